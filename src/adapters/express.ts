@@ -1,0 +1,27 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AdapterOptions, RequestHandler } from '../http/message.ts';
+import { answerNode } from './node.ts';
+import type { ParsedBody } from './parsed-body.ts';
+
+/** A middleware of Express 4 or 5, by shape: the package itself is not needed. @public */
+export type ExpressMiddleware = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
+
+/**
+ * Mounts the sidecar in Express 4 or 5, before or after body parsers, at the root or below a path.
+ *
+ * @example
+ * ```ts
+ * app.use(expressHandler(sidecar, { fallthrough: true }));
+ * app.use('/sidecar', expressHandler(sidecar));
+ * ```
+ * @public
+ */
+export function expressHandler(sidecar: RequestHandler, options: AdapterOptions = {}): ExpressMiddleware {
+  return (req, res, next) => {
+    // Express has cut the mount path off `req.url` and left what its parsers found on `req`.
+    answerNode(sidecar, { req, res, url: req.url ?? '/', parsed: req as ParsedBody }, options).then(
+      (passOn) => passOn && next(),
+      next,
+    );
+  };
+}

@@ -1,0 +1,84 @@
+import {
+  type AdapterOptions,
+  type Body,
+  EMPTY_BODY,
+  type HeaderMap,
+  PlainRequest,
+  type RequestHandler,
+  type SidecarRequest,
+  type SidecarResponse,
+} from '../http/message.ts';
+import { belowPrefix } from './mount.ts';
+
+/** Answers a web-standard `Request`. @public */
+export type FetchHandler = (request: Request) => Promise<Response>;
+
+/** Answers a web-standard `Request`, or `undefined` for what is passed on. @public */
+export type FallthroughFetchHandler = (request: Request) => Promise<Response | undefined>;
+
+/**
+ * Mounts the sidecar on anything that speaks `Request` and `Response`: Hono, Next route handlers, Bun, Deno.
+ *
+ * @example
+ * ```ts
+ * hono.all('/v1.0/*', (c) => handler(c.req.raw));
+ * ```
+ * @public
+ */
+export function fetchHandler(
+  sidecar: RequestHandler,
+  options: AdapterOptions & { readonly fallthrough: true },
+): FallthroughFetchHandler;
+/** Mounts the sidecar; every request is answered. @public */
+export function fetchHandler(sidecar: RequestHandler, options?: AdapterOptions): FetchHandler;
+export function fetchHandler(sidecar: RequestHandler, options: AdapterOptions = {}): FallthroughFetchHandler {
+  return async (request) => {
+    const url = belowPrefix(pathOf(request.url), options.prefix);
+    if (url === undefined && options.fallthrough) return undefined;
+    const response = await sidecar.handle(toSidecarRequest(request, url ?? '/'));
+    return response.unrouted && options.fallthrough ? undefined : toFetchResponse(response);
+  };
+}
+
+function pathOf(url: string): string {
+  const path = url.indexOf('/', url.indexOf('://') + 3);
+  const end = url.indexOf('#');
+  return path === -1 ? '/' : url.slice(path, end === -1 ? undefined : end);
+}
+
+function toSidecarRequest(request: Request, url: string): SidecarRequest {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of request.headers) headers[name] = value;
+  return new PlainRequest(request.method.toUpperCase(), url, headers, request.body ?? EMPTY_BODY, request.signal);
+}
+
+function toFetchResponse({ status, headers, body }: SidecarResponse): Response {
+  const noBody = status === 204 || status === 304 || (body instanceof Uint8Array && body.length === 0);
+  return new Response(noBody ? null : toWebBody(body), { status, headers: toWebHeaders(headers) });
+}
+
+function toWebHeaders(headers: HeaderMap): Headers {
+  const web = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value === 'string') web.set(name, value);
+    else for (const one of value ?? []) web.append(name, one);
+  }
+  return web;
+}
+
+/** A stream that takes the next chunk only when the reader wants one. */
+function toWebBody(body: Body): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
+  // The lib types tell ArrayBuffer from SharedArrayBuffer; our bytes are never shared.
+  if (body instanceof Uint8Array) return body as Uint8Array<ArrayBuffer>;
+  const iterator = body[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await iterator.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  });
+}

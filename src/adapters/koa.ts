@@ -1,0 +1,41 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AdapterOptions, RequestHandler } from '../http/message.ts';
+import { answerNode } from './node.ts';
+import type { ParsedBody } from './parsed-body.ts';
+
+/** The part of a Koa context that the adapter uses. @public */
+export interface KoaContextLike {
+  /** Node's request. */
+  readonly req: IncomingMessage;
+  /** Node's response. */
+  readonly res: ServerResponse;
+  /** Koa's request, on which body parsers leave `body` and `rawBody`. */
+  readonly request: object;
+  /** The URL, without what `koa-mount` has cut off. */
+  readonly url: string;
+  /** `false` keeps Koa from answering. */
+  respond?: boolean;
+}
+
+/** A middleware of Koa 2 or 3, by shape: the package itself is not needed. @public */
+export type KoaMiddleware = (context: KoaContextLike, next: () => Promise<unknown>) => Promise<void>;
+
+/**
+ * Mounts the sidecar in Koa.
+ *
+ * @example
+ * ```ts
+ * app.use(koaHandler(sidecar, { fallthrough: true }));
+ * ```
+ * @public
+ */
+export function koaHandler(sidecar: RequestHandler, options: AdapterOptions = {}): KoaMiddleware {
+  return async (context, next) => {
+    const { req, res, url, respond } = context;
+    context.respond = false;
+    const passOn = await answerNode(sidecar, { req, res, url, parsed: context.request as ParsedBody }, options);
+    if (!passOn) return;
+    context.respond = respond ?? true;
+    await next();
+  };
+}

@@ -1,0 +1,12 @@
+import type { AdapterOptions } from '../http/message.ts';
+
+/** The URL below the mount point; `undefined` when it lies outside. */
+export function belowPrefix(url: string, prefix: AdapterOptions['prefix']): string | undefined {
+  if (prefix === undefined || prefix === '' || prefix === '/') return url;
+  const cut = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix;
+  if (!url.startsWith(cut)) return undefined;
+  const rest = url.slice(cut.length);
+  if (rest === '') return '/';
+  if (rest.startsWith('?')) return `/${rest}`;
+  return rest.startsWith('/') ? rest : undefined;
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http';
+import { stringify } from 'node:querystring';
+import { type Body, EMPTY_BODY, type HeaderMap } from '../http/message.ts';
+
+/** What a body-parsing middleware may have left behind. */
+export interface ParsedBody {
+  readonly body?: unknown;
+  readonly rawBody?: unknown;
+}
+
+/** A body with the header fields that fit it. */
+export interface Content {
+  readonly headers: HeaderMap;
+  readonly body: Body;
+}
+
+/**
+ * The body of a request, whether or not another middleware has read it: the stream when it is untouched, else the raw
+ * bytes that were kept (`rawBody`, or `body` as a Buffer), else what was parsed, written out again.
+ */
+export function contentOf(req: IncomingMessage, parsed: ParsedBody): Content {
+  const { headers } = req;
+  if (!announcesBody(req)) return { headers, body: EMPTY_BODY };
+  if (!req.readableDidRead) return { headers, body: req };
+  const body = bytesOf(parsed.rawBody) ?? bytesOf(parsed.body) ?? serialise(parsed.body, headers['content-type'] ?? '');
+  return body === undefined ? { headers, body: alreadyRead() } : { headers: headersFor(body, headers), body };
+}
+
+function announcesBody(req: IncomingMessage): boolean {
+  const length = req.headers['content-length'];
+  if (length !== undefined) return length !== '0';
+  return req.headers['transfer-encoding'] !== undefined || req.httpVersionMajor >= 2;
+}
+
+function bytesOf(value: unknown): Uint8Array | undefined {
+  if (value instanceof Uint8Array) return value;
+  return typeof value === 'string' ? Buffer.from(value) : undefined;
+}
+
+function serialise(value: unknown, contentType: string): Uint8Array | undefined {
+  if (value === undefined) return undefined;
+  if (contentType.includes('application/x-www-form-urlencoded') && typeof value === 'object') {
+    return Buffer.from(stringify(value as Record<string, string>));
+  }
+  return Buffer.from(JSON.stringify(value));
+}
+
+/** The parser has undone any encoding, and the length is another one now. */
+function headersFor(body: Uint8Array, headers: HeaderMap): HeaderMap {
+  const { 'content-encoding': _encoding, 'transfer-encoding': _transfer, ...rest } = headers;
+  return { ...rest, 'content-length': String(body.length) };
+}
+
+async function* alreadyRead(): AsyncGenerator<Uint8Array> {
+  yield* [];
+  throw new Error(
+    'the request body was read by another middleware, which kept it neither in req.rawBody nor in req.body',
+  );
+}

@@ -1,0 +1,153 @@
+import { afterBody, readAll } from '../http/body.ts';
+import { type Handler, type HeaderMap, PlainRequest, type SidecarResponse } from '../http/message.ts';
+import { type Clock, sleep } from '../util/clock.ts';
+import { Semaphore } from '../util/semaphore.ts';
+import { type FetchApp, fetchTransport } from './fetch-app.ts';
+import { portTransport } from './http-channel.ts';
+import { listenerTransport, type RequestListener } from './in-process.ts';
+import type { AppAddress, AppTransport } from './transport.ts';
+
+/** An application in this process by shape: what Koa's `app` is. @public */
+export interface CallbackApp {
+  /** Makes the request listener. */
+  callback(): RequestListener;
+}
+
+/** Where the application is: on a port, or in this process as a request listener or fetch function. @public */
+export type AppTarget =
+  | {
+      /** The port it listens on. */
+      readonly port: number;
+      /** Its host. Default `127.0.0.1`. */
+      readonly host?: string;
+    }
+  | {
+      /** A request listener of node:http, an Express app, or a Koa app: called without a socket. */
+      readonly listener: RequestListener | CallbackApp;
+    }
+  | {
+      /** A fetch function, such as a Hono app's: called without a socket. */
+      readonly fetch: FetchApp;
+    };
+
+/** Opens the way to an application. */
+export function openTransport(target: AppTarget): AppTransport {
+  if ('port' in target) return portTransport(target.port, target.host ?? '127.0.0.1');
+  if ('fetch' in target) return fetchTransport(target.fetch);
+  return listenerTransport('callback' in target.listener ? target.listener.callback() : target.listener);
+}
+
+/** A call to the application. */
+export interface AppCall {
+  readonly method: string;
+  /** Path and query. */
+  readonly url: string;
+  readonly headers: HeaderMap;
+  readonly body: Uint8Array;
+  /** How long the application may take. */
+  readonly timeLimitMs: number;
+}
+
+/** Its answer, read whole. */
+export interface AppReply {
+  readonly status: number;
+  readonly headers: HeaderMap;
+  readonly body: Buffer;
+}
+
+/** Settings of an {@link AppChannel}. */
+export interface AppChannelOptions {
+  readonly clock: Clock;
+  /** The most requests to the application at a time. */
+  readonly maxConcurrency?: number;
+  /** A token that the application can know us by, and its header. */
+  readonly token?: { readonly header: string; readonly value: string };
+}
+
+const MAX_REPLY_BYTES = 16 * 1024 * 1024;
+const POLL_INTERVAL_MS = 100;
+
+/** How the sidecar calls the application: token, concurrency limit and time limit on everything that goes there. */
+export class AppChannel {
+  readonly #transport: AppTransport;
+  readonly #options: AppChannelOptions;
+  readonly #places: Semaphore | undefined;
+
+  constructor(transport: AppTransport, options: AppChannelOptions) {
+    this.#transport = transport;
+    this.#options = options;
+    this.#places = options.maxConcurrency === undefined ? undefined : new Semaphore(options.maxConcurrency);
+  }
+
+  /** Where the application is. */
+  get address(): AppAddress {
+    return this.#transport.address;
+  }
+
+  /** The most requests at a time, if limited. */
+  get maxConcurrency(): number | undefined {
+    return this.#options.maxConcurrency;
+  }
+
+  /** Passes a request on, streaming both ways; its place is kept until the answer has been read. */
+  readonly handle: Handler = async (request) => {
+    const { token } = this.#options;
+    const headers = token === undefined ? request.headers : { ...request.headers, [token.header]: token.value };
+    const url = request.search === '' ? request.path : `${request.path}?${request.search}`;
+    const outgoing = new PlainRequest(request.method, url, headers, request.body, request.signal);
+    const places = this.#places;
+    if (places === undefined) return this.#transport.handle(outgoing);
+    await places.acquire(request.signal);
+    return withPlace(places, () => this.#transport.handle(outgoing));
+  };
+
+  /** Calls the application and reads its whole answer, within the call's time limit. */
+  async call(call: AppCall): Promise<AppReply> {
+    const limit = new AbortController();
+    const timer = this.#options.clock.setTimeout(() => {
+      limit.abort(new Error(`no answer within ${call.timeLimitMs} ms`));
+    }, call.timeLimitMs);
+    try {
+      const { method, url, headers, body } = call;
+      const response = await this.handle(new PlainRequest(method, url, headers, body, limit.signal));
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: await readAll(response.body, MAX_REPLY_BYTES),
+      };
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** Whether the application takes requests now. */
+  isReachable(): Promise<boolean> {
+    return this.#transport.isReachable();
+  }
+
+  /** Waits, however long, until the application takes requests. */
+  async untilReachable(signal: AbortSignal): Promise<void> {
+    while (!(await this.#transport.isReachable())) await sleep(this.#options.clock, POLL_INTERVAL_MS, signal);
+  }
+
+  /** Breaks off what is still running. */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+}
+
+/** Gives the place back when the answer's body has been read or left, or when there is no answer. */
+async function withPlace(places: Semaphore, answer: () => Promise<SidecarResponse>): Promise<SidecarResponse> {
+  let response: SidecarResponse;
+  try {
+    response = await answer();
+  } catch (error) {
+    places.release();
+    throw error;
+  }
+  if (response.body instanceof Uint8Array) {
+    places.release();
+    return response;
+  }
+  return { ...response, body: afterBody(response.body, () => places.release()) };
+}

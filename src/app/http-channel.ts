@@ -1,0 +1,30 @@
+import { connect } from 'node:net';
+import { httpClient } from '../http/client.ts';
+import type { AppTransport } from './transport.ts';
+
+const PROBE_TIMEOUT_MS = 500;
+
+/** The application listens on a port: HTTP/1.1 with keep-alive. */
+export function portTransport(port: number, host: string): AppTransport {
+  const client = httpClient(`http://${host.includes(':') ? `[${host}]` : host}:${port}`);
+  return {
+    address: { host, port, protocol: 'http' },
+    handle: client.handle,
+    isReachable: () => accepts(port, host),
+    close: () => client.close(),
+  };
+}
+
+/** Whether the port takes a TCP connection. A socket's own time-out, not the clock's: it bounds the network, not us. */
+function accepts(port: number, host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host, timeout: PROBE_TIMEOUT_MS });
+    const done = (reachable: boolean): void => {
+      socket.destroy();
+      resolve(reachable);
+    };
+    socket.once('connect', () => done(true));
+    socket.once('timeout', () => done(false));
+    socket.once('error', () => done(false));
+  });
+}

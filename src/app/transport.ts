@@ -1,0 +1,18 @@
+import type { Handler } from '../http/message.ts';
+
+/** Where the application is, as metadata shows it. */
+export interface AppAddress {
+  readonly host: string;
+  /** Absent for an application in the same process. */
+  readonly port?: number;
+  readonly protocol: string;
+}
+
+/** One way to the application: over a port, or in the same process. */
+export interface AppTransport {
+  readonly address: AppAddress;
+  readonly handle: Handler;
+  /** Whether the application takes requests now. */
+  isReachable(): Promise<boolean>;
+  close(): Promise<void>;
+}

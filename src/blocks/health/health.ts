@@ -1,0 +1,59 @@
+import { SidecarError } from '../../errors.ts';
+
+/** Something that must be ready; answers with its name when it is not. */
+export type ReadinessCheck = () => string | undefined;
+
+/** What readiness depends on. */
+export interface HealthParts {
+  readonly appId: string;
+  /** What calls to the sidecar need. */
+  readonly outbound: readonly ReadinessCheck[];
+  /** What deliveries to the application need besides. */
+  readonly inbound: readonly ReadinessCheck[];
+}
+
+/**
+ * Readiness of the sidecar.
+ *
+ * @public
+ */
+export class Health {
+  readonly #parts: HealthParts;
+
+  /** @internal */
+  constructor(parts: HealthParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Passes when all components are open and the application can be reached.
+   *
+   * @param appId - when given, must be the sidecar's own
+   * @throws SidecarError `ERR_HEALTH_NOT_READY` naming what is not, `ERR_HEALTH_APPID_NOT_MATCH`.
+   */
+  check(appId?: string): void {
+    const missing = notReady([...this.#parts.outbound, ...this.#parts.inbound]);
+    if (missing.length > 0)
+      throw new SidecarError('ERR_HEALTH_NOT_READY', `sidecar is not ready: [${missing.join(' ')}]`);
+    if (appId === undefined || appId === this.#parts.appId) return;
+    throw new SidecarError(
+      'ERR_HEALTH_APPID_NOT_MATCH',
+      `sidecar app-id does not match: ${JSON.stringify(appId)} was asked for`,
+    );
+  }
+
+  /**
+   * Passes when all components are open, whether or not the application can be reached.
+   *
+   * @throws SidecarError `ERR_OUTBOUND_HEALTH_NOT_READY` naming what is not.
+   */
+  checkOutbound(): void {
+    const missing = notReady(this.#parts.outbound);
+    if (missing.length > 0)
+      throw new SidecarError('ERR_OUTBOUND_HEALTH_NOT_READY', `sidecar outbound is not ready: [${missing.join(' ')}]`);
+  }
+}
+
+function notReady(checks: readonly ReadinessCheck[]): string[] {
+  return checks.map((check) => check()).filter((name) => name !== undefined);
+}

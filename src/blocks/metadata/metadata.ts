@@ -1,0 +1,141 @@
+import { SidecarError } from '../../errors.ts';
+import type { Wire } from '../../wire.ts';
+
+/** A loaded component. @public */
+export interface ComponentMetadata {
+  /** Its name. */
+  readonly name: string;
+  /** The kind and technology, such as `pubsub.in-memory`. */
+  readonly type: string;
+  /** The version of the component type. */
+  readonly version: string;
+  /** What a state store or binding can do. */
+  readonly capabilities: readonly string[];
+}
+
+/** A registered subscription. @public */
+export interface SubscriptionMetadata {
+  /** The pub/sub component. */
+  readonly pubsubname: string;
+  /** The topic. */
+  readonly topic: string;
+  /** Metadata for the component. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Routes in order; `match` of the default one is empty. */
+  readonly rules: readonly { readonly match: string; readonly path: string }[];
+  /** Where messages go that cannot be processed; empty for nowhere. */
+  readonly deadLetterTopic: string;
+  /** Where it came from: `DECLARATIVE`, `STREAMING` or `PROGRAMMATIC`. */
+  readonly type: string;
+  /** Why it was refused; absent for one that is active. */
+  readonly error?: string;
+}
+
+/** The connection to the application. @public */
+export interface AppConnectionMetadata {
+  /** The port it listens on; absent for one in the same process. */
+  readonly port?: number;
+  /** `http`. */
+  readonly protocol: string;
+  /** Its host. */
+  readonly channelAddress: string;
+  /** The most requests at a time; -1 for no limit. */
+  readonly maxConcurrency: number;
+}
+
+/** What the metadata operation returns. @public */
+export interface MetadataDocument {
+  /** The app ID. */
+  readonly id: string;
+  /** The version of this package. */
+  readonly runtimeVersion: string;
+  /** Features that configuration switched on. */
+  readonly enabledFeatures: readonly string[];
+  /** Registered actor types. */
+  readonly actors: readonly { readonly type: string; readonly count: number }[];
+  /** Custom attributes. */
+  readonly extended: Readonly<Record<string, string>>;
+  /** Loaded components. */
+  readonly components: readonly ComponentMetadata[];
+  /** Loaded HTTP endpoint resources. */
+  readonly httpEndpoints: readonly { readonly name: string }[];
+  /** Registered subscriptions. */
+  readonly subscriptions: readonly SubscriptionMetadata[];
+  /** The connection to the application. */
+  readonly appConnectionProperties: AppConnectionMetadata;
+  /** Scheduler hosts. */
+  readonly scheduler: { readonly connected_addresses: readonly string[] };
+  /** The workflow runtime. */
+  readonly workflows: { readonly connectedWorkers: number };
+}
+
+/** Where the block reads what other blocks have. */
+export interface MetadataSources {
+  readonly appId: string;
+  readonly runtimeVersion: string;
+  readonly wire: Wire;
+  readonly components: () => readonly ComponentMetadata[];
+  readonly subscriptions: () => readonly SubscriptionMetadata[];
+  readonly appConnection: () => AppConnectionMetadata;
+}
+
+/** The longest value of an attribute, in bytes of UTF-8. */
+export const MAX_ATTRIBUTE_BYTES = 64 * 1024;
+const MAX_ATTRIBUTES = 1_000;
+
+/**
+ * What the sidecar tells about itself, and custom attributes, which live in memory only.
+ *
+ * @public
+ */
+export class Metadata {
+  readonly #sources: MetadataSources;
+  readonly #attributes = new Map<string, string>();
+
+  /** @internal */
+  constructor(sources: MetadataSources) {
+    this.#sources = sources;
+  }
+
+  /** The sidecar as it is now. Every list is there, empty when there is nothing in it. */
+  get(): MetadataDocument {
+    const { appId, runtimeVersion, wire, components, subscriptions, appConnection } = this.#sources;
+    return {
+      id: appId,
+      runtimeVersion,
+      enabledFeatures: [],
+      actors: [],
+      extended: Object.fromEntries([...this.#attributes, [wire.runtimeVersionKey, runtimeVersion]]),
+      components: components(),
+      httpEndpoints: [],
+      subscriptions: subscriptions(),
+      appConnectionProperties: appConnection(),
+      scheduler: { connected_addresses: [] },
+      workflows: { connectedWorkers: 0 },
+    };
+  }
+
+  /**
+   * Sets a custom attribute, which then stands under `extended`.
+   *
+   * @throws SidecarError `ERR_BODY_TOO_LARGE` for a value of more than 64 KiB, `ERR_METADATA_LIMIT` for attribute
+   * number 1,001, `ERR_NOT_FOUND` for an empty name.
+   */
+  set(name: string, value: string): void {
+    if (name === '')
+      throw new SidecarError('ERR_NOT_FOUND', 'attribute name is empty: expected /v1.0/metadata/<attributeName>');
+    if (Buffer.byteLength(value) > MAX_ATTRIBUTE_BYTES) {
+      throw new SidecarError(
+        'ERR_BODY_TOO_LARGE',
+        `value of attribute ${name} is too large: at most ${MAX_ATTRIBUTE_BYTES} bytes are accepted`,
+      );
+    }
+    if (!this.#attributes.has(name) && this.#attributes.size >= MAX_ATTRIBUTES) {
+      throw new SidecarError(
+        'ERR_METADATA_LIMIT',
+        `attribute ${name} is one too many: at most ${MAX_ATTRIBUTES} are accepted`,
+      );
+    }
+    this.#attributes.set(name, value);
+  }
+}

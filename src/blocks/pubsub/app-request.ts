@@ -1,0 +1,105 @@
+import type { AppCall } from '../../app/channel.ts';
+import type { Delivery, Message } from '../../components/pubsub.ts';
+import { asBuffer } from '../../http/body.ts';
+import type { HeaderMap } from '../../http/message.ts';
+import { CLOUD_EVENT_TYPE } from './content-type.ts';
+import type { DeliveryHost } from './delivery-host.ts';
+import { quote, wrap } from './envelope.ts';
+import { NO_METADATA } from './request-metadata.ts';
+import type { SubscriptionSpec } from './subscription.ts';
+
+/** Names that a message's metadata may not take in a request to the application. */
+const RESERVED =
+  /^(?:content-.*|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|http2-settings|proxy-.*|pubsubname|traceparent|tracestate|.*-(?:api-token|app-id|bin))$/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+// Everything a field value may hold by RFC 9110, section 5.5: no control characters but the tab.
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Makes the requests that carry a subscription's messages to the application. */
+export class AppRequests {
+  readonly #spec: SubscriptionSpec;
+  readonly #host: DeliveryHost;
+  readonly #eventHeaders: HeaderMap;
+
+  constructor(spec: SubscriptionSpec, host: DeliveryHost) {
+    this.#spec = spec;
+    this.#host = host;
+    this.#eventHeaders = { 'content-type': CLOUD_EVENT_TYPE, pubsubname: spec.pubsubName };
+  }
+
+  /** The request for one message: its bytes as they are. */
+  single(path: string, message: Message): AppCall {
+    const asEvent = message.raw && this.#host.wire.rawPayloadAsEvent;
+    const body = asEvent ? this.#rawAsEvent(message) : message.data;
+    const contentType = asEvent ? CLOUD_EVENT_TYPE : message.contentType;
+    return {
+      method: 'POST',
+      url: path,
+      headers: this.#headers(message, contentType),
+      body,
+      timeLimitMs: this.#host.timeLimitMs,
+    };
+  }
+
+  /** The request for several messages. */
+  bulk(path: string, entries: ReadonlyMap<string, Delivery>): AppCall {
+    const { pubsubName, topic } = this.#spec;
+    const { newId, wire, timeLimitMs } = this.#host;
+    const list = [...entries].map(([entryId, { message }]) => this.#entry(entryId, message)).join(',');
+    const tail = `"metadata":{"pubsubName":${quote(pubsubName)}},"pubsubname":${quote(pubsubName)},"topic":${quote(topic)}`;
+    const body = `{"id":${quote(newId())},"entries":[${list}],${tail},"type":${quote(wire.bulkEventType)}}`;
+    const headers = { 'content-type': 'application/json', pubsubname: pubsubName };
+    return { method: 'POST', url: path, headers, body: Buffer.from(body), timeLimitMs };
+  }
+
+  /** The event that rules and functions see. A raw payload gets an envelope for them. */
+  eventOf(message: Message): unknown {
+    return JSON.parse(asBuffer(message.raw ? this.#wrapped(message, message.contentType) : message.data).toString());
+  }
+
+  #entry(entryId: string, { data, raw, contentType, metadata }: Message): string {
+    const event = raw ? `"${asBuffer(data).toString('base64')}"` : asBuffer(data).toString();
+    return `{"entryId":"${entryId}","event":${event},"contentType":${quote(contentType)},"metadata":${JSON.stringify(metadata)}}`;
+  }
+
+  #rawAsEvent(message: Message): Buffer {
+    return this.#wrapped(message, 'application/octet-stream');
+  }
+
+  #wrapped(message: Message, contentType: string): Buffer {
+    const { pubsubName, topic } = this.#spec;
+    const payload = {
+      bytes: message.data,
+      contentType,
+      address: { pubsubName, topic },
+      trace: message.trace,
+      expiresAt: undefined,
+      metadata: NO_METADATA,
+    };
+    return wrap(payload, { ...this.#host.envelope, newId: () => message.id }).data;
+  }
+
+  #headers({ metadata, trace }: Message, contentType: string): HeaderMap {
+    if (metadata === NO_METADATA && trace === undefined && contentType === CLOUD_EVENT_TYPE) return this.#eventHeaders;
+    const headers: Record<string, string> = {
+      ...metadataHeaders(metadata),
+      'content-type': contentType,
+      pubsubname: this.#spec.pubsubName,
+    };
+    if (!HEADER_VALUE.test(contentType)) headers['content-type'] = 'application/octet-stream';
+    if (trace !== undefined && HEADER_VALUE.test(trace.traceparent)) headers['traceparent'] = trace.traceparent;
+    if (trace?.tracestate !== undefined && HEADER_VALUE.test(trace.tracestate))
+      headers['tracestate'] = trace.tracestate;
+    return headers;
+  }
+}
+
+/** A message's metadata as headers; what no header can hold, and what is not its to set, is left out. */
+function metadataHeaders(metadata: Message['metadata']): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [key, value] of Object.entries(metadata)) {
+    const name = key.toLowerCase();
+    if (HEADER_NAME.test(name) && HEADER_VALUE.test(value) && !RESERVED.test(name)) headers[name] = value;
+  }
+  return headers;
+}

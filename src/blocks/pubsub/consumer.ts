@@ -1,0 +1,178 @@
+import type { ComponentSubscription, Delivery, Message } from '../../components/pubsub.ts';
+import { messageOf } from '../../errors.ts';
+import { Work } from '../../util/work.ts';
+import { AppRequests } from './app-request.ts';
+import { BulkBatches } from './bulk-batches.ts';
+import type { DeliveryHost, OpenPubSub } from './delivery-host.ts';
+import { bulkOutcomes, drop, failedOutcome, type Outcome, singleOutcome } from './outcome.ts';
+import { RouteTable } from './routing.ts';
+import { Settlement } from './settlement.ts';
+import type { SubscriptionSpec } from './subscription.ts';
+
+/** Delivers one message to a function in code. */
+export type DeliverToCode = (event: unknown, delivery: Delivery) => Promise<Outcome>;
+
+/** What a consumer is made of. */
+export interface ConsumerParts {
+  readonly spec: SubscriptionSpec;
+  readonly pubsub: OpenPubSub;
+  readonly host: DeliveryHost;
+  readonly group: string;
+  /** The function of a streaming subscription; without it, messages go to the application's routes. */
+  readonly deliverToCode?: DeliverToCode;
+}
+
+/** The most messages in flight that a bulk subscription asks for. */
+const MAX_BULK_IN_FLIGHT = 10_000;
+
+/** An active subscription: takes messages from the component, delivers them, settles them. */
+export class Consumer {
+  readonly #parts: ConsumerParts;
+  readonly #requests: AppRequests;
+  readonly #routes: RouteTable;
+  readonly #settlement: Settlement;
+  readonly #batches: BulkBatches | undefined;
+  readonly #inFlight = new Work();
+  #subscription: ComponentSubscription | undefined;
+
+  /** @throws Error when a rule does not compile. */
+  constructor(parts: ConsumerParts) {
+    const { spec, pubsub, host } = parts;
+    this.#parts = parts;
+    this.#requests = new AppRequests(spec, host);
+    this.#routes = new RouteTable(spec.rules, host.logger);
+    this.#settlement = new Settlement(spec, pubsub, host);
+    this.#batches =
+      spec.bulk && new BulkBatches(spec.bulk, spec.concurrency, host.clock, (batch) => this.#deliverBulk(batch));
+  }
+
+  /** Joins the group; `paused` collects messages without delivering any. */
+  async start(paused: boolean): Promise<void> {
+    const { spec, pubsub, group } = this.#parts;
+    const { topic, concurrency, bulk } = spec;
+    const maxInFlight = bulk === undefined ? concurrency : Math.min(bulk.maxMessages * concurrency, MAX_BULK_IN_FLIGHT);
+    this.#subscription = await pubsub.component.subscribe({
+      topic,
+      group,
+      maxInFlight,
+      ordered: concurrency === 1 && bulk === undefined,
+      paused,
+      deliver: (deliveries) => this.#take(deliveries),
+    });
+  }
+
+  /** Delivers again. */
+  resume(): void {
+    this.#subscription?.resume();
+  }
+
+  /** Takes nothing new. */
+  pause(): void {
+    this.#subscription?.pause();
+  }
+
+  /** Takes nothing new, waits at most `patienceMs` for what is in flight, and leaves the rest unsettled. */
+  async stop(patienceMs: number): Promise<void> {
+    this.pause();
+    this.#batches?.clear();
+    this.#settlement.stop();
+    await this.#inFlight.idle(this.#parts.host.clock, patienceMs);
+    await this.#subscription?.close();
+  }
+
+  #take(deliveries: readonly Delivery[]): void {
+    if (this.#batches !== undefined) return this.#batches.add(deliveries);
+    for (const delivery of deliveries)
+      void this.#track(`message ${delivery.message.id}`, () => this.#deliver(delivery));
+  }
+
+  async #track(what: string, work: () => Promise<void>): Promise<void> {
+    const ends = [
+      this.#inFlight.begin(what),
+      this.#parts.host.work.begin(`delivery of ${what} of topic ${this.#parts.spec.topic}`),
+    ];
+    try {
+      await work();
+    } catch (error) {
+      this.#parts.host.logger.error({ topic: this.#parts.spec.topic, error }, 'delivery failed unexpectedly');
+    } finally {
+      for (const end of ends) end();
+    }
+  }
+
+  async #deliver(delivery: Delivery): Promise<void> {
+    const startedAt = this.#parts.host.clock.now();
+    const prepared = this.#prepare(delivery.message);
+    const route = typeof prepared === 'string' ? prepared : '';
+    const outcome = typeof prepared === 'string' ? await this.#send(prepared, delivery) : prepared;
+    await this.#settlement.settle({ delivery, route, startedAt }, outcome);
+  }
+
+  /** The route of a message, or why it goes nowhere. */
+  #prepare(message: Message): string | Outcome {
+    const { spec, host } = this.#parts;
+    if (message.expiresAt !== undefined && message.expiresAt <= host.clock.now())
+      return drop('warn', 'the message has expired');
+    if (message.raw && !spec.rawPayload)
+      return drop('warn', 'it is a raw payload and the subscription does not ask for rawPayload');
+    try {
+      const path = this.#routes.pathFor(() => this.#requests.eventOf(message));
+      return path ?? drop('debug', 'no rule matches and there is no default route');
+    } catch (error) {
+      return drop('error', `the message is no CloudEvent: ${messageOf(error)}`);
+    }
+  }
+
+  async #send(path: string, delivery: Delivery): Promise<Outcome> {
+    const { host, deliverToCode } = this.#parts;
+    try {
+      if (deliverToCode !== undefined) return await deliverToCode(this.#requests.eventOf(delivery.message), delivery);
+      return singleOutcome(await host.call(this.#requests.single(path, delivery.message)));
+    } catch (error) {
+      return failedOutcome(error);
+    }
+  }
+
+  /** One request for each route that the batch's messages have. */
+  async #deliverBulk(batch: readonly Delivery[]): Promise<void> {
+    await this.#track(`${batch.length} messages`, async () => {
+      const startedAt = this.#parts.host.clock.now();
+      const byPath = new Map<string, Delivery[]>();
+      const settled: Promise<void>[] = [];
+      for (const delivery of batch) {
+        const prepared = this.#prepare(delivery.message);
+        const together = typeof prepared === 'string' ? byPath.get(prepared) : undefined;
+        if (typeof prepared !== 'string')
+          settled.push(this.#settlement.settle({ delivery, route: '', startedAt }, prepared));
+        else if (together === undefined) byPath.set(prepared, [delivery]);
+        else together.push(delivery);
+      }
+      await Promise.all([
+        ...settled,
+        ...[...byPath].map(([path, deliveries]) => this.#sendBulk(path, deliveries, startedAt)),
+      ]);
+    });
+  }
+
+  async #sendBulk(path: string, deliveries: readonly Delivery[], startedAt: number): Promise<void> {
+    const { host } = this.#parts;
+    const entries = new Map(deliveries.map((delivery) => [host.newId(), delivery]));
+    const outcomes = await this.#bulkOutcomes(path, entries);
+    await Promise.all(
+      [...entries].map(([entryId, delivery]) =>
+        this.#settlement.settle(
+          { delivery, route: path, startedAt },
+          outcomes.get(entryId) ?? failedOutcome('no outcome'),
+        ),
+      ),
+    );
+  }
+
+  async #bulkOutcomes(path: string, entries: ReadonlyMap<string, Delivery>): Promise<ReadonlyMap<string, Outcome>> {
+    try {
+      return bulkOutcomes(await this.#parts.host.call(this.#requests.bulk(path, entries)), [...entries.keys()]);
+    } catch (error) {
+      return new Map([...entries.keys()].map((entryId) => [entryId, failedOutcome(error)]));
+    }
+  }
+}

@@ -1,0 +1,17 @@
+/** How a media type's bytes are put into a CloudEvent. */
+export type ContentKind = 'event' | 'json' | 'text' | 'binary';
+
+/** The media type of a whole CloudEvent in JSON. */
+export const CLOUD_EVENT_TYPE = 'application/cloudevents+json';
+
+const TEXT_TYPES = new Set(['application/xml', 'application/x-www-form-urlencoded', 'multipart/form-data']);
+
+/** The kind of a `Content-Type`, by its media type: parameters ignored, in any case. */
+export function contentKind(contentType: string): ContentKind {
+  const end = contentType.indexOf(';');
+  const mediaType = (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
+  if (mediaType === 'application/json') return 'json';
+  if (mediaType === CLOUD_EVENT_TYPE) return 'event';
+  if (mediaType.endsWith('+json')) return 'json';
+  return mediaType.startsWith('text/') || mediaType.endsWith('+xml') || TEXT_TYPES.has(mediaType) ? 'text' : 'binary';
+}

@@ -1,0 +1,74 @@
+import { type ErrorCode, messageOf, SidecarError } from '../../errors.ts';
+import type { Address } from './envelope.ts';
+import type { Metadata } from './request-metadata.ts';
+
+/** The errors of publishing, with the details that Dapr's clients know. */
+
+export function pubsubNameEmpty(metadata: Metadata): SidecarError {
+  return named('ERR_PUBSUB_EMPTY', 'pubsub name is empty', 'NAME_EMPTY', '', { metadata });
+}
+
+export function topicEmpty(pubsubName: string, metadata: Metadata): SidecarError {
+  return named(
+    'ERR_TOPIC_NAME_EMPTY',
+    `topic is empty in pubsub ${pubsubName}`,
+    'TOPIC_NAME_EMPTY',
+    pubsubName,
+    metadata,
+  );
+}
+
+/** A bulk publish answers 400 here, a single one 404: so the API document. */
+export function pubsubNotFound(pubsubName: string, metadata: Metadata, bulk: boolean): SidecarError {
+  return new SidecarError('ERR_PUBSUB_NOT_FOUND', `pubsub ${pubsubName} is not found`, {
+    details: { reason: 'PUBSUB_NOT_FOUND', metadata },
+    ...(bulk ? { status: 400 } : {}),
+  });
+}
+
+export function topicForbidden({ pubsubName, topic }: Address, appId: string): SidecarError {
+  const message = `topic ${topic} is not allowed for app id ${appId}`;
+  return named('ERR_PUBSUB_FORBIDDEN', message, 'FORBIDDEN', pubsubName, { metadata: { error: message, topic } });
+}
+
+export function publishFailed({ pubsubName, topic }: Address, cause: unknown): SidecarError {
+  const error = messageOf(cause);
+  const message = `error when publishing to topic ${topic} in pubsub ${pubsubName}: ${error}`;
+  return named('ERR_PUBSUB_PUBLISH_MESSAGE', message, 'PUBLISH_MESSAGE', pubsubName, {
+    metadata: { topic, error },
+    cause,
+  });
+}
+
+export function invalidEvent(pubsubName: string, problem: string, cause?: unknown): SidecarError {
+  const message = `cannot create cloudevent: ${problem}`;
+  return named('ERR_PUBSUB_CLOUD_EVENTS_SER', message, 'CLOUD_EVENT_CREATION', pubsubName, {
+    metadata: { error: problem },
+    cause,
+  });
+}
+
+export function invalidEntries({ pubsubName, topic }: Address, problem: string, cause?: unknown): SidecarError {
+  const message = `error when unmarshaling the request for topic ${topic} pubsub ${pubsubName}: ${problem}`;
+  return named('ERR_PUBSUB_EVENTS_SER', message, 'UNMARSHAL_EVENTS', pubsubName, {
+    metadata: { error: problem },
+    cause,
+  });
+}
+
+function named(
+  code: ErrorCode,
+  message: string,
+  reason: string,
+  pubsubName: string,
+  about: { readonly metadata: Metadata; readonly cause?: unknown },
+): SidecarError {
+  return new SidecarError(code, message, {
+    cause: about.cause,
+    details: {
+      reason: `PUBSUB_${reason}`,
+      metadata: about.metadata,
+      resource: { type: 'pubsub', name: pubsubName },
+    },
+  });
+}

@@ -1,0 +1,39 @@
+import { CloudEvent } from 'cloudevents';
+import { CLOUD_EVENT_TYPE } from './content-type.ts';
+import { invalidEvent } from './errors.ts';
+
+/** Bytes and what they are. */
+export interface EncodedData {
+  readonly bytes: Uint8Array;
+  readonly contentType: string;
+}
+
+/**
+ * The bytes of data that are published in code: bytes and text as they are, a `CloudEvent` whole, anything else as JSON.
+ *
+ * @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` for what JSON cannot express.
+ */
+export function encodeData(data: unknown, contentType: string | undefined, pubsubName: string): EncodedData {
+  if (data instanceof Uint8Array) return { bytes: data, contentType: contentType ?? 'application/octet-stream' };
+  if (typeof data === 'string') return { bytes: Buffer.from(data), contentType: contentType ?? 'text/plain' };
+  const type = contentType ?? (isCloudEvent(data) ? CLOUD_EVENT_TYPE : 'application/json');
+  return { bytes: Buffer.from(stringify(data, pubsubName)), contentType: type };
+}
+
+/** Also one of another loaded copy of the `cloudevents` package. */
+function isCloudEvent(data: unknown): boolean {
+  if (data instanceof CloudEvent) return true;
+  return typeof data === 'object' && data !== null && 'specversion' in data && 'cloneWith' in data;
+}
+
+function stringify(data: unknown, pubsubName: string): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(data);
+  } catch (cause) {
+    throw invalidEvent(pubsubName, 'the data cannot be written as JSON', cause);
+  }
+  if (text === undefined)
+    throw invalidEvent(pubsubName, `the data is ${typeof data}: expected bytes, text or a JSON value`);
+  return text;
+}

@@ -1,0 +1,98 @@
+import { SidecarError } from '../../errors.ts';
+import { parseGoDuration } from '../../util/duration.ts';
+
+/** Metadata by name. Without a prototype, so that any name is an ordinary one. */
+export type Metadata = Readonly<Record<string, string>>;
+
+/** No metadata. */
+export const NO_METADATA: Metadata = Object.freeze(Object.create(null) as Metadata);
+
+/** Metadata with these entries; later ones win. */
+export function metadataFrom(entries: Iterable<readonly [string, string]>): Metadata {
+  const metadata = Object.create(null) as Record<string, string>;
+  for (const [name, value] of entries) metadata[name] = value;
+  return metadata;
+}
+
+const PREFIX = 'metadata.';
+
+/** The `metadata.<name>` parameters of a query, without their prefix. Of a repeated one the first counts. */
+export function metadataOfQuery(search: string, query: () => URLSearchParams): Metadata {
+  if (!search.includes(PREFIX)) return NO_METADATA;
+  const entries = [...query()].filter(([name]) => name.startsWith(PREFIX) && name.length > PREFIX.length);
+  return metadataFrom(entries.reverse().map(([name, value]) => [name.slice(PREFIX.length), value] as const));
+}
+
+/** What metadata ask of a publish. */
+export interface PublishRules {
+  /** Publish the bytes as they are, without an envelope. */
+  readonly rawPayload: boolean;
+  /** How long the message may live, in milliseconds. */
+  readonly ttlMs?: number;
+}
+
+const DEFAULT_RULES: PublishRules = { rawPayload: false };
+
+/**
+ * Reads `rawPayload` and `ttlInSeconds` (or `ttl`, in any case).
+ *
+ * @throws SidecarError `ERR_PUBSUB_REQUEST_METADATA` for a value that is neither.
+ */
+export function publishRules(metadata: Metadata): PublishRules {
+  if (metadata === NO_METADATA) return DEFAULT_RULES;
+  const raw = metadata['rawPayload'];
+  const rawPayload = raw === undefined ? false : parseBoolean('rawPayload', raw, metadata);
+  for (const [name, value] of Object.entries(metadata)) {
+    const key = name.toLowerCase();
+    if (key === 'ttlinseconds' || key === 'ttl') return { rawPayload, ttlMs: parseTtl(name, value, metadata) };
+  }
+  return { rawPayload };
+}
+
+/** Reads a boolean as Go's `strconv.ParseBool` does, in any case; `undefined` when it is none. */
+export function readBoolean(value: string): boolean | undefined {
+  const text = value.toLowerCase();
+  if (text === 'true' || text === '1' || text === 't') return true;
+  if (text === 'false' || text === '0' || text === 'f') return false;
+  return undefined;
+}
+
+function parseBoolean(name: string, value: string, metadata: Metadata): boolean {
+  const read = readBoolean(value);
+  if (read === undefined) throw invalid(`${name} value must be a valid boolean: actual is '${value}'`, metadata);
+  return read;
+}
+
+/** Instants beyond this are no dates any more. */
+const MAX_TTL_MS = 100 * 365 * 24 * 3_600_000;
+
+function parseTtl(name: string, value: string, metadata: Metadata): number {
+  const ttlMs = /^\d{1,15}$/.test(value) ? Number(value) * 1_000 : parseGoDuration(value);
+  if (ttlMs === undefined || ttlMs <= 0) {
+    throw invalid(
+      `${name} must be a positive number of seconds or a duration such as 1m30s: actual is '${value}'`,
+      metadata,
+    );
+  }
+  return Math.min(ttlMs, MAX_TTL_MS);
+}
+
+/**
+ * Reads `maxBulkPubBytes`; no limit when it is absent.
+ *
+ * @throws SidecarError `ERR_PUBSUB_REQUEST_METADATA` when it is not a positive integer.
+ */
+export function maxBulkPubBytes(metadata: Metadata): number {
+  const value = metadata['maxBulkPubBytes'];
+  if (value === undefined) return Number.POSITIVE_INFINITY;
+  if (!/^\d{1,15}$/.test(value) || Number(value) === 0) {
+    throw invalid(`maxBulkPubBytes must be a positive integer: actual is '${value}'`, metadata);
+  }
+  return Number(value);
+}
+
+function invalid(message: string, metadata: Metadata): SidecarError {
+  return new SidecarError('ERR_PUBSUB_REQUEST_METADATA', `failed deserializing metadata. Error: ${message}`, {
+    details: { reason: 'PUBSUB_METADATA_DESERIALIZATION', metadata },
+  });
+}

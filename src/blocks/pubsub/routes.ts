@@ -1,0 +1,83 @@
+import { readBody } from '../../http/body.ts';
+import { headerOf, NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
+import { type Route, route } from '../../http/router.ts';
+import type { Wire } from '../../wire.ts';
+import { parseBulkEntries } from './bulk-entries.ts';
+import { binaryAttributes } from './cloud-event.ts';
+import type { Address } from './envelope.ts';
+import type { PubSub } from './pubsub.ts';
+import { maxBulkPubBytes, metadataFrom, metadataOfQuery, publishRules } from './request-metadata.ts';
+import { traceOfHeaders } from './trace.ts';
+
+/** A pub/sub may not have this name: its publish routes would be those of bulk publishing. */
+export const RESERVED_PUBSUB_NAME = 'bulk';
+
+const METHODS = ['POST', 'PUT'];
+const DEFAULT_CONTENT_TYPE = 'text/plain';
+
+/** The routes of publishing. */
+export function pubsubRoutes(pubsub: PubSub, wire: Wire, bodyLimitBytes: number): Route[] {
+  const single = (request: SidecarRequest, address: Address): Promise<SidecarResponse> =>
+    publish(pubsub, request, address, bodyLimitBytes);
+  const bulk = (request: SidecarRequest, address: Address): Promise<SidecarResponse> =>
+    publishBulk(pubsub, request, address, bodyLimitBytes);
+  return [
+    route('publish', METHODS, '/v1.0/publish', (request) => single(request, { pubsubName: '', topic: '' })),
+    route('publish', METHODS, '/v1.0/publish/:pubsubName/*topic', single),
+    ...['v1.0', ...wire.aliases.bulkPublish].flatMap((version) => [
+      route('publish', METHODS, `/${version}/publish/${RESERVED_PUBSUB_NAME}`, (request) =>
+        bulk(request, { pubsubName: '', topic: '' }),
+      ),
+      route(
+        'publish',
+        METHODS,
+        `/${version}/publish/${RESERVED_PUBSUB_NAME}/:pubsubName/*topic` as '/:pubsubName/*topic',
+        bulk,
+      ),
+    ]),
+  ];
+}
+
+async function publish(
+  pubsub: PubSub,
+  request: SidecarRequest,
+  address: Address,
+  limitBytes: number,
+): Promise<SidecarResponse> {
+  const metadata = metadataOfQuery(request.search, () => request.query);
+  const target = pubsub.target(address, metadata);
+  const rules = publishRules(metadata);
+  const bytes = await readBody(request, limitBytes);
+  const contentType = headerOf(request.headers, 'content-type') || DEFAULT_CONTENT_TYPE;
+  const binary = binaryAttributes(request.headers, address.pubsubName);
+  await pubsub.send(target, {
+    address,
+    bytes,
+    contentType,
+    metadata,
+    rules,
+    binary,
+    trace: traceOfHeaders(request.headers),
+  });
+  return NO_CONTENT;
+}
+
+async function publishBulk(
+  pubsub: PubSub,
+  request: SidecarRequest,
+  address: Address,
+  limitBytes: number,
+): Promise<SidecarResponse> {
+  const metadata = metadataOfQuery(request.search, () => request.query);
+  const target = pubsub.target(address, metadata, true);
+  publishRules(metadata);
+  const maxBytes = maxBulkPubBytes(metadata);
+  const body = await readBody(request, limitBytes);
+  const trace = traceOfHeaders(request.headers);
+  const entries = parseBulkEntries(body, address).map(({ entryId, bytes, contentType, metadata: own }) => {
+    const merged = metadataFrom([...Object.entries(metadata), ...Object.entries(own)]);
+    return { entryId, publish: { address, bytes, contentType, metadata: merged, rules: publishRules(merged), trace } };
+  });
+  await pubsub.sendBulk(target, entries, maxBytes);
+  return NO_CONTENT;
+}

@@ -1,0 +1,213 @@
+import type { CloudEvent } from 'cloudevents';
+import type { Message } from '../../components/pubsub.ts';
+import { validator } from '../../util/schema.ts';
+import type { Wire } from '../../wire.ts';
+import { readBoolean } from './request-metadata.ts';
+
+/** A rule of a subscription: where a message goes when an expression holds. @public */
+export interface RouteRule {
+  /** A CEL expression over `event`, the whole CloudEvent; empty is always true. */
+  readonly match: string;
+  /** The application's route. */
+  readonly path: string;
+}
+
+/** A subscription that delivers to routes of the application. @public */
+export interface SubscriptionOptions {
+  /** The pub/sub component. */
+  readonly pubsubname: string;
+  /** The topic. */
+  readonly topic: string;
+  /** Where messages go: the first rule that holds, else the default. */
+  readonly routes?: { readonly rules?: readonly RouteRule[]; readonly default?: string };
+  /** Short for `routes.default`. */
+  readonly route?: string;
+  /** Where messages go that cannot be processed: a topic of the same component. Default: nowhere. */
+  readonly deadLetterTopic?: string;
+  /** Metadata for the component. `rawPayload: 'true'` subscribes to messages that are not CloudEvents. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** Deliver several messages in one request. */
+  readonly bulkSubscribe?: BulkSubscribeOptions;
+  /**
+   * The most requests to the application at a time for this subscription. Default 10.
+   * With 1, messages are delivered in order, and a retry holds up those behind it.
+   */
+  readonly concurrency?: number;
+  /** When and how often a message is delivered again. */
+  readonly retry?: RetryOptions;
+}
+
+/** How messages are delivered in bulk. @public */
+export interface BulkSubscribeOptions {
+  /** Default `true`; with `wire: 'dapr'` it must be given. */
+  readonly enabled?: boolean;
+  /** The most messages in one request. Default 100. */
+  readonly maxMessagesCount?: number;
+  /** The longest that the oldest of them waits for more, in milliseconds. Default 1,000. */
+  readonly maxAwaitDurationMs?: number;
+}
+
+/** When and how often a message is delivered again. @public */
+export interface RetryOptions {
+  /** Retries after the first delivery. Default: no limit; 3 with a dead-letter topic. */
+  readonly maxRetries?: number;
+  /** The delay before the first retry, in milliseconds; it doubles with each. Default 100. */
+  readonly initialDelayMs?: number;
+  /** The longest delay, in milliseconds. Default 30,000. */
+  readonly maxDelayMs?: number;
+}
+
+/** What a subscription's function says of a message; nothing means `SUCCESS`. @public */
+export type ProcessingStatus = 'SUCCESS' | 'RETRY' | 'DROP';
+
+/** What a subscription's function gets beside the event. @public */
+export interface DeliveryContext {
+  /** The message as it lies in the component; its bytes have every digit of every number. */
+  readonly message: Message;
+  /** How often it has been delivered, this time included. */
+  readonly attempt: number;
+  /** Fires when the time limit of the delivery is over: it will be delivered again. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Processes a message in code. A thrown error means `RETRY`.
+ *
+ * @public
+ */
+export type MessageHandler<T> = (
+  event: CloudEvent<T>,
+  context: DeliveryContext,
+) => ProcessingStatus | void | Promise<ProcessingStatus | void>;
+
+/** Where a subscription came from. */
+export type SubscriptionType = 'DECLARATIVE' | 'PROGRAMMATIC' | 'STREAMING';
+
+/** A subscription, checked and with its defaults. */
+export interface SubscriptionSpec {
+  readonly type: SubscriptionType;
+  readonly pubsubName: string;
+  readonly topic: string;
+  /** In order; the default route is a last rule that is always true. */
+  readonly rules: readonly RouteRule[];
+  readonly deadLetterTopic: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly rawPayload: boolean;
+  readonly bulk: { readonly maxMessages: number; readonly maxAwaitMs: number } | undefined;
+  readonly concurrency: number;
+  readonly retry: RetryOptions;
+}
+
+/** A subscription that was refused, with as much as could be read of it. */
+export interface RefusedSubscription {
+  readonly type: SubscriptionType;
+  readonly pubsubName: string;
+  readonly topic: string;
+  readonly problem: string;
+}
+
+const positive = { type: 'integer', minimum: 1 };
+const delay = { type: 'number', minimum: 0 };
+const rule = {
+  type: 'object',
+  required: ['path'],
+  properties: { match: { type: ['string', 'null'] }, path: { type: 'string' } },
+};
+const schema = {
+  type: 'object',
+  required: ['pubsubname', 'topic'],
+  properties: {
+    pubsubname: { type: 'string', minLength: 1 },
+    topic: { type: 'string', minLength: 1 },
+    route: { type: ['string', 'null'] },
+    routes: {
+      type: ['object', 'null'],
+      properties: { rules: { type: ['array', 'null'], items: rule }, default: { type: ['string', 'null'] } },
+    },
+    deadLetterTopic: { type: ['string', 'null'] },
+    metadata: { type: ['object', 'null'], additionalProperties: { type: 'string' } },
+    bulkSubscribe: {
+      type: ['object', 'null'],
+      properties: {
+        enabled: { type: ['boolean', 'null'] },
+        maxMessagesCount: { type: ['integer', 'null'] },
+        maxAwaitDurationMs: { type: ['number', 'null'] },
+      },
+    },
+    concurrency: positive,
+    retry: {
+      type: 'object',
+      properties: { maxRetries: { type: 'integer', minimum: 0 }, initialDelayMs: delay, maxDelayMs: delay },
+    },
+  },
+};
+
+const problemOf = validator(schema, 'subscription');
+
+const DEFAULT_CONCURRENCY = 10;
+const DEFAULT_BULK = { maxMessages: 100, maxAwaitMs: 1_000 };
+
+/** Checks a subscription of the application or the options; unknown keys are ignored. */
+export function parseSubscription(
+  value: unknown,
+  type: SubscriptionType,
+  wire: Wire,
+): SubscriptionSpec | RefusedSubscription {
+  const problem = problemOf(value);
+  if (problem !== undefined) return { ...nameOf(value), type, problem };
+  // The schema has just said so; `null` stands for absent below.
+  const options = value as SubscriptionOptions;
+  const { pubsubname, topic, metadata, deadLetterTopic } = options;
+  const raw = metadata?.['rawPayload'];
+  const rawPayload = raw === undefined ? false : readBoolean(raw);
+  const rules = rulesOf(options);
+  const name = { type, pubsubName: pubsubname, topic };
+  if (rawPayload === undefined)
+    return { ...name, problem: `metadata.rawPayload is ${JSON.stringify(raw)}: expected a boolean` };
+  if (rules.length === 0) return { ...name, problem: 'it has neither a rule nor a default route' };
+  return {
+    ...name,
+    rules,
+    deadLetterTopic: deadLetterTopic ?? '',
+    metadata: metadata ?? {},
+    rawPayload,
+    bulk: bulkOf(options.bulkSubscribe, wire),
+    concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
+    retry: options.retry ?? {},
+  };
+}
+
+function nameOf(value: unknown): { pubsubName: string; topic: string } {
+  const { pubsubname, topic } = Object(value) as Readonly<Record<string, unknown>>;
+  return {
+    pubsubName: typeof pubsubname === 'string' ? pubsubname : '',
+    topic: typeof topic === 'string' ? topic : '',
+  };
+}
+
+function rulesOf({ route, routes }: SubscriptionOptions): RouteRule[] {
+  const rules = (routes?.rules ?? []).map(({ match, path }) => ({ match: match ?? '', path: cleanPath(path) }));
+  const last = routes?.default || route;
+  return last ? [...rules, { match: '', path: cleanPath(last) }] : rules;
+}
+
+function bulkOf(options: BulkSubscribeOptions | null | undefined, wire: Wire): SubscriptionSpec['bulk'] {
+  if (options === undefined || options === null) return undefined;
+  if (wire.bulkSubscribeNeedsEnabled ? options.enabled !== true : options.enabled === false) return undefined;
+  const { maxMessagesCount, maxAwaitDurationMs } = options;
+  return {
+    maxMessages: maxMessagesCount && maxMessagesCount > 0 ? maxMessagesCount : DEFAULT_BULK.maxMessages,
+    maxAwaitMs: maxAwaitDurationMs && maxAwaitDurationMs > 0 ? maxAwaitDurationMs : DEFAULT_BULK.maxAwaitMs,
+  };
+}
+
+/** A leading slash, no dot segments, no doubled slashes; the query stays. */
+function cleanPath(path: string): string {
+  const [, plain = '', query = ''] = /^([^?]*)(.*)$/s.exec(path) ?? [];
+  const clean: string[] = [];
+  for (const segment of plain.split('/')) {
+    if (segment === '..') clean.pop();
+    else if (segment !== '' && segment !== '.') clean.push(segment);
+  }
+  return `/${clean.join('/')}${query}`;
+}

@@ -1,0 +1,200 @@
+import type { TopicScopes } from '../../components/pubsub.ts';
+import { messageOf } from '../../errors.ts';
+import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
+import { sleep } from '../../util/clock.ts';
+import { Consumer, type ConsumerParts } from './consumer.ts';
+import type { DeliveryHost, OpenPubSub } from './delivery-host.ts';
+import { maySubscribe } from './scopes.ts';
+import type { RefusedSubscription, SubscriptionSpec, SubscriptionType } from './subscription.ts';
+
+/** A component that subscriptions can use. */
+export interface SubscribablePubSub extends OpenPubSub {
+  readonly topics: TopicScopes;
+}
+
+/** A subscription as it stands. */
+export interface SubscriptionState {
+  readonly type: SubscriptionType;
+  readonly pubsubName: string;
+  readonly topic: string;
+  readonly spec: SubscriptionSpec | undefined;
+  /** Why it was refused; absent for one that was not. */
+  readonly problem?: string;
+}
+
+interface Active {
+  readonly consumer: Consumer;
+  started: boolean;
+}
+
+const START_BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 60_000, factor: 2, jitter: 0.2 };
+
+/** The subscriptions of a sidecar, from all three sources, and the consumers of those that are active. */
+export class Subscriptions {
+  readonly #appId: string;
+  readonly #pubsubs: ReadonlyMap<string, SubscribablePubSub>;
+  readonly #host: DeliveryHost;
+  readonly #stopping = new AbortController();
+  #declarative: readonly SubscriptionState[] = [];
+  #programmatic: readonly SubscriptionState[] = [];
+  readonly #streaming = new Set<SubscriptionState>();
+  readonly #active = new Map<SubscriptionState, Active>();
+  #paused = true;
+
+  constructor(appId: string, pubsubs: ReadonlyMap<string, SubscribablePubSub>, host: DeliveryHost) {
+    this.#appId = appId;
+    this.#pubsubs = pubsubs;
+    this.#host = host;
+  }
+
+  /** Declarative ones first, a programmatic one in the place of the one that it replaces, streaming ones last. */
+  list(): readonly SubscriptionState[] {
+    const replacements = new Map(this.#programmatic.map((state) => [keyOf(state), state]));
+    const merged = this.#declarative.map((state) => {
+      const replacement = replacements.get(keyOf(state));
+      replacements.delete(keyOf(state));
+      return replacement ?? state;
+    });
+    return [...merged, ...replacements.values(), ...this.#streaming];
+  }
+
+  /** Takes the declarative subscriptions: of several for one topic the first counts. */
+  async setDeclarative(parsed: readonly (SubscriptionSpec | RefusedSubscription)[]): Promise<void> {
+    this.#declarative = onePerTopic([...parsed].reverse().map((one) => this.#admit(one))).reverse();
+    await this.#reconcile();
+  }
+
+  /** Takes what the application told: of several for one topic the last counts, and it replaces a declarative one. */
+  async setProgrammatic(parsed: readonly (SubscriptionSpec | RefusedSubscription)[]): Promise<void> {
+    this.#programmatic = onePerTopic(parsed.map((one) => this.#admit(one)));
+    await this.#reconcile();
+  }
+
+  /** Adds a function's subscription; resolves when it receives messages. Call what it returns to end it. */
+  async addStreaming(
+    spec: SubscriptionSpec,
+    parts: Pick<ConsumerParts, 'deliverToCode'>,
+  ): Promise<() => Promise<void>> {
+    const problem = this.#problemOf(spec);
+    if (problem !== undefined) throw new Error(problem);
+    const state: SubscriptionState = { type: 'STREAMING', pubsubName: spec.pubsubName, topic: spec.topic, spec };
+    const consumer = this.#makeConsumer(spec, parts);
+    await consumer.start(false);
+    this.#streaming.add(state);
+    this.#active.set(state, { consumer, started: true });
+    this.#tellSubscribed(state);
+    return async () => {
+      this.#streaming.delete(state);
+      this.#active.delete(state);
+      await consumer.stop(this.#host.patienceMs);
+    };
+  }
+
+  /** Delivers to the application, which takes requests now. */
+  resume(): void {
+    this.#paused = false;
+    for (const { consumer } of this.#active.values()) consumer.resume();
+  }
+
+  /** Takes nothing new and waits for what is in flight. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the sidecar is stopping'));
+    const consumers = [...this.#active.values()].map(({ consumer }) => consumer);
+    this.#active.clear();
+    await Promise.all(consumers.map((consumer) => consumer.stop(this.#host.patienceMs)));
+  }
+
+  #admit(parsed: SubscriptionSpec | RefusedSubscription): SubscriptionState {
+    const { type, pubsubName, topic } = parsed;
+    const problem = 'problem' in parsed ? parsed.problem : this.#problemOf(parsed);
+    if (problem === undefined) return { type, pubsubName, topic, spec: 'problem' in parsed ? undefined : parsed };
+    this.#host.logger.warn({ pubsubName, topic, type, problem }, 'subscription refused');
+    this.#host.events.emit('subscriptionRefused', { pubsubName, topic, reason: problem });
+    return { type, pubsubName, topic, spec: 'problem' in parsed ? undefined : parsed, problem };
+  }
+
+  #problemOf(spec: SubscriptionSpec): string | undefined {
+    const pubsub = this.#pubsubs.get(spec.pubsubName);
+    if (pubsub === undefined) return `pubsub ${spec.pubsubName} is not found`;
+    if (!maySubscribe(spec.topic, this.#appId, pubsub.topics)) {
+      return `subscription to topic '${spec.topic}' on pubsub '${spec.pubsubName}' is not allowed for app id ${this.#appId}`;
+    }
+    try {
+      this.#makeConsumer(spec, {});
+    } catch (error) {
+      return messageOf(error);
+    }
+    return undefined;
+  }
+
+  #makeConsumer(spec: SubscriptionSpec, parts: Pick<ConsumerParts, 'deliverToCode'>): Consumer {
+    const pubsub = this.#pubsubs.get(spec.pubsubName);
+    if (pubsub === undefined) throw new Error(`pubsub ${spec.pubsubName} is not found`);
+    return new Consumer({ spec, pubsub, host: this.#host, group: this.#appId, ...parts });
+  }
+
+  /** Ends what is no longer in the list and begins what is new in it. */
+  async #reconcile(): Promise<void> {
+    const wanted = new Set(this.list());
+    const ending = [...this.#active].filter(([state]) => !wanted.has(state));
+    for (const [state] of ending) this.#active.delete(state);
+    await Promise.all(ending.map(([, { consumer }]) => consumer.stop(this.#host.patienceMs)));
+    await Promise.all([...wanted].map((state) => this.#activate(state)));
+  }
+
+  async #activate(state: SubscriptionState): Promise<void> {
+    const { spec } = state;
+    if (spec === undefined || state.problem !== undefined || this.#active.has(state)) return;
+    const active: Active = { consumer: this.#makeConsumer(spec, {}), started: false };
+    this.#active.set(state, active);
+    if (!(await this.#tryStart(state, active))) void this.#startLater(state, active);
+  }
+
+  async #tryStart(state: SubscriptionState, active: Active): Promise<boolean> {
+    try {
+      await active.consumer.start(this.#paused);
+    } catch (error) {
+      this.#host.logger.error(
+        { pubsubName: state.pubsubName, topic: state.topic, error },
+        'subscription could not be started: will be tried again',
+      );
+      return false;
+    }
+    active.started = true;
+    // The application may have come up while the component was subscribing.
+    if (!this.#paused) active.consumer.resume();
+    this.#tellSubscribed(state);
+    return true;
+  }
+
+  async #startLater(state: SubscriptionState, active: Active): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let attempt = 1; this.#active.get(state) === active; attempt++) {
+      try {
+        await sleep(this.#host.clock, backoffDelayMs(START_BACKOFF, attempt, this.#host.random), signal);
+      } catch {
+        return;
+      }
+      if (await this.#tryStart(state, active)) return;
+    }
+  }
+
+  #tellSubscribed({ pubsubName, topic }: SubscriptionState): void {
+    this.#host.events.emit('subscribed', { pubsubName, topic });
+  }
+}
+
+function keyOf({ pubsubName, topic }: SubscriptionState): string {
+  return JSON.stringify([pubsubName, topic]);
+}
+
+/** Of several for one topic the last; one that was refused does not take the place of one that was not. */
+function onePerTopic(states: readonly SubscriptionState[]): SubscriptionState[] {
+  const byTopic = new Map<string, SubscriptionState>();
+  const refused: SubscriptionState[] = [];
+  for (const state of states) {
+    if (state.problem !== undefined) refused.push(state);
+    else byTopic.set(keyOf(state), state);
+  }
+  return [...byTopic.values(), ...refused];
+}

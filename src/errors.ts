@@ -1,0 +1,103 @@
+/** What every error code answers with over HTTP. The single table: nothing else maps codes to statuses. */
+const STATUS_BY_CODE = {
+  ERR_BAD_REQUEST: 400,
+  ERR_UNAUTHORIZED: 401,
+  ERR_NOT_FOUND: 404,
+  ERR_METHOD_NOT_ALLOWED: 405,
+  ERR_BODY_TOO_LARGE: 413,
+  ERR_INTERNAL: 500,
+  ERR_SHUTTING_DOWN: 503,
+  ERR_CONFIGURATION: 500,
+  ERR_PUBSUB_EMPTY: 404,
+  ERR_PUBSUB_NOT_FOUND: 404,
+  ERR_TOPIC_NAME_EMPTY: 404,
+  ERR_PUBSUB_FORBIDDEN: 403,
+  ERR_PUBSUB_REQUEST_METADATA: 400,
+  ERR_PUBSUB_EVENTS_SER: 400,
+  ERR_PUBSUB_CLOUD_EVENTS_SER: 500,
+  ERR_PUBSUB_PUBLISH_MESSAGE: 500,
+  ERR_METADATA_LIMIT: 400,
+  ERR_HEALTH_NOT_READY: 500,
+  ERR_HEALTH_APPID_NOT_MATCH: 500,
+  ERR_OUTBOUND_HEALTH_NOT_READY: 500,
+} as const;
+
+/** The codes that errors of the sidecar carry, in HTTP bodies (`errorCode`) and on {@link SidecarError.code}. @public */
+export type ErrorCode = keyof typeof STATUS_BY_CODE;
+
+/** The machine-readable part of an error body, after google.rpc's `ResourceInfo` and `ErrorInfo`. @public */
+export interface ErrorDetails {
+  /** Why, in capitals and without a prefix, such as `NOT_FOUND`; the wire adds its own. */
+  readonly reason: string;
+  /** What the request was about. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** The resource that is concerned, when naming it adds something to the message. */
+  readonly resource?: { readonly type: string; readonly name: string };
+}
+
+/** An entry of a bulk publish that was not published. @public */
+export interface FailedEntry {
+  /** As the publisher gave it. */
+  readonly entryId: string;
+  /** Why, in the component's words. */
+  readonly error: string;
+}
+
+/** Options of {@link SidecarError}. @public */
+export interface SidecarErrorOptions {
+  /** What made it happen; goes to the log, never into a response. */
+  readonly cause?: unknown;
+  /** The machine-readable part of the body. */
+  readonly details?: ErrorDetails;
+  /** Another status than the table's, where the API document asks for it. */
+  readonly status?: number;
+  /** The entries of a bulk publish that failed. */
+  readonly failedEntries?: readonly FailedEntry[];
+  /** Response headers, such as `allow`. Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const BRAND = Symbol.for('insidecar.SidecarError');
+
+/**
+ * The one error that the sidecar throws and answers with: the same code in code and over HTTP.
+ *
+ * Its message names the offending value and what was expected, and may be shown to the caller.
+ * Recognise it with {@link isSidecarError}, which also works across two loaded copies of the package.
+ *
+ * @public
+ */
+export class SidecarError extends Error {
+  override readonly name: string = 'SidecarError';
+  /** What went wrong; stable across releases. */
+  readonly code: ErrorCode;
+  /** The HTTP status it is answered with. */
+  readonly status: number;
+  /** The machine-readable part of the response body, if any. */
+  readonly details: ErrorDetails | undefined;
+  /** The entries of a bulk publish that failed, in the order of the request; the others were published. */
+  readonly failedEntries: readonly FailedEntry[] | undefined;
+  /** Headers of the response. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  /** Makes an error that is answered with the status of its code. */
+  constructor(code: ErrorCode, message: string, options: SidecarErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.status = options.status ?? STATUS_BY_CODE[code];
+    this.details = options.details;
+    this.failedEntries = options.failedEntries;
+    this.headers = options.headers ?? {};
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+}
+
+/** Whether a thrown value is a {@link SidecarError}, from this or another copy of the package. @public */
+export function isSidecarError(value: unknown): value is SidecarError {
+  return typeof value === 'object' && value !== null && BRAND in value;
+}
+
+/** The text of whatever was thrown, for messages about causes that we do not control. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

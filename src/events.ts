@@ -1,0 +1,42 @@
+import type { EventEmitter } from 'eventemitter3';
+
+/** What every event about a message tells. @public */
+export interface MessageInfo {
+  /** The pub/sub component. */
+  readonly pubsubName: string;
+  /** The topic. */
+  readonly topic: string;
+  /** The CloudEvent's `id`, or a UUID for a raw payload. */
+  readonly messageId: string;
+}
+
+/** What every event about a delivery tells. @public */
+export interface DeliveryInfo extends MessageInfo {
+  /** The route of the application, or the name of the function that was called; empty when nothing was. */
+  readonly route: string;
+  /** How often the message has been handed out, this time included. */
+  readonly attempt: number;
+}
+
+/** The events of a sidecar, by name, with what their listeners get. @public */
+export interface SidecarEvents {
+  /** The component has the message. */
+  published: [MessageInfo];
+  /** The application has processed it. */
+  delivered: [DeliveryInfo & { readonly durationMs: number }];
+  /** It will be delivered again, in `delayMs` milliseconds. */
+  retrying: [DeliveryInfo & { readonly delayMs: number; readonly reason: string }];
+  /** It will not be delivered again and went nowhere. */
+  dropped: [DeliveryInfo & { readonly reason: string }];
+  /** It was published to the dead-letter topic. */
+  deadLettered: [DeliveryInfo & { readonly deadLetterTopic: string; readonly reason: string }];
+  /** The application takes requests; its subscriptions are known. */
+  appReady: [];
+  /** A subscription receives messages. */
+  subscribed: [{ readonly pubsubName: string; readonly topic: string }];
+  /** A subscription was not started. */
+  subscriptionRefused: [{ readonly pubsubName: string; readonly topic: string; readonly reason: string }];
+}
+
+/** Tells of everything that happens; costs nothing without a listener. @public */
+export type SidecarEventEmitter = EventEmitter<SidecarEvents>;

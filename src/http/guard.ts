@@ -1,0 +1,127 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { isSidecarError, SidecarError } from '../errors.ts';
+import type { Logger } from '../util/logger.ts';
+import {
+  EMPTY_BODY,
+  type Handler,
+  headerOf,
+  jsonResponse,
+  type SidecarRequest,
+  type SidecarResponse,
+} from './message.ts';
+import type { Match, Router } from './router.ts';
+
+/** What the guard is made of. */
+export interface GuardOptions {
+  readonly router: Router;
+  readonly logger: Logger;
+  /** The token that callers must send, and in which header. */
+  readonly token?: { readonly header: string; readonly value: string };
+  /** Names in error bodies. */
+  readonly errors: { readonly domain: string; readonly reasonPrefix: string };
+  /** Throws when no request is taken now. */
+  readonly admit: (match: Match) => void;
+}
+
+/**
+ * Wraps the route table: finds the route, checks the API token, turns whatever is thrown into a response.
+ * What it returns never rejects.
+ */
+export function guard(options: GuardOptions): Handler {
+  const authorised = tokenCheck(options.token);
+  const answer = async (request: SidecarRequest): Promise<SidecarResponse> => {
+    const match = options.router.match(request.method, request.path);
+    if (match === undefined) return unrouted(request, options, authorised(request));
+    if (!isOpen(match, request) && !authorised(request)) throw unauthorized(options);
+    options.admit(match);
+    const response = await match.route.handle(request, match.params);
+    return request.method === 'HEAD' ? withoutBody(response) : response;
+  };
+  return async (request) => {
+    try {
+      return await answer(request);
+    } catch (error) {
+      return errorResponse(toSidecarError(error, request, options.logger), options.errors);
+    }
+  };
+}
+
+/** Compares digests, so that neither the length nor the content of the token shows in the time taken. */
+function tokenCheck(token: GuardOptions['token']): (request: SidecarRequest) => boolean {
+  if (token === undefined) return () => true;
+  const expected = digest(token.value);
+  return (request) => timingSafeEqual(digest(headerOf(request.headers, token.header) ?? ''), expected);
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function isOpen(match: Match, request: SidecarRequest): boolean {
+  return match.route.open && (request.method === 'GET' || request.method === 'HEAD');
+}
+
+function unauthorized(options: GuardOptions): SidecarError {
+  return new SidecarError(
+    'ERR_UNAUTHORIZED',
+    `API token is missing or wrong: expected in header ${options.token?.header}`,
+  );
+}
+
+function unrouted(request: SidecarRequest, options: GuardOptions, authorised: boolean): SidecarResponse {
+  const error = authorised ? notFound(request) : unauthorized(options);
+  return { ...errorResponse(error, options.errors), unrouted: true };
+}
+
+function notFound(request: SidecarRequest): SidecarError {
+  if (!request.path.startsWith('/')) {
+    return new SidecarError('ERR_BAD_REQUEST', `request target ${JSON.stringify(request.path)} is not a path`);
+  }
+  return new SidecarError('ERR_NOT_FOUND', `no route for ${request.method} ${request.path}`);
+}
+
+function toSidecarError(error: unknown, request: SidecarRequest, logger: Logger): SidecarError {
+  if (isSidecarError(error)) {
+    if (error.status >= 500) logger.debug({ code: error.code, error }, 'request failed');
+    return error;
+  }
+  const level = request.signal.aborted ? 'debug' : 'error';
+  logger[level]({ method: request.method, path: request.path, error }, 'request failed unexpectedly');
+  return new SidecarError('ERR_INTERNAL', 'internal error; the log of the sidecar has the cause');
+}
+
+/** Shapes an error body: `errorCode`, `message`, `details` where there are any; a bulk publish failure has its own. */
+export function errorResponse(error: SidecarError, names: GuardOptions['errors']): SidecarResponse {
+  const { failedEntries } = error;
+  if (failedEntries !== undefined)
+    return jsonResponse(error.status, { failedEntries, errorCode: error.code }, error.headers);
+  const body = { errorCode: error.code, message: error.message, ...renderDetails(error, names) };
+  return jsonResponse(error.status, body, error.headers);
+}
+
+function renderDetails(error: SidecarError, names: GuardOptions['errors']): { details?: unknown[] } {
+  const { details } = error;
+  if (details === undefined) return {};
+  const info = {
+    '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+    domain: names.domain,
+    metadata: details.metadata,
+    reason: names.reasonPrefix + details.reason,
+  };
+  if (details.resource === undefined) return { details: [info] };
+  const resource = {
+    '@type': 'type.googleapis.com/google.rpc.ResourceInfo',
+    description: error.message,
+    owner: '',
+    resource_name: details.resource.name,
+    resource_type: details.resource.type,
+  };
+  return { details: [resource, info] };
+}
+
+/** The answer to HEAD: what GET would have said, with its length and without its bytes. */
+function withoutBody(response: SidecarResponse): SidecarResponse {
+  if (!(response.body instanceof Uint8Array) || response.body.length === 0) return { ...response, body: EMPTY_BODY };
+  const headers = { ...response.headers, 'content-length': String(response.body.length) };
+  return { ...response, headers, body: EMPTY_BODY };
+}

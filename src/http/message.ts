@@ -1,0 +1,158 @@
+/**
+ * The request/response abstraction: plain data, no framework, no socket.
+ * The sidecar is a {@link Handler}; so is an application in the same process, and an outgoing HTTP client.
+ */
+
+/**
+ * Header fields by name in lower case. A field that came more than once is one string where HTTP allows joining it
+ * with `, `, and an array where it does not (`set-cookie`).
+ *
+ * @public
+ */
+export type HeaderMap = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** A body: bytes when they are at hand, else a stream of chunks that may be read once. @public */
+export type Body = Uint8Array | AsyncIterable<Uint8Array>;
+
+/** A request to or from the sidecar. @public */
+export interface SidecarRequest {
+  /** The method in capitals. */
+  readonly method: string;
+  /** The path as received, percent-escapes and doubled slashes included, without the query. */
+  readonly path: string;
+  /** The query as received, without its question mark; empty when there is none. */
+  readonly search: string;
+  /** The query, decoded. Made on first use. */
+  readonly query: URLSearchParams;
+  /** Header fields. */
+  readonly headers: HeaderMap;
+  /** The body; no bytes when there is none. */
+  readonly body: Body;
+  /** Fires when the caller has gone. Made on first use. */
+  readonly signal: AbortSignal;
+}
+
+/** An answer. @public */
+export interface SidecarResponse {
+  /** The HTTP status. */
+  readonly status: number;
+  /** Header fields. */
+  readonly headers: HeaderMap;
+  /** The body; no bytes when there is none. */
+  readonly body: Body;
+  /** Set when no route of the sidecar has this path: an adapter may pass the request on instead of answering. */
+  readonly unrouted?: true;
+}
+
+/** Answers a request. @public */
+export type Handler = (request: SidecarRequest) => Promise<SidecarResponse>;
+
+/** What an adapter needs of the sidecar. Its `handle` never rejects. @public */
+export interface RequestHandler {
+  /** Answers a request; never rejects. */
+  readonly handle: Handler;
+}
+
+/** Options of every adapter. @public */
+export interface AdapterOptions {
+  /**
+   * Leave requests for which the sidecar has no route to the application: the next middleware answers.
+   * Default `false`: the sidecar answers 404.
+   */
+  readonly fallthrough?: boolean;
+  /** A path below which the sidecar is mounted, such as `/sidecar`; cut off before routing. Default none. */
+  readonly prefix?: string;
+}
+
+/** A body without bytes. */
+export const EMPTY_BODY: Uint8Array = new Uint8Array(0);
+
+const NO_HEADERS: HeaderMap = Object.freeze({});
+
+/** Done, and nothing to say. One object for all: it is on the hot path. */
+export const NO_CONTENT: SidecarResponse = Object.freeze({ status: 204, headers: NO_HEADERS, body: EMPTY_BODY });
+
+/** An answer with a JSON body. */
+export function jsonResponse(status: number, value: unknown, headers: HeaderMap = NO_HEADERS): SidecarResponse {
+  return {
+    status,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify(value)),
+  };
+}
+
+/** What {@link request} may be given beside method and path. @public */
+export interface RequestInit {
+  /** Header fields; names in any case. */
+  readonly headers?: HeaderMap;
+  /** Bytes, a stream, text (sent as UTF-8), or any other value, sent as JSON with its content type. */
+  readonly body?: unknown;
+  /** Fires when the caller has gone. Default: never. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Makes a request, for use with {@link Handler}s without a socket.
+ *
+ * @example
+ * ```ts
+ * const reply = await sidecar.handle(request('POST', '/v1.0/publish/pubsub/orders', { body: { id: 1 } }));
+ * ```
+ * @public
+ */
+export function request(method: string, url: string, init: RequestInit = {}): SidecarRequest {
+  const headers: Record<string, string | readonly string[] | undefined> = {};
+  for (const [name, value] of Object.entries(init.headers ?? {})) headers[name.toLowerCase()] = value;
+  const { body, contentType } = encodeBody(init.body);
+  if (contentType !== undefined) headers['content-type'] ??= contentType;
+  return new PlainRequest(method, url, headers, body, init.signal);
+}
+
+function encodeBody(body: unknown): { body: Body; contentType?: string } {
+  if (body === undefined) return { body: EMPTY_BODY };
+  if (body instanceof Uint8Array) return { body };
+  if (typeof body === 'string') return { body: Buffer.from(body) };
+  if (isAsyncIterable(body)) return { body };
+  return { body: Buffer.from(JSON.stringify(body)), contentType: 'application/json' };
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<Uint8Array> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}
+
+/** A request from its parts; query and signal are made when first asked for. */
+export class PlainRequest implements SidecarRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly search: string;
+  readonly headers: HeaderMap;
+  readonly body: Body;
+  #query: URLSearchParams | undefined;
+  #signal: AbortSignal | undefined;
+
+  constructor(method: string, url: string, headers: HeaderMap, body: Body, signal?: AbortSignal) {
+    const question = url.indexOf('?');
+    this.method = method;
+    this.path = question === -1 ? url : url.slice(0, question);
+    this.search = question === -1 ? '' : url.slice(question + 1);
+    this.headers = headers;
+    this.body = body;
+    this.#signal = signal;
+  }
+
+  get query(): URLSearchParams {
+    this.#query ??= new URLSearchParams(this.search);
+    return this.#query;
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= new AbortController().signal;
+    return this.#signal;
+  }
+}
+
+/** One header's value as a single string; `undefined` when it is absent. */
+export function headerOf(headers: HeaderMap, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' || value === undefined ? value : value.join(', ');
+}

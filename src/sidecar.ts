@@ -1,0 +1,256 @@
+import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'eventemitter3';
+import { type AppCall, AppChannel, type AppReply, openTransport } from './app/channel.ts';
+import { Health } from './blocks/health/health.ts';
+import { healthRoutes } from './blocks/health/routes.ts';
+import { type AppConnectionMetadata, Metadata, type SubscriptionMetadata } from './blocks/metadata/metadata.ts';
+import { metadataRoutes } from './blocks/metadata/routes.ts';
+import { timestamps } from './blocks/pubsub/envelope.ts';
+import { PubSub } from './blocks/pubsub/pubsub.ts';
+import { pubsubRoutes, RESERVED_PUBSUB_NAME } from './blocks/pubsub/routes.ts';
+import { SidecarError } from './errors.ts';
+import type { SidecarEventEmitter, SidecarEvents } from './events.ts';
+import { guard } from './http/guard.ts';
+import type { Handler, RequestHandler } from './http/message.ts';
+import { Router } from './http/router.ts';
+import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
+import { Work } from './util/work.ts';
+import { VERSION } from './version.ts';
+
+type Phase = 'created' | 'starting' | 'running' | 'stopping' | 'stopped';
+
+/** How long `start()` waits for the first answer of an application that takes requests already. */
+const FIRST_ANSWER_MS = 5_000;
+
+/**
+ * The sidecar: the HTTP API behind {@link Sidecar.handle}, and the same building blocks as typed classes.
+ *
+ * @example
+ * ```ts
+ * await using sidecar = new Sidecar({ appId: 'orders', app: { listener: app }, components: [memoryPubSub('pubsub')] });
+ * await sidecar.start();
+ * await sidecar.pubsub.publish('pubsub', 'orders', { id: 1 });
+ * ```
+ * @public
+ */
+export class Sidecar implements RequestHandler, AsyncDisposable {
+  /** Tells of what happens to messages and subscriptions. */
+  readonly events: SidecarEventEmitter = new EventEmitter<SidecarEvents>();
+  /** Publish and subscribe. */
+  readonly pubsub: PubSub;
+  /** What the sidecar tells about itself. */
+  readonly metadata: Metadata;
+  /** Readiness. */
+  readonly health: Health;
+  /** Answers a request of the HTTP API. Never rejects. */
+  readonly handle: Handler;
+  readonly #options: ResolvedOptions;
+  readonly #work = new Work();
+  readonly #app: AppChannel | undefined;
+  readonly #stopRequested = new AbortController();
+  #phase: Phase = 'created';
+  #appReady: Promise<void> | undefined;
+  #appIsReady = false;
+  #stopped: Promise<void> | undefined;
+
+  /** @throws SidecarError `ERR_CONFIGURATION` naming the option, its value and what was expected. */
+  constructor(options: SidecarOptions = {}) {
+    this.#options = resolveOptions(options, process.env);
+    this.#options.clock.watch?.(this.#work);
+    this.#app = this.#openApp();
+    this.pubsub = this.#makePubSub();
+    this.metadata = this.#makeMetadata();
+    this.health = new Health({
+      appId: this.#options.appId,
+      outbound: [() => (this.#phase === 'running' ? undefined : 'components')],
+      inbound: [() => (this.#app === undefined || this.#appIsReady ? undefined : 'app-channel')],
+    });
+    this.handle = this.#makeHandler();
+  }
+
+  /** The app ID. */
+  get appId(): string {
+    return this.#options.appId;
+  }
+
+  /**
+   * Opens the components and begins to deliver. When the application takes requests already, its subscriptions are
+   * known when this resolves; when it does not, they are asked for as soon as it does: {@link Sidecar.ready} waits.
+   *
+   * @throws SidecarError `ERR_CONFIGURATION` for a component that cannot be used, or the component's own error.
+   */
+  async start(): Promise<void> {
+    if (this.#phase !== 'created')
+      throw new SidecarError('ERR_CONFIGURATION', `the sidecar is ${this.#phase}: it can be started once`);
+    this.#phase = 'starting';
+    try {
+      checkComponentNames(this.#options);
+      await this.pubsub.start();
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+    if (this.#stopped !== undefined) return this.#stopped;
+    this.#phase = 'running';
+    if (this.#app !== undefined) await this.#meetApp(this.#app);
+  }
+
+  /** Resolves when the application takes requests and its subscriptions are known; at once without an application. */
+  async ready(): Promise<void> {
+    if (this.#phase === 'created') throw notStarted();
+    await this.#appReady;
+  }
+
+  /**
+   * Takes nothing new, waits for messages in flight, closes everything. What is unsettled then is delivered again
+   * after a restart, as far as the component keeps it. Twice is fine.
+   */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  /** The same as {@link Sidecar.stop}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #stop(): Promise<void> {
+    this.#phase = 'stopping';
+    this.#stopRequested.abort(new Error('the sidecar is stopping'));
+    await this.pubsub.stop();
+    await this.#app?.close();
+    this.#phase = 'stopped';
+  }
+
+  #openApp(): AppChannel | undefined {
+    const { app, clock, appToken, wire } = this.#options;
+    if (app === undefined) return undefined;
+    return new AppChannel(openTransport(app), {
+      clock,
+      ...(app.maxConcurrency === undefined ? {} : { maxConcurrency: app.maxConcurrency }),
+      ...(appToken === '' ? {} : { token: { header: wire.headers.apiToken, value: appToken } }),
+    });
+  }
+
+  #makePubSub(): PubSub {
+    const { appId, components, subscriptions, clock, logger, wire, deliveryTimeoutMs, stopTimeoutMs } = this.#options;
+    const newId = randomUUID;
+    const envelope = { source: appId, type: wire.eventType, newId, timestamp: timestamps(() => clock.now()) };
+    const call = (toApp: AppCall): Promise<AppReply> => this.#callApp(toApp);
+    const shared = { clock, logger, wire, newId, envelope, call, events: this.events, work: this.#work };
+    const host = { ...shared, random: Math.random, timeLimitMs: deliveryTimeoutMs, patienceMs: stopTimeoutMs };
+    return new PubSub({ appId, definitions: components, subscriptions, host, admit: () => this.#admit() });
+  }
+
+  #makeMetadata(): Metadata {
+    const { appId, wire } = this.#options;
+    return new Metadata({
+      appId,
+      runtimeVersion: VERSION,
+      wire,
+      components: () =>
+        this.pubsub.components().map(({ name, type, version }) => ({ name, type, version, capabilities: [] })),
+      subscriptions: () => this.#listSubscriptions(),
+      appConnection: () => this.#appConnection(),
+    });
+  }
+
+  #makeHandler(): Handler {
+    const { wire, apiToken, bodyLimitBytes, logger } = this.#options;
+    const routes = [
+      ...pubsubRoutes(this.pubsub, wire, bodyLimitBytes),
+      ...metadataRoutes(this.metadata),
+      ...healthRoutes(this.health),
+    ];
+    return guard({
+      router: new Router(routes),
+      logger,
+      errors: { domain: wire.errorDomain, reasonPrefix: wire.reasonPrefix },
+      admit: ({ route }) => route.open || this.#admit(),
+      ...(apiToken === '' ? {} : { token: { header: wire.headers.apiToken, value: apiToken } }),
+    });
+  }
+
+  #callApp(call: AppCall): Promise<AppReply> {
+    return this.#app === undefined
+      ? Promise.reject(new Error('there is no application: options.app is not set'))
+      : this.#app.call(call);
+  }
+
+  #admit(): void {
+    if (this.#phase === 'running') return;
+    if (this.#phase === 'created' || this.#phase === 'starting') throw notStarted();
+    throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar is stopping', { headers: { 'retry-after': '1' } });
+  }
+
+  /** An application that is up is asked now, one that is not as soon as it is. */
+  async #meetApp(app: AppChannel): Promise<void> {
+    const isUp = await app.isReachable();
+    const met = isUp ? this.#greet() : this.#greetLater(app);
+    this.#appReady = met;
+    if (!isUp) return;
+    await within(met, FIRST_ANSWER_MS);
+  }
+
+  async #greetLater(app: AppChannel): Promise<void> {
+    try {
+      await app.untilReachable(this.#stopRequested.signal);
+    } catch {
+      return;
+    }
+    await this.#greet();
+  }
+
+  async #greet(): Promise<void> {
+    const done = this.#work.begin('discovery of subscriptions');
+    await this.pubsub.appReady().finally(done);
+    this.#appIsReady = true;
+    this.events.emit('appReady');
+  }
+
+  #listSubscriptions(): readonly SubscriptionMetadata[] {
+    return this.pubsub.list().map(({ type, pubsubName, topic, spec, problem }) => ({
+      pubsubname: pubsubName,
+      topic,
+      metadata: spec?.metadata ?? {},
+      rules: spec?.rules ?? [],
+      deadLetterTopic: spec?.deadLetterTopic ?? '',
+      type,
+      ...(problem === undefined ? {} : { error: problem }),
+    }));
+  }
+
+  #appConnection(): AppConnectionMetadata {
+    const { host, port, protocol } = this.#app?.address ?? { host: '127.0.0.1', protocol: 'http' };
+    const connection = { protocol, channelAddress: host, maxConcurrency: this.#app?.maxConcurrency ?? -1 };
+    return port === undefined ? connection : { port, ...connection };
+  }
+}
+
+function notStarted(): SidecarError {
+  return new SidecarError('ERR_HEALTH_NOT_READY', 'the sidecar is not started: call start() first');
+}
+
+function checkComponentNames({ components }: ResolvedOptions): void {
+  const seen = new Set<string>();
+  for (const { name } of components) {
+    if (name === RESERVED_PUBSUB_NAME)
+      throw new SidecarError(
+        'ERR_CONFIGURATION',
+        `a pub/sub may not be named ${name}: its routes are those of bulk publishing`,
+      );
+    if (seen.has(name))
+      throw new SidecarError('ERR_CONFIGURATION', `component name ${JSON.stringify(name)} is used twice`);
+    seen.add(name);
+  }
+}
+
+/** Waits, but not longer; real time, because it bounds an application that does not answer. */
+async function within(promise: Promise<void>, limitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([promise, limit]).finally(() => clearTimeout(timer));
+}

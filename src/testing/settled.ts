@@ -1,0 +1,47 @@
+import type { Activity } from '../util/clock.ts';
+
+/** How long work that makes no progress holds a virtual clock up, in real time. */
+const STALL_MS = 100;
+/** How long `settled()` waits before it says what is still running. */
+const PATIENCE_MS = 10_000;
+/** Turns of the event loop without work after which nothing more is on its way. */
+const QUIET_TURNS = 3;
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function running(activities: Iterable<Activity>): readonly string[] {
+  return [...activities].flatMap((activity) => activity.running());
+}
+
+/** Resolves when nothing runs, or when what runs has not changed for a while: it then waits for time or the world. */
+export async function quiet(activities: Iterable<Activity>): Promise<void> {
+  let last = '';
+  let since = performance.now();
+  for (let idleTurns = 0; idleTurns < QUIET_TURNS; ) {
+    await turn();
+    const now = running(activities);
+    if (now.length === 0) {
+      idleTurns++;
+      continue;
+    }
+    idleTurns = 0;
+    const state = now.join('\n');
+    if (state !== last) since = performance.now();
+    else if (performance.now() - since > STALL_MS) return;
+    last = state;
+  }
+}
+
+/** Resolves when nothing runs. */
+export async function settledActivities(activities: Iterable<Activity>): Promise<void> {
+  const startedAt = performance.now();
+  for (let idleTurns = 0; idleTurns < QUIET_TURNS; ) {
+    await turn();
+    const now = running(activities);
+    idleTurns = now.length === 0 ? idleTurns + 1 : 0;
+    if (performance.now() - startedAt > PATIENCE_MS)
+      throw new Error(`not settled after ${PATIENCE_MS} ms; still running: ${now.join(', ')}`);
+  }
+}

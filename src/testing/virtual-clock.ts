@@ -1,0 +1,118 @@
+import type { Activity, Clock, Timer } from '../util/clock.ts';
+import { parseGoDuration } from '../util/duration.ts';
+import { quiet, settledActivities } from './settled.ts';
+
+/** Options of {@link virtualClock}. @public */
+export interface VirtualClockOptions {
+  /** Where it starts: an instant in RFC 3339, or milliseconds since 1970. Default `2026-01-01T00:00:00Z`. */
+  readonly startAt?: string | number;
+}
+
+interface Pending {
+  readonly dueAt: number;
+  readonly sequence: number;
+  readonly callback: () => void;
+}
+
+/**
+ * Time that stands still until a test moves it. Give it to a sidecar as its `clock`: retries, time limits, expiry and
+ * batches then wait for {@link VirtualClock.advance}.
+ *
+ * @public
+ */
+export class VirtualClock implements Clock {
+  readonly #timers = new Set<Pending>();
+  readonly #activities = new Set<Activity>();
+  #now: number;
+  #sequence = 0;
+
+  /** Use {@link virtualClock}. @internal */
+  constructor(startAt: number) {
+    this.#now = startAt;
+  }
+
+  /** The instant at which it stands, in milliseconds since 1970. */
+  now(): number {
+    return this.#now;
+  }
+
+  /** Calls back when the clock is moved to or past that instant. */
+  setTimeout(callback: () => void, delayMs: number): Timer {
+    const timer = { dueAt: this.#now + Math.max(0, delayMs), sequence: ++this.#sequence, callback };
+    this.#timers.add(timer);
+    return { cancel: () => void this.#timers.delete(timer) };
+  }
+
+  /** Waits for this work between two timers. Sidecars register themselves. */
+  watch(activity: Activity): void {
+    this.#activities.add(activity);
+  }
+
+  /**
+   * Moves time on, timer by timer: each fires at its own instant, and what it started has come to rest before the next
+   * one fires. Work that waits for an application which does not answer is given 100 ms of real time, then the clock
+   * goes on, so that its time limit can fire.
+   *
+   * @param by - milliseconds, or a duration such as `1m30s`
+   */
+  async advance(by: number | string): Promise<void> {
+    const target = this.#now + durationMs(by);
+    await quiet(this.#activities);
+    for (let next = this.#next(target); next !== undefined; next = this.#next(target)) {
+      this.#timers.delete(next);
+      this.#now = Math.max(this.#now, next.dueAt);
+      next.callback();
+      await quiet(this.#activities);
+    }
+    this.#now = Math.max(this.#now, target);
+  }
+
+  /** Moves time on to the next timer, if there is one; answers whether there was. */
+  async advanceToNext(): Promise<boolean> {
+    await quiet(this.#activities);
+    const next = this.#next(Number.POSITIVE_INFINITY);
+    if (next === undefined) return false;
+    await this.advance(Math.max(0, next.dueAt - this.#now));
+    return true;
+  }
+
+  /** How many timers wait. */
+  get pendingTimers(): number {
+    return this.#timers.size;
+  }
+
+  /** Resolves when no work of the sidecars on this clock is running; see `settled()`. */
+  settled(): Promise<void> {
+    return settledActivities(this.#activities);
+  }
+
+  #next(until: number): Pending | undefined {
+    let first: Pending | undefined;
+    for (const timer of this.#timers) {
+      if (timer.dueAt > until) continue;
+      if (
+        first === undefined ||
+        timer.dueAt < first.dueAt ||
+        (timer.dueAt === first.dueAt && timer.sequence < first.sequence)
+      )
+        first = timer;
+    }
+    return first;
+  }
+}
+
+/** Makes a clock that a test moves. @public */
+export function virtualClock(options: VirtualClockOptions = {}): VirtualClock {
+  const { startAt = '2026-01-01T00:00:00Z' } = options;
+  const at = typeof startAt === 'number' ? startAt : Date.parse(startAt);
+  if (!Number.isFinite(at))
+    throw new TypeError(`startAt is ${JSON.stringify(startAt)}: expected an instant in RFC 3339`);
+  return new VirtualClock(at);
+}
+
+function durationMs(by: number | string): number {
+  const ms = typeof by === 'number' ? by : parseGoDuration(by);
+  if (ms === undefined || !(ms >= 0))
+    throw new TypeError(`${JSON.stringify(by)} is no duration: expected milliseconds or such as 1m30s`);
+  return ms;
+}

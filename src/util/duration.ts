@@ -1,0 +1,59 @@
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+const GO_DURATION = /^[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
+const GO_DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
+
+/**
+ * Reads a duration as Go writes it (`1h30m`, `200ms`, `-1.5s`, `0`), in milliseconds, fractions kept;
+ * `undefined` when it is none. The grammar is that of Go's `time.ParseDuration`.
+ */
+export function parseGoDuration(text: string): number | undefined {
+  if (/^[-+]?0$/.test(text)) return 0;
+  if (text.length > 64 || !GO_DURATION.test(text)) return undefined;
+  let totalMs = 0;
+  for (const [, amount = '', unit = ''] of text.matchAll(GO_DURATION_PART)) {
+    totalMs += Number(amount) * (UNIT_MS[unit] ?? Number.NaN);
+  }
+  return text.startsWith('-') ? -totalMs : totalMs;
+}
+
+/** An instant in RFC 3339, UTC, to the millisecond, as all our timestamps are written. */
+export function formatInstant(at: number): string {
+  return new Date(at).toISOString();
+}
+
+const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d+)?([Zz]|[+-](\d{2}):(\d{2}))$/;
+
+/** Reads an RFC 3339 instant with an offset, in milliseconds since 1970; `undefined` when it is none. */
+export function parseInstant(text: string): number | undefined {
+  const match = RFC_3339.exec(text);
+  if (match === null || !isRealDate(match)) return undefined;
+  const at = Date.parse(text.toUpperCase().replace(/:60(?=[.Z+-])/, ':59'));
+  return Number.isNaN(at) ? undefined : at;
+}
+
+function isRealDate(match: RegExpExecArray): boolean {
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
+  const [offsetHours = 0, offsetMinutes = 0] = match.slice(9, 11).map((part) => Number(part ?? 0));
+  const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  return (
+    month >= 1 &&
+    month <= 12 &&
+    day >= 1 &&
+    day <= lastDay &&
+    hour <= 23 &&
+    minute <= 59 &&
+    second <= 60 &&
+    offsetHours <= 23 &&
+    offsetMinutes <= 59
+  );
+}

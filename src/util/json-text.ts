@@ -1,0 +1,100 @@
+/**
+ * Finds the parts of JSON text without rewriting them, so that numbers keep every digit on their way through.
+ * The text must be valid JSON (a successful `JSON.parse` of it): nothing is checked again here.
+ */
+
+/** One member of a JSON object, as positions in the text. */
+export interface JsonMember {
+  readonly key: string;
+  /** The text of its value, exactly as it stands. */
+  readonly value: string;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+/** The members of a JSON object's text, in order. A repeated key appears as often as it is written. */
+export function jsonMembers(text: string): JsonMember[] {
+  const members: JsonMember[] = [];
+  let at = skipSpace(text, text.indexOf('{') + 1);
+  while (text.charCodeAt(at) === QUOTE) {
+    const keyEnd = skipString(text, at);
+    const valueStart = skipSpace(text, skipSpace(text, keyEnd, COLON));
+    const valueEnd = skipValue(text, valueStart);
+    const key = JSON.parse(text.slice(at, keyEnd)) as string;
+    members.push({ key, value: text.slice(valueStart, valueEnd) });
+    at = skipSpace(text, valueEnd, COMMA);
+  }
+  return members;
+}
+
+/** The texts of a JSON array's elements, in order. */
+export function jsonElements(text: string): string[] {
+  const elements: string[] = [];
+  let at = skipSpace(text, text.indexOf('[') + 1);
+  while (at < text.length && text.charCodeAt(at) !== CLOSE_BRACKET) {
+    const end = skipValue(text, at);
+    elements.push(text.slice(at, end));
+    at = skipSpace(text, end, COMMA);
+  }
+  return elements;
+}
+
+/** Skips white space, one occurrence of `separator`, and white space. */
+function skipSpace(text: string, from: number, separator?: number): number {
+  let at = from;
+  let seen = separator === undefined;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) at++;
+    else if (!seen && code === separator) {
+      seen = true;
+      at++;
+    } else return at;
+  }
+}
+
+function skipString(text: string, from: number): number {
+  let at = from + 1;
+  for (;;) {
+    const end = text.indexOf('"', at);
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return end + 1;
+    at = end + 1;
+  }
+}
+
+function skipValue(text: string, from: number): number {
+  const first = text.charCodeAt(from);
+  if (first === QUOTE) return skipString(text, from);
+  if (first === OPEN_BRACE || first === OPEN_BRACKET) return skipNested(text, from);
+  let at = from;
+  while (at < text.length && !endsScalar(text.charCodeAt(at))) at++;
+  return at;
+}
+
+function endsScalar(code: number): boolean {
+  return code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || code <= 0x20;
+}
+
+function skipNested(text: string, from: number): number {
+  let depth = 0;
+  let at = from;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = skipString(text, at);
+      continue;
+    }
+    at++;
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+    else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) return at;
+  }
+}
