@@ -63,7 +63,7 @@ export {
   type Handler,
   type HeaderMap,
   type RequestHandler,
-  type RequestInit,
+  type RequestParts,
   request,
   type SidecarRequest,
   type SidecarResponse,

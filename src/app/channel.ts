@@ -34,7 +34,16 @@ export type AppTarget =
 export function openTransport(target: AppTarget): AppTransport {
   if ('port' in target) return portTransport(target.port, target.host ?? '127.0.0.1');
   if ('fetch' in target) return fetchTransport(target.fetch);
-  return listenerTransport('callback' in target.listener ? target.listener.callback() : target.listener);
+  return listenerTransport('callback' in target.listener ? listenerOf(target.listener) : target.listener);
+}
+
+/** Koa fixes its middleware in `callback()`: not called before the first request, so that more may be added till then. */
+function listenerOf(app: CallbackApp): RequestListener {
+  let listener: RequestListener | undefined;
+  return (req, res) => {
+    listener ??= app.callback();
+    return listener(req, res);
+  };
 }
 
 /** A call to the application. */

@@ -139,8 +139,8 @@ function captureResponse(
   const end = (chunk?: Buffer): void => {
     sendHead();
     const body = chunk !== undefined && hasBody(res) ? chunk : EMPTY_BODY;
-    if (streaming) stream.write(body);
-    else answer({ status: res.statusCode, headers: headersOf(res), body });
+    if (streaming && body.length > 0) stream.write(body);
+    if (!streaming) answer({ status: res.statusCode, headers: headersOf(res), body });
     stream.end();
     close(res);
   };

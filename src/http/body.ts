@@ -5,7 +5,7 @@ import { type Body, headerOf, type SidecarRequest } from './message.ts';
 interface NodeStream extends AsyncIterable<Uint8Array> {
   on(event: string, listener: (argument: never) => void): unknown;
   removeListener(event: string, listener: (argument: never) => void): unknown;
-  pause(): unknown;
+  resume(): unknown;
 }
 
 /**
@@ -40,7 +40,7 @@ function tooLarge(limitBytes: number): SidecarError {
 }
 
 function isNodeStream(body: AsyncIterable<Uint8Array>): body is NodeStream {
-  return 'on' in body && 'pause' in body && 'removeListener' in body;
+  return 'on' in body && 'resume' in body && 'removeListener' in body;
 }
 
 /** Events instead of `for await`: an async iterator costs a third of a small request's time. */
@@ -64,7 +64,8 @@ function readNodeStream(stream: NodeStream, limitBytes: number): Promise<Buffer>
       stream.removeListener('close', onClose);
       if (error === undefined)
         return resolve(chunks === undefined ? (first ?? Buffer.alloc(0)) : Buffer.concat(chunks));
-      stream.pause();
+      // What is left is thrown away as it comes, so that the connection can go on.
+      stream.resume();
       reject(error);
     };
     stream.on('data', onData);

@@ -82,7 +82,7 @@ export function jsonResponse(status: number, value: unknown, headers: HeaderMap 
 }
 
 /** What {@link request} may be given beside method and path. @public */
-export interface RequestInit {
+export interface RequestParts {
   /** Header fields; names in any case. */
   readonly headers?: HeaderMap;
   /** Bytes, a stream, text (sent as UTF-8), or any other value, sent as JSON with its content type. */
@@ -100,7 +100,7 @@ export interface RequestInit {
  * ```
  * @public
  */
-export function request(method: string, url: string, init: RequestInit = {}): SidecarRequest {
+export function request(method: string, url: string, init: RequestParts = {}): SidecarRequest {
   const headers: Record<string, string | readonly string[] | undefined> = {};
   for (const [name, value] of Object.entries(init.headers ?? {})) headers[name.toLowerCase()] = value;
   const { body, contentType } = encodeBody(init.body);

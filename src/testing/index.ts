@@ -3,4 +3,6 @@
  *
  * @packageDocumentation
  */
+
+export { type PubSubCase, type PubSubNeed, pubSubConformance } from './pubsub-conformance.ts';
 export { VirtualClock, type VirtualClockOptions, virtualClock } from './virtual-clock.ts';

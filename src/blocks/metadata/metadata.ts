@@ -80,7 +80,7 @@ export interface MetadataSources {
 }
 
 /** The longest value of an attribute, in bytes of UTF-8. */
-export const MAX_ATTRIBUTE_BYTES = 64 * 1024;
+export const MAX_ATTRIBUTE_BYTES: number = 64 * 1024;
 const MAX_ATTRIBUTES = 1_000;
 
 /**

@@ -9,13 +9,9 @@ export function pubsubNameEmpty(metadata: Metadata): SidecarError {
 }
 
 export function topicEmpty(pubsubName: string, metadata: Metadata): SidecarError {
-  return named(
-    'ERR_TOPIC_NAME_EMPTY',
-    `topic is empty in pubsub ${pubsubName}`,
-    'TOPIC_NAME_EMPTY',
-    pubsubName,
+  return named('ERR_TOPIC_NAME_EMPTY', `topic is empty in pubsub ${pubsubName}`, 'TOPIC_NAME_EMPTY', pubsubName, {
     metadata,
-  );
+  });
 }
 
 /** A bulk publish answers 400 here, a single one 404: so the API document. */

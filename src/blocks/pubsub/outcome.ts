@@ -4,7 +4,7 @@ import type { ProcessingStatus } from './subscription.ts';
 /** What is to become of a message. */
 export type Outcome =
   | { readonly kind: 'success' }
-  | { readonly kind: 'retry'; readonly reason: string }
+  | { readonly kind: 'retry'; readonly reason: string; readonly level: 'info' | 'warn' }
   | { readonly kind: 'drop'; readonly reason: string; readonly level: 'debug' | 'warn' | 'error' };
 
 export const SUCCESS: Outcome = { kind: 'success' };
@@ -15,8 +15,8 @@ export interface Reply {
   readonly body: Buffer;
 }
 
-export function retry(reason: string): Outcome {
-  return { kind: 'retry', reason };
+export function retry(reason: string, level: 'info' | 'warn' = 'warn'): Outcome {
+  return { kind: 'retry', reason, level };
 }
 
 export function drop(level: 'debug' | 'warn' | 'error', reason: string): Outcome {
@@ -65,11 +65,8 @@ function entryOutcome(status: unknown): Outcome {
 function byStatus(status: unknown): Outcome {
   if (typeof status !== 'string' || status === '' || status === 'SUCCESS') return SUCCESS;
   if (status === 'DROP') return drop('warn', 'the application answered DROP');
-  return retry(
-    status === 'RETRY'
-      ? 'the application answered RETRY'
-      : `the application answered the unknown status ${JSON.stringify(status)}`,
-  );
+  if (status === 'RETRY') return retry('the application answered RETRY', 'info');
+  return retry(`the application answered the unknown status ${JSON.stringify(status)}`);
 }
 
 function parse(body: Buffer): unknown {

@@ -18,7 +18,7 @@ const PREFIX = 'metadata.';
 
 /** The `metadata.<name>` parameters of a query, without their prefix. Of a repeated one the first counts. */
 export function metadataOfQuery(search: string, query: () => URLSearchParams): Metadata {
-  if (!search.includes(PREFIX)) return NO_METADATA;
+  if (search === '') return NO_METADATA;
   const entries = [...query()].filter(([name]) => name.startsWith(PREFIX) && name.length > PREFIX.length);
   return metadataFrom(entries.reverse().map(([name, value]) => [name.slice(PREFIX.length), value] as const));
 }

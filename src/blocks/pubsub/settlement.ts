@@ -44,7 +44,7 @@ export class Settlement {
       if (outcome.kind === 'success') await this.#succeed(answered);
       else if (outcome.kind === 'drop') await this.#drop(answered, outcome);
       else if (delivery.attempt > this.#maxRetries) await this.#exhaust(answered, outcome.reason);
-      else await this.#retry(answered, outcome.reason);
+      else await this.#retry(answered, outcome);
     } catch (error) {
       this.#host.logger.error(
         { ...this.#info(answered), error },
@@ -84,10 +84,10 @@ export class Settlement {
     this.#tellDropped(answered, reason);
   }
 
-  async #retry(answered: Answered, reason: string): Promise<void> {
+  async #retry(answered: Answered, { level, reason }: Outcome & { kind: 'retry' }): Promise<void> {
     const delayMs = backoffDelayMs(this.#backoff, answered.delivery.attempt, this.#host.random);
     const { events, logger } = this.#host;
-    logger.warn({ ...this.#info(answered), reason, delayMs: Math.round(delayMs) }, 'message will be delivered again');
+    logger[level]({ ...this.#info(answered), reason, delayMs: Math.round(delayMs) }, 'message will be delivered again');
     await answered.delivery.retry(delayMs);
     if (events.listenerCount('retrying') > 0) events.emit('retrying', { ...this.#info(answered), reason, delayMs });
   }

@@ -209,5 +209,8 @@ function cleanPath(path: string): string {
     if (segment === '..') clean.pop();
     else if (segment !== '' && segment !== '.') clean.push(segment);
   }
-  return `/${clean.join('/')}${query}`;
+  // What no request target can hold is percent-encoded (RFC 3986, section 2); escapes that are there stay.
+  return `/${clean.join('/')}${query}`.replace(/[^\x21-\x7e]/gu, (character) =>
+    encodeURIComponent(Buffer.from(character).toString()),
+  );
 }

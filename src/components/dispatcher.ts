@@ -1,0 +1,191 @@
+import type { Clock, Timer } from '../util/clock.ts';
+import type { ComponentSubscription, Delivery, Message, SubscribeOptions } from './pubsub.ts';
+
+/** A message on its way through one group. */
+export interface QueuedMessage {
+  readonly message: Message;
+  /** How often it has been handed out. */
+  attempts: number;
+}
+
+/** Where a group's messages wait, as its dispatcher sees it. */
+export interface MessageQueue<Entry extends QueuedMessage> {
+  /** Takes the next message that is ready. */
+  shift(): Entry | undefined;
+  /** Takes a message back, before all others. */
+  unshift(entry: Entry): void;
+  /** The message is done. Resolves when that is recorded. */
+  remove(entry: Entry): Promise<void>;
+  /** The message is ready again in `delayMs`. Resolves when that is recorded. */
+  delay(entry: Entry, delayMs: number, clock: Clock): Promise<void>;
+  /** The message keeps its place for `delayMs`; records that it was handed out. */
+  hold(entry: Entry, delayMs: number): Promise<void>;
+}
+
+const SETTLED = Promise.resolve();
+
+/** Hands a group's messages out to its consumers, in turns, each within its limit. */
+export class Dispatcher<Entry extends QueuedMessage> {
+  readonly queue: MessageQueue<Entry>;
+  readonly #consumers: Consumer<Entry>[] = [];
+  #next = 0;
+  #scheduled = false;
+
+  constructor(queue: MessageQueue<Entry>) {
+    this.queue = queue;
+  }
+
+  get hasConsumers(): boolean {
+    return this.#consumers.length > 0;
+  }
+
+  /** Whether a consumer would take a message now. */
+  get wantsMessages(): boolean {
+    return this.#consumers.some(({ isFree }) => isFree);
+  }
+
+  join(options: SubscribeOptions, clock: Clock, onLeave: () => void): ComponentSubscription {
+    const consumer = new Consumer(this, options, clock, () => {
+      this.#consumers.splice(this.#consumers.indexOf(consumer), 1);
+      onLeave();
+    });
+    this.#consumers.push(consumer);
+    this.wake();
+    return consumer;
+  }
+
+  /** Hands out after the present call has returned, all of a burst at once. */
+  wake(): void {
+    if (this.#scheduled || this.#consumers.length === 0) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#handOut();
+    });
+  }
+
+  #handOut(): void {
+    const batches = new Map<Consumer<Entry>, Delivery[]>();
+    for (;;) {
+      const consumer = this.#freeConsumer();
+      const entry = consumer && this.queue.shift();
+      if (consumer === undefined || entry === undefined) break;
+      const batch = batches.get(consumer);
+      if (batch === undefined) batches.set(consumer, [consumer.take(entry)]);
+      else batch.push(consumer.take(entry));
+    }
+    for (const [consumer, batch] of batches) consumer.deliver(batch);
+  }
+
+  /** Consumers take turns. */
+  #freeConsumer(): Consumer<Entry> | undefined {
+    for (let tried = 0; tried < this.#consumers.length; tried++) {
+      this.#next = (this.#next + 1) % this.#consumers.length;
+      const consumer = this.#consumers[this.#next];
+      if (consumer?.isFree) return consumer;
+    }
+    return undefined;
+  }
+}
+
+class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
+  readonly deliver: SubscribeOptions['deliver'];
+  readonly #dispatcher: Dispatcher<Entry>;
+  readonly #options: SubscribeOptions;
+  readonly #clock: Clock;
+  readonly #leave: () => void;
+  readonly #inFlight = new Set<HandedOut<Entry>>();
+  #heldBack: Timer | undefined;
+  #paused: boolean;
+  #closed = false;
+
+  constructor(dispatcher: Dispatcher<Entry>, options: SubscribeOptions, clock: Clock, leave: () => void) {
+    this.deliver = options.deliver;
+    this.#dispatcher = dispatcher;
+    this.#options = options;
+    this.#clock = clock;
+    this.#leave = leave;
+    this.#paused = options.paused;
+  }
+
+  get isFree(): boolean {
+    return !this.#paused && !this.#closed && this.#inFlight.size < this.#options.maxInFlight;
+  }
+
+  take(entry: Entry): Delivery {
+    entry.attempts++;
+    const delivery = new HandedOut(entry, this);
+    this.#inFlight.add(delivery);
+    return delivery;
+  }
+
+  ack(delivery: HandedOut<Entry>): Promise<void> {
+    if (!this.#inFlight.delete(delivery)) return SETTLED;
+    const removed = this.#dispatcher.queue.remove(delivery.entry);
+    this.#dispatcher.wake();
+    return removed;
+  }
+
+  retry(delivery: HandedOut<Entry>, delayMs: number): Promise<void> {
+    if (!this.#inFlight.has(delivery)) return SETTLED;
+    if (this.#options.ordered) return this.#holdBack(delivery, delayMs);
+    this.#inFlight.delete(delivery);
+    const delayed = this.#dispatcher.queue.delay(delivery.entry, delayMs, this.#clock);
+    this.#dispatcher.wake();
+    return delayed;
+  }
+
+  /** Keeps its place in flight until the delay is over, so that nothing overtakes. */
+  #holdBack(delivery: HandedOut<Entry>, delayMs: number): Promise<void> {
+    this.#heldBack = this.#clock.setTimeout(() => {
+      if (!this.#inFlight.delete(delivery)) return;
+      this.#dispatcher.queue.unshift(delivery.entry);
+      this.#dispatcher.wake();
+    }, delayMs);
+    return this.#dispatcher.queue.hold(delivery.entry, delayMs);
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#dispatcher.wake();
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#heldBack?.cancel();
+    const unsettled = [...this.#inFlight].reverse();
+    this.#inFlight.clear();
+    for (const { entry } of unsettled) this.#dispatcher.queue.unshift(entry);
+    this.#leave();
+    this.#dispatcher.wake();
+  }
+}
+
+class HandedOut<Entry extends QueuedMessage> implements Delivery {
+  readonly entry: Entry;
+  readonly attempt: number;
+  readonly #consumer: Consumer<Entry>;
+
+  constructor(entry: Entry, consumer: Consumer<Entry>) {
+    this.entry = entry;
+    this.attempt = entry.attempts;
+    this.#consumer = consumer;
+  }
+
+  get message(): Message {
+    return this.entry.message;
+  }
+
+  ack(): Promise<void> {
+    return this.#consumer.ack(this);
+  }
+
+  retry(delayMs: number): Promise<void> {
+    return this.#consumer.retry(this, delayMs);
+  }
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import type {
+  ComponentSubscription,
+  Delivery,
+  Message,
+  PubSubComponent,
+  SubscribeOptions,
+} from '../components/pubsub.ts';
+
+/** How long a suite waits for what must happen. */
+const PATIENCE_MS = 10_000;
+/** How long it waits to see that something does not happen. */
+const SILENCE_MS = 60;
+
+/** Waits until the condition holds. */
+export async function eventually(what: string, holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!holds()) {
+    assert.ok(performance.now() < deadline, `timed out waiting until ${what}`);
+    await later(2);
+  }
+}
+
+/** Real time passes: suites run against real brokers. */
+export function later(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
+/** A consumer that keeps what it is handed. */
+export class Collector {
+  /** Everything handed out, in order. */
+  readonly deliveries: Delivery[] = [];
+  /** When each was handed out, on `performance.now()`. */
+  readonly times: number[] = [];
+  #subscription: ComponentSubscription | undefined;
+  readonly #onDelivery: ((delivery: Delivery) => void) | undefined;
+
+  private constructor(onDelivery?: (delivery: Delivery) => void) {
+    this.#onDelivery = onDelivery;
+  }
+
+  /** Subscribes; `onDelivery` may settle. */
+  static async join(
+    component: PubSubComponent,
+    options: Partial<SubscribeOptions> & Pick<SubscribeOptions, 'topic'>,
+    onDelivery?: (delivery: Delivery) => void,
+  ): Promise<Collector> {
+    const collector = new Collector(onDelivery);
+    collector.#subscription = await component.subscribe({
+      group: 'app',
+      maxInFlight: 1_000,
+      ordered: false,
+      paused: false,
+      ...options,
+      deliver: (deliveries) => collector.#take(deliveries),
+    });
+    return collector;
+  }
+
+  #take(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) {
+      this.deliveries.push(delivery);
+      this.times.push(performance.now());
+      this.#onDelivery?.(delivery);
+    }
+  }
+
+  /** The texts of what was handed out, in order. */
+  get texts(): string[] {
+    return this.deliveries.map(({ message }) => Buffer.from(message.data).toString());
+  }
+
+  /** The subscription. */
+  get subscription(): ComponentSubscription {
+    assert.ok(this.#subscription !== undefined);
+    return this.#subscription;
+  }
+
+  /** Waits for this many deliveries and sees that no more come. */
+  async expect(count: number): Promise<readonly Delivery[]> {
+    await eventually(
+      `${count} messages were handed out (now ${this.deliveries.length})`,
+      () => this.deliveries.length >= count,
+    );
+    await later(SILENCE_MS);
+    assert.equal(this.deliveries.length, count, 'more messages were handed out than expected');
+    return this.deliveries;
+  }
+}
+
+/** A message with this text. */
+export function textMessage(topic: string, text: string, more: Partial<Message> = {}): Message {
+  return {
+    id: `id-${text}`,
+    topic,
+    data: Buffer.from(text),
+    contentType: 'text/plain',
+    raw: true,
+    metadata: {},
+    ...more,
+  };
+}
+
+/** Publishes texts to a topic, in one call. */
+export async function publishTexts(component: PubSubComponent, topic: string, texts: readonly string[]): Promise<void> {
+  assert.deepEqual(await component.publish(texts.map((text) => textMessage(topic, text))), []);
+}
+
+/** Settles what it is handed. */
+export function acknowledge(delivery: Delivery): void {
+  void delivery.ack();
+}

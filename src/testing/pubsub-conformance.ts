@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { Delivery, PubSubComponent } from '../components/pubsub.ts';
+import { acknowledge, Collector, eventually, later, publishTexts, textMessage } from './collector.ts';
+
+/** What a case needs of a component beyond the contract's core. @public */
+export type PubSubNeed =
+  /** A group keeps its messages while it has no consumer, and over a new `open()`. */
+  | 'retention'
+  /** `attempt` counts over a new `open()` too. */
+  | 'attempts';
+
+/** One case of {@link pubSubConformance}. @public */
+export interface PubSubCase {
+  /** What it proves. */
+  readonly name: string;
+  /** What it needs; leave out cases whose needs the component does not meet. */
+  readonly needs: readonly PubSubNeed[];
+  /**
+   * Runs it; rejects with an AssertionError when the component fails.
+   *
+   * @param open - opens the component on the same messages each time, as restarts and further processes do. Every case
+   * uses topics of its own.
+   */
+  run(open: () => Promise<PubSubComponent>): Promise<void>;
+}
+
+function newTopic(): string {
+  return `conformance-${randomUUID()}`;
+}
+
+function numbers(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => String(index));
+}
+
+type Run = PubSubCase['run'];
+
+const fanOut: Run = async (open) => {
+  const [component, topic] = [await open(), newTopic()];
+  const first = await Collector.join(component, { topic, group: 'first' }, acknowledge);
+  const second = await Collector.join(component, { topic, group: 'second' }, acknowledge);
+  await publishTexts(component, topic, ['a', 'b']);
+  await Promise.all([first.expect(2), second.expect(2)]);
+  assert.deepEqual(
+    [first.texts, second.texts],
+    [
+      ['a', 'b'],
+      ['a', 'b'],
+    ],
+  );
+  await component.close();
+};
+
+const competing: Run = async (open) => {
+  const [one, other, topic] = [await open(), await open(), newTopic()];
+  const first = await Collector.join(one, { topic, maxInFlight: 5 }, acknowledge);
+  const second = await Collector.join(other, { topic, maxInFlight: 5 }, acknowledge);
+  await publishTexts(one, topic, numbers(100));
+  await eventually('all 100 were handed out', () => first.texts.length + second.texts.length >= 100);
+  await later(50);
+  assert.deepEqual([...first.texts, ...second.texts].sort(), numbers(100).sort());
+  await Promise.all([one.close(), other.close()]);
+};
+
+const acknowledged: Run = async (open) => {
+  const topic = newTopic();
+  const before = await open();
+  await (await Collector.join(before, { topic }, acknowledge)).expect(0);
+  const consumer = await Collector.join(before, { topic, group: 'other' }, acknowledge);
+  await publishTexts(before, topic, ['a', 'b', 'c']);
+  await consumer.expect(3);
+  await before.close();
+  const after = await open();
+  await (await Collector.join(after, { topic, group: 'other' })).expect(0);
+  await after.close();
+};
+
+const retried: Run = async (open) => {
+  const [component, topic] = [await open(), newTopic()];
+  const settled: Delivery[] = [];
+  const consumer = await Collector.join(component, { topic, maxInFlight: 1 }, (delivery) => {
+    const fails = delivery.message.id === 'id-poison' && delivery.attempt === 1;
+    void (fails ? delivery.retry(150) : delivery.ack());
+    if (!fails) settled.push(delivery);
+  });
+  await publishTexts(component, topic, ['poison', 'a', 'b']);
+  await consumer.expect(4);
+  assert.deepEqual(consumer.texts, ['poison', 'a', 'b', 'poison'], 'a retry must not hold up the others');
+  assert.deepEqual(
+    consumer.deliveries.map(({ attempt }) => attempt),
+    [1, 1, 1, 2],
+  );
+  assert.ok((consumer.times[3] ?? 0) - (consumer.times[0] ?? 0) >= 145, 'the retry came before its delay was over');
+  await component.close();
+};
+
+const ordered: Run = async (open) => {
+  const [component, topic] = [await open(), newTopic()];
+  const consumer = await Collector.join(component, { topic, maxInFlight: 1, ordered: true }, (delivery) => {
+    void (delivery.message.id === 'id-1' && delivery.attempt < 3 ? delivery.retry(20) : delivery.ack());
+  });
+  await publishTexts(component, topic, ['0', '1', '2', '3']);
+  await consumer.expect(6);
+  assert.deepEqual(consumer.texts, ['0', '1', '1', '1', '2', '3']);
+  assert.deepEqual(
+    consumer.deliveries.map(({ attempt }) => attempt),
+    [1, 1, 2, 3, 1, 1],
+  );
+  await component.close();
+};
+
+const inOrder: Run = async (open) => {
+  const [component, topic] = [await open(), newTopic()];
+  const consumer = await Collector.join(component, { topic, maxInFlight: 1 }, acknowledge);
+  for (const text of numbers(50)) await publishTexts(component, topic, [text]);
+  await publishTexts(component, topic, numbers(150).slice(50));
+  await consumer.expect(150);
+  assert.deepEqual(consumer.texts, numbers(150));
+  await component.close();
+};
+
+const inFlightLimit: Run = async (open) => {
+  const [component, topic] = [await open(), newTopic()];
+  const consumer = await Collector.join(component, { topic, maxInFlight: 3 });
+  await publishTexts(component, topic, numbers(10));
+  const [first] = await consumer.expect(3);
+  await first?.ack();
+  const deliveries = await consumer.expect(4);
+  await Promise.all(deliveries.map((delivery) => delivery.ack()));
+  await consumer.expect(7);
+  await component.close();
+};
+
+const paused: Run = async (open) => {
+  const [component, topic] = [await open(), newTopic()];
+  const consumer = await Collector.join(component, { topic, paused: true }, acknowledge);
+  await publishTexts(component, topic, ['a', 'b']);
+  await consumer.expect(0);
+  consumer.subscription.resume();
+  await consumer.expect(2);
+  consumer.subscription.pause();
+  await publishTexts(component, topic, ['c']);
+  await consumer.expect(2);
+  consumer.subscription.resume();
+  await consumer.expect(3);
+  await component.close();
+};
+
+const settledAfterPause: Run = async (open) => {
+  const [component, topic] = [await open(), newTopic()];
+  const consumer = await Collector.join(component, { topic });
+  await publishTexts(component, topic, ['a']);
+  const [delivery] = await consumer.expect(1);
+  consumer.subscription.pause();
+  await delivery?.ack();
+  await consumer.subscription.close();
+  await (await Collector.join(component, { topic })).expect(0);
+  await component.close();
+};
+
+const unsettled: Run = async (open) => {
+  const topic = newTopic();
+  const before = await open();
+  const consumer = await Collector.join(before, { topic, maxInFlight: 2 });
+  await publishTexts(before, topic, ['a', 'b', 'c']);
+  const [first] = await consumer.expect(2);
+  await before.close();
+  await Promise.allSettled([first?.ack()]);
+  const after = await open();
+  const next = await Collector.join(after, { topic }, acknowledge);
+  await eventually('the unsettled messages came again', () => next.texts.includes('b') && next.texts.includes('c'));
+  await later(50);
+  assert.deepEqual(
+    next.texts.filter((text) => text !== 'a'),
+    ['b', 'c'],
+  );
+  await after.close();
+};
+
+const countedAttempts: Run = async (open) => {
+  const topic = newTopic();
+  const before = await open();
+  const consumer = await Collector.join(before, { topic }, (delivery) => void delivery.retry(0));
+  await publishTexts(before, topic, ['a']);
+  await eventually('it was retried', () => consumer.deliveries.length >= 3);
+  consumer.subscription.pause();
+  await before.close();
+  const seen = Math.max(...consumer.deliveries.map(({ attempt }) => attempt));
+  const after = await open();
+  const next = await Collector.join(after, { topic }, acknowledge);
+  const [again] = await next.expect(1);
+  assert.ok((again?.attempt ?? 0) > seen, `attempt ${again?.attempt} does not go on from ${seen}`);
+  await after.close();
+};
+
+const keptForGroup: Run = async (open) => {
+  const topic = newTopic();
+  const component = await open();
+  const consumer = await Collector.join(component, { topic }, acknowledge);
+  await consumer.subscription.close();
+  await publishTexts(component, topic, ['while away']);
+  const next = await Collector.join(component, { topic }, acknowledge);
+  await next.expect(1);
+  assert.deepEqual(next.texts, ['while away']);
+  await component.close();
+};
+
+const names: Run = async (open) => {
+  const component = await open();
+  const prefix = newTopic();
+  const odd = ['__proto__', 'constructor', 'a/b//c', 'grüße 🚀', '*', '>', 'a.b', 'x'.repeat(300), ' '];
+  const topicNames = [...odd.map((name) => prefix + name), prefix];
+  const consumers = await Promise.all(
+    topicNames.map((topic, index) => Collector.join(component, { topic, group: odd[index] ?? 'g' }, acknowledge)),
+  );
+  for (const topic of topicNames) await publishTexts(component, topic, [topic]);
+  await Promise.all(consumers.map((consumer) => consumer.expect(1)));
+  assert.deepEqual(
+    consumers.map(({ texts }) => texts),
+    topicNames.map((topic) => [topic]),
+  );
+  await component.close();
+};
+
+const content: Run = async (open) => {
+  const [component, topic] = [await open(), newTopic()];
+  const metadata = JSON.parse('{"__proto__":"own","ttlInSeconds":"5","ümlaut":"ß"}') as Record<string, string>;
+  const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=b' };
+  const bytes = Buffer.from([0, 255, 254, 10, 13, 0xc3, 0x28]);
+  const sent = [
+    textMessage(topic, '1', { data: bytes, metadata, trace, contentType: 'application/x-y; a="b"' }),
+    textMessage(topic, '2', { data: Buffer.alloc(0), raw: false, expiresAt: 4_102_444_800_123 }),
+    textMessage(topic, '3', { data: Buffer.alloc(1024 * 1024, 'x') }),
+  ];
+  const consumer = await Collector.join(component, { topic, maxInFlight: 1 }, acknowledge);
+  assert.deepEqual(await component.publish(sent), []);
+  const got = (await consumer.expect(3)).map(({ message }) => message);
+  for (const [index, message] of got.entries()) {
+    const { data, metadata: gotMetadata, ...rest } = message;
+    const { data: sentData, metadata: sentMetadata, ...sentRest } = sent[index] ?? textMessage(topic, '');
+    assert.deepEqual(rest, sentRest);
+    assert.deepEqual(Object.entries(gotMetadata), Object.entries(sentMetadata));
+    assert.ok(Buffer.from(data).equals(sentData), 'the bytes differ');
+  }
+  await component.close();
+};
+
+const manyAtOnce: Run = async (open) => {
+  const [component, topic] = [await open(), newTopic()];
+  const consumer = await Collector.join(component, { topic }, acknowledge);
+  await Promise.all(numbers(500).map((text) => publishTexts(component, topic, [text])));
+  await consumer.expect(500);
+  assert.deepEqual([...consumer.texts].sort(), numbers(500).sort());
+  await component.close();
+};
+
+const settledTwice: Run = async (open) => {
+  const [component, topic] = [await open(), newTopic()];
+  const consumer = await Collector.join(component, { topic, maxInFlight: 1 });
+  await publishTexts(component, topic, ['a', 'b', 'c']);
+  const [first] = await consumer.expect(1);
+  await first?.ack();
+  await Promise.allSettled([first?.ack(), first?.retry(0)]);
+  await consumer.expect(2);
+  assert.deepEqual(consumer.texts, ['a', 'b']);
+  await component.close();
+};
+
+const closing: Run = async (open) => {
+  const [component, topic] = [await open(), newTopic()];
+  const consumer = await Collector.join(component, { topic });
+  await publishTexts(component, topic, ['a']);
+  const [delivery] = await consumer.expect(1);
+  await consumer.subscription.close();
+  await consumer.subscription.close();
+  await component.close();
+  await component.close();
+  await Promise.allSettled([delivery?.ack(), delivery?.retry(0)]);
+  await assert.rejects(() => component.publish([textMessage(topic, 'late')]), 'a publish after close must fail');
+  await assert.rejects(() =>
+    component.subscribe({ topic, group: 'g', maxInFlight: 1, ordered: false, paused: false, deliver: () => undefined }),
+  );
+};
+
+/**
+ * What every pub/sub component must do, for any test runner.
+ *
+ * @example
+ * ```ts
+ * for (const { name, run } of pubSubConformance) test(name, () => run(() => open()));
+ * ```
+ * @public
+ */
+export const pubSubConformance: readonly PubSubCase[] = [
+  { name: 'every group receives every message', needs: [], run: fanOut },
+  { name: 'consumers of one group share its messages', needs: [], run: competing },
+  { name: 'an acknowledged message never comes again', needs: [], run: acknowledged },
+  { name: 'a retry comes after its delay and holds nothing up', needs: [], run: retried },
+  { name: 'an ordered subscription keeps its order over retries', needs: [], run: ordered },
+  { name: 'one consumer receives in order of publication', needs: [], run: inOrder },
+  { name: 'no more than maxInFlight messages are handed out', needs: [], run: inFlightLimit },
+  { name: 'a paused consumer collects and receives nothing', needs: [], run: paused },
+  { name: 'a message can be settled while paused', needs: [], run: settledAfterPause },
+  { name: 'unsettled messages come again after a close', needs: ['retention'], run: unsettled },
+  { name: 'attempts go on counting after a close', needs: ['retention', 'attempts'], run: countedAttempts },
+  { name: 'a group without consumers keeps what is published', needs: ['retention'], run: keptForGroup },
+  { name: 'topics and groups may have any name', needs: [], run: names },
+  { name: 'bytes, metadata, trace and expiry come back as they were', needs: [], run: content },
+  { name: 'hundreds of publishes at a time all arrive', needs: [], run: manyAtOnce },
+  { name: 'settling twice changes nothing', needs: [], run: settledTwice },
+  { name: 'close ends everything and may be called twice', needs: [], run: closing },
+];
