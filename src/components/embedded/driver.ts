@@ -1,0 +1,97 @@
+import { StateError } from '../../state/errors.ts';
+
+/** What SQLite stores and answers here. Blobs only for bytes: the fallback driver cuts text at a NUL. */
+export type SqlValue = number | string | Uint8Array | null;
+
+/** A prepared statement, as `node:sqlite` has it. */
+export interface StatementLike {
+  run(...parameters: readonly SqlValue[]): unknown;
+  get(...parameters: readonly SqlValue[]): unknown;
+  all(...parameters: readonly SqlValue[]): unknown[];
+}
+
+/** A connection, as `node:sqlite` has it. */
+export interface DatabaseLike {
+  exec(sql: string): void;
+  prepare(sql: string): StatementLike;
+  close(): void;
+}
+
+/** The part of the `node:sqlite` module that is used. */
+export interface SqliteModule {
+  readonly DatabaseSync: new (file: string) => DatabaseLike;
+}
+
+/** In variables, so that neither TypeScript nor a bundler resolves modules that need not be there. */
+const BUILT_IN: string = 'node:sqlite';
+const FALLBACK: string = '@photostructure/sqlite';
+const FALLBACK_VERSION = '1.2.1';
+
+/** The runtime's own SQLite (Node 22.13 and later), else the optional package with the same interface. */
+export async function loadSqlite(): Promise<SqliteModule> {
+  return (await tryImport(BUILT_IN)) ?? (await importFallback());
+}
+
+async function tryImport(name: string): Promise<SqliteModule | undefined> {
+  try {
+    return (await import(name)) as SqliteModule;
+  } catch {
+    return undefined;
+  }
+}
+
+async function importFallback(): Promise<SqliteModule> {
+  try {
+    return (await import(FALLBACK)) as SqliteModule;
+  } catch (error) {
+    throw new StateError(
+      'driver-missing',
+      `Embedded state needs SQLite, which Node ${process.versions.node} does not bring along: ` +
+        `run "npm install ${FALLBACK}@${FALLBACK_VERSION}", or use Node 22.13 or later.`,
+      error,
+    );
+  }
+}
+
+/**
+ * A connection that keeps every statement it has made. Statements and connections that are garbage-collected while
+ * in use crash the fallback driver, so nothing is let go before the process or thread ends, and each SQL text is
+ * prepared once.
+ */
+export class Connection {
+  readonly #database: DatabaseLike;
+  readonly #statements = new Map<string, StatementLike>();
+
+  constructor(sqlite: SqliteModule, file: string) {
+    this.#database = new sqlite.DatabaseSync(file);
+  }
+
+  /** The statement of an SQL text that is fixed or one of a few. */
+  statement(sql: string): StatementLike {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#database.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  /** Runs SQL that answers nothing. */
+  execute(sql: string): void {
+    this.#database.exec(sql);
+  }
+
+  /** The first column of the first row, such as the value of a pragma. */
+  valueOf(sql: string): unknown {
+    const row = this.statement(sql).get();
+    return Object.values((row ?? {}) as Record<string, unknown>)[0];
+  }
+
+  /**
+   * Closes the file. The fallback driver has no way to finalize statements, and SQLite keeps the file and its lock
+   * until they are: with that driver both are released when the thread ends, which frees them.
+   */
+  close(): void {
+    this.#database.close();
+  }
+}

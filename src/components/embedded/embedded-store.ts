@@ -1,0 +1,214 @@
+import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
+import { ConflictError, StateError } from '../../state/errors.ts';
+import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateStore } from '../../state/store.ts';
+import { Watchers } from '../../state/watchers.ts';
+import type { Clock, Timer } from '../../util/clock.ts';
+import { canRecover } from './failures.ts';
+import { Gathering } from './gathering.ts';
+import { Lane } from './lane.ts';
+import type { PacketReader } from './packet.ts';
+import {
+  errorOf,
+  type Failure,
+  readEntries,
+  readEntry,
+  readOutcome,
+  type WorkerReply,
+  type WorkerSettings,
+  writeBatch,
+  writeGet,
+  writeScan,
+} from './protocol.ts';
+import { Thread } from './thread.ts';
+
+/** How often a store that has failed looks whether it works again. */
+const PROBE_INTERVAL_MS = 1000;
+/** Settings that are for tests and benchmarks only. */
+export type EmbeddedInternals = Pick<WorkerSettings, 'syncDelayMs' | 'maxPages'>;
+
+/** Opens the store of a directory (absolute). */
+export async function openEmbeddedStore(
+  path: string,
+  context: StateContext,
+  internals: EmbeddedInternals = {},
+): Promise<EmbeddedStore> {
+  const closed = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  return new EmbeddedStore(await Thread.open({ path, closed, ...internals }), context);
+}
+
+/**
+ * The state store in a directory. Calls are packed as they come and sent to the thread once per turn of the event
+ * loop, the commits among them as a group. Nothing is cloned per call, and no sync is waited for on this thread.
+ */
+export class EmbeddedStore implements StateStore {
+  readonly #thread: Thread;
+  readonly #clock: Clock;
+  readonly #watchers: Watchers;
+  readonly #reads = new Lane();
+  readonly #commits = new Lane();
+  #isFlushScheduled = false;
+  readonly #gathering = new Gathering();
+  #failure: StateError | undefined;
+  /** Why no calls are taken any more. */
+  #ended: StateError | undefined;
+  #closing: Promise<void> | undefined;
+  #probe: Timer | undefined;
+  /** Tells the close that nothing is on its way any more. */
+  #settled: () => void = () => undefined;
+
+  constructor(thread: Thread, { clock, logger }: StateContext) {
+    this.#thread = thread;
+    this.#clock = clock;
+    this.#watchers = new Watchers(logger);
+    thread.listen({ onReply: (reply) => this.#onReply(reply), onLost: (error) => this.#onLost(error) });
+  }
+
+  get failure(): StateError | undefined {
+    return this.#failure;
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    this.#checkOpen();
+    checkKey(key);
+    writeGet(this.#reads.writer(), key);
+    return this.#ask(readEntry);
+  }
+
+  async scan(scan: Scan): Promise<readonly KeyedEntry[]> {
+    this.#checkOpen();
+    checkScan(scan);
+    if (scan.limit === 0) return [];
+    writeScan(this.#reads.writer(), scan);
+    return this.#ask(readEntries);
+  }
+
+  #ask<T extends object | undefined>(read: (reader: PacketReader) => T | Failure): Promise<T> {
+    this.#scheduleFlush();
+    return new Promise((resolve, reject) => {
+      const settle = (reader: PacketReader): void => {
+        const answer = read(reader);
+        if (isFailure(answer)) reject(errorOf(answer));
+        else resolve(answer);
+      };
+      this.#reads.pending.push({ settle, reject });
+    });
+  }
+
+  async commit(batch: Batch): Promise<number> {
+    this.#checkOpen();
+    checkBatch(batch);
+    writeBatch(this.#commits.writer(), batch);
+    this.#scheduleFlush();
+    return new Promise((resolve, reject) => {
+      const settle = (reader: PacketReader): void => {
+        const outcome = readOutcome(reader);
+        if ('failure' in outcome) return reject(errorOf(outcome.failure));
+        if ('conflict' in outcome) return reject(new ConflictError(batch.require?.[outcome.conflict]?.key ?? ''));
+        if (this.#watchers.active) this.#watchers.notify(keysOf(batch));
+        resolve(outcome.version);
+      };
+      this.#commits.pending.push({ settle, reject });
+    });
+  }
+
+  watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
+    this.#checkOpen();
+    return this.#watchers.add(prefix, onChange);
+  }
+
+  #checkOpen(): void {
+    if (this.#ended !== undefined) throw this.#ended;
+  }
+
+  /** At the end of the turn: whatever the sockets that were readable have brought goes together. */
+  #scheduleFlush(): void {
+    if (this.#isFlushScheduled) return;
+    this.#isFlushScheduled = true;
+    setImmediate(() => this.#flush());
+  }
+
+  /**
+   * Sends what has gathered; commits only when none are on their way, so that all that come while a group is being
+   * written become the next one: fewer and larger groups, fewer syncs and messages.
+   */
+  #flush(): void {
+    this.#isFlushScheduled = false;
+    const reads = this.#reads.next();
+    const commits = this.#gathering.isOn(this.#commits.packed) ? undefined : this.#commits.next();
+    if (commits !== undefined) this.#gathering.onSend();
+    if (reads !== undefined || commits !== undefined) {
+      this.#thread.setBusy(true);
+      this.#thread.send({ ...(reads && { reads }), ...(commits && { commits }) });
+    }
+    if (this.#reads.packed > 0 || (this.#commits.packed > 0 && !this.#gathering.isWriting)) this.#scheduleFlush();
+  }
+
+  #onReply({ reads, commits, failure }: WorkerReply): void {
+    if (failure !== undefined) this.#onFailure(failure);
+    if (reads !== undefined) this.#reads.settle(reads);
+    if (commits !== undefined) {
+      const waiting = this.#commits.packed;
+      this.#gathering.onReply(this.#commits.settle(commits) + waiting);
+      if (waiting > 0) this.#scheduleFlush();
+    }
+    if (this.#reads.isIdle && this.#commits.isIdle) this.#onIdle();
+  }
+
+  #onIdle(): void {
+    if (this.#closing === undefined) this.#thread.setBusy(false);
+    else this.#settled();
+  }
+
+  #onFailure(failure: Failure | null): void {
+    this.#failure = failure === null ? undefined : errorOf(failure);
+    this.#scheduleProbe();
+  }
+
+  #scheduleProbe(): void {
+    this.#probe?.cancel();
+    this.#probe = undefined;
+    if (this.#ended !== undefined || this.#failure === undefined || !canRecover(this.#failure.kind)) return;
+    this.#probe = this.#clock.setTimeout(() => {
+      this.#thread.send({ control: 'probe' });
+      this.#scheduleProbe();
+    }, PROBE_INTERVAL_MS);
+  }
+
+  #onLost(error: StateError): void {
+    this.#failure = error;
+    this.#ended ??= error;
+    this.#reads.fail(error);
+    this.#commits.fail(error);
+    this.#probe?.cancel();
+    this.#settled();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#ended ??= new StateError('closed', 'The state store is closed.');
+    this.#probe?.cancel();
+    if (!this.#reads.isIdle || !this.#commits.isIdle) {
+      await new Promise<void>((resolve) => {
+        this.#settled = resolve;
+      });
+    }
+    await this.#thread.close();
+    this.#watchers.clear();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+function isFailure(answer: object | undefined): answer is Failure {
+  return answer !== undefined && 'kind' in answer;
+}
+
+function keysOf(batch: Batch): readonly string[] {
+  return [...(batch.put ?? []).map((put) => put.key), ...(batch.delete ?? [])];
+}

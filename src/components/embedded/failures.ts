@@ -1,0 +1,53 @@
+import { isStateError, quote, StateError, type StateErrorKind } from '../../state/errors.ts';
+
+/** SQLite's primary result codes that have a meaning of their own here (sqlite.org/rescode.html). */
+const KIND_BY_CODE: Readonly<Record<number, StateErrorKind>> = {
+  3: 'read-only',
+  5: 'in-use',
+  6: 'in-use',
+  8: 'read-only',
+  11: 'corrupt',
+  13: 'full',
+  14: 'read-only',
+  26: 'corrupt',
+};
+const PRIMARY_CODE_MASK = 0xff;
+
+const KIND_BY_ERRNO: Readonly<Record<string, StateErrorKind>> = {
+  EACCES: 'read-only',
+  EPERM: 'read-only',
+  EROFS: 'read-only',
+  ENOTDIR: 'read-only',
+  EEXIST: 'read-only',
+  // What creating a directory and its parents answers on a read-only file system.
+  ENOENT: 'read-only',
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+};
+
+const MEANING: Partial<Readonly<Record<StateErrorKind, string>>> = {
+  'read-only': 'cannot be created or written to',
+  'in-use': 'is in use',
+  corrupt: 'does not hold a state database, or a damaged one; restore it from a copy',
+  full: 'is on a disk without space; it works again once there is some',
+};
+
+/** What an error of SQLite or the file system means for a state directory. */
+export function stateErrorOf(error: unknown, path: string): StateError {
+  if (isStateError(error)) return error;
+  const { errcode, code, message } = error as { errcode?: unknown; code?: unknown; message?: unknown };
+  const kind =
+    (typeof errcode === 'number' ? KIND_BY_CODE[errcode & PRIMARY_CODE_MASK] : undefined) ??
+    (typeof code === 'string' ? KIND_BY_ERRNO[code] : undefined) ??
+    'failed';
+  const meaning = MEANING[kind] ?? 'has failed';
+  return new StateError(kind, `The state directory ${quote(path)} ${meaning} (${String(message ?? error)}).`, error);
+}
+
+/**
+ * Whether the store can work again without being opened anew. After a failed read or sync the disk's state is not
+ * known (a later sync may succeed without having written), so only what is certain not to have harmed is.
+ */
+export function canRecover(kind: StateErrorKind): boolean {
+  return kind === 'full' || kind === 'read-only' || kind === 'in-use';
+}

@@ -1,0 +1,37 @@
+import { resolve } from 'node:path';
+import { StateError } from '../../state/errors.ts';
+import type { StateDefinition } from '../../state/store.ts';
+import { openEmbeddedStore } from './embedded-store.ts';
+
+/** Options of {@link embedded}. @public */
+export interface EmbeddedOptions {
+  /**
+   * The directory that holds the state, relative to the working directory; created (for this user only) when it is
+   * missing. On a local disk: network file systems do not lock reliably. One process at a time can have it open.
+   */
+  readonly path: string;
+}
+
+/**
+ * State in a directory of the local disk, in SQLite: survives restarts, crashes and power failures, without anything
+ * to install or run beside the process on Node 22.13 and later. On Node 20 the package `@photostructure/sqlite` must
+ * be installed. What was committed is synced to the disk, on a thread of its own.
+ *
+ * Opening rejects with a `StateError`: `in-use` when another process has it open, `read-only`, `corrupt`,
+ * `newer-format`, `driver-missing`, `full`.
+ *
+ * @example
+ * const sidecar = new Sidecar({ appId: 'orders', state: embedded({ path: './.insidecar' }) });
+ *
+ * @public
+ */
+export function embedded(options: EmbeddedOptions): StateDefinition {
+  const { path } = options;
+  if (typeof path !== 'string' || path === '') {
+    throw new StateError(
+      'invalid',
+      `The path ${JSON.stringify(path) ?? String(path)} of embedded state must name a directory.`,
+    );
+  }
+  return { type: 'embedded', open: (context) => openEmbeddedStore(resolve(path), context) };
+}

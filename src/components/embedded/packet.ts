@@ -1,0 +1,124 @@
+/*
+ * Requests and answers travel between the threads as one packed buffer per turn of the event loop, which is handed
+ * over without copying. Packing copies each key and value once, which has to happen anyway (they belong to the
+ * caller), and costs a fraction of cloning as many objects; cloning a view would also copy all of its buffer.
+ */
+const FIRST_CAPACITY = 4096;
+/** A buffer starts as large as the last one had to be, but no more than this. */
+const MOST_REMEMBERED = 1024 * 1024;
+const MAX_BYTES_PER_UNIT = 3;
+const U32_BYTES = 4;
+const F64_BYTES = 8;
+
+/** Packs numbers, texts and bytes, one behind the other. */
+export class PacketWriter {
+  #buffer: Buffer | undefined;
+  #length = 0;
+  #capacity = FIRST_CAPACITY;
+
+  /** How many bytes it holds. */
+  get length(): number {
+    return this.#length;
+  }
+
+  byte(value: number): void {
+    const buffer = this.#reserve(1);
+    buffer[this.#length++] = value;
+  }
+
+  /** A whole number below 2^32. */
+  u32(value: number): void {
+    const buffer = this.#reserve(U32_BYTES);
+    this.#length = buffer.writeUInt32LE(value, this.#length);
+  }
+
+  /** Any number; exact for safe integers. */
+  f64(value: number): void {
+    const buffer = this.#reserve(F64_BYTES);
+    this.#length = buffer.writeDoubleLE(value, this.#length);
+  }
+
+  text(value: string): void {
+    const buffer = this.#reserve(U32_BYTES + value.length * MAX_BYTES_PER_UNIT);
+    const written = buffer.write(value, this.#length + U32_BYTES, 'utf8');
+    this.#length = buffer.writeUInt32LE(written, this.#length) + written;
+  }
+
+  bytes(value: Uint8Array): void {
+    const buffer = this.#reserve(U32_BYTES + value.byteLength);
+    const start = buffer.writeUInt32LE(value.byteLength, this.#length);
+    buffer.set(value, start);
+    this.#length = start + value.byteLength;
+  }
+
+  /** What was packed; the writer starts anew. The result has a buffer of its own, fit to be transferred. */
+  take(): Uint8Array<ArrayBuffer> {
+    const packed = this.#reserve(0).subarray(0, this.#length) as Uint8Array<ArrayBuffer>;
+    this.#capacity = Math.min(MOST_REMEMBERED, Math.max(FIRST_CAPACITY, this.#length));
+    this.#buffer = undefined;
+    this.#length = 0;
+    return packed;
+  }
+
+  #reserve(more: number): Buffer {
+    const needed = this.#length + more;
+    const buffer = this.#buffer;
+    if (buffer !== undefined && needed <= buffer.length) return buffer;
+    // Slow: not from the pool, whose memory cannot be transferred.
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.#capacity, needed, 2 * (buffer?.length ?? 0)));
+    if (buffer !== undefined) buffer.copy(grown, 0, 0, this.#length);
+    this.#buffer = grown;
+    return grown;
+  }
+}
+
+/** Reads what a {@link PacketWriter} packed, in the same order. */
+export class PacketReader {
+  readonly #buffer: Buffer;
+  #offset = 0;
+
+  constructor(packet: Uint8Array) {
+    this.#buffer = Buffer.from(packet.buffer, packet.byteOffset, packet.byteLength);
+  }
+
+  /** Whether everything was read. */
+  get atEnd(): boolean {
+    return this.#offset >= this.#buffer.length;
+  }
+
+  byte(): number {
+    return this.#buffer.readUInt8(this.#offset++);
+  }
+
+  u32(): number {
+    const value = this.#buffer.readUInt32LE(this.#offset);
+    this.#offset += U32_BYTES;
+    return value;
+  }
+
+  f64(): number {
+    const value = this.#buffer.readDoubleLE(this.#offset);
+    this.#offset += F64_BYTES;
+    return value;
+  }
+
+  text(): string {
+    const length = this.u32();
+    const start = this.#offset;
+    this.#offset += length;
+    return this.#buffer.toString('utf8', start, this.#offset);
+  }
+
+  /** A view of the packet's memory. */
+  view(): Uint8Array {
+    const length = this.u32();
+    const start = this.#offset;
+    this.#offset += length;
+    return this.#buffer.subarray(start, this.#offset);
+  }
+
+  /** A copy with memory of its own. */
+  bytes(): Uint8Array {
+    return new Uint8Array(this.view());
+  }
+}

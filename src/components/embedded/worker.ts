@@ -1,0 +1,139 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { systemClock, type Timer } from '../../util/clock.ts';
+import { loadSqlite } from './driver.ts';
+import { Engine } from './engine.ts';
+import { stateErrorOf } from './failures.ts';
+import { PacketWriter } from './packet.ts';
+import {
+  type Failure,
+  readBatches,
+  readReads,
+  type WorkerReply,
+  type WorkerRequest,
+  type WorkerSettings,
+  writeFailure,
+  writeOutcome,
+  writeRows,
+} from './protocol.ts';
+import { openDatabase } from './schema.ts';
+
+/** After so long without work, the log is moved into the database file. */
+const QUIET_MS = 50;
+
+/** The thread's side of an embedded store: has the engine do what arrives, answers. */
+class StoreThread {
+  readonly #port: MessagePort;
+  readonly #engine: Engine;
+  readonly #settings: WorkerSettings;
+  readonly #writer = new PacketWriter();
+  #reported: Failure | undefined;
+  #quiet: Timer | undefined;
+
+  constructor(port: MessagePort, engine: Engine, settings: WorkerSettings) {
+    this.#port = port;
+    this.#engine = engine;
+    this.#settings = settings;
+  }
+
+  start(): void {
+    this.#port.on('message', (request: WorkerRequest) => this.#run(request));
+    this.#post({ opened: true });
+  }
+
+  #run({ reads, commits, control }: WorkerRequest): void {
+    this.#quiet?.cancel();
+    if (reads !== undefined) this.#answerReads(reads);
+    if (commits !== undefined) this.#answerCommits(commits);
+    if (control === 'probe') this.#probe();
+    if (control === 'close') this.#close();
+    else this.#tidyLog();
+  }
+
+  #answerReads(packet: Uint8Array): void {
+    for (const read of readReads(packet)) {
+      const answer = this.#engine.read(read);
+      if ('kind' in answer) writeFailure(this.#writer, answer);
+      else writeRows(this.#writer, answer);
+    }
+    this.#post({ reads: this.#writer.take() });
+  }
+
+  #answerCommits(packet: Uint8Array): void {
+    for (const outcome of this.#engine.commit(readBatches(packet))) writeOutcome(this.#writer, outcome);
+    this.#post({ commits: this.#writer.take() });
+  }
+
+  #probe(): void {
+    this.#engine.probe();
+    this.#post({});
+  }
+
+  /** After the answers, so that nobody waits for it who need not. */
+  #tidyLog(): void {
+    if (this.#engine.logIsLong) this.#checkpoint();
+    else if (this.#engine.hasLog) this.#quiet = systemClock.setTimeout(() => this.#checkpoint(), QUIET_MS);
+  }
+
+  #checkpoint(): void {
+    this.#engine.checkpoint();
+    if (this.#failureToReport() !== undefined) this.#post({});
+  }
+
+  /** What to tell of the engine's failure, `undefined` when it is as last told. */
+  #failureToReport(): Failure | null | undefined {
+    const { failure } = this.#engine;
+    if (failure?.message === this.#reported?.message) return undefined;
+    return failure === undefined ? null : { kind: failure.kind, message: failure.message };
+  }
+
+  #post(reply: WorkerReply): void {
+    const failure = this.#failureToReport();
+    if (failure !== undefined) this.#reported = failure ?? undefined;
+    const buffers = [reply.reads, reply.commits].flatMap((packet) => (packet === undefined ? [] : [packet.buffer]));
+    this.#port.postMessage(failure === undefined ? reply : { ...reply, failure }, buffers as ArrayBuffer[]);
+  }
+
+  /** Closes the database and lets the thread end by itself: a driver that is cut off aborts the whole process. */
+  #close(): void {
+    this.#engine.close();
+    tellClosed(this.#settings);
+    this.#port.close();
+  }
+}
+
+function tellClosed({ closed }: WorkerSettings): void {
+  Atomics.store(closed, 0, 1);
+  Atomics.notify(closed, 0);
+}
+
+async function openEngine({ path, syncDelayMs, maxPages }: WorkerSettings): Promise<Engine> {
+  const connection = openDatabase(await loadSqlite(), path);
+  try {
+    if (maxPages !== undefined) connection.execute(`PRAGMA max_page_count=${maxPages}`);
+    return new Engine(
+      connection,
+      syncDelayMs === undefined ? { path } : { path, beforeCommit: () => pause(syncDelayMs) },
+    );
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+function pause(delayMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, delayMs);
+}
+
+/** Opens the store and serves it, or tells why it cannot and ends. */
+async function serve(port: MessagePort, settings: WorkerSettings): Promise<void> {
+  try {
+    new StoreThread(port, await openEngine(settings), settings).start();
+  } catch (error) {
+    const { kind, message } = stateErrorOf(error, settings.path);
+    tellClosed(settings);
+    port.postMessage({ failure: { kind, message } } satisfies WorkerReply);
+    port.close();
+  }
+}
+
+if (parentPort !== null) await serve(parentPort, workerData as WorkerSettings);

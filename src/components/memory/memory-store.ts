@@ -1,0 +1,92 @@
+import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
+import { ConflictError, StateError } from '../../state/errors.ts';
+import { sortFormOf } from '../../state/keys.ts';
+import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, StateStore } from '../../state/store.ts';
+import { Watchers } from '../../state/watchers.ts';
+import { SortedMap } from './sorted-map.ts';
+
+/**
+ * State in memory: the default. Fast, and gone when the process ends.
+ *
+ * @public
+ */
+export function memoryStore(): StateDefinition {
+  return { type: 'memory', open: (context) => Promise.resolve(new MemoryStore(context)) };
+}
+
+/** The state store in memory. Commits take effect in the call itself, so they are in the order of the calls. */
+export class MemoryStore implements StateStore {
+  /** Memory does not fail. */
+  readonly failure: undefined = undefined;
+  /** By sort form, see `sortFormOf`. */
+  readonly #entries = new SortedMap<KeyedEntry>();
+  readonly #watchers: Watchers;
+  #version = 0;
+  #closed = false;
+
+  constructor({ logger }: StateContext) {
+    this.#watchers = new Watchers(logger);
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    this.#checkOpen();
+    checkKey(key);
+    const entry = this.#entries.get(sortFormOf(key));
+    return entry && { value: entry.value.slice(), version: entry.version };
+  }
+
+  async scan(scan: Scan): Promise<readonly KeyedEntry[]> {
+    this.#checkOpen();
+    checkScan(scan);
+    const { from, to, reverse, limit = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY } = scan;
+    const found: KeyedEntry[] = [];
+    if (limit === 0) return found;
+    let bytes = 0;
+    const range = { from: sortFormOf(from), to: to === undefined ? undefined : sortFormOf(to), reverse };
+    this.#entries.visit(range, (_sortForm, { key, value, version }) => {
+      found.push({ key, value: value.slice(), version });
+      bytes += value.byteLength;
+      return found.length < limit && bytes < maxBytes;
+    });
+    return found;
+  }
+
+  async commit(batch: Batch): Promise<number> {
+    this.#checkOpen();
+    checkBatch(batch);
+    for (const { key, version } of batch.require ?? []) {
+      const present = this.#entries.get(sortFormOf(key))?.version ?? 'absent';
+      if (present !== version) throw new ConflictError(key);
+    }
+    const version = ++this.#version;
+    for (const { key, value } of batch.put ?? []) {
+      // Not value.slice(): of a Buffer that would be a view of the caller's bytes.
+      this.#entries.set(sortFormOf(key), { key, value: new Uint8Array(value), version });
+    }
+    for (const key of batch.delete ?? []) this.#entries.delete(sortFormOf(key));
+    if (this.#watchers.active) this.#watchers.notify(keysOf(batch));
+    return version;
+  }
+
+  watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
+    this.#checkOpen();
+    return this.#watchers.add(prefix, onChange);
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw new StateError('closed', 'The state store is closed.');
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#watchers.clear();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+function keysOf(batch: Batch): readonly string[] {
+  return [...(batch.put ?? []).map((put) => put.key), ...(batch.delete ?? [])];
+}

@@ -1,0 +1,86 @@
+/**
+ * Why a {@link StateError} was thrown.
+ *
+ * - `conflict`: a precondition of the batch did not hold; nothing was written.
+ * - `invalid`: the call itself is wrong (a key, a value, a batch, a range); nothing was written.
+ * - `closed`: the store is closed or closing; nothing was written.
+ * - `in-use`: another process (or this one) has the store open.
+ * - `full`: no space is left; nothing was written, and it works again once there is space.
+ * - `read-only`: the place cannot be created or written to.
+ * - `corrupt`: what is stored is damaged, or is not a store at all.
+ * - `newer-format`: a later release wrote it.
+ * - `driver-missing`: a package that has to be installed is not there.
+ * - `failed`: anything else that the engine reports. A commit that rejects with it may or may not have been written.
+ *
+ * @public
+ */
+export type StateErrorKind =
+  | 'conflict'
+  | 'invalid'
+  | 'closed'
+  | 'in-use'
+  | 'full'
+  | 'read-only'
+  | 'corrupt'
+  | 'newer-format'
+  | 'driver-missing'
+  | 'failed';
+
+const BRAND = Symbol.for('insidecar.StateError');
+
+/**
+ * What a state store rejects with. Its message names the offending value and what was expected.
+ * Recognise it with {@link isStateError}, which also works across two loaded copies of the package.
+ *
+ * @public
+ */
+export class StateError extends Error {
+  /** `StateError`. */
+  override readonly name: string = 'StateError';
+  /** Why; stable across releases. */
+  readonly kind: StateErrorKind;
+
+  /** Makes an error; `cause` is what the engine reported, when there is something. */
+  constructor(kind: StateErrorKind, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+}
+
+/**
+ * A precondition of a batch did not hold, so nothing of the batch was written.
+ * Read again, decide again, commit again. Recognise it with {@link isConflict}.
+ *
+ * @public
+ */
+export class ConflictError extends StateError {
+  /** `ConflictError`. */
+  override readonly name: string = 'ConflictError';
+  /** The key of the first precondition that did not hold. */
+  readonly key: string;
+
+  /** Makes the error for a key. */
+  constructor(key: string) {
+    super('conflict', `The entry ${quote(key)} is not at the required version: it was changed meanwhile.`);
+    this.key = key;
+  }
+}
+
+/** Whether a thrown value is a {@link StateError}, from this or another copy of the package. @public */
+export function isStateError(value: unknown): value is StateError {
+  return typeof value === 'object' && value !== null && BRAND in value;
+}
+
+/** Whether a thrown value is a {@link ConflictError}, from this or another copy of the package. @public */
+export function isConflict(value: unknown): value is ConflictError {
+  return isStateError(value) && value.kind === 'conflict';
+}
+
+const SHOWN_CHARACTERS = 80;
+
+/** A key or another text for an error message: quoted, control characters escaped, cut when long. */
+export function quote(text: string): string {
+  const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+  return JSON.stringify(shown);
+}

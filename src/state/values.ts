@@ -1,0 +1,35 @@
+import { quote, StateError } from './errors.ts';
+
+/*
+ * Every stored value starts with one byte that names its format, so that a later release can change what it writes
+ * and still read what an earlier one wrote.
+ */
+const HIGHEST_FORMAT = 255;
+
+/** A value of a format (1 to 255) with its payload. 0 is left out: it is what an unset byte looks like. */
+export function withFormat(format: number, payload: Uint8Array): Uint8Array {
+  if (!Number.isInteger(format) || format < 1 || format > HIGHEST_FORMAT) {
+    throw new StateError('invalid', `The value format ${String(format)} must be a whole number from 1 to 255.`);
+  }
+  const value = new Uint8Array(payload.byteLength + 1);
+  value[0] = format;
+  value.set(payload, 1);
+  return value;
+}
+
+/** What reads the payload of each format that this release knows. The payload is a view, not a copy. */
+export type FormatReaders<T> = Readonly<Record<number, (payload: Uint8Array) => T>>;
+
+/** Reads a value by its format. Throws a `StateError` for a format that no reader is given for. */
+export function readValue<T>(key: string, value: Uint8Array, readers: FormatReaders<T>): T {
+  const format = value[0];
+  if (format === undefined)
+    throw new StateError('corrupt', `The value of ${quote(key)} is empty; a format byte was expected.`);
+  const read = Object.hasOwn(readers, format) ? readers[format] : undefined;
+  if (read !== undefined) return read(value.subarray(1));
+  const known = Object.keys(readers).join(', ');
+  throw new StateError(
+    'newer-format',
+    `The value of ${quote(key)} has format ${format}; this release reads ${known}. A newer release may have written it.`,
+  );
+}

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { MAX_KEY_BYTES, MAX_VALUE_BYTES } from '../state/store.ts';
+import { keysOf, onStore, put, rejectsWith, type StoreCase, textOf } from './store-case.ts';
+
+/** What reads answer. */
+export const reading: readonly StoreCase[] = [
+  onStore('answers what was put, and nothing for other keys', async (store) => {
+    await store.commit({ put: [put('a', 'one'), put('b', '')] });
+    assert.equal(textOf((await store.get('a'))?.value), 'one');
+    assert.equal((await store.get('b'))?.value.byteLength, 0);
+    assert.equal(await store.get('c'), undefined);
+  }),
+  onStore('replaces and deletes; deleting what is not there is no error', async (store) => {
+    await store.commit({ put: [put('a', 'one'), put('b')] });
+    await store.commit({ put: [put('a', 'two')], delete: ['b', 'never'] });
+    assert.equal(textOf((await store.get('a'))?.value), 'two');
+    assert.equal(await store.get('b'), undefined);
+  }),
+  onStore('scans from inclusive to exclusive in key order', async (store) => {
+    await store.commit({ put: ['d', 'b', 'a', 'c', 'ab', 'b!'].map((key) => put(key)) });
+    assert.deepEqual(await keysOf(store, { from: '' }), ['a', 'ab', 'b', 'b!', 'c', 'd']);
+    assert.deepEqual(await keysOf(store, { from: 'ab', to: 'c' }), ['ab', 'b', 'b!']);
+    assert.deepEqual(await keysOf(store, { from: 'aa', to: 'bb' }), ['ab', 'b', 'b!']);
+    assert.deepEqual(await keysOf(store, { from: 'c', to: 'c' }), []);
+    assert.deepEqual(await keysOf(store, { from: 'c', to: 'a' }), []);
+    assert.deepEqual(await keysOf(store, { from: 'e' }), []);
+  }),
+  onStore('orders keys by their UTF-8 bytes: NUL first, astral characters last', async (store) => {
+    const ordered = [
+      '\0',
+      '\0\0',
+      '\u0001',
+      'A',
+      'Z',
+      '_',
+      'a',
+      'a\0',
+      'aa',
+      '~',
+      'é',
+      '߿',
+      'ࠀ',
+      '\ud7ff',
+      '\ue000',
+      '\uffff',
+      '😀',
+      '\u{10ffff}',
+    ];
+    await store.commit({ put: [...ordered].reverse().map((key) => put(key)) });
+    assert.deepEqual(await keysOf(store, { from: '' }), ordered);
+    assert.deepEqual(await keysOf(store, { from: '\uffff', to: '\u{10ffff}' }), ['\uffff', '😀']);
+    for (const key of ordered) assert.equal(textOf((await store.get(key))?.value), key);
+  }),
+  onStore('keeps to limit, maxBytes and reverse', async (store) => {
+    await store.commit({ put: ['a', 'b', 'c', 'd'].map((key) => put(key, '1234')) });
+    assert.deepEqual(await keysOf(store, { from: '', limit: 2 }), ['a', 'b']);
+    assert.deepEqual(await keysOf(store, { from: '', limit: 0 }), []);
+    assert.deepEqual(await keysOf(store, { from: '', reverse: true }), ['d', 'c', 'b', 'a']);
+    assert.deepEqual(await keysOf(store, { from: 'b', to: 'd', reverse: true, limit: 1 }), ['c']);
+    assert.deepEqual(await keysOf(store, { from: '', maxBytes: 0 }), ['a']);
+    assert.deepEqual(await keysOf(store, { from: '', maxBytes: 8 }), ['a', 'b']);
+    assert.deepEqual(await keysOf(store, { from: '', maxBytes: 9, reverse: true }), ['d', 'c', 'b']);
+    assert.deepEqual(await keysOf(store, { from: '', maxBytes: 100, limit: 1 }), ['a']);
+  }),
+  onStore('treats keys that are names in JavaScript like any others', async (store) => {
+    const keys = ['__proto__', 'constructor', 'hasOwnProperty', 'toString'];
+    for (const key of keys) assert.equal(await store.get(key), undefined);
+    await store.commit({ require: keys.map((key) => ({ key, version: 'absent' })), put: keys.map((key) => put(key)) });
+    assert.deepEqual(await keysOf(store, { from: '' }), keys);
+  }),
+  onStore('shares no memory with its callers', async (store) => {
+    const pooled = Buffer.from('xvaluex').subarray(1, 6);
+    const committed = store.commit({ put: [{ key: 'a', value: pooled }] });
+    pooled.fill(0);
+    await committed;
+    const first = await store.get('a');
+    assert.equal(textOf(first?.value), 'value');
+    first?.value.fill(0);
+    const [scanned] = await store.scan({ from: '' });
+    assert.equal(textOf(scanned?.value), 'value');
+    scanned?.value.fill(0);
+    assert.equal(textOf((await store.get('a'))?.value), 'value');
+  }),
+];
+
+/** What is refused, and what just is not. */
+export const limits: readonly StoreCase[] = [
+  onStore('takes values of 8 MiB and refuses longer ones by name', async (store) => {
+    const value = new Uint8Array(MAX_VALUE_BYTES).fill(7);
+    await store.commit({ put: [{ key: 'big', value }] });
+    assert.ok(Buffer.from((await store.get('big'))?.value ?? []).equals(value));
+    const longer = new Uint8Array(MAX_VALUE_BYTES + 1);
+    await rejectsWith(
+      store.commit({ put: [put('a'), { key: 'bigger', value: longer }] }),
+      'invalid',
+      /bigger.*8388609.*8388608/,
+    );
+    assert.equal(await store.get('a'), undefined);
+  }),
+  onStore('takes keys of 1 KiB in UTF-8 and refuses longer ones', async (store) => {
+    const longest = 'é'.repeat(MAX_KEY_BYTES / 2);
+    await store.commit({ put: [put(longest)] });
+    assert.equal(textOf((await store.get(longest))?.value), longest);
+    await rejectsWith(store.commit({ put: [put(`${longest}x`)] }), 'invalid', /1025.*1024/);
+    await rejectsWith(store.get(`${longest}x`), 'invalid');
+    await rejectsWith(store.commit({ delete: [''] }), 'invalid', /non-empty/);
+  }),
+  onStore('refuses keys without a UTF-8 form', async (store) => {
+    for (const key of ['\ud800', 'a\udc00b', '\udc00\ud800']) {
+      await rejectsWith(store.commit({ put: [put(key)] }), 'invalid', /surrogate/);
+      await rejectsWith(store.get(key), 'invalid', /surrogate/);
+      await rejectsWith(store.scan({ from: key }), 'invalid', /surrogate/);
+    }
+  }),
+  onStore('refuses a key that is twice in a batch', async (store) => {
+    await rejectsWith(store.commit({ put: [put('a'), put('a')] }), 'invalid', /"a".*twice/);
+    await rejectsWith(store.commit({ put: [put('a')], delete: ['a'] }), 'invalid', /"a".*twice/);
+    await rejectsWith(
+      store.commit({
+        require: [
+          { key: 'a', version: 'absent' },
+          { key: 'a', version: 1 },
+        ],
+      }),
+      'invalid',
+      /"a"/,
+    );
+    const many = Array.from({ length: 50 }, (_, index) => put(`k${index % 49}`));
+    await rejectsWith(store.commit({ put: many }), 'invalid', /"k0".*twice/);
+    assert.deepEqual(await keysOf(store, { from: '' }), []);
+  }),
+  onStore('refuses what is no bytes, no version, no limit', async (store) => {
+    const text = 'text' as unknown as Uint8Array;
+    await rejectsWith(store.commit({ put: [{ key: 'a', value: text }] }), 'invalid', /"a".*Uint8Array.*string/);
+    await rejectsWith(store.commit({ require: [{ key: 'a', version: 1.5 }] }), 'invalid', /1\.5/);
+    await rejectsWith(store.scan({ from: '', limit: -1 }), 'invalid', /limit -1/);
+    await rejectsWith(store.get(7 as unknown as string), 'invalid', /7/);
+  }),
+];
