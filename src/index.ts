@@ -36,6 +36,7 @@ export type {
   SubscriptionOptions,
 } from './blocks/pubsub/subscription.ts';
 export type { ComponentContext, ComponentDefinition } from './components/component.ts';
+export { type DurablePubSubOptions, durablePubSub } from './components/durable/durable-pubsub.ts';
 export { type MemoryPubSubOptions, memoryPubSub } from './components/memory/memory-pubsub.ts';
 export type {
   ComponentSubscription,
@@ -70,6 +71,22 @@ export {
 } from './http/message.ts';
 export type { AppOptions, SidecarOptions } from './options.ts';
 export { Sidecar } from './sidecar.ts';
+export { ConflictError, isConflict, isStateError, StateError, type StateErrorKind } from './state/errors.ts';
+export {
+  type Batch,
+  type Entry,
+  type KeyedEntry,
+  type KeyRange,
+  MAX_BATCH_BYTES,
+  MAX_KEY_BYTES,
+  MAX_VALUE_BYTES,
+  type Precondition,
+  type Put,
+  type Scan,
+  type StateContext,
+  type StateDefinition,
+  type StateStore,
+} from './state/store.ts';
 export { type Activity, type Clock, systemClock, type Timer } from './util/clock.ts';
 export type { Logger } from './util/logger.ts';
 export type { WireName } from './wire.ts';

@@ -1,7 +1,9 @@
 import type { AppTarget } from './app/channel.ts';
 import type { SubscriptionOptions } from './blocks/pubsub/subscription.ts';
+import { memoryStore } from './components/memory/memory-store.ts';
 import type { PubSubDefinition } from './components/pubsub.ts';
 import { SidecarError } from './errors.ts';
+import type { StateDefinition } from './state/store.ts';
 import { type Clock, systemClock } from './util/clock.ts';
 import { type Logger, standardErrorLogger } from './util/logger.ts';
 import { validator } from './util/schema.ts';
@@ -24,6 +26,8 @@ export interface SidecarOptions {
   readonly app?: AppOptions;
   /** Components, such as `memoryPubSub('pubsub')`. Default: none. */
   readonly components?: readonly PubSubDefinition[];
+  /** Where durable state is kept, such as `embedded({ path })`. Default: in memory. */
+  readonly state?: StateDefinition;
   /** Subscriptions that deliver to routes of the application. Default: those that it tells itself. */
   readonly subscriptions?: readonly SubscriptionOptions[];
   /** Which names the HTTP API speaks: `sidecar`, or `dapr` for its unmodified clients. Default `sidecar`. */
@@ -55,6 +59,7 @@ export interface ResolvedOptions {
   readonly appId: string;
   readonly app: AppOptions | undefined;
   readonly components: readonly PubSubDefinition[];
+  readonly state: StateDefinition;
   readonly subscriptions: readonly SubscriptionOptions[];
   readonly wire: Wire;
   readonly apiToken: string;
@@ -94,6 +99,7 @@ const problemOf = validator(
           properties: { name: { type: 'string', minLength: 1 }, type: text, open: callable },
         },
       },
+      state: { type: 'object', required: ['type', 'open'], properties: { type: text, open: callable } },
       subscriptions: { type: 'array', items: { type: 'object' } },
       wire: { enum: ['sidecar', 'dapr'] },
       apiToken: text,
@@ -123,6 +129,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     appId: given.appId,
     app: options.app,
     components: options.components ?? [],
+    state: options.state ?? memoryStore(),
     subscriptions: options.subscriptions ?? [],
     wire,
     apiToken: options.apiToken ?? environment[`${wire.environmentPrefix}API_TOKEN`] ?? '',

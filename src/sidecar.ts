@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { EventEmitter } from 'eventemitter3';
 import { type AppCall, AppChannel, type AppReply, openTransport } from './app/channel.ts';
 import { Health } from './blocks/health/health.ts';
 import { healthRoutes } from './blocks/health/routes.ts';
 import { type AppConnectionMetadata, Metadata, type SubscriptionMetadata } from './blocks/metadata/metadata.ts';
 import { metadataRoutes } from './blocks/metadata/routes.ts';
-import { timestamps } from './blocks/pubsub/envelope.ts';
+import { envelopeDefaults } from './blocks/pubsub/envelope.ts';
 import { PubSub } from './blocks/pubsub/pubsub.ts';
 import { pubsubRoutes, RESERVED_PUBSUB_NAME } from './blocks/pubsub/routes.ts';
 import { SidecarError } from './errors.ts';
-import type { SidecarEventEmitter, SidecarEvents } from './events.ts';
+import { eventEmitter, type SidecarEventEmitter } from './events.ts';
 import { guard } from './http/guard.ts';
 import type { Handler, RequestHandler } from './http/message.ts';
 import { Router } from './http/router.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
+import type { StateStore } from './state/store.ts';
 import { Work } from './util/work.ts';
 import { VERSION } from './version.ts';
 
@@ -35,7 +35,7 @@ const FIRST_ANSWER_MS = 5_000;
  */
 export class Sidecar implements RequestHandler, AsyncDisposable {
   /** Tells of what happens to messages and subscriptions. */
-  readonly events: SidecarEventEmitter = new EventEmitter<SidecarEvents>();
+  readonly events: SidecarEventEmitter;
   /** Publish and subscribe. */
   readonly pubsub: PubSub;
   /** What the sidecar tells about itself. */
@@ -48,6 +48,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly #work = new Work();
   readonly #app: AppChannel | undefined;
   readonly #stopRequested = new AbortController();
+  #state: StateStore | undefined;
   #phase: Phase = 'created';
   #appReady: Promise<void> | undefined;
   #appIsReady = false;
@@ -56,13 +57,17 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   /** @throws SidecarError `ERR_CONFIGURATION` naming the option, its value and what was expected. */
   constructor(options: SidecarOptions = {}) {
     this.#options = resolveOptions(options, process.env);
+    this.events = eventEmitter(this.#options.logger);
     this.#options.clock.watch?.(this.#work);
     this.#app = this.#openApp();
     this.pubsub = this.#makePubSub();
     this.metadata = this.#makeMetadata();
     this.health = new Health({
       appId: this.#options.appId,
-      outbound: [() => (this.#phase === 'running' ? undefined : 'components')],
+      outbound: [
+        () => (this.#phase === 'running' ? undefined : 'components'),
+        () => (this.#state?.failure === undefined ? undefined : 'state'),
+      ],
       inbound: [() => (this.#app === undefined || this.#appIsReady ? undefined : 'app-channel')],
     });
     this.handle = this.#makeHandler();
@@ -85,7 +90,9 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.#phase = 'starting';
     try {
       checkComponentNames(this.#options);
-      await this.pubsub.start();
+      const { state, clock, logger } = this.#options;
+      this.#state = await state.open({ clock, logger });
+      await this.pubsub.start(this.#state);
     } catch (error) {
       await this.stop();
       throw error;
@@ -120,6 +127,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.#stopRequested.abort(new Error('the sidecar is stopping'));
     await this.pubsub.stop();
     await this.#app?.close();
+    await this.#state?.close();
     this.#phase = 'stopped';
   }
 
@@ -136,7 +144,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   #makePubSub(): PubSub {
     const { appId, components, subscriptions, clock, logger, wire, deliveryTimeoutMs, stopTimeoutMs } = this.#options;
     const newId = randomUUID;
-    const envelope = { source: appId, type: wire.eventType, newId, timestamp: timestamps(() => clock.now()) };
+    const envelope = envelopeDefaults(appId, wire.eventType, () => clock.now(), newId);
     const call = (toApp: AppCall): Promise<AppReply> => this.#callApp(toApp);
     const shared = { clock, logger, wire, newId, envelope, call, events: this.events, work: this.#work };
     const host = { ...shared, random: Math.random, timeLimitMs: deliveryTimeoutMs, patienceMs: stopTimeoutMs };

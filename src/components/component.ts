@@ -1,3 +1,4 @@
+import type { StateStore } from '../state/store.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 
@@ -7,6 +8,10 @@ export interface ComponentContext {
   readonly clock: Clock;
   /** Where to log to. */
   readonly logger: Logger;
+  /** The sidecar's durable state. */
+  readonly state: StateStore;
+  /** Notes the start of work of the component's own, so that tests can wait for it; call what it returns at its end. */
+  readonly track: (what: string) => () => void;
 }
 
 /** What is common to the definitions of all components. @public */

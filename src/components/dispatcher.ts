@@ -28,7 +28,8 @@ const SETTLED = Promise.resolve();
 export class Dispatcher<Entry extends QueuedMessage> {
   readonly queue: MessageQueue<Entry>;
   readonly #consumers: Consumer<Entry>[] = [];
-  #next = 0;
+  /** The one that got the last message. */
+  #served: Consumer<Entry> | undefined;
   #scheduled = false;
 
   constructor(queue: MessageQueue<Entry>) {
@@ -70,6 +71,7 @@ export class Dispatcher<Entry extends QueuedMessage> {
       const consumer = this.#freeConsumer();
       const entry = consumer && this.queue.shift();
       if (consumer === undefined || entry === undefined) break;
+      this.#served = consumer;
       const batch = batches.get(consumer);
       if (batch === undefined) batches.set(consumer, [consumer.take(entry)]);
       else batch.push(consumer.take(entry));
@@ -77,11 +79,12 @@ export class Dispatcher<Entry extends QueuedMessage> {
     for (const [consumer, batch] of batches) consumer.deliver(batch);
   }
 
-  /** Consumers take turns. */
+  /** Consumers take turns: the first free one after the one that was served last. */
   #freeConsumer(): Consumer<Entry> | undefined {
-    for (let tried = 0; tried < this.#consumers.length; tried++) {
-      this.#next = (this.#next + 1) % this.#consumers.length;
-      const consumer = this.#consumers[this.#next];
+    const count = this.#consumers.length;
+    const served = this.#served === undefined ? -1 : this.#consumers.indexOf(this.#served);
+    for (let step = 1; step <= count; step++) {
+      const consumer = this.#consumers[(served + step) % count];
       if (consumer?.isFree) return consumer;
     }
     return undefined;

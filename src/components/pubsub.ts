@@ -8,6 +8,11 @@ export interface Trace {
   readonly tracestate?: string;
 }
 
+/** No metadata: what most messages have. Without a prototype, so that any name is an ordinary one. @public */
+export const NO_METADATA: Readonly<Record<string, string>> = Object.freeze(
+  Object.create(null) as Record<string, string>,
+);
+
 /** A message as a component keeps it. @public */
 export interface Message {
   /** Identifies it in logs and events: the CloudEvent's `id`, or a UUID for a raw payload. */

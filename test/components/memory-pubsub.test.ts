@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { memoryPubSub } from '../../src/components/memory/memory-pubsub.ts';
+import { memoryStore } from '../../src/components/memory/memory-store.ts';
 import type { PubSubComponent } from '../../src/components/pubsub.ts';
 import { acknowledge, Collector, publishTexts, textMessage } from '../../src/testing/collector.ts';
 import { pubSubConformance } from '../../src/testing/pubsub-conformance.ts';
@@ -10,7 +11,10 @@ const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error:
 
 function opener(options: Parameters<typeof memoryPubSub>[1] = {}, logger = silent): () => Promise<PubSubComponent> {
   const definition = memoryPubSub('pubsub', options);
-  return () => definition.open({ clock: systemClock, logger });
+  return async () => {
+    const state = await memoryStore().open({ clock: systemClock, logger });
+    return definition.open({ clock: systemClock, logger, state, track: () => () => {} });
+  };
 }
 
 describe('memory pub/sub: conformance', () => {

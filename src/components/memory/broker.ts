@@ -1,5 +1,6 @@
-import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
+import type { Broker } from '../broker-access.ts';
+import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
 import { MemoryGroup } from './group.ts';
 
@@ -18,7 +19,7 @@ export interface Held {
 const NO_FAILURES: Promise<readonly PublishFailure[]> = Promise.resolve([]);
 
 /** The topics of one memory component and the groups that receive them. */
-export class MemoryBroker {
+export class MemoryBroker implements Broker {
   readonly #limits: BrokerLimits;
   readonly #held: Held = { messages: 0, bytes: 0 };
   readonly #topics = new Map<string, Map<string, MemoryGroup>>();
@@ -28,7 +29,7 @@ export class MemoryBroker {
   }
 
   /** Gives each message to every group of its topic; without groups it is gone. */
-  publish(messages: readonly Message[], logger: Logger): Promise<readonly PublishFailure[]> {
+  publish(messages: readonly Message[], { logger }: ComponentContext): Promise<readonly PublishFailure[]> {
     let failures: PublishFailure[] | undefined;
     for (let index = 0; index < messages.length; index++) {
       const message = messages[index];
@@ -45,7 +46,7 @@ export class MemoryBroker {
   }
 
   /** Adds a consumer to a group, which exists from then on. */
-  subscribe(options: SubscribeOptions, clock: Clock): ComponentSubscription {
+  async subscribe(options: SubscribeOptions, { clock }: ComponentContext): Promise<ComponentSubscription> {
     let groups = this.#topics.get(options.topic);
     if (groups === undefined) {
       groups = new Map();
@@ -58,6 +59,8 @@ export class MemoryBroker {
     }
     return group.join(options, clock);
   }
+
+  async flushed(): Promise<void> {}
 
   #refusal(message: Message, copies: number, logger: Logger): Error | undefined {
     if (this.#fits(message, copies)) return undefined;

@@ -1,13 +1,5 @@
-import type { ComponentContext } from '../component.ts';
-import type {
-  ComponentSubscription,
-  Message,
-  PublishFailure,
-  PubSubComponent,
-  PubSubDefinition,
-  SubscribeOptions,
-  TopicScopes,
-} from '../pubsub.ts';
+import { BrokerAccess } from '../broker-access.ts';
+import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
 import { type BrokerLimits, MemoryBroker } from './broker.ts';
 
 /** Options of {@link memoryPubSub}. @public */
@@ -42,40 +34,6 @@ export function memoryPubSub(name: string, options: MemoryPubSubOptions = {}): P
     version: 'v1',
     topics,
     ...(scopes === undefined ? {} : { scopes }),
-    open: async (context) => new MemoryPubSub(broker, context),
+    open: async (context) => new BrokerAccess(broker, context),
   };
-}
-
-/** One sidecar's access to a broker. */
-class MemoryPubSub implements PubSubComponent {
-  readonly #broker: MemoryBroker;
-  readonly #context: ComponentContext;
-  readonly #subscriptions = new Set<ComponentSubscription>();
-  #closed = false;
-
-  constructor(broker: MemoryBroker, context: ComponentContext) {
-    this.#broker = broker;
-    this.#context = context;
-  }
-
-  publish(messages: readonly Message[]): Promise<readonly PublishFailure[]> {
-    return this.#closed ? Promise.reject(closedError()) : this.#broker.publish(messages, this.#context.logger);
-  }
-
-  async subscribe(options: SubscribeOptions): Promise<ComponentSubscription> {
-    if (this.#closed) throw closedError();
-    const subscription = this.#broker.subscribe(options, this.#context.clock);
-    this.#subscriptions.add(subscription);
-    return subscription;
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
-    this.#subscriptions.clear();
-  }
-}
-
-function closedError(): Error {
-  return new Error('the component is closed');
 }

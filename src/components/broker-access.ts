@@ -1,0 +1,50 @@
+import type { ComponentContext } from './component.ts';
+import type { ComponentSubscription, Message, PublishFailure, PubSubComponent, SubscribeOptions } from './pubsub.ts';
+
+/** What keeps the messages of a component, for all sidecars that use it. */
+export interface Broker {
+  publish(messages: readonly Message[], context: ComponentContext): Promise<readonly PublishFailure[]>;
+  subscribe(options: SubscribeOptions, context: ComponentContext): Promise<ComponentSubscription>;
+  /** Resolves once every settlement is recorded, or has failed. */
+  flushed(): Promise<void>;
+}
+
+/** One sidecar's access to a broker: ends with the sidecar, while the broker goes on for others. */
+export class BrokerAccess implements PubSubComponent {
+  readonly #broker: Broker;
+  readonly #context: ComponentContext;
+  readonly #subscriptions = new Set<ComponentSubscription>();
+  #closed = false;
+
+  constructor(broker: Broker, context: ComponentContext) {
+    this.#broker = broker;
+    this.#context = context;
+  }
+
+  publish(messages: readonly Message[]): Promise<readonly PublishFailure[]> {
+    return this.#closed ? Promise.reject(closedError()) : this.#broker.publish(messages, this.#context);
+  }
+
+  async subscribe(options: SubscribeOptions): Promise<ComponentSubscription> {
+    if (this.#closed) throw closedError();
+    const subscription = await this.#broker.subscribe(options, this.#context);
+    this.#subscriptions.add(subscription);
+    const close = async (): Promise<void> => {
+      this.#subscriptions.delete(subscription);
+      await subscription.close();
+      await this.#broker.flushed();
+    };
+    return { pause: () => subscription.pause(), resume: () => subscription.resume(), close };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
+    this.#subscriptions.clear();
+    await this.#broker.flushed();
+  }
+}
+
+function closedError(): Error {
+  return new Error('the component is closed');
+}

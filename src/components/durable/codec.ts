@@ -1,0 +1,66 @@
+import { readValue } from '../../state/values.ts';
+import type { QueuedMessage } from '../dispatcher.ts';
+import { type Message, NO_METADATA } from '../pubsub.ts';
+
+/** Format 1: length of the header (4 bytes, big-endian), the header in JSON, the message's data. */
+const FORMAT = 1;
+const LENGTH_BYTES = 4;
+
+/** Everything of a message but its data. Short names: it is written for every message. */
+interface Header {
+  readonly i: string;
+  readonly t: string;
+  readonly c: string;
+  readonly r?: 1;
+  readonly m?: Readonly<Record<string, string>>;
+  readonly p?: string;
+  readonly s?: string;
+  readonly e?: number;
+  /** How often it has been handed out. */
+  readonly a?: number;
+}
+
+/** The stored form of a queued message. */
+export function encodeQueued({ message, attempts }: QueuedMessage): Uint8Array {
+  const { id, topic, contentType, raw, metadata, trace, expiresAt, data } = message;
+  const header: { -readonly [Name in keyof Header]: Header[Name] } = { i: id, t: topic, c: contentType };
+  if (raw) header.r = 1;
+  if (metadata !== NO_METADATA) header.m = metadata;
+  if (trace !== undefined) header.p = trace.traceparent;
+  if (trace?.tracestate !== undefined) header.s = trace.tracestate;
+  if (expiresAt !== undefined) header.e = expiresAt;
+  if (attempts > 0) header.a = attempts;
+  const text = JSON.stringify(header);
+  const textBytes = Buffer.byteLength(text);
+  const value = Buffer.allocUnsafe(1 + LENGTH_BYTES + textBytes + data.length);
+  value[0] = FORMAT;
+  value.writeUInt32BE(textBytes, 1);
+  value.write(text, 1 + LENGTH_BYTES);
+  value.set(data, 1 + LENGTH_BYTES + textBytes);
+  return value;
+}
+
+/** Reads the stored form back. */
+export function decodeQueued(key: string, value: Uint8Array): QueuedMessage {
+  return readValue(key, value, { [FORMAT]: readHeaderAndData });
+}
+
+function readHeaderAndData(payload: Uint8Array): QueuedMessage {
+  const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+  const headerEnd = LENGTH_BYTES + bytes.readUInt32BE();
+  const header = JSON.parse(bytes.toString('utf8', LENGTH_BYTES, headerEnd)) as Header;
+  const { i, t, c, r, m, p, s, e, a } = header;
+  const message: Message = {
+    id: i,
+    topic: t,
+    data: bytes.subarray(headerEnd),
+    contentType: c,
+    raw: r === 1,
+    metadata: m ?? NO_METADATA,
+    ...(p === undefined
+      ? undefined
+      : { trace: s === undefined ? { traceparent: p } : { traceparent: p, tracestate: s } }),
+    ...(e === undefined ? undefined : { expiresAt: e }),
+  };
+  return { message, attempts: a ?? 0 };
+}

@@ -1,0 +1,43 @@
+import type { StateStore } from '../../state/store.ts';
+import { BrokerAccess } from '../broker-access.ts';
+import type { ComponentContext } from '../component.ts';
+import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
+import { DurableHub } from './hub.ts';
+
+/** Options of {@link durablePubSub}. @public */
+export interface DurablePubSubOptions extends TopicScopes {
+  /** App IDs that may use the component. Default: all. */
+  readonly scopes?: readonly string[];
+}
+
+/**
+ * A pub/sub component in the sidecar's state store: as durable as that store. With `embedded({ path })` a publish
+ * resolves when the message is on disk, and messages, attempt counts and retries outlive the process.
+ *
+ * A group begins with its first subscription and receives every message published from then on; it keeps what is
+ * unsettled, also while nobody consumes it. A message on a topic without groups is gone. Messages of up to 8 MiB.
+ *
+ * @param name - by which requests address it; not `bulk`
+ * @public
+ */
+export function durablePubSub(name: string, options: DurablePubSubOptions = {}): PubSubDefinition {
+  const { scopes, ...topics } = options;
+  // Sidecars of one process that share a store also share its queues: each message then goes to one of them.
+  const hubs = new WeakMap<StateStore, Promise<DurableHub>>();
+  const hubOf = (context: ComponentContext): Promise<DurableHub> => {
+    const known = hubs.get(context.state);
+    if (known !== undefined) return known;
+    const opened = DurableHub.open(name, context);
+    hubs.set(context.state, opened);
+    opened.catch(() => hubs.delete(context.state));
+    return opened;
+  };
+  return {
+    name,
+    type: 'pubsub.durable',
+    version: 'v1',
+    topics,
+    ...(scopes === undefined ? {} : { scopes }),
+    open: async (context) => new BrokerAccess(await hubOf(context), context),
+  };
+}

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { counterOf, counterPart, instantOf, instantPart, keyOf, partsOf, rangeOf } from '../../state/keys.ts';
+import type { KeyRange } from '../../state/store.ts';
+
+/**
+ * Where a durable pub/sub component keeps what, below `pubsub / <component>`:
+ *
+ * - `sequence`: how far numbers are handed out
+ * - `group / <topic> / <group>`: the group exists
+ * - `ready / <topic> / <group> / <number>`: a message of the group, in order of publication
+ * - `delayed / <topic> / <group> / <instant> / <number>`: a message that waits for its retry, in order of time
+ *
+ * A message is in its group under exactly one key; settling it deletes that key.
+ */
+export class Layout {
+  readonly #root: readonly [string, string];
+
+  constructor(component: string) {
+    this.#root = ['pubsub', namePart(component)];
+  }
+
+  sequence(): string {
+    return keyOf(...this.#root, 'sequence');
+  }
+
+  group(topic: string, group: string): string {
+    return keyOf(...this.#root, 'group', namePart(topic), namePart(group));
+  }
+
+  groups(): KeyRange {
+    return rangeOf(...this.#root, 'group');
+  }
+
+  /** Of one group: made once, so that a publish only adds the number. */
+  queue(topicName: string, groupName: string): QueueLayout {
+    const [topic, group] = [namePart(topicName), namePart(groupName)];
+    return new QueueLayout(
+      keyOf(...this.#root, 'ready', topic, group),
+      rangeOf(...this.#root, 'ready', topic, group),
+      keyOf(...this.#root, 'delayed', topic, group),
+      rangeOf(...this.#root, 'delayed', topic, group),
+    );
+  }
+}
+
+/** The keys of one group's messages. */
+export class QueueLayout {
+  readonly readyRange: KeyRange;
+  readonly delayedRange: KeyRange;
+  readonly #ready: string;
+  readonly #delayed: string;
+
+  constructor(ready: string, readyRange: KeyRange, delayed: string, delayedRange: KeyRange) {
+    this.#ready = ready;
+    this.readyRange = readyRange;
+    this.#delayed = delayed;
+    this.delayedRange = delayedRange;
+  }
+
+  ready(number: number): string {
+    return this.#ready + keyOf(counterPart(number));
+  }
+
+  delayed(dueAt: number, number: number): string {
+    return this.#delayed + keyOf(instantPart(dueAt), counterPart(number));
+  }
+
+  /** The delayed messages that are due at an instant. */
+  dueRange(now: number): Required<KeyRange> {
+    return { from: this.delayedRange.from, to: this.#delayed + keyOf(instantPart(Math.floor(now) + 1)) };
+  }
+
+  /** The instant of a delayed message's key. */
+  dueAtOf(key: string): number {
+    return instantOf(partsOf(key).at(-2) ?? '');
+  }
+
+  /** The number of a message's key. */
+  numberOf(key: string): number {
+    return counterOf(partsOf(key).at(-1) ?? '');
+  }
+}
+
+/** The longest name that stands in keys as it is, in bytes: a key has room for three, every character escaped. */
+const MAX_NAME_BYTES = 150;
+
+function namePart(name: string): string {
+  if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return `=${name}`;
+  return `#${createHash('sha256').update(name).digest('base64url')}`;
+}

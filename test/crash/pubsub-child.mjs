@@ -1,0 +1,60 @@
+// One life of an application with a durable topic: publishes as fast as it can, receives, settles, and says what it did.
+//   P <id>  the publish of <id> was acknowledged
+//   D <id>  <id> was delivered (attempt in the third word)
+//   A <id>  the application answered SUCCESS for it
+//   S <id>  the settlement of <id> is recorded
+import { writeSync } from 'node:fs';
+import { embedded } from '../../dist/components/embedded/index.js';
+import { durablePubSub, Sidecar } from '../../dist/index.js';
+
+const [path] = process.argv.slice(2);
+const life = process.env.LIFE;
+const last = process.env.LAST === '1';
+const say = (line) => writeSync(1, `${line}\n`);
+const silent = {
+  debug() {},
+  info() {},
+  warn() {},
+  error: (details, message) => process.stderr.write(`${message} ${JSON.stringify(details)} ${details.error?.stack}\n`),
+};
+
+const sidecar = new Sidecar({
+  appId: 'crash',
+  components: [durablePubSub('pubsub')],
+  state: embedded({ path }),
+  logger: silent,
+});
+sidecar.events.on('delivered', ({ messageId }) => say(`S ${messageId}`));
+await sidecar.start();
+
+let quietSince = Date.now();
+await sidecar.pubsub.subscribe(
+  'pubsub',
+  'orders',
+  async (event, { attempt }) => {
+    quietSince = Date.now();
+    say(`D ${event.id} ${attempt}`);
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
+    // Every seventh message fails at first, so that there are delayed retries at any moment.
+    if (event.data % 7 === 0 && attempt === 1) return 'RETRY';
+    say(`A ${event.id}`);
+    return 'SUCCESS';
+  },
+  { concurrency: 20, retry: { initialDelayMs: 20 } },
+);
+say('ready');
+
+if (last) {
+  while (Date.now() - quietSince < 1_000) await new Promise((resolve) => setTimeout(resolve, 50));
+  await sidecar.stop();
+} else {
+  const publishers = Array.from({ length: 16 }, async (_, publisher) => {
+    for (let count = 0; ; count++) {
+      const id = `${life}-${publisher}-${count}`;
+      await sidecar.pubsub.publish('pubsub', 'orders', count, { cloudEvent: { id } });
+      say(`P ${id}`);
+      if (count % 10 === 9) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  });
+  await Promise.all(publishers);
+}
