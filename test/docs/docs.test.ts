@@ -1,0 +1,35 @@
+/** Runs the code of the documentation as it stands there. */
+import { expect, test } from 'vitest';
+import { codeOf, RUNNER, start } from './code-of-docs.ts';
+
+const PATIENCE = { timeout: 15_000 };
+
+function codeWith(text: string): string {
+  const code = codeOf('README.md').find((block) => block.includes(text));
+  if (code === undefined) throw new Error(`README.md has no code with ${text}`);
+  return code;
+}
+
+test('the example that README.md opens with does what it says', async () => {
+  const output = start('readme-example', codeWith('expressHandler, memoryPubSub').replace('3000', '0'));
+  await expect.poll(output, PATIENCE).toContain('order 1, attempt 3');
+  expect(output()).toContain('order 1, attempt 1\n');
+  expect(output()).not.toContain('attempt 4');
+});
+
+test('the test that README.md shows passes', async () => {
+  const output = start('readme-test', RUNNER + codeWith("test('RETRY three times"));
+  await expect.poll(output, PATIENCE).toContain('exit code');
+  expect(output()).toContain('pass 1');
+  expect(output()).toContain('exit code 0');
+});
+
+test('the recipes of docs/testing.md pass', async () => {
+  const recipes = codeOf('docs/testing.md', '## Recipes');
+  const imports = `import { memoryPubSub, Sidecar } from 'insidecar';\nimport { virtualClock } from 'insidecar/testing';\n`;
+  const output = start('recipes', RUNNER + imports + recipes.join('\n'));
+  await expect.poll(output, PATIENCE).toContain('exit code');
+  expect(recipes.length).toBe(4);
+  expect(output()).toContain(`pass ${recipes.length}`);
+  expect(output()).toContain('exit code 0');
+});

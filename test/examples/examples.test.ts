@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+
+/** Examples use the package by its name, so they need `npm run build`, which `npm test` does first. */
+const examples = fileURLToPath(new URL('../../examples/', import.meta.url));
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly output: () => string;
+}
+
+function run(name: string, ...args: string[]): Run {
+  const child = spawn(process.execPath, ['--import', 'tsx', `${examples}${name}`, ...args], {
+    env: { ...process.env, NODE_ENV: '', NODE_V8_COVERAGE: '', NODE_OPTIONS: '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let output = '';
+  child.stdout?.on('data', (chunk) => {
+    output += chunk;
+  });
+  child.stderr?.on('data', (chunk) => {
+    output += chunk;
+  });
+  return { child, output: () => output };
+}
+
+async function runToEnd(name: string): Promise<{ code: number | null; output: string }> {
+  const { child, output } = run(name);
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output: output() };
+}
+
+test('node.ts: an application on a port tells its subscription and receives a message', async () => {
+  const { code, output } = await runToEnd('node.ts');
+  expect(output).toContain('received com.sidecar.event.sent: {"id":1}');
+  expect(code).toBe(0);
+});
+
+test('express.ts: a handler that fails twice gets the message a third time', async () => {
+  const { code, output } = await runToEnd('express.ts');
+  expect(output).toContain('published: 204');
+  expect(output).toContain('delivery 2 of order 1: not yet, answering 503');
+  expect(output).toContain('delivery 3 of order 1: processed');
+  expect(code).toBe(0);
+});
+
+test('koa.ts: an application receives what it publishes in code', async () => {
+  const { code, output } = await runToEnd('koa.ts');
+  expect(output).toContain('order taken: 202');
+  expect(output).toContain('received {"id":1}');
+  expect(output).toContain('health: 204');
+  expect(code).toBe(0);
+});
+
+test('fetch.ts: a fetch application without a socket', async () => {
+  const { code, output } = await runToEnd('fetch.ts');
+  expect(output).toContain('published: 204');
+  expect(output).toContain('received order 1');
+  expect(code).toBe(0);
+});
+
+test('in-process-test.ts: two hours of retries on a virtual clock', async () => {
+  const { code, output } = await runToEnd('in-process-test.ts');
+  expect(output).toMatch(/4 deliveries and 1 dead letter, 2 hours later, in \d+ ms/);
+  expect(code).toBe(0);
+});
+
+test('quickstart.ts: everything that should happen does, and it ends by itself', async () => {
+  const { code, output } = await runToEnd('quickstart.ts');
+  expect(output).toContain('dead-lettered  orders');
+  expect(output).toContain('Everything happened as it should.');
+  expect(output).not.toContain('\u001b[');
+  expect(code).toBe(0);
+});
+
+test('quickstart.ts --serve: stays up, and takes a free port when its own is taken', async () => {
+  const blocker = createServer().listen(3500, '127.0.0.1');
+  await new Promise<void>((resolve) => {
+    blocker.once('listening', resolve);
+    // Somebody else has the port already, which serves as well.
+    blocker.once('error', () => resolve());
+  });
+  onTestFinished(() => void blocker.close());
+
+  const { child, output } = run('quickstart.ts', '--serve');
+  await expect.poll(output, { timeout: 15_000 }).toContain('/v1.0/metadata\n');
+  expect(output()).toContain('port 3500 is taken: using a free one');
+  const [, url = ''] = /curl (\S+)\/v1\.0\/metadata/.exec(output()) ?? [];
+  expect((await fetch(`${url}/v1.0/healthz`)).status).toBe(204);
+  child.kill('SIGINT');
+  expect(await once(child, 'close')).toEqual([0, null]);
+});

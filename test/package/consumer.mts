@@ -1,0 +1,42 @@
+// What a TypeScript user writes, compiled against the packed package with its declarations checked.
+import { createServer } from 'node:http';
+import {
+  fetchHandler,
+  isSidecarError,
+  memoryPubSub,
+  nodeListener,
+  type PubSubDefinition,
+  Sidecar,
+  type SidecarOptions,
+} from 'insidecar';
+import { type VirtualClock, virtualClock } from 'insidecar/testing';
+
+interface Order {
+  readonly id: number;
+}
+
+const clock: VirtualClock = virtualClock({ startAt: '2026-05-01T00:00:00Z' });
+const pubsub: PubSubDefinition = memoryPubSub('pubsub', { allowedTopics: ['orders'] });
+const options: SidecarOptions = { appId: 'orders', components: [pubsub], clock };
+
+export async function main(): Promise<void> {
+  const sidecar = new Sidecar(options);
+  sidecar.events.on('delivered', ({ topic, attempt, durationMs }) => console.log(topic, attempt, durationMs));
+  await sidecar.start();
+  const subscription = await sidecar.pubsub.subscribe<Order>('pubsub', 'orders', (event) => {
+    const id: number | undefined = event.data?.id;
+    return id === undefined ? 'DROP' : 'SUCCESS';
+  });
+  await sidecar.pubsub.publish<Order>('pubsub', 'orders', { id: 1 });
+  // @ts-expect-error: not a number
+  await sidecar.pubsub.publish<Order>('pubsub', 'orders', { id: 'one' });
+  createServer(nodeListener(sidecar));
+  const answer: Response | undefined = await fetchHandler(sidecar, { fallthrough: true })(new Request('http://x/'));
+  console.log(answer, sidecar.metadata.get().subscriptions[0]?.topic);
+  await subscription.close();
+  await sidecar.stop();
+}
+
+main().catch((error: unknown) => {
+  if (isSidecarError(error)) console.error(error.code, error.status);
+});

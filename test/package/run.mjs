@@ -1,0 +1,80 @@
+// Packs the package, installs the tarball in an empty directory outside the repository, and uses it there: with import
+// and require on every Node version we support, and from TypeScript. Needs `npm run build` and the npm registry.
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const NODES = ['20.19.0', '20', '22', '24'];
+const here = fileURLToPath(new URL('.', import.meta.url));
+const repository = join(here, '../..');
+const place = mkdtempSync(join(tmpdir(), 'insidecar-package-'));
+process.on('exit', () => rmSync(place, { recursive: true, force: true }));
+
+const results = { passed: 0, failed: 0 };
+
+function run(cwd, command, ...args) {
+  const { status, error, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8', timeout: 240_000 });
+  const said = (stdout ?? '').trim();
+  return { ok: status === 0, said, output: `${said}\n${stderr ?? ''}${error ?? ''}`.trim() };
+}
+
+function must(what, { ok, output }) {
+  if (!ok) throw new Error(`${what} failed:\n${output}`);
+  return output;
+}
+
+function check(what, { ok, said, output }) {
+  results[ok ? 'passed' : 'failed']++;
+  console.log(`${ok ? 'ok  ' : 'FAIL'} ${what}${ok && said !== '' ? `: ${said}` : ''}`);
+  if (!ok) console.log(output.replaceAll(/^/gm, '     '));
+}
+
+function directory(name, files) {
+  const path = join(place, name);
+  mkdirSync(path);
+  writeFileSync(join(path, 'package.json'), JSON.stringify({ name, private: true }));
+  for (const file of files) copyFileSync(join(here, file), join(path, file));
+  return path;
+}
+
+function npmInstall(cwd, ...packages) {
+  must(
+    `npm install ${packages.join(' ')}`,
+    run(cwd, 'npm', 'install', '--no-audit', '--no-fund', '--silent', ...packages),
+  );
+}
+
+console.log(`packing ${repository}`);
+must('npm pack', run(repository, 'npm', 'pack', '--silent', '--pack-destination', place));
+const tarball = join(place, readdirSync(place).find((file) => file.endsWith('.tgz')) ?? 'no tarball');
+
+console.log('installing the tarball in an empty directory');
+const runtime = directory('runtime', ['smoke.mjs', 'smoke.cjs']);
+npmInstall(runtime, tarball);
+for (const version of NODES) {
+  for (const program of ['smoke.mjs', 'smoke.cjs']) {
+    const node = run(runtime, 'npx', '--yes', '--package', `node@${version}`, 'node', program);
+    const isComplete = node.said.includes(` on Node v${version}`) && node.said.endsWith('stopped');
+    check(`node@${version} ${program}`, { ...node, ok: node.ok && isComplete });
+  }
+}
+
+const consumer = directory('consumer', ['consumer.mts']);
+npmInstall(consumer, tarball, '@types/node@20');
+const tsc = join(repository, 'node_modules/typescript/bin/tsc');
+const common = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'es2022', '--types', 'node'];
+for (const [module, resolution] of [
+  ['nodenext', 'nodenext'],
+  ['esnext', 'bundler'],
+]) {
+  const flags = ['--module', module, '--moduleResolution', resolution];
+  check(
+    `TypeScript, moduleResolution ${resolution}, declarations checked`,
+    run(consumer, process.execPath, tsc, ...common, ...flags, 'consumer.mts'),
+  );
+}
+
+console.log(`package: ${results.passed} passed, ${results.failed} failed`);
+if (results.failed > 0) process.exitCode = 1;
