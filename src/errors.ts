@@ -1,5 +1,28 @@
+/** The codes that errors of the sidecar carry, in HTTP bodies (`errorCode`) and on {@link SidecarError.code}. @public */
+export type ErrorCode =
+  | 'ERR_BAD_REQUEST'
+  | 'ERR_UNAUTHORIZED'
+  | 'ERR_NOT_FOUND'
+  | 'ERR_METHOD_NOT_ALLOWED'
+  | 'ERR_BODY_TOO_LARGE'
+  | 'ERR_INTERNAL'
+  | 'ERR_SHUTTING_DOWN'
+  | 'ERR_CONFIGURATION'
+  | 'ERR_PUBSUB_EMPTY'
+  | 'ERR_PUBSUB_NOT_FOUND'
+  | 'ERR_TOPIC_NAME_EMPTY'
+  | 'ERR_PUBSUB_FORBIDDEN'
+  | 'ERR_PUBSUB_REQUEST_METADATA'
+  | 'ERR_PUBSUB_EVENTS_SER'
+  | 'ERR_PUBSUB_CLOUD_EVENTS_SER'
+  | 'ERR_PUBSUB_PUBLISH_MESSAGE'
+  | 'ERR_METADATA_LIMIT'
+  | 'ERR_HEALTH_NOT_READY'
+  | 'ERR_HEALTH_APPID_NOT_MATCH'
+  | 'ERR_OUTBOUND_HEALTH_NOT_READY';
+
 /** What every error code answers with over HTTP. The single table: nothing else maps codes to statuses. */
-const STATUS_BY_CODE = {
+const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_BAD_REQUEST: 400,
   ERR_UNAUTHORIZED: 401,
   ERR_NOT_FOUND: 404,
@@ -20,10 +43,7 @@ const STATUS_BY_CODE = {
   ERR_HEALTH_NOT_READY: 500,
   ERR_HEALTH_APPID_NOT_MATCH: 500,
   ERR_OUTBOUND_HEALTH_NOT_READY: 500,
-} as const;
-
-/** The codes that errors of the sidecar carry, in HTTP bodies (`errorCode`) and on {@link SidecarError.code}. @public */
-export type ErrorCode = keyof typeof STATUS_BY_CODE;
+};
 
 /** The machine-readable part of an error body, after google.rpc's `ResourceInfo` and `ErrorInfo`. @public */
 export interface ErrorDetails {
@@ -68,6 +88,7 @@ const BRAND = Symbol.for('insidecar.SidecarError');
  * @public
  */
 export class SidecarError extends Error {
+  /** `SidecarError`. */
   override readonly name: string = 'SidecarError';
   /** What went wrong; stable across releases. */
   readonly code: ErrorCode;

@@ -1,4 +1,5 @@
-import type { EventEmitter } from 'eventemitter3';
+import { EventEmitter } from 'eventemitter3';
+import type { Logger } from './util/logger.ts';
 
 /** What every event about a message tells. @public */
 export interface MessageInfo {
@@ -40,3 +41,30 @@ export interface SidecarEvents {
 
 /** Tells of everything that happens; costs nothing without a listener. @public */
 export type SidecarEventEmitter = EventEmitter<SidecarEvents>;
+
+/** A listener that throws is a fault of its own: what it was told of has happened all the same. */
+class IsolatingEmitter extends EventEmitter<SidecarEvents> {
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    super();
+    this.#logger = logger;
+  }
+
+  override emit<Name extends keyof SidecarEvents>(
+    name: Name,
+    ...told: EventEmitter.EventArgs<SidecarEvents, Name>
+  ): boolean {
+    try {
+      return super.emit(name, ...told);
+    } catch (error) {
+      this.#logger.error({ event: name, error }, 'a listener of sidecar.events failed');
+      return true;
+    }
+  }
+}
+
+/** Makes the emitter of a sidecar. */
+export function eventEmitter(logger: Logger): SidecarEventEmitter {
+  return new IsolatingEmitter(logger);
+}

@@ -12,7 +12,7 @@ export type ExpressMiddleware = (req: IncomingMessage, res: ServerResponse, next
  * @example
  * ```ts
  * app.use(expressHandler(sidecar, { fallthrough: true }));
- * app.use('/sidecar', expressHandler(sidecar));
+ * app.use('/internal', expressHandler(sidecar));
  * ```
  * @public
  */

@@ -3,6 +3,7 @@ import {
   type Body,
   EMPTY_BODY,
   type HeaderMap,
+  leaveBody,
   PlainRequest,
   type RequestHandler,
   type SidecarRequest,
@@ -36,7 +37,7 @@ export function fetchHandler(sidecar: RequestHandler, options: AdapterOptions = 
     const url = belowPrefix(pathOf(request.url), options.prefix);
     if (url === undefined && options.fallthrough) return undefined;
     const response = await sidecar.handle(toSidecarRequest(request, url ?? '/'));
-    return response.unrouted && options.fallthrough ? undefined : toFetchResponse(response);
+    return response.unrouted && options.fallthrough ? undefined : toFetchResponse(response, request.method);
   };
 }
 
@@ -52,8 +53,10 @@ function toSidecarRequest(request: Request, url: string): SidecarRequest {
   return new PlainRequest(request.method.toUpperCase(), url, headers, request.body ?? EMPTY_BODY, request.signal);
 }
 
-function toFetchResponse({ status, headers, body }: SidecarResponse): Response {
-  const noBody = status === 204 || status === 304 || (body instanceof Uint8Array && body.length === 0);
+function toFetchResponse({ status, headers, body }: SidecarResponse, method: string): Response {
+  const isBare = status === 204 || status === 304 || method === 'HEAD';
+  if (isBare) leaveBody(body);
+  const noBody = isBare || (body instanceof Uint8Array && body.length === 0);
   return new Response(noBody ? null : toWebBody(body), { status, headers: toWebHeaders(headers) });
 }
 

@@ -14,7 +14,7 @@ export interface KoaContextLike {
   /** The URL, without what `koa-mount` has cut off. */
   readonly url: string;
   /** `false` keeps Koa from answering. */
-  respond?: boolean;
+  respond?: boolean | undefined;
 }
 
 /** A middleware of Koa 2 or 3, by shape: the package itself is not needed. @public */

@@ -1,14 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import {
-  type AdapterOptions,
-  type Body,
-  type HeaderMap,
-  PlainRequest,
-  type RequestHandler,
-  type SidecarResponse,
-} from '../http/message.ts';
+import type { AdapterOptions, RequestHandler } from '../http/message.ts';
 import { belowPrefix } from './mount.ts';
-import { contentOf, type ParsedBody } from './parsed-body.ts';
+import { NodeRequest } from './node-request.ts';
+import { writeResponse } from './node-response.ts';
+import type { ParsedBody } from './parsed-body.ts';
 
 /** A listener for node:http, as `createServer` takes it; `next` is called for what is passed on. @public */
 export type NodeListener = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void) => void;
@@ -47,81 +42,9 @@ export async function answerNode(
 ): Promise<boolean> {
   const url = belowPrefix(exchange.url, options.prefix);
   if (url === undefined && options.fallthrough) return true;
-  const response = await sidecar.handle(new NodeRequest(exchange, url ?? '/'));
+  const { req, res, parsed } = exchange;
+  const response = await sidecar.handle(new NodeRequest(req, res, { url: url ?? '/', parsed }));
   if (response.unrouted && options.fallthrough) return true;
-  await writeResponse(exchange.res, response);
+  await writeResponse(req, res, response);
   return false;
-}
-
-class NodeRequest extends PlainRequest {
-  readonly #res: ServerResponse;
-  #gone: AbortSignal | undefined;
-
-  constructor({ req, res, parsed }: NodeExchange, url: string) {
-    const { headers, body } = contentOf(req, parsed);
-    super(req.method ?? 'GET', url, headers, body);
-    this.#res = res;
-  }
-
-  override get signal(): AbortSignal {
-    this.#gone ??= signalOfClose(this.#res);
-    return this.#gone;
-  }
-}
-
-function signalOfClose(res: ServerResponse): AbortSignal {
-  const controller = new AbortController();
-  const abort = (): void => {
-    if (!res.writableFinished) controller.abort(new Error('the caller went away'));
-  };
-  if (res.destroyed) abort();
-  else res.once('close', abort);
-  return controller.signal;
-}
-
-async function writeResponse(res: ServerResponse, response: SidecarResponse): Promise<void> {
-  const { body, headers } = response;
-  if (res.destroyed) return cancel(body);
-  res.statusCode = response.status;
-  setHeaders(res, headers);
-  if (!(body instanceof Uint8Array)) return pump(res, body);
-  if (body.length === 0) res.end();
-  else res.end(body);
-}
-
-function setHeaders(res: ServerResponse, headers: HeaderMap): void {
-  for (const name in headers) {
-    const value = headers[name];
-    if (value !== undefined) res.setHeader(name, value);
-  }
-}
-
-async function pump(res: ServerResponse, body: AsyncIterable<Uint8Array>): Promise<void> {
-  res.flushHeaders();
-  try {
-    for await (const chunk of body) {
-      if (res.destroyed) return;
-      if (!res.write(chunk)) await drained(res);
-    }
-    res.end();
-  } catch (error) {
-    // A body that broke off must not look complete.
-    res.destroy(error instanceof Error ? error : new Error(String(error)));
-  }
-}
-
-function drained(res: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      res.removeListener('drain', done);
-      res.removeListener('close', done);
-      resolve();
-    };
-    res.once('drain', done);
-    res.once('close', done);
-  });
-}
-
-async function cancel(body: Body): Promise<void> {
-  if (!(body instanceof Uint8Array)) await body[Symbol.asyncIterator]().return?.();
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { stringify } from 'node:querystring';
 import { type Body, EMPTY_BODY, type HeaderMap } from '../http/message.ts';
 
 /** What a body-parsing middleware may have left behind. */
@@ -38,11 +37,18 @@ function bytesOf(value: unknown): Uint8Array | undefined {
 }
 
 function serialise(value: unknown, contentType: string): Uint8Array | undefined {
-  if (value === undefined) return undefined;
-  if (contentType.includes('application/x-www-form-urlencoded') && typeof value === 'object') {
-    return Buffer.from(stringify(value as Record<string, string>));
-  }
-  return Buffer.from(JSON.stringify(value));
+  // The parts of a multipart body cannot be put together again as they were.
+  if (value === undefined || contentType.includes('multipart/')) return undefined;
+  const isForm = contentType.includes('application/x-www-form-urlencoded') && typeof value === 'object';
+  return Buffer.from(isForm ? formFields(value).join('&') : JSON.stringify(value));
+}
+
+/** Fields by name; arrays as repeated names, and below the top as the parsers of nested forms read them: `a[b]=c`. */
+function formFields(value: unknown, name = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((one: unknown) => formFields(one, name));
+  if (typeof value !== 'object' || value === null)
+    return [`${encodeURIComponent(name)}=${encodeURIComponent(String(value ?? ''))}`];
+  return Object.entries(value).flatMap(([key, inner]) => formFields(inner, name === '' ? key : `${name}[${key}]`));
 }
 
 /** The parser has undone any encoding, and the length is another one now. */

@@ -107,7 +107,7 @@ export class AppChannel {
     const places = this.#places;
     if (places === undefined) return this.#transport.handle(outgoing);
     await places.acquire(request.signal);
-    return withPlace(places, () => this.#transport.handle(outgoing));
+    return withPlace(places, outgoing.signal, () => this.#transport.handle(outgoing));
   };
 
   /** Calls the application and reads its whole answer, within the call's time limit. */
@@ -145,8 +145,12 @@ export class AppChannel {
   }
 }
 
-/** Gives the place back when the answer's body has been read or left, or when there is no answer. */
-async function withPlace(places: Semaphore, answer: () => Promise<SidecarResponse>): Promise<SidecarResponse> {
+/** Gives the place back when the answer's body has been read or left, when the caller goes, or without an answer. */
+async function withPlace(
+  places: Semaphore,
+  signal: AbortSignal,
+  answer: () => Promise<SidecarResponse>,
+): Promise<SidecarResponse> {
   let response: SidecarResponse;
   try {
     response = await answer();
@@ -158,5 +162,13 @@ async function withPlace(places: Semaphore, answer: () => Promise<SidecarRespons
     places.release();
     return response;
   }
-  return { ...response, body: afterBody(response.body, () => places.release()) };
+  let isHeld = true;
+  const release = (): void => {
+    if (isHeld) places.release();
+    isHeld = false;
+    signal.removeEventListener('abort', release);
+  };
+  if (signal.aborted) release();
+  else signal.addEventListener('abort', release, { once: true });
+  return { ...response, body: afterBody(response.body, release) };
 }

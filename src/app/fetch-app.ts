@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { type Body, EMPTY_BODY, type HeaderMap, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
 import type { AppTransport } from './transport.ts';
 
@@ -6,22 +7,38 @@ export type FetchApp = (request: Request) => Response | Promise<Response>;
 
 /** The application is a fetch function in this process. */
 export function fetchTransport(app: FetchApp): AppTransport {
+  const outside = new AsyncResource('insidecar.app');
+  // As if from another process: the application must not find what the caller keeps in an AsyncLocalStorage.
+  const isolated: FetchApp = (request) => outside.runInAsyncScope(app, undefined, request);
   return {
     address: { host: '127.0.0.1', protocol: 'http' },
-    handle: (request) => callFetch(app, request),
+    handle: (request) => callFetch(isolated, request),
     isReachable: async () => true,
     close: async () => undefined,
   };
 }
 
 async function callFetch(app: FetchApp, request: SidecarRequest): Promise<SidecarResponse> {
-  const { signal } = request;
-  const answer = await untilAborted(Promise.resolve(app(toWebRequest(request))), signal);
+  const { signal, method } = request;
+  signal.throwIfAborted();
+  const work = Promise.resolve(app(toWebRequest(request)));
+  const answer = await untilAborted(work, signal).catch((error: unknown) => {
+    // The answer that comes too late has a body that nobody will read.
+    work.then(discard, () => undefined);
+    throw error;
+  });
+  const { status } = answer;
+  const isBare = answer.body === null || method === 'HEAD';
+  if (isBare) discard(answer);
   return {
-    status: answer.status,
+    status,
     headers: fromWebHeaders(answer.headers),
-    body: answer.body === null ? EMPTY_BODY : endingWith(answer.body, signal),
+    body: isBare ? EMPTY_BODY : new AbortableBody(answer.body, signal),
   };
+}
+
+function discard({ body }: Response): void {
+  body?.cancel().then(undefined, () => undefined);
 }
 
 /** A fetch function may ignore its signal; the caller still goes on. */
@@ -34,17 +51,34 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-async function* endingWith(body: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const iterator = body[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      const { done, value } = await untilAborted(iterator.next(), signal);
-      if (done) return;
-      yield value;
+/** A body whose reading the signal ends. */
+class AbortableBody implements AsyncIterableIterator<Uint8Array> {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #signal: AbortSignal;
+
+  constructor(stream: ReadableStream<Uint8Array>, signal: AbortSignal) {
+    this.#reader = stream.getReader();
+    this.#signal = signal;
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array>> {
+    try {
+      const { done, value } = await untilAborted(this.#reader.read(), this.#signal);
+      return done ? { done, value: undefined } : { done, value };
+    } catch (error) {
+      await this.return();
+      throw error;
     }
-  } finally {
-    // Not awaited: a reader that is stuck in next() would hold up the one who leaves.
-    void iterator.return?.();
+  }
+
+  async return(): Promise<IteratorResult<Uint8Array>> {
+    // Not awaited: how the application takes it is its own affair.
+    this.#reader.cancel().then(undefined, () => undefined);
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 }
 
@@ -61,7 +95,8 @@ function toBodyInit(body: Body): Uint8Array<ArrayBuffer> {
 }
 
 function toWebHeaders(headers: HeaderMap): [string, string][] {
-  return Object.entries(headers).flatMap(([name, value]) =>
+  const all = headers['host'] === undefined ? { host: '127.0.0.1', ...headers } : headers;
+  return Object.entries(all).flatMap(([name, value]) =>
     [value ?? []].flat().map((one): [string, string] => [name, one]),
   );
 }

@@ -1,9 +1,10 @@
-import { IncomingMessage, type OutgoingHttpHeader, ServerResponse } from 'node:http';
+import { AsyncResource } from 'node:async_hooks';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { Duplex } from 'node:stream';
 import { asBuffer } from '../http/body.ts';
-import { ByteStream } from '../http/byte-stream.ts';
-import { type Body, EMPTY_BODY, type HeaderMap, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
+import type { Body, SidecarRequest, SidecarResponse } from '../http/message.ts';
+import { captureResponse } from './captured-response.ts';
+import { NowhereSocket } from './nowhere-socket.ts';
 import type { AppTransport } from './transport.ts';
 
 /** A request listener of node:http, an Express app, a Koa callback. @public */
@@ -11,9 +12,14 @@ export type RequestListener = (req: IncomingMessage, res: ServerResponse) => unk
 
 /** The application is a request listener in this process: called directly, without a socket. */
 export function listenerTransport(listener: RequestListener): AppTransport {
+  const outside = new AsyncResource('insidecar.app');
+  // As if from another process: the application must not find what the caller keeps in an AsyncLocalStorage.
+  const isolated = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    await outside.runInAsyncScope(listener, undefined, req, res);
+  };
   return {
     address: { host: '127.0.0.1', protocol: 'http' },
-    handle: (request) => callListener(listener, request),
+    handle: (request) => callListener(isolated, request),
     isReachable: async () => true,
     close: async () => undefined,
   };
@@ -23,33 +29,46 @@ export function listenerTransport(listener: RequestListener): AppTransport {
  * Calls a listener with Node's own request and response objects on a socket that leads nowhere. Frameworks replace the
  * prototypes of both, so everything of ours is a property of the objects themselves.
  */
-function callListener(listener: RequestListener, request: SidecarRequest): Promise<SidecarResponse> {
+function callListener(
+  listener: (req: IncomingMessage, res: ServerResponse) => Promise<void>,
+  request: SidecarRequest,
+): Promise<SidecarResponse> {
   return new Promise((resolve, reject) => {
     request.signal.throwIfAborted();
-    const req = incoming(request);
+    const socket = nowhere();
+    const req = incoming(request, socket);
+    const leaveBody = feed(req, request.body);
     const res = new ServerResponse(req);
+    res.assignSocket(socket);
     const abort = (): void => {
       const reason = request.signal.reason as Error;
-      reject(reason);
+      breakOff(reason);
+      // First the socket, and without an error: a caller who goes is no fault of the connection.
+      socket.destroy();
       req.destroy(reason);
-      res.destroy(reason);
     };
-    const settle = (response: SidecarResponse): void => resolve(response);
-    captureResponse(res, settle, (error) => {
+    const breakOff = captureResponse(res, resolve, (error) => {
       reject(error);
       req.destroy();
     });
     request.signal.addEventListener('abort', abort, { once: true });
-    res.once('close', () => request.signal.removeEventListener('abort', abort));
-    Promise.resolve(listener(req, res)).catch((error: unknown) => {
-      reject(error);
-      res.destroy();
+    res.once('close', () => {
+      request.signal.removeEventListener('abort', abort);
+      if (req.listenerCount('data') + req.listenerCount('readable') === 0) leaveBody();
+    });
+    listener(req, res).catch((error: unknown) => {
+      res.destroy(error instanceof Error ? error : new Error(String(error)));
     });
   });
 }
 
-function incoming(request: SidecarRequest): IncomingMessage {
-  const req = new IncomingMessage(new NowhereSocket() as unknown as Socket);
+/** What Node's objects use of a socket, {@link NowhereSocket} has. */
+function nowhere(): Socket {
+  return new NowhereSocket() as unknown as Socket;
+}
+
+function incoming(request: SidecarRequest, socket: Socket): IncomingMessage {
+  const req = new IncomingMessage(socket);
   req.method = request.method;
   req.url = request.search === '' ? request.path : `${request.path}?${request.search}`;
   req.httpVersion = '1.1';
@@ -57,7 +76,6 @@ function incoming(request: SidecarRequest): IncomingMessage {
   req.httpVersionMinor = 1;
   req.rawHeaders = rawHeaders(request);
   req.headers = joinedHeaders(req.rawHeaders);
-  feed(req, request.body);
   return req;
 }
 
@@ -78,12 +96,13 @@ function joinedHeaders(raw: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const [name = '', value = ''] = raw.slice(at, at + 2);
-    headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
+    headers[name] = headers[name] === undefined ? value : `${headers[name]}${name === 'cookie' ? '; ' : ', '}${value}`;
   }
   return headers;
 }
 
-function feed(req: IncomingMessage, body: Body): void {
+/** Gives a body to whoever reads the request; what is returned leaves it. */
+function feed(req: IncomingMessage, body: Body): () => void {
   const finish = (): void => {
     req.complete = true;
     req.push(null);
@@ -94,7 +113,7 @@ function feed(req: IncomingMessage, body: Body): void {
       if (body.length > 0) req.push(asBuffer(body));
       finish();
     };
-    return;
+    return () => undefined;
   }
   const iterator = body[Symbol.asyncIterator]();
   req._read = () => {
@@ -103,147 +122,9 @@ function feed(req: IncomingMessage, body: Body): void {
       (error: Error) => req.destroy(error),
     );
   };
-  req.once('close', () => {
-    if (!req.complete) void iterator.return?.();
-  });
-}
-
-type Callback = (error?: Error | null) => void;
-type WriteArguments = [chunk?: unknown, encoding?: BufferEncoding | Callback, callback?: Callback];
-
-/** Takes over where a response would be written to its socket. */
-function captureResponse(
-  res: ServerResponse,
-  answer: (response: SidecarResponse) => void,
-  fail: (error: unknown) => void,
-): void {
-  // A header that was set once makes Node keep the headers given to writeHead() as well, for getHeaders().
-  res.setHeader('x', '');
-  res.removeHeader('x');
-  const stream = new ByteStream({ onDrain: () => res.emit('drain'), onCancel: () => res.destroy() });
-  let streaming = false;
-  const sendHead = (): void => {
-    if (!res.headersSent) res.writeHead(res.statusCode);
+  const leave = (): void => {
+    if (!req.complete) iterator.return?.().then(undefined, () => undefined);
   };
-  const startStream = (): void => {
-    sendHead();
-    if (streaming) return;
-    streaming = true;
-    answer({ status: res.statusCode, headers: headersOf(res), body: stream });
-  };
-  const write = (chunk: Buffer, callback?: Callback): boolean => {
-    startStream();
-    if (callback !== undefined) process.nextTick(callback);
-    return hasBody(res) ? stream.write(chunk) : true;
-  };
-  const end = (chunk?: Buffer): void => {
-    sendHead();
-    const body = chunk !== undefined && hasBody(res) ? chunk : EMPTY_BODY;
-    if (streaming && body.length > 0) stream.write(body);
-    if (!streaming) answer({ status: res.statusCode, headers: headersOf(res), body });
-    stream.end();
-    close(res);
-  };
-  const broken = (error?: Error): void => {
-    const reason = error ?? new Error('the application broke the response off');
-    stream.fail(reason);
-    fail(reason);
-  };
-  override(res, { write, end, startStream, broken });
-}
-
-interface Hooks {
-  readonly write: (chunk: Buffer, callback?: Callback) => boolean;
-  readonly end: (chunk?: Buffer) => void;
-  readonly startStream: () => void;
-  readonly broken: (error?: Error) => void;
-}
-
-/** Node's methods are overloaded; these take every form of their arguments, which is what makes the casts safe. */
-function override(res: ServerResponse, hooks: Hooks): void {
-  const destroy = res.destroy.bind(res);
-  const methods = {
-    write: (...args: WriteArguments): boolean => {
-      const { bytes, callback } = parseArguments(args);
-      return res.writableEnded || res.destroyed ? false : hooks.write(bytes ?? Buffer.alloc(0), callback);
-    },
-    end: (...args: WriteArguments): ServerResponse => {
-      const { bytes, callback } = parseArguments(args);
-      if (res.writableEnded || res.destroyed) return res;
-      if (callback !== undefined) res.once('finish', callback);
-      hooks.end(bytes);
-      return res;
-    },
-    flushHeaders: hooks.startStream,
-    destroy: (error?: Error): ServerResponse => {
-      if (res.destroyed) return res;
-      destroy(error);
-      hooks.broken(error);
-      process.nextTick(() => res.emit('close'));
-      return res;
-    },
-  };
-  Object.assign(res, methods);
-}
-
-function parseArguments(args: WriteArguments): { bytes?: Buffer; callback?: Callback } {
-  const callback = args.find((argument): argument is Callback => typeof argument === 'function');
-  const [chunk] = args;
-  const encoding = typeof args[1] === 'string' ? args[1] : 'utf8';
-  const rest = callback === undefined ? {} : { callback };
-  if (chunk === undefined || chunk === null || typeof chunk === 'function') return rest;
-  return { ...rest, bytes: typeof chunk === 'string' ? Buffer.from(chunk, encoding) : asBuffer(chunk as Uint8Array) };
-}
-
-function hasBody(res: ServerResponse): boolean {
-  return res.req.method !== 'HEAD' && res.statusCode !== 204 && res.statusCode !== 304;
-}
-
-function close(res: ServerResponse): void {
-  // The field behind `writableEnded`; Node sets it in its own end().
-  (res as { finished: boolean }).finished = true;
-  process.nextTick(() => {
-    res.emit('prefinish');
-    res.emit('finish');
-    (res as { destroyed: boolean }).destroyed = true;
-    res.emit('close');
-  });
-}
-
-function headersOf(res: ServerResponse): HeaderMap {
-  const headers: Record<string, string | string[]> = {};
-  for (const [name, value] of Object.entries(res.getHeaders())) {
-    if (value !== undefined) headers[name] = headerText(value);
-  }
-  return headers;
-}
-
-function headerText(value: OutgoingHttpHeader): string | string[] {
-  return Array.isArray(value) ? value : String(value);
-}
-
-/** What frameworks ask of a socket: an address, and to exist. */
-class NowhereSocket extends Duplex {
-  readonly remoteAddress = '127.0.0.1';
-  readonly localAddress = '127.0.0.1';
-  readonly remotePort = 0;
-  readonly localPort = 0;
-  readonly encrypted = false;
-
-  override _read(): void {}
-  override _write(_chunk: unknown, _encoding: BufferEncoding, callback: Callback): void {
-    callback();
-  }
-  setTimeout(): this {
-    return this;
-  }
-  setNoDelay(): this {
-    return this;
-  }
-  setKeepAlive(): this {
-    return this;
-  }
-  address(): object {
-    return { address: '127.0.0.1', family: 'IPv4', port: 0 };
-  }
+  req.once('close', leave);
+  return leave;
 }

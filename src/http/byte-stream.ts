@@ -66,6 +66,7 @@ export class ByteStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uint
     const left = this.#end === 'open';
     this.#end = 'ended';
     this.#chunks = [];
+    this.#wake?.();
     if (left) this.#source.onCancel?.();
     return { done: true, value: undefined };
   }

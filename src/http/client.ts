@@ -34,7 +34,8 @@ export function httpClient(origin: string): HttpClient {
 
 function dispatch(pool: Pool, request: SidecarRequest): Promise<SidecarResponse> {
   return new Promise((resolve, reject) => {
-    const exchange = new Exchange(request.signal, resolve, reject);
+    request.signal.throwIfAborted();
+    const exchange = new Exchange(request, resolve, reject);
     pool.dispatch(
       {
         method: request.method as Dispatcher.HttpMethod,
@@ -55,6 +56,7 @@ function toUndiciBody(body: Body): Uint8Array {
 /** `dispatch` with our own handler: twice the throughput of node:http, five times that of `fetch`. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal;
+  readonly #isHead: boolean;
   readonly #resolve: (response: SidecarResponse) => void;
   readonly #reject: (error: unknown) => void;
   #controller: Dispatcher.DispatchController | undefined;
@@ -62,18 +64,27 @@ class Exchange implements Dispatcher.DispatchHandler {
   #whole: Uint8Array[] | undefined;
   #stream: ByteStream | undefined;
 
-  constructor(signal: AbortSignal, resolve: (response: SidecarResponse) => void, reject: (error: unknown) => void) {
+  constructor(
+    { signal, method }: SidecarRequest,
+    resolve: (response: SidecarResponse) => void,
+    reject: (error: unknown) => void,
+  ) {
     this.#signal = signal;
+    this.#isHead = method === 'HEAD';
     this.#resolve = resolve;
     this.#reject = reject;
+    // From the beginning: a call may wait long for its connection.
+    signal.addEventListener('abort', this.#abort, { once: true });
   }
 
-  readonly #abort = (): void => this.#controller?.abort(this.#signal.reason as Error);
+  readonly #abort = (): void => {
+    this.#reject(this.#signal.reason);
+    this.#controller?.abort(this.#signal.reason as Error);
+  };
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#signal.aborted) this.#abort();
-    else this.#signal.addEventListener('abort', this.#abort, { once: true });
   }
 
   onResponseStart(
@@ -84,7 +95,12 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     this.#head = { status, headers };
     const length = headers['content-length'];
-    if (status === 204 || status === 304 || (length !== undefined && Number(length) <= WHOLE_BODY_BYTES)) {
+    if (
+      this.#isHead ||
+      status === 204 ||
+      status === 304 ||
+      (length !== undefined && Number(length) <= WHOLE_BODY_BYTES)
+    ) {
       this.#whole = [];
       return;
     }

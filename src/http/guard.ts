@@ -6,6 +6,7 @@ import {
   type Handler,
   headerOf,
   jsonResponse,
+  leaveBody,
   type SidecarRequest,
   type SidecarResponse,
 } from './message.ts';
@@ -29,17 +30,22 @@ export interface GuardOptions {
  */
 export function guard(options: GuardOptions): Handler {
   const authorised = tokenCheck(options.token);
-  const answer = async (request: SidecarRequest): Promise<SidecarResponse> => {
-    const match = options.router.match(request.method, request.path);
-    if (match === undefined) return unrouted(request, options, authorised(request));
-    if (!isOpen(match, request) && !authorised(request)) throw unauthorized(options);
-    options.admit(match);
-    const response = await match.route.handle(request, match.params);
-    return request.method === 'HEAD' ? withoutBody(response) : response;
+  // Who has no token is not told which methods and paths there are.
+  const find = (request: SidecarRequest): Match | undefined => {
+    try {
+      return options.router.match(request.method, request.path);
+    } catch (error) {
+      throw authorised(request) ? error : unauthorized(options);
+    }
   };
   return async (request) => {
     try {
-      return await answer(request);
+      const match = find(request);
+      if (match === undefined) return unrouted(request, options, authorised(request));
+      if (!isOpen(match, request) && !authorised(request)) throw unauthorized(options);
+      options.admit(match);
+      const response = await match.route.handle(request, match.params);
+      return request.method === 'HEAD' ? withoutBody(response) : response;
     } catch (error) {
       return errorResponse(toSidecarError(error, request, options.logger), options.errors);
     }
@@ -91,7 +97,7 @@ function toSidecarError(error: unknown, request: SidecarRequest, logger: Logger)
 }
 
 /** Shapes an error body: `errorCode`, `message`, `details` where there are any; a bulk publish failure has its own. */
-export function errorResponse(error: SidecarError, names: GuardOptions['errors']): SidecarResponse {
+function errorResponse(error: SidecarError, names: GuardOptions['errors']): SidecarResponse {
   const { failedEntries } = error;
   if (failedEntries !== undefined)
     return jsonResponse(error.status, { failedEntries, errorCode: error.code }, error.headers);
@@ -121,6 +127,7 @@ function renderDetails(error: SidecarError, names: GuardOptions['errors']): { de
 
 /** The answer to HEAD: what GET would have said, with its length and without its bytes. */
 function withoutBody(response: SidecarResponse): SidecarResponse {
+  leaveBody(response.body);
   if (!(response.body instanceof Uint8Array) || response.body.length === 0) return { ...response, body: EMPTY_BODY };
   const headers = { ...response.headers, 'content-length': String(response.body.length) };
   return { ...response, headers, body: EMPTY_BODY };

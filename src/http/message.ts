@@ -60,7 +60,7 @@ export interface AdapterOptions {
    * Default `false`: the sidecar answers 404.
    */
   readonly fallthrough?: boolean;
-  /** A path below which the sidecar is mounted, such as `/sidecar`; cut off before routing. Default none. */
+  /** A path below which the sidecar is mounted, such as `/internal`; cut off before routing. Default none. */
   readonly prefix?: string;
 }
 
@@ -68,6 +68,15 @@ export interface AdapterOptions {
 export const EMPTY_BODY: Uint8Array = new Uint8Array(0);
 
 const NO_HEADERS: HeaderMap = Object.freeze({});
+
+/** Tells whoever makes a body that nobody will read it. */
+export function leaveBody(body: Body): void {
+  if (body instanceof Uint8Array) return;
+  // How the producer takes it is its own affair by now.
+  body[Symbol.asyncIterator]()
+    .return?.()
+    .then(undefined, () => undefined);
+}
 
 /** Done, and nothing to say. One object for all: it is on the hot path. */
 export const NO_CONTENT: SidecarResponse = Object.freeze({ status: 204, headers: NO_HEADERS, body: EMPTY_BODY });

@@ -4,5 +4,33 @@
  * @packageDocumentation
  */
 
+export type {
+  ComponentSubscription,
+  Delivery,
+  Message,
+  PublishFailure,
+  PubSubComponent,
+  SubscribeOptions,
+  Trace,
+} from '../components/pubsub.ts';
+export type {
+  AdapterOptions,
+  Body,
+  Handler,
+  HeaderMap,
+  RequestHandler,
+  SidecarRequest,
+  SidecarResponse,
+} from '../http/message.ts';
+export type { Activity, Clock, Timer } from '../util/clock.ts';
+export type {
+  AdapterCase,
+  AdapterNeed,
+  BodyParser,
+  MountAdapter,
+  MountedAdapter,
+  MountOptions,
+} from './adapter-case.ts';
+export { adapterConformance } from './adapter-conformance.ts';
 export { type PubSubCase, type PubSubNeed, pubSubConformance } from './pubsub-conformance.ts';
 export { VirtualClock, type VirtualClockOptions, virtualClock } from './virtual-clock.ts';

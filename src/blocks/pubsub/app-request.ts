@@ -29,7 +29,7 @@ export class AppRequests {
 
   /** The request for one message: its bytes as they are. */
   single(path: string, message: Message): AppCall {
-    const asEvent = message.raw && this.#host.wire.rawPayloadAsEvent;
+    const asEvent = this.#spec.rawPayload && this.#host.wire.rawPayloadAsEvent;
     const body = asEvent ? this.#rawAsEvent(message) : message.data;
     const contentType = asEvent ? CLOUD_EVENT_TYPE : message.contentType;
     return {
@@ -74,9 +74,9 @@ export class AppRequests {
       address: { pubsubName, topic },
       trace: message.trace,
       expiresAt: undefined,
-      metadata: NO_METADATA,
+      metadata: { 'cloudevent.id': message.id },
     };
-    return wrap(payload, { ...this.#host.envelope, newId: () => message.id }).data;
+    return wrap(payload, this.#host.envelope).data;
   }
 
   #headers({ metadata, trace }: Message, contentType: string): HeaderMap {

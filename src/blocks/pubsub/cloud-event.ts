@@ -116,8 +116,7 @@ const NOT_TAKEN = new Set(['datacontenttype', 'topic', 'pubsubname', 'expiration
  * @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` naming what is missing or forbidden.
  */
 export function binaryAttributes(headers: HeaderMap, pubsubName: string): BinaryAttributes | undefined {
-  if (!REQUIRED.some((name) => headers[`ce_${name}`] !== undefined || headers[`ce-${name}`] !== undefined))
-    return undefined;
+  if (!isBinaryMode(headers)) return undefined;
   const attributes = new Map<string, string>();
   for (const header of Object.keys(headers)) {
     const [, separator, name] = HEADER.exec(header) ?? [];
@@ -131,6 +130,14 @@ export function binaryAttributes(headers: HeaderMap, pubsubName: string): Binary
     throw invalidEvent(pubsubName, `missing headers ${missing.map((name) => `ce_${name}`).join(', ')}`);
   for (const [name, value] of attributes) checkBinaryAttribute(name, value, pubsubName);
   return attributes;
+}
+
+const REQUIRED_HEADERS: readonly string[] = REQUIRED.flatMap((name) => [`ce_${name}`, `ce-${name}`]);
+
+/** A plain loop over names made before: this runs for every publish. */
+function isBinaryMode(headers: HeaderMap): boolean {
+  for (const header of REQUIRED_HEADERS) if (headers[header] !== undefined) return true;
+  return false;
 }
 
 function percentDecoded(text: string, header: string, pubsubName: string): string {

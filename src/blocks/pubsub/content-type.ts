@@ -8,6 +8,7 @@ const TEXT_TYPES = new Set(['application/xml', 'application/x-www-form-urlencode
 
 /** The kind of a `Content-Type`, by its media type: parameters ignored, in any case. */
 export function contentKind(contentType: string): ContentKind {
+  if (contentType === 'application/json') return 'json';
   const end = contentType.indexOf(';');
   const mediaType = (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
   if (mediaType === 'application/json') return 'json';

@@ -33,13 +33,10 @@ export function encodeMessage(publish: Publish, defaults: EnvelopeDefaults, now:
   const payload = { address, bytes, contentType, metadata, trace: publish.trace, expiresAt };
   const { id, data, trace, expiration } = encodeEvent(payload, publish.binary, defaults);
   const expiry = expiresAt ?? (expiration === undefined ? undefined : parseInstant(expiration));
+  const message = { id, topic, data, contentType: CLOUD_EVENT_TYPE, raw: false, metadata };
+  if (trace === undefined && expiry === undefined) return message;
   return {
-    id,
-    topic,
-    data,
-    contentType: CLOUD_EVENT_TYPE,
-    raw: false,
-    metadata,
+    ...message,
     ...(trace === undefined ? undefined : { trace }),
     ...(expiry === undefined ? undefined : { expiresAt: expiry }),
   };

@@ -19,7 +19,24 @@ export interface EnvelopeDefaults {
   readonly type: string;
   /** The present instant, in RFC 3339. */
   readonly timestamp: () => string;
+  /** A new ID, of letters, digits and dashes. */
   readonly newId: () => string;
+  /** `source` and `type` as members of an envelope: written out once, not for every message. */
+  readonly members: string;
+}
+
+/** Makes what the envelopes of a sidecar have in common. */
+export function envelopeDefaults(
+  source: string,
+  type: string,
+  now: () => number,
+  newId: () => string,
+): EnvelopeDefaults {
+  return { source, type, newId, timestamp: timestamps(now), members: ownMembers(source, type) };
+}
+
+function ownMembers(source: string, type: string): string {
+  return `,"source":${quote(source)},"type":${quote(type)}`;
 }
 
 /** A payload to be wrapped. */
@@ -43,26 +60,43 @@ export interface EncodedEvent {
 
 /** Wraps a payload as a CloudEvent 1.0 in JSON. By hand: the `cloudevents` package takes five times as long. */
 export function wrap(payload: Payload, defaults: EnvelopeDefaults): EncodedEvent {
-  const { address, contentType, metadata } = payload;
-  const trace = metadata === NO_METADATA ? payload.trace : traceOf(metadata, payload.trace);
-  const id = metadata['cloudevent.id'] || defaults.newId();
-  let head = `{"id":${quote(id)},"source":${quote(metadata['cloudevent.source'] || defaults.source)}`;
-  head += `,"specversion":"1.0","type":${quote(metadata['cloudevent.type'] || defaults.type)}`;
-  head += `,"datacontenttype":${quote(contentType)},"time":"${defaults.timestamp()}"`;
-  head += `,"topic":${quote(address.topic)},"pubsubname":${quote(address.pubsubName)}`;
-  if (metadata['cloudevent.subject']) head += `,"subject":${quote(metadata['cloudevent.subject'])}`;
+  const { contentType, metadata } = payload;
+  const time = `"datacontenttype":${quote(contentType)},"time":"${defaults.timestamp()}"`;
+  const { topic, pubsubName } = payload.address;
+  let head = `,"specversion":"1.0",${time},"topic":${quote(topic)},"pubsubname":${quote(pubsubName)}`;
+  let id: string;
+  let { trace } = payload;
+  if (metadata === NO_METADATA) {
+    id = defaults.newId();
+    head = `{"id":"${id}"${defaults.members}${head}`;
+  } else {
+    id = metadata['cloudevent.id'] || defaults.newId();
+    trace = traceOf(metadata, trace);
+    head = `{"id":${quote(id)}${attributes(metadata, defaults)}${head}`;
+  }
   if (trace !== undefined) head += traceMembers(trace, metadata);
   if (payload.expiresAt !== undefined) head += `,"expiration":"${formatInstant(payload.expiresAt)}"`;
   return { id, data: withData(head, payload.bytes, contentType), trace };
 }
 
-/** `JSON.stringify` of a string. */
+/** What the publisher's metadata say of the envelope, else the sidecar's own. */
+function attributes(metadata: Metadata, defaults: EnvelopeDefaults): string {
+  const { 'cloudevent.source': source, 'cloudevent.type': type } = metadata;
+  const members = ownMembers(source || defaults.source, type || defaults.type);
+  const subject = metadata['cloudevent.subject'];
+  return subject ? `${members},"subject":${quote(subject)}` : members;
+}
+
+/** Text of which nothing is escaped in JSON. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+/** `JSON.stringify` of a string, four times as fast for plain text: a sixth of a publish was spent on it. */
 export function quote(text: string): string {
-  return JSON.stringify(text);
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 /** The present instant as text. Remembers the last one: many messages share a millisecond. */
-export function timestamps(now: () => number): () => string {
+function timestamps(now: () => number): () => string {
   let lastAt = 0;
   let lastText = '';
   return () => {
@@ -100,7 +134,7 @@ export function withData(head: string, bytes: Uint8Array, contentType: string): 
 }
 
 /** Whether the bytes are JSON text. */
-export function isJson(bytes: Buffer): boolean {
+function isJson(bytes: Buffer): boolean {
   try {
     JSON.parse(bytes.toString());
     return true;

@@ -7,7 +7,7 @@ export type Outcome =
   | { readonly kind: 'retry'; readonly reason: string; readonly level: 'info' | 'warn' }
   | { readonly kind: 'drop'; readonly reason: string; readonly level: 'debug' | 'warn' | 'error' };
 
-export const SUCCESS: Outcome = { kind: 'success' };
+const SUCCESS: Outcome = { kind: 'success' };
 
 /** The application's answer to a delivery, as far as it matters. */
 export interface Reply {

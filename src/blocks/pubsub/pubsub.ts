@@ -1,5 +1,6 @@
-import type { Message, PubSubDefinition } from '../../components/pubsub.ts';
+import type { Message, PublishFailure, PubSubDefinition } from '../../components/pubsub.ts';
 import { messageOf, SidecarError } from '../../errors.ts';
+import type { StateStore } from '../../state/store.ts';
 import { backoffDelayMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
 import { bulkFailed, checkEntryIds, publishInPortions } from './bulk-publish.ts';
@@ -18,8 +19,8 @@ import {
   type SubscribeOptionsInCode,
   type Subscription,
 } from './publish-options.ts';
-import { type Metadata, maxBulkPubBytes, metadataFrom, NO_METADATA, publishRules } from './request-metadata.ts';
-import { mayPublish } from './scopes.ts';
+import { type Metadata, maxBulkPubBytes, mergedMetadata, NO_METADATA, publishRules } from './request-metadata.ts';
+import { mayPublish, maySubscribe } from './scopes.ts';
 import { type MessageHandler, parseSubscription, type SubscriptionOptions } from './subscription.ts';
 import { type SubscribablePubSub, type SubscriptionState, Subscriptions } from './subscriptions.ts';
 
@@ -90,7 +91,7 @@ export class PubSub {
     const target = this.target({ pubsubName, topic }, metadata, true);
     const limitBytes = maxBulkPubBytes(metadata);
     const publishes = entries.map(({ entryId, event, contentType, metadata: own }) => {
-      const merged = own === undefined ? metadata : metadataFrom([...Object.entries(metadata), ...Object.entries(own)]);
+      const merged = own === undefined ? metadata : mergedMetadata(metadata, own);
       const { address } = target;
       return {
         entryId,
@@ -125,7 +126,10 @@ export class PubSub {
     const given = { pubsubname: pubsubName, topic, route: '/', metadata, ...rest };
     const spec = parseSubscription(given, 'STREAMING', host.wire);
     if ('problem' in spec) throw new SidecarError('ERR_CONFIGURATION', spec.problem);
-    if (!this.#open.has(pubsubName)) throw pubsubNotFound(pubsubName, NO_METADATA, false);
+    const pubsub = this.#open.get(pubsubName);
+    if (pubsub === undefined) throw pubsubNotFound(pubsubName, NO_METADATA, false);
+    if (!maySubscribe(topic, this.#parts.appId, pubsub.topics))
+      throw topicForbidden({ pubsubName, topic }, this.#parts.appId);
     const end = await this.#subscriptions.addStreaming(spec, {
       deliverToCode: deliverToCode(handler, host.clock, host.timeLimitMs),
     });
@@ -148,12 +152,14 @@ export class PubSub {
   }
 
   /** Opens the components, one after the other, and joins the groups of declarative subscriptions. @internal */
-  async start(): Promise<void> {
+  async start(state: StateStore): Promise<void> {
     const { appId, definitions, subscriptions, host } = this.#parts;
+    const { clock, logger, work } = host;
+    const context = { clock, logger, state, track: (what: string): (() => void) => work.begin(what) };
     for (const definition of definitions) {
       if (definition.scopes !== undefined && definition.scopes.length > 0 && !definition.scopes.includes(appId))
         continue;
-      const component = await definition.open({ clock: host.clock, logger: host.logger });
+      const component = await definition.open(context);
       this.#open.set(definition.name, { name: definition.name, component, topics: definition.topics });
     }
     await this.#subscriptions.setDeclarative(
@@ -209,9 +215,9 @@ export class PubSub {
   target(address: Address, metadata: Metadata, bulk = false): PublishTarget {
     const { pubsubName, topic } = address;
     if (pubsubName === '') throw pubsubNameEmpty(metadata);
+    if (topic === '') throw topicEmpty(pubsubName, metadata);
     const pubsub = this.#open.get(pubsubName);
     if (pubsub === undefined) throw pubsubNotFound(pubsubName, metadata, bulk);
-    if (topic === '') throw topicEmpty(pubsubName, metadata);
     if (!mayPublish(topic, this.#parts.appId, pubsub.topics)) throw topicForbidden(address, this.#parts.appId);
     return { address, pubsub };
   }
@@ -219,9 +225,12 @@ export class PubSub {
   /** Encodes and publishes one message. @internal */
   async send(target: PublishTarget, publish: Publish): Promise<void> {
     const message = this.#encode(publish);
-    const failures = await target.pubsub.component.publish([message]).catch((error: unknown) => {
+    let failures: readonly PublishFailure[];
+    try {
+      failures = await target.pubsub.component.publish([message]);
+    } catch (error) {
       throw publishFailed(target.address, error);
-    });
+    }
     if (failures[0] !== undefined) throw publishFailed(target.address, failures[0].error);
     this.#tellPublished(target, message);
   }

@@ -1,17 +1,31 @@
+import { NO_METADATA } from '../../components/pubsub.ts';
 import { SidecarError } from '../../errors.ts';
 import { parseGoDuration } from '../../util/duration.ts';
 
 /** Metadata by name. Without a prototype, so that any name is an ordinary one. */
 export type Metadata = Readonly<Record<string, string>>;
 
-/** No metadata. */
-export const NO_METADATA: Metadata = Object.freeze(Object.create(null) as Metadata);
+export { NO_METADATA };
 
 /** Metadata with these entries; later ones win. */
 export function metadataFrom(entries: Iterable<readonly [string, string]>): Metadata {
   const metadata = Object.create(null) as Record<string, string>;
   for (const [name, value] of entries) metadata[name] = value;
   return metadata;
+}
+
+/** The metadata of a bulk entry: its own win over the request's, whichever name of the TTL either uses. */
+export function mergedMetadata(ofRequest: Metadata, ofEntry: Metadata): Metadata {
+  const own = Object.entries(ofEntry);
+  if (own.length === 0) return ofRequest;
+  const hasTtl = own.some(([name]) => isTtl(name));
+  const inherited = Object.entries(ofRequest).filter(([name]) => !(hasTtl && isTtl(name)));
+  return metadataFrom([...inherited, ...own]);
+}
+
+function isTtl(name: string): boolean {
+  const key = name.toLowerCase();
+  return key === 'ttlinseconds' || key === 'ttl';
 }
 
 const PREFIX = 'metadata.';
@@ -43,8 +57,7 @@ export function publishRules(metadata: Metadata): PublishRules {
   const raw = metadata['rawPayload'];
   const rawPayload = raw === undefined ? false : parseBoolean('rawPayload', raw, metadata);
   for (const [name, value] of Object.entries(metadata)) {
-    const key = name.toLowerCase();
-    if (key === 'ttlinseconds' || key === 'ttl') return { rawPayload, ttlMs: parseTtl(name, value, metadata) };
+    if (isTtl(name)) return { rawPayload, ttlMs: parseTtl(name, value, metadata) };
   }
   return { rawPayload };
 }

@@ -4,9 +4,10 @@ import { type Route, route } from '../../http/router.ts';
 import type { Wire } from '../../wire.ts';
 import { parseBulkEntries } from './bulk-entries.ts';
 import { binaryAttributes } from './cloud-event.ts';
+import { contentKind } from './content-type.ts';
 import type { Address } from './envelope.ts';
 import type { PubSub } from './pubsub.ts';
-import { maxBulkPubBytes, metadataFrom, metadataOfQuery, publishRules } from './request-metadata.ts';
+import { maxBulkPubBytes, mergedMetadata, metadataOfQuery, publishRules } from './request-metadata.ts';
 import { traceOfHeaders } from './trace.ts';
 
 /** A pub/sub may not have this name: its publish routes would be those of bulk publishing. */
@@ -49,7 +50,8 @@ async function publish(
   const rules = publishRules(metadata);
   const bytes = await readBody(request, limitBytes);
   const contentType = headerOf(request.headers, 'content-type') || DEFAULT_CONTENT_TYPE;
-  const binary = binaryAttributes(request.headers, address.pubsubName);
+  const isEvent = contentKind(contentType) === 'event';
+  const binary = isEvent ? undefined : binaryAttributes(request.headers, address.pubsubName);
   await pubsub.send(target, {
     address,
     bytes,
@@ -75,7 +77,7 @@ async function publishBulk(
   const body = await readBody(request, limitBytes);
   const trace = traceOfHeaders(request.headers);
   const entries = parseBulkEntries(body, address).map(({ entryId, bytes, contentType, metadata: own }) => {
-    const merged = metadataFrom([...Object.entries(metadata), ...Object.entries(own)]);
+    const merged = mergedMetadata(metadata, own);
     return { entryId, publish: { address, bytes, contentType, metadata: merged, rules: publishRules(merged), trace } };
   });
   await pubsub.sendBulk(target, entries, maxBytes);

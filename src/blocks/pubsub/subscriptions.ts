@@ -49,13 +49,15 @@ export class Subscriptions {
 
   /** Declarative ones first, a programmatic one in the place of the one that it replaces, streaming ones last. */
   list(): readonly SubscriptionState[] {
-    const replacements = new Map(this.#programmatic.map((state) => [keyOf(state), state]));
+    const refused = this.#programmatic.filter(({ problem }) => problem !== undefined);
+    const admitted = this.#programmatic.filter(({ problem }) => problem === undefined);
+    const replacements = new Map(admitted.map((state) => [keyOf(state), state]));
     const merged = this.#declarative.map((state) => {
       const replacement = replacements.get(keyOf(state));
       replacements.delete(keyOf(state));
       return replacement ?? state;
     });
-    return [...merged, ...replacements.values(), ...this.#streaming];
+    return [...merged, ...replacements.values(), ...refused, ...this.#streaming];
   }
 
   /** Takes the declarative subscriptions: of several for one topic the first counts. */

@@ -1,0 +1,80 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+/** What a contender does when it is asked to, in its own process. */
+export interface Duties {
+  /** The port that it serves, if it does. */
+  readonly port?: number;
+  /** Works by itself for so long; returns how many messages went through. */
+  readonly run?: (seconds: number) => Promise<number>;
+  /** How many messages have been delivered since the start, where that is to be checked. */
+  readonly delivered?: () => number;
+}
+
+/** What a contender has used and done since its start. */
+export interface Usage {
+  readonly cpuMicros: number;
+  readonly delivered: number;
+}
+
+type Question = { readonly ask: 'usage' } | { readonly ask: 'run'; readonly seconds: number };
+
+/** A contender, seen from the benchmark: a child process. */
+export interface Contender {
+  readonly port: number;
+  usage(): Promise<Usage>;
+  run(seconds: number): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Starts a contender: `module` (beside this file) calls {@link serve}, `name` tells it which one to be. */
+export async function startContender(
+  module: string,
+  name: string,
+  options: { readonly profile?: string | undefined; readonly argument?: string } = {},
+): Promise<Contender> {
+  const { profile, argument = '' } = options;
+  const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}/${name}`];
+  const child = fork(fileURLToPath(new URL(module, import.meta.url)), [name, argument], {
+    execArgv: ['--import', 'tsx', ...profiling],
+    env: { ...process.env, NODE_ENV: 'production' },
+  });
+  const answer = async <T>(): Promise<T> => {
+    const gone = new AbortController();
+    const [reply] = await Promise.race([
+      once(child, 'message', { signal: gone.signal }),
+      once(child, 'exit', { signal: gone.signal }).then(() => Promise.reject(new Error(`contender ${name} has ended`))),
+    ]).finally(() => gone.abort());
+    return reply as T;
+  };
+  const ask = <T>(question: Question): Promise<T> => {
+    child.send(question);
+    return answer<T>();
+  };
+  const { port } = await answer<{ readonly port: number }>();
+  return {
+    port,
+    usage: () => ask<Usage>({ ask: 'usage' }),
+    run: (seconds) => ask<number>({ ask: 'run', seconds }),
+    stop: async () => {
+      const exited = once(child, 'exit');
+      child.disconnect();
+      await exited;
+    },
+  };
+}
+
+/** In the child: answers the benchmark's questions until it lets go. */
+export function serve({ port = 0, run, delivered }: Duties): void {
+  process.on('message', (question: Question) => {
+    if (question.ask === 'usage') {
+      const { user, system } = process.cpuUsage();
+      process.send?.({ cpuMicros: user + system, delivered: delivered?.() ?? 0 } satisfies Usage);
+    } else {
+      void run?.(question.seconds).then((count) => process.send?.(count));
+    }
+  });
+  process.on('disconnect', () => process.exit(0));
+  process.send?.({ port });
+}

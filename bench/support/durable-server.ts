@@ -1,0 +1,42 @@
+/** A server for `bench/durable.ts`; its first argument names what keeps its messages and whether they are consumed. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { StateDefinition } from '../../src/index.ts';
+import { loadBuilt, loadEmbedded } from './built.ts';
+
+const [name = '', directory = ''] = process.argv.slice(2);
+const consumes = name.includes('deliver');
+const { Sidecar, durablePubSub, memoryPubSub, nodeListener } = await loadBuilt();
+
+async function stateOf(): Promise<{ state?: StateDefinition }> {
+  if (name.startsWith('memory')) return {};
+  const { embedded, openEmbeddedStore } = await loadEmbedded();
+  if (!name.includes('slow')) return { state: embedded({ path: directory }) };
+  const open: StateDefinition['open'] = (context) => openEmbeddedStore(directory, context, { syncDelayMs: 5 });
+  return { state: { type: 'embedded', open } };
+}
+
+const unlimited = { maxMessages: 1e9, maxBytes: 1e12 };
+const sidecar = new Sidecar({
+  appId: 'bench',
+  components: [name.startsWith('memory') ? memoryPubSub('pubsub', unlimited) : durablePubSub('pubsub')],
+  ...(await stateOf()),
+});
+await sidecar.start();
+let delivered = 0;
+const subscription = await sidecar.pubsub.subscribe('pubsub', 'orders', () => void delivered++, { concurrency: 100 });
+// The group stays and collects.
+if (!consumes) await subscription.close();
+
+const delay = monitorEventLoopDelay({ resolution: 1 });
+delay.enable();
+process.on('message', () => {
+  const { user, system } = process.cpuUsage();
+  process.send?.({ cpuMicros: user + system, delivered, loopDelayP99Ms: delay.percentile(99) / 1e6 });
+  delay.reset();
+});
+process.on('disconnect', () => process.exit(0));
+const server = createServer(nodeListener(sidecar));
+server.keepAliveTimeout = 0;
+server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));

@@ -1,0 +1,44 @@
+import { parseArgs } from 'node:util';
+
+/** Options of the benchmarks that run in rounds. */
+export interface BenchOptions {
+  readonly rounds: number;
+  /** How long each contender is measured in each round. */
+  readonly seconds: number;
+  readonly warmupSeconds: number;
+  readonly connections: number;
+  /** Only contenders whose group has this name. */
+  readonly only: string | undefined;
+  /** A directory for V8 CPU profiles of the contenders. */
+  readonly profile: string | undefined;
+}
+
+/** Reads the command line; `--quick` gives a rough answer soon. */
+export function readOptions(groups: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    options: {
+      quick: { type: 'boolean', default: false },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      connections: { type: 'string' },
+      only: { type: 'string' },
+      profile: { type: 'string' },
+    },
+  });
+  const { quick, only } = values;
+  if (only !== undefined && !groups.includes(only)) throw new Error(`--only ${only}: expected ${groups.join(', ')}`);
+  return {
+    rounds: positive('rounds', values.rounds, quick ? 3 : 7),
+    seconds: positive('seconds', values.seconds, quick ? 0.4 : 1.2),
+    warmupSeconds: quick ? 0.6 : 2,
+    connections: positive('connections', values.connections, 64),
+    only,
+    profile: values.profile,
+  };
+}
+
+function positive(name: string, text: string | undefined, otherwise: number): number {
+  const value = text === undefined ? otherwise : Number(text);
+  if (!(value > 0)) throw new Error(`--${name} ${text}: expected a number above 0`);
+  return value;
+}

@@ -1,0 +1,125 @@
+import type { OutgoingHttpHeader, ServerResponse } from 'node:http';
+import { asBuffer } from '../http/body.ts';
+import { ByteStream } from '../http/byte-stream.ts';
+import { EMPTY_BODY, type HeaderMap, type SidecarResponse } from '../http/message.ts';
+
+type Callback = (error?: Error | null) => void;
+type WriteArguments = [chunk?: unknown, encoding?: BufferEncoding | Callback, callback?: Callback];
+
+/**
+ * Takes over where a response would be written to its socket: `answer` gets it, once; `fail` is called when it breaks
+ * off, before or after that. What is returned breaks it off.
+ */
+export function captureResponse(
+  res: ServerResponse,
+  answer: (response: SidecarResponse) => void,
+  fail: (error: unknown) => void,
+): (reason: unknown) => void {
+  // A header that was set once makes Node keep the headers given to writeHead() as well, for getHeaders().
+  res.setHeader('x', '');
+  res.removeHeader('x');
+  const stream = new ByteStream({ onDrain: () => res.emit('drain'), onCancel: () => res.destroy() });
+  let streaming = false;
+  const sendHead = (): void => {
+    if (!res.headersSent) res.writeHead(res.statusCode);
+  };
+  const startStream = (): void => {
+    sendHead();
+    if (streaming) return;
+    streaming = true;
+    answer({ status: res.statusCode, headers: headersOf(res), body: stream });
+  };
+  const write = (chunk: Buffer, callback?: Callback): boolean => {
+    startStream();
+    if (callback !== undefined) process.nextTick(callback);
+    return hasBody(res) ? stream.write(chunk) : true;
+  };
+  const end = (chunk?: Buffer): void => {
+    sendHead();
+    const body = chunk !== undefined && hasBody(res) ? chunk : EMPTY_BODY;
+    if (streaming && body.length > 0) stream.write(body);
+    if (!streaming) answer({ status: res.statusCode, headers: headersOf(res), body });
+    stream.end();
+    close(res);
+  };
+  const broken = (error?: unknown): void => {
+    const reason = error ?? new Error('the application broke the response off');
+    stream.fail(reason);
+    fail(reason);
+  };
+  override(res, { write, end, startStream, broken });
+  // The application may destroy the socket instead of the response.
+  res.once('close', () => res.writableEnded || broken());
+  return broken;
+}
+
+interface Hooks {
+  readonly write: (chunk: Buffer, callback?: Callback) => boolean;
+  readonly end: (chunk?: Buffer) => void;
+  readonly startStream: () => void;
+  readonly broken: (error?: unknown) => void;
+}
+
+/** Node's methods are overloaded; these take every form of their arguments, which is what makes the casts safe. */
+function override(res: ServerResponse, hooks: Hooks): void {
+  const destroy = res.destroy.bind(res);
+  const methods = {
+    write: (...args: WriteArguments): boolean => {
+      const { bytes, callback } = parseArguments(args);
+      if (!res.writableEnded && !res.destroyed) return hooks.write(bytes ?? Buffer.alloc(0), callback);
+      if (callback !== undefined) process.nextTick(callback, new Error('write after the end of the response'));
+      return false;
+    },
+    end: (...args: WriteArguments): ServerResponse => {
+      const { bytes, callback } = parseArguments(args);
+      if (res.writableEnded || res.destroyed) return res;
+      if (callback !== undefined) res.once('finish', callback);
+      hooks.end(bytes);
+      return res;
+    },
+    flushHeaders: hooks.startStream,
+    destroy: (error?: Error): ServerResponse => {
+      if (res.destroyed) return res;
+      hooks.broken(error);
+      return destroy(error);
+    },
+  };
+  Object.assign(res, methods);
+}
+
+function parseArguments(args: WriteArguments): { bytes?: Buffer; callback?: Callback } {
+  const callback = args.find((argument): argument is Callback => typeof argument === 'function');
+  const [chunk] = args;
+  const encoding = typeof args[1] === 'string' ? args[1] : 'utf8';
+  const rest = callback === undefined ? {} : { callback };
+  if (chunk === undefined || chunk === null || typeof chunk === 'function') return rest;
+  return { ...rest, bytes: typeof chunk === 'string' ? Buffer.from(chunk, encoding) : asBuffer(chunk as Uint8Array) };
+}
+
+function hasBody(res: ServerResponse): boolean {
+  return res.req.method !== 'HEAD' && res.statusCode !== 204 && res.statusCode !== 304;
+}
+
+function close(res: ServerResponse): void {
+  // The field behind `writableEnded`; Node sets it in its own end().
+  (res as { finished: boolean }).finished = true;
+  process.nextTick(() => {
+    res.emit('prefinish');
+    res.emit('finish');
+    if (res.socket !== null) res.detachSocket(res.socket);
+    (res as { destroyed: boolean }).destroyed = true;
+    res.emit('close');
+  });
+}
+
+function headersOf(res: ServerResponse): HeaderMap {
+  const headers: Record<string, string | string[]> = {};
+  for (const [name, value] of Object.entries(res.getHeaders())) {
+    if (value !== undefined) headers[name] = headerText(value);
+  }
+  return headers;
+}
+
+function headerText(value: OutgoingHttpHeader): string | string[] {
+  return Array.isArray(value) ? value : String(value);
+}

@@ -1,0 +1,23 @@
+import type { AdapterCase } from './adapter-case.ts';
+import { connectionCases } from './adapter-connection-cases.ts';
+import { flowCases } from './adapter-flow-cases.ts';
+import { requestCases } from './adapter-request-cases.ts';
+import { responseCases } from './adapter-response-cases.ts';
+
+/**
+ * What every adapter does, over real sockets.
+ *
+ * @example
+ * ```ts
+ * for (const { name, needs = [], run } of adapterConformance) {
+ *   test.skipIf(needs.includes('body-parser'))(name, () => run(mount));
+ * }
+ * ```
+ * @public
+ */
+export const adapterConformance: readonly AdapterCase[] = [
+  ...requestCases,
+  ...responseCases,
+  ...flowCases,
+  ...connectionCases,
+];

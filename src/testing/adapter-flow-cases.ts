@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
+import { Sidecar } from '../sidecar.ts';
+import { type AdapterCase, gate, handlerOf, mounted } from './adapter-case.ts';
+import { flood, RawClient, stalled } from './adapter-client.ts';
+
+const MIB = 1024 * 1024;
+const CHUNK = Buffer.alloc(64 * 1024, 'x');
+/** More than the system's socket buffers take on both sides. */
+const STREAM_BYTES = 64 * MIB;
+/** What may be under way between two who wait: those buffers, and ours. */
+const UNDERWAY_BYTES = 24 * MIB;
+const REFUSED_BYTES = 100 * MIB;
+/** Well below what is sent; above what the collector leaves lying about of chunks that were dropped. */
+const GROWTH_BYTES = 64 * MIB;
+
+const backPressure: readonly AdapterCase[] = [
+  mounted('makes a client wait that sends faster than the handler reads', {}, () => {
+    const begun = gate();
+    const goOn = gate();
+    return {
+      handler: handlerOf(async ({ body }) => {
+        let bytes = 0;
+        for await (const chunk of body as AsyncIterable<Uint8Array>) {
+          begun.open();
+          bytes += chunk.length;
+          await goOn.opened;
+        }
+        return { body: `${bytes} bytes` };
+      }),
+      async check(url) {
+        using client = new RawClient(url);
+        client.send('POST / HTTP/1.1', 'host: a', `content-length: ${STREAM_BYTES}`, 'connection: close', '', '');
+        const { sent } = flood(client.socket, CHUNK, STREAM_BYTES / CHUNK.length);
+        await begun.opened;
+        const underway = await stalled(sent);
+        assert.ok(underway < UNDERWAY_BYTES, `${underway} bytes were taken from the client`);
+        goOn.open();
+        assert.match(await client.all(), new RegExp(`${STREAM_BYTES} bytes`));
+      },
+    };
+  }),
+  mounted('makes a handler wait that writes faster than the client reads', {}, () => {
+    let produced = 0;
+    async function* body(): AsyncGenerator<Uint8Array> {
+      for (; produced < STREAM_BYTES; produced += CHUNK.length) yield CHUNK;
+    }
+    return {
+      handler: handlerOf(() => ({ headers: { 'content-length': String(STREAM_BYTES) }, body: body() })),
+      async check(url) {
+        using client = new RawClient(url);
+        client.send('GET / HTTP/1.1', 'host: a', 'connection: close', '', '');
+        await client.until(() => client.receivedBytes > 0);
+        client.socket.pause();
+        const underway = await stalled(() => produced);
+        assert.ok(underway < UNDERWAY_BYTES, `${underway} bytes were taken from the handler`);
+        client.socket.resume();
+        await client.all();
+        assert.ok(client.receivedBytes > STREAM_BYTES, `${client.receivedBytes} bytes arrived`);
+      },
+    };
+  }),
+];
+
+const NEXT = ['GET /v1.0/healthz HTTP/1.1', 'host: a', 'connection: close', '', ''];
+const CHUNKED = Buffer.concat([Buffer.from('10000\r\n'), CHUNK, Buffer.from('\r\n')]);
+
+/** The two ways to send a body, on a connection that is kept and on one that is to be closed after it. */
+const UPLOADS = ['keep-alive', 'close'].flatMap((connection) => [
+  { connection, length: `content-length: ${REFUSED_BYTES}`, chunk: CHUNK, end: '' },
+  { connection, length: 'transfer-encoding: chunked', chunk: CHUNKED, end: '0\r\n\r\n' },
+]);
+
+const refused: readonly AdapterCase[] = UPLOADS.map(({ connection, length, chunk, end }) => ({
+  name: `refuses 100 MB without keeping them: ${length}, connection: ${connection}`,
+  async run(mount) {
+    await using sidecar = new Sidecar({ appId: 'adapter', components: [memoryPubSub('pubsub')] });
+    await sidecar.start();
+    const server = await mount(sidecar);
+    try {
+      using client = new RawClient(server.url);
+      const memory = new MemoryWatch();
+      client.send('POST /v1.0/publish/pubsub/topic HTTP/1.1', 'host: a', length, `connection: ${connection}`, '', '');
+      // Sends all of it, whatever is answered meanwhile: a server cannot count on its clients to stop.
+      const sending = flood(client.socket, chunk, REFUSED_BYTES / CHUNK.length, () => memory.look());
+      await client.until(() => client.received.includes('ERR_BODY_TOO_LARGE'));
+      assert.match(client.received, /^HTTP\/1\.1 413 /);
+      await sending.done;
+      client.send(end + NEXT[0], ...NEXT.slice(1));
+      await client.all();
+      assert.ok(memory.growth < GROWTH_BYTES, `memory grew by ${memory.growth} bytes`);
+      if (connection === 'keep-alive') assert.match(client.received, /HTTP\/1\.1 204 /);
+    } finally {
+      await server.close();
+    }
+  },
+}));
+
+/** How far the process has grown, at most. */
+class MemoryWatch {
+  readonly #before = bytesInUse();
+  #most = this.#before;
+
+  look(): void {
+    this.#most = Math.max(this.#most, bytesInUse());
+  }
+
+  get growth(): number {
+    return this.#most - this.#before;
+  }
+}
+
+function bytesInUse(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** What happens when one side has more to say than the other wants to hear. */
+export const flowCases: readonly AdapterCase[] = [...backPressure, ...refused];

@@ -1,0 +1,474 @@
+import { describe, expect, test } from 'vitest';
+import { memoryPubSub } from '../../src/index.ts';
+import { NEVER, RecordingApp, type Reply } from '../support/app.ts';
+import { listen } from '../support/http.ts';
+import { startWorld, WAYS, type World } from '../support/world.ts';
+
+const orders = (more: object = {}): Record<string, unknown> => ({
+  pubsubname: 'pubsub',
+  topic: 'orders',
+  route: '/orders',
+  ...more,
+});
+const dead = { pubsubname: 'pubsub', topic: 'dead', route: '/dead' };
+
+const data = (world: World): unknown[] => world.deliveries.map((delivery) => delivery.data);
+
+/** A promise and what resolves it. */
+function deferred(): { promise: Promise<undefined>; resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<undefined>((settle) => {
+    resolve = () => settle(undefined);
+  });
+  return { promise, resolve };
+}
+
+describe.each(WAYS)('receive topic events, application via %s', (via) => {
+  test('POST to the route with the event as body', async () => {
+    await using world = await startWorld({ via });
+    await world.publish({ id: 1 });
+    const [delivery] = world.deliveries;
+    expect([delivery?.method, delivery?.path, delivery?.data]).toEqual(['POST', '/orders', { id: 1 }]);
+    expect(delivery?.headers).toMatchObject({
+      'content-type': 'application/cloudevents+json',
+      'content-length': String(delivery?.bytes.length),
+      pubsubname: 'pubsub',
+    });
+    expect(delivery?.headers).not.toHaveProperty('sidecar-api-token');
+    expect(delivery?.headers).not.toHaveProperty('traceparent');
+  });
+
+  test('with the query of the route', async () => {
+    await using world = await startWorld({ via, discovery: [orders({ route: '/orders?kind=a&b=%20' })] });
+    await world.publish('x');
+    expect(world.deliveries.map(({ path }) => path)).toEqual(['/orders?kind=a&b=%20']);
+  });
+
+  test('with the app token', async () => {
+    await using world = await startWorld({ via, appToken: 'for-the-app', wire: 'dapr' });
+    await world.publish('x');
+    expect(world.deliveries[0]?.headers['dapr-api-token']).toBe('for-the-app');
+  });
+
+  test('with the message’s metadata as headers', async () => {
+    await using world = await startWorld({ via });
+    await world.publish('x', { query: 'metadata.partitionKey=k%201&metadata.ttlInSeconds=5&other=1' });
+    expect(world.deliveries[0]?.headers).toMatchObject({ partitionkey: 'k 1', ttlinseconds: '5' });
+    expect(world.deliveries[0]?.headers).not.toHaveProperty('other');
+  });
+
+  test.each([
+    'content-type',
+    'Content-Length',
+    'content-encoding',
+    'host',
+    'connection',
+    'transfer-encoding',
+    'keep-alive',
+    'te',
+    'trailer',
+    'upgrade',
+    'expect',
+    'proxy-authorization',
+    'pubsubname',
+    'PubSubName',
+    'traceparent',
+    'tracestate',
+    'sidecar-api-token',
+    'dapr-api-token',
+    'sidecar-app-id',
+  ])('metadata %s does not override a header of ours or of HTTP', async (name) => {
+    await using world = await startWorld({ via, appToken: 'right' });
+    await world.publish('x', { query: `metadata.${name}=999` });
+    expect(data(world)).toEqual(['x']);
+    const { headers } = world.deliveries[0] ?? {};
+    expect(headers?.[name.toLowerCase()]).not.toBe('999');
+    expect(headers).toMatchObject({ pubsubname: 'pubsub', 'sidecar-api-token': 'right' });
+  });
+
+  test.each([
+    ['a name with a space', 'my%20name=x'],
+    ['a name with a colon', 'my%3Aname=x'],
+    ['a name that is not ASCII', 'n%C3%A4me=x'],
+    ['a value with a line break', 'evil=a%0D%0Ainjected:%201'],
+    ['a value with NUL', 'evil=%00'],
+    ['a value beyond Latin-1', 'evil=%E2%98%83'],
+  ])('%s, which no header can hold, is left out', async (_, query) => {
+    await using world = await startWorld({ via });
+    expect((await world.publish('x', { query: `metadata.${query}&metadata.good=1` })).status).toBe(204);
+    expect(data(world)).toEqual(['x']);
+    const { headers } = world.deliveries[0] ?? {};
+    expect(headers).toMatchObject({ good: '1' });
+    for (const name of ['evil', 'injected', 'my name', 'my:name']) expect(headers).not.toHaveProperty(name);
+  });
+
+  test.each<[what: string, reply: Reply]>([
+    ['HTTP 200, body empty', {}],
+    ['HTTP 204', { status: 204 }],
+    ['HTTP 201, body empty', { status: 201 }],
+    ['JSON body without status', { body: '{}' }],
+    ['JSON body with other members', { body: { state: 'DROP', STATUS: 'DROP' } }],
+    ['status SUCCESS', { body: { status: 'SUCCESS' } }],
+    ['HTTP 202, status SUCCESS', { status: 202, body: { status: 'SUCCESS' } }],
+    ['an empty status', { body: { status: '' } }],
+    ['status null', { body: { status: null } }],
+    ['invalid payload: no JSON', { body: 'DROP' }],
+    ['invalid payload: an array', { body: '["DROP"]' }],
+    ['invalid payload: a string', { body: '"RETRY"' }],
+    ['invalid payload: null', { body: 'null' }],
+    ['invalid payload: a status that is no string', { body: { status: 5 } }],
+    ['invalid payload: an inherited member', { body: '{"__proto__":{"status":"DROP"}}' }],
+  ])('%s: processed', async (_, reply) => {
+    await using world = await startWorld({ via, answer: () => reply });
+    await world.publish('x');
+    await world.clock.advance('1h');
+    expect(world.deliveries).toHaveLength(1);
+    expect(world.told('delivered')).toHaveLength(1);
+    expect(world.told('dropped')).toEqual([]);
+  });
+
+  test.each<[what: string, reply: Reply]>([
+    ['status RETRY', { body: { status: 'RETRY' } }],
+    ['status any other valid string', { body: { status: 'LATER' } }],
+    ['status success in lower case', { body: { status: 'success' } }],
+    ['status drop in lower case', { body: { status: 'drop' } }],
+    ['HTTP 400', { status: 400 }],
+    ['HTTP 401', { status: 401 }],
+    ['HTTP 403', { status: 403, body: { status: 'SUCCESS' } }],
+    ['HTTP 405', { status: 405 }],
+    ['HTTP 410', { status: 410 }],
+    ['HTTP 429', { status: 429 }],
+    ['HTTP 500', { status: 500, body: { status: 'DROP' } }],
+    ['HTTP 503', { status: 503 }],
+    ['HTTP 301', { status: 301, headers: { location: '/elsewhere' } }],
+    ['HTTP 302', { status: 302, headers: { location: '/elsewhere' } }],
+    ['HTTP 307', { status: 307, headers: { location: '/elsewhere' } }],
+    ['HTTP 304', { status: 304 }],
+  ])('%s: retried, and a redirect is not followed', async (what, reply) => {
+    await using world = await startWorld({ via, answer: (_, nth) => (nth === 1 ? reply : undefined) });
+    await world.publish('x');
+    expect(world.deliveries).toHaveLength(1);
+    expect(world.told('retrying')).toMatchObject([{ attempt: 1, route: '/orders', topic: 'orders' }]);
+    if (what !== 'status RETRY') expect(world.logger.at('warn')).toHaveLength(1);
+    await world.clock.advance('1s');
+    expect(world.deliveries.map(({ path, text }) => [path, text])).toEqual(
+      Array(2).fill(['/orders', world.deliveries[0]?.text]),
+    );
+    expect(world.told('delivered')).toMatchObject([{ attempt: 2 }]);
+  });
+
+  test.each<[what: string, reply: Reply, level: string]>([
+    ['status DROP', { body: { status: 'DROP' } }, 'warn'],
+    ['HTTP 404', { status: 404 }, 'error'],
+    ['HTTP 404 with a status', { status: 404, body: { status: 'RETRY' } }, 'error'],
+  ])('%s: dropped and logged', async (_, reply, level) => {
+    await using world = await startWorld({ via, answer: () => reply });
+    await world.publish('x');
+    await world.clock.advance('1h');
+    expect(world.deliveries).toHaveLength(1);
+    expect(world.told('dropped')).toHaveLength(1);
+    expect(world.logger.at(level)).toMatchObject([{ details: { topic: 'orders', messageId: expect.any(String) } }]);
+  });
+
+  test('no answer within the time limit, 60 s by default: retried', async () => {
+    await using world = await startWorld({ via, answer: (_, nth) => (nth === 1 ? NEVER : undefined) });
+    await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'x' });
+    await world.clock.advance('59999ms');
+    expect(world.deliveries).toHaveLength(1);
+    await world.clock.advance('2ms');
+    await world.clock.settled();
+    expect(world.told('retrying')).toMatchObject([{ reason: 'no answer within 60000 ms' }]);
+    await world.clock.advance('1s');
+    expect(world.deliveries).toHaveLength(2);
+  });
+
+  test('the time limit is that of the options', async () => {
+    await using world = await startWorld({
+      via,
+      deliveryTimeoutMs: 50,
+      answer: (_, nth) => (nth === 1 ? NEVER : undefined),
+    });
+    await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'x' });
+    await world.clock.advance('1s');
+    expect(world.told('retrying')).toMatchObject([{ reason: 'no answer within 50 ms' }]);
+    expect(world.told('delivered')).toHaveLength(1);
+  });
+});
+
+describe('an application that cannot be called', () => {
+  test('a connection error is retried until the application is back', async () => {
+    const app = new RecordingApp([{ body: [orders()] }], () => undefined);
+    const first = await listen(app.listener);
+    await using world = await startWorld({ app: { port: first.port } });
+    await first[Symbol.asyncDispose]();
+    await world.publish('x');
+    expect(world.told('retrying')).toMatchObject([{ reason: expect.stringContaining('ECONNREFUSED') }]);
+    await using _second = await listen(app.listener, first.port);
+    await world.clock.advance('1m');
+    expect(app.deliveries.map((delivery) => delivery.data)).toEqual(['x']);
+  });
+
+  test('a connection that breaks off is retried', async () => {
+    let calls = 0;
+    await using app = await listen((req, res) => {
+      if (req.method === 'GET') return void res.end(JSON.stringify([orders()]));
+      calls++;
+      if (calls === 1) req.socket.destroy();
+      else res.end();
+    });
+    await using world = await startWorld({ app: { port: app.port } });
+    await world.publish('x');
+    await world.clock.advance('1m');
+    expect([calls, world.told('retrying').length, world.told('delivered').length]).toEqual([2, 1, 1]);
+  });
+
+  test('a listener in this process that throws is retried', async () => {
+    let calls = 0;
+    await using world = await startWorld({
+      discovery: [orders()],
+      app: {
+        listener: (req, res) => {
+          if (req.method === 'GET') return res.end(JSON.stringify([orders()]));
+          calls++;
+          if (calls === 1) throw new Error('broken');
+          return res.end();
+        },
+      },
+    });
+    await world.publish('x');
+    await world.clock.advance('1m');
+    expect([calls, world.told('retrying')]).toMatchObject([2, [{ reason: 'broken' }]]);
+  });
+});
+
+describe('retry', () => {
+  /** The delays between deliveries, in milliseconds. */
+  async function delays(world: World, howLong: string, at: readonly number[]): Promise<number[]> {
+    await world.publish('x');
+    await world.clock.advance(howLong);
+    return at.slice(1).map((instant, index) => instant - (at[index] ?? 0));
+  }
+
+  test('is exponential: 100 ms, doubled up to 30 s, with jitter, without limit', async () => {
+    const at: number[] = [];
+    await using world = await startWorld({
+      answer: () => {
+        at.push(world.clock.now());
+        return { status: 500 };
+      },
+    });
+    const gaps = await delays(world, '1h', at);
+    expect(gaps.length).toBeGreaterThan(110);
+    for (const [index, gap] of gaps.entries()) {
+      const full = Math.min(100 * 2 ** index, 30_000);
+      expect(gap, `retry ${index + 1}`).toBeGreaterThanOrEqual(full * 0.8);
+      expect(gap, `retry ${index + 1}`).toBeLessThanOrEqual(full);
+    }
+    expect(new Set(gaps.slice(9)).size).toBeGreaterThan(50);
+    expect(world.told('dropped')).toEqual([]);
+  });
+
+  test('its delays are those of the subscription', async () => {
+    const at: number[] = [];
+    await using world = await startWorld({
+      discovery: [orders({ retry: { initialDelayMs: 1_000, maxDelayMs: 3_000 } })],
+      answer: () => {
+        at.push(world.clock.now());
+        return { status: 500 };
+      },
+    });
+    const gaps = await delays(world, '20s', at);
+    for (const [index, full] of [1_000, 2_000, 3_000, 3_000, 3_000].entries()) {
+      expect(gaps[index]).toBeGreaterThanOrEqual(full * 0.8);
+      expect(gaps[index]).toBeLessThanOrEqual(full);
+    }
+  });
+
+  test.each([0, 1, 5])(
+    '%i retries that are used up without a dead-letter topic: event, error log, gone',
+    async (maxRetries) => {
+      await using world = await startWorld({
+        discovery: [orders({ retry: { maxRetries } })],
+        answer: () => ({ status: 500 }),
+      });
+      await world.publish('x', { query: 'metadata.cloudevent.id=my-id' });
+      await world.clock.advance('1h');
+      expect(world.deliveries).toHaveLength(1 + maxRetries);
+      const told = {
+        messageId: 'my-id',
+        topic: 'orders',
+        attempt: 1 + maxRetries,
+        reason: 'the application answered 500',
+      };
+      expect(world.told('dropped')).toMatchObject([told]);
+      expect(world.logger.at('error')).toMatchObject([{ details: told }]);
+    },
+  );
+
+  test('does not block other messages', async () => {
+    await using world = await startWorld({
+      answer: (received) => (received.data === 'bad' ? { status: 500 } : undefined),
+    });
+    for (let n = 0; n < 20; n++) await world.publish('bad');
+    await world.publish('good');
+    expect(data(world).at(-1)).toBe('good');
+    expect(world.told('delivered')).toHaveLength(1);
+  });
+
+  test('with concurrency 1 keeps the order and holds up those behind it', async () => {
+    await using world = await startWorld({
+      discovery: [orders({ concurrency: 1 })],
+      answer: (received, nth) => (received.data === '2' && nth < 5 ? { status: 500 } : undefined),
+    });
+    for (const text of ['1', '2', '3', '4']) await world.send('POST', '/v1.0/publish/pubsub/orders', { body: text });
+    await world.clock.settled();
+    expect(data(world)).toEqual(['1', '2']);
+    await world.clock.advance('1m');
+    expect(data(world)).toEqual(['1', '2', '2', '2', '2', '3', '4']);
+  });
+
+  test('with concurrency 1 one message is in flight at a time', async () => {
+    let inFlight = 0;
+    let most = 0;
+    await using world = await startWorld({
+      via: 'port',
+      discovery: [orders({ concurrency: 1 })],
+      answer: async () => {
+        most = Math.max(most, ++inFlight);
+        await new Promise((resolve) => setImmediate(resolve));
+        inFlight--;
+        return undefined;
+      },
+    });
+    await Promise.all(
+      Array.from({ length: 20 }, () => world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'x' })),
+    );
+    await world.clock.settled();
+    expect([most, world.deliveries.length]).toEqual([1, 20]);
+  });
+
+  test.each([
+    [undefined, 10],
+    [3, 3],
+  ])('concurrency %j: at most %i messages in flight', async (concurrency, limit) => {
+    const gate = deferred();
+    await using world = await startWorld({
+      via: 'port',
+      discovery: [orders(concurrency === undefined ? {} : { concurrency })],
+      answer: () => gate.promise,
+    });
+    for (let n = 0; n < 15; n++) await world.send('POST', '/v1.0/publish/pubsub/orders', { body: String(n) });
+    await world.clock.advance(0);
+    expect(world.deliveries).toHaveLength(limit);
+    gate.resolve();
+    await world.clock.settled();
+    expect(world.deliveries).toHaveLength(15);
+  });
+
+  test('maxConcurrency of the application holds over all subscriptions', async () => {
+    const gate = deferred();
+    const app = new RecordingApp([{ body: [orders(), { ...dead, topic: 'second' }] }], () => gate.promise);
+    await using server = await listen(app.listener);
+    await using world = await startWorld({ app: { port: server.port, maxConcurrency: 2 } });
+    for (let n = 0; n < 5; n++) {
+      await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'x' });
+      await world.send('POST', '/v1.0/publish/pubsub/second', { body: 'x' });
+    }
+    await world.clock.advance(0);
+    expect(app.deliveries).toHaveLength(2);
+    gate.resolve();
+    await world.clock.settled();
+    expect(app.deliveries).toHaveLength(10);
+  });
+});
+
+describe('dead letter', () => {
+  const both = [orders({ deadLetterTopic: 'dead' }), dead];
+  const failing =
+    (status: Reply) =>
+    (received: { path: string }): Reply | undefined =>
+      received.path === '/orders' ? status : undefined;
+
+  test('after 3 retries the original bytes with the original topic go to the dead-letter topic', async () => {
+    await using world = await startWorld({ discovery: both, answer: failing({ body: { status: 'RETRY' } }) });
+    await world.publish('{"n":12345678901234567890}', { headers: { 'content-type': 'application/json' } });
+    await world.clock.advance('1m');
+    expect(world.deliveries.map(({ path }) => path)).toEqual(['/orders', '/orders', '/orders', '/orders', '/dead']);
+    expect(world.at('/dead')[0]?.bytes).toEqual(world.at('/orders')[0]?.bytes);
+    expect(world.at('/dead')[0]?.json['topic']).toBe('orders');
+    expect(world.told('deadLettered')).toMatchObject([
+      { topic: 'orders', deadLetterTopic: 'dead', attempt: 4, reason: 'the application answered RETRY' },
+    ]);
+    expect(world.told('dropped')).toEqual([]);
+  });
+
+  test.each([0, 6])('after maxRetries %i when the subscription says so', async (maxRetries) => {
+    const discovery = [orders({ deadLetterTopic: 'dead', retry: { maxRetries } }), dead];
+    await using world = await startWorld({ discovery, answer: failing({ status: 500 }) });
+    await world.publish('x');
+    await world.clock.advance('1h');
+    expect([world.at('/orders').length, world.at('/dead').length]).toEqual([1 + maxRetries, 1]);
+  });
+
+  test.each<[what: string, reply: Reply]>([
+    ['DROP', { body: { status: 'DROP' } }],
+    ['404', { status: 404 }],
+  ])('%s goes there at once', async (_, reply) => {
+    await using world = await startWorld({ discovery: both, answer: failing(reply) });
+    await world.publish('x');
+    expect(world.deliveries.map(({ path }) => path)).toEqual(['/orders', '/dead']);
+    await world.clock.advance('1h');
+    expect(world.deliveries).toHaveLength(2);
+  });
+
+  test('of the same component, with the message’s metadata', async () => {
+    await using world = await startWorld({
+      components: [memoryPubSub('pubsub'), memoryPubSub('second')],
+      discovery: [...both, { ...dead, pubsubname: 'second', route: '/wrong' }],
+      answer: failing({ status: 404 }),
+    });
+    await world.publish('x', { query: 'metadata.mine=1' });
+    expect(world.deliveries.map(({ path }) => path)).toEqual(['/orders', '/dead']);
+    expect(world.at('/dead')[0]?.headers).toMatchObject({ mine: '1', pubsubname: 'pubsub' });
+  });
+
+  test('a publish that fails keeps the message, tries again, and does not call the application again', async () => {
+    const components = [memoryPubSub('pubsub', { maxMessages: 2 })];
+    const gate = deferred();
+    await using other = await startWorld({
+      appId: 'other',
+      components,
+      discovery: [{ ...orders(), topic: 'stuffing' }],
+      answer: () => gate.promise,
+    });
+    await using world = await startWorld({ components, discovery: both, answer: failing({ status: 404 }) });
+    await other.send('POST', '/v1.0/publish/pubsub/stuffing', { body: 'fills the queue' });
+    expect((await world.publish('x')).status).toBe(204);
+    await world.clock.advance('5m');
+    expect([world.at('/orders').length, world.at('/dead').length]).toEqual([1, 0]);
+    expect([world.told('deadLettered'), world.told('dropped')]).toEqual([[], []]);
+    expect(world.logger.at('error').length).toBeGreaterThan(5);
+
+    gate.resolve();
+    await other.clock.settled();
+    await world.clock.advance('1m');
+    expect([world.at('/orders').length, world.at('/dead').length]).toEqual([1, 1]);
+    expect(world.told('deadLettered')).toHaveLength(1);
+  });
+
+  test('a dead-letter topic without subscribers takes the message all the same', async () => {
+    await using world = await startWorld({ discovery: [both[0]], answer: failing({ status: 404 }) });
+    await world.publish('x');
+    expect(world.told('deadLettered')).toHaveLength(1);
+  });
+
+  test('a dead-letter topic can have one itself', async () => {
+    await using world = await startWorld({
+      discovery: [both[0], { ...dead, deadLetterTopic: 'deader' }, { ...dead, topic: 'deader', route: '/deader' }],
+      answer: ({ path }) => (path === '/deader' ? undefined : { status: 404 }),
+    });
+    await world.publish('x');
+    expect(world.deliveries.map(({ path }) => path)).toEqual(['/orders', '/dead', '/deader']);
+    expect(world.at('/deader')[0]?.json['topic']).toBe('orders');
+  });
+});

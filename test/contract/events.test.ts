@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import { startWorld } from '../support/world.ts';
+
+const SUBSCRIPTION = { pubsubname: 'pubsub', topic: 'orders', route: '/orders' };
+const message = { pubsubName: 'pubsub', topic: 'orders', messageId: 'my-id' };
+const QUERY = 'metadata.cloudevent.id=my-id';
+
+describe('sidecar.events', () => {
+  test('tells of a message from publish to success', async () => {
+    await using world = await startWorld();
+    await world.publish('x', { query: QUERY });
+    expect(world.events).toEqual([
+      { name: 'subscribed', info: { pubsubName: 'pubsub', topic: 'orders' } },
+      { name: 'appReady', info: {} },
+      { name: 'published', info: message },
+      { name: 'delivered', info: { ...message, route: '/orders', attempt: 1, durationMs: 0 } },
+    ]);
+  });
+
+  test('tells of retries and how long they wait', async () => {
+    await using world = await startWorld({ answer: (_, nth) => (nth === 1 ? { status: 503 } : undefined) });
+    await world.publish('x', { query: QUERY });
+    const [retrying] = world.told('retrying');
+    expect(retrying).toEqual({
+      ...message,
+      route: '/orders',
+      attempt: 1,
+      reason: 'the application answered 503',
+      delayMs: expect.any(Number),
+    });
+    const delayMs = Number(retrying?.['delayMs']);
+    await world.clock.advance(Math.floor(delayMs) - 1);
+    expect(world.deliveries).toHaveLength(1);
+    await world.clock.advance(2);
+    expect(world.deliveries).toHaveLength(2);
+  });
+
+  test('tells of what is dropped and what is dead-lettered', async () => {
+    const discovery = [SUBSCRIPTION, { ...SUBSCRIPTION, topic: 'second', deadLetterTopic: 'dead' }];
+    await using world = await startWorld({ discovery, answer: () => ({ body: { status: 'DROP' } }) });
+    await world.publish('x', { query: QUERY });
+    await world.publish('x', { query: QUERY, topic: 'second' });
+    const told = { ...message, route: '/orders', attempt: 1, reason: 'the application answered DROP' };
+    expect(world.told('dropped')).toEqual([told]);
+    expect(world.told('deadLettered')).toEqual([{ ...told, topic: 'second', deadLetterTopic: 'dead' }]);
+  });
+
+  test('tells how long the application took', async () => {
+    await using world = await startWorld({
+      answer: async () => {
+        void world.clock.advance(250);
+        await new Promise((resolve) => world.clock.setTimeout(() => resolve(undefined), 200));
+        return undefined;
+      },
+    });
+    await world.publish('x');
+    const [told] = world.told('delivered');
+    expect(told?.['durationMs']).toBeGreaterThanOrEqual(200);
+    expect(told?.['durationMs']).toBeLessThanOrEqual(250);
+  });
+
+  test('tells of subscriptions that were refused', async () => {
+    await using world = await startWorld({ discovery: [{ ...SUBSCRIPTION, pubsubname: 'nope' }] });
+    expect(world.told('subscriptionRefused')).toEqual([
+      { pubsubName: 'nope', topic: 'orders', reason: 'pubsub nope is not found' },
+    ]);
+  });
+
+  test('tells of every entry of a bulk publish that was published', async () => {
+    await using world = await startWorld();
+    const entries = ['1', '2', '3'].map((entryId) => ({ entryId, event: entryId === '2' ? 'x'.repeat(999) : 'x' }));
+    await world.publishBulk(entries, 'metadata.maxBulkPubBytes=500');
+    expect(world.told('published')).toHaveLength(2);
+  });
+
+  test('tells of raw payloads with a UUID', async () => {
+    await using world = await startWorld();
+    await world.publish('x', { query: 'metadata.rawPayload=true' });
+    expect(world.told('published')).toMatchObject([{ messageId: expect.stringMatching(/^[0-9a-f-]{36}$/) }]);
+  });
+
+  test('a listener that throws does not undo what has happened', async () => {
+    await using world = await startWorld();
+    world.sidecar.events.on('published', () => {
+      throw new Error('listener');
+    });
+    world.sidecar.events.on('delivered', () => {
+      throw new Error('listener');
+    });
+    expect((await world.publish('x')).status).toBe(204);
+    await world.clock.advance('1h');
+    expect(world.deliveries).toHaveLength(1);
+  });
+});

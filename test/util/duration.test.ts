@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { formatInstant, parseGoDuration, parseInstant } from '../../src/util/duration.ts';
+
+describe('parseGoDuration: the grammar of Go’s time.ParseDuration', () => {
+  test.each<[text: string, ms: number]>([
+    ['0', 0],
+    ['+0', 0],
+    ['5s', 5_000],
+    ['30s', 30_000],
+    ['1478s', 1_478_000],
+    ['-5s', -5_000],
+    ['+5s', 5_000],
+    ['5.0s', 5_000],
+    ['5.6s', 5_600],
+    ['5.s', 5_000],
+    ['.5s', 500],
+    ['1.0s', 1_000],
+    ['10ns', 1e-5],
+    ['11us', 0.011],
+    ['12µs', 0.012],
+    ['12μs', 0.012],
+    ['13ms', 13],
+    ['15m', 900_000],
+    ['16h', 57_600_000],
+    ['3h30m', 12_600_000],
+    ['10.5s4m', 250_500],
+    ['-2m3.4s', -123_400],
+    ['1h2m3s4ms5us6ns', 3_723_004.005006],
+  ])('%s is %d ms', (text, ms) => {
+    expect(parseGoDuration(text)).toBeCloseTo(ms, 6);
+  });
+
+  test.each([
+    '',
+    '3',
+    '-',
+    's',
+    '.',
+    '-.',
+    '.s',
+    '+.s',
+    '1d',
+    '1S',
+    '5 s',
+    ' 5s',
+    '5s ',
+    '1h-5m',
+    '--1s',
+    '1e3s',
+    '١s',
+    `${'1h'.repeat(100)}`,
+  ])('%j is none', (text) => {
+    expect(parseGoDuration(text)).toBeUndefined();
+  });
+});
+
+describe('parseInstant: RFC 3339 with an offset', () => {
+  test.each<[text: string, utc: string]>([
+    ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000Z'],
+    ['2026-01-01t00:00:00z', '2026-01-01T00:00:00.000Z'],
+    ['2026-01-01T01:30:00+01:30', '2026-01-01T00:00:00.000Z'],
+    ['2025-12-31T23:00:00-01:00', '2026-01-01T00:00:00.000Z'],
+    ['2026-01-01T00:00:00.123456789Z', '2026-01-01T00:00:00.123Z'],
+    ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
+    ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+    ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59.000Z'],
+    ['2016-12-31T23:59:60Z', '2016-12-31T23:59:59.000Z'],
+  ])('%s is %s', (text, utc) => {
+    const at = parseInstant(text);
+    expect(at === undefined ? undefined : new Date(at).toISOString()).toBe(utc);
+  });
+
+  test.each([
+    '',
+    '2026-01-01',
+    '2026-01-01T00:00:00',
+    '2026-01-01 00:00:00Z',
+    '2026-1-1T00:00:00Z',
+    '2026-02-29T00:00:00Z',
+    '2026-13-01T00:00:00Z',
+    '2026-00-10T00:00:00Z',
+    '2026-04-31T00:00:00Z',
+    '2026-01-01T24:00:00Z',
+    '2026-01-01T00:60:00Z',
+    '2026-01-01T00:00:61Z',
+    '2026-01-01T00:00:00+24:00',
+    '2026-01-01T00:00:00+0100',
+    '2026-01-01T00:00:00.Z',
+    ' 2026-01-01T00:00:00Z',
+    '20260101T000000Z',
+  ])('%j is none', (text) => {
+    expect(parseInstant(text)).toBeUndefined();
+  });
+
+  test('reads what formatInstant writes', () => {
+    fc.assert(
+      fc.property(
+        fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),
+        (date) => {
+          expect(parseInstant(formatInstant(date.getTime()))).toBe(date.getTime());
+        },
+      ),
+    );
+  });
+});
