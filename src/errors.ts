@@ -1,6 +1,12 @@
+/** The codes of the jobs API; they carry the prefix of the wire. @public */
+export type SchedulerErrorCode =
+  `${'SIDECAR' | 'DAPR'}_SCHEDULER_${'SCHEDULE_JOB' | 'SCHEDULE_EMPTY' | 'JOB_NAME' | 'JOB_NAME_EMPTY' | 'GET_JOB' | 'DELETE_JOB'}`;
+
 /** The codes that errors of the sidecar carry, in HTTP bodies (`errorCode`) and on {@link SidecarError.code}. @public */
 export type ErrorCode =
+  | SchedulerErrorCode
   | 'ERR_BAD_REQUEST'
+  | 'ERR_MALFORMED_REQUEST'
   | 'ERR_UNAUTHORIZED'
   | 'ERR_NOT_FOUND'
   | 'ERR_METHOD_NOT_ALLOWED'
@@ -24,6 +30,7 @@ export type ErrorCode =
 /** What every error code answers with over HTTP. The single table: nothing else maps codes to statuses. */
 const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_BAD_REQUEST: 400,
+  ERR_MALFORMED_REQUEST: 400,
   ERR_UNAUTHORIZED: 401,
   ERR_NOT_FOUND: 404,
   ERR_METHOD_NOT_ALLOWED: 405,
@@ -39,6 +46,18 @@ const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_PUBSUB_EVENTS_SER: 400,
   ERR_PUBSUB_CLOUD_EVENTS_SER: 500,
   ERR_PUBSUB_PUBLISH_MESSAGE: 500,
+  SIDECAR_SCHEDULER_SCHEDULE_JOB: 500,
+  SIDECAR_SCHEDULER_SCHEDULE_EMPTY: 400,
+  SIDECAR_SCHEDULER_JOB_NAME: 400,
+  SIDECAR_SCHEDULER_JOB_NAME_EMPTY: 400,
+  SIDECAR_SCHEDULER_GET_JOB: 500,
+  SIDECAR_SCHEDULER_DELETE_JOB: 500,
+  DAPR_SCHEDULER_SCHEDULE_JOB: 500,
+  DAPR_SCHEDULER_SCHEDULE_EMPTY: 400,
+  DAPR_SCHEDULER_JOB_NAME: 400,
+  DAPR_SCHEDULER_JOB_NAME_EMPTY: 400,
+  DAPR_SCHEDULER_GET_JOB: 500,
+  DAPR_SCHEDULER_DELETE_JOB: 500,
   ERR_METADATA_LIMIT: 400,
   ERR_HEALTH_NOT_READY: 500,
   ERR_HEALTH_APPID_NOT_MATCH: 500,

@@ -19,6 +19,16 @@ export interface DeliveryInfo extends MessageInfo {
   readonly attempt: number;
 }
 
+/** What every event about a run of a job tells. @public */
+export interface JobRunInfo {
+  /** The job. */
+  readonly jobName: string;
+  /** The instant for which the run was scheduled, in milliseconds since 1970. */
+  readonly dueAt: number;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+}
+
 /** The events of a sidecar, by name, with what their listeners get. @public */
 export interface SidecarEvents {
   /** The component has the message. */
@@ -31,6 +41,20 @@ export interface SidecarEvents {
   dropped: [DeliveryInfo & { readonly reason: string }];
   /** It was published to the dead-letter topic. */
   deadLettered: [DeliveryInfo & { readonly deadLetterTopic: string; readonly reason: string }];
+  /** A job was scheduled, or replaced another one; `dueAt` is its first run. */
+  jobScheduled: [{ readonly jobName: string; readonly dueAt: number }];
+  /** A run of a job begins. */
+  jobTriggered: [JobRunInfo];
+  /** A run has succeeded, and that is recorded. */
+  jobDone: [JobRunInfo & { readonly durationMs: number }];
+  /** An attempt has failed; the run will be tried again, in `delayMs` milliseconds. */
+  jobRetrying: [JobRunInfo & { readonly delayMs: number; readonly reason: string }];
+  /** A run has failed for good, its retries included; later runs go on. */
+  jobFailed: [JobRunInfo & { readonly reason: string }];
+  /** A run has failed and its policy is to drop it; later runs go on. */
+  jobDropped: [JobRunInfo & { readonly reason: string }];
+  /** A job is gone and its name is free. */
+  jobGone: [{ readonly jobName: string; readonly reason: 'finished' | 'expired' | 'deleted' }];
   /** The application takes requests; its subscriptions are known. */
   appReady: [];
   /** A subscription receives messages. */

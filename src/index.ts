@@ -54,6 +54,7 @@ export {
   type ErrorDetails,
   type FailedEntry,
   isSidecarError,
+  type SchedulerErrorCode,
   SidecarError,
   type SidecarErrorOptions,
 } from './errors.ts';

@@ -21,6 +21,8 @@ interface Pending {
  * @public
  */
 export class VirtualClock implements Clock {
+  /** Its timers are its time. */
+  readonly isSteady = true;
   readonly #timers = new Set<Pending>();
   readonly #activities = new Set<Activity>();
   #now: number;

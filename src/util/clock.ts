@@ -20,6 +20,11 @@ export interface Clock {
   now(): number;
   /** Calls back after `delayMs` milliseconds (0 or less: as soon as possible). Any delay, however long. */
   setTimeout(callback: () => void, delayMs: number): Timer;
+  /**
+   * `now()` and the timers never part, as nobody can set this clock. Default: they can, and long waits are checked
+   * against `now()` every minute.
+   */
+  readonly isSteady?: boolean;
   /** Tells a virtual clock whose work to wait for between two of its timers. */
   watch?(activity: Activity): void;
 }

@@ -78,7 +78,7 @@ describe('receive bulk topic events', () => {
   test('numbers keep every digit', async () => {
     await using world = await start();
     await world.publish('{"n":12345678901234567890,"d":1.10}', { headers: { 'content-type': 'application/json' } });
-    await world.clock.advance('1s');
+    await world.pass('1s');
     expect(world.deliveries[0]?.text).toContain('"data":{"n":12345678901234567890,"d":1.10}');
   });
 
@@ -105,7 +105,7 @@ describe('receive bulk topic events', () => {
     await using world = await start();
     await world.publish('late', { query: 'metadata.ttl=500ms' });
     await world.publish('good', { query: 'metadata.ttl=5s' });
-    await world.clock.advance('1s');
+    await world.pass('1s');
     expect(batches(world)).toEqual([['good']]);
   });
 
@@ -142,16 +142,16 @@ describe('batches', () => {
   test('a batch goes out when its oldest message waited long enough', async () => {
     await using world = await start();
     await world.publish('a');
-    await world.clock.advance('600ms');
+    await world.pass('600ms');
     await world.publish('b');
-    await world.clock.advance('399ms');
+    await world.pass('399ms');
     expect(batches(world)).toEqual([]);
-    await world.clock.advance('1ms');
+    await world.pass('1ms');
     expect(batches(world)).toEqual([['a', 'b']]);
     await world.publish('c');
-    await world.clock.advance('999ms');
+    await world.pass('999ms');
     expect(batches(world)).toHaveLength(1);
-    await world.clock.advance('1ms');
+    await world.pass('1ms');
     expect(batches(world)[1]).toEqual(['c']);
   });
 
@@ -161,9 +161,9 @@ describe('batches', () => {
       await using world = await start({ discovery: [bulk(options)] });
       await publishAll(world, ...Array.from({ length: 150 }, (_, n) => String(n)));
       expect(batches(world).map(({ length }) => length)).toEqual([100]);
-      await world.clock.advance('999ms');
+      await world.pass('999ms');
       expect(batches(world)).toHaveLength(1);
-      await world.clock.advance('1ms');
+      await world.pass('1ms');
       expect(batches(world).map(({ length }) => length)).toEqual([100, 50]);
     },
   );
@@ -196,7 +196,7 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
     expect(world.told('delivered')).toHaveLength(1);
     expect(world.told('retrying')).toHaveLength(1);
     expect(world.told('dropped')).toHaveLength(1);
-    await world.clock.advance('1m');
+    await world.pass('1m');
     expect(batches(world)).toEqual([['SUCCESS', 'RETRY', 'DROP'], ['RETRY']]);
     expect(world.told('delivered')).toHaveLength(2);
   });
@@ -224,7 +224,7 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
     });
     await publishAll(world, 'a', 'b', 'c');
     expect(world.told('retrying')).toHaveLength(3);
-    await world.clock.advance('2s');
+    await world.pass('2s');
     expect(world.told('delivered')).toHaveLength(3);
     expect(world.deliveries.every(({ path }) => path === '/orders')).toBe(true);
   });
@@ -238,7 +238,7 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
       },
     });
     await publishAll(world, 'a', 'b', 'c');
-    await world.clock.advance('2s');
+    await world.pass('2s');
     expect(batches(world)).toEqual([['a', 'b', 'c'], ['a']]);
   });
 
@@ -264,14 +264,14 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
       },
     });
     await publishAll(world, 'a', 'b', 'c');
-    await world.clock.advance('2s');
+    await world.pass('2s');
     expect(batches(world)).toEqual([['a', 'b', 'c'], ['a']]);
   });
 
   test('HTTP 404: error logged, all messages dropped', async () => {
     await using world = await start({ via, answer: () => ({ status: 404 }) });
     await publishAll(world, 'a', 'b', 'c');
-    await world.clock.advance('1h');
+    await world.pass('1h');
     expect(world.deliveries).toHaveLength(1);
     expect(world.told('dropped')).toHaveLength(3);
     expect(world.logger.at('error').length).toBeGreaterThan(0);
@@ -302,7 +302,7 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
         received.path === '/orders' ? statuses(received, (data) => (data === 'bad' ? 'RETRY' : 'SUCCESS')) : undefined,
     });
     await publishAll(world, 'bad', 'good');
-    await world.clock.advance('1m');
+    await world.pass('1m');
     expect(batchesAt(world, '/orders')).toEqual([['bad', 'good'], ['bad'], ['bad'], ['bad']]);
     expect(world.at('/dead').map((delivery) => delivery.data)).toEqual(['bad']);
   });

@@ -42,6 +42,16 @@ describe('publish multiple messages', () => {
     expect(world.deliveries[0]?.json['id']).not.toBe('1');
   });
 
+  test('the trace of the request is in every event', async () => {
+    await using world = await startWorld();
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const body = [entry('1'), entry('2')];
+    await world.send('POST', '/v1.0/publish/bulk/pubsub/orders', { headers: { traceparent }, body });
+    await world.clock.settled();
+    expect(world.deliveries.map(({ json }) => json['traceparent'])).toEqual([traceparent, traceparent]);
+    expect(world.deliveries.map(({ headers }) => headers['traceparent'])).toEqual([traceparent, traceparent]);
+  });
+
   test('an empty array answers 204', async () => {
     await using world = await startWorld();
     expect((await world.publishBulk('[]')).status).toBe(204);

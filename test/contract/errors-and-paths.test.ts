@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { memoryPubSub, type PubSubDefinition, type WireName } from '../../src/index.ts';
 import { NEVER } from '../support/app.ts';
@@ -427,5 +428,42 @@ describe('a sidecar that is not running', () => {
       expect(answer.error).toEqual([503, 'ERR_SHUTTING_DOWN']);
       expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
     }
+  });
+});
+
+describe('a client that went away', () => {
+  test('nothing is sent, the work already accepted goes on', async () => {
+    let reached = (): void => undefined;
+    let proceed = (): void => undefined;
+    const isReached = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    const gate = new Promise<void>((resolve) => {
+      proceed = resolve;
+    });
+    const inner = memoryPubSub('pubsub');
+    const slow: PubSubDefinition = {
+      ...inner,
+      open: async (context) => {
+        const component = await inner.open(context);
+        const publish: typeof component.publish = async (messages) => {
+          reached();
+          await gate;
+          return component.publish(messages);
+        };
+        return { publish, subscribe: (options) => component.subscribe(options), close: () => component.close() };
+      },
+    };
+    await using world = await startWorld({ components: [slow] });
+    const caller = request(`${world.server.url}/v1.0/publish/pubsub/orders`, { method: 'POST' });
+    const gone = new Promise((resolve) => caller.once('error', resolve));
+    caller.end('x');
+    await isReached;
+    caller.destroy();
+    await gone;
+    proceed();
+    await world.received(1);
+    expect(world.deliveries.map(({ data }) => data)).toEqual(['x']);
+    expect([...world.logger.at('warn'), ...world.logger.at('error')]).toEqual([]);
   });
 });

@@ -186,12 +186,12 @@ describe('query metadata.ttlInSeconds', () => {
   test('an expired message goes to the dead-letter topic and is delivered there', async () => {
     await using world = await startWorld({
       discovery: [{ ...DEAD[0], concurrency: 1 }, DEAD[1]],
-      answer: ({ data }) => (data === 'blocks' ? NEVER : undefined),
+      answer: ({ data }, nth) => (data === 'blocks' && nth === 1 ? NEVER : undefined),
       deliveryTimeoutMs: 20_000,
     });
     await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'blocks' });
     await world.send('POST', '/v1.0/publish/pubsub/orders?metadata.ttlInSeconds=1', { body: 'late' });
-    await world.clock.advance('5m');
+    await world.pass('30s');
     const late = world.at('/dead').filter(({ data }) => data === 'late');
     expect(world.at('/orders').map(({ data }) => data)).not.toContain('late');
     expect(late.map(({ json }) => [json['topic'], json['expiration']])).toEqual([

@@ -15,7 +15,7 @@ describe.each(WAYS)('graceful stop, application via %s', (via) => {
     });
     await using first = await startWorld({ via, components, discovery: [ordered], answer: () => gate });
     for (const body of ['1', '2', '3']) await first.send('POST', PUBLISH, { body });
-    await first.clock.advance(0);
+    await first.received(1);
     let isStopped = false;
     const stopped = first.sidecar.stop().then(() => {
       isStopped = true;
@@ -36,6 +36,7 @@ describe.each(WAYS)('graceful stop, application via %s', (via) => {
     const components = [memoryPubSub('pubsub')];
     await using first = await startWorld({ via, components, answer: () => NEVER });
     await first.send('POST', PUBLISH, { body: 'x' });
+    await first.received(1);
     let isStopped = false;
     const stopped = first.sidecar.stop().then(() => {
       isStopped = true;
@@ -60,7 +61,7 @@ describe.each(WAYS)('graceful stop, application via %s', (via) => {
     await first.clock.advance('1h');
     expect(first.deliveries).toHaveLength(1);
     await using second = await startWorld({ via, components });
-    await second.clock.advance('1m');
+    await second.pass('1m');
     expect(second.deliveries.map(({ data }) => data)).toEqual(['x']);
   });
 
@@ -74,7 +75,7 @@ describe.each(WAYS)('graceful stop, application via %s', (via) => {
     expect(first.deliveries).toEqual([]);
     const answer = (): object => ({ status: 404 });
     await using second = await startWorld({ via, components, discovery, answer });
-    await second.clock.advance('2s');
+    await second.pass('2s');
     expect(second.deliveries).toHaveLength(1);
   });
 

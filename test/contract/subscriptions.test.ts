@@ -30,7 +30,7 @@ describe('discover subscriptions', () => {
   test.each(WAYS)('GET /sidecar/subscribe is asked once, with the app ID: application via %s', async (via) => {
     await using world = await startWorld({ via });
     await world.publish('x');
-    await world.clock.advance('1h');
+    await world.pass('1h');
     expect(world.app.discoveries.map(({ method, path }) => [method, path])).toEqual([['GET', '/sidecar/subscribe']]);
     expect(world.app.discoveries[0]?.headers).toMatchObject({ 'sidecar-app-id': 'shop' });
     expect(paths(world)).toEqual(['/orders']);
@@ -71,7 +71,7 @@ describe('discover subscriptions', () => {
     ['404', { status: 404, body: 'nothing here' }],
   ])('%s: none, and it is not asked again', async (_, reply) => {
     await using world = await startWorld({ discovery: reply });
-    await world.clock.advance('1h');
+    await world.pass('1h');
     expect(world.app.discoveries).toHaveLength(1);
     expect(listed(world)).toEqual([]);
     expect(world.logger.at('warn')).toEqual([]);
@@ -97,7 +97,7 @@ describe('discover subscriptions', () => {
     expect(world.app.discoveries).toHaveLength(3);
     await world.publish('x');
     expect(paths(world)).toEqual(['/later']);
-    await world.clock.advance('1h');
+    await world.pass('1h');
     expect(world.app.discoveries).toHaveLength(3);
   });
 

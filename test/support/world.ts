@@ -119,6 +119,22 @@ export class World implements AsyncDisposable {
     return answer;
   }
 
+  /** Moves time on, then waits until everything has come to rest, however slow the machine is. */
+  async pass(by: number | string): Promise<void> {
+    await this.clock.advance(by);
+    await this.clock.settled();
+  }
+
+  /** Waits, without moving time, until the application has got so many deliveries. */
+  async received(count: number): Promise<void> {
+    const startedAt = performance.now();
+    while (this.deliveries.length < count) {
+      if (performance.now() - startedAt > 10_000)
+        throw new Error(`${this.deliveries.length} deliveries after 10 s: expected ${count}`);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
   /** Publishes in bulk, likewise. */
   async publishBulk(body: unknown, query = ''): Promise<Answer> {
     const path = `/v1.0/publish/bulk/pubsub/orders${query === '' ? '' : `?${query}`}`;

@@ -71,7 +71,7 @@ export class AppRequests {
     const payload = {
       bytes: message.data,
       contentType,
-      address: { pubsubName, topic },
+      address: { appId: '', pubsubName, topic },
       trace: message.trace,
       expiresAt: undefined,
       metadata: { 'cloudevent.id': message.id },

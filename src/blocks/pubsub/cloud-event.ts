@@ -5,7 +5,7 @@ import { asBuffer } from '../../http/body.ts';
 import { type HeaderMap, headerOf } from '../../http/message.ts';
 import { formatInstant, parseInstant } from '../../util/duration.ts';
 import { jsonMembers } from '../../util/json-text.ts';
-import { type EncodedEvent, type EnvelopeDefaults, type Payload, quote, withData } from './envelope.ts';
+import { type Address, type EncodedEvent, type EnvelopeDefaults, type Payload, quote, withData } from './envelope.ts';
 import { invalidEvent } from './errors.ts';
 
 /**
@@ -31,19 +31,19 @@ const EXPECTED: Readonly<Record<string, string>> = {
 const ATTRIBUTES = ['id', 'source', 'type', 'subject', ...Object.keys(FORBIDDEN)] as const;
 const REQUIRED = ['specversion', 'type', 'source', 'id'] as const;
 
-function checkAttribute(name: string, value: unknown, pubsubName: string): void {
+function checkAttribute(name: string, value: unknown, address: Address): void {
   if (typeof value === 'string' && value !== '' && !FORBIDDEN[name]?.(value)) return;
   const expected = EXPECTED[name] ?? 'a string that is not empty';
-  throw invalidEvent(pubsubName, `attribute ${name} is ${JSON.stringify(value)}: expected ${expected}`);
+  throw invalidEvent(address, `attribute ${name} is ${JSON.stringify(value)}: expected ${expected}`);
 }
 
 /** Completes the caller's own event, keeping the text of every member that stays. */
 export function completeEvent(payload: Payload, defaults: EnvelopeDefaults): EncodedEvent {
-  const { pubsubName } = payload.address;
-  const { text, event } = parseEvent(payload.bytes, pubsubName);
+  const { address } = payload;
+  const { text, event } = parseEvent(payload.bytes, address);
   for (const name of ATTRIBUTES) {
     const value = event[name];
-    if (value !== undefined && value !== null) checkAttribute(name, value, pubsubName);
+    if (value !== undefined && value !== null) checkAttribute(name, value, address);
   }
   const members = new Map<string, string>();
   for (const { key, value } of jsonMembers(text)) members.set(key, value);
@@ -54,18 +54,18 @@ export function completeEvent(payload: Payload, defaults: EnvelopeDefaults): Enc
   return { id, data, trace: traceOfMembers(members), ...(typeof expiration === 'string' ? { expiration } : {}) };
 }
 
-function parseEvent(bytes: Uint8Array, pubsubName: string): { text: string; event: Readonly<Record<string, unknown>> } {
+function parseEvent(bytes: Uint8Array, address: Address): { text: string; event: Readonly<Record<string, unknown>> } {
   const buffer = asBuffer(bytes);
-  if (!isUtf8(buffer)) throw invalidEvent(pubsubName, 'the body is not UTF-8');
+  if (!isUtf8(buffer)) throw invalidEvent(address, 'the body is not UTF-8');
   const text = buffer.toString();
   let event: unknown;
   try {
     event = JSON.parse(text);
   } catch (cause) {
-    throw invalidEvent(pubsubName, `the body is not JSON: ${messageOf(cause)}`, cause);
+    throw invalidEvent(address, `the body is not JSON: ${messageOf(cause)}`, cause);
   }
   if (typeof event !== 'object' || event === null || Array.isArray(event)) {
-    throw invalidEvent(pubsubName, `the body is ${event === null ? 'null' : describe(event)}: expected a JSON object`);
+    throw invalidEvent(address, `the body is ${event === null ? 'null' : describe(event)}: expected a JSON object`);
   }
   return { text, event: event as Readonly<Record<string, unknown>> };
 }
@@ -115,7 +115,7 @@ const NOT_TAKEN = new Set(['datacontenttype', 'topic', 'pubsubname', 'expiration
  *
  * @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` naming what is missing or forbidden.
  */
-export function binaryAttributes(headers: HeaderMap, pubsubName: string): BinaryAttributes | undefined {
+export function binaryAttributes(headers: HeaderMap, address: Address): BinaryAttributes | undefined {
   if (!isBinaryMode(headers)) return undefined;
   const attributes = new Map<string, string>();
   for (const header of Object.keys(headers)) {
@@ -123,12 +123,12 @@ export function binaryAttributes(headers: HeaderMap, pubsubName: string): Binary
     if (name === undefined || NOT_TAKEN.has(name) || (separator === '-' && headers[`ce_${name}`] !== undefined))
       continue;
     const text = headerOf(headers, header) ?? '';
-    attributes.set(name, separator === '-' ? percentDecoded(text, header, pubsubName) : text);
+    attributes.set(name, separator === '-' ? percentDecoded(text, header, address) : text);
   }
   const missing = REQUIRED.filter((name) => !attributes.has(name));
   if (missing.length > 0)
-    throw invalidEvent(pubsubName, `missing headers ${missing.map((name) => `ce_${name}`).join(', ')}`);
-  for (const [name, value] of attributes) checkBinaryAttribute(name, value, pubsubName);
+    throw invalidEvent(address, `missing headers ${missing.map((name) => `ce_${name}`).join(', ')}`);
+  for (const [name, value] of attributes) checkBinaryAttribute(name, value, address);
   return attributes;
 }
 
@@ -140,26 +140,26 @@ function isBinaryMode(headers: HeaderMap): boolean {
   return false;
 }
 
-function percentDecoded(text: string, header: string, pubsubName: string): string {
+function percentDecoded(text: string, header: string, address: Address): string {
   try {
     return decodeURIComponent(text);
   } catch (cause) {
     throw invalidEvent(
-      pubsubName,
+      address,
       `header ${header} is ${JSON.stringify(text)}: expected percent-escapes of UTF-8`,
       cause,
     );
   }
 }
 
-function checkBinaryAttribute(name: string, value: string, pubsubName: string): void {
+function checkBinaryAttribute(name: string, value: string, address: Address): void {
   if (!/^[a-z0-9]+$/.test(name) || name === 'data') {
     throw invalidEvent(
-      pubsubName,
+      address,
       `attribute name ${JSON.stringify(name)}: expected lower-case letters and digits, not data`,
     );
   }
-  if ((ATTRIBUTES as readonly string[]).includes(name)) checkAttribute(name, value, pubsubName);
+  if ((ATTRIBUTES as readonly string[]).includes(name)) checkAttribute(name, value, address);
 }
 
 /** Makes the event of binary mode: attributes from headers, data from the body. */

@@ -1,36 +1,57 @@
 import { CloudEvent } from 'cloudevents';
-import type { Delivery } from '../../components/pubsub.ts';
+import type { Delivery, Message } from '../../components/pubsub.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { DeliverToCode } from './consumer.ts';
-import { type Outcome, retry, returnedOutcome } from './outcome.ts';
-import type { MessageHandler } from './subscription.ts';
+import { failedOutcome, type Outcome, retry, returnedOutcome } from './outcome.ts';
+import type { DeliveryContext, MessageHandler } from './subscription.ts';
 
 /** Turns a user's function into what a consumer calls: events as `CloudEvent`s, within the time limit. */
 export function deliverToCode<T>(handler: MessageHandler<T>, clock: Clock, timeLimitMs: number): DeliverToCode {
-  return async (event, delivery) => {
-    const limit = new AbortController();
-    const late = new Promise<Outcome>((resolve) => {
-      limit.signal.addEventListener('abort', () => resolve(retry(`no result within ${timeLimitMs} ms`)), {
-        once: true,
+  return (event, delivery) =>
+    new Promise((resolve) => {
+      const context = new Context(delivery);
+      const timer = clock.setTimeout(() => {
+        const reason = `no result within ${timeLimitMs} ms`;
+        context.abort(new Error(reason));
+        resolve(retry(reason));
+      }, timeLimitMs);
+      void callHandler(handler, event, context).then((outcome) => {
+        timer.cancel();
+        resolve(outcome);
       });
     });
-    const timer = clock.setTimeout(() => limit.abort(new Error(`no result within ${timeLimitMs} ms`)), timeLimitMs);
-    try {
-      return await Promise.race([callHandler(handler, event, delivery, limit.signal), late]);
-    } finally {
-      timer.cancel();
-    }
-  };
 }
 
-async function callHandler<T>(
-  handler: MessageHandler<T>,
-  event: unknown,
-  delivery: Delivery,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  const { message, attempt } = delivery;
-  return returnedOutcome(await handler(toCloudEvent<T>(event), { message, attempt, signal }));
+async function callHandler<T>(handler: MessageHandler<T>, event: unknown, context: DeliveryContext): Promise<Outcome> {
+  try {
+    return returnedOutcome(await handler(toCloudEvent<T>(event), context));
+  } catch (error) {
+    return failedOutcome(error);
+  }
+}
+
+/** Its signal is made on first use: a controller for every message would take a third of the delivery's time. */
+class Context implements DeliveryContext {
+  readonly message: Message;
+  readonly attempt: number;
+  #controller: AbortController | undefined;
+  #reason: Error | undefined;
+
+  constructor({ message, attempt }: Delivery) {
+    this.message = message;
+    this.attempt = attempt;
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    return this.#controller.signal;
+  }
+
+  abort(reason: Error): void {
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+  }
 }
 
 /** Not strict: an extension may have any name and type on its way through. */

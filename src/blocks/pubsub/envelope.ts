@@ -6,7 +6,13 @@ import { contentKind } from './content-type.ts';
 import { type Metadata, NO_METADATA } from './request-metadata.ts';
 
 /** Where a message goes. */
-export interface Address {
+export interface Address extends Destination {
+  /** Who publishes. */
+  readonly appId: string;
+}
+
+/** Where a request wants a message to go. */
+export interface Destination {
   readonly pubsubName: string;
   readonly topic: string;
 }

@@ -22,7 +22,7 @@ export function pubsubNotFound(pubsubName: string, metadata: Metadata, bulk: boo
   });
 }
 
-export function topicForbidden({ pubsubName, topic }: Address, appId: string): SidecarError {
+export function topicForbidden({ appId, pubsubName, topic }: Address): SidecarError {
   const message = `topic ${topic} is not allowed for app id ${appId}`;
   return named('ERR_PUBSUB_FORBIDDEN', message, 'FORBIDDEN', pubsubName, { metadata: { error: message, topic } });
 }
@@ -36,18 +36,18 @@ export function publishFailed({ pubsubName, topic }: Address, cause: unknown): S
   });
 }
 
-export function invalidEvent(pubsubName: string, problem: string, cause?: unknown): SidecarError {
+export function invalidEvent({ appId, pubsubName }: Address, problem: string, cause?: unknown): SidecarError {
   const message = `cannot create cloudevent: ${problem}`;
   return named('ERR_PUBSUB_CLOUD_EVENTS_SER', message, 'CLOUD_EVENT_CREATION', pubsubName, {
-    metadata: { error: problem },
+    metadata: { appID: appId, error: problem },
     cause,
   });
 }
 
-export function invalidEntries({ pubsubName, topic }: Address, problem: string, cause?: unknown): SidecarError {
+export function invalidEntries({ appId, pubsubName, topic }: Address, problem: string, cause?: unknown): SidecarError {
   const message = `error when unmarshaling the request for topic ${topic} pubsub ${pubsubName}: ${problem}`;
   return named('ERR_PUBSUB_EVENTS_SER', message, 'UNMARSHAL_EVENTS', pubsubName, {
-    metadata: { error: problem },
+    metadata: { appID: appId, error: problem },
     cause,
   });
 }

@@ -1,5 +1,6 @@
 import { CloudEvent } from 'cloudevents';
 import { CLOUD_EVENT_TYPE } from './content-type.ts';
+import type { Address } from './envelope.ts';
 import { invalidEvent } from './errors.ts';
 
 /** Bytes and what they are. */
@@ -13,11 +14,11 @@ export interface EncodedData {
  *
  * @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` for what JSON cannot express.
  */
-export function encodeData(data: unknown, contentType: string | undefined, pubsubName: string): EncodedData {
+export function encodeData(data: unknown, contentType: string | undefined, address: Address): EncodedData {
   if (data instanceof Uint8Array) return { bytes: data, contentType: contentType ?? 'application/octet-stream' };
   if (typeof data === 'string') return { bytes: Buffer.from(data), contentType: contentType ?? 'text/plain' };
   const type = contentType ?? (isCloudEvent(data) ? CLOUD_EVENT_TYPE : 'application/json');
-  return { bytes: Buffer.from(stringify(data, pubsubName)), contentType: type };
+  return { bytes: Buffer.from(stringify(data, address)), contentType: type };
 }
 
 /** Also one of another loaded copy of the `cloudevents` package. */
@@ -26,14 +27,14 @@ function isCloudEvent(data: unknown): boolean {
   return typeof data === 'object' && data !== null && 'specversion' in data && 'cloneWith' in data;
 }
 
-function stringify(data: unknown, pubsubName: string): string {
+function stringify(data: unknown, address: Address): string {
   let text: string | undefined;
   try {
     text = JSON.stringify(data);
   } catch (cause) {
-    throw invalidEvent(pubsubName, 'the data cannot be written as JSON', cause);
+    throw invalidEvent(address, 'the data cannot be written as JSON', cause);
   }
   if (text === undefined)
-    throw invalidEvent(pubsubName, `the data is ${typeof data}: expected bytes, text or a JSON value`);
+    throw invalidEvent(address, `the data is ${typeof data}: expected bytes, text or a JSON value`);
   return text;
 }

@@ -8,7 +8,7 @@ import { deliverToCode } from './code-handler.ts';
 import type { DeliveryHost } from './delivery-host.ts';
 import { discoverSubscriptions } from './discovery.ts';
 import { encodeMessage, type Publish } from './encode.ts';
-import type { Address } from './envelope.ts';
+import type { Address, Destination } from './envelope.ts';
 import { publishFailed, pubsubNameEmpty, pubsubNotFound, topicEmpty, topicForbidden } from './errors.ts';
 import { encodeData } from './payload.ts';
 import {
@@ -70,7 +70,7 @@ export class PubSub {
     const metadata = metadataOf(options);
     const target = this.target({ pubsubName, topic }, metadata);
     const rules = publishRules(metadata);
-    const { bytes, contentType } = encodeData(data, options.contentType, pubsubName);
+    const { bytes, contentType } = encodeData(data, options.contentType, target.address);
     await this.send(target, { address: target.address, bytes, contentType, metadata, rules, trace: options.trace });
   }
 
@@ -100,7 +100,7 @@ export class PubSub {
           metadata: merged,
           rules: publishRules(merged),
           trace: options.trace,
-          ...encodeData(event, contentType, pubsubName),
+          ...encodeData(event, contentType, address),
         },
       };
     });
@@ -128,8 +128,8 @@ export class PubSub {
     if ('problem' in spec) throw new SidecarError('ERR_CONFIGURATION', spec.problem);
     const pubsub = this.#open.get(pubsubName);
     if (pubsub === undefined) throw pubsubNotFound(pubsubName, NO_METADATA, false);
-    if (!maySubscribe(topic, this.#parts.appId, pubsub.topics))
-      throw topicForbidden({ pubsubName, topic }, this.#parts.appId);
+    const { appId } = this.#parts;
+    if (!maySubscribe(topic, appId, pubsub.topics)) throw topicForbidden({ appId, pubsubName, topic });
     const end = await this.#subscriptions.addStreaming(spec, {
       deliverToCode: deliverToCode(handler, host.clock, host.timeLimitMs),
     });
@@ -212,13 +212,14 @@ export class PubSub {
   }
 
   /** Looks a component up and checks that the application may publish to the topic. @internal */
-  target(address: Address, metadata: Metadata, bulk = false): PublishTarget {
-    const { pubsubName, topic } = address;
+  target({ pubsubName, topic }: Destination, metadata: Metadata, bulk = false): PublishTarget {
+    const { appId } = this.#parts;
+    const address = { appId, pubsubName, topic };
     if (pubsubName === '') throw pubsubNameEmpty(metadata);
     if (topic === '') throw topicEmpty(pubsubName, metadata);
     const pubsub = this.#open.get(pubsubName);
     if (pubsub === undefined) throw pubsubNotFound(pubsubName, metadata, bulk);
-    if (!mayPublish(topic, this.#parts.appId, pubsub.topics)) throw topicForbidden(address, this.#parts.appId);
+    if (!mayPublish(topic, appId, pubsub.topics)) throw topicForbidden(address);
     return { address, pubsub };
   }
 
@@ -254,6 +255,7 @@ export class PubSub {
 
   #tellPublished({ address }: PublishTarget, { id }: Message): void {
     const { events } = this.#parts.host;
-    if (events.listenerCount('published') > 0) events.emit('published', { ...address, messageId: id });
+    if (events.listenerCount('published') > 0)
+      events.emit('published', { pubsubName: address.pubsubName, topic: address.topic, messageId: id });
   }
 }

@@ -5,7 +5,7 @@ import type { Wire } from '../../wire.ts';
 import { parseBulkEntries } from './bulk-entries.ts';
 import { binaryAttributes } from './cloud-event.ts';
 import { contentKind } from './content-type.ts';
-import type { Address } from './envelope.ts';
+import type { Destination } from './envelope.ts';
 import type { PubSub } from './pubsub.ts';
 import { maxBulkPubBytes, mergedMetadata, metadataOfQuery, publishRules } from './request-metadata.ts';
 import { traceOfHeaders } from './trace.ts';
@@ -18,10 +18,10 @@ const DEFAULT_CONTENT_TYPE = 'text/plain';
 
 /** The routes of publishing. */
 export function pubsubRoutes(pubsub: PubSub, wire: Wire, bodyLimitBytes: number): Route[] {
-  const single = (request: SidecarRequest, address: Address): Promise<SidecarResponse> =>
-    publish(pubsub, request, address, bodyLimitBytes);
-  const bulk = (request: SidecarRequest, address: Address): Promise<SidecarResponse> =>
-    publishBulk(pubsub, request, address, bodyLimitBytes);
+  const single = (request: SidecarRequest, to: Destination): Promise<SidecarResponse> =>
+    publish(pubsub, request, to, bodyLimitBytes);
+  const bulk = (request: SidecarRequest, to: Destination): Promise<SidecarResponse> =>
+    publishBulk(pubsub, request, to, bodyLimitBytes);
   return [
     route('publish', METHODS, '/v1.0/publish', (request) => single(request, { pubsubName: '', topic: '' })),
     route('publish', METHODS, '/v1.0/publish/:pubsubName/*topic', single),
@@ -42,16 +42,17 @@ export function pubsubRoutes(pubsub: PubSub, wire: Wire, bodyLimitBytes: number)
 async function publish(
   pubsub: PubSub,
   request: SidecarRequest,
-  address: Address,
+  to: Destination,
   limitBytes: number,
 ): Promise<SidecarResponse> {
   const metadata = metadataOfQuery(request.search, () => request.query);
-  const target = pubsub.target(address, metadata);
+  const target = pubsub.target(to, metadata);
+  const { address } = target;
   const rules = publishRules(metadata);
   const bytes = await readBody(request, limitBytes);
   const contentType = headerOf(request.headers, 'content-type') || DEFAULT_CONTENT_TYPE;
   const isEvent = contentKind(contentType) === 'event';
-  const binary = isEvent ? undefined : binaryAttributes(request.headers, address.pubsubName);
+  const binary = isEvent ? undefined : binaryAttributes(request.headers, address);
   await pubsub.send(target, {
     address,
     bytes,
@@ -67,11 +68,12 @@ async function publish(
 async function publishBulk(
   pubsub: PubSub,
   request: SidecarRequest,
-  address: Address,
+  to: Destination,
   limitBytes: number,
 ): Promise<SidecarResponse> {
   const metadata = metadataOfQuery(request.search, () => request.query);
-  const target = pubsub.target(address, metadata, true);
+  const target = pubsub.target(to, metadata, true);
+  const { address } = target;
   publishRules(metadata);
   const maxBytes = maxBulkPubBytes(metadata);
   const body = await readBody(request, limitBytes);

@@ -1,0 +1,59 @@
+/** A binary heap: the item with the smallest rank first. */
+export class Heap<T> {
+  readonly #rank: (item: T) => number;
+  #items: T[] = [];
+
+  constructor(rank: (item: T) => number) {
+    this.#rank = rank;
+  }
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  get first(): T | undefined {
+    return this.#items[0];
+  }
+
+  push(item: T): void {
+    const rank = this.#rank(item);
+    let at = this.#items.push(item) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      const above = this.#items[parent] as T;
+      if (this.#rank(above) <= rank) break;
+      this.#items[at] = above;
+      at = parent;
+    }
+    this.#items[at] = item;
+  }
+
+  pop(): T | undefined {
+    const first = this.#items[0];
+    const last = this.#items.pop();
+    if (last !== undefined && this.#items.length > 0) this.#sink(last);
+    return first;
+  }
+
+  /** Puts other items in the place of all. */
+  reset(items: Iterable<T> = []): void {
+    this.#items = [];
+    for (const item of items) this.push(item);
+  }
+
+  /** Lets an item down from the top. */
+  #sink(item: T): void {
+    const items = this.#items;
+    const rank = this.#rank(item);
+    let at = 0;
+    for (let child = 1; child < items.length; child = 2 * at + 1) {
+      const right = items[child + 1];
+      if (right !== undefined && this.#rank(right) < this.#rank(items[child] as T)) child++;
+      const below = items[child] as T;
+      if (this.#rank(below) >= rank) break;
+      items[at] = below;
+      at = child;
+    }
+    items[at] = item;
+  }
+}
