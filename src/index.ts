@@ -11,6 +11,9 @@ export type { AppTarget, CallbackApp } from './app/channel.ts';
 export type { FetchApp } from './app/fetch-app.ts';
 export type { RequestListener } from './app/in-process.ts';
 export type { Health } from './blocks/health/health.ts';
+export type { Job, JobFailurePolicy, JobHandler, JobOptions, JobRun } from './blocks/jobs/job.ts';
+export type { Jobs } from './blocks/jobs/jobs.ts';
+export type { JobsOptions } from './blocks/jobs/make-jobs.ts';
 export type {
   AppConnectionMetadata,
   ComponentMetadata,
@@ -38,6 +41,7 @@ export type {
 export type { ComponentContext, ComponentDefinition } from './components/component.ts';
 export { type DurablePubSubOptions, durablePubSub } from './components/durable/durable-pubsub.ts';
 export { type MemoryPubSubOptions, memoryPubSub } from './components/memory/memory-pubsub.ts';
+export { memoryStore } from './components/memory/memory-store.ts';
 export type {
   ComponentSubscription,
   Delivery,
@@ -58,7 +62,7 @@ export {
   SidecarError,
   type SidecarErrorOptions,
 } from './errors.ts';
-export type { DeliveryInfo, MessageInfo, SidecarEventEmitter, SidecarEvents } from './events.ts';
+export type { DeliveryInfo, JobRunInfo, MessageInfo, SidecarEventEmitter, SidecarEvents } from './events.ts';
 export {
   type AdapterOptions,
   type Body,

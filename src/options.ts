@@ -1,4 +1,5 @@
 import type { AppTarget } from './app/channel.ts';
+import { JOBS_OPTIONS_SCHEMA, type JobsOptions } from './blocks/jobs/make-jobs.ts';
 import type { SubscriptionOptions } from './blocks/pubsub/subscription.ts';
 import { memoryStore } from './components/memory/memory-store.ts';
 import type { PubSubDefinition } from './components/pubsub.ts';
@@ -30,6 +31,8 @@ export interface SidecarOptions {
   readonly state?: StateDefinition;
   /** Subscriptions that deliver to routes of the application. Default: those that it tells itself. */
   readonly subscriptions?: readonly SubscriptionOptions[];
+  /** How jobs are run. */
+  readonly jobs?: JobsOptions;
   /** Which names the HTTP API speaks: `sidecar`, or `dapr` for its unmodified clients. Default `sidecar`. */
   readonly wire?: WireName;
   /**
@@ -61,6 +64,9 @@ export interface ResolvedOptions {
   readonly components: readonly PubSubDefinition[];
   readonly state: StateDefinition;
   readonly subscriptions: readonly SubscriptionOptions[];
+  readonly jobs: JobsOptions;
+  /** The environment variable `NAMESPACE`; empty without it. */
+  readonly namespace: string;
   readonly wire: Wire;
   readonly apiToken: string;
   readonly appToken: string;
@@ -101,6 +107,7 @@ const problemOf = validator(
       },
       state: { type: 'object', required: ['type', 'open'], properties: { type: text, open: callable } },
       subscriptions: { type: 'array', items: { type: 'object' } },
+      jobs: JOBS_OPTIONS_SCHEMA,
       wire: { enum: ['sidecar', 'dapr'] },
       apiToken: text,
       appToken: text,
@@ -131,6 +138,8 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     components: options.components ?? [],
     state: options.state ?? memoryStore(),
     subscriptions: options.subscriptions ?? [],
+    jobs: options.jobs ?? {},
+    namespace: environment['NAMESPACE'] ?? '',
     wire,
     apiToken: options.apiToken ?? environment[`${wire.environmentPrefix}API_TOKEN`] ?? '',
     appToken: options.appToken ?? environment['APP_API_TOKEN'] ?? '',

@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { type AppCall, AppChannel, type AppReply, openTransport } from './app/channel.ts';
 import { Health } from './blocks/health/health.ts';
 import { healthRoutes } from './blocks/health/routes.ts';
+import type { Jobs } from './blocks/jobs/jobs.ts';
+import { makeJobs } from './blocks/jobs/make-jobs.ts';
+import { jobRoutes } from './blocks/jobs/routes.ts';
 import { type AppConnectionMetadata, Metadata, type SubscriptionMetadata } from './blocks/metadata/metadata.ts';
 import { metadataRoutes } from './blocks/metadata/routes.ts';
 import { envelopeDefaults } from './blocks/pubsub/envelope.ts';
@@ -38,6 +41,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly events: SidecarEventEmitter;
   /** Publish and subscribe. */
   readonly pubsub: PubSub;
+  /** Jobs that run at a time or on a schedule. */
+  readonly jobs: Jobs;
   /** What the sidecar tells about itself. */
   readonly metadata: Metadata;
   /** Readiness. */
@@ -61,6 +66,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.#options.clock.watch?.(this.#work);
     this.#app = this.#openApp();
     this.pubsub = this.#makePubSub();
+    const [events, work, app] = [this.events, this.#work, this.#app];
+    this.jobs = makeJobs({ ...this.#options, events, work, app, admit: () => this.#admit() });
     this.metadata = this.#makeMetadata();
     this.health = new Health({
       appId: this.#options.appId,
@@ -99,6 +106,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     }
     if (this.#stopped !== undefined) return this.#stopped;
     this.#phase = 'running';
+    this.jobs.start(this.#state);
     if (this.#app !== undefined) await this.#meetApp(this.#app);
   }
 
@@ -125,7 +133,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   async #stop(): Promise<void> {
     this.#phase = 'stopping';
     this.#stopRequested.abort(new Error('the sidecar is stopping'));
-    await this.pubsub.stop();
+    await Promise.all([this.pubsub.stop(), this.jobs.stop()]);
     await this.#app?.close();
     await this.#state?.close();
     this.#phase = 'stopped';
@@ -161,6 +169,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
         this.pubsub.components().map(({ name, type, version }) => ({ name, type, version, capabilities: [] })),
       subscriptions: () => this.#listSubscriptions(),
       appConnection: () => this.#appConnection(),
+      schedulers: () => this.jobs.schedulerAddresses,
     });
   }
 
@@ -168,6 +177,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     const { wire, apiToken, bodyLimitBytes, logger } = this.#options;
     const routes = [
       ...pubsubRoutes(this.pubsub, wire, bodyLimitBytes),
+      ...jobRoutes({ jobs: this.jobs, wire, bodyLimitBytes }),
       ...metadataRoutes(this.metadata),
       ...healthRoutes(this.health),
     ];
@@ -211,6 +221,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   }
 
   async #greet(): Promise<void> {
+    this.jobs.appReady();
     const done = this.#work.begin('discovery of subscriptions');
     await this.pubsub.appReady().finally(done);
     this.#appIsReady = true;

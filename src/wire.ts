@@ -20,7 +20,7 @@ export interface Wire {
   /** `domain` of error details. */
   readonly errorDomain: string;
   /** Put before the reason of error details. */
-  readonly reasonPrefix: string;
+  readonly reasonPrefix: 'SIDECAR_' | 'DAPR_';
   /** Key in metadata `extended` that holds the runtime's version. */
   readonly runtimeVersionKey: string;
   /** Prefix of environment variables. */
@@ -30,7 +30,7 @@ export interface Wire {
   /** A raw-payload subscription receives a CloudEvent with `data_base64` in place of the bytes. */
   readonly rawPayloadAsEvent: boolean;
   /** Further versions under which operations answer, by the version of the API document. */
-  readonly aliases: Readonly<Record<'bulkPublish', readonly string[]>>;
+  readonly aliases: Readonly<Record<'bulkPublish' | 'jobs', readonly string[]>>;
 }
 
 const wires: Readonly<Record<WireName, Wire>> = {
@@ -46,7 +46,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     environmentPrefix: 'SIDECAR_',
     bulkSubscribeNeedsEnabled: false,
     rawPayloadAsEvent: false,
-    aliases: { bulkPublish: [] },
+    aliases: { bulkPublish: [], jobs: [] },
   },
   dapr: {
     name: 'dapr',
@@ -60,7 +60,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     environmentPrefix: 'DAPR_',
     bulkSubscribeNeedsEnabled: true,
     rawPayloadAsEvent: true,
-    aliases: { bulkPublish: ['v1.0-alpha1'] },
+    aliases: { bulkPublish: ['v1.0-alpha1'], jobs: ['v1.0'] },
   },
 };
 

@@ -1,5 +1,6 @@
 import {
   type AdapterOptions,
+  abortionOfSignal,
   type Body,
   EMPTY_BODY,
   type HeaderMap,
@@ -50,7 +51,13 @@ function pathOf(url: string): string {
 function toSidecarRequest(request: Request, url: string): SidecarRequest {
   const headers: Record<string, string> = {};
   for (const [name, value] of request.headers) headers[name] = value;
-  return new PlainRequest(request.method.toUpperCase(), url, headers, request.body ?? EMPTY_BODY, request.signal);
+  return new PlainRequest(
+    request.method.toUpperCase(),
+    url,
+    headers,
+    request.body ?? EMPTY_BODY,
+    abortionOfSignal(request.signal),
+  );
 }
 
 function toFetchResponse({ status, headers, body }: SidecarResponse, method: string): Response {

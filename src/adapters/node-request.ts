@@ -1,21 +1,37 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { PlainRequest } from '../http/message.ts';
+import { type Abortion, PlainRequest } from '../http/message.ts';
 import { contentOf, type ParsedBody } from './parsed-body.ts';
+
+/** One for all: it says nothing of a single request. */
+const DEPARTED = new Error('the caller went away');
 
 /** A request of node:http. */
 export class NodeRequest extends PlainRequest {
-  readonly #res: ServerResponse;
-  #gone: AbortSignal | undefined;
-
   constructor(req: IncomingMessage, res: ServerResponse, { url, parsed }: { url: string; parsed: ParsedBody }) {
     const { headers, body } = contentOf(req, parsed);
-    super(req.method ?? 'GET', url, headers, body === req ? new UnreadBody(req) : body);
+    super(req.method ?? 'GET', url, headers, body === req ? new UnreadBody(req) : body, new Departure(res));
+  }
+}
+
+/** The caller has gone: the response is closed and not finished. */
+class Departure implements Abortion {
+  readonly #res: ServerResponse;
+  readonly reason: Error = DEPARTED;
+
+  constructor(res: ServerResponse) {
     this.#res = res;
   }
 
-  override get signal(): AbortSignal {
-    this.#gone ??= signalOfClose(this.#res);
-    return this.#gone;
+  get aborted(): boolean {
+    return this.#res.destroyed && !this.#res.writableFinished;
+  }
+
+  onAbort(listener: () => void): () => void {
+    const onClose = (): void => {
+      if (!this.#res.writableFinished) listener();
+    };
+    this.#res.once('close', onClose);
+    return () => this.#res.removeListener('close', onClose);
   }
 }
 
@@ -48,14 +64,4 @@ class UnreadBody implements AsyncIterable<Uint8Array> {
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     return this.#req.iterator({ destroyOnReturn: false });
   }
-}
-
-function signalOfClose(res: ServerResponse): AbortSignal {
-  const controller = new AbortController();
-  const abort = (): void => {
-    if (!res.writableFinished) controller.abort(new Error('the caller went away'));
-  };
-  if (res.destroyed) abort();
-  else res.once('close', abort);
-  return controller.signal;
 }

@@ -1,5 +1,13 @@
 import { afterBody, readAll } from '../http/body.ts';
-import { type Handler, type HeaderMap, PlainRequest, type SidecarResponse } from '../http/message.ts';
+import {
+  abortionOf,
+  type Handler,
+  type HeaderMap,
+  PlainRequest,
+  type SidecarRequest,
+  type SidecarResponse,
+} from '../http/message.ts';
+import { type Abortion, Cancellation } from '../util/abortion.ts';
 import { type Clock, sleep } from '../util/clock.ts';
 import { Semaphore } from '../util/semaphore.ts';
 import { type FetchApp, fetchTransport } from './fetch-app.ts';
@@ -101,24 +109,23 @@ export class AppChannel {
   /** Passes a request on, streaming both ways; its place is kept until the answer has been read. */
   readonly handle: Handler = async (request) => {
     const { token } = this.#options;
-    const headers = token === undefined ? request.headers : { ...request.headers, [token.header]: token.value };
-    const url = request.search === '' ? request.path : `${request.path}?${request.search}`;
-    const outgoing = new PlainRequest(request.method, url, headers, request.body, request.signal);
+    const outgoing = token === undefined ? request : withHeader(request, token.header, token.value);
     const places = this.#places;
     if (places === undefined) return this.#transport.handle(outgoing);
-    await places.acquire(request.signal);
-    return withPlace(places, outgoing.signal, () => this.#transport.handle(outgoing));
+    const abortion = abortionOf(request);
+    await places.acquire(abortion);
+    return withPlace(places, abortion, () => this.#transport.handle(outgoing));
   };
 
   /** Calls the application and reads its whole answer, within the call's time limit. */
   async call(call: AppCall): Promise<AppReply> {
-    const limit = new AbortController();
+    const limit = new Cancellation();
     const timer = this.#options.clock.setTimeout(() => {
       limit.abort(new Error(`no answer within ${call.timeLimitMs} ms`));
     }, call.timeLimitMs);
     try {
       const { method, url, headers, body } = call;
-      const response = await this.handle(new PlainRequest(method, url, headers, body, limit.signal));
+      const response = await this.handle(new PlainRequest(method, url, headers, body, limit));
       return {
         status: response.status,
         headers: response.headers,
@@ -145,10 +152,16 @@ export class AppChannel {
   }
 }
 
+function withHeader(request: SidecarRequest, name: string, value: string): SidecarRequest {
+  const url = request.search === '' ? request.path : `${request.path}?${request.search}`;
+  const headers = { ...request.headers, [name]: value };
+  return new PlainRequest(request.method, url, headers, request.body, abortionOf(request));
+}
+
 /** Gives the place back when the answer's body has been read or left, when the caller goes, or without an answer. */
 async function withPlace(
   places: Semaphore,
-  signal: AbortSignal,
+  abortion: Abortion,
   answer: () => Promise<SidecarResponse>,
 ): Promise<SidecarResponse> {
   let response: SidecarResponse;
@@ -166,9 +179,9 @@ async function withPlace(
   const release = (): void => {
     if (isHeld) places.release();
     isHeld = false;
-    signal.removeEventListener('abort', release);
+    deaf();
   };
-  if (signal.aborted) release();
-  else signal.addEventListener('abort', release, { once: true });
+  const deaf = abortion.onAbort(release);
+  if (abortion.aborted) release();
   return { ...response, body: afterBody(response.body, release) };
 }

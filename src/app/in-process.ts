@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { asBuffer } from '../http/body.ts';
-import type { Body, SidecarRequest, SidecarResponse } from '../http/message.ts';
+import { abortionOf, type Body, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
 import { captureResponse } from './captured-response.ts';
 import { NowhereSocket } from './nowhere-socket.ts';
 import type { AppTransport } from './transport.ts';
@@ -34,14 +34,15 @@ function callListener(
   request: SidecarRequest,
 ): Promise<SidecarResponse> {
   return new Promise((resolve, reject) => {
-    request.signal.throwIfAborted();
+    const abortion = abortionOf(request);
+    if (abortion.aborted) throw abortion.reason;
     const socket = nowhere();
     const req = incoming(request, socket);
     const leaveBody = feed(req, request.body);
     const res = new ServerResponse(req);
     res.assignSocket(socket);
     const abort = (): void => {
-      const reason = request.signal.reason as Error;
+      const reason = abortion.reason as Error;
       breakOff(reason);
       // First the socket, and without an error: a caller who goes is no fault of the connection.
       socket.destroy();
@@ -51,9 +52,9 @@ function callListener(
       reject(error);
       req.destroy();
     });
-    request.signal.addEventListener('abort', abort, { once: true });
+    const deaf = abortion.onAbort(abort);
     res.once('close', () => {
-      request.signal.removeEventListener('abort', abort);
+      deaf();
       if (req.listenerCount('data') + req.listenerCount('readable') === 0) leaveBody();
     });
     listener(req, res).catch((error: unknown) => {

@@ -1,6 +1,8 @@
 import { type Dispatcher, Pool } from 'undici';
+import type { Abortion } from '../util/abortion.ts';
 import { ByteStream } from './byte-stream.ts';
 import {
+  abortionOf,
   type Body,
   EMPTY_BODY,
   type Handler,
@@ -34,7 +36,8 @@ export function httpClient(origin: string): HttpClient {
 
 function dispatch(pool: Pool, request: SidecarRequest): Promise<SidecarResponse> {
   return new Promise((resolve, reject) => {
-    request.signal.throwIfAborted();
+    const { aborted, reason } = abortionOf(request);
+    if (aborted) throw reason;
     const exchange = new Exchange(request, resolve, reject);
     pool.dispatch(
       {
@@ -55,7 +58,8 @@ function toUndiciBody(body: Body): Uint8Array {
 
 /** `dispatch` with our own handler: twice the throughput of node:http, five times that of `fetch`. */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly #signal: AbortSignal;
+  readonly #abortion: Abortion;
+  readonly #deaf: () => void;
   readonly #isHead: boolean;
   readonly #resolve: (response: SidecarResponse) => void;
   readonly #reject: (error: unknown) => void;
@@ -64,27 +68,23 @@ class Exchange implements Dispatcher.DispatchHandler {
   #whole: Uint8Array[] | undefined;
   #stream: ByteStream | undefined;
 
-  constructor(
-    { signal, method }: SidecarRequest,
-    resolve: (response: SidecarResponse) => void,
-    reject: (error: unknown) => void,
-  ) {
-    this.#signal = signal;
-    this.#isHead = method === 'HEAD';
+  constructor(request: SidecarRequest, resolve: (response: SidecarResponse) => void, reject: (error: unknown) => void) {
+    this.#abortion = abortionOf(request);
+    this.#isHead = request.method === 'HEAD';
     this.#resolve = resolve;
     this.#reject = reject;
     // From the beginning: a call may wait long for its connection.
-    signal.addEventListener('abort', this.#abort, { once: true });
+    this.#deaf = this.#abortion.onAbort(this.#abort);
   }
 
   readonly #abort = (): void => {
-    this.#reject(this.#signal.reason);
-    this.#controller?.abort(this.#signal.reason as Error);
+    this.#reject(this.#abortion.reason);
+    this.#controller?.abort(this.#abortion.reason as Error);
   };
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#signal.aborted) this.#abort();
+    if (this.#abortion.aborted) this.#abort();
   }
 
   onResponseStart(
@@ -117,13 +117,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#signal.removeEventListener('abort', this.#abort);
+    this.#deaf();
     if (this.#stream !== undefined) this.#stream.end();
     else if (this.#head !== undefined) this.#resolve({ ...this.#head, body: joined(this.#whole ?? []) });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#signal.removeEventListener('abort', this.#abort);
+    this.#deaf();
     if (this.#stream !== undefined) this.#stream.fail(error);
     else this.#reject(error);
   }

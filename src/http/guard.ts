@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { isSidecarError, SidecarError } from '../errors.ts';
 import type { Logger } from '../util/logger.ts';
 import {
+  abortionOf,
   EMPTY_BODY,
   type Handler,
   headerOf,
@@ -91,7 +92,7 @@ function toSidecarError(error: unknown, request: SidecarRequest, logger: Logger)
     if (error.status >= 500) logger.debug({ code: error.code, error }, 'request failed');
     return error;
   }
-  const level = request.signal.aborted ? 'debug' : 'error';
+  const level = abortionOf(request).aborted ? 'debug' : 'error';
   logger[level]({ method: request.method, path: request.path, error }, 'request failed unexpectedly');
   return new SidecarError('ERR_INTERNAL', 'internal error; the log of the sidecar has the cause');
 }

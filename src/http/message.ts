@@ -3,6 +3,8 @@
  * The sidecar is a {@link Handler}; so is an application in the same process, and an outgoing HTTP client.
  */
 
+import { type Abortion, abortionOfSignal, NEVER, signalOfAbortion } from '../util/abortion.ts';
+
 /**
  * Header fields by name in lower case. A field that came more than once is one string where HTTP allows joining it
  * with `, `, and an array where it does not (`set-cookie`).
@@ -114,7 +116,7 @@ export function request(method: string, url: string, init: RequestParts = {}): S
   for (const [name, value] of Object.entries(init.headers ?? {})) headers[name.toLowerCase()] = value;
   const { body, contentType } = encodeBody(init.body);
   if (contentType !== undefined) headers['content-type'] ??= contentType;
-  return new PlainRequest(method, url, headers, body, init.signal);
+  return new PlainRequest(method, url, headers, body, init.signal && abortionOfSignal(init.signal));
 }
 
 function encodeBody(body: unknown): { body: Body; contentType?: string } {
@@ -136,17 +138,19 @@ export class PlainRequest implements SidecarRequest {
   readonly search: string;
   readonly headers: HeaderMap;
   readonly body: Body;
+  /** What ends it early, without the cost of a signal. */
+  readonly abortion: Abortion;
   #query: URLSearchParams | undefined;
   #signal: AbortSignal | undefined;
 
-  constructor(method: string, url: string, headers: HeaderMap, body: Body, signal?: AbortSignal) {
+  constructor(method: string, url: string, headers: HeaderMap, body: Body, abortion: Abortion = NEVER) {
     const question = url.indexOf('?');
     this.method = method;
     this.path = question === -1 ? url : url.slice(0, question);
     this.search = question === -1 ? '' : url.slice(question + 1);
     this.headers = headers;
     this.body = body;
-    this.#signal = signal;
+    this.abortion = abortion;
   }
 
   get query(): URLSearchParams {
@@ -155,9 +159,16 @@ export class PlainRequest implements SidecarRequest {
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= new AbortController().signal;
+    this.#signal ??= signalOfAbortion(this.abortion);
     return this.#signal;
   }
+}
+
+export { type Abortion, abortionOfSignal };
+
+/** What ends a request early. */
+export function abortionOf(request: SidecarRequest): Abortion {
+  return request instanceof PlainRequest ? request.abortion : abortionOfSignal(request.signal);
 }
 
 /** One header's value as a single string; `undefined` when it is absent. */

@@ -22,6 +22,16 @@ export type {
   SidecarRequest,
   SidecarResponse,
 } from '../http/message.ts';
+export type {
+  Batch,
+  Entry,
+  KeyedEntry,
+  KeyRange,
+  Precondition,
+  Put,
+  Scan,
+  StateStore,
+} from '../state/store.ts';
 export type { Activity, Clock, Timer } from '../util/clock.ts';
 export type {
   AdapterCase,
@@ -33,4 +43,6 @@ export type {
 } from './adapter-case.ts';
 export { adapterConformance } from './adapter-conformance.ts';
 export { type PubSubCase, type PubSubNeed, pubSubConformance } from './pubsub-conformance.ts';
+export type { StoreCase, StoreNeed } from './store-case.ts';
+export { stateStoreSuite } from './store-conformance.ts';
 export { VirtualClock, type VirtualClockOptions, virtualClock } from './virtual-clock.ts';

@@ -96,11 +96,12 @@ const ending: readonly StoreCase[] = [
 ];
 
 /**
- * What every `StateStore` must do, as plain data for any test runner:
+ * What every `StateStore` must do, as plain data for any test runner.
  *
  * @example
- * for (const { name, run } of stateStoreSuite) test(name, () => run(openMyStore));
- *
+ * ```ts
+ * for (const { name, run } of stateStoreSuite) test(name, () => run(() => openMyStore(path)));
+ * ```
  * @public
  */
 export const stateStoreSuite: readonly StoreCase[] = [...reading, ...committing, ...limits, ...watching, ...ending];

@@ -1,3 +1,5 @@
+import type { Abortion } from './abortion.ts';
+
 /** Lets at most `limit` holders in at a time, in the order in which they came. */
 export class Semaphore {
   #free: number;
@@ -7,24 +9,23 @@ export class Semaphore {
     this.#free = limit;
   }
 
-  /** Waits for a place; rejects with the signal's reason when that fires first. */
-  acquire(signal: AbortSignal): Promise<void> | undefined {
+  /** Waits for a place; rejects with the reason when the caller gives up first. */
+  acquire(abortion: Abortion): Promise<void> | undefined {
     if (this.#free > 0) {
       this.#free--;
       return undefined;
     }
     return new Promise((resolve, reject) => {
+      if (abortion.aborted) return reject(abortion.reason);
       const enter = (): void => {
-        signal.removeEventListener('abort', leave);
+        deaf();
         resolve();
       };
-      const leave = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(enter), 1);
-        reject(signal.reason as Error);
-      };
-      if (signal.aborted) return reject(signal.reason as Error);
       this.#waiting.push(enter);
-      signal.addEventListener('abort', leave, { once: true });
+      const deaf = abortion.onAbort(() => {
+        this.#waiting.splice(this.#waiting.indexOf(enter), 1);
+        reject(abortion.reason);
+      });
     });
   }
 

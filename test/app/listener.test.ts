@@ -157,8 +157,8 @@ describe.each(Object.entries(listenerWays))('request listener %s', (name, way) =
     ['the response is destroyed', (res) => res.destroy()],
     ['the response is destroyed with an error', (res) => res.destroy(new Error('on purpose'))],
     ['the socket is destroyed', (res) => res.socket?.destroy()],
-    ['the response is destroyed in the middle', (res) => (res.write('begun'), res.destroy())],
-    ['the socket is destroyed in the middle', (res) => (res.write('begun'), res.socket?.destroy())],
+    ['the response is destroyed in the middle', (res) => begun(res).destroy()],
+    ['the socket is destroyed in the middle', (res) => begun(res).socket?.destroy()],
   ])('%s: the caller never gets a complete answer', async (_how, end) => {
     await assert.rejects(answered((_req, res) => void end(res)));
   });
@@ -235,14 +235,19 @@ describe.each(Object.entries(listenerWays))('request listener %s', (name, way) =
   test.runIf(name === 'in this process').each<[string, RequestListener]>([
     ['throws', () => fault()],
     ['rejects', async () => fault()],
-    ['throws in the middle', (_req, res) => (res.write('begun'), fault())],
-    ['rejects in the middle', async (_req, res) => (res.write('begun'), fault())],
+    ['throws in the middle', (_req, res) => fault(begun(res))],
+    ['rejects in the middle', async (_req, res) => fault(begun(res))],
   ])('a listener that %s fails the call', async (_how, listener) => {
     await assert.rejects(answered(listener), /on purpose/);
   });
 });
 
-function fault(): never {
+function begun(res: ServerResponse): ServerResponse {
+  res.write('begun');
+  return res;
+}
+
+function fault(_after?: unknown): never {
   throw new Error('on purpose');
 }
 

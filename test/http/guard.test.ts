@@ -15,7 +15,7 @@ function guarded(answer: () => SidecarResponse | Promise<SidecarResponse>, token
   const handle = guard({
     router: new Router([
       route('closed', ['GET'], '/closed', answer),
-      route('open', ['GET'], '/open', answer, { open: true }),
+      route('open', ['GET', 'POST', 'DELETE'], '/open', answer, { open: true }),
     ]),
     logger,
     errors: { domain: 'insidecar', reasonPrefix: 'SIDECAR_' },
@@ -89,6 +89,14 @@ describe('guard', () => {
       expect((await handle(request('GET', '/open/else', { headers }))).status).toBe(401);
     },
   );
+
+  test('an open route is exempt from the token for GET and HEAD only', async () => {
+    const { handle } = guarded(() => NO_CONTENT, 'right-token');
+    const statuses = ['GET', 'HEAD', 'POST', 'DELETE'].map(
+      async (method) => (await handle(request(method, '/open'))).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([204, 204, 401, 401]);
+  });
 
   test('the right token is taken, a token of any characters too', async () => {
     for (const token of ['right-token', 'ü ☃', 'x'.repeat(5_000)]) {

@@ -26,7 +26,7 @@ export class Health {
   }
 
   /**
-   * Passes when all components are open and the application can be reached.
+   * Passes when all components are open, the state store works and the application can be reached.
    *
    * @param appId - when given, must be the sidecar's own
    * @throws SidecarError `ERR_HEALTH_NOT_READY` naming what is not, `ERR_HEALTH_APPID_NOT_MATCH`.
@@ -43,7 +43,7 @@ export class Health {
   }
 
   /**
-   * Passes when all components are open, whether or not the application can be reached.
+   * Passes when all components are open and the state store works, whether or not the application can be reached.
    *
    * @throws SidecarError `ERR_OUTBOUND_HEALTH_NOT_READY` naming what is not.
    */

@@ -63,7 +63,7 @@ export interface MetadataDocument {
   readonly subscriptions: readonly SubscriptionMetadata[];
   /** The connection to the application. */
   readonly appConnectionProperties: AppConnectionMetadata;
-  /** Scheduler hosts. */
+  /** Scheduler hosts that run the jobs: `in-process` for that of this process. */
   readonly scheduler: { readonly connected_addresses: readonly string[] };
   /** The workflow runtime. */
   readonly workflows: { readonly connectedWorkers: number };
@@ -77,6 +77,7 @@ export interface MetadataSources {
   readonly components: () => readonly ComponentMetadata[];
   readonly subscriptions: () => readonly SubscriptionMetadata[];
   readonly appConnection: () => AppConnectionMetadata;
+  readonly schedulers: () => readonly string[];
 }
 
 /** The longest value of an attribute, in bytes of UTF-8. */
@@ -99,7 +100,7 @@ export class Metadata {
 
   /** The sidecar as it is now. Every list is there, empty when there is nothing in it. */
   get(): MetadataDocument {
-    const { appId, runtimeVersion, wire, components, subscriptions, appConnection } = this.#sources;
+    const { appId, runtimeVersion, wire, components, subscriptions, appConnection, schedulers } = this.#sources;
     return {
       id: appId,
       runtimeVersion,
@@ -110,7 +111,7 @@ export class Metadata {
       httpEndpoints: [],
       subscriptions: subscriptions(),
       appConnectionProperties: appConnection(),
-      scheduler: { connected_addresses: [] },
+      scheduler: { connected_addresses: schedulers() },
       workflows: { connectedWorkers: 0 },
     };
   }

@@ -1,3 +1,8 @@
+/**
+ * State in a directory of the local disk.
+ *
+ * @packageDocumentation
+ */
 import { resolve } from 'node:path';
 import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
@@ -21,8 +26,9 @@ export interface EmbeddedOptions {
  * `newer-format`, `driver-missing`, `full`.
  *
  * @example
+ * ```ts
  * const sidecar = new Sidecar({ appId: 'orders', state: embedded({ path: './.insidecar' }) });
- *
+ * ```
  * @public
  */
 export function embedded(options: EmbeddedOptions): StateDefinition {
