@@ -272,11 +272,11 @@ describe('query metadata.maxBulkPubBytes', () => {
     await using world = await startWorld({ components: [watched] });
     const query = 'metadata.rawPayload=true&metadata.maxBulkPubBytes=10';
     const answer = await world.publishBulk(
-      ['aaaa', 'bbbb', 'cccc', 'dddddddddd', 'e', 'f'].map((text) => entry(text, text)),
+      ['aaaa', 'bbbb', 'cc', 'dddd', 'eeeeeee', 'ffffffffff', 'g', 'h'].map((text) => entry(text, text)),
       query,
     );
     expect(answer.status).toBe(204);
-    expect(sizes).toEqual([[4, 4], [4], [10], [1, 1]]);
+    expect(sizes).toEqual([[4, 4, 2], [4], [7], [10], [1, 1]]);
   });
 
   test('an entry larger than it fails by itself', async () => {

@@ -220,7 +220,12 @@ describe('the form of a subscription', () => {
       { pubsubname: 'pubsub', topic: 'bad', route: '/r', bulkSubscribe: { maxMessagesCount: '5' } },
       'bulkSubscribe.maxMessagesCount',
     ],
-    ['an element that is no object', 5, 'must be object'],
+    [
+      'a dead-letter topic that is the topic itself',
+      { pubsubname: 'pubsub', topic: 'bad', route: '/r', deadLetterTopic: 'bad' },
+      'element 1: deadLetterTopic is the topic itself',
+    ],
+    ['an element that is no object', 5, 'element 1: subscription must be object'],
     ['an element that is null', null, 'must be object'],
   ])('%s: that one is refused, logged and shown in metadata; the others start', async (_, bad, named) => {
     const form = (Object(bad) ?? {}) as Record<string, unknown>;

@@ -21,7 +21,12 @@ import {
 } from './publish-options.ts';
 import { type Metadata, maxBulkPubBytes, mergedMetadata, NO_METADATA, publishRules } from './request-metadata.ts';
 import { mayPublish, maySubscribe } from './scopes.ts';
-import { type MessageHandler, parseSubscription, type SubscriptionOptions } from './subscription.ts';
+import {
+  type MessageHandler,
+  parseSubscription,
+  parseSubscriptions,
+  type SubscriptionOptions,
+} from './subscription.ts';
 import { type SubscribablePubSub, type SubscriptionState, Subscriptions } from './subscriptions.ts';
 
 /** What the block is made of. */
@@ -162,9 +167,7 @@ export class PubSub {
       const component = await definition.open(context);
       this.#open.set(definition.name, { name: definition.name, component, topics: definition.topics });
     }
-    await this.#subscriptions.setDeclarative(
-      subscriptions.map((one) => parseSubscription(one, 'DECLARATIVE', host.wire)),
-    );
+    await this.#subscriptions.setDeclarative(parseSubscriptions(subscriptions, 'DECLARATIVE', host.wire));
   }
 
   /**
@@ -181,7 +184,7 @@ export class PubSub {
     const { host, appId } = this.#parts;
     try {
       const list = await discoverSubscriptions(host.call, host.wire, appId);
-      await this.#subscriptions.setProgrammatic(list.map((one) => parseSubscription(one, 'PROGRAMMATIC', host.wire)));
+      await this.#subscriptions.setProgrammatic(parseSubscriptions(list, 'PROGRAMMATIC', host.wire));
       return true;
     } catch (error) {
       host.logger.warn(

@@ -147,7 +147,19 @@ const problemOf = validator(schema, 'subscription');
 const DEFAULT_CONCURRENCY = 10;
 const DEFAULT_BULK = { maxMessages: 100, maxAwaitMs: 1_000 };
 
-/** Checks a subscription of the application or the options; unknown keys are ignored. */
+/** Checks the subscriptions of the application or the options; a refusal names the element and the field. */
+export function parseSubscriptions(
+  list: readonly unknown[],
+  type: SubscriptionType,
+  wire: Wire,
+): (SubscriptionSpec | RefusedSubscription)[] {
+  return list.map((value, index) => {
+    const parsed = parseSubscription(value, type, wire);
+    return 'problem' in parsed ? { ...parsed, problem: `element ${index}: ${parsed.problem}` } : parsed;
+  });
+}
+
+/** Checks one subscription; unknown keys are ignored. */
 export function parseSubscription(
   value: unknown,
   type: SubscriptionType,
@@ -164,6 +176,8 @@ export function parseSubscription(
   const name = { type, pubsubName: pubsubname, topic };
   if (rawPayload === undefined)
     return { ...name, problem: `metadata.rawPayload is ${JSON.stringify(raw)}: expected a boolean` };
+  if (deadLetterTopic === topic)
+    return { ...name, problem: `deadLetterTopic is the topic itself, ${JSON.stringify(topic)}: expected another one` };
   if (rules.length === 0) return { ...name, problem: 'it has neither a rule nor a default route' };
   return {
     ...name,
