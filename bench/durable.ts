@@ -19,7 +19,7 @@ import { PAYLOAD, PUBLISH_PATH } from './support/payload.ts';
 import { median, printTable, ratio, spread } from './support/stats.ts';
 
 const LABELS = {
-  memory: 'memory: publish',
+  memory: 'memory: publish, nothing kept',
   durable: 'embedded: publish, on disk before 204',
   'durable-slow': 'embedded, each sync 5 ms slower: publish',
   'memory-deliver': 'memory: publish, deliver, settle',

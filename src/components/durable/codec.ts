@@ -6,11 +6,13 @@ import { type Message, NO_METADATA } from '../pubsub.ts';
 const FORMAT = 1;
 const LENGTH_BYTES = 4;
 
-/** Everything of a message but its data. Short names: it is written for every message. */
+/** The content type that is not written: nearly every message's. */
+const USUAL_TYPE = 'application/cloudevents+json';
+
+/** Everything of a message but its data and its topic, which its queue knows. Short: it is written for every message. */
 interface Header {
   readonly i: string;
-  readonly t: string;
-  readonly c: string;
+  readonly c?: string;
   readonly r?: 1;
   readonly m?: Readonly<Record<string, string>>;
   readonly p?: string;
@@ -22,8 +24,9 @@ interface Header {
 
 /** The stored form of a queued message. */
 export function encodeQueued({ message, attempts }: QueuedMessage): Uint8Array {
-  const { id, topic, contentType, raw, metadata, trace, expiresAt, data } = message;
-  const header: { -readonly [Name in keyof Header]: Header[Name] } = { i: id, t: topic, c: contentType };
+  const { id, contentType, raw, metadata, trace, expiresAt, data } = message;
+  const header: { -readonly [Name in keyof Header]: Header[Name] } = { i: id };
+  if (contentType !== USUAL_TYPE) header.c = contentType;
   if (raw) header.r = 1;
   if (metadata !== NO_METADATA) header.m = metadata;
   if (trace !== undefined) header.p = trace.traceparent;
@@ -40,21 +43,21 @@ export function encodeQueued({ message, attempts }: QueuedMessage): Uint8Array {
   return value;
 }
 
-/** Reads the stored form back. */
-export function decodeQueued(key: string, value: Uint8Array): QueuedMessage {
-  return readValue(key, value, { [FORMAT]: readHeaderAndData });
+/** Reads the stored form of a topic's message back. */
+export function decodeQueued(key: string, value: Uint8Array, topic: string): QueuedMessage {
+  return readValue(key, value, { [FORMAT]: (payload) => readHeaderAndData(payload, topic) });
 }
 
-function readHeaderAndData(payload: Uint8Array): QueuedMessage {
+function readHeaderAndData(payload: Uint8Array, topic: string): QueuedMessage {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   const headerEnd = LENGTH_BYTES + bytes.readUInt32BE();
   const header = JSON.parse(bytes.toString('utf8', LENGTH_BYTES, headerEnd)) as Header;
-  const { i, t, c, r, m, p, s, e, a } = header;
+  const { i, c, r, m, p, s, e, a } = header;
   const message: Message = {
     id: i,
-    topic: t,
+    topic,
     data: bytes.subarray(headerEnd),
-    contentType: c,
+    contentType: c ?? USUAL_TYPE,
     raw: r === 1,
     metadata: m ?? NO_METADATA,
     ...(p === undefined

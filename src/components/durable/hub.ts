@@ -98,7 +98,7 @@ export class DurableHub implements Broker {
     if (existing !== undefined) return existing;
     const { logger, track } = this.#context;
     const layout = this.#layout.queue(topic, group);
-    const queue = new DurableQueue({ store: this.#store, settler: this.#settler, layout, logger, track });
+    const queue = new DurableQueue({ store: this.#store, settler: this.#settler, layout, topic, logger, track });
     groups.set(group, queue);
     return queue;
   }

@@ -24,6 +24,7 @@ export interface QueueParts {
   readonly store: StateStore;
   readonly settler: Settler;
   readonly layout: QueueLayout;
+  readonly topic: string;
   readonly logger: Logger;
   /** Notes work that a test waits for; call what it returns at its end. */
   readonly track: (what: string) => () => void;
@@ -192,7 +193,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   }
 
   #load({ key, value }: KeyedEntry): void {
-    const { message, attempts } = decodeQueued(key, value);
+    const { message, attempts } = decodeQueued(key, value, this.#parts.topic);
     this.#ready.push({ message, attempts, key, number: this.#parts.layout.numberOf(key) });
   }
 
