@@ -73,11 +73,11 @@ export const MAX_BATCH_BYTES: number = 64 * 1024 * 1024;
  * queue need of an engine. This is the contract of every implementation; `stateStoreSuite` of `insidecar/testing`
  * checks it.
  *
- * **Keys** are non-empty strings of at most {@link MAX_KEY_BYTES} bytes in UTF-8, of any characters including NUL
+ * **Keys** are non-empty strings of at most `MAX_KEY_BYTES` bytes in UTF-8, of any characters including NUL
  * but without unpaired surrogates. Their order is the byte order of their UTF-8 form, which is also the order of
  * their code points, and not JavaScript's `<` (that differs from U+E000 on).
  *
- * **Values** are bytes, empty to {@link MAX_VALUE_BYTES}. A batch carries at most {@link MAX_BATCH_BYTES}.
+ * **Values** are bytes, empty to `MAX_VALUE_BYTES`. A batch carries at most `MAX_BATCH_BYTES`.
  *
  * **Versions.** Every successful commit has a number of its own, and all entries that it puts get that number as
  * their version. No number is ever used twice, not even after a delete, a crash or a restart: an entry with the
@@ -89,7 +89,7 @@ export const MAX_BATCH_BYTES: number = 64 * 1024 * 1024;
  * **After a crash** of the process or the machine, a durable store holds every commit that resolved, in full, and
  * each other commit either in full or not at all.
  *
- * **Errors** are {@link StateError}s with a `kind`. Arguments are checked before anything happens and also reject,
+ * **Errors** are `StateError`s with a `kind`. Arguments are checked before anything happens and also reject,
  * never throw.
  *
  * @public
@@ -115,7 +115,7 @@ export interface StateStore extends AsyncDisposable {
    * Resolves to the version that the entries it put now have, once the change is durable: not before it would
    * survive a crash of the machine, where the engine can give that (memory cannot).
    *
-   * Rejects with {@link ConflictError} when a precondition does not hold. Nothing is written then, nor with any
+   * Rejects with a `ConflictError` when a precondition does not hold. Nothing is written then, nor with any
    * other kind of error except `failed`: after that one, read before you write again.
    */
   commit(batch: Batch): Promise<number>;

@@ -1,27 +1,25 @@
-import { ConflictError } from '../../state/errors.ts';
+import { ConflictError, isStateError } from '../../state/errors.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
+import { encodeQueued } from './codec.ts';
+import { GroupCommit } from './group-commit.ts';
 import { Layout } from './layout.ts';
 import { DurableQueue } from './queue.ts';
-import { Settler } from './settler.ts';
 
 /** How many numbers are reserved with one commit. */
 const BLOCK = 1_000_000;
 
 const NO_FAILURES: readonly PublishFailure[] = [];
 
-interface Target {
-  readonly queue: DurableQueue;
-  readonly key: string;
-}
+const NOTHING_TO_DO = Promise.resolve();
 
 /** One durable pub/sub component in one store: its groups, its numbers, its publishes. */
 export class DurableHub implements Broker {
   readonly #store: StateStore;
   readonly #layout: Layout;
-  readonly #settler: Settler;
+  readonly #commits: GroupCommit;
   readonly #context: ComponentContext;
   readonly #topics = new Map<string, Map<string, DurableQueue>>();
   #next = 0;
@@ -31,7 +29,7 @@ export class DurableHub implements Broker {
   private constructor(component: string, context: ComponentContext) {
     this.#store = context.state;
     this.#layout = new Layout(component);
-    this.#settler = new Settler(context.state);
+    this.#commits = new GroupCommit(context.state);
     this.#context = context;
   }
 
@@ -48,27 +46,34 @@ export class DurableHub implements Broker {
     return hub;
   }
 
-  /** One commit for all messages, in all their groups. */
+  /** Each message goes to all its groups or to none; those of one turn of the event loop go down together. */
   async publish(messages: readonly Message[]): Promise<readonly PublishFailure[]> {
     while (this.#next + messages.length > this.#reserved) await this.#reserve(messages.length);
-    const put = [];
-    const written: { readonly message: Message; readonly number: number; readonly targets: readonly Target[] }[] = [];
-    for (const message of messages) {
-      const number = this.#next++;
-      const targets: Target[] = [];
-      for (const queue of this.#topics.get(message.topic)?.values() ?? []) {
-        const one = queue.putFor(message, number);
-        put.push(one);
-        targets.push({ queue, key: one.key });
+    const [only] = messages;
+    if (messages.length === 1 && only !== undefined) {
+      try {
+        await this.#publishOne(only);
+      } catch (error) {
+        throw refusalOf(error);
       }
-      written.push({ message, number, targets });
+      return NO_FAILURES;
     }
-    if (put.length === 0) return NO_FAILURES;
-    await this.#store.commit({ put });
-    for (const { message, number, targets } of written) {
-      for (const { queue, key } of targets) queue.committed(message, number, key);
-    }
-    return NO_FAILURES;
+    const results = await Promise.allSettled(messages.map((message) => this.#publishOne(message)));
+    return results.flatMap((result, index) =>
+      result.status === 'rejected' ? [{ index, error: refusalOf(result.reason) }] : [],
+    );
+  }
+
+  #publishOne(message: Message): Promise<void> {
+    const number = this.#next++;
+    const groups = this.#topics.get(message.topic);
+    if (groups === undefined) return NOTHING_TO_DO;
+    const value = encodeQueued({ message, attempts: 0 });
+    const queues = [...groups.values()];
+    const put = queues.map((queue) => ({ key: queue.keyOf(number), value }));
+    return this.#commits.change(put, undefined, () => {
+      for (const [at, { key }] of put.entries()) queues[at]?.committed(message, number, key);
+    });
   }
 
   /** Joins a group, which exists from then on and collects messages, whether or not it has consumers. */
@@ -85,7 +90,7 @@ export class DurableHub implements Broker {
 
   /** Resolves once all settlements are durable, or have failed. */
   flushed(): Promise<void> {
-    return this.#settler.flushed();
+    return this.#commits.flushed();
   }
 
   #addQueue(topic: string, group: string): DurableQueue {
@@ -98,7 +103,7 @@ export class DurableHub implements Broker {
     if (existing !== undefined) return existing;
     const { logger, track } = this.#context;
     const layout = this.#layout.queue(topic, group);
-    const queue = new DurableQueue({ store: this.#store, settler: this.#settler, layout, topic, logger, track });
+    const queue = new DurableQueue({ store: this.#store, commits: this.#commits, layout, topic, logger, track });
     groups.set(group, queue);
     return queue;
   }
@@ -126,4 +131,11 @@ export class DurableHub implements Broker {
     this.#next = from;
     this.#reserved = to;
   }
+}
+
+/** For publishers, who may be anywhere: without the keys and paths that the store's own message names. */
+function refusalOf(cause: unknown): Error {
+  const kind = isStateError(cause) ? cause.kind : 'failed';
+  if (kind === 'invalid') return new Error('the message is too large: it may have 8 MiB with its envelope', { cause });
+  return new Error(kind === 'full' ? 'the state store has no space left' : 'the state store has failed', { cause });
 }

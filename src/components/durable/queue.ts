@@ -1,12 +1,12 @@
-import type { KeyedEntry, Put, StateStore } from '../../state/store.ts';
+import type { KeyedEntry, StateStore } from '../../state/store.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
 import { Deque } from '../../util/deque.ts';
 import type { Logger } from '../../util/logger.ts';
 import { Dispatcher, type MessageQueue, type QueuedMessage } from '../dispatcher.ts';
 import type { ComponentSubscription, Message, SubscribeOptions } from '../pubsub.ts';
 import { decodeQueued, encodeQueued } from './codec.ts';
+import type { GroupCommit } from './group-commit.ts';
 import type { QueueLayout } from './layout.ts';
-import type { Settler } from './settler.ts';
 
 /** How far a queue reads ahead: that many messages, or that many bytes of them. */
 const READ_AHEAD = { messages: 512, bytes: 4 * 1024 * 1024 };
@@ -22,7 +22,7 @@ export interface StoredMessage extends QueuedMessage {
 /** What a queue is made of. */
 export interface QueueParts {
   readonly store: StateStore;
-  readonly settler: Settler;
+  readonly commits: GroupCommit;
   readonly layout: QueueLayout;
   readonly topic: string;
   readonly logger: Logger;
@@ -60,9 +60,9 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     return this.#dispatcher.join(options, clock, () => this.#left());
   }
 
-  /** What a publish writes for this group. */
-  putFor(message: Message, number: number): Put {
-    return { key: this.#parts.layout.ready(number), value: encodeQueued({ message, attempts: 0 }) };
+  /** Where a publish writes the message for this group. */
+  keyOf(number: number): string {
+    return this.#parts.layout.ready(number);
   }
 
   /** A publish has been committed: hands it out without reading it back when nothing waits before it. */
@@ -90,15 +90,15 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   }
 
   async remove(entry: StoredMessage): Promise<void> {
-    await this.#parts.settler.change(undefined, entry.key);
+    await this.#parts.commits.change([], entry.key);
     this.#forget(entry.key);
   }
 
   async delay(entry: StoredMessage, delayMs: number, clock: Clock): Promise<void> {
     const dueAt = Math.ceil(clock.now() + delayMs);
-    const { settler, layout } = this.#parts;
+    const { commits, layout } = this.#parts;
     const key = layout.delayed(dueAt, entry.number);
-    await settler.change({ key, value: encodeQueued(entry) }, entry.key === key ? undefined : entry.key);
+    await commits.change([{ key, value: encodeQueued(entry) }], entry.key === key ? undefined : entry.key);
     this.#forget(entry.key);
     this.#expectDue(dueAt);
   }
@@ -110,7 +110,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   }
 
   async hold(entry: StoredMessage): Promise<void> {
-    await this.#parts.settler.change({ key: entry.key, value: encodeQueued(entry) }, undefined);
+    await this.#parts.commits.change([{ key: entry.key, value: encodeQueued(entry) }]);
   }
 
   /** Without consumers nothing is loaded and no timer runs. */
@@ -130,7 +130,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     this.#reading = true;
     const done = this.#parts.track('reading queued messages');
     try {
-      await this.#parts.settler.flushed();
+      await this.#parts.commits.flushed();
       await this.#readDue();
       while (!this.#caughtUp && this.#dispatcher.hasConsumers && this.#ready.length < READ_AHEAD.messages / 2)
         await this.#readReady();

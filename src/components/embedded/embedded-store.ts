@@ -3,6 +3,7 @@ import { ConflictError, StateError } from '../../state/errors.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateStore } from '../../state/store.ts';
 import { Watchers } from '../../state/watchers.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
+import type { Logger } from '../../util/logger.ts';
 import { canRecover } from './failures.ts';
 import { Gathering } from './gathering.ts';
 import { Lane } from './lane.ts';
@@ -43,6 +44,7 @@ export async function openEmbeddedStore(
 export class EmbeddedStore implements StateStore {
   readonly #thread: Thread;
   readonly #clock: Clock;
+  readonly #logger: Logger;
   readonly #watchers: Watchers;
   readonly #reads = new Lane();
   readonly #commits = new Lane();
@@ -59,6 +61,7 @@ export class EmbeddedStore implements StateStore {
   constructor(thread: Thread, { clock, logger }: StateContext) {
     this.#thread = thread;
     this.#clock = clock;
+    this.#logger = logger;
     this.#watchers = new Watchers(logger);
     thread.listen({ onReply: (reply) => this.#onReply(reply), onLost: (error) => this.#onLost(error) });
   }
@@ -161,6 +164,8 @@ export class EmbeddedStore implements StateStore {
 
   #onFailure(failure: Failure | null): void {
     this.#failure = failure === null ? undefined : errorOf(failure);
+    if (this.#failure === undefined) this.#logger.warn({}, 'the state store works again');
+    else this.#logger.error({ error: this.#failure }, 'the state store does not work');
     this.#scheduleProbe();
   }
 
@@ -176,6 +181,7 @@ export class EmbeddedStore implements StateStore {
 
   #onLost(error: StateError): void {
     this.#failure = error;
+    this.#logger.error({ error }, 'the state store does not work');
     this.#ended ??= error;
     this.#reads.fail(error);
     this.#commits.fail(error);

@@ -1,6 +1,8 @@
 /** The share of a write's time that is spent on gathering the next group, and the most of it. */
 const SHARE_OF_WRITE = 0.5;
 const MOST_MS = 2;
+/** A write that is faster than this leaves nothing to gain: one half is handled while the other is written. */
+const SLOW_WRITE_MS = 3;
 
 /**
  * Decides when a group of commits is complete.
@@ -38,6 +40,7 @@ export class Gathering {
     const now = performance.now();
     this.#isWriting = false;
     this.#expected = expected;
-    this.#until = now + Math.min(MOST_MS, (now - this.#sentAt) * SHARE_OF_WRITE);
+    const tookMs = now - this.#sentAt;
+    this.#until = tookMs < SLOW_WRITE_MS ? now : now + Math.min(MOST_MS, tookMs * SHARE_OF_WRITE);
   }
 }

@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
+
 import { resolve } from 'node:path';
 import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
