@@ -76,6 +76,10 @@ describe('a sidecar with durable state', () => {
     let status = 204;
     for (let tries = 0; status === 204 && tries < 10; tries++) status = (await sidecar.handle(large)).status;
     expect(status).toBe(500);
+    // Publishers are told why, but not where on this machine.
+    const refused = (await sidecar.handle(large)).body.toString();
+    expect(refused).toContain('no space left');
+    expect(refused).not.toContain(path);
     const health = await sidecar.handle(request('GET', '/v1.0/healthz'));
     expect([health.status, health.body.toString()]).toEqual([500, expect.stringContaining('state')]);
     await sidecar.stop();

@@ -1,5 +1,8 @@
 /** Runs the code of the documentation as it stands there. */
-import { expect, test } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { codeOf, RUNNER, start } from './code-of-docs.ts';
 
 const PATIENCE = { timeout: 15_000 };
@@ -15,6 +18,14 @@ test('the example that README.md opens with does what it says', async () => {
   await expect.poll(output, PATIENCE).toContain('order 1, attempt 3');
   expect(output()).toContain('order 1, attempt 1\n');
   expect(output()).not.toContain('attempt 4');
+});
+
+test('the example of README.md that keeps messages on disk runs', async () => {
+  const path = await mkdtemp(join(tmpdir(), 'insidecar-readme-'));
+  onTestFinished(() => rm(path, { recursive: true }));
+  const output = start('readme-durable', codeWith('durablePubSub').replace('./.insidecar', path));
+  await expect.poll(output, PATIENCE).toContain('exit code');
+  expect(output()).toBe('order 1\n\nexit code 0');
 });
 
 test('the test that README.md shows passes', async () => {

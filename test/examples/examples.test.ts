@@ -63,6 +63,18 @@ test('fetch.ts: a fetch application without a socket', async () => {
   expect(code).toBe(0);
 });
 
+test('durable.ts: what was not processed before a stop is delivered after the next start, at the next attempt', async () => {
+  const { code, output } = await runToEnd('durable.ts');
+  for (const id of [1, 2, 3]) {
+    expect(output).toContain(`published order ${id}: it is on disk`);
+    expect(output).toMatch(
+      new RegExp(`received order ${id}: no lorry today.* stopped.*received order ${id}: shipped`, 's'),
+    );
+  }
+  expect(output.match(/delivered at attempt 2/g)).toHaveLength(3);
+  expect(code).toBe(0);
+});
+
 test('in-process-test.ts: two hours of retries on a virtual clock', async () => {
   const { code, output } = await runToEnd('in-process-test.ts');
   expect(output).toMatch(/4 deliveries and 1 dead letter, 2 hours later, in \d+ ms/);

@@ -1,15 +1,20 @@
 // What a TypeScript user writes, compiled against the packed package with its declarations checked.
 import { createServer } from 'node:http';
 import {
+  durablePubSub,
   fetchHandler,
   isSidecarError,
+  isStateError,
   memoryPubSub,
+  memoryStore,
   nodeListener,
   type PubSubDefinition,
   Sidecar,
   type SidecarOptions,
+  type StateDefinition,
 } from 'insidecar';
-import { type VirtualClock, virtualClock } from 'insidecar/testing';
+import { type EmbeddedOptions, embedded } from 'insidecar/embedded';
+import { type StoreCase, stateStoreSuite, type VirtualClock, virtualClock } from 'insidecar/testing';
 
 interface Order {
   readonly id: number;
@@ -17,7 +22,11 @@ interface Order {
 
 const clock: VirtualClock = virtualClock({ startAt: '2026-05-01T00:00:00Z' });
 const pubsub: PubSubDefinition = memoryPubSub('pubsub', { allowedTopics: ['orders'] });
-const options: SidecarOptions = { appId: 'orders', components: [pubsub], clock };
+const place: EmbeddedOptions = { path: './state' };
+const state: StateDefinition = process.env['DURABLE'] === '1' ? embedded(place) : memoryStore();
+const durable: PubSubDefinition = durablePubSub('durable', { scopes: ['orders'] });
+const options: SidecarOptions = { appId: 'orders', components: [pubsub, durable], state, clock };
+const durableCases: readonly StoreCase[] = stateStoreSuite.filter(({ needs = [] }) => needs.includes('durable'));
 
 export async function main(): Promise<void> {
   const sidecar = new Sidecar(options);
@@ -32,11 +41,12 @@ export async function main(): Promise<void> {
   await sidecar.pubsub.publish<Order>('pubsub', 'orders', { id: 'one' });
   createServer(nodeListener(sidecar));
   const answer: Response | undefined = await fetchHandler(sidecar, { fallthrough: true })(new Request('http://x/'));
-  console.log(answer, sidecar.metadata.get().subscriptions[0]?.topic);
+  console.log(durableCases.length, answer, sidecar.metadata.get().subscriptions[0]?.topic);
   await subscription.close();
   await sidecar.stop();
 }
 
 main().catch((error: unknown) => {
   if (isSidecarError(error)) console.error(error.code, error.status);
+  if (isStateError(error) && error.kind === 'in-use') console.error(error.message);
 });

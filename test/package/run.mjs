@@ -1,5 +1,6 @@
 // Packs the package, installs the tarball in an empty directory outside the repository, and uses it there: with import
-// and require on every Node version we support, and from TypeScript. Needs `npm run build` and the npm registry.
+// and require on every Node version we support, with and without its optional dependency, and from TypeScript. Needs
+// `npm run build` and the npm registry.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -51,13 +52,27 @@ must('npm pack', run(repository, 'npm', 'pack', '--silent', '--pack-destination'
 const tarball = join(place, readdirSync(place).find((file) => file.endsWith('.tgz')) ?? 'no tarball');
 
 console.log('installing the tarball in an empty directory');
-const runtime = directory('runtime', ['smoke.mjs', 'smoke.cjs']);
+const runtime = directory('runtime', ['smoke.mjs', 'smoke.cjs', 'embedded.mjs', 'embedded.cjs']);
 npmInstall(runtime, tarball);
+const withoutOptional = directory('without-optional', ['embedded.mjs', 'embedded.cjs']);
+npmInstall(withoutOptional, '--omit=optional', tarball);
+
+/** Runs a program with a version of Node; it must say which Node it ran on, and at its end what is expected. */
+function runOn(version, cwd, program, expected) {
+  const node = run(cwd, 'npx', '--yes', '--package', `node@${version}`, 'node', program);
+  const isComplete = node.said.includes(` on Node v${version}`) && expected.test(node.said);
+  const where = cwd === withoutOptional ? ', without optional dependencies' : '';
+  check(`node@${version} ${program}${where}`, { ...node, ok: node.ok && isComplete });
+}
+
+const KEPT = /: kept order 1 over a restart$/;
+const MISSING = /: driver-missing: .*npm install @photostructure\/sqlite@1\.2\.1", or use Node 22\.13 or later\.$/;
 for (const version of NODES) {
-  for (const program of ['smoke.mjs', 'smoke.cjs']) {
-    const node = run(runtime, 'npx', '--yes', '--package', `node@${version}`, 'node', program);
-    const isComplete = node.said.includes(` on Node v${version}`) && node.said.endsWith('stopped');
-    check(`node@${version} ${program}`, { ...node, ok: node.ok && isComplete });
+  for (const program of ['smoke.mjs', 'smoke.cjs']) runOn(version, runtime, program, /stopped$/);
+  const bringsSqlite = Number.parseInt(version, 10) >= 22;
+  for (const program of ['embedded.mjs', 'embedded.cjs']) {
+    runOn(version, runtime, program, KEPT);
+    runOn(version, withoutOptional, program, bringsSqlite ? KEPT : MISSING);
   }
 }
 

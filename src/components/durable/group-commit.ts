@@ -73,8 +73,8 @@ export class GroupCommit {
       for (const { onDurable } of changes) onDurable?.();
       for (const { resolve } of changes) resolve();
     } catch (error) {
-      // A value that is too large is found before anything is written: the others go by themselves.
-      if (changes.length > 1 && isStateError(error) && error.kind === 'invalid') {
+      // What one has too much, for a value or for what the disk has left, must not fail the others.
+      if (changes.length > 1 && isStateError(error) && (error.kind === 'invalid' || error.kind === 'full')) {
         await Promise.all(changes.map((change) => this.#commit([change])));
       } else {
         for (const { reject } of changes) reject(error);

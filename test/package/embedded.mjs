@@ -1,0 +1,7 @@
+// Runs where nothing but the packed package is installed, with or without its optional dependency.
+import { durablePubSub, isStateError, Sidecar } from 'insidecar';
+import { embedded } from 'insidecar/embedded';
+import { embeddedSmoke } from './embedded.cjs';
+
+const what = await embeddedSmoke({ durablePubSub, embedded, isStateError, Sidecar });
+console.log(`import on Node ${process.version}: ${what}`);
