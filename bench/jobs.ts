@@ -6,8 +6,6 @@
  * Run after a build: `npx tsx bench/jobs.ts [--quick] [--only schedule|trigger|late]`
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Sidecar, SidecarOptions } from '../src/index.ts';
@@ -94,26 +92,21 @@ async function triggersOf(sidecar: Sidecar): Promise<number> {
 
 async function triggerRows(peer: Peer | undefined): Promise<string[][]> {
   const [inCode, overHttp, peers]: [number[], number[], number[]] = [[], [], []];
-  const app = createServer((req, res) => {
-    req.resume().on('end', () => res.end());
-  });
-  await new Promise<void>((resolve) => app.listen(0, '127.0.0.1', resolve));
-  const { port } = app.address() as AddressInfo;
+  const app = await startContender('./jobs-app-server.ts', 'app');
   for (let round = 0; round < Math.min(3, options.rounds); round++) {
     const own = await startSidecar();
     own.jobs.handle('*', () => undefined);
     inCode.push(await triggersOf(own));
     await own.stop();
-    const sending = await startSidecar({ app: { port } });
+    const sending = await startSidecar({ app: { port: app.port } });
     overHttp.push(await triggersOf(sending));
     await sending.stop();
     if (peer !== undefined) peers.push(await peer.process(TRIGGERS, DATA));
   }
-  app.close();
-  app.closeAllConnections();
+  await app.stop();
   const rows = [
     [`insidecar: ${whole(TRIGGERS)} due at once, triggers/s in process`, whole(median(inCode)), 'durable'],
-    ['insidecar: the same to an application on a port, in the same process', whole(median(overHttp)), 'durable'],
+    ['insidecar: the same to an application on a port', whole(median(overHttp)), 'durable'],
   ];
   if (peer !== undefined) rows.push(['BullMQ: jobs/s, concurrency 50', whole(median(peers)), peer.durability]);
   return rows;

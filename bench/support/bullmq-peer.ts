@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { connect } from 'node:net';
 
 /** BullMQ on Redis, as far as the comparison needs it. */
 export interface Peer {
@@ -18,7 +19,6 @@ interface BullJob {
   readonly delay: number;
 }
 interface BullQueue {
-  readonly client: Promise<{ config(verb: string, name: string): Promise<readonly string[]> }>;
   add(name: string, data: object, options?: object): Promise<unknown>;
   addBulk(jobs: readonly { name: string; data: object; opts?: object }[]): Promise<unknown>;
   obliterate(options: { force: boolean }): Promise<void>;
@@ -39,6 +39,18 @@ const REMOVE = { removeOnComplete: true };
 const CONCURRENCY = 50;
 const BATCH = 1_000;
 
+/** A setting of Redis; asked without a client, which would be one more package. */
+function setting(name: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(CONNECTION, () => socket.write(`CONFIG GET ${name}\r\n`));
+    socket.once('data', (reply: Buffer) => {
+      socket.destroy();
+      resolve(reply.toString().split('\r\n').at(-2) ?? '');
+    });
+    socket.once('error', reject);
+  });
+}
+
 /** `undefined` when the package is not installed. */
 export async function startPeer(): Promise<Peer | undefined> {
   let bull: BullModule;
@@ -48,9 +60,7 @@ export async function startPeer(): Promise<Peer | undefined> {
     return undefined;
   }
   const queue = new bull.Queue('jobs', SETTINGS);
-  const client = await queue.client;
-  const [, appendOnly] = await client.config('GET', 'appendonly');
-  const [, sync] = await client.config('GET', 'appendfsync');
+  const [appendOnly, sync] = [await setting('appendonly'), await setting('appendfsync')];
   return {
     durability: appendOnly === 'yes' ? `AOF ${sync}` : 'not durable',
     add: (delay, data) => queue.add('job', data, { ...REMOVE, delay }),

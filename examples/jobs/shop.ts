@@ -1,0 +1,52 @@
+import { type Clock, Sidecar } from 'insidecar';
+
+/** A shop with a nightly report, reminders and webhooks; `say` gets a line for everything that happens. */
+export async function openShop(clock: Clock, say: (line: string) => void): Promise<Sidecar> {
+  const stamp = (): string => new Date(clock.now()).toISOString().slice(0, 16).replace('T', ' ');
+
+  // The partner's endpoint is down for the first three calls. Jobs come as POST /job/<name>.
+  let calls = 0;
+  const app = {
+    fetch: async (request: Request): Promise<Response> => {
+      const { pathname } = new URL(request.url);
+      if (!pathname.startsWith('/job/webhook-')) return new Response(null, { status: 404 });
+      const status = ++calls > 3 ? 204 : 503;
+      say(`${stamp()} ${pathname} with ${await request.text()}: answering ${status}`);
+      return new Response(null, { status });
+    },
+  };
+
+  // Without `state` jobs live in memory; `state: embedded({ path })` keeps them on disk.
+  const sidecar = new Sidecar({
+    appId: 'shop',
+    app,
+    clock,
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+  });
+  sidecar.jobs.handle<{ to: string }>('report', ({ data }) => say(`${stamp()} report to ${data.to}`));
+  sidecar.jobs.handle<string>('reminder-*', ({ name, data }) => say(`${stamp()} ${name}: ${data}`));
+  sidecar.events.on('jobFailed', ({ jobName, attempt }) =>
+    say(`${stamp()} ${jobName} given up after ${attempt} attempts`),
+  );
+  await sidecar.start();
+
+  await sidecar.jobs.schedule('report', {
+    schedule: 'TZ=Europe/Rome 0 30 2 * * *',
+    data: { to: 'accounts' },
+    overwrite: true,
+  });
+  await sidecar.jobs.schedule('reminder-4711', { dueTime: '72h', data: 'invoice 4711 is due', overwrite: true });
+  await sidecar.jobs.schedule('webhook-paid', {
+    dueTime: '1h',
+    data: { order: 4711 },
+    failurePolicy: { constant: { maxRetries: 1, interval: '10m' } },
+    overwrite: true,
+  });
+  await sidecar.jobs.schedule('webhook-shipped', {
+    dueTime: '2h',
+    data: { order: 4711 },
+    failurePolicy: { constant: { maxRetries: 5, interval: '10m' } },
+    overwrite: true,
+  });
+  return sidecar;
+}

@@ -1,0 +1,125 @@
+import { AsyncResource } from 'node:async_hooks';
+import { isNoConnection } from '../../app/no-connection.ts';
+import { messageOf } from '../../errors.ts';
+import { EMPTY_BODY, type HeaderMap } from '../../http/message.ts';
+import { type Abortion, Cancellation, signalOfAbortion } from '../../util/abortion.ts';
+import type { Handlers } from './handlers.ts';
+import type { JobHandler, JobRun, StoredJob } from './job.ts';
+import type { JobApp, JobsHost } from './jobs-host.ts';
+
+/** How an attempt went. */
+export type Outcome =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly reason: string }
+  /** It has reached nobody: no attempt was made. */
+  | { readonly kind: 'undelivered'; readonly reason: string };
+
+/** Runs a job once. */
+export type Target = (job: StoredJob, data: string | undefined) => Promise<Outcome>;
+
+const DONE: Outcome = { kind: 'done' };
+const HEADERS: HeaderMap = { 'content-type': 'application/json' };
+
+/** Brings runs to a function in code, or to the application. */
+export class Delivery {
+  readonly #host: JobsHost;
+  readonly #handlers: Handlers;
+  readonly #outside = new AsyncResource('insidecar.jobs');
+  /** Whether the application is there. */
+  isAppReady = false;
+
+  constructor(host: JobsHost, handlers: Handlers) {
+    this.#host = host;
+    this.#handlers = handlers;
+  }
+
+  /** Who runs a job now; `undefined` when there is nobody. */
+  targetOf(name: string): Target | undefined {
+    const handler = this.#handlers.find(name);
+    if (handler !== undefined) return (job, data) => this.#runInCode(handler, job, data);
+    const { app } = this.#host;
+    if (app === undefined || !this.isAppReady) return undefined;
+    return (job, data) => this.#callApp(app, job, data);
+  }
+
+  async #callApp(app: JobApp, job: StoredJob, data: string | undefined): Promise<Outcome> {
+    const { logger, timeLimitMs } = this.#host;
+    const body = data === undefined ? EMPTY_BODY : Buffer.from(data);
+    try {
+      const call = { method: 'POST', url: pathOf(job.name), headers: HEADERS, body, timeLimitMs };
+      const { status } = await app.call(call);
+      if (status >= 200 && status <= 299) return DONE;
+      if (status !== 404) return { kind: 'failed', reason: `the application answered ${status}` };
+      logger.error({ job: job.name, status }, 'the application has no route for the job: the run counts as done');
+      return DONE;
+    } catch (error) {
+      const reason = messageOf(error);
+      return app.isRemote && isNoConnection(error) ? { kind: 'undelivered', reason } : { kind: 'failed', reason };
+    }
+  }
+
+  #runInCode(handler: JobHandler, job: StoredJob, data: string | undefined): Promise<Outcome> {
+    const { clock, timeLimitMs } = this.#host;
+    return new Promise((resolve) => {
+      const limit = new Cancellation();
+      const timer = clock.setTimeout(() => {
+        const reason = `no result within ${timeLimitMs} ms`;
+        limit.abort(new Error(reason));
+        resolve({ kind: 'failed', reason });
+      }, timeLimitMs);
+      // Not in the context of whoever scheduled the job.
+      const called = this.#outside.runInAsyncScope(callHandler, undefined, handler, job, data, limit);
+      void called.then((outcome) => {
+        timer.cancel();
+        resolve(outcome);
+      });
+    });
+  }
+}
+
+async function callHandler(
+  handler: JobHandler,
+  job: StoredJob,
+  data: string | undefined,
+  limit: Abortion,
+): Promise<Outcome> {
+  try {
+    await handler(new Run(job, data, limit));
+    return DONE;
+  } catch (error) {
+    return { kind: 'failed', reason: messageOf(error) };
+  }
+}
+
+/** Its signal is made on first use: most handlers have none. */
+class Run implements JobRun {
+  readonly name: string;
+  readonly data: unknown;
+  readonly dueAt: number;
+  readonly attempt: number;
+  readonly #limit: Abortion;
+  #signal: AbortSignal | undefined;
+
+  constructor({ name, tickAt, failures }: StoredJob, data: string | undefined, limit: Abortion) {
+    this.name = name;
+    this.data = data === undefined ? undefined : (JSON.parse(data) as unknown);
+    this.dueAt = tickAt;
+    this.attempt = failures + 1;
+    this.#limit = limit;
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= signalOfAbortion(this.#limit);
+    return this.#signal;
+  }
+}
+
+const PLAIN = /^[A-Za-z0-9_.~-]+$/;
+/** Characters that encodeURIComponent escapes and that may stand in a path as they are (RFC 3986, section 3.3). */
+const MAY_STAND = /%(?:24|26|2B|2C|3A|3B|3D|40)/g;
+
+/** The route of a job: its name as one segment of a path. */
+function pathOf(name: string): string {
+  if (PLAIN.test(name)) return `/job/${name}`;
+  return `/job/${encodeURIComponent(name).replace(MAY_STAND, decodeURIComponent)}`;
+}

@@ -1,0 +1,181 @@
+import { isConflict } from '../../state/errors.ts';
+import type { KeyedEntry, Precondition, Put, StateStore } from '../../state/store.ts';
+import { decodeData, decodeJob, decodePointer, encodeData, encodeJob, encodePointer, type Pointer } from './codec.ts';
+import { MAX_INLINE_DATA_BYTES, type StoredJob } from './job.ts';
+import type { JobLayout } from './layout.ts';
+
+/** A job in the store, and the entry in which it is. */
+export interface Due {
+  readonly key: string;
+  readonly version: number;
+  /** When there is something to do for it. */
+  readonly at: number;
+  readonly job: StoredJob;
+}
+
+/** How often something is tried again because the job moves on at the same time. */
+const MAX_TRIES = 1_000;
+
+/** What is written of a job: its pointer, the job, and maybe its data. */
+type Puts = readonly [pointer: Put, due: Put, ...data: Put[]];
+
+/** What became of a request to schedule. */
+export type Scheduled =
+  | { readonly kind: 'scheduled'; readonly due: Due; readonly replaced: string | undefined }
+  | { readonly kind: 'exists' };
+
+/** A job that is found by its name, and its pointer. */
+interface Found {
+  readonly pointer: Pointer;
+  readonly pointerVersion: number;
+  readonly due: Due;
+}
+
+/** Jobs in a state store. Each change is one commit, guarded by the version of what it changes. */
+export class JobStore {
+  readonly #store: StateStore;
+  readonly #layout: JobLayout;
+  readonly #newId: () => string;
+
+  constructor(store: StateStore, layout: JobLayout, newId: () => string) {
+    this.#store = store;
+    this.#layout = layout;
+    this.#newId = newId;
+  }
+
+  /** Writes a new job that is due at an instant. A job of the same name is replaced when `mayReplace` says so. */
+  schedule(planned: StoredJob, at: number, mayReplace: (present: StoredJob) => boolean): Promise<Scheduled> {
+    const { data } = planned;
+    if (data === undefined || isShort(data)) return this.#write(planned, at, this.#putsOf(planned, at), mayReplace);
+    const dataId = this.#newId();
+    const job = { ...planned, data: undefined, dataId };
+    const dataPut = { key: this.#layout.data(dataId), value: encodeData(data) };
+    return this.#write(job, at, [...this.#putsOf(job, at), dataPut], mayReplace);
+  }
+
+  /** Most names are new: the first try does not look. */
+  async #write(job: StoredJob, at: number, put: Puts, mayReplace: (present: StoredJob) => boolean): Promise<Scheduled> {
+    const [{ key: pointer }, { key }] = put;
+    let present: Found | undefined;
+    for (let tries = 1; ; tries++) {
+      const require: Precondition = { key: pointer, version: present?.pointerVersion ?? 'absent' };
+      const old = present === undefined ? [] : this.#keysOf(present).filter((one) => one !== key && one !== pointer);
+      try {
+        const version = await this.#store.commit({ require: [require], put, delete: old });
+        return { kind: 'scheduled', due: { key, version, at, job }, replaced: present?.due.key };
+      } catch (error) {
+        if (!isConflict(error) || tries >= MAX_TRIES) throw error;
+      }
+      present = await this.#find(job.name);
+      if (present !== undefined && !mayReplace(present.due.job)) return { kind: 'exists' };
+    }
+  }
+
+  /** The job of a name. */
+  async find(name: string): Promise<Due | undefined> {
+    return (await this.#find(name))?.due;
+  }
+
+  async #find(name: string): Promise<Found | undefined> {
+    const pointerKey = this.#layout.job(name);
+    for (let tries = 1; ; tries++) {
+      const entry = await this.#store.get(pointerKey);
+      if (entry === undefined) return undefined;
+      const pointer = decodePointer(pointerKey, entry.value);
+      const key = this.#layout.due(pointer.at, name);
+      const due = await this.#store.get(key);
+      if (due !== undefined)
+        return { pointer, pointerVersion: entry.version, due: this.#dueOf({ key, ...due }, pointer.at) };
+      // It has moved on between the two reads.
+      if (tries >= MAX_TRIES) throw new Error(`job ${JSON.stringify(name)} has no entry at ${pointer.at}`);
+    }
+  }
+
+  /** Removes a job; answers the entry that it had. */
+  async remove(name: string): Promise<Due | undefined> {
+    for (let tries = 1; ; tries++) {
+      const found = await this.#find(name);
+      if (found === undefined) return undefined;
+      const require = [{ key: this.#layout.job(name), version: found.pointerVersion }];
+      try {
+        await this.#store.commit({ require, delete: this.#keysOf(found) });
+        return found.due;
+      } catch (error) {
+        if (!isConflict(error) || tries >= MAX_TRIES) throw error;
+      }
+    }
+  }
+
+  /**
+   * Replaces a job's entry by its next one.
+   *
+   * @throws ConflictError when it is not the job's entry any more.
+   */
+  async advance(due: Due, job: StoredJob, at: number): Promise<Due> {
+    const put = this.#putsOf(job, at);
+    const [, { key }] = put;
+    const version = await this.#store.commit({
+      require: [due],
+      put,
+      delete: key === due.key ? [] : [due.key],
+    });
+    return { key, version, at, job };
+  }
+
+  /**
+   * Removes a job whose last run is over.
+   *
+   * @throws ConflictError when it is not the job's entry any more.
+   */
+  async finish(due: Due): Promise<void> {
+    const keys = [due.key, this.#layout.job(due.job.name)];
+    if (due.job.dataId !== undefined) keys.push(this.#layout.data(due.job.dataId));
+    await this.#store.commit({ require: [due], delete: keys });
+  }
+
+  /** The data of a job as JSON text; `undefined` when it has none. */
+  async dataOf(job: StoredJob): Promise<string | undefined> {
+    if (job.dataId === undefined) return job.data;
+    const key = this.#layout.data(job.dataId);
+    const entry = await this.#store.get(key);
+    return entry && decodeData(key, entry.value);
+  }
+
+  /** The earliest entries behind a key, in order; `isLast` when none are behind them. */
+  async readDue(
+    after: string | undefined,
+    limit: number,
+    maxBytes: number,
+  ): Promise<{ readonly dues: readonly Due[]; readonly isLast: boolean }> {
+    const range = this.#layout.dueRange;
+    const from = after === undefined ? range.from : `${after}\u0000`;
+    const entries = await this.#store.scan({ from, to: range.to, limit, maxBytes });
+    const bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
+    return {
+      dues: entries.map((entry) => this.#dueOf(entry)),
+      isLast: entries.length < limit && bytes < maxBytes,
+    };
+  }
+
+  #putsOf(job: StoredJob, at: number): Puts {
+    return [
+      { key: this.#layout.job(job.name), value: encodePointer({ at, dataId: job.dataId }) },
+      { key: this.#layout.due(at, job.name), value: encodeJob(job) },
+    ];
+  }
+
+  #keysOf({ pointer, due }: Found): string[] {
+    const keys = [this.#layout.job(due.job.name), due.key];
+    if (pointer.dataId !== undefined) keys.push(this.#layout.data(pointer.dataId));
+    return keys;
+  }
+
+  #dueOf({ key, value, version }: KeyedEntry, at: number = this.#layout.instantOf(key)): Due {
+    return { key, version, at, job: decodeJob(key, value) };
+  }
+}
+
+/** Whether data is written together with the rest. */
+function isShort(data: string): boolean {
+  return data.length <= MAX_INLINE_DATA_BYTES && Buffer.byteLength(data) <= MAX_INLINE_DATA_BYTES;
+}

@@ -1,0 +1,224 @@
+import { isSidecarError, type SidecarError } from '../../errors.ts';
+import { isConflict } from '../../state/errors.ts';
+import type { StateStore } from '../../state/store.ts';
+import { Delivery } from './delivery.ts';
+import type { JobErrors, Operation } from './errors.ts';
+import { Handlers } from './handlers.ts';
+import type { Job, JobFields, JobHandler, JobOptions, StoredJob } from './job.ts';
+import { checkJobName } from './job-name.ts';
+import { JobStore } from './job-store.ts';
+import type { JobsHost } from './jobs-host.ts';
+import { JobLayout } from './layout.ts';
+import { type BodyRules, bodyRules, parseJobOptions } from './parse-job.ts';
+import { type PlanRules, planJob } from './plan.ts';
+import { tellGone, tellScheduled } from './run-events.ts';
+import { Schedules } from './schedule-cache.ts';
+import { Scheduler } from './scheduler.ts';
+import { firstInstantOf } from './transition.ts';
+import { localZoneName } from './zone.ts';
+
+/** What the block is made of. */
+export interface JobsParts {
+  readonly appId: string;
+  readonly host: JobsHost;
+  readonly errors: JobErrors;
+  /** Throws when no calls are taken. */
+  readonly admit: () => void;
+}
+
+/** A job that was found, as text where it was text. */
+export interface FoundJob {
+  readonly job: StoredJob;
+  readonly nextRunAt: number;
+  /** JSON text. */
+  readonly data: string | undefined;
+}
+
+interface Opened {
+  readonly store: JobStore;
+  readonly scheduler: Scheduler;
+}
+
+/**
+ * Jobs that run at a time or on a schedule, kept in the state store: with a durable one they survive the process.
+ *
+ * A run goes to the function that {@link Jobs.handle} has for the job, else to the application as
+ * `POST /job/<name>`. Runs come at least once: after a crash one may be repeated, none is left out.
+ *
+ * @example
+ * ```ts
+ * sidecar.jobs.handle('report', async ({ data }) => sendReport(data));
+ * await sidecar.jobs.schedule('report', { schedule: 'TZ=Europe/Rome 0 0 6 * * mon-fri', data: { to: 'board' } });
+ * ```
+ * @public
+ */
+export class Jobs {
+  readonly #parts: JobsParts;
+  readonly #rules: PlanRules;
+  readonly #bodyRules: BodyRules;
+  readonly #handlers = new Handlers();
+  readonly #delivery: Delivery;
+  #opened: Opened | undefined;
+
+  /** @internal */
+  constructor(parts: JobsParts) {
+    const { host, errors } = parts;
+    const isDapr = host.wire.name === 'dapr';
+    this.#parts = parts;
+    this.#rules = {
+      schedules: new Schedules(() => (isDapr ? 'UTC' : localZoneName())),
+      ttlFromDueTime: isDapr,
+      errors,
+    };
+    this.#bodyRules = bodyRules(host.wire);
+    this.#delivery = new Delivery(host, this.#handlers);
+  }
+
+  /**
+   * Schedules a job. When this resolves the job is kept, on disk if the state store is durable.
+   *
+   * @throws SidecarError of status 400 for what cannot be understood, 409 (`…_SCHEDULER_SCHEDULE_JOB`) for a name
+   * that is taken when `overwrite` is not set, 500 when the store fails.
+   */
+  async schedule<T = unknown>(name: string, options: JobOptions<T>): Promise<void> {
+    await this.scheduleFields(name, parseJobOptions(options, this.#bodyRules, this.#parts.errors));
+  }
+
+  /** The job of a name; `undefined` when there is none, also when it has finished or expired. */
+  async get<T = unknown>(name: string): Promise<Job<T> | undefined> {
+    const found = await this.find(name);
+    if (found === undefined) return undefined;
+    const { data, nextRunAt } = found;
+    const { schedule, dueTime, repeats, ttl, policy } = found.job;
+    return {
+      name,
+      ...(schedule === undefined ? undefined : { schedule }),
+      ...(dueTime === undefined ? undefined : { dueTime }),
+      ...(repeats === undefined ? undefined : { repeats }),
+      ...(ttl === undefined ? undefined : { ttl }),
+      ...(data === undefined ? undefined : { data: JSON.parse(data) as T }),
+      ...(policy === undefined ? undefined : { failurePolicy: policy }),
+      nextRunAt,
+    };
+  }
+
+  /** Removes a job; answers whether there was one. A run that is under way is not broken off. */
+  async delete(name: string): Promise<boolean> {
+    return this.#call('DELETE_JOB', name, async ({ store, scheduler }) => {
+      const removed = await store.remove(name);
+      if (removed === undefined) return false;
+      scheduler.remove(removed);
+      const gone = isExpired(removed.job, this.#now);
+      if (!gone) tellGone(this.#parts.host.events, name, 'deleted');
+      return !gone;
+    });
+  }
+
+  /**
+   * Runs jobs in code: those of a name, or of a pattern in which `*` stands for any characters (`report-*`). A name
+   * goes before a pattern, the pattern that names more characters before another. Register before the start, or jobs
+   * that are due by then go to the application, or wait when there is none. Dispose of the result to stop it.
+   *
+   * @throws SidecarError `ERR_CONFIGURATION` when the name or pattern has a handler already.
+   */
+  handle<T = unknown>(pattern: string, handler: JobHandler<T>): Disposable {
+    // What data a job has is for those to know who scheduled it.
+    this.#handlers.add(pattern, handler as JobHandler);
+    this.#opened?.scheduler.targetsChanged();
+    return { [Symbol.dispose]: () => this.#handlers.remove(pattern) };
+  }
+
+  /** Schedules what has been read from a request. @internal */
+  async scheduleFields(name: string, fields: JobFields): Promise<void> {
+    await this.#call('SCHEDULE_JOB', name, async ({ store, scheduler }) => {
+      const now = this.#now;
+      const job = planJob(name, fields, now, this.#rules);
+      const mayReplace = (present: StoredJob): boolean => fields.overwrite === true || isExpired(present, now);
+      const scheduled = await store.schedule(job, firstInstantOf(job), mayReplace);
+      if (scheduled.kind === 'exists') throw this.#parts.errors.exists(name);
+      const { due, replaced } = scheduled;
+      if (replaced !== undefined) scheduler.remove({ key: replaced, job });
+      tellScheduled(this.#parts.host.events, job);
+      scheduler.add(due);
+    });
+  }
+
+  /** The job of a name with its data as text. @internal */
+  async find(name: string): Promise<FoundJob | undefined> {
+    return this.#call('GET_JOB', name, async ({ store }) => {
+      for (;;) {
+        const due = await store.find(name);
+        if (due === undefined || isExpired(due.job, this.#now)) return undefined;
+        const data = await store.dataOf(due.job);
+        // Replaced between the two reads.
+        if (data === undefined && due.job.dataId !== undefined) continue;
+        return { job: due.job, nextRunAt: due.at, data };
+      }
+    });
+  }
+
+  /** The errors of its routes. @internal */
+  get errors(): JobErrors {
+    return this.#parts.errors;
+  }
+
+  /** The schedulers that it is connected to, for metadata: the one in this process, while it runs. @internal */
+  get schedulerAddresses(): readonly string[] {
+    return this.#opened === undefined ? [] : ['in-process'];
+  }
+
+  /** Begins to run jobs; those for the application wait for {@link Jobs.appReady}. @internal */
+  start(state: StateStore): void {
+    const { appId, host } = this.#parts;
+    const store = new JobStore(state, new JobLayout(appId), host.newId);
+    const { schedules } = this.#rules;
+    const scheduler = new Scheduler({ store, schedules, delivery: this.#delivery, host });
+    this.#opened = { store, scheduler };
+    scheduler.start();
+  }
+
+  /** The application takes requests. @internal */
+  appReady(): void {
+    this.#delivery.isAppReady = true;
+    this.#opened?.scheduler.targetsChanged();
+  }
+
+  /** The application takes no requests now: its jobs wait. @internal */
+  appAway(): void {
+    this.#delivery.isAppReady = false;
+  }
+
+  /** Begins no run any more and waits for those under way. @internal */
+  async stop(): Promise<void> {
+    await this.#opened?.scheduler.stop(this.#parts.host.patienceMs);
+  }
+
+  get #now(): number {
+    return Math.floor(this.#parts.host.clock.now());
+  }
+
+  async #call<T>(operation: Operation, name: string, work: (opened: Opened) => Promise<T>): Promise<T> {
+    const { admit, errors } = this.#parts;
+    admit();
+    checkJobName(name, operation, errors);
+    const opened = this.#opened;
+    if (opened === undefined) throw errors.failed(operation, new Error('jobs are not started'));
+    try {
+      return await work(opened);
+    } catch (error) {
+      throw this.#asSidecarError(operation, error, opened.scheduler);
+    }
+  }
+
+  #asSidecarError(operation: Operation, error: unknown, scheduler: Scheduler): SidecarError {
+    if (isSidecarError(error)) return error;
+    // It may have been written, though.
+    if (operation !== 'GET_JOB' && !isConflict(error)) scheduler.readAnew();
+    return this.#parts.errors.failed(operation, error);
+  }
+}
+
+/** Whether a job has had its last run and its time is over. */
+function isExpired({ ended, expiresAt }: StoredJob, now: number): boolean {
+  return ended && expiresAt !== undefined && now > expiresAt;
+}

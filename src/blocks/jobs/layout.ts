@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { instantOf, instantPart, keyOf, rangeOf } from '../../state/keys.ts';
+import type { KeyRange } from '../../state/store.ts';
+
+/**
+ * Where an application's jobs are kept, below `jobs / <app ID>`:
+ *
+ * - `job / <name>`: when the job is due, which leads to the entry below
+ * - `due / <instant> / <name>`: the job itself, in order of time
+ * - `data / <id>`: data that is too large to be written with every run
+ *
+ * A job has exactly one entry under `due`. Whatever happens to it replaces or removes that entry, so its version
+ * guards every change.
+ */
+export class JobLayout {
+  readonly dueRange: Required<KeyRange>;
+  readonly #job: string;
+  readonly #due: string;
+  readonly #data: string;
+
+  constructor(appId: string) {
+    const root = ['jobs', idPart(appId)];
+    this.#job = keyOf(...root, 'job');
+    this.#due = keyOf(...root, 'due');
+    this.#data = keyOf(...root, 'data');
+    const { from, to = '' } = rangeOf(...root, 'due');
+    this.dueRange = { from, to };
+  }
+
+  job(name: string): string {
+    return this.#job + keyOf(name);
+  }
+
+  due(at: number, name: string): string {
+    return this.#due + keyOf(instantPart(at), name);
+  }
+
+  /** The instant of a due entry's key. */
+  instantOf(key: string): number {
+    return instantOf(key.slice(this.#due.length, key.indexOf('!', this.#due.length)));
+  }
+
+  data(id: string): string {
+    return this.#data + keyOf(id);
+  }
+}
+
+/** The longest app ID that stands in keys as it is, in bytes: a key has to have room for a job's name. */
+const MAX_ID_BYTES = 150;
+
+function idPart(appId: string): string {
+  if (Buffer.byteLength(appId) <= MAX_ID_BYTES) return `=${appId}`;
+  return `#${createHash('sha256').update(appId).digest('base64url')}`;
+}

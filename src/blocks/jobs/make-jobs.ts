@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import type { AppChannel } from '../../app/channel.ts';
+import type { SidecarEventEmitter } from '../../events.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { Logger } from '../../util/logger.ts';
+import type { Work } from '../../util/work.ts';
+import type { Wire } from '../../wire.ts';
+import { JobErrors } from './errors.ts';
+import { Jobs } from './jobs.ts';
+import type { JobApp } from './jobs-host.ts';
+
+/** How jobs are run. @public */
+export interface JobsOptions {
+  /** The most runs at a time; never more than the application's `maxConcurrency`. Default 100. */
+  readonly concurrency?: number;
+  /**
+   * What becomes of ticks that were missed while the process was down, the application away or the run before them
+   * still under way: `once` makes one run of them, `all` runs each. Default `once`; `all` with `wire: 'dapr'`.
+   */
+  readonly missedTicks?: 'once' | 'all';
+  /** How long a run may take, in milliseconds. Default 60,000. */
+  readonly timeoutMs?: number;
+}
+
+/** The JSON schema of {@link JobsOptions}. */
+export const JOBS_OPTIONS_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    concurrency: { type: 'integer', minimum: 1 },
+    missedTicks: { enum: ['once', 'all'] },
+    timeoutMs: { type: 'integer', minimum: 1 },
+  },
+} as const;
+
+/** What the sidecar gives. */
+export interface JobsSettings {
+  readonly appId: string;
+  readonly namespace: string;
+  readonly wire: Wire;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: SidecarEventEmitter;
+  readonly work: Work;
+  readonly app: AppChannel | undefined;
+  readonly jobs: JobsOptions;
+  readonly stopTimeoutMs: number;
+  readonly admit: () => void;
+}
+
+const DEFAULT_CONCURRENCY = 100;
+const DEFAULT_TIMEOUT_MS = 60_000;
+
+/** Makes the block. */
+export function makeJobs(settings: JobsSettings): Jobs {
+  const { appId, namespace, wire, clock, logger, events, work, app, jobs: options, stopTimeoutMs, admit } = settings;
+  const { concurrency = DEFAULT_CONCURRENCY, missedTicks, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  return new Jobs({
+    appId,
+    errors: new JobErrors({ reasonPrefix: wire.reasonPrefix, appId, namespace }),
+    admit,
+    host: {
+      clock,
+      logger,
+      events,
+      work,
+      wire,
+      random: Math.random,
+      newId: randomUUID,
+      app: app && jobApp(app),
+      timeLimitMs: timeoutMs,
+      patienceMs: stopTimeoutMs,
+      // A run that waits for a place at the application would use up its time.
+      concurrency: Math.min(concurrency, app?.maxConcurrency ?? concurrency),
+      everyTick: (missedTicks ?? (wire.name === 'dapr' ? 'all' : 'once')) === 'all',
+    },
+  });
+}
+
+function jobApp(app: AppChannel): JobApp {
+  return {
+    isRemote: app.address.port !== undefined,
+    call: (call) => app.call(call),
+    isReachable: () => app.isReachable(),
+  };
+}

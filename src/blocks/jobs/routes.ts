@@ -1,0 +1,58 @@
+import { readBody } from '../../http/body.ts';
+import { NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
+import { type Route, route } from '../../http/router.ts';
+import type { Wire } from '../../wire.ts';
+import type { Jobs } from './jobs.ts';
+import { bodyRules, parseJobBody } from './parse-job.ts';
+import { renderJob } from './render-job.ts';
+
+/** What the routes are made of. */
+export interface JobRoutesParts {
+  readonly jobs: Jobs;
+  readonly wire: Wire;
+  readonly bodyLimitBytes: number;
+}
+
+/** The routes of jobs. */
+export function jobRoutes(parts: JobRoutesParts): Route[] {
+  const { wire } = parts;
+  type ByName = (request: SidecarRequest, params: { readonly name: string }) => Promise<SidecarResponse>;
+  const schedule: ByName = (request, { name }) => scheduleJob(parts, request, name);
+  const get: ByName = (_request, { name }) => getJob(parts, name);
+  const remove: ByName = (_request, { name }) => deleteJob(parts, name);
+  return ['v1.0-alpha1', ...wire.aliases.jobs].flatMap((version) => {
+    const all = `/${version}/jobs`;
+    const one = `${all}/:name` as '/:name';
+    return [
+      route('jobs', ['POST'], one, schedule),
+      route('jobs', ['GET'], one, get),
+      route('jobs', ['DELETE'], one, remove),
+      // Answers what an empty name has to be told.
+      route('jobs', ['POST'], all, (request) => schedule(request, { name: '' })),
+      route('jobs', ['GET'], all, (request) => get(request, { name: '' })),
+      route('jobs', ['DELETE'], all, (request) => remove(request, { name: '' })),
+    ];
+  });
+}
+
+async function scheduleJob(
+  { jobs, wire, bodyLimitBytes }: JobRoutesParts,
+  request: SidecarRequest,
+  name: string,
+): Promise<SidecarResponse> {
+  const body = await readBody(request, bodyLimitBytes);
+  await jobs.scheduleFields(name, parseJobBody(body, bodyRules(wire), jobs.errors));
+  return NO_CONTENT;
+}
+
+async function getJob({ jobs, wire }: JobRoutesParts, name: string): Promise<SidecarResponse> {
+  const found = await jobs.find(name);
+  if (found === undefined) throw jobs.errors.notFound(name);
+  const body = Buffer.from(renderJob(found, wire));
+  return { status: 200, headers: { 'content-type': 'application/json' }, body };
+}
+
+async function deleteJob({ jobs }: JobRoutesParts, name: string): Promise<SidecarResponse> {
+  await jobs.delete(name);
+  return NO_CONTENT;
+}

@@ -1,0 +1,69 @@
+const DAY_MS = 86_400_000;
+const SECOND_MS = 1_000;
+
+/** A time zone: what clocks on the wall show there. Wall times are milliseconds as if the wall were in UTC. */
+export class Zone {
+  /** Its IANA name. */
+  readonly name: string;
+  readonly #format: Intl.DateTimeFormat | undefined;
+
+  /** @throws RangeError when there is no such zone. */
+  constructor(name: string) {
+    this.name = name;
+    this.#format = name === 'UTC' ? undefined : formatOf(name);
+  }
+
+  /** What the wall shows at an instant. */
+  wallOf(at: number): number {
+    return at + this.#offsetAt(at);
+  }
+
+  /** When the wall shows that: the first time when it does twice; the first instant after the gap when it never does. */
+  instantOf(wall: number): number {
+    // Zones change less than twice in two days.
+    const before = this.#offsetAt(wall - DAY_MS);
+    const after = this.#offsetAt(wall + DAY_MS);
+    if (before === after) return wall - before;
+    if (this.#offsetAt(wall - before) === before) return wall - before;
+    if (this.#offsetAt(wall - after) === after) return wall - after;
+    return this.#changeBetween(wall - DAY_MS, wall + DAY_MS, after);
+  }
+
+  /** The first instant with the new offset. */
+  #changeBetween(from: number, to: number, offset: number): number {
+    let [low, high] = [from, to];
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.#offsetAt(middle) === offset) high = middle;
+      else low = middle;
+    }
+    return high;
+  }
+
+  #offsetAt(at: number): number {
+    if (this.#format === undefined) return 0;
+    const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = (
+      this.#format.format(at).match(/\d+/g) ?? []
+    ).map(Number);
+    const wall = Date.UTC(year, month - 1, day, hour, minute, second);
+    return wall - Math.floor(at / SECOND_MS) * SECOND_MS;
+  }
+}
+
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+}
+
+/** The server's own zone. */
+export function localZoneName(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+}

@@ -1,0 +1,64 @@
+// One life of an application with jobs on disk: schedules as fast as it can, runs, and says what it did.
+//   P <id>          the schedule of one-shot <id> was acknowledged
+//   D <id> <tick>   a run began, for the instant <tick>
+//   A <id> <tick>   the application is done with it
+//   S <id> <tick>   that it is done is recorded
+import { writeSync } from 'node:fs';
+import { embedded } from '../../dist/components/embedded/index.js';
+import { isSidecarError, Sidecar } from '../../dist/index.js';
+
+const [path] = process.argv.slice(2);
+const life = process.env.LIFE;
+const last = process.env.LAST === '1';
+const say = (line) => writeSync(1, `${line}\n`);
+const silent = {
+  debug() {},
+  info() {},
+  warn() {},
+  error: (details, message) => process.stderr.write(`${message} ${JSON.stringify(details)} ${details.error?.stack}\n`),
+};
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const sidecar = new Sidecar({
+  appId: 'crash',
+  state: embedded({ path }),
+  logger: silent,
+  jobs: { missedTicks: 'all' },
+});
+let quietSince = Date.now();
+sidecar.events.on('jobDone', ({ jobName, dueAt }) => say(`S ${jobName} ${dueAt}`));
+sidecar.jobs.handle('*', async ({ name, dueAt, attempt }) => {
+  quietSince = Date.now();
+  say(`D ${name} ${dueAt}`);
+  await sleep(Math.random() * 3);
+  // Every seventh one-shot fails at first, so that there are retries at any moment.
+  if (name.endsWith('7') && attempt === 1) throw new Error('not yet');
+  say(`A ${name} ${dueAt}`);
+});
+await sidecar.start();
+
+const failurePolicy = { constant: { maxRetries: 1_000, interval: '20ms' } };
+for (const name of ['tick-a', 'tick-b']) {
+  const options = { schedule: '@every 25ms', failurePolicy, data: 'x'.repeat(name === 'tick-a' ? 10 : 6_000) };
+  await sidecar.jobs.schedule(name, options).catch((error) => {
+    if (!isSidecarError(error) || error.status !== 409) throw error;
+  });
+}
+say('ready');
+
+if (last) {
+  await sleep(500);
+  for (const name of ['tick-a', 'tick-b']) await sidecar.jobs.delete(name);
+  while (Date.now() - quietSince < 1_000) await sleep(50);
+  await sidecar.stop();
+} else {
+  const schedulers = Array.from({ length: 8 }, async (_, scheduler) => {
+    for (let count = 0; ; count++) {
+      const name = `${life}-${scheduler}-${count}`;
+      await sidecar.jobs.schedule(name, { dueTime: `${Math.floor(Math.random() * 150)}ms`, failurePolicy });
+      say(`P ${name}`);
+      if (count % 10 === 9) await sleep(5);
+    }
+  });
+  await Promise.all(schedulers);
+}
