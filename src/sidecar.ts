@@ -5,11 +5,12 @@ import { healthRoutes } from './blocks/health/routes.ts';
 import type { Jobs } from './blocks/jobs/jobs.ts';
 import { makeJobs } from './blocks/jobs/make-jobs.ts';
 import { jobRoutes } from './blocks/jobs/routes.ts';
-import { type AppConnectionMetadata, Metadata, type SubscriptionMetadata } from './blocks/metadata/metadata.ts';
+import { Metadata } from './blocks/metadata/metadata.ts';
 import { metadataRoutes } from './blocks/metadata/routes.ts';
 import { envelopeDefaults } from './blocks/pubsub/envelope.ts';
 import { PubSub } from './blocks/pubsub/pubsub.ts';
 import { pubsubRoutes, RESERVED_PUBSUB_NAME } from './blocks/pubsub/routes.ts';
+import { describeComponents, describeConnection, describeSubscriptions } from './describe.ts';
 import { SidecarError } from './errors.ts';
 import { eventEmitter, type SidecarEventEmitter } from './events.ts';
 import { guard } from './http/guard.ts';
@@ -54,6 +55,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly #app: AppChannel | undefined;
   readonly #stopRequested = new AbortController();
   #state: StateStore | undefined;
+  #opened: Promise<void> | undefined;
   #phase: Phase = 'created';
   #appReady: Promise<void> | undefined;
   #appIsReady = false;
@@ -95,19 +97,39 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     if (this.#phase !== 'created')
       throw new SidecarError('ERR_CONFIGURATION', `the sidecar is ${this.#phase}: it can be started once`);
     this.#phase = 'starting';
+    const opening = this.#open();
+    this.#opened = opening.then(
+      () => undefined,
+      () => undefined,
+    );
+    let state: StateStore;
     try {
-      checkComponentNames(this.#options);
-      const { state, clock, logger } = this.#options;
-      this.#state = await state.open({ clock, logger });
-      await this.pubsub.start(this.#state);
+      state = await opening;
     } catch (error) {
-      await this.stop();
+      await this.#closeAfter(error);
       throw error;
     }
     if (this.#stopped !== undefined) return this.#stopped;
     this.#phase = 'running';
-    this.jobs.start(this.#state);
+    this.jobs.start(state);
     if (this.#app !== undefined) await this.#meetApp(this.#app);
+  }
+
+  async #open(): Promise<StateStore> {
+    checkComponentNames(this.#options);
+    const { state, clock, logger } = this.#options;
+    this.#state = await state.open({ clock, logger });
+    await this.pubsub.start(this.#state);
+    return this.#state;
+  }
+
+  /** What a start that failed has opened; that something of it does not close is not the error to tell. */
+  async #closeAfter(cause: unknown): Promise<void> {
+    try {
+      await this.stop();
+    } catch (error) {
+      this.#options.logger.error({ error, cause }, 'not everything could be closed after a start that failed');
+    }
   }
 
   /** Resolves when the application takes requests and its subscriptions are known; at once without an application. */
@@ -133,10 +155,13 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   async #stop(): Promise<void> {
     this.#phase = 'stopping';
     this.#stopRequested.abort(new Error('the sidecar is stopping'));
-    await Promise.all([this.pubsub.stop(), this.jobs.stop()]);
-    await this.#app?.close();
-    await this.#state?.close();
+    // What is being opened can be closed only then.
+    await this.#opened;
+    const blocks = await Promise.allSettled([this.pubsub.stop(), this.jobs.stop()]);
+    const [app] = await Promise.allSettled([this.#app?.close()]);
+    const [state] = await Promise.allSettled([this.#state?.close()]);
     this.#phase = 'stopped';
+    throwFirst([...blocks, app, state]);
   }
 
   #openApp(): AppChannel | undefined {
@@ -165,10 +190,9 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
       appId,
       runtimeVersion: VERSION,
       wire,
-      components: () =>
-        this.pubsub.components().map(({ name, type, version }) => ({ name, type, version, capabilities: [] })),
-      subscriptions: () => this.#listSubscriptions(),
-      appConnection: () => this.#appConnection(),
+      components: () => describeComponents(this.pubsub.components()),
+      subscriptions: () => describeSubscriptions(this.pubsub.list()),
+      appConnection: () => describeConnection(this.#app),
       schedulers: () => this.jobs.schedulerAddresses,
     });
   }
@@ -224,26 +248,9 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.jobs.appReady();
     const done = this.#work.begin('discovery of subscriptions');
     await this.pubsub.appReady().finally(done);
+    if (this.#stopRequested.signal.aborted) return;
     this.#appIsReady = true;
     this.events.emit('appReady');
-  }
-
-  #listSubscriptions(): readonly SubscriptionMetadata[] {
-    return this.pubsub.list().map(({ type, pubsubName, topic, spec, problem }) => ({
-      pubsubname: pubsubName,
-      topic,
-      metadata: spec?.metadata ?? {},
-      rules: spec?.rules ?? [],
-      deadLetterTopic: spec?.deadLetterTopic ?? '',
-      type,
-      ...(problem === undefined ? {} : { error: problem }),
-    }));
-  }
-
-  #appConnection(): AppConnectionMetadata {
-    const { host, port, protocol } = this.#app?.address ?? { host: '127.0.0.1', protocol: 'http' };
-    const connection = { protocol, channelAddress: host, maxConcurrency: this.#app?.maxConcurrency ?? -1 };
-    return port === undefined ? connection : { port, ...connection };
   }
 }
 
@@ -263,6 +270,12 @@ function checkComponentNames({ components }: ResolvedOptions): void {
       throw new SidecarError('ERR_CONFIGURATION', `component name ${JSON.stringify(name)} is used twice`);
     seen.add(name);
   }
+}
+
+/** Everything has been tried: now the first error is told. */
+function throwFirst(results: readonly PromiseSettledResult<unknown>[]): void {
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
 }
 
 /** Waits, but not longer; real time, because it bounds an application that does not answer. */

@@ -21,8 +21,16 @@ export function contentOf(req: IncomingMessage, parsed: ParsedBody): Content {
   const { headers } = req;
   if (!announcesBody(req)) return { headers, body: EMPTY_BODY };
   if (!req.readableDidRead) return { headers, body: req };
-  const body = bytesOf(parsed.rawBody) ?? bytesOf(parsed.body) ?? serialise(parsed.body, headers['content-type'] ?? '');
-  return body === undefined ? { headers, body: alreadyRead() } : { headers: headersFor(body, headers), body };
+  let body: Uint8Array | undefined;
+  try {
+    body = bytesOf(parsed.rawBody) ?? bytesOf(parsed.body) ?? serialise(parsed.body, headers['content-type'] ?? '');
+  } catch (error) {
+    // Nested too deeply, or no JSON: whoever reads the body hears of it, as of any other that cannot be read.
+    return { headers, body: unreadable(error) };
+  }
+  return body === undefined
+    ? { headers, body: unreadable(alreadyRead()) }
+    : { headers: headersFor(body, headers), body };
 }
 
 function announcesBody(req: IncomingMessage): boolean {
@@ -57,9 +65,13 @@ function headersFor(body: Uint8Array, headers: HeaderMap): HeaderMap {
   return { ...rest, 'content-length': String(body.length) };
 }
 
-async function* alreadyRead(): AsyncGenerator<Uint8Array> {
-  yield* [];
-  throw new Error(
+function alreadyRead(): Error {
+  return new Error(
     'the request body was read by another middleware, which kept it neither in req.rawBody nor in req.body',
   );
+}
+
+async function* unreadable(error: unknown): AsyncGenerator<Uint8Array> {
+  yield* [];
+  throw error;
 }

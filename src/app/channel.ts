@@ -89,6 +89,7 @@ export class AppChannel {
   readonly #transport: AppTransport;
   readonly #options: AppChannelOptions;
   readonly #places: Semaphore | undefined;
+  readonly #calls = new Set<Cancellation>();
 
   constructor(transport: AppTransport, options: AppChannelOptions) {
     this.#transport = transport;
@@ -120,6 +121,7 @@ export class AppChannel {
   /** Calls the application and reads its whole answer, within the call's time limit. */
   async call(call: AppCall): Promise<AppReply> {
     const limit = new Cancellation();
+    this.#calls.add(limit);
     const timer = this.#options.clock.setTimeout(() => {
       limit.abort(new Error(`no answer within ${call.timeLimitMs} ms`));
     }, call.timeLimitMs);
@@ -133,6 +135,7 @@ export class AppChannel {
       };
     } finally {
       timer.cancel();
+      this.#calls.delete(limit);
     }
   }
 
@@ -148,6 +151,7 @@ export class AppChannel {
 
   /** Breaks off what is still running. */
   close(): Promise<void> {
+    for (const call of this.#calls) call.abort(new Error('the sidecar has stopped'));
     return this.#transport.close();
   }
 }

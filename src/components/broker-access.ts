@@ -28,6 +28,11 @@ export class BrokerAccess implements PubSubComponent {
   async subscribe(options: SubscribeOptions): Promise<ComponentSubscription> {
     if (this.#closed) throw closedError();
     const subscription = await this.#broker.subscribe(options, this.#context);
+    if (this.#closed) {
+      // It would go on taking messages from others that share the broker.
+      await subscription.close();
+      throw closedError();
+    }
     this.#subscriptions.add(subscription);
     const close = async (): Promise<void> => {
       this.#subscriptions.delete(subscription);

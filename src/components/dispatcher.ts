@@ -40,11 +40,6 @@ export class Dispatcher<Entry extends QueuedMessage> {
     return this.#consumers.length > 0;
   }
 
-  /** Whether a consumer would take a message now. */
-  get wantsMessages(): boolean {
-    return this.#consumers.some(({ isFree }) => isFree);
-  }
-
   join(options: SubscribeOptions, clock: Clock, onLeave: () => void): ComponentSubscription {
     const consumer = new Consumer(this, options, clock, () => {
       this.#consumers.splice(this.#consumers.indexOf(consumer), 1);

@@ -23,8 +23,17 @@ export const standardErrorLogger: Logger = {
 };
 
 function writeLine(level: string, details: object, message: string): void {
-  const line = JSON.stringify({ level, time: new Date().toISOString(), message, ...details }, replaceErrors);
-  process.stderr.write(`insidecar ${line}\n`);
+  const entry = { level, time: new Date().toISOString(), message };
+  process.stderr.write(`insidecar ${asJson({ ...entry, ...details }) ?? asJson(entry)}\n`);
+}
+
+/** Details may hold what JSON cannot say: the message must get out all the same. */
+function asJson(value: object): string | undefined {
+  try {
+    return JSON.stringify(value, replaceErrors);
+  } catch {
+    return undefined;
+  }
 }
 
 function replaceErrors(_key: string, value: unknown): unknown {

@@ -77,6 +77,8 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     'sidecar-api-token',
     'dapr-api-token',
     'sidecar-app-id',
+    'sidecar-caller-namespace',
+    'accept-encoding',
   ])('metadata %s does not override a header of ours or of HTTP', async (name) => {
     await using world = await startWorld({ via, appToken: 'right' });
     await world.publish('x', { query: `metadata.${name}=999` });

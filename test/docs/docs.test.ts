@@ -28,6 +28,14 @@ test('the example of README.md that keeps messages on disk runs', async () => {
   expect(output()).toBe('order 1\n\nexit code 0');
 });
 
+test('the example of README.md that runs a job runs it, every second in place of every night', async () => {
+  const path = await mkdtemp(join(tmpdir(), 'insidecar-readme-'));
+  onTestFinished(() => rm(path, { recursive: true }));
+  const code = codeWith('sidecar.jobs.handle').replace('./.insidecar', path).replace('0 30 2 * * *', '* * * * * *');
+  const output = start('readme-jobs', code);
+  await expect.poll(output, PATIENCE).toContain('report to accounts\nreport to accounts\n');
+});
+
 test('the test that README.md shows passes', async () => {
   const output = start('readme-test', RUNNER + codeWith("test('RETRY three times"));
   await expect.poll(output, PATIENCE).toContain('exit code');
@@ -40,7 +48,7 @@ test('the recipes of docs/testing.md pass', async () => {
   const imports = `import { memoryPubSub, Sidecar } from 'insidecar';\nimport { virtualClock } from 'insidecar/testing';\n`;
   const output = start('recipes', RUNNER + imports + recipes.join('\n'));
   await expect.poll(output, PATIENCE).toContain('exit code');
-  expect(recipes.length).toBe(4);
+  expect(recipes.length).toBe(5);
   expect(output()).toContain(`pass ${recipes.length}`);
   expect(output()).toContain('exit code 0');
 });

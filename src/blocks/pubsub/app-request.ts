@@ -10,7 +10,7 @@ import type { SubscriptionSpec } from './subscription.ts';
 
 /** Names that a message's metadata may not take in a request to the application. */
 const RESERVED =
-  /^(?:content-.*|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|http2-settings|proxy-.*|pubsubname|traceparent|tracestate|.*-(?:api-token|app-id|bin))$/;
+  /^(?:accept.*|authorization|cookie|forwarded|x-forwarded-.*|x-http-method.*|content-.*|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|http2-settings|proxy-.*|pubsubname|traceparent|tracestate|.*-(?:api-token|app-id|caller-namespace|bin))$/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 // Everything a field value may hold by RFC 9110, section 5.5: no control characters but the tab.
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -19,12 +19,15 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 export class AppRequests {
   readonly #spec: SubscriptionSpec;
   readonly #host: DeliveryHost;
+  /** As a header can hold it. */
+  readonly #pubsubName: string;
   readonly #eventHeaders: HeaderMap;
 
   constructor(spec: SubscriptionSpec, host: DeliveryHost) {
     this.#spec = spec;
     this.#host = host;
-    this.#eventHeaders = { 'content-type': CLOUD_EVENT_TYPE, pubsubname: spec.pubsubName };
+    this.#pubsubName = asHeaderValue(spec.pubsubName);
+    this.#eventHeaders = { 'content-type': CLOUD_EVENT_TYPE, pubsubname: this.#pubsubName };
   }
 
   /** The request for one message: its bytes as they are. */
@@ -48,7 +51,7 @@ export class AppRequests {
     const list = [...entries].map(([entryId, { message }]) => this.#entry(entryId, message)).join(',');
     const tail = `"metadata":{"pubsubName":${quote(pubsubName)}},"pubsubname":${quote(pubsubName)},"topic":${quote(topic)}`;
     const body = `{"id":${quote(newId())},"entries":[${list}],${tail},"type":${quote(wire.bulkEventType)}}`;
-    const headers = { 'content-type': 'application/json', pubsubname: pubsubName };
+    const headers = { 'content-type': 'application/json', pubsubname: this.#pubsubName };
     return { method: 'POST', url: path, headers, body: Buffer.from(body), timeLimitMs };
   }
 
@@ -84,7 +87,7 @@ export class AppRequests {
     const headers: Record<string, string> = {
       ...metadataHeaders(metadata),
       'content-type': contentType,
-      pubsubname: this.#spec.pubsubName,
+      pubsubname: this.#pubsubName,
     };
     if (!HEADER_VALUE.test(contentType)) headers['content-type'] = 'application/octet-stream';
     if (trace !== undefined && HEADER_VALUE.test(trace.traceparent)) headers['traceparent'] = trace.traceparent;
@@ -92,6 +95,11 @@ export class AppRequests {
       headers['tracestate'] = trace.tracestate;
     return headers;
   }
+}
+
+/** Text that is not ASCII is percent-encoded: no two parties agree on its bytes in a header. */
+function asHeaderValue(text: string): string {
+  return /^[!-~](?:[ -~]*[!-~])?$/.test(text) ? text : encodeURIComponent(Buffer.from(text).toString());
 }
 
 /** A message's metadata as headers; what no header can hold, and what is not its to set, is left out. */

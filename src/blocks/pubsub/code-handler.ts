@@ -2,23 +2,26 @@ import { CloudEvent } from 'cloudevents';
 import type { Delivery, Message } from '../../components/pubsub.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { DeliverToCode } from './consumer.ts';
-import { failedOutcome, type Outcome, retry, returnedOutcome } from './outcome.ts';
+import { failedOutcome, type Outcome, returnedOutcome } from './outcome.ts';
 import type { DeliveryContext, MessageHandler } from './subscription.ts';
 
 /** Turns a user's function into what a consumer calls: events as `CloudEvent`s, within the time limit. */
 export function deliverToCode<T>(handler: MessageHandler<T>, clock: Clock, timeLimitMs: number): DeliverToCode {
-  return (event, delivery) =>
+  return (event, delivery, ended) =>
     new Promise((resolve) => {
       const context = new Context(delivery);
-      const timer = clock.setTimeout(() => {
-        const reason = `no result within ${timeLimitMs} ms`;
-        context.abort(new Error(reason));
-        resolve(retry(reason));
-      }, timeLimitMs);
-      void callHandler(handler, event, context).then((outcome) => {
+      const settle = (outcome: Outcome): void => {
         timer.cancel();
+        deaf();
         resolve(outcome);
-      });
+      };
+      const giveUp = (reason: Error): void => {
+        context.abort(reason);
+        settle(failedOutcome(reason));
+      };
+      const timer = clock.setTimeout(() => giveUp(new Error(`no result within ${timeLimitMs} ms`)), timeLimitMs);
+      const deaf = ended.onAbort(() => giveUp(ended.reason as Error));
+      void callHandler(handler, event, context).then(settle);
     });
 }
 

@@ -1,5 +1,6 @@
 import type { ComponentSubscription, Delivery, Message } from '../../components/pubsub.ts';
 import { messageOf } from '../../errors.ts';
+import { type Abortion, Cancellation } from '../../util/abortion.ts';
 import { Work } from '../../util/work.ts';
 import { AppRequests } from './app-request.ts';
 import { BulkBatches } from './bulk-batches.ts';
@@ -9,8 +10,8 @@ import { RouteTable } from './routing.ts';
 import { Settlement } from './settlement.ts';
 import type { SubscriptionSpec } from './subscription.ts';
 
-/** Delivers one message to a function in code. */
-export type DeliverToCode = (event: unknown, delivery: Delivery) => Promise<Outcome>;
+/** Delivers one message to a function in code, which is waited for no longer than `ended` allows. */
+export type DeliverToCode = (event: unknown, delivery: Delivery, ended: Abortion) => Promise<Outcome>;
 
 /** What a consumer is made of. */
 export interface ConsumerParts {
@@ -33,6 +34,7 @@ export class Consumer {
   readonly #settlement: Settlement;
   readonly #batches: BulkBatches | undefined;
   readonly #inFlight = new Work();
+  readonly #ended = new Cancellation();
   #subscription: ComponentSubscription | undefined;
 
   /** @throws Error when a rule does not compile. */
@@ -77,7 +79,11 @@ export class Consumer {
     this.#batches?.clear();
     this.#settlement.stop();
     await this.#inFlight.idle(this.#parts.host.clock, patienceMs);
-    await this.#subscription?.close();
+    try {
+      await this.#subscription?.close();
+    } finally {
+      this.#ended.abort(new Error('the subscription has ended'));
+    }
   }
 
   #take(deliveries: readonly Delivery[]): void {
@@ -126,7 +132,9 @@ export class Consumer {
   async #send(path: string, delivery: Delivery): Promise<Outcome> {
     const { host, deliverToCode } = this.#parts;
     try {
-      if (deliverToCode !== undefined) return await deliverToCode(this.#requests.eventOf(delivery.message), delivery);
+      if (deliverToCode !== undefined) {
+        return await deliverToCode(this.#requests.eventOf(delivery.message), delivery, this.#ended);
+      }
       return singleOutcome(await host.call(this.#requests.single(path, delivery.message)));
     } catch (error) {
       return failedOutcome(error);

@@ -15,7 +15,7 @@ export interface Reply {
   readonly body: Buffer;
 }
 
-export function retry(reason: string, level: 'info' | 'warn' = 'warn'): Outcome {
+function retry(reason: string, level: 'info' | 'warn' = 'warn'): Outcome {
   return { kind: 'retry', reason, level };
 }
 

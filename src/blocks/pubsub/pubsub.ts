@@ -210,8 +210,10 @@ export class PubSub {
   /** Ends the subscriptions, waits for what is in flight, closes the components. @internal */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the sidecar is stopping'));
-    await this.#subscriptions.stop();
-    await Promise.all([...this.#open.values()].map(({ component }) => component.close()));
+    const consumers = await Promise.allSettled([this.#subscriptions.stop()]);
+    const components = await Promise.allSettled([...this.#open.values()].map(({ component }) => component.close()));
+    const failed = [...consumers, ...components].find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }
 
   /** Looks a component up and checks that the application may publish to the topic. @internal */

@@ -1,5 +1,5 @@
 import type { TopicScopes } from '../../components/pubsub.ts';
-import { messageOf } from '../../errors.ts';
+import { messageOf, SidecarError } from '../../errors.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
 import { Consumer, type ConsumerParts } from './consumer.ts';
@@ -82,6 +82,10 @@ export class Subscriptions {
     const state: SubscriptionState = { type: 'STREAMING', pubsubName: spec.pubsubName, topic: spec.topic, spec };
     const consumer = this.#makeConsumer(spec, parts);
     await consumer.start(false);
+    if (this.#stopping.signal.aborted) {
+      await consumer.stop(0);
+      throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar is stopping');
+    }
     this.#streaming.add(state);
     this.#active.set(state, { consumer, started: true });
     this.#tellSubscribed(state);
@@ -137,6 +141,7 @@ export class Subscriptions {
 
   /** Ends what is no longer in the list and begins what is new in it. */
   async #reconcile(): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
     const wanted = new Set(this.list());
     const ending = [...this.#active].filter(([state]) => !wanted.has(state));
     for (const [state] of ending) this.#active.delete(state);
@@ -147,6 +152,7 @@ export class Subscriptions {
   async #activate(state: SubscriptionState): Promise<void> {
     const { spec } = state;
     if (spec === undefined || state.problem !== undefined || this.#active.has(state)) return;
+    if (this.#stopping.signal.aborted) return;
     const active: Active = { consumer: this.#makeConsumer(spec, {}), started: false };
     this.#active.set(state, active);
     if (!(await this.#tryStart(state, active))) void this.#startLater(state, active);

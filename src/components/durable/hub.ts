@@ -1,5 +1,5 @@
-import { ConflictError, isStateError } from '../../state/errors.ts';
-import type { StateStore } from '../../state/store.ts';
+import { ConflictError, isStateError, StateError } from '../../state/errors.ts';
+import { MAX_VALUE_BYTES, type StateStore } from '../../state/store.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
@@ -12,6 +12,9 @@ import { DurableQueue } from './queue.ts';
 const BLOCK = 1_000_000;
 
 const NO_FAILURES: readonly PublishFailure[] = [];
+
+/** The longest value that is published: what a retry adds to it must still fit into the store's longest. */
+const MOST_BYTES = MAX_VALUE_BYTES - 64;
 
 const NOTHING_TO_DO = Promise.resolve();
 
@@ -69,10 +72,18 @@ export class DurableHub implements Broker {
     const groups = this.#topics.get(message.topic);
     if (groups === undefined) return NOTHING_TO_DO;
     const value = encodeQueued({ message, attempts: 0 });
+    if (value.length > MOST_BYTES)
+      return Promise.reject(
+        new StateError('invalid', `The message has ${value.length} bytes: at most ${MOST_BYTES} are kept.`),
+      );
     const queues = [...groups.values()];
-    const put = queues.map((queue) => ({ key: queue.keyOf(number), value }));
-    return this.#commits.change(put, undefined, () => {
+    const put = queues.map((queue) => ({ key: queue.publishing(number), value }));
+    const onDurable = (): void => {
       for (const [at, { key }] of put.entries()) queues[at]?.committed(message, number, key);
+    };
+    return this.#commits.change(put, undefined, onDurable).catch((error: unknown) => {
+      for (const [at, { key }] of put.entries()) queues[at]?.notPublished(key);
+      throw error;
     });
   }
 
