@@ -53,14 +53,6 @@ class UnreadBody implements AsyncIterable<Uint8Array> {
     this.#req.on(event, listener);
   }
 
-  removeListener(event: string, listener: Listener): void {
-    this.#req.removeListener(event, listener);
-  }
-
-  resume(): void {
-    this.#req.resume();
-  }
-
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     return this.#req.iterator({ destroyOnReturn: false });
   }

@@ -27,7 +27,7 @@ async function write(req: IncomingMessage, res: ServerResponse, response: Sideca
   else if (body.length === 0) res.end();
   else res.end(body);
   // Node throws away what nobody reads of a body, but not the rest of one that was begun.
-  if (req.readableDidRead && !req.readableEnded) req.resume();
+  if (!req.readableEnded && req.readableDidRead) req.resume();
 }
 
 function hasBody(req: IncomingMessage, status: number): boolean {
