@@ -5,8 +5,11 @@ import type { Failure, Outcome, PackedBatch, PackedRead, PackedScan, Row } from 
 
 /** How many versions are taken at once: one write for so many commits, and so many lost by a crash, of 2^53. */
 const VERSIONS_RESERVED = 1_000_000;
-/** About how many pages of 4 KiB the log grows to before a checkpoint: the pause that it makes grows with it. */
-const PAGES_PER_CHECKPOINT = 1000;
+/**
+ * About how many pages of 4 KiB the log grows to before a checkpoint: the pause that it makes grows with it. With 64
+ * callers the commits' p99 is 5.8 ms at 1,000 pages (SQLite's own choice) and 3.5 ms at 250, at the same throughput.
+ */
+const PAGES_PER_CHECKPOINT = 250;
 const PAGE_BYTES = 4096;
 /** Bounds of what one changed row can have cost in pages of log, for the estimate below. */
 const FEWEST_PAGES_PER_UNIT = 1 / 64;
