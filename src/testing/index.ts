@@ -42,7 +42,8 @@ export type {
   MountOptions,
 } from './adapter-case.ts';
 export { adapterConformance } from './adapter-conformance.ts';
-export { type PubSubCase, type PubSubNeed, pubSubConformance } from './pubsub-conformance.ts';
+export type { PubSubCase, PubSubNeed } from './pubsub-case.ts';
+export { pubSubConformance } from './pubsub-conformance.ts';
 export type { StoreCase, StoreNeed } from './store-case.ts';
 export { stateStoreSuite } from './store-conformance.ts';
 export { VirtualClock, type VirtualClockOptions, virtualClock } from './virtual-clock.ts';

@@ -1,39 +1,8 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import type { Delivery, PubSubComponent } from '../components/pubsub.ts';
+import type { Delivery } from '../components/pubsub.ts';
 import { acknowledge, Collector, eventually, later, publishTexts, textMessage } from './collector.ts';
-
-/** What a case needs of a component beyond the contract's core. @public */
-export type PubSubNeed =
-  /** A group keeps its messages while it has no consumer, and over a new `open()`. */
-  | 'retention'
-  /** `attempt` counts over a new `open()` too. */
-  | 'attempts';
-
-/** One case of {@link pubSubConformance}. @public */
-export interface PubSubCase {
-  /** What it proves. */
-  readonly name: string;
-  /** What it needs; leave out cases whose needs the component does not meet. */
-  readonly needs: readonly PubSubNeed[];
-  /**
-   * Runs it; rejects with an AssertionError when the component fails.
-   *
-   * @param open - opens the component on the same messages each time, as restarts and further processes do. Every case
-   * uses topics of its own.
-   */
-  run(open: () => Promise<PubSubComponent>): Promise<void>;
-}
-
-function newTopic(): string {
-  return `conformance-${randomUUID()}`;
-}
-
-function numbers(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => String(index));
-}
-
-type Run = PubSubCase['run'];
+import { newTopic, numbers, type PubSubCase, type Run } from './pubsub-case.ts';
+import { closing, countedAttempts, keptForGroup, settledAfterPause, unsettled } from './pubsub-ending-cases.ts';
 
 const fanOut: Run = async (open) => {
   const [component, topic] = [await open(), newTopic()];
@@ -146,65 +115,6 @@ const paused: Run = async (open) => {
   await component.close();
 };
 
-const settledAfterPause: Run = async (open) => {
-  const [component, topic] = [await open(), newTopic()];
-  const consumer = await Collector.join(component, { topic });
-  await publishTexts(component, topic, ['a']);
-  const [delivery] = await consumer.expect(1);
-  consumer.subscription.pause();
-  await delivery?.ack();
-  await consumer.subscription.close();
-  await (await Collector.join(component, { topic })).expect(0);
-  await component.close();
-};
-
-const unsettled: Run = async (open) => {
-  const topic = newTopic();
-  const before = await open();
-  const consumer = await Collector.join(before, { topic, maxInFlight: 2 });
-  await publishTexts(before, topic, ['a', 'b', 'c']);
-  const [first] = await consumer.expect(2);
-  await before.close();
-  await Promise.allSettled([first?.ack()]);
-  const after = await open();
-  const next = await Collector.join(after, { topic }, acknowledge);
-  await eventually('the unsettled messages came again', () => next.texts.includes('b') && next.texts.includes('c'));
-  await later(50);
-  assert.deepEqual(
-    next.texts.filter((text) => text !== 'a'),
-    ['b', 'c'],
-  );
-  await after.close();
-};
-
-const countedAttempts: Run = async (open) => {
-  const topic = newTopic();
-  const before = await open();
-  const consumer = await Collector.join(before, { topic }, (delivery) => void delivery.retry(0));
-  await publishTexts(before, topic, ['a']);
-  await eventually('it was retried', () => consumer.deliveries.length >= 3);
-  consumer.subscription.pause();
-  await before.close();
-  const seen = Math.max(...consumer.deliveries.map(({ attempt }) => attempt));
-  const after = await open();
-  const next = await Collector.join(after, { topic }, acknowledge);
-  const [again] = await next.expect(1);
-  assert.ok((again?.attempt ?? 0) > seen, `attempt ${again?.attempt} does not go on from ${seen}`);
-  await after.close();
-};
-
-const keptForGroup: Run = async (open) => {
-  const topic = newTopic();
-  const component = await open();
-  const consumer = await Collector.join(component, { topic }, acknowledge);
-  await consumer.subscription.close();
-  await publishTexts(component, topic, ['while away']);
-  const next = await Collector.join(component, { topic }, acknowledge);
-  await next.expect(1);
-  assert.deepEqual(next.texts, ['while away']);
-  await component.close();
-};
-
 const names: Run = async (open) => {
   const component = await open();
   const prefix = newTopic();
@@ -264,22 +174,6 @@ const settledTwice: Run = async (open) => {
   await consumer.expect(2);
   assert.deepEqual(consumer.texts, ['a', 'b']);
   await component.close();
-};
-
-const closing: Run = async (open) => {
-  const [component, topic] = [await open(), newTopic()];
-  const consumer = await Collector.join(component, { topic });
-  await publishTexts(component, topic, ['a']);
-  const [delivery] = await consumer.expect(1);
-  await consumer.subscription.close();
-  await consumer.subscription.close();
-  await component.close();
-  await component.close();
-  await Promise.allSettled([delivery?.ack(), delivery?.retry(0)]);
-  await assert.rejects(() => component.publish([textMessage(topic, 'late')]), 'a publish after close must fail');
-  await assert.rejects(() =>
-    component.subscribe({ topic, group: 'g', maxInFlight: 1, ordered: false, paused: false, deliver: () => undefined }),
-  );
 };
 
 /**

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 /**
  * Finds the parts of JSON text without rewriting them, so that numbers keep every digit on their way through.
  * The text must be valid JSON (a successful `JSON.parse` of it): nothing is checked again here.
@@ -97,4 +99,27 @@ function skipNested(text: string, from: number): number {
     if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
     else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) return at;
   }
+}
+
+/** JSON text with the value that it stands for. */
+export interface ParsedJson {
+  readonly text: string;
+  readonly value: unknown;
+}
+
+/** Parses a body. What is thrown for one that is not UTF-8 or not JSON, `refuse` makes of the problem and its cause. */
+export function parseJsonBody(body: Buffer, refuse: (problem: string, cause?: unknown) => Error): ParsedJson {
+  if (!isUtf8(body)) throw refuse('the body is not UTF-8');
+  const text = body.toString();
+  try {
+    return { text, value: JSON.parse(text) as unknown };
+  } catch (cause) {
+    throw refuse('the body is not JSON', cause);
+  }
+}
+
+/** What a JSON value is, in words for messages: `a string`, `an array`, `null`. */
+export function kindOfJson(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
 }

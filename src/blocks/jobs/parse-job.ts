@@ -1,6 +1,4 @@
-import { isUtf8 } from 'node:buffer';
-import type { JsonMember } from '../../util/json-text.ts';
-import { jsonMembers } from '../../util/json-text.ts';
+import { type JsonMember, jsonMembers, parseJsonBody } from '../../util/json-text.ts';
 import { validator } from '../../util/schema.ts';
 import type { Wire } from '../../wire.ts';
 import type { JobErrors } from './errors.ts';
@@ -91,16 +89,11 @@ function instantText(value: unknown): unknown {
 }
 
 function parseJson(body: Buffer, errors: JobErrors): { readonly text: string; readonly value: Fields } {
-  if (!isUtf8(body)) throw errors.malformed('the body is not UTF-8: expected a JSON object');
-  const json = body.toString();
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch (cause) {
-    throw errors.malformed('the body is not JSON: expected a JSON object', cause);
-  }
-  if (isObject(value)) return { text: json, value };
-  throw errors.malformed(`the body is ${Array.isArray(value) ? 'an array' : typeof value}: expected a JSON object`);
+  const refuse = (problem: string, cause?: unknown): Error =>
+    errors.malformed(`${problem}: expected a JSON object`, cause);
+  const { text, value } = parseJsonBody(body, refuse);
+  if (isObject(value)) return { text, value };
+  throw refuse(`the body is ${Array.isArray(value) ? 'an array' : typeof value}`);
 }
 
 function isObject(value: unknown): value is Fields {

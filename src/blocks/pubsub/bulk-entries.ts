@@ -1,7 +1,6 @@
-import { isUtf8 } from 'node:buffer';
 import { messageOf, type SidecarError } from '../../errors.ts';
 import { asBuffer } from '../../http/body.ts';
-import { jsonElements, jsonMembers } from '../../util/json-text.ts';
+import { jsonElements, jsonMembers, kindOfJson, parseJsonBody } from '../../util/json-text.ts';
 import { contentKind } from './content-type.ts';
 import type { Address } from './envelope.ts';
 import { invalidEntries } from './errors.ts';
@@ -36,20 +35,15 @@ export function parseBulkEntries(body: Uint8Array, address: Address): BulkEntry[
 }
 
 function parseArray(body: Buffer, refuse: Refuse): string {
-  if (!isUtf8(body)) throw refuse('the body is not UTF-8');
-  const text = body.toString();
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw refuse(`the body is not JSON: ${messageOf(cause)}`, cause);
-  }
-  if (!Array.isArray(value)) throw refuse(`the body is ${kindOf(value)}: expected an array of entries`);
+  const { text, value } = parseJsonBody(body, (problem, cause) =>
+    refuse(cause === undefined ? problem : `${problem}: ${messageOf(cause)}`, cause),
+  );
+  if (!Array.isArray(value)) throw refuse(`the body is ${kindOfJson(value)}: expected an array of entries`);
   return text;
 }
 
 function parseEntry(element: string, refuse: Refuse): BulkEntry {
-  if (!element.startsWith('{')) throw refuse(`is ${kindOf(JSON.parse(element))}: expected an object`);
+  if (!element.startsWith('{')) throw refuse(`is ${kindOfJson(JSON.parse(element))}: expected an object`);
   const members = new Map<string, string>();
   for (const { key, value } of jsonMembers(element)) members.set(key.toLowerCase(), value);
   const entryId = parseString('entryId', members.get('entryid'), refuse);
@@ -66,7 +60,7 @@ function parseEntry(element: string, refuse: Refuse): BulkEntry {
 function parseString(name: string, text: string | undefined, refuse: Refuse): string | undefined {
   const value: unknown = text === undefined ? undefined : JSON.parse(text);
   if (value === undefined || value === null || value === '') return undefined;
-  if (typeof value !== 'string') throw refuse(`${name} is ${kindOf(value)}: expected a string`);
+  if (typeof value !== 'string') throw refuse(`${name} is ${kindOfJson(value)}: expected a string`);
   return value;
 }
 
@@ -74,10 +68,10 @@ function parseMetadata(text: string | undefined, refuse: Refuse): Metadata {
   const value: unknown = text === undefined ? null : JSON.parse(text);
   if (value === null) return metadataFrom([]);
   if (typeof value !== 'object' || Array.isArray(value))
-    throw refuse(`metadata is ${kindOf(value)}: expected an object of strings`);
+    throw refuse(`metadata is ${kindOfJson(value)}: expected an object of strings`);
   const entries = Object.entries(value as object) as [string, unknown][];
   for (const [name, one] of entries) {
-    if (typeof one !== 'string') throw refuse(`metadata.${name} is ${kindOf(one)}: expected a string`);
+    if (typeof one !== 'string') throw refuse(`metadata.${name} is ${kindOfJson(one)}: expected a string`);
   }
   return metadataFrom(entries as [string, string][]);
 }
@@ -110,9 +104,4 @@ function mismatch(event: string, contentType: string, expected: string, refuse: 
   return refuse(
     `mismatch between contentType and event: event ${shown} with contentType ${contentType}, expected ${expected}`,
   );
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
 }

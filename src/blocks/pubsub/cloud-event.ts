@@ -1,10 +1,9 @@
-import { isUtf8 } from 'node:buffer';
 import type { Trace } from '../../components/pubsub.ts';
 import { messageOf } from '../../errors.ts';
 import { asBuffer } from '../../http/body.ts';
 import { type HeaderMap, headerOf } from '../../http/message.ts';
 import { formatInstant, parseInstant } from '../../util/duration.ts';
-import { jsonMembers } from '../../util/json-text.ts';
+import { jsonMembers, kindOfJson, parseJsonBody } from '../../util/json-text.ts';
 import { type Address, type EncodedEvent, type EnvelopeDefaults, type Payload, quote, withData } from './envelope.ts';
 import { invalidEvent } from './errors.ts';
 
@@ -55,23 +54,13 @@ export function completeEvent(payload: Payload, defaults: EnvelopeDefaults): Enc
 }
 
 function parseEvent(bytes: Uint8Array, address: Address): { text: string; event: Readonly<Record<string, unknown>> } {
-  const buffer = asBuffer(bytes);
-  if (!isUtf8(buffer)) throw invalidEvent(address, 'the body is not UTF-8');
-  const text = buffer.toString();
-  let event: unknown;
-  try {
-    event = JSON.parse(text);
-  } catch (cause) {
-    throw invalidEvent(address, `the body is not JSON: ${messageOf(cause)}`, cause);
+  const { text, value } = parseJsonBody(asBuffer(bytes), (problem, cause) =>
+    invalidEvent(address, cause === undefined ? problem : `${problem}: ${messageOf(cause)}`, cause),
+  );
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidEvent(address, `the body is ${kindOfJson(value)}: expected a JSON object`);
   }
-  if (typeof event !== 'object' || event === null || Array.isArray(event)) {
-    throw invalidEvent(address, `the body is ${event === null ? 'null' : describe(event)}: expected a JSON object`);
-  }
-  return { text, event: event as Readonly<Record<string, unknown>> };
-}
-
-function describe(value: unknown): string {
-  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+  return { text, event: value as Readonly<Record<string, unknown>> };
 }
 
 function fillIn(members: Map<string, string>, payload: Payload, defaults: EnvelopeDefaults): void {

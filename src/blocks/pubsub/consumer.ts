@@ -93,10 +93,8 @@ export class Consumer {
   }
 
   async #track(what: string, work: () => Promise<void>): Promise<void> {
-    const ends = [
-      this.#inFlight.begin(what),
-      this.#parts.host.work.begin(`delivery of ${what} of topic ${this.#parts.spec.topic}`),
-    ];
+    const label = `delivery of ${what} of topic ${this.#parts.spec.topic}`;
+    const ends = [this.#inFlight.begin(label), this.#parts.host.work.begin(label)];
     try {
       await work();
     } catch (error) {

@@ -1,5 +1,6 @@
-import { ConflictError, isStateError, StateError } from '../../state/errors.ts';
+import { isConflict, isStateError, StateError } from '../../state/errors.ts';
 import { MAX_VALUE_BYTES, type StateStore } from '../../state/store.ts';
+import { readValue, withFormat } from '../../state/values.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
@@ -39,8 +40,8 @@ export class DurableHub implements Broker {
   /** Reads which groups there are. */
   static async open(component: string, context: ComponentContext): Promise<DurableHub> {
     const hub = new DurableHub(component, context);
-    for (const { value } of await context.state.scan(hub.#layout.groups())) {
-      const { topic, group } = JSON.parse(Buffer.from(value.subarray(1)).toString()) as {
+    for (const { key, value } of await context.state.scan(hub.#layout.groups())) {
+      const { topic, group } = readRecord(key, value) as {
         topic: string;
         group: string;
       };
@@ -92,7 +93,7 @@ export class DurableHub implements Broker {
     const { topic, group } = options;
     let queue = this.#topics.get(topic)?.get(group);
     if (queue === undefined) {
-      const value = Buffer.concat([Buffer.from([1]), Buffer.from(JSON.stringify({ topic, group }))]);
+      const value = record({ topic, group });
       await this.#store.commit({ put: [{ key: this.#layout.group(topic, group), value }] });
       queue = this.#addQueue(topic, group);
     }
@@ -130,18 +131,31 @@ export class DurableHub implements Broker {
   async #reserveBlock(count: number): Promise<void> {
     const key = this.#layout.sequence();
     const entry = await this.#store.get(key);
-    const from = entry === undefined ? 0 : Number(Buffer.from(entry.value.subarray(1)).toString());
+    const from = entry === undefined ? 0 : (readRecord(key, entry.value) as number);
     const to = from + Math.max(BLOCK, count);
-    const value = Buffer.concat([Buffer.from([1]), Buffer.from(String(to))]);
+    const value = record(to);
     try {
       await this.#store.commit({ require: [{ key, version: entry?.version ?? 'absent' }], put: [{ key, value }] });
     } catch (error) {
-      if (error instanceof ConflictError) return;
+      if (isConflict(error)) return;
       throw error;
     }
     this.#next = from;
     this.#reserved = to;
   }
+}
+
+/** Format 1 of what is not a message: JSON. */
+const RECORD_FORMAT = 1;
+
+function record(content: unknown): Uint8Array {
+  return withFormat(RECORD_FORMAT, Buffer.from(JSON.stringify(content)));
+}
+
+function readRecord(key: string, value: Uint8Array): unknown {
+  return readValue(key, value, {
+    [RECORD_FORMAT]: (payload) => JSON.parse(Buffer.from(payload).toString()) as unknown,
+  });
 }
 
 /** For publishers, who may be anywhere: without the keys and paths that the store's own message names. */
