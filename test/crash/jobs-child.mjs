@@ -3,26 +3,16 @@
 //   D <id> <tick>   a run began, for the instant <tick>
 //   A <id> <tick>   the application is done with it
 //   S <id> <tick>   that it is done is recorded
-import { writeSync } from 'node:fs';
 import { embedded } from '../../dist/components/embedded/index.js';
 import { isSidecarError, Sidecar } from '../../dist/index.js';
+import { last, life, logger, path, say } from './life.mjs';
 
-const [path] = process.argv.slice(2);
-const life = process.env.LIFE;
-const last = process.env.LAST === '1';
-const say = (line) => writeSync(1, `${line}\n`);
-const silent = {
-  debug() {},
-  info() {},
-  warn() {},
-  error: (details, message) => process.stderr.write(`${message} ${JSON.stringify(details)} ${details.error?.stack}\n`),
-};
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const sidecar = new Sidecar({
   appId: 'crash',
   state: embedded({ path }),
-  logger: silent,
+  logger,
   jobs: { missedTicks: 'all' },
 });
 let quietSince = Date.now();

@@ -3,26 +3,15 @@
 //   D <id>  <id> was delivered (attempt in the third word)
 //   A <id>  the application answered SUCCESS for it
 //   S <id>  the settlement of <id> is recorded
-import { writeSync } from 'node:fs';
 import { embedded } from '../../dist/components/embedded/index.js';
 import { durablePubSub, Sidecar } from '../../dist/index.js';
-
-const [path] = process.argv.slice(2);
-const life = process.env.LIFE;
-const last = process.env.LAST === '1';
-const say = (line) => writeSync(1, `${line}\n`);
-const silent = {
-  debug() {},
-  info() {},
-  warn() {},
-  error: (details, message) => process.stderr.write(`${message} ${JSON.stringify(details)} ${details.error?.stack}\n`),
-};
+import { last, life, logger, path, say } from './life.mjs';
 
 const sidecar = new Sidecar({
   appId: 'crash',
   components: [durablePubSub('pubsub')],
   state: embedded({ path }),
-  logger: silent,
+  logger,
 });
 sidecar.events.on('delivered', ({ messageId }) => say(`S ${messageId}`));
 await sidecar.start();
