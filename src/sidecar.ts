@@ -1,25 +1,16 @@
-import { randomUUID } from 'node:crypto';
-import { type AppCall, AppChannel, type AppReply, openTransport } from './app/channel.ts';
-import { Health } from './blocks/health/health.ts';
-import { healthRoutes } from './blocks/health/routes.ts';
+import type { AppChannel } from './app/channel.ts';
+import type { Health } from './blocks/health/health.ts';
 import type { Jobs } from './blocks/jobs/jobs.ts';
-import { makeJobs } from './blocks/jobs/make-jobs.ts';
-import { jobRoutes } from './blocks/jobs/routes.ts';
-import { Metadata } from './blocks/metadata/metadata.ts';
-import { metadataRoutes } from './blocks/metadata/routes.ts';
-import { envelopeDefaults } from './blocks/pubsub/envelope.ts';
-import { PubSub } from './blocks/pubsub/pubsub.ts';
-import { pubsubRoutes, RESERVED_PUBSUB_NAME } from './blocks/pubsub/routes.ts';
-import { describeComponents, describeConnection, describeSubscriptions } from './describe.ts';
+import type { Metadata } from './blocks/metadata/metadata.ts';
+import type { PubSub } from './blocks/pubsub/pubsub.ts';
+import { RESERVED_PUBSUB_NAME } from './blocks/pubsub/routes.ts';
+import { compose } from './compose.ts';
 import { SidecarError } from './errors.ts';
 import { eventEmitter, type SidecarEventEmitter } from './events.ts';
-import { guard } from './http/guard.ts';
 import type { Handler, RequestHandler } from './http/message.ts';
-import { Router } from './http/router.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
 import type { StateStore } from './state/store.ts';
 import { Work } from './util/work.ts';
-import { VERSION } from './version.ts';
 
 type Phase = 'created' | 'starting' | 'running' | 'stopping' | 'stopped';
 
@@ -66,20 +57,20 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.#options = resolveOptions(options, process.env);
     this.events = eventEmitter(this.#options.logger);
     this.#options.clock.watch?.(this.#work);
-    this.#app = this.#openApp();
-    this.pubsub = this.#makePubSub();
-    const [events, work, app] = [this.events, this.#work, this.#app];
-    this.jobs = makeJobs({ ...this.#options, events, work, app, admit: () => this.#admit() });
-    this.metadata = this.#makeMetadata();
-    this.health = new Health({
-      appId: this.#options.appId,
-      outbound: [
-        () => (this.#phase === 'running' ? undefined : 'components'),
-        () => (this.#state?.failure === undefined ? undefined : 'state'),
-      ],
-      inbound: [() => (this.#app === undefined || this.#appIsReady ? undefined : 'app-channel')],
+    const parts = compose(this.#options, {
+      events: this.events,
+      work: this.#work,
+      admit: () => this.#admit(),
+      isRunning: () => this.#phase === 'running',
+      stateFailure: () => this.#state?.failure,
+      isAppReady: () => this.#appIsReady,
     });
-    this.handle = this.#makeHandler();
+    this.#app = parts.app;
+    this.pubsub = parts.pubsub;
+    this.jobs = parts.jobs;
+    this.metadata = parts.metadata;
+    this.health = parts.health;
+    this.handle = parts.handle;
   }
 
   /** The app ID. */
@@ -162,62 +153,6 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     const [state] = await Promise.allSettled([this.#state?.close()]);
     this.#phase = 'stopped';
     throwFirst([...blocks, app, state]);
-  }
-
-  #openApp(): AppChannel | undefined {
-    const { app, clock, appToken, wire } = this.#options;
-    if (app === undefined) return undefined;
-    return new AppChannel(openTransport(app), {
-      clock,
-      ...(app.maxConcurrency === undefined ? {} : { maxConcurrency: app.maxConcurrency }),
-      ...(appToken === '' ? {} : { token: { header: wire.headers.apiToken, value: appToken } }),
-    });
-  }
-
-  #makePubSub(): PubSub {
-    const { appId, components, subscriptions, clock, logger, wire, deliveryTimeoutMs, stopTimeoutMs } = this.#options;
-    const newId = randomUUID;
-    const envelope = envelopeDefaults(appId, wire.eventType, () => clock.now(), newId);
-    const call = (toApp: AppCall): Promise<AppReply> => this.#callApp(toApp);
-    const shared = { clock, logger, wire, newId, envelope, call, events: this.events, work: this.#work };
-    const host = { ...shared, random: Math.random, timeLimitMs: deliveryTimeoutMs, patienceMs: stopTimeoutMs };
-    return new PubSub({ appId, definitions: components, subscriptions, host, admit: () => this.#admit() });
-  }
-
-  #makeMetadata(): Metadata {
-    const { appId, wire } = this.#options;
-    return new Metadata({
-      appId,
-      runtimeVersion: VERSION,
-      wire,
-      components: () => describeComponents(this.pubsub.components()),
-      subscriptions: () => describeSubscriptions(this.pubsub.list()),
-      appConnection: () => describeConnection(this.#app),
-      schedulers: () => this.jobs.schedulerAddresses,
-    });
-  }
-
-  #makeHandler(): Handler {
-    const { wire, apiToken, bodyLimitBytes, logger } = this.#options;
-    const routes = [
-      ...pubsubRoutes(this.pubsub, wire, bodyLimitBytes),
-      ...jobRoutes({ jobs: this.jobs, wire, bodyLimitBytes }),
-      ...metadataRoutes(this.metadata),
-      ...healthRoutes(this.health),
-    ];
-    return guard({
-      router: new Router(routes),
-      logger,
-      errors: { domain: wire.errorDomain, reasonPrefix: wire.reasonPrefix },
-      admit: ({ route }) => route.open || this.#admit(),
-      ...(apiToken === '' ? {} : { token: { header: wire.headers.apiToken, value: apiToken } }),
-    });
-  }
-
-  #callApp(call: AppCall): Promise<AppReply> {
-    return this.#app === undefined
-      ? Promise.reject(new Error('there is no application: options.app is not set'))
-      : this.#app.call(call);
   }
 
   #admit(): void {
