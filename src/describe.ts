@@ -1,7 +1,14 @@
 import type { AppChannel } from './app/channel.ts';
-import type { AppConnectionMetadata, ComponentMetadata, SubscriptionMetadata } from './blocks/metadata/metadata.ts';
+import type { HealthSettings } from './app/health.ts';
+import type {
+  AppConnectionMetadata,
+  AppHealthMetadata,
+  ComponentMetadata,
+  SubscriptionMetadata,
+} from './blocks/metadata/metadata.ts';
 import type { SubscriptionState } from './blocks/pubsub/subscriptions.ts';
 import type { ComponentDefinition } from './components/component.ts';
+import { formatGoDuration } from './util/duration.ts';
 
 /** What the parts of a sidecar look like in metadata. */
 
@@ -24,8 +31,25 @@ export function describeSubscriptions(states: readonly SubscriptionState[]): rea
 }
 
 /** The connection to the application; the usual values without one. */
-export function describeConnection(app: AppChannel | undefined): AppConnectionMetadata {
+export function describeConnection(
+  app: AppChannel | undefined,
+  health: HealthSettings | undefined,
+): AppConnectionMetadata {
   const { host, port, protocol } = app?.address ?? { host: '127.0.0.1', protocol: 'http' };
-  const connection = { protocol, channelAddress: host, maxConcurrency: app?.maxConcurrency ?? -1 };
-  return port === undefined ? connection : { port, ...connection };
+  return {
+    ...(port === undefined ? {} : { port }),
+    protocol,
+    channelAddress: host,
+    maxConcurrency: app?.maxConcurrency ?? -1,
+    ...(health === undefined ? {} : { health: describeHealth(health) }),
+  };
+}
+
+function describeHealth({ path, intervalMs, timeoutMs, threshold }: HealthSettings): AppHealthMetadata {
+  return {
+    healthCheckPath: path,
+    healthProbeInterval: formatGoDuration(intervalMs),
+    healthProbeTimeout: formatGoDuration(timeoutMs),
+    healthThreshold: threshold,
+  };
 }

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'eventemitter3';
+import type { CircuitBreakerChange } from './resiliency/resiliency.ts';
 import type { Logger } from './util/logger.ts';
 
 /** What every event about a message tells. @public */
@@ -29,6 +30,38 @@ export interface JobRunInfo {
   readonly attempt: number;
 }
 
+/** What the event about an invocation tells. @public */
+export interface InvocationInfo {
+  /** As the caller named it. */
+  readonly target: string;
+  /** The HTTP method. */
+  readonly method: string;
+  /** What the target answered; 0 when there was no answer. */
+  readonly status: number;
+  /** Up to the head of the answer. */
+  readonly durationMs: number;
+}
+
+/** What every event about a workflow tells. @public */
+export interface WorkflowInfo {
+  /** The instance. */
+  readonly instanceId: string;
+  /** The workflow that it runs. */
+  readonly workflowName: string;
+}
+
+/** What every event about an activity of a workflow tells. @public */
+export interface ActivityInfo {
+  /** The instance that called it. */
+  readonly instanceId: string;
+  /** The activity. */
+  readonly activityName: string;
+  /** The number of the call within the workflow. */
+  readonly activityId: number;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+}
+
 /** The events of a sidecar, by name, with what their listeners get. @public */
 export interface SidecarEvents {
   /** The component has the message. */
@@ -55,8 +88,39 @@ export interface SidecarEvents {
   jobDropped: [JobRunInfo & { readonly reason: string }];
   /** A job is gone and its name is free. */
   jobGone: [{ readonly jobName: string; readonly reason: 'finished' | 'expired' | 'deleted' }];
-  /** The application takes requests; its subscriptions are known. */
+  /** A workflow instance was started, as a child of another one or not. */
+  workflowStarted: [WorkflowInfo];
+  /** A workflow has returned, and that is recorded. */
+  workflowCompleted: [WorkflowInfo];
+  /** A workflow has failed, and that is recorded. */
+  workflowFailed: [WorkflowInfo & { readonly reason: string }];
+  /** A workflow was terminated, and that is recorded. */
+  workflowTerminated: [WorkflowInfo];
+  /** An activity has returned; its result is about to be recorded. */
+  activityCompleted: [ActivityInfo & { readonly durationMs: number }];
+  /** An attempt of an activity has failed; it may be tried again. */
+  activityFailed: [ActivityInfo & { readonly durationMs: number; readonly reason: string }];
+  /** An activity or child workflow will be tried again, in `delayMs` milliseconds; `task` says which one. */
+  workflowTaskRetrying: [
+    WorkflowInfo & {
+      readonly task: string;
+      readonly attempt: number;
+      readonly delayMs: number;
+      readonly reason: string;
+    },
+  ];
+  /** A target has answered, or failed to. */
+  invoked: [InvocationInfo];
+  /** The application takes requests; its subscriptions are known. With health checks, whenever it has become well. */
   appReady: [];
+  /** Its health checks say that it is well: it is asked for its subscriptions, and gets what waits for it. */
+  appHealthy: [];
+  /** Its health checks have failed: nothing is sent to it until it is well. */
+  appUnhealthy: [{ readonly reason: string }];
+  /** A circuit breaker has opened, is half-open, or has closed. */
+  circuitBreaker: [CircuitBreakerChange];
+  /** A client has shut the sidecar down (`POST /v1.0/shutdown` of `wire: 'dapr'`): it is stopping. */
+  shutdownRequested: [];
   /** A subscription receives messages. */
   subscribed: [{ readonly pubsubName: string; readonly topic: string }];
   /** A subscription was not started. */

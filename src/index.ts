@@ -9,18 +9,27 @@ export { type KoaContextLike, type KoaMiddleware, koaHandler } from './adapters/
 export { type NodeListener, nodeListener } from './adapters/node.ts';
 export type { AppTarget, CallbackApp } from './app/channel.ts';
 export type { FetchApp } from './app/fetch-app.ts';
+export type { AppHealthOptions } from './app/health.ts';
 export type { RequestListener } from './app/in-process.ts';
 export type { Health } from './blocks/health/health.ts';
+export type { HttpEndpointOptions } from './blocks/invocation/endpoints.ts';
+export type { Invocation, InvocationInit } from './blocks/invocation/invocation.ts';
+export type { InvocationOptions } from './blocks/invocation/options.ts';
+export type { InvocationReply } from './blocks/invocation/reply.ts';
+export type { NameResolutionOptions } from './blocks/invocation/resolution/options.ts';
 export type { Job, JobFailurePolicy, JobHandler, JobOptions, JobRun } from './blocks/jobs/job.ts';
 export type { Jobs } from './blocks/jobs/jobs.ts';
 export type { JobsOptions } from './blocks/jobs/make-jobs.ts';
 export type {
   AppConnectionMetadata,
+  AppHealthMetadata,
   ComponentMetadata,
   Metadata,
   MetadataDocument,
   SubscriptionMetadata,
 } from './blocks/metadata/metadata.ts';
+export type { PlacementOptions } from './blocks/placement/options.ts';
+export type { Placement, PlacementHost, PlacementTable } from './blocks/placement/placement.ts';
 export type {
   BulkPublishEntry,
   BulkPublishOptions,
@@ -38,6 +47,27 @@ export type {
   RouteRule,
   SubscriptionOptions,
 } from './blocks/pubsub/subscription.ts';
+export type { WaitOptions } from './blocks/workflow/completions.ts';
+export type { CallActivityOptions, CallChildOptions, InputAnd, WorkflowContext } from './blocks/workflow/context.ts';
+export {
+  type ActivityContext,
+  type ActivityDefinition,
+  type ActivityFunction,
+  type ActivityLike,
+  defineActivity,
+  defineWorkflow,
+  type InputAndStart,
+  type RetryPolicy,
+  type StartOptions,
+  type WorkflowDefinition,
+  type WorkflowFunction,
+  type WorkflowLike,
+} from './blocks/workflow/definition.ts';
+export { EventTimeoutError, TaskFailedError, type WorkflowFailure } from './blocks/workflow/failure.ts';
+export type { WorkflowHistoryEvent, WorkflowState, WorkflowStatus } from './blocks/workflow/instance.ts';
+export type { InstancePage, ListOptions } from './blocks/workflow/list.ts';
+export type { WorkflowRetention, WorkflowsOptions } from './blocks/workflow/make-workflows.ts';
+export type { Workflows } from './blocks/workflow/workflows.ts';
 export type { ComponentContext, ComponentDefinition } from './components/component.ts';
 export { type DurablePubSubOptions, durablePubSub } from './components/durable/durable-pubsub.ts';
 export { type MemoryPubSubOptions, memoryPubSub } from './components/memory/memory-pubsub.ts';
@@ -62,7 +92,16 @@ export {
   SidecarError,
   type SidecarErrorOptions,
 } from './errors.ts';
-export type { DeliveryInfo, JobRunInfo, MessageInfo, SidecarEventEmitter, SidecarEvents } from './events.ts';
+export type {
+  ActivityInfo,
+  DeliveryInfo,
+  InvocationInfo,
+  JobRunInfo,
+  MessageInfo,
+  SidecarEventEmitter,
+  SidecarEvents,
+  WorkflowInfo,
+} from './events.ts';
 export {
   type AdapterOptions,
   type Body,
@@ -75,8 +114,24 @@ export {
   type SidecarResponse,
 } from './http/message.ts';
 export type { AppOptions, SidecarOptions } from './options.ts';
+export type { BreakerState } from './resiliency/breaker.ts';
+export type {
+  AppPolicies,
+  CircuitBreakerOptions,
+  ComponentPolicies,
+  ResiliencySpec,
+  RetryPolicyOptions,
+  TargetPolicies,
+} from './resiliency/options.ts';
+export type { CircuitBreakerChange } from './resiliency/resiliency.ts';
+export type { AccessAction, AccessControlOptions, AccessOperation, AccessPolicy } from './security/access-options.ts';
+export type { ApiOptions, ApiRule } from './security/api-list.ts';
+export type { CorsOptions } from './security/cors.ts';
+export type { IdentityKey, IdentityOptions, KeyPair, SharedKey } from './security/identity-options.ts';
 export { Sidecar } from './sidecar.ts';
 export { ConflictError, isConflict, isStateError, StateError, type StateErrorKind } from './state/errors.ts';
+export type { ShardChange, Shards } from './state/shards.ts';
+export { sharedState } from './state/shared.ts';
 export {
   type Batch,
   type Entry,

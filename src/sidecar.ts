@@ -1,21 +1,25 @@
 import type { AppChannel } from './app/channel.ts';
+import type { AppMeeting } from './app-meeting.ts';
 import type { Health } from './blocks/health/health.ts';
+import type { Invocation } from './blocks/invocation/invocation.ts';
+import { withdrawPeer } from './blocks/invocation/resolution/registry.ts';
 import type { Jobs } from './blocks/jobs/jobs.ts';
 import type { Metadata } from './blocks/metadata/metadata.ts';
+import type { Placement } from './blocks/placement/placement.ts';
 import type { PubSub } from './blocks/pubsub/pubsub.ts';
 import { RESERVED_PUBSUB_NAME } from './blocks/pubsub/routes.ts';
+import type { Workflows } from './blocks/workflow/workflows.ts';
 import { compose } from './compose.ts';
 import { SidecarError } from './errors.ts';
 import { eventEmitter, type SidecarEventEmitter } from './events.ts';
 import type { Handler, RequestHandler } from './http/message.ts';
+import { type HostParts, joinHosts } from './joining.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
+import type { Membership } from './state/membership.ts';
 import type { StateStore } from './state/store.ts';
 import { Work } from './util/work.ts';
 
 type Phase = 'created' | 'starting' | 'running' | 'stopping' | 'stopped';
-
-/** How long `start()` waits for the first answer of an application that takes requests already. */
-const FIRST_ANSWER_MS = 5_000;
 
 /**
  * The sidecar: the HTTP API behind {@link Sidecar.handle}, and the same building blocks as typed classes.
@@ -35,21 +39,32 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly pubsub: PubSub;
   /** Jobs that run at a time or on a schedule. */
   readonly jobs: Jobs;
+  /** Workflows: code whose progress is kept. */
+  readonly workflows: Workflows;
+  /** Calls of other applications and services. */
+  readonly invocation: Invocation;
   /** What the sidecar tells about itself. */
   readonly metadata: Metadata;
   /** Readiness. */
   readonly health: Health;
+  /** Which hosts have which actor types. */
+  readonly placement: Placement;
   /** Answers a request of the HTTP API. Never rejects. */
   readonly handle: Handler;
+  /**
+   * What other sidecars are offered: calls of the own application, under access control, and nothing else. For a port
+   * of its own; on the port of the API, {@link Sidecar.handle} takes them too.
+   */
+  readonly peers: RequestHandler;
   readonly #options: ResolvedOptions;
   readonly #work = new Work();
   readonly #app: AppChannel | undefined;
-  readonly #stopRequested = new AbortController();
+  readonly #meeting: AppMeeting | undefined;
+  readonly #hostParts: HostParts;
   #state: StateStore | undefined;
+  #host: Membership | undefined;
   #opened: Promise<void> | undefined;
   #phase: Phase = 'created';
-  #appReady: Promise<void> | undefined;
-  #appIsReady = false;
   #stopped: Promise<void> | undefined;
 
   /** @throws SidecarError `ERR_CONFIGURATION` naming the option, its value and what was expected. */
@@ -63,14 +78,20 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
       admit: () => this.#admit(),
       isRunning: () => this.#phase === 'running',
       stateFailure: () => this.#state?.failure,
-      isAppReady: () => this.#appIsReady,
+      shutDown: () => this.#shutDown(),
     });
     this.#app = parts.app;
+    this.#meeting = parts.meeting;
     this.pubsub = parts.pubsub;
     this.jobs = parts.jobs;
+    this.workflows = parts.workflows;
+    this.invocation = parts.invocation;
     this.metadata = parts.metadata;
     this.health = parts.health;
+    this.placement = parts.placement;
+    this.#hostParts = parts;
     this.handle = parts.handle;
+    this.peers = { handle: parts.handlePeer };
   }
 
   /** The app ID. */
@@ -93,25 +114,29 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
       () => undefined,
       () => undefined,
     );
-    let state: StateStore;
+    let host: Membership;
     try {
-      state = await opening;
+      host = await opening;
     } catch (error) {
       await this.#closeAfter(error);
       throw error;
     }
     if (this.#stopped !== undefined) return this.#stopped;
     this.#phase = 'running';
-    this.jobs.start(state);
-    if (this.#app !== undefined) await this.#meetApp(this.#app);
+    this.jobs.start(host);
+    this.workflows.begin(host);
+    await this.#meeting?.start();
   }
 
-  async #open(): Promise<StateStore> {
+  async #open(): Promise<Membership> {
     checkComponentNames(this.#options);
+    await this.#app?.open();
     const { state, clock, logger } = this.#options;
-    this.#state = await state.open({ clock, logger });
-    await this.pubsub.start(this.#state);
-    return this.#state;
+    const store = await state.open({ clock, logger });
+    this.#state = store;
+    this.#host = await joinHosts(this.#options, store, { ...this.#hostParts, work: this.#work });
+    await this.pubsub.start(store, this.#host.shards);
+    return this.#host;
   }
 
   /** What a start that failed has opened; that something of it does not close is not the error to tell. */
@@ -126,7 +151,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   /** Resolves when the application takes requests and its subscriptions are known; at once without an application. */
   async ready(): Promise<void> {
     if (this.#phase === 'created') throw notStarted();
-    await this.#appReady;
+    await this.#meeting?.known;
   }
 
   /**
@@ -145,47 +170,31 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
 
   async #stop(): Promise<void> {
     this.#phase = 'stopping';
-    this.#stopRequested.abort(new Error('the sidecar is stopping'));
+    this.#meeting?.stop();
     // What is being opened can be closed only then.
     await this.#opened;
-    const blocks = await Promise.allSettled([this.pubsub.stop(), this.jobs.stop()]);
-    const [app] = await Promise.allSettled([this.#app?.close()]);
+    if (this.#host !== undefined) withdrawPeer(this.#host);
+    const blocks = await Promise.allSettled(
+      [this.pubsub, this.jobs, this.workflows, this.invocation].map((block) => block.stop()),
+    );
+    const [host] = await Promise.allSettled([this.#host?.leave()]);
+    this.placement.stop();
+    const [app] = await Promise.allSettled([this.#app?.close(), this.#hostParts.resolver.close()]);
     const [state] = await Promise.allSettled([this.#state?.close()]);
     this.#phase = 'stopped';
-    throwFirst([...blocks, app, state]);
+    throwFirst([...blocks, host, app, state]);
+  }
+
+  /** Nobody waits for this stop: what goes wrong in it is logged. */
+  #shutDown(): void {
+    this.events.emit('shutdownRequested');
+    this.stop().catch((error: unknown) => this.#options.logger.error({ error }, 'not everything could be closed'));
   }
 
   #admit(): void {
     if (this.#phase === 'running') return;
     if (this.#phase === 'created' || this.#phase === 'starting') throw notStarted();
     throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar is stopping', { headers: { 'retry-after': '1' } });
-  }
-
-  /** An application that is up is asked now, one that is not as soon as it is. */
-  async #meetApp(app: AppChannel): Promise<void> {
-    const isUp = await app.isReachable();
-    const met = isUp ? this.#greet() : this.#greetLater(app);
-    this.#appReady = met;
-    if (!isUp) return;
-    await within(met, FIRST_ANSWER_MS);
-  }
-
-  async #greetLater(app: AppChannel): Promise<void> {
-    try {
-      await app.untilReachable(this.#stopRequested.signal);
-    } catch {
-      return;
-    }
-    await this.#greet();
-  }
-
-  async #greet(): Promise<void> {
-    this.jobs.appReady();
-    const done = this.#work.begin('discovery of subscriptions');
-    await this.pubsub.appReady().finally(done);
-    if (this.#stopRequested.signal.aborted) return;
-    this.#appIsReady = true;
-    this.events.emit('appReady');
   }
 }
 
@@ -211,13 +220,4 @@ function checkComponentNames({ components }: ResolvedOptions): void {
 function throwFirst(results: readonly PromiseSettledResult<unknown>[]): void {
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
-}
-
-/** Waits, but not longer; real time, because it bounds an application that does not answer. */
-async function within(promise: Promise<void>, limitMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limitMs);
-  });
-  await Promise.race([promise, limit]).finally(() => clearTimeout(timer));
 }

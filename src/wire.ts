@@ -12,6 +12,10 @@ export interface Wire {
     readonly callerAppId: string;
     readonly callerNamespace: string;
     readonly calleeAppId: string;
+    /** The token by which one sidecar proves to another who it is. */
+    readonly identity: string;
+    /** A sidecar without keys says by it that it is one. */
+    readonly peer: string;
   };
   /** CloudEvent `type` of a wrapped message. */
   readonly eventType: string;
@@ -29,8 +33,16 @@ export interface Wire {
   readonly bulkSubscribeNeedsEnabled: boolean;
   /** A raw-payload subscription receives a CloudEvent with `data_base64` in place of the bytes. */
   readonly rawPayloadAsEvent: boolean;
+  /** The name of the workflow engine's component in paths. */
+  readonly workflowComponent: string;
+  /** Put before the keys of a workflow instance's properties. */
+  readonly workflowPropertyPrefix: string;
+  /** The keys by which a failed entry of a bulk publish is told; Dapr's own client looks for the second. */
+  readonly failedEntryKeys: readonly string[];
+  /** Serves what Dapr's clients expect beside the API that both share: shutdown, and word of what there is not. */
+  readonly extraRoutes: boolean;
   /** Further versions under which operations answer, by the version of the API document. */
-  readonly aliases: Readonly<Record<'bulkPublish' | 'jobs', readonly string[]>>;
+  readonly aliases: Readonly<Record<'bulkPublish' | 'jobs' | 'workflows', readonly string[]>>;
 }
 
 const wires: Readonly<Record<WireName, Wire>> = {
@@ -46,7 +58,11 @@ const wires: Readonly<Record<WireName, Wire>> = {
     environmentPrefix: 'SIDECAR_',
     bulkSubscribeNeedsEnabled: false,
     rawPayloadAsEvent: false,
-    aliases: { bulkPublish: [], jobs: [] },
+    failedEntryKeys: ['entryId'],
+    extraRoutes: false,
+    workflowComponent: 'sidecar',
+    workflowPropertyPrefix: 'sidecar.workflow',
+    aliases: { bulkPublish: [], jobs: [], workflows: [] },
   },
   dapr: {
     name: 'dapr',
@@ -60,7 +76,11 @@ const wires: Readonly<Record<WireName, Wire>> = {
     environmentPrefix: 'DAPR_',
     bulkSubscribeNeedsEnabled: true,
     rawPayloadAsEvent: true,
-    aliases: { bulkPublish: ['v1.0-alpha1'], jobs: ['v1.0'] },
+    failedEntryKeys: ['entryId', 'entryID'],
+    extraRoutes: true,
+    workflowComponent: 'dapr',
+    workflowPropertyPrefix: 'dapr.workflow',
+    aliases: { bulkPublish: ['v1.0-alpha1'], jobs: ['v1.0'], workflows: ['v1.0-beta1', 'v1.0-alpha1'] },
   },
 };
 
@@ -71,6 +91,8 @@ function headersWith(prefix: string): Wire['headers'] {
     callerAppId: `${prefix}-caller-app-id`,
     callerNamespace: `${prefix}-caller-namespace`,
     calleeAppId: `${prefix}-callee-app-id`,
+    identity: `${prefix}-identity`,
+    peer: `${prefix}-peer`,
   };
 }
 

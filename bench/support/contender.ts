@@ -18,13 +18,18 @@ export interface Usage {
   readonly delivered: number;
 }
 
-type Question = { readonly ask: 'usage' } | { readonly ask: 'run'; readonly seconds: number };
+type Question =
+  | { readonly ask: 'usage' }
+  | { readonly ask: 'memory' }
+  | { readonly ask: 'run'; readonly seconds: number };
 
 /** A contender, seen from the benchmark: a child process. */
 export interface Contender {
   readonly port: number;
   usage(): Promise<Usage>;
   run(seconds: number): Promise<number>;
+  /** Its resident set. */
+  memoryMb(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -57,6 +62,7 @@ export async function startContender(
     port,
     usage: () => ask<Usage>({ ask: 'usage' }),
     run: (seconds) => ask<number>({ ask: 'run', seconds }),
+    memoryMb: () => ask<number>({ ask: 'memory' }),
     stop: async () => {
       const exited = once(child, 'exit');
       child.disconnect();
@@ -71,7 +77,9 @@ export function serve({ port = 0, run, delivered }: Duties): void {
     if (question.ask === 'usage') {
       const { user, system } = process.cpuUsage();
       process.send?.({ cpuMicros: user + system, delivered: delivered?.() ?? 0 } satisfies Usage);
-    } else {
+    } else if (question.ask === 'memory') {
+      process.send?.(process.memoryUsage.rss() / 1_024 / 1_024);
+    } else if (question.ask === 'run') {
       void run?.(question.seconds).then((count) => process.send?.(count));
     }
   });

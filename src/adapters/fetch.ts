@@ -4,6 +4,7 @@ import {
   type Body,
   EMPTY_BODY,
   type HeaderMap,
+  isToApp,
   leaveBody,
   PlainRequest,
   type RequestHandler,
@@ -35,9 +36,9 @@ export function fetchHandler(
 export function fetchHandler(sidecar: RequestHandler, options?: AdapterOptions): FetchHandler;
 export function fetchHandler(sidecar: RequestHandler, options: AdapterOptions = {}): FallthroughFetchHandler {
   return async (request) => {
-    const url = belowPrefix(pathOf(request.url), options.prefix);
+    const url = isToApp(request) ? undefined : belowPrefix(pathOf(request.url), options.prefix);
     if (url === undefined && options.fallthrough) return undefined;
-    const response = await sidecar.handle(toSidecarRequest(request, url ?? '/'));
+    const response = await sidecar.handle(toSidecarRequest(request, url ?? ''));
     return response.unrouted && options.fallthrough ? undefined : toFetchResponse(response, request.method);
   };
 }

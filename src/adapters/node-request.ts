@@ -38,19 +38,69 @@ class Departure implements Abortion {
 /** As the events of streams have them. */
 type Listener = (...args: unknown[]) => void;
 
+/** What keeps a client from destroying the stream at its end by itself. */
+const STATE = Object.freeze({ autoDestroy: true });
+
 /**
  * A body on its way in. Who leaves it before its end does not destroy the request, as Node's own iterator would: the
- * answer has still to go out on that connection. It has the events of a Node stream, which are faster to read.
+ * answer has still to go out on that connection. It has what readers of Node streams use, who are faster than an
+ * iterator; an HTTP client takes it for one.
  */
 class UnreadBody implements AsyncIterable<Uint8Array> {
   readonly #req: IncomingMessage;
+  readonly _readableState: object = STATE;
+  /** Set by a client that has done with it. */
+  destroyed = false;
 
   constructor(req: IncomingMessage) {
     this.#req = req;
   }
 
-  on(event: string, listener: Listener): void {
+  get readableDidRead(): boolean {
+    return this.#req.readableDidRead;
+  }
+
+  get readableEnded(): boolean {
+    return this.#req.readableEnded;
+  }
+
+  get errored(): Error | null {
+    return this.#req.errored;
+  }
+
+  get closed(): boolean {
+    return this.#req.closed;
+  }
+
+  on(event: string, listener: Listener): this {
     this.#req.on(event, listener);
+    return this;
+  }
+
+  off(event: string, listener: Listener): this {
+    this.#req.off(event, listener);
+    return this;
+  }
+
+  removeListener(event: string, listener: Listener): this {
+    return this.off(event, listener);
+  }
+
+  pause(): void {
+    this.#req.pause();
+  }
+
+  resume(): void {
+    this.#req.resume();
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+  }
+
+  /** By this a stream is known. */
+  pipe<T extends NodeJS.WritableStream>(destination: T): T {
+    return this.#req.pipe(destination);
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {

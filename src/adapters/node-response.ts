@@ -1,32 +1,54 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { EMPTY_BODY, type HeaderMap, leaveBody, type SidecarResponse } from '../http/message.ts';
+import { type Body, EMPTY_BODY, type HeaderMap, leaveBody, type SidecarResponse } from '../http/message.ts';
 
-/** Sends an answer. Never rejects: what cannot be sent becomes a 500, or a broken connection when it has begun. */
-export async function writeResponse(
+/**
+ * Sends an answer. Never throws or rejects: what cannot be sent becomes a 500, or a broken connection when it has begun.
+ * There is a promise only where something is to be waited for: most answers are small and go out at once.
+ */
+export function writeResponse(
   req: IncomingMessage,
   res: ServerResponse,
   response: SidecarResponse,
-): Promise<void> {
-  // Somebody else has answered meanwhile, such as a middleware with a time limit, or the caller has gone.
-  if (res.destroyed || res.headersSent) return leaveBody(response.body);
-  try {
-    await write(req, res, response);
-  } catch (error) {
+): Promise<void> | undefined {
+  const broken = (error: unknown): void => {
     leaveBody(response.body);
     fail(res, error);
+  };
+  try {
+    // Somebody else has answered meanwhile, such as a middleware with a time limit, or the caller has gone.
+    if (res.destroyed || res.headersSent) leaveBody(response.body);
+    else return write(req, res, response)?.catch(broken);
+  } catch (error) {
+    broken(error);
   }
+  return undefined;
 }
 
-async function write(req: IncomingMessage, res: ServerResponse, response: SidecarResponse): Promise<void> {
+function write(req: IncomingMessage, res: ServerResponse, response: SidecarResponse): Promise<void> | undefined {
   res.statusCode = response.status;
   setHeaders(res, response.headers);
   const body = hasBody(req, response.status) ? response.body : EMPTY_BODY;
   if (body !== response.body) leaveBody(response.body);
-  if (!(body instanceof Uint8Array)) await pump(res, body);
-  else if (!req.complete && !res.shouldKeepAlive) await endAfterRequest(req, res, body);
-  else if (body.length === 0) res.end();
+  const sent = send(req, res, { body, trailers: response.trailers });
+  if (sent !== undefined) return sent.then(() => leaveRest(req));
+  leaveRest(req);
+  return undefined;
+}
+
+function send(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { body, trailers }: { readonly body: Body; readonly trailers: SidecarResponse['trailers'] },
+): Promise<void> | undefined {
+  if (!(body instanceof Uint8Array)) return pump(res, body, trailers);
+  if (!req.complete && !res.shouldKeepAlive) return endAfterRequest(req, res, body);
+  if (body.length === 0) res.end();
   else res.end(body);
-  // Node throws away what nobody reads of a body, but not the rest of one that was begun.
+  return undefined;
+}
+
+/** Node throws away what nobody reads of a body, but not the rest of one that was begun. */
+function leaveRest(req: IncomingMessage): void {
   if (!req.readableEnded && req.readableDidRead) req.resume();
 }
 
@@ -65,7 +87,13 @@ async function endAfterRequest(req: IncomingMessage, res: ServerResponse, body: 
   res.end();
 }
 
-async function pump(res: ServerResponse, body: AsyncIterable<Uint8Array>): Promise<void> {
+async function pump(
+  res: ServerResponse,
+  body: AsyncIterable<Uint8Array>,
+  trailers: SidecarResponse['trailers'],
+): Promise<void> {
+  // A body that does not keep to its announced length would be taken for the beginning of the next answer.
+  res.strictContentLength = true;
   const iterator = body[Symbol.asyncIterator]();
   // A producer that has nothing to say at present must hear of it too.
   const leave = (): void => void iterator.return?.().then(undefined, () => undefined);
@@ -78,7 +106,16 @@ async function pump(res: ServerResponse, body: AsyncIterable<Uint8Array>): Promi
     if (!res.write(value)) await first([res, 'drain'], [res, 'close']);
   }
   res.removeListener('close', leave);
+  if (trailers !== undefined) addTrailers(res, trailers());
   res.end();
+}
+
+/** Node sends them with a chunked body only, which is the only one that can have them. */
+function addTrailers(res: ServerResponse, trailers: HeaderMap): void {
+  for (const name in trailers) {
+    const value = trailers[name];
+    if (value !== undefined) res.addTrailers([value].flat().map((one): [string, string] => [name, one]));
+  }
 }
 
 function first(...events: readonly [emitter: IncomingMessage | ServerResponse, event: string][]): Promise<void> {

@@ -1,6 +1,8 @@
+import { messageOf } from '../errors.ts';
 import { afterBody, readAll } from '../http/body.ts';
 import {
   abortionOf,
+  EMPTY_BODY,
   type Handler,
   type HeaderMap,
   PlainRequest,
@@ -9,8 +11,10 @@ import {
 } from '../http/message.ts';
 import { type Abortion, Cancellation } from '../util/abortion.ts';
 import { type Clock, sleep } from '../util/clock.ts';
+import { Linked } from '../util/linked.ts';
 import { Semaphore } from '../util/semaphore.ts';
 import { type FetchApp, fetchTransport } from './fetch-app.ts';
+import { grpcTransport } from './grpc-channel.ts';
 import { portTransport } from './http-channel.ts';
 import { listenerTransport, type RequestListener } from './in-process.ts';
 import type { AppAddress, AppTransport } from './transport.ts';
@@ -28,6 +32,11 @@ export type AppTarget =
       readonly port: number;
       /** Its host. Default `127.0.0.1`. */
       readonly host?: string;
+      /**
+       * What it speaks. A `grpc` application implements Dapr's `AppCallback` and gets invocations only; the package
+       * `@grpc/grpc-js` must be installed. Default `http`.
+       */
+      readonly protocol?: 'http' | 'grpc';
     }
   | {
       /** A request listener of node:http, an Express app, or a Koa app: called without a socket. */
@@ -40,7 +49,10 @@ export type AppTarget =
 
 /** Opens the way to an application. */
 export function openTransport(target: AppTarget): AppTransport {
-  if ('port' in target) return portTransport(target.port, target.host ?? '127.0.0.1');
+  if ('port' in target) {
+    const { port, host = '127.0.0.1', protocol } = target;
+    return protocol === 'grpc' ? grpcTransport(port, host) : portTransport(port, host);
+  }
   if ('fetch' in target) return fetchTransport(target.fetch);
   return listenerTransport('callback' in target.listener ? listenerOf(target.listener) : target.listener);
 }
@@ -82,6 +94,7 @@ export interface AppChannelOptions {
 }
 
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
+const MAX_PROBE_BYTES = 64 * 1024;
 const POLL_INTERVAL_MS = 100;
 
 /** How the sidecar calls the application: token, concurrency limit and time limit on everything that goes there. */
@@ -89,7 +102,9 @@ export class AppChannel {
   readonly #transport: AppTransport;
   readonly #options: AppChannelOptions;
   readonly #places: Semaphore | undefined;
-  readonly #calls = new Set<Cancellation>();
+  readonly #calls = new Linked<Cancellation>();
+  /** Whether its health checks say that it is well; always without them. */
+  isHealthy = true;
 
   constructor(transport: AppTransport, options: AppChannelOptions) {
     this.#transport = transport;
@@ -108,24 +123,21 @@ export class AppChannel {
   }
 
   /** Passes a request on, streaming both ways; its place is kept until the answer has been read. */
-  readonly handle: Handler = async (request) => {
+  readonly handle: Handler = (request) => {
     const { token } = this.#options;
     const outgoing = token === undefined ? request : withHeader(request, token.header, token.value);
-    const places = this.#places;
-    if (places === undefined) return this.#transport.handle(outgoing);
-    const abortion = abortionOf(request);
-    await places.acquire(abortion);
-    return withPlace(places, abortion, () => this.#transport.handle(outgoing));
+    return this.#places === undefined ? this.#transport.handle(outgoing) : this.#handleInTurn(this.#places, outgoing);
   };
 
+  async #handleInTurn(places: Semaphore, request: SidecarRequest): Promise<SidecarResponse> {
+    const abortion = abortionOf(request);
+    await places.acquire(abortion);
+    return withPlace(places, abortion, () => this.#transport.handle(request));
+  }
+
   /** Calls the application and reads its whole answer, within the call's time limit. */
-  async call(call: AppCall): Promise<AppReply> {
-    const limit = new Cancellation();
-    this.#calls.add(limit);
-    const timer = this.#options.clock.setTimeout(() => {
-      limit.abort(new Error(`no answer within ${call.timeLimitMs} ms`));
-    }, call.timeLimitMs);
-    try {
+  call(call: AppCall): Promise<AppReply> {
+    return this.#within(call.timeLimitMs, async (limit) => {
       const { method, url, headers, body } = call;
       const response = await this.handle(new PlainRequest(method, url, headers, body, limit));
       return {
@@ -133,10 +145,45 @@ export class AppChannel {
         headers: response.headers,
         body: await readAll(response.body, MAX_REPLY_BYTES),
       };
+    });
+  }
+
+  /**
+   * Asks with GET whether the application is well: what is wrong, if anything. Without the token, and without a place:
+   * an application that is busy with all it takes is not unwell.
+   */
+  async probe(url: string, timeLimitMs: number): Promise<string | undefined> {
+    if (this.#transport.address.protocol === 'grpc')
+      return (await this.#transport.isReachable()) ? undefined : 'it takes no connection';
+    try {
+      return await this.#within(timeLimitMs, async (limit) => {
+        const { status, body } = await this.#transport.handle(new PlainRequest('GET', url, {}, EMPTY_BODY, limit));
+        // Read, so that the connection can be kept; its status has said it all.
+        await readAll(body, MAX_PROBE_BYTES).catch(() => undefined);
+        return status >= 200 && status <= 299 ? undefined : `GET ${url} answered ${status}`;
+      });
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+
+  async #within<T>(timeLimitMs: number, work: (limit: Cancellation) => Promise<T>): Promise<T> {
+    const limit = new Cancellation();
+    const place = this.#calls.add(limit);
+    const timer = this.#options.clock.setTimeout(() => {
+      limit.abort(new Error(`no answer within ${timeLimitMs} ms`));
+    }, timeLimitMs);
+    try {
+      return await work(limit);
     } finally {
       timer.cancel();
-      this.#calls.delete(limit);
+      this.#calls.delete(place);
     }
+  }
+
+  /** Makes ready to call. @throws SidecarError `ERR_CONFIGURATION` when something is not installed */
+  async open(): Promise<void> {
+    await this.#transport.open?.();
   }
 
   /** Whether the application takes requests now. */
@@ -151,7 +198,7 @@ export class AppChannel {
 
   /** Breaks off what is still running. */
   close(): Promise<void> {
-    for (const call of this.#calls) call.abort(new Error('the sidecar has stopped'));
+    for (const call of this.#calls.take()) call.abort(new Error('the sidecar has stopped'));
     return this.#transport.close();
   }
 }

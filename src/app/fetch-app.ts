@@ -1,5 +1,14 @@
 import { AsyncResource } from 'node:async_hooks';
-import { type Body, EMPTY_BODY, type HeaderMap, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
+import {
+  type Abortion,
+  abortionOf,
+  type Body,
+  EMPTY_BODY,
+  type HeaderMap,
+  markToApp,
+  type SidecarRequest,
+  type SidecarResponse,
+} from '../http/message.ts';
 import type { AppTransport } from './transport.ts';
 
 /** An application as a fetch function, such as a Hono app's `fetch`. @public */
@@ -19,22 +28,36 @@ export function fetchTransport(app: FetchApp): AppTransport {
 }
 
 async function callFetch(app: FetchApp, request: SidecarRequest): Promise<SidecarResponse> {
-  const { signal, method } = request;
-  signal.throwIfAborted();
-  const work = Promise.resolve(app(toWebRequest(request)));
-  const answer = await untilAborted(work, signal).catch((error: unknown) => {
-    // The answer that comes too late has a body that nobody will read.
-    work.then(discard, () => undefined);
+  const { signal, done } = signalUntilDone(abortionOf(request));
+  try {
+    signal.throwIfAborted();
+    const webRequest = toWebRequest(request, signal);
+    markToApp(webRequest);
+    const work = Promise.resolve(app(webRequest));
+    const answer = await untilAborted(work, signal).catch((error: unknown) => {
+      // The answer that comes too late has a body that nobody will read.
+      work.then(discard, () => undefined);
+      throw error;
+    });
+    const { status } = answer;
+    const headers = fromWebHeaders(answer.headers);
+    if (answer.body !== null && request.method !== 'HEAD')
+      return { status, headers, body: new AbortableBody(answer.body, signal, done) };
+    discard(answer);
+    done();
+    return { status, headers, body: EMPTY_BODY };
+  } catch (error) {
+    done();
     throw error;
-  });
-  const { status } = answer;
-  const isBare = answer.body === null || method === 'HEAD';
-  if (isBare) discard(answer);
-  return {
-    status,
-    headers: fromWebHeaders(answer.headers),
-    body: isBare ? EMPTY_BODY : new AbortableBody(answer.body, signal),
-  };
+  }
+}
+
+/** A signal that does not listen on when all is done: what ends a call early may outlive it by far. */
+function signalUntilDone(abortion: Abortion): { readonly signal: AbortSignal; readonly done: () => void } {
+  const controller = new AbortController();
+  if (abortion.aborted) controller.abort(abortion.reason);
+  const done = abortion.onAbort(() => controller.abort(abortion.reason));
+  return { signal: controller.signal, done };
 }
 
 function discard({ body }: Response): void {
@@ -55,15 +78,18 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 class AbortableBody implements AsyncIterableIterator<Uint8Array> {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #signal: AbortSignal;
+  readonly #done: () => void;
 
-  constructor(stream: ReadableStream<Uint8Array>, signal: AbortSignal) {
+  constructor(stream: ReadableStream<Uint8Array>, signal: AbortSignal, done: () => void) {
     this.#reader = stream.getReader();
     this.#signal = signal;
+    this.#done = done;
   }
 
   async next(): Promise<IteratorResult<Uint8Array>> {
     try {
       const { done, value } = await untilAborted(this.#reader.read(), this.#signal);
+      if (done) this.#done();
       return done ? { done, value: undefined } : { done, value };
     } catch (error) {
       await this.return();
@@ -72,6 +98,7 @@ class AbortableBody implements AsyncIterableIterator<Uint8Array> {
   }
 
   async return(): Promise<IteratorResult<Uint8Array>> {
+    this.#done();
     // Not awaited: how the application takes it is its own affair.
     this.#reader.cancel().then(undefined, () => undefined);
     return { done: true, value: undefined };
@@ -82,7 +109,7 @@ class AbortableBody implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
-function toWebRequest({ method, path, search, headers, body, signal }: SidecarRequest): Request {
+function toWebRequest({ method, path, search, headers, body }: SidecarRequest, signal: AbortSignal): Request {
   const url = `http://127.0.0.1${path}${search === '' ? '' : `?${search}`}`;
   const hasBody = method !== 'GET' && method !== 'HEAD' && !(body instanceof Uint8Array && body.length === 0);
   const init = { method, headers: toWebHeaders(headers), signal };

@@ -16,7 +16,7 @@ export function portTransport(port: number, host: string): AppTransport {
 }
 
 /** Whether the port takes a TCP connection. A socket's own time-out, not the clock's: it bounds the network, not us. */
-function accepts(port: number, host: string): Promise<boolean> {
+export function accepts(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host, timeout: PROBE_TIMEOUT_MS });
     const done = (reachable: boolean): void => {

@@ -1,8 +1,9 @@
 import { AsyncResource } from 'node:async_hooks';
-import { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { asBuffer } from '../http/body.ts';
-import { abortionOf, type Body, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
+import { abortionOf, type Body, markToApp, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
+import { nodeHttp } from '../util/node-http.ts';
 import { captureResponse } from './captured-response.ts';
 import { NowhereSocket } from './nowhere-socket.ts';
 import type { AppTransport } from './transport.ts';
@@ -39,7 +40,7 @@ function callListener(
     const socket = nowhere();
     const req = incoming(request, socket);
     const leaveBody = feed(req, request.body);
-    const res = new ServerResponse(req);
+    const res = new nodeHttp.ServerResponse(req);
     res.assignSocket(socket);
     const abort = (): void => {
       const reason = abortion.reason as Error;
@@ -69,7 +70,8 @@ function nowhere(): Socket {
 }
 
 function incoming(request: SidecarRequest, socket: Socket): IncomingMessage {
-  const req = new IncomingMessage(socket);
+  const req = new nodeHttp.IncomingMessage(socket);
+  markToApp(req);
   req.method = request.method;
   req.url = request.search === '' ? request.path : `${request.path}?${request.search}`;
   req.httpVersion = '1.1';
@@ -97,9 +99,16 @@ function joinedHeaders(raw: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const [name = '', value = ''] = raw.slice(at, at + 2);
-    headers[name] = headers[name] === undefined ? value : `${headers[name]}${name === 'cookie' ? '; ' : ', '}${value}`;
+    // Names such as `constructor` are there without being a field.
+    const before = Object.hasOwn(headers, name) ? `${headers[name]}${name === 'cookie' ? '; ' : ', '}` : '';
+    headers[name] = before + value;
   }
   return headers;
+}
+
+/** Node's request reads no further by itself until its own `_read` was called, which ours takes the place of. */
+function readOn(req: IncomingMessage): void {
+  (req as unknown as { _readableState: { readingMore: boolean } })._readableState.readingMore = false;
 }
 
 /** Gives a body to whoever reads the request; what is returned leaves it. */
@@ -117,6 +126,7 @@ function feed(req: IncomingMessage, body: Body): () => void {
     return () => undefined;
   }
   const iterator = body[Symbol.asyncIterator]();
+  readOn(req);
   req._read = () => {
     iterator.next().then(
       ({ done, value }) => (done ? finish() : req.push(asBuffer(value))),

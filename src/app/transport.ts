@@ -12,6 +12,8 @@ export interface AppAddress {
 export interface AppTransport {
   readonly address: AppAddress;
   readonly handle: Handler;
+  /** What must be there before the first call; throws when it is not. */
+  open?(): Promise<void>;
   /** Whether the application takes requests now. */
   isReachable(): Promise<boolean>;
   close(): Promise<void>;

@@ -1,3 +1,4 @@
+import type { Shards } from '../state/shards.ts';
 import type { StateStore } from '../state/store.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -10,6 +11,10 @@ export interface ComponentContext {
   readonly logger: Logger;
   /** The sidecar's durable state. */
   readonly state: StateStore;
+  /**
+   * How the work of the app ID on that state is divided among its hosts. Absent: the component has the state for itself.
+   */
+  readonly shards?: Shards;
   /** Notes the start of work of the component's own, so that tests can wait for it; call what it returns at its end. */
   readonly track: (what: string) => () => void;
 }

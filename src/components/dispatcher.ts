@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../util/clock.ts';
+import { type Link, Linked } from '../util/linked.ts';
 import type { ComponentSubscription, Delivery, Message, SubscribeOptions } from './pubsub.ts';
 
 /** A message on its way through one group. */
@@ -92,7 +93,7 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
   readonly #options: SubscribeOptions;
   readonly #clock: Clock;
   readonly #leave: () => void;
-  readonly #inFlight = new Set<HandedOut<Entry>>();
+  readonly #inFlight = new Linked<HandedOut<Entry>>();
   #heldBack: Timer | undefined;
   #paused: boolean;
   #closed = false;
@@ -113,21 +114,21 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
   take(entry: Entry): Delivery {
     entry.attempts++;
     const delivery = new HandedOut(entry, this);
-    this.#inFlight.add(delivery);
+    delivery.place = this.#inFlight.add(delivery);
     return delivery;
   }
 
   ack(delivery: HandedOut<Entry>): Promise<void> {
-    if (!this.#inFlight.delete(delivery)) return SETTLED;
+    if (!this.#takeOut(delivery)) return SETTLED;
     const removed = this.#dispatcher.queue.remove(delivery.entry);
     this.#dispatcher.wake();
     return removed;
   }
 
   retry(delivery: HandedOut<Entry>, delayMs: number): Promise<void> {
-    if (!this.#inFlight.has(delivery)) return SETTLED;
+    if (delivery.place?.isIn !== true) return SETTLED;
     if (this.#options.ordered) return this.#holdBack(delivery, delayMs);
-    this.#inFlight.delete(delivery);
+    this.#takeOut(delivery);
     const delayed = this.#dispatcher.queue.delay(delivery.entry, delayMs, this.#clock);
     this.#dispatcher.wake();
     return delayed;
@@ -136,11 +137,15 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
   /** Keeps its place in flight until the delay is over, so that nothing overtakes. */
   #holdBack(delivery: HandedOut<Entry>, delayMs: number): Promise<void> {
     this.#heldBack = this.#clock.setTimeout(() => {
-      if (!this.#inFlight.delete(delivery)) return;
+      if (!this.#takeOut(delivery)) return;
       this.#dispatcher.queue.unshift(delivery.entry);
       this.#dispatcher.wake();
     }, delayMs);
     return this.#dispatcher.queue.hold(delivery.entry, delayMs);
+  }
+
+  #takeOut({ place }: HandedOut<Entry>): boolean {
+    return place !== undefined && this.#inFlight.delete(place);
   }
 
   pause(): void {
@@ -156,8 +161,7 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
     if (this.#closed) return;
     this.#closed = true;
     this.#heldBack?.cancel();
-    const unsettled = [...this.#inFlight].reverse();
-    this.#inFlight.clear();
+    const unsettled = this.#inFlight.take().reverse();
     for (const { entry } of unsettled) this.#dispatcher.queue.unshift(entry);
     this.#leave();
     this.#dispatcher.wake();
@@ -167,6 +171,8 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
 class HandedOut<Entry extends QueuedMessage> implements Delivery {
   readonly entry: Entry;
   readonly attempt: number;
+  /** Among those in flight. */
+  place: Link<HandedOut<Entry>> | undefined;
   readonly #consumer: Consumer<Entry>;
 
   constructor(entry: Entry, consumer: Consumer<Entry>) {

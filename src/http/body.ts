@@ -116,3 +116,8 @@ export function afterBody(body: AsyncIterable<Uint8Array>, done: () => void): As
     },
   };
 }
+
+/** Whether it can be sent again: all bytes are at hand, or nobody has read any. */
+export function isUntouched(body: Body): boolean {
+  return body instanceof Uint8Array || ('readableDidRead' in body && body.readableDidRead === false);
+}

@@ -1,4 +1,4 @@
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import type { Abortion } from '../util/abortion.ts';
 import { ByteStream } from './byte-stream.ts';
 import {
@@ -11,27 +11,82 @@ import {
   type SidecarResponse,
 } from './message.ts';
 
+const NO_TRAILERS: HeaderMap = Object.freeze({});
+
 /** Answers up to this length are handed over whole, which saves a stream where nearly all answers are small. */
-const WHOLE_BODY_BYTES = 64 * 1024;
+export const WHOLE_BODY_BYTES: number = 64 * 1024;
 
 /** An outgoing HTTP client for one origin: keep-alive, nothing buffered that is not small, no redirects followed. */
 export interface HttpClient {
   readonly handle: Handler;
+  /** Breaks off what is still running. */
   close(): Promise<void>;
+  /** Takes nothing new; resolves when what is still running has ended. */
+  retire(): Promise<void>;
+}
+
+/** PEM texts for connections over TLS. */
+export interface ClientTls {
+  /** The certificates of those who sign for servers. Default: those that Node knows. */
+  readonly rootCA?: string;
+  /** What the client shows of itself. */
+  readonly certificate?: string;
+  readonly privateKey?: string;
 }
 
 /** Makes a client. It has no time limits of its own: the request's signal ends a call. */
-export function httpClient(origin: string): HttpClient {
-  const pool = new Pool(origin, {
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: 30_000,
-    connect: { timeout: 5_000 },
-  });
-  return {
-    handle: (request) => dispatch(pool, request),
-    close: () => pool.destroy(),
-  };
+export function httpClient(origin: string, tls: ClientTls = {}): HttpClient {
+  return new PoolClient(origin, tls);
+}
+
+/** undici is loaded with the first request: its 112 files are a third of what loading this package takes without. */
+class PoolClient implements HttpClient {
+  readonly handle: Handler = (request) =>
+    this.#pool === undefined ? this.#open().then((pool) => dispatch(pool, request)) : dispatch(this.#pool, request);
+  readonly #origin: string;
+  readonly #tls: ClientTls;
+  #pool: Pool | undefined;
+  #opening: Promise<Pool> | undefined;
+  #isClosed = false;
+
+  constructor(origin: string, tls: ClientTls) {
+    this.#origin = origin;
+    this.#tls = tls;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await (await this.#opening)?.destroy();
+  }
+
+  async retire(): Promise<void> {
+    this.#isClosed = true;
+    await (await this.#opening)?.close();
+  }
+
+  #open(): Promise<Pool> {
+    this.#opening ??= this.#load();
+    return this.#opening;
+  }
+
+  async #load(): Promise<Pool> {
+    const { Pool } = await import('undici');
+    const { rootCA, certificate, privateKey } = this.#tls;
+    this.#pool = new Pool(this.#origin, {
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: 30_000,
+      connect: {
+        timeout: 5_000,
+        ...(rootCA === undefined ? {} : { ca: rootCA }),
+        ...(certificate === undefined ? {} : { cert: certificate }),
+        ...(privateKey === undefined ? {} : { key: privateKey }),
+      },
+    });
+    // What comes after the end is refused as by a pool that was open before.
+    if (this.#isClosed) await this.#pool.destroy();
+    return this.#pool;
+  }
 }
 
 function dispatch(pool: Pool, request: SidecarRequest): Promise<SidecarResponse> {
@@ -67,6 +122,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #head: { status: number; headers: HeaderMap } | undefined;
   #whole: Uint8Array[] | undefined;
   #stream: ByteStream | undefined;
+  #trailers: HeaderMap = NO_TRAILERS;
 
   constructor(request: SidecarRequest, resolve: (response: SidecarResponse) => void, reject: (error: unknown) => void) {
     this.#abortion = abortionOf(request);
@@ -93,14 +149,14 @@ class Exchange implements Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status < 200) return;
+    if (this.#isHead || status === 204 || status === 304) {
+      // At once: the length that they may tell is that of another answer, and undici misses the bytes of 304.
+      this.#whole = [];
+      return this.#resolve({ status, headers, body: EMPTY_BODY });
+    }
     this.#head = { status, headers };
     const length = headers['content-length'];
-    if (
-      this.#isHead ||
-      status === 204 ||
-      status === 304 ||
-      (length !== undefined && Number(length) <= WHOLE_BODY_BYTES)
-    ) {
+    if (length !== undefined && Number(length) <= WHOLE_BODY_BYTES) {
       this.#whole = [];
       return;
     }
@@ -108,7 +164,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       onDrain: () => controller.resume(),
       onCancel: () => controller.abort(new Error('the reader of the response has left')),
     });
-    this.#resolve({ ...this.#head, body: this.#stream });
+    this.#resolve({ status, headers, body: this.#stream, trailers: () => this.#trailers });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -116,10 +172,18 @@ class Exchange implements Dispatcher.DispatchHandler {
     else if (this.#stream?.write(chunk) === false) controller.pause();
   }
 
-  onResponseEnd(): void {
+  onResponseEnd(
+    _controller: Dispatcher.DispatchController,
+    trailers: Record<string, string | string[] | undefined>,
+  ): void {
     this.#deaf();
-    if (this.#stream !== undefined) this.#stream.end();
-    else if (this.#head !== undefined) this.#resolve({ ...this.#head, body: joined(this.#whole ?? []) });
+    if (this.#stream !== undefined) {
+      this.#trailers = trailers;
+      this.#stream.end();
+    } else if (this.#head !== undefined) {
+      const { status, headers } = this.#head;
+      this.#resolve({ status, headers, body: joined(this.#whole ?? []) });
+    }
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { isSidecarError, SidecarError } from '../errors.ts';
+import { type FailedEntry, isSidecarError, SidecarError } from '../errors.ts';
 import type { Logger } from '../util/logger.ts';
 import {
   abortionOf,
@@ -20,7 +20,13 @@ export interface GuardOptions {
   /** The token that callers must send, and in which header. */
   readonly token?: { readonly header: string; readonly value: string };
   /** Names in error bodies. */
-  readonly errors: { readonly domain: string; readonly reasonPrefix: string };
+  readonly errors: {
+    readonly domain: string;
+    readonly reasonPrefix: string;
+    readonly failedEntryKeys: readonly string[];
+  };
+  /** Finds a route in something else than the path, for paths that no route has. */
+  readonly fallback?: (request: SidecarRequest) => Match | undefined;
   /** Throws when no request is taken now. */
   readonly admit: (match: Match) => void;
 }
@@ -34,7 +40,7 @@ export function guard(options: GuardOptions): Handler {
   // Who has no token is not told which methods and paths there are.
   const find = (request: SidecarRequest): Match | undefined => {
     try {
-      return options.router.match(request.method, request.path);
+      return options.router.match(request.method, request.path) ?? options.fallback?.(request);
     } catch (error) {
       throw authorised(request) ? error : unauthorized(options);
     }
@@ -43,7 +49,8 @@ export function guard(options: GuardOptions): Handler {
     try {
       const match = find(request);
       if (match === undefined) return unrouted(request, options, authorised(request));
-      if (!isOpen(match, request) && !authorised(request)) throw unauthorized(options);
+      if (!isOpen(match, request) && !match.route.identifies?.(request) && !authorised(request))
+        throw unauthorized(options);
       options.admit(match);
       const response = await match.route.handle(request, match.params);
       return request.method === 'HEAD' ? withoutBody(response) : response;
@@ -81,7 +88,8 @@ function unrouted(request: SidecarRequest, options: GuardOptions, authorised: bo
 }
 
 function notFound(request: SidecarRequest): SidecarError {
-  if (!request.path.startsWith('/')) {
+  // An adapter hands over an empty path for what lies outside its mount point.
+  if (request.path !== '' && !request.path.startsWith('/')) {
     return new SidecarError('ERR_BAD_REQUEST', `request target ${JSON.stringify(request.path)} is not a path`);
   }
   return new SidecarError('ERR_NOT_FOUND', `no route for ${request.method} ${request.path}`);
@@ -101,9 +109,20 @@ function toSidecarError(error: unknown, request: SidecarRequest, logger: Logger)
 function errorResponse(error: SidecarError, names: GuardOptions['errors']): SidecarResponse {
   const { failedEntries } = error;
   if (failedEntries !== undefined)
-    return jsonResponse(error.status, { failedEntries, errorCode: error.code }, error.headers);
+    return jsonResponse(
+      error.status,
+      { failedEntries: renderFailedEntries(failedEntries, names), errorCode: error.code },
+      error.headers,
+    );
   const body = { errorCode: error.code, message: error.message, ...renderDetails(error, names) };
   return jsonResponse(error.status, body, error.headers);
+}
+
+function renderFailedEntries(entries: readonly FailedEntry[], names: GuardOptions['errors']): object[] {
+  return entries.map(({ entryId, error }) => ({
+    ...Object.fromEntries(names.failedEntryKeys.map((key) => [key, entryId])),
+    error,
+  }));
 }
 
 function renderDetails(error: SidecarError, names: GuardOptions['errors']): { details?: unknown[] } {

@@ -42,6 +42,8 @@ export interface SidecarResponse {
   readonly headers: HeaderMap;
   /** The body; no bytes when there is none. */
   readonly body: Body;
+  /** The trailer fields; ask when a streamed body has been read to its end. */
+  readonly trailers?: () => HeaderMap;
   /** Set when no route of the sidecar has this path: an adapter may pass the request on instead of answering. */
   readonly unrouted?: true;
 }
@@ -169,6 +171,22 @@ export { type Abortion, abortionOfSignal };
 /** What ends a request early. */
 export function abortionOf(request: SidecarRequest): Abortion {
   return request instanceof PlainRequest ? request.abortion : abortionOfSignal(request.signal);
+}
+
+/** By the objects of the frameworks; weak, so that it lives as long as they do. */
+const toApp = new WeakSet<object>();
+
+/** Marks the request object that an application in this process is called with. */
+export function markToApp(request: object): void {
+  toApp.add(request);
+}
+
+/**
+ * Whether a request object is a call of a sidecar to its application. Where the sidecar is mounted in that application,
+ * it does not answer such a call: whoever may call the application would else reach the whole API.
+ */
+export function isToApp(request: object): boolean {
+  return toApp.has(request);
 }
 
 /** One header's value as a single string; `undefined` when it is absent. */

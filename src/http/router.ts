@@ -3,7 +3,8 @@ import type { SidecarRequest, SidecarResponse } from './message.ts';
 
 /**
  * The parameters of a pattern, by its text: `:name` is one segment, `*name` the rest of the path decoded and with
- * doubled and trailing slashes folded. A rest and a segment followed by `?` may be empty.
+ * doubled and trailing slashes folded, `**name` the rest exactly as it came, without the slashes in front of it. A rest
+ * and a segment followed by `?` may be empty.
  */
 export type Params<Pattern extends string> = {
   readonly [Name in ParamNames<Pattern>]: string;
@@ -12,9 +13,11 @@ type ParamNames<Pattern extends string> = Pattern extends `${infer Head}/${infer
   ? ParamNames<Head> | ParamNames<Tail>
   : Pattern extends `:${infer Name}?`
     ? Name
-    : Pattern extends `:${infer Name}` | `*${infer Name}`
+    : Pattern extends `:${infer Name}` | `**${infer Name}`
       ? Name
-      : never;
+      : Pattern extends `*${infer Name}`
+        ? Name
+        : never;
 
 /** Answers the requests of one route. */
 export type RouteHandler<Pattern extends string> = (
@@ -26,10 +29,13 @@ export type RouteHandler<Pattern extends string> = (
 export interface Route {
   /** What it does, in the words of the API document: `publish`, `metadata`, … Groups routes for allow lists. */
   readonly operation: string;
+  /** `*` for every method that has no route of its own there. */
   readonly methods: readonly string[];
   readonly pattern: string;
   /** Answers without the API token. */
   readonly open: boolean;
+  /** Whether it checks by itself who sends this request, so that the API token is not asked for. */
+  readonly identifies: ((request: SidecarRequest) => boolean) | undefined;
   readonly handle: (
     request: SidecarRequest,
     params: Readonly<Record<string, string>>,
@@ -48,22 +54,32 @@ export function route<const Pattern extends string>(
   methods: readonly string[],
   pattern: Pattern,
   handle: RouteHandler<Pattern>,
-  options: { readonly open?: boolean } = {},
+  options: Partial<Pick<Route, 'open' | 'identifies'>> = {},
 ): Route {
   // The router fills exactly the parameters that the pattern names, which is what the type says.
-  return { operation, methods, pattern, open: options.open ?? false, handle: handle as Route['handle'] };
+  const { open = false, identifies } = options;
+  return { operation, methods, pattern, open, identifies, handle: handle as Route['handle'] };
 }
 
 /** A node of the table: literal children by their text, one parameter, one rest. */
 interface Node {
   readonly literals: Map<string, Node>;
   param: { readonly name: string; readonly node: Node } | undefined;
-  rest: { readonly name: string; readonly routes: Map<string, Route> } | undefined;
+  rest: Rest | undefined;
+  readonly routes: Map<string, Route>;
+}
+
+interface Rest {
+  readonly name: string;
+  readonly isRaw: boolean;
   readonly routes: Map<string, Route>;
 }
 
 /** How many paths are remembered, and the longest: applications use a few paths again and again. */
 const REMEMBERED = { paths: 1_000, length: 256 };
+
+/** Stands for every method. */
+const ANY = '*';
 
 /** What a path leads to, for any method. */
 interface Place {
@@ -91,14 +107,21 @@ export class Router {
     const place = this.#remembered.get(path) ?? this.#find(path);
     if (place === undefined) return undefined;
     const { routes, params } = place;
-    const matched = routes.get(method) ?? (method === 'HEAD' ? routes.get('GET') : undefined);
+    const matched = routes.get(method) ?? (method === 'HEAD' ? routes.get('GET') : undefined) ?? routes.get(ANY);
     if (matched === undefined) throw methodNotAllowed(method, path, routes);
     return { route: matched, params };
+  }
+
+  /** Whether a route has this path, for any method. */
+  has(path: string): boolean {
+    return descend(this.#root, path, 0) !== undefined;
   }
 
   #find(path: string): Place | undefined {
     const found = descend(this.#root, path, 0);
     if (found === undefined) return undefined;
+    // A raw rest is as good as never the same again: remembering it would push out the paths that are.
+    if (found.rawRest !== undefined) return { routes: found.routes, params: { [found.rawRest[0]]: found.rawRest[1] } };
     const params: Record<string, string> = {};
     for (const [name, value] of found.params) params[name] = decodeSegments(value);
     const place = { routes: found.routes, params };
@@ -113,7 +136,8 @@ export class Router {
     let routes = at.routes;
     for (const segment of segmentsOf(entry.pattern)) {
       if (segment.startsWith('*')) {
-        at.rest ??= { name: segment.slice(1), routes: new Map() };
+        const isRaw = segment.startsWith('**');
+        at.rest ??= { name: segment.slice(isRaw ? 2 : 1), isRaw, routes: new Map() };
         routes = at.rest.routes;
         break;
       }
@@ -128,6 +152,8 @@ interface Found {
   readonly routes: Map<string, Route>;
   /** Names and still encoded values, innermost first. */
   readonly params: [name: string, value: string][];
+  /** The rest of a pattern that takes it as it is; such a pattern has no other parameters. */
+  readonly rawRest?: readonly [name: string, value: string];
 }
 
 function node(): Node {
@@ -159,7 +185,7 @@ function descend(at: Node, path: string, from: number): Found | undefined {
   while (path.charCodeAt(start) === 0x2f) start++;
   if (start >= path.length) {
     if (at.routes.size > 0) return { routes: at.routes, params: [] };
-    return at.rest === undefined ? undefined : { routes: at.rest.routes, params: [[at.rest.name, '']] };
+    return at.rest === undefined ? undefined : foundRest(at.rest, '');
   }
   let end = path.indexOf('/', start);
   if (end === -1) end = path.length;
@@ -172,7 +198,11 @@ function descend(at: Node, path: string, from: number): Found | undefined {
     viaParam.params.push([at.param.name, segment]);
     return viaParam;
   }
-  return at.rest === undefined ? undefined : { routes: at.rest.routes, params: [[at.rest.name, path.slice(start)]] };
+  return at.rest === undefined ? undefined : foundRest(at.rest, path.slice(start));
+}
+
+function foundRest({ name, isRaw, routes }: Rest, value: string): Found {
+  return isRaw ? { routes, params: [], rawRest: [name, value] } : { routes, params: [[name, value]] };
 }
 
 /** Decodes by RFC 3986, segment by segment (`+` stays `+`), folding doubled and trailing slashes. */

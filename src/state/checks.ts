@@ -1,4 +1,4 @@
-import { types } from 'node:util';
+import { isUint8Array } from 'node:util/types';
 import { quote, StateError } from './errors.ts';
 import { type Batch, MAX_BATCH_BYTES, MAX_KEY_BYTES, MAX_VALUE_BYTES, type Put, type Scan } from './store.ts';
 
@@ -58,7 +58,7 @@ export function checkBatch(batch: Batch): void {
 
 function checkPut({ key, value }: Put): number {
   const keyBytes = checkKey(key);
-  if (!types.isUint8Array(value)) {
+  if (!isUint8Array(value)) {
     throw new StateError('invalid', `The value of ${quote(key)} must be a Uint8Array, not ${typeNameOf(value)}.`);
   }
   if (value.byteLength <= MAX_VALUE_BYTES) return keyBytes + value.byteLength;

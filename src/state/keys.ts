@@ -135,3 +135,8 @@ export function compareKeys(a: string, b: string): number {
   if (a === b) return 0;
   return sortFormOf(a) < sortFormOf(b) ? -1 : 1;
 }
+
+/** The first key behind another. */
+export function keyAfter(key: string): string {
+  return `${key}\u0000`;
+}

@@ -101,6 +101,12 @@ export interface StateStore extends AsyncDisposable {
    */
   readonly failure: Error | undefined;
 
+  /**
+   * Only one process can have it open, so that whatever is not in this process is gone: hosts that a crash has left
+   * in it are replaced at once. Default: others may have it open too, and a host that is silent is waited for.
+   */
+  readonly isExclusive?: boolean;
+
   /** The entry of a key, or `undefined`. Several calls made at once travel to the engine together. */
   get(key: string): Promise<Entry | undefined>;
 

@@ -1,3 +1,5 @@
+import { Linked } from './linked.ts';
+
 /**
  * The news that a caller has gone or waits no longer, for those who hear it without an AbortSignal: one of those, with
  * its listener, takes as long as all the rest of a small call in this process.
@@ -15,7 +17,7 @@ export const NEVER: Abortion = { aborted: false, reason: undefined, onAbort: () 
 
 /** One that is brought about by hand. */
 export class Cancellation implements Abortion {
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Linked<() => void>();
   #aborted = false;
   #reason: unknown;
 
@@ -28,17 +30,15 @@ export class Cancellation implements Abortion {
   }
 
   onAbort(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    const link = this.#listeners.add(listener);
+    return () => void this.#listeners.delete(link);
   }
 
   abort(reason: unknown): void {
     if (this.#aborted) return;
     this.#aborted = true;
     this.#reason = reason;
-    const listeners = [...this.#listeners];
-    this.#listeners.clear();
-    for (const listener of listeners) listener();
+    for (const listener of this.#listeners.take()) listener();
   }
 }
 

@@ -26,6 +26,15 @@ export function parseGoDuration(text: string): number | undefined {
   return text.startsWith('-') ? -totalMs : totalMs;
 }
 
+/** Writes milliseconds as Go writes a duration: `1m30s`, `1.5s`, `500ms`. */
+export function formatGoDuration(ms: number): string {
+  if (ms > 0 && ms < 1_000) return `${ms}ms`;
+  const seconds = `${(ms % 60_000) / 1_000}s`;
+  if (ms < 60_000) return seconds;
+  const minutes = Math.floor(ms / 60_000);
+  return minutes < 60 ? `${minutes}m${seconds}` : `${Math.floor(minutes / 60)}h${minutes % 60}m${seconds}`;
+}
+
 /** An instant in RFC 3339, UTC, to the millisecond, as all our timestamps are written. */
 export function formatInstant(at: number): string {
   return new Date(at).toISOString();

@@ -1,10 +1,17 @@
-/** A binary heap: the item with the smallest rank first. */
+/** A binary heap: the item with the smallest rank first; among equals the one with the smallest second rank. */
 export class Heap<T> {
   readonly #rank: (item: T) => number;
+  readonly #second: (item: T) => number;
   #items: T[] = [];
 
-  constructor(rank: (item: T) => number) {
+  constructor(rank: (item: T) => number, second: (item: T) => number = rank) {
     this.#rank = rank;
+    this.#second = second;
+  }
+
+  #isBefore(a: T, b: T): boolean {
+    const difference = this.#rank(a) - this.#rank(b);
+    return difference < 0 || (difference === 0 && this.#second(a) < this.#second(b));
   }
 
   get size(): number {
@@ -16,12 +23,11 @@ export class Heap<T> {
   }
 
   push(item: T): void {
-    const rank = this.#rank(item);
     let at = this.#items.push(item) - 1;
     while (at > 0) {
       const parent = (at - 1) >> 1;
       const above = this.#items[parent] as T;
-      if (this.#rank(above) <= rank) break;
+      if (!this.#isBefore(item, above)) break;
       this.#items[at] = above;
       at = parent;
     }
@@ -44,13 +50,12 @@ export class Heap<T> {
   /** Lets an item down from the top. */
   #sink(item: T): void {
     const items = this.#items;
-    const rank = this.#rank(item);
     let at = 0;
     for (let child = 1; child < items.length; child = 2 * at + 1) {
       const right = items[child + 1];
-      if (right !== undefined && this.#rank(right) < this.#rank(items[child] as T)) child++;
+      if (right !== undefined && this.#isBefore(right, items[child] as T)) child++;
       const below = items[child] as T;
-      if (this.#rank(below) >= rank) break;
+      if (!this.#isBefore(below, item)) break;
       items[at] = below;
       at = child;
     }

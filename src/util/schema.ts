@@ -1,37 +1,63 @@
-import { Ajv, type ErrorObject, type Schema, type ValidateFunction } from 'ajv';
+import { createRequire } from 'node:module';
+import type { ErrorObject, Schema, ValidateFunction } from 'ajv';
+import { schemaFit } from './schema-fit.ts';
 
-/**
- * The one Ajv of the package. Its messages are made readable here: which field, what it was, what was expected.
- * `isFunction` is ours, for options that JSON Schema has no word for.
- */
-const ajv = new Ajv({ allErrors: false, strict: true, allowUnionTypes: true, verbose: true });
-ajv.addKeyword({
-  keyword: 'isFunction',
-  schemaType: 'boolean',
-  validate: (_schema: boolean, data: unknown) => typeof data === 'function',
-  error: { message: 'must be a function' },
-});
+const require = createRequire(import.meta.url);
 
 /** Checks a value; `undefined` when it fits, else one sentence about the first thing that does not. */
 export type Validator = (value: unknown) => string | undefined;
 
-/** Compiles a schema; `what` names the value in messages. */
-export function validator(schema: Schema, what: string): Validator {
+/**
+ * Compiles a schema; `what` names the value in messages. Of a `secret` value, they show no part. `isFunction` is a word
+ * of ours, for options that JSON Schema has no word for.
+ */
+export function validator(
+  schema: Schema,
+  what: string,
+  { secret = false }: { readonly secret?: boolean } = {},
+): Validator {
+  let fits: ((value: unknown) => boolean) | undefined;
   let validate: ValidateFunction | undefined;
   return (value) => {
-    validate ??= ajv.compile(schema);
-    return validate(value) ? undefined : describe(validate.errors?.at(-1), what);
+    fits ??= schemaFit(schema);
+    if (fits(value)) return undefined;
+    validate ??= compile(schema);
+    return validate(value) ? undefined : describe(validate.errors?.at(-1), what, secret);
   };
 }
 
-function describe(error: ErrorObject | undefined, what: string): string {
+/** Its messages are made readable here: which field, what it was, what was expected. */
+function compile(schema: Schema): ValidateFunction {
+  // Loaded by the first value that does not plainly fit: most sidecars have none, and it is large.
+  const { Ajv } = require('ajv') as typeof import('ajv');
+  const ajv = new Ajv({
+    allErrors: false,
+    strict: true,
+    allowUnionTypes: true,
+    verbose: true,
+    // The schemas are ours and each is compiled once: checking them against the draft's own schema, and making them
+    // faster than they need to be, takes longer than everything that they check.
+    meta: false,
+    validateSchema: false,
+    code: { optimize: false },
+  });
+  ajv.addKeyword({
+    keyword: 'isFunction',
+    schemaType: 'boolean',
+    validate: (_schema: boolean, data: unknown) => typeof data === 'function',
+    error: { message: 'must be a function' },
+  });
+  return ajv.compile(schema);
+}
+
+function describe(error: ErrorObject | undefined, what: string, secret: boolean): string {
   if (error === undefined) return `${what} is not valid`;
   const field = what + error.instancePath.replaceAll('/', '.');
   if (error.keyword === 'additionalProperties') {
     return `${field} has the unknown field ${JSON.stringify(error.params['additionalProperty'])}`;
   }
   if (error.keyword === 'required') return `${field}.${error.params['missingProperty']} is missing`;
-  return `${field} ${error.message}: actual is ${shown(error.data)}`;
+  return secret ? `${field} ${error.message}` : `${field} ${error.message}: actual is ${shown(error.data)}`;
 }
 
 function shown(value: unknown): string {

@@ -1,23 +1,22 @@
 import type { Activity, Clock } from './clock.ts';
+import { type Link, Linked } from './linked.ts';
 
 /**
  * Counts what is running, so that a stop can wait for it and a test can see when all has settled.
- * Kept to a map of small numbers: it is on the path of every delivery.
+ * It is on the path of every delivery.
  */
 export class Work implements Activity {
-  readonly #running = new Map<number, string>();
-  #sequence = 0;
+  readonly #running = new Linked<string>();
   #idle: (() => void)[] = [];
 
   /** Notes the start of something; call what it returns when that has ended. */
   begin(what: string): () => void {
-    const id = ++this.#sequence;
-    this.#running.set(id, what);
-    return () => this.#end(id);
+    const link = this.#running.add(what);
+    return () => this.#end(link);
   }
 
-  #end(id: number): void {
-    this.#running.delete(id);
+  #end(link: Link<string>): void {
+    this.#running.delete(link);
     if (this.#running.size > 0 || this.#idle.length === 0) return;
     const waiting = this.#idle;
     this.#idle = [];
@@ -25,7 +24,7 @@ export class Work implements Activity {
   }
 
   running(): readonly string[] {
-    return [...this.#running.values()];
+    return [...this.#running];
   }
 
   /** Resolves once nothing runs, or when that has taken `patienceMs`. */

@@ -116,6 +116,25 @@ describe('durable pub/sub on a store that fails for a while', () => {
     await component.close();
   });
 
+  it('hands out what the store has taken although it said that it had not', async () => {
+    const bench = new Bench();
+    const component = await bench.open();
+    const consumer = await Collector.join(component, { topic: 't' }, acknowledge);
+    await publishTexts(component, 't', ['a']);
+    await consumer.expect(1);
+    const { commit } = bench.store;
+    bench.store.commit = async (batch) => {
+      bench.store.commit = commit;
+      await commit.call(bench.store, batch);
+      throw new Error('the disk is on fire');
+    };
+    await expect(component.publish([textMessage('t', 'b')])).rejects.toThrow('the state store has failed');
+    await publishTexts(component, 't', ['c']);
+    await consumer.expect(3);
+    expect([[...consumer.texts].sort(), await bench.left()]).toEqual([['a', 'b', 'c'], []]);
+    await component.close();
+  });
+
   it('gives a settlement up when the group is left, and closes', async () => {
     const bench = new Bench();
     const component = await bench.open();

@@ -179,7 +179,7 @@ describe('jobs: schedule', () => {
       {
         '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
         domain: 'insidecar',
-        metadata: { appID: 'shop', namespace: '' },
+        metadata: { appID: 'shop', namespace: 'default' },
         reason: 'SIDECAR_SCHEDULER_SCHEDULE_EMPTY',
       },
     ]);

@@ -36,6 +36,14 @@ test('the example of README.md that runs a job runs it, every second in place of
   await expect.poll(output, PATIENCE).toContain('report to accounts\nreport to accounts\n');
 });
 
+test('the example of README.md that runs a workflow completes it', async () => {
+  const path = await mkdtemp(join(tmpdir(), 'insidecar-readme-'));
+  onTestFinished(() => rm(path, { recursive: true }));
+  const output = start('readme-workflow', codeWith('defineWorkflow').replace('./.insidecar', path));
+  await expect.poll(output, PATIENCE).toContain('exit code');
+  expect(output()).toBe('COMPLETED receipt of order 1\n\nexit code 0');
+});
+
 test('the test that README.md shows passes', async () => {
   const output = start('readme-test', RUNNER + codeWith("test('RETRY three times"));
   await expect.poll(output, PATIENCE).toContain('exit code');

@@ -63,6 +63,15 @@ test('fetch.ts: a fetch application without a socket', async () => {
   expect(code).toBe(0);
 });
 
+test('two-services.ts: one calls the other by name, in code and over HTTP, as far as it may', async () => {
+  const { code, output } = await runToEnd('two-services.ts');
+  expect(output).toContain('billing: shop charges order 1');
+  expect(output).toContain('in code: 200 {"orderId":1,"charged":true}');
+  expect(output).toContain('over HTTP: 200 {"orderId":2,"charged":true}');
+  expect(output).toContain('not allowed: 403');
+  expect(code).toBe(0);
+});
+
 test('durable.ts: what was not processed before a stop is delivered after the next start, at the next attempt', async () => {
   const { code, output } = await runToEnd('durable.ts');
   for (const id of [1, 2, 3]) {

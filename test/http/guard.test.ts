@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { SidecarError } from '../../src/errors.ts';
 import { guard } from '../../src/http/guard.ts';
-import { type Handler, jsonResponse, NO_CONTENT, request, type SidecarResponse } from '../../src/http/message.ts';
+import {
+  type Handler,
+  jsonResponse,
+  NO_CONTENT,
+  request,
+  type SidecarRequest,
+  type SidecarResponse,
+} from '../../src/http/message.ts';
 import { Router, route } from '../../src/http/router.ts';
 import { RecordingLogger } from '../support/world.ts';
 
@@ -18,7 +25,7 @@ function guarded(answer: () => SidecarResponse | Promise<SidecarResponse>, token
       route('open', ['GET', 'POST', 'DELETE'], '/open', answer, { open: true }),
     ]),
     logger,
-    errors: { domain: 'insidecar', reasonPrefix: 'SIDECAR_' },
+    errors: { domain: 'insidecar', reasonPrefix: 'SIDECAR_', failedEntryKeys: ['entryId'] },
     admit: () => undefined,
     ...(token === undefined ? {} : { token: { header: 'sidecar-api-token', value: token } }),
   });
@@ -115,6 +122,44 @@ describe('guard', () => {
     const { handle } = guarded(() => NO_CONTENT);
     expect((await handle(request('GET', '/else'))).unrouted).toBe(true);
     expect((await handle(request('POST', '/closed'))).unrouted).toBeUndefined();
+  });
+
+  test('a path that no route has may be answered by a fallback, with the token', async () => {
+    const answered = route('found', ['*'], '/**path', () => jsonResponse(200, 'found'));
+    const handle = guard({
+      router: new Router([route('closed', ['GET'], '/closed', () => NO_CONTENT)]),
+      logger: new RecordingLogger(),
+      errors: { domain: 'insidecar', reasonPrefix: 'SIDECAR_', failedEntryKeys: [] },
+      admit: () => undefined,
+      fallback: ({ headers }) => (headers['x-found'] === undefined ? undefined : { route: answered, params: {} }),
+      token: { header: 'sidecar-api-token', value: 'right' },
+    });
+    const statusOf = async (path: string, headers: Record<string, string>): Promise<number> =>
+      (await handle(request('GET', path, { headers }))).status;
+    const token = { 'sidecar-api-token': 'right' };
+    expect(await statusOf('/else', { ...token, 'x-found': '1' })).toBe(200);
+    expect(await statusOf('/closed', { ...token, 'x-found': '1' })).toBe(204);
+    expect(await statusOf('/else', token)).toBe(404);
+    expect(await statusOf('/else', { 'x-found': '1' })).toBe(401);
+  });
+
+  test('a route that finds out by itself who asks needs no token', async () => {
+    const identifies = ({ headers }: SidecarRequest): boolean => headers['x-proof'] !== undefined;
+    const handle = guard({
+      router: new Router([route('own', ['GET'], '/own', () => NO_CONTENT, { identifies })]),
+      logger: new RecordingLogger(),
+      errors: { domain: 'insidecar', reasonPrefix: 'SIDECAR_', failedEntryKeys: [] },
+      admit: () => undefined,
+      token: { header: 'sidecar-api-token', value: 'right' },
+    });
+    expect((await handle(request('GET', '/own', { headers: { 'x-proof': '1' } }))).status).toBe(204);
+    expect((await handle(request('GET', '/own'))).status).toBe(401);
+  });
+
+  test('what lies outside the mount point of an adapter is 404', async () => {
+    const { handle } = guarded(() => NO_CONTENT);
+    const response = await handle(request('GET', ''));
+    expect([response.status, response.unrouted]).toEqual([404, true]);
   });
 
   test.each(['*', 'http://host/closed'])('the request target %s is not a path: 400', async (target) => {

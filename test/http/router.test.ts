@@ -12,6 +12,8 @@ const router = new Router(
     ['GET', '/a/literal'],
     ['GET', '/a/literal/deep'],
     ['GET', '/p/:one/method/:two'],
+    ['*', '/raw/**rest'],
+    ['PUT', '/raw/**rest'],
   ].map(([method = '', pattern = '']) => route(`${method} ${pattern}`, [method], pattern, () => NO_CONTENT)),
 );
 
@@ -40,6 +42,10 @@ describe('Router', () => {
     ['GET', '/a/%2525', 'GET /a/:one', { one: '%25' }],
     ['GET', '/a/__proto__', 'GET /a/:one', { one: '__proto__' }],
     ['GET', '/p/x/method/y', 'GET /p/:one/method/:two', { one: 'x', two: 'y' }],
+    ['GET', '/raw', '* /raw/**rest', { rest: '' }],
+    ['HEAD', '//raw//x//y%2F%zz/../+/', '* /raw/**rest', { rest: 'x//y%2F%zz/../+/' }],
+    ['PROPFIND', '/raw/http://h:1/a//', '* /raw/**rest', { rest: 'http://h:1/a//' }],
+    ['PUT', '/raw/x', 'PUT /raw/**rest', { rest: 'x' }],
   ])('%s %s leads to %s', (method, path, operation, params) => {
     expect(found(method, path)).toEqual([operation, params]);
   });

@@ -59,6 +59,10 @@ export const NEVER: Promise<undefined> = new Promise(() => undefined);
 export class RecordingApp {
   readonly discoveries: Received[] = [];
   readonly deliveries: Received[] = [];
+  /** Health checks. */
+  readonly probes: Received[] = [];
+  /** What it answers to them. */
+  health: Reply | Promise<undefined> = {};
   /** Answers to discovery, one after the other; the last one stays. */
   discovery: readonly Reply[];
   answer: Answering;
@@ -80,12 +84,21 @@ export class RecordingApp {
   };
 
   async #reply(received: Received, res: ServerResponse): Promise<void> {
+    if (received.method === 'GET' && received.path === '/healthz') return this.#answerProbe(received, res);
     const isDiscovery = received.method === 'GET';
     const list = isDiscovery ? this.discoveries : this.deliveries;
     list.push(received);
     const nth = isDiscovery ? list.length : this.at(received.path).length;
     const reply = isDiscovery ? (this.discovery[nth - 1] ?? this.discovery.at(-1)) : await this.answer(received, nth);
-    const { status = 200, headers = {}, body = '' } = reply ?? {};
-    res.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
+    write(reply ?? {}, res);
   }
+
+  async #answerProbe(received: Received, res: ServerResponse): Promise<void> {
+    this.probes.push(received);
+    write((await this.health) ?? {}, res);
+  }
+}
+
+function write({ status = 200, headers = {}, body = '' }: Reply, res: ServerResponse): void {
+  res.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
 }

@@ -23,6 +23,7 @@ export class KeptStore implements StateDefinition {
       this.failReads ? Promise.reject(new Error('the disk is on fire')) : work();
     return {
       failure: undefined,
+      isExclusive: true,
       get: (key) => read(() => memory.get(key)),
       scan: (scan) => {
         this.scans++;

@@ -1,4 +1,5 @@
 import {
+  type AppOptions,
   type Logger,
   type MemoryPubSubOptions,
   memoryPubSub,
@@ -52,6 +53,10 @@ export const WAYS: readonly Way[] = ['port', 'process'];
 export interface WorldOptions extends Partial<SidecarOptions> {
   /** Where the application is. Default: in this process. */
   readonly via?: Way;
+  /** How it is treated. */
+  readonly treatment?: Pick<AppOptions, 'health' | 'maxConcurrency'>;
+  /** What it answers to health checks, until told otherwise. Default: 200. */
+  readonly health?: Reply | Promise<undefined>;
   /** What the application answers to discovery. An array is a list of subscriptions. Default: `orders` to `/orders`. */
   readonly discovery?: Reply | readonly unknown[];
   /** What it answers to discovery, time after time. */
@@ -160,6 +165,9 @@ const EVENTS = [
   'dropped',
   'deadLettered',
   'appReady',
+  'appHealthy',
+  'appUnhealthy',
+  'circuitBreaker',
   'subscribed',
   'subscriptionRefused',
 ] as const satisfies readonly (keyof SidecarEvents)[];
@@ -173,17 +181,20 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     discovery = ORDERS,
     answer = () => undefined,
     memory,
+    treatment,
+    health = {},
     clock = virtualClock(),
     ...rest
   } = options;
   const { discoveries = [Array.isArray(discovery) ? { body: discovery } : (discovery as Reply)], ...overrides } = rest;
   const app = new RecordingApp(discoveries, answer);
+  app.health = health;
   const appServer = via === 'port' ? await listen(app.listener) : undefined;
   const logger = new RecordingLogger();
   const components = overrides.components ?? [memoryPubSub('pubsub', memory)];
   const sidecar = new Sidecar({
     appId: 'shop',
-    app: appServer === undefined ? { listener: app.listener } : { port: appServer.port },
+    app: { ...(appServer === undefined ? { listener: app.listener } : { port: appServer.port }), ...treatment },
     clock,
     logger,
     ...overrides,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatInstant, parseGoDuration, parseInstant } from '../../src/util/duration.ts';
+import { formatGoDuration, formatInstant, parseGoDuration, parseInstant } from '../../src/util/duration.ts';
 
 describe('parseGoDuration: the grammar of Go’s time.ParseDuration', () => {
   test.each<[text: string, ms: number]>([
@@ -101,6 +101,30 @@ describe('parseInstant: RFC 3339 with an offset', () => {
           expect(parseInstant(formatInstant(date.getTime()))).toBe(date.getTime());
         },
       ),
+    );
+  });
+});
+
+describe('formatGoDuration: as Go writes a duration', () => {
+  test.each<[ms: number, text: string]>([
+    [0, '0s'],
+    [1, '1ms'],
+    [500, '500ms'],
+    [1_000, '1s'],
+    [1_500, '1.5s'],
+    [61_100, '1m1.1s'],
+    [90_000, '1m30s'],
+    [3_600_000, '1h0m0s'],
+    [90_061_001, '25h1m1.001s'],
+  ])('%d ms is %s', (ms, text) => {
+    expect(formatGoDuration(ms)).toBe(text);
+  });
+
+  test('what is written is read as the same', () => {
+    fc.assert(
+      fc.property(fc.nat(2 ** 31), (ms) => {
+        expect(Math.round(parseGoDuration(formatGoDuration(ms)) ?? Number.NaN)).toBe(ms);
+      }),
     );
   });
 });

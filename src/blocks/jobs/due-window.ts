@@ -68,6 +68,21 @@ export class DueWindow {
     return due;
   }
 
+  /** Whether an entry is in the store as it was; when it has been changed, that is what counts from now on. */
+  async isCurrent(due: Due): Promise<boolean> {
+    const entry = await this.#store.entry(due.key);
+    if (entry?.version === due.version) return true;
+    if (entry !== undefined && !this.#isTaken(entry)) this.add(entry);
+    return false;
+  }
+
+  /** Others may have written entries: takes in those that it does not know. */
+  async look(keys: readonly string[]): Promise<void> {
+    const unknown = keys.filter((key) => !this.#byKey.has(key));
+    for (const entry of await Promise.all(unknown.map((key) => this.#store.entry(key))))
+      if (entry !== undefined && !this.#isTaken(entry)) this.add(entry);
+  }
+
   /** An entry has been written. */
   add(due: Due): void {
     this.#meanwhile?.arrived.set(due.key, due);

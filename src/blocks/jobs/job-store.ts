@@ -1,4 +1,6 @@
 import { isConflict } from '../../state/errors.ts';
+import { keyAfter } from '../../state/keys.ts';
+import type { Shards } from '../../state/shards.ts';
 import type { KeyedEntry, Precondition, Put, StateStore } from '../../state/store.ts';
 import { decodeData, decodeJob, decodePointer, encodeData, encodeJob, encodePointer, type Pointer } from './codec.ts';
 import { MAX_INLINE_DATA_BYTES, type StoredJob } from './job.ts';
@@ -36,11 +38,14 @@ export class JobStore {
   readonly #store: StateStore;
   readonly #layout: JobLayout;
   readonly #newId: () => string;
+  readonly #shards: Shards | undefined;
 
-  constructor(store: StateStore, layout: JobLayout, newId: () => string) {
+  /** @param shards - without them, jobs are nobody else's to run. */
+  constructor(store: StateStore, layout: JobLayout, newId: () => string, shards?: Shards) {
     this.#store = store;
     this.#layout = layout;
     this.#newId = newId;
+    this.#shards = shards;
   }
 
   /** Writes a new job that is due at an instant. A job of the same name is replaced when `mayReplace` says so. */
@@ -109,13 +114,13 @@ export class JobStore {
   /**
    * Replaces a job's entry by its next one.
    *
-   * @throws ConflictError when it is not the job's entry any more.
+   * @throws ConflictError when it is not the job's entry any more, or another host runs the job now.
    */
   async advance(due: Due, job: StoredJob, at: number): Promise<Due> {
     const put = this.#putsOf(job, at);
     const [, { key }] = put;
     const version = await this.#store.commit({
-      require: [due],
+      require: this.#guards(due),
       put,
       delete: key === due.key ? [] : [due.key],
     });
@@ -125,12 +130,37 @@ export class JobStore {
   /**
    * Removes a job whose last run is over.
    *
-   * @throws ConflictError when it is not the job's entry any more.
+   * @throws ConflictError when it is not the job's entry any more, or another host runs the job now.
    */
   async finish(due: Due): Promise<void> {
     const keys = [due.key, this.#layout.job(due.job.name)];
     if (due.job.dataId !== undefined) keys.push(this.#layout.data(due.job.dataId));
-    await this.#store.commit({ require: [due], delete: keys });
+    await this.#store.commit({ require: this.#guards(due), delete: keys });
+  }
+
+  /**
+   * Whoever runs a job guards what it writes: nobody has changed the job, and it is still this host's. While this host
+   * is alone it can be nobody else's, and the store is spared a look at every run.
+   */
+  #guards(due: Due): Precondition[] {
+    if (this.#shards?.isShared !== true) return [due];
+    return [due, this.#shards.fence(this.#shards.shardOf(due.job.name))];
+  }
+
+  /** The entry of a key as it is now. */
+  async entry(key: string): Promise<Due | undefined> {
+    const entry = await this.#store.get(key);
+    return entry && this.#dueOf({ key, ...entry });
+  }
+
+  /** Below which all due entries are. */
+  get duePrefix(): string {
+    return this.#layout.duePrefix;
+  }
+
+  /** The name of a due entry's key. */
+  nameOf(key: string): string {
+    return this.#layout.nameOf(key);
   }
 
   /** The data of a job as JSON text; `undefined` when it has none. */
@@ -148,7 +178,7 @@ export class JobStore {
     maxBytes: number,
   ): Promise<{ readonly dues: readonly Due[]; readonly isLast: boolean }> {
     const range = this.#layout.dueRange;
-    const from = after === undefined ? range.from : `${after}\u0000`;
+    const from = after === undefined ? range.from : keyAfter(after);
     const entries = await this.#store.scan({ from, to: range.to, limit, maxBytes });
     const bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
     return {

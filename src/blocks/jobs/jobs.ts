@@ -1,5 +1,6 @@
 import { isSidecarError, type SidecarError } from '../../errors.ts';
 import { isConflict } from '../../state/errors.ts';
+import type { Shards } from '../../state/shards.ts';
 import type { StateStore } from '../../state/store.ts';
 import { Delivery } from './delivery.ts';
 import type { JobErrors, Operation } from './errors.ts';
@@ -9,6 +10,7 @@ import { checkJobName } from './job-name.ts';
 import { JobStore } from './job-store.ts';
 import type { JobsHost } from './jobs-host.ts';
 import { JobLayout } from './layout.ts';
+import { Ownership } from './ownership.ts';
 import { type BodyRules, bodyRules, parseJobOptions } from './parse-job.ts';
 import { type PlanRules, planJob } from './plan.ts';
 import { tellGone, tellScheduled } from './run-events.ts';
@@ -168,11 +170,17 @@ export class Jobs {
   }
 
   /** Begins to run jobs; those for the application wait for {@link Jobs.appReady}. @internal */
-  start(state: StateStore): void {
+  start({ store: state, shards }: { readonly store: StateStore; readonly shards: Shards }): void {
     const { appId, host } = this.#parts;
-    const store = new JobStore(state, new JobLayout(appId), host.newId);
+    const store = new JobStore(state, new JobLayout(appId), host.newId, shards);
     const { schedules } = this.#rules;
-    const scheduler = new Scheduler({ store, schedules, delivery: this.#delivery, host });
+    const scheduler = new Scheduler({
+      store,
+      schedules,
+      delivery: this.#delivery,
+      host,
+      ownership: new Ownership(shards),
+    });
     this.#opened = { store, scheduler };
     scheduler.start();
   }

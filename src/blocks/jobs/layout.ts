@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { instantOf, instantPart, keyOf, rangeOf } from '../../state/keys.ts';
+import { instantOf, instantPart, keyOf, partsOf, rangeOf } from '../../state/keys.ts';
 import type { KeyRange } from '../../state/store.ts';
 
 /**
@@ -38,6 +38,16 @@ export class JobLayout {
   /** The instant of a due entry's key. */
   instantOf(key: string): number {
     return instantOf(key.slice(this.#due.length, key.indexOf('!', this.#due.length)));
+  }
+
+  /** The name of a due entry's key. */
+  nameOf(key: string): string {
+    return partsOf(key).at(-1) ?? '';
+  }
+
+  /** Below which all due entries are. */
+  get duePrefix(): string {
+    return this.#due;
   }
 
   data(id: string): string {

@@ -81,6 +81,6 @@ function jobApp(app: AppChannel): JobApp {
   return {
     isRemote: app.address.port !== undefined,
     call: (call) => app.call(call),
-    isReachable: () => app.isReachable(),
+    isReachable: async () => (await app.isReachable()) && app.isHealthy,
   };
 }

@@ -1,12 +1,15 @@
 import { isConflict } from '../../state/errors.ts';
+import { Alarm } from '../../util/alarm.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
-import { sleep } from '../../util/clock.ts';
+import { sleep, type Timer } from '../../util/clock.ts';
 import { Work } from '../../util/work.ts';
-import { Alarm } from './alarm.ts';
+import { AppReturn } from './app-return.ts';
 import type { Delivery, Outcome, Target } from './delivery.ts';
 import { DueWindow } from './due-window.ts';
+import { Hands } from './hands.ts';
 import type { Due, JobStore } from './job-store.ts';
 import type { JobsHost } from './jobs-host.ts';
+import type { Ownership } from './ownership.ts';
 import { tellGone, tellOutcome, tellTriggered } from './run-events.ts';
 import type { Schedules } from './schedule-cache.ts';
 import { type Attempt, afterAttempt, type Next } from './transition.ts';
@@ -22,6 +25,7 @@ export interface SchedulerParts {
   readonly schedules: Schedules;
   readonly delivery: Delivery;
   readonly host: JobsHost;
+  readonly ownership: Ownership;
 }
 
 /**
@@ -32,38 +36,50 @@ export class Scheduler {
   readonly #parts: SchedulerParts;
   readonly #window: DueWindow;
   readonly #alarm: Alarm;
-  readonly #inHand = new Map<string, Due>();
-  /** Entries of jobs that are in hand already, as they were replaced while they ran: their turn comes after. */
-  readonly #held = new Map<string, Due>();
+  readonly #hands = new Hands();
   readonly #stopRequested = new AbortController();
+  readonly #appReturn: AppReturn;
   readonly #work = new Work();
   #running = 0;
   #isReading = false;
+  #again: Timer | undefined;
   /** Entries were left in the store because nobody was there to run them. */
   #hasPassedOver = false;
-  #isWaitingForApp = false;
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
     this.#window = new DueWindow(parts.store, (due) => this.#isTaken(due));
+    const { delivery, host } = parts;
+    const onReturn = (): void => this.targetsChanged();
+    this.#appReturn = new AppReturn({
+      delivery,
+      host,
+      backoff: BACKOFF,
+      stopping: this.#stopRequested.signal,
+      onReturn,
+    });
     this.#alarm = new Alarm(parts.host.clock, () => this.#pump());
   }
 
   /** Begins to run jobs. */
   start(): void {
+    const onChange = (): void => this.readAnew();
+    const onHint = (keys: readonly string[]): void => void this.#onHint(keys);
+    this.#parts.ownership.start({ onChange, onHint, inHand: () => this.#hands.names() }, this.#parts.store.duePrefix);
     void this.#read();
   }
 
   /** A job has been written. */
   add(due: Due): void {
+    if (!this.#parts.ownership.owns(due.job.name)) return;
     this.#window.add(due);
     if (!this.#stopped) this.#pump();
   }
 
   /** A job's entry has been removed. */
-  remove({ key, job }: Pick<Due, 'key' | 'job'>): void {
-    this.#window.remove(key);
-    if (this.#held.get(job.name)?.key === key) this.#held.delete(job.name);
+  remove(removed: Pick<Due, 'key' | 'job'>): void {
+    this.#window.remove(removed.key);
+    this.#hands.forget(removed);
   }
 
   /** Somebody is there who was not there before: looks at what was left. */
@@ -81,7 +97,9 @@ export class Scheduler {
   /** Begins nothing new, and waits for what is in hand, but not longer than `patienceMs`. */
   async stop(patienceMs: number): Promise<void> {
     this.#stopRequested.abort(new Error('the scheduler is stopping'));
+    this.#parts.ownership.stop();
     this.#alarm.off();
+    this.#again?.cancel();
     await this.#work.idle(this.#parts.host.clock, patienceMs);
   }
 
@@ -89,9 +107,9 @@ export class Scheduler {
     return this.#stopRequested.signal.aborted;
   }
 
-  /** By version: a job that is replaced may have the key of the one before. */
-  #isTaken({ version, job }: Due): boolean {
-    return this.#inHand.get(job.name)?.version === version || this.#held.get(job.name)?.version === version;
+  /** In hand, or another host's. */
+  #isTaken(due: Due): boolean {
+    return !this.#parts.ownership.owns(due.job.name) || this.#hands.hasEntry(due);
   }
 
   /** Begins whatever is due, as far as there is room. */
@@ -111,12 +129,14 @@ export class Scheduler {
 
   get #hasRoom(): boolean {
     const { concurrency } = this.#parts.host;
-    return this.#running < concurrency && this.#inHand.size < concurrency + MAX_UNRECORDED;
+    return this.#running < concurrency && this.#hands.size < concurrency + MAX_UNRECORDED;
   }
 
   #begin(due: Due, now: number): void {
     const { name } = due.job;
-    if (this.#inHand.has(name)) return void this.#held.set(name, due);
+    // It is read again when it is this host's.
+    if (!this.#parts.ownership.owns(name)) return;
+    if (this.#hands.has(name)) return this.#hands.holdBack(due);
     const target = due.job.ended ? undefined : this.#parts.delivery.targetOf(name);
     if (target === undefined && !due.job.ended) {
       this.#hasPassedOver = true;
@@ -129,7 +149,7 @@ export class Scheduler {
   async #handle(due: Due, target: Target | undefined, now: number): Promise<void> {
     const { host } = this.#parts;
     const { name } = due.job;
-    this.#inHand.set(name, due);
+    this.#hands.take(due);
     const done = this.#work.begin(name);
     const doneForAll = host.work.begin(`run of job ${name}`);
     try {
@@ -137,10 +157,29 @@ export class Scheduler {
     } catch (error) {
       host.logger.error({ job: name, error }, 'run failed unexpectedly');
     }
-    this.#letGo(name, due);
+    // What was replaced meanwhile has its turn.
+    const held = this.#hands.letGo(due);
+    if (held !== undefined) this.#window.add(held);
+    this.#parts.ownership.released();
     done();
     doneForAll();
     this.#pump();
+  }
+
+  /** Other hosts may have changed jobs. */
+  async #onHint(keys: readonly string[]): Promise<void> {
+    if (this.#stopped) return;
+    if (keys.length === 0) return this.readAnew();
+    const { store, ownership, host } = this.#parts;
+    const done = host.work.begin('reading jobs that others have changed');
+    try {
+      await this.#window.look(keys.filter((key) => ownership.owns(store.nameOf(key))));
+      this.#pump();
+    } catch (error) {
+      this.#readLater(error);
+    } finally {
+      done();
+    }
   }
 
   async #expire(due: Due): Promise<void> {
@@ -148,33 +187,29 @@ export class Scheduler {
     if (await this.#record(due, next)) tellGone(this.#parts.host.events, due.job.name, next.reason);
   }
 
-  /** What was replaced meanwhile has its turn. */
-  #letGo(name: string, due: Due): void {
-    if (this.#inHand.get(name) === due) this.#inHand.delete(name);
-    const held = this.#held.get(name);
-    if (held === undefined || this.#inHand.has(name)) return;
-    this.#held.delete(name);
-    this.#window.add(held);
-  }
-
   async #run(due: Due, target: Target, startedAt: number): Promise<void> {
-    const { host, store, schedules } = this.#parts;
+    const { host, store, schedules, ownership } = this.#parts;
     const { job } = due;
     const schedule = job.schedule === undefined ? undefined : schedules.get(job.schedule);
     let outcome: Outcome;
     this.#running++;
     try {
+      // What other hosts may have changed is looked at before it is run.
+      if (ownership.isShared && !((await this.#window.isCurrent(due)) && ownership.owns(job.name))) return;
       const data = job.dataId === undefined ? job.data : await store.dataOf(job);
       // Its data goes with a job that is replaced or removed.
       if (job.dataId !== undefined && data === undefined) return;
       tellTriggered(host.events, job);
       outcome = await target(job, data);
     } catch (error) {
-      return this.#leave(error);
+      return this.#readLater(error);
     } finally {
       this.#running--;
     }
-    if (outcome.kind === 'undelivered') return this.#undelivered(outcome.reason);
+    if (outcome.kind === 'undelivered') {
+      this.#hasPassedOver = true;
+      return this.#appReturn.expect(outcome.reason);
+    }
     const now = host.clock.now();
     const end = { outcome: outcome.kind satisfies Attempt, startedAt, now, schedule, everyTick: host.everyTick };
     const next = afterAttempt(job, end);
@@ -185,14 +220,6 @@ export class Scheduler {
     if (next.kind === 'gone') tellGone(host.events, job.name, next.reason);
   }
 
-  /** Something was not readable: the entry is as it was, and is read again later. */
-  async #leave(error: unknown): Promise<void> {
-    const { logger, clock } = this.#parts.host;
-    if (this.#stopped) return;
-    logger.error({ error }, 'a job could not be read from the store: will be tried again');
-    clock.setTimeout(() => this.readAnew(), BACKOFF.maxDelayMs);
-  }
-
   /** Writes what follows, until that has worked or has become pointless; answers whether it was written. */
   async #record(due: Due, next: Next): Promise<boolean> {
     for (let tries = 1; !this.#stopped || tries === 1; tries++) {
@@ -200,6 +227,7 @@ export class Scheduler {
         await this.#write(due, next);
         return true;
       } catch (error) {
+        if (this.#parts.ownership.isFenced(error)) return this.#passOn(due);
         if (isConflict(error)) {
           // Replaced or removed while it ran. But if a try before this one has failed, it may have been that one.
           if (tries > 1) this.readAnew();
@@ -211,6 +239,13 @@ export class Scheduler {
     return false;
   }
 
+  /** The job is another host's, who runs it again; or this one's anew, and is read again. */
+  #passOn(due: Due): false {
+    this.#hands.drop(due.job.name);
+    this.readAnew();
+    return false;
+  }
+
   async #write(due: Due, next: Next): Promise<void> {
     const { store } = this.#parts;
     if (next.kind === 'gone') {
@@ -219,7 +254,7 @@ export class Scheduler {
     }
     const following = await store.advance(due, next.job, next.at);
     this.#window.remove(due.key);
-    this.#inHand.delete(due.job.name);
+    this.#hands.drop(due.job.name);
     this.#window.add(following);
   }
 
@@ -247,36 +282,14 @@ export class Scheduler {
     this.#pump();
   }
 
+  /** What could not be read is in the store as it was. One wait for all that failed. */
   #readLater(error: unknown): void {
     const { logger, clock } = this.#parts.host;
     if (this.#stopped) return;
     logger.error({ error }, 'jobs could not be read from the store: will be tried again');
-    clock.setTimeout(() => void this.#read(), BACKOFF.maxDelayMs);
-  }
-
-  /** No connection could be made: what goes to the application waits until it takes requests again. */
-  #undelivered(reason: string): void {
-    const { delivery, host } = this.#parts;
-    this.#hasPassedOver = true;
-    delivery.isAppReady = false;
-    if (this.#isWaitingForApp || this.#stopped) return;
-    host.logger.warn({ reason }, 'the application cannot be reached: jobs wait for it');
-    void this.#waitForApp();
-  }
-
-  async #waitForApp(): Promise<void> {
-    const { delivery, host } = this.#parts;
-    this.#isWaitingForApp = true;
-    try {
-      for (let tries = 1; !delivery.isAppReady; tries++) {
-        await sleep(host.clock, backoffDelayMs(BACKOFF, tries, host.random), this.#stopRequested.signal);
-        if (await host.app?.isReachable()) delivery.isAppReady = true;
-      }
-      this.targetsChanged();
-    } catch {
-      // Stopped.
-    } finally {
-      this.#isWaitingForApp = false;
-    }
+    this.#again ??= clock.setTimeout(() => {
+      this.#again = undefined;
+      this.readAnew();
+    }, BACKOFF.maxDelayMs);
   }
 }

@@ -41,6 +41,20 @@ export interface AppConnectionMetadata {
   readonly channelAddress: string;
   /** The most requests at a time; -1 for no limit. */
   readonly maxConcurrency: number;
+  /** How its health is checked; absent when it is not. */
+  readonly health?: AppHealthMetadata;
+}
+
+/** How the health of the application is checked. @public */
+export interface AppHealthMetadata {
+  /** The path that is asked. */
+  readonly healthCheckPath: string;
+  /** How often, as a Go duration such as `5s`. */
+  readonly healthProbeInterval: string;
+  /** How long the answer may take, likewise. */
+  readonly healthProbeTimeout: string;
+  /** Failures in a row after which it is unhealthy. */
+  readonly healthThreshold: number;
 }
 
 /** What the metadata operation returns. @public */
@@ -75,9 +89,12 @@ export interface MetadataSources {
   readonly runtimeVersion: string;
   readonly wire: Wire;
   readonly components: () => readonly ComponentMetadata[];
+  readonly httpEndpoints: () => MetadataDocument['httpEndpoints'];
   readonly subscriptions: () => readonly SubscriptionMetadata[];
   readonly appConnection: () => AppConnectionMetadata;
   readonly schedulers: () => readonly string[];
+  readonly actors: () => MetadataDocument['actors'];
+  readonly connectedWorkers: () => number;
 }
 
 /** The longest value of an attribute, in bytes of UTF-8. */
@@ -100,19 +117,19 @@ export class Metadata {
 
   /** The sidecar as it is now. Every list is there, empty when there is nothing in it. */
   get(): MetadataDocument {
-    const { appId, runtimeVersion, wire, components, subscriptions, appConnection, schedulers } = this.#sources;
+    const { appId, runtimeVersion, wire, components, subscriptions, appConnection, schedulers, actors } = this.#sources;
     return {
       id: appId,
       runtimeVersion,
       enabledFeatures: [],
-      actors: [],
+      actors: actors(),
       extended: Object.fromEntries([...this.#attributes, [wire.runtimeVersionKey, runtimeVersion]]),
       components: components(),
-      httpEndpoints: [],
+      httpEndpoints: this.#sources.httpEndpoints(),
       subscriptions: subscriptions(),
       appConnectionProperties: appConnection(),
       scheduler: { connected_addresses: schedulers() },
-      workflows: { connectedWorkers: 0 },
+      workflows: { connectedWorkers: this.#sources.connectedWorkers() },
     };
   }
 

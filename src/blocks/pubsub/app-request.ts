@@ -19,13 +19,15 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 export class AppRequests {
   readonly #spec: SubscriptionSpec;
   readonly #host: DeliveryHost;
+  readonly #timeLimitMs: number;
   /** As a header can hold it. */
   readonly #pubsubName: string;
   readonly #eventHeaders: HeaderMap;
 
-  constructor(spec: SubscriptionSpec, host: DeliveryHost) {
+  constructor(spec: SubscriptionSpec, host: DeliveryHost, timeLimitMs: number) {
     this.#spec = spec;
     this.#host = host;
+    this.#timeLimitMs = timeLimitMs;
     this.#pubsubName = asHeaderValue(spec.pubsubName);
     this.#eventHeaders = { 'content-type': CLOUD_EVENT_TYPE, pubsubname: this.#pubsubName };
   }
@@ -40,19 +42,19 @@ export class AppRequests {
       url: path,
       headers: this.#headers(message, contentType),
       body,
-      timeLimitMs: this.#host.timeLimitMs,
+      timeLimitMs: this.#timeLimitMs,
     };
   }
 
   /** The request for several messages. */
   bulk(path: string, entries: ReadonlyMap<string, Delivery>): AppCall {
     const { pubsubName, topic } = this.#spec;
-    const { newId, wire, timeLimitMs } = this.#host;
+    const { newId, wire } = this.#host;
     const list = [...entries].map(([entryId, { message }]) => this.#entry(entryId, message)).join(',');
     const tail = `"metadata":{"pubsubName":${quote(pubsubName)}},"pubsubname":${quote(pubsubName)},"topic":${quote(topic)}`;
     const body = `{"id":${quote(newId())},"entries":[${list}],${tail},"type":${quote(wire.bulkEventType)}}`;
     const headers = { 'content-type': 'application/json', pubsubname: this.#pubsubName };
-    return { method: 'POST', url: path, headers, body: Buffer.from(body), timeLimitMs };
+    return { method: 'POST', url: path, headers, body: Buffer.from(body), timeLimitMs: this.#timeLimitMs };
   }
 
   /** The event that rules and functions see. A raw payload gets an envelope for them. */
@@ -61,8 +63,11 @@ export class AppRequests {
   }
 
   #entry(entryId: string, { data, raw, contentType, metadata }: Message): string {
-    const event = raw ? `"${asBuffer(data).toString('base64')}"` : asBuffer(data).toString();
-    return `{"entryId":"${entryId}","event":${event},"contentType":${quote(contentType)},"metadata":${JSON.stringify(metadata)}}`;
+    // Dapr's server reads no other type of a raw entry.
+    const asBytes = this.#spec.rawPayload && this.#host.wire.rawPayloadAsEvent;
+    const event = raw || asBytes ? `"${asBuffer(data).toString('base64')}"` : asBuffer(data).toString();
+    const type = quote(asBytes ? 'application/octet-stream' : contentType);
+    return `{"entryId":"${entryId}","event":${event},"contentType":${type},"metadata":${JSON.stringify(metadata)}}`;
   }
 
   #rawAsEvent(message: Message): Buffer {

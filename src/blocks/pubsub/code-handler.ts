@@ -1,12 +1,23 @@
-import { CloudEvent } from 'cloudevents';
+import type { CloudEvent } from 'cloudevents';
 import type { Delivery, Message } from '../../components/pubsub.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { DeliverToCode } from './consumer.ts';
 import { failedOutcome, type Outcome, returnedOutcome } from './outcome.ts';
 import type { DeliveryContext, MessageHandler } from './subscription.ts';
 
+/** The class of the events that functions receive. */
+export type EventClass = typeof CloudEvent;
+
+/** What a function is called with and how long it may take. */
+export interface CodeHandlerOptions {
+  readonly eventClass: EventClass;
+  readonly clock: Clock;
+  readonly timeLimitMs: number;
+}
+
 /** Turns a user's function into what a consumer calls: events as `CloudEvent`s, within the time limit. */
-export function deliverToCode<T>(handler: MessageHandler<T>, clock: Clock, timeLimitMs: number): DeliverToCode {
+export function deliverToCode<T>(handler: MessageHandler<T>, options: CodeHandlerOptions): DeliverToCode {
+  const { eventClass, clock, timeLimitMs } = options;
   return (event, delivery, ended) =>
     new Promise((resolve) => {
       const context = new Context(delivery);
@@ -21,13 +32,17 @@ export function deliverToCode<T>(handler: MessageHandler<T>, clock: Clock, timeL
       };
       const timer = clock.setTimeout(() => giveUp(new Error(`no result within ${timeLimitMs} ms`)), timeLimitMs);
       const deaf = ended.onAbort(() => giveUp(ended.reason as Error));
-      void callHandler(handler, event, context).then(settle);
+      void callHandler(handler, { eventClass, event }, context).then(settle);
     });
 }
 
-async function callHandler<T>(handler: MessageHandler<T>, event: unknown, context: DeliveryContext): Promise<Outcome> {
+async function callHandler<T>(
+  handler: MessageHandler<T>,
+  { eventClass, event }: { readonly eventClass: EventClass; readonly event: unknown },
+  context: DeliveryContext,
+): Promise<Outcome> {
   try {
-    return returnedOutcome(await handler(toCloudEvent<T>(event), context));
+    return returnedOutcome(await handler(toCloudEvent<T>(eventClass, event), context));
   } catch (error) {
     return failedOutcome(error);
   }
@@ -58,8 +73,8 @@ class Context implements DeliveryContext {
 }
 
 /** Not strict: an extension may have any name and type on its way through. */
-function toCloudEvent<T>(event: unknown): CloudEvent<T> {
+function toCloudEvent<T>(Event: EventClass, event: unknown): CloudEvent<T> {
   const { data_base64, ...attributes } = event as { readonly data_base64?: string };
   const data = data_base64 === undefined ? {} : { data: Buffer.from(data_base64, 'base64') };
-  return new CloudEvent({ ...attributes, ...data } as ConstructorParameters<typeof CloudEvent<T>>[0], false);
+  return new Event({ ...attributes, ...data } as ConstructorParameters<typeof CloudEvent<T>>[0], false);
 }

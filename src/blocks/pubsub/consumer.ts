@@ -1,10 +1,12 @@
 import type { ComponentSubscription, Delivery, Message } from '../../components/pubsub.ts';
 import { messageOf } from '../../errors.ts';
+import type { Ending, Pass } from '../../resiliency/breaker.ts';
 import { type Abortion, Cancellation } from '../../util/abortion.ts';
 import { Work } from '../../util/work.ts';
 import { AppRequests } from './app-request.ts';
 import { BulkBatches } from './bulk-batches.ts';
-import type { DeliveryHost, OpenPubSub } from './delivery-host.ts';
+import { type DeliveryHost, deliveryLimitMs, type OpenPubSub } from './delivery-host.ts';
+import { Gate } from './gate.ts';
 import { bulkOutcomes, drop, failedOutcome, type Outcome, singleOutcome } from './outcome.ts';
 import { RouteTable } from './routing.ts';
 import { Settlement } from './settlement.ts';
@@ -33,6 +35,7 @@ export class Consumer {
   readonly #routes: RouteTable;
   readonly #settlement: Settlement;
   readonly #batches: BulkBatches | undefined;
+  readonly #gate: Gate;
   readonly #inFlight = new Work();
   readonly #ended = new Cancellation();
   #subscription: ComponentSubscription | undefined;
@@ -41,7 +44,8 @@ export class Consumer {
   constructor(parts: ConsumerParts) {
     const { spec, pubsub, host } = parts;
     this.#parts = parts;
-    this.#requests = new AppRequests(spec, host);
+    this.#requests = new AppRequests(spec, host, deliveryLimitMs(pubsub, host));
+    this.#gate = new Gate(pubsub.inbound?.breaker, host.clock);
     this.#routes = new RouteTable(spec.rules, host.logger);
     this.#settlement = new Settlement(spec, pubsub, host);
     this.#batches =
@@ -65,17 +69,20 @@ export class Consumer {
 
   /** Delivers again. */
   resume(): void {
+    this.#gate.open();
     this.#subscription?.resume();
   }
 
   /** Takes nothing new. */
   pause(): void {
+    this.#gate.shut();
     this.#subscription?.pause();
   }
 
   /** Takes nothing new, waits at most `patienceMs` for what is in flight, and leaves the rest unsettled. */
   async stop(patienceMs: number): Promise<void> {
     this.pause();
+    this.#gate.close();
     this.#batches?.clear();
     this.#settlement.stop();
     await this.#inFlight.idle(this.#parts.host.clock, patienceMs);
@@ -88,8 +95,15 @@ export class Consumer {
 
   #take(deliveries: readonly Delivery[]): void {
     if (this.#batches !== undefined) return this.#batches.add(deliveries);
-    for (const delivery of deliveries)
-      void this.#track(`message ${delivery.message.id}`, () => this.#deliver(delivery));
+    for (const delivery of deliveries) {
+      const pass = this.#gate.tryEnter();
+      if (pass === undefined) this.#gate.wait((later) => this.#begin(delivery, later));
+      else this.#begin(delivery, pass);
+    }
+  }
+
+  #begin(delivery: Delivery, pass: Pass): void {
+    void this.#track(`message ${delivery.message.id}`, () => this.#deliver(delivery, pass));
   }
 
   async #track(what: string, work: () => Promise<void>): Promise<void> {
@@ -104,11 +118,13 @@ export class Consumer {
     }
   }
 
-  async #deliver(delivery: Delivery): Promise<void> {
+  async #deliver(delivery: Delivery, pass: Pass): Promise<void> {
     const startedAt = this.#parts.host.clock.now();
     const prepared = this.#prepare(delivery.message);
     const route = typeof prepared === 'string' ? prepared : '';
-    const outcome = typeof prepared === 'string' ? await this.#send(prepared, delivery) : prepared;
+    const isSent = typeof prepared === 'string';
+    const outcome = isSent ? await this.#send(prepared, delivery) : prepared;
+    this.#gate.leave(pass, isSent ? endingOf(outcome) : 'abandoned');
     await this.#settlement.settle({ delivery, route, startedAt }, outcome);
   }
 
@@ -139,8 +155,9 @@ export class Consumer {
     }
   }
 
-  /** One request for each route that the batch's messages have. */
+  /** One request for each route that the batch's messages have; for the circuit breaker they are one. */
   async #deliverBulk(batch: readonly Delivery[]): Promise<void> {
+    const pass = this.#gate.tryEnter() ?? (await new Promise<Pass>((enter) => this.#gate.wait(enter)));
     await this.#track(`${batch.length} messages`, async () => {
       const startedAt = this.#parts.host.clock.now();
       const byPath = new Map<string, Delivery[]>();
@@ -153,17 +170,29 @@ export class Consumer {
         else if (together === undefined) byPath.set(prepared, [delivery]);
         else together.push(delivery);
       }
-      await Promise.all([
-        ...settled,
-        ...[...byPath].map(([path, deliveries]) => this.#sendBulk(path, deliveries, startedAt)),
-      ]);
+      const sent = [...byPath].map(([path, deliveries]) => this.#sendBulk(path, deliveries));
+      settled.push(...sent.map(async (answered) => this.#settleBulk(await answered, startedAt)));
+      this.#gate.leave(pass, endingOfBulk(await Promise.all(sent)));
+      await Promise.all(settled);
     });
   }
 
-  async #sendBulk(path: string, deliveries: readonly Delivery[], startedAt: number): Promise<void> {
+  async #sendBulk(path: string, deliveries: readonly Delivery[]): Promise<AnsweredBulk> {
     const { host } = this.#parts;
     const entries = new Map(deliveries.map((delivery) => [host.newId(), delivery]));
-    const outcomes = await this.#bulkOutcomes(path, entries);
+    try {
+      const reply = await host.call(this.#requests.bulk(path, entries));
+      return { path, entries, outcomes: bulkOutcomes(reply, [...entries.keys()]) };
+    } catch (error) {
+      return {
+        path,
+        entries,
+        outcomes: new Map([...entries.keys()].map((entryId) => [entryId, failedOutcome(error)])),
+      };
+    }
+  }
+
+  async #settleBulk({ path, entries, outcomes }: AnsweredBulk, startedAt: number): Promise<void> {
     await Promise.all(
       [...entries].map(([entryId, delivery]) =>
         this.#settlement.settle(
@@ -173,12 +202,22 @@ export class Consumer {
       ),
     );
   }
+}
 
-  async #bulkOutcomes(path: string, entries: ReadonlyMap<string, Delivery>): Promise<ReadonlyMap<string, Outcome>> {
-    try {
-      return bulkOutcomes(await this.#parts.host.call(this.#requests.bulk(path, entries)), [...entries.keys()]);
-    } catch (error) {
-      return new Map([...entries.keys()].map((entryId) => [entryId, failedOutcome(error)]));
-    }
-  }
+/** What one bulk request has come to. */
+interface AnsweredBulk {
+  readonly path: string;
+  readonly entries: ReadonlyMap<string, Delivery>;
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+}
+
+/** What the circuit breaker counts: a message that must come again. What the application drops, it has seen. */
+function endingOf({ kind }: Outcome): Ending {
+  return kind === 'retry' ? 'failure' : 'success';
+}
+
+function endingOfBulk(sent: readonly AnsweredBulk[]): Ending {
+  if (sent.length === 0) return 'abandoned';
+  const isWell = sent.every(({ outcomes }) => [...outcomes.values()].every((one) => endingOf(one) === 'success'));
+  return isWell ? 'success' : 'failure';
 }

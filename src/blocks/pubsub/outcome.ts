@@ -4,7 +4,13 @@ import type { ProcessingStatus } from './subscription.ts';
 /** What is to become of a message. */
 export type Outcome =
   | { readonly kind: 'success' }
-  | { readonly kind: 'retry'; readonly reason: string; readonly level: 'info' | 'warn' }
+  | {
+      readonly kind: 'retry';
+      readonly reason: string;
+      readonly level: 'info' | 'warn';
+      /** The HTTP status, when that is why. */
+      readonly status?: number;
+    }
   | { readonly kind: 'drop'; readonly reason: string; readonly level: 'debug' | 'warn' | 'error' };
 
 const SUCCESS: Outcome = { kind: 'success' };
@@ -19,7 +25,7 @@ function retry(reason: string, level: 'info' | 'warn' = 'warn'): Outcome {
   return { kind: 'retry', reason, level };
 }
 
-export function drop(level: 'debug' | 'warn' | 'error', reason: string): Outcome {
+export function drop(level: 'debug' | 'warn' | 'error', reason: string): Outcome & { kind: 'drop' } {
   return { kind: 'drop', level, reason };
 }
 
@@ -55,7 +61,8 @@ export function failedOutcome(error: unknown): Outcome {
 }
 
 function unsuccessful(status: number): Outcome {
-  return status === 404 ? drop('error', 'the application answered 404') : retry(`the application answered ${status}`);
+  if (status === 404) return drop('error', 'the application answered 404');
+  return { kind: 'retry', reason: `the application answered ${status}`, level: 'warn', status };
 }
 
 function entryOutcome(status: unknown): Outcome {

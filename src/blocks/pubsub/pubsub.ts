@@ -1,15 +1,18 @@
 import type { Message, PublishFailure, PubSubDefinition } from '../../components/pubsub.ts';
 import { messageOf, SidecarError } from '../../errors.ts';
+import type { Resiliency } from '../../resiliency/policy.ts';
+import type { Shards } from '../../state/shards.ts';
 import type { StateStore } from '../../state/store.ts';
 import { backoffDelayMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
 import { bulkFailed, checkEntryIds, publishInPortions } from './bulk-publish.ts';
 import { deliverToCode } from './code-handler.ts';
-import type { DeliveryHost } from './delivery-host.ts';
+import { type DeliveryHost, deliveryLimitMs } from './delivery-host.ts';
 import { discoverSubscriptions } from './discovery.ts';
 import { encodeMessage, type Publish } from './encode.ts';
 import type { Address, Destination } from './envelope.ts';
 import { publishFailed, pubsubNameEmpty, pubsubNotFound, topicEmpty, topicForbidden } from './errors.ts';
+import { GuardedPubSub } from './guarded-component.ts';
 import { encodeData } from './payload.ts';
 import {
   type BulkPublishEntry,
@@ -35,6 +38,7 @@ export interface PubSubParts {
   readonly definitions: readonly PubSubDefinition[];
   readonly subscriptions: readonly SubscriptionOptions[];
   readonly host: DeliveryHost;
+  readonly resiliency: Resiliency;
   /** Throws when no work is taken now. */
   readonly admit: () => void;
 }
@@ -57,6 +61,8 @@ export class PubSub {
   readonly #open = new Map<string, SubscribablePubSub>();
   readonly #subscriptions: Subscriptions;
   readonly #stopping = new AbortController();
+  /** Counts how often the application has come or gone. */
+  #meeting = 0;
 
   /** @internal */
   constructor(parts: PubSubParts) {
@@ -124,6 +130,8 @@ export class PubSub {
     handler: MessageHandler<T>,
     options: SubscribeOptionsInCode = {},
   ): Promise<Subscription> {
+    // Only functions receive such events: a sidecar without them starts faster.
+    const { CloudEvent: eventClass } = await import('cloudevents');
     this.#parts.admit();
     const { host } = this.#parts;
     const { rawPayload, ...rest } = options;
@@ -136,7 +144,11 @@ export class PubSub {
     const { appId } = this.#parts;
     if (!maySubscribe(topic, appId, pubsub.topics)) throw topicForbidden({ appId, pubsubName, topic });
     const end = await this.#subscriptions.addStreaming(spec, {
-      deliverToCode: deliverToCode(handler, host.clock, host.timeLimitMs),
+      deliverToCode: deliverToCode(handler, {
+        eventClass,
+        clock: host.clock,
+        timeLimitMs: deliveryLimitMs(pubsub, host),
+      }),
     });
     let ended: Promise<void> | undefined;
     const close = (): Promise<void> => {
@@ -157,15 +169,18 @@ export class PubSub {
   }
 
   /** Opens the components, one after the other, and joins the groups of declarative subscriptions. @internal */
-  async start(state: StateStore): Promise<void> {
-    const { appId, definitions, subscriptions, host } = this.#parts;
+  async start(state: StateStore, shards: Shards): Promise<void> {
+    const { appId, definitions, subscriptions, host, resiliency } = this.#parts;
     const { clock, logger, work } = host;
-    const context = { clock, logger, state, track: (what: string): (() => void) => work.begin(what) };
+    const context = { clock, logger, state, shards, track: (what: string): (() => void) => work.begin(what) };
     for (const definition of definitions) {
       if (definition.scopes !== undefined && definition.scopes.length > 0 && !definition.scopes.includes(appId))
         continue;
-      const component = await definition.open(context);
-      this.#open.set(definition.name, { name: definition.name, component, topics: definition.topics });
+      const { name, topics } = definition;
+      const [inbound, outbound] = [resiliency.forComponent(name, 'inbound'), resiliency.forComponent(name, 'outbound')];
+      const opened = await definition.open(context);
+      const component = outbound === undefined ? opened : new GuardedPubSub(opened, outbound);
+      this.#open.set(name, { name, component, topics, inbound });
     }
     await this.#subscriptions.setDeclarative(parseSubscriptions(subscriptions, 'DECLARATIVE', host.wire));
   }
@@ -175,16 +190,26 @@ export class PubSub {
    * was none that could be read, asks again in the background. @internal
    */
   async appReady(): Promise<void> {
-    const discovered = this.#open.size === 0 || (await this.#discover());
+    const meeting = ++this.#meeting;
+    const discovered = this.#open.size === 0 || (await this.#discover(meeting));
+    if (meeting !== this.#meeting) return;
     this.#subscriptions.resume();
-    if (!discovered) void this.#discoverLater();
+    if (!discovered) void this.#discoverLater(meeting);
   }
 
-  async #discover(): Promise<boolean> {
+  /** The application takes no requests now: what is for it waits until {@link PubSub.appReady}. @internal */
+  appAway(): void {
+    this.#meeting++;
+    this.#subscriptions.pause();
+  }
+
+  async #discover(meeting: number): Promise<boolean> {
     const { host, appId } = this.#parts;
     try {
       const list = await discoverSubscriptions(host.call, host.wire, appId);
-      await this.#subscriptions.setProgrammatic(parseSubscriptions(list, 'PROGRAMMATIC', host.wire));
+      // The answer of an application that has gone since says nothing of the one that comes.
+      if (meeting === this.#meeting)
+        await this.#subscriptions.setProgrammatic(parseSubscriptions(list, 'PROGRAMMATIC', host.wire));
       return true;
     } catch (error) {
       host.logger.warn(
@@ -195,7 +220,7 @@ export class PubSub {
     }
   }
 
-  async #discoverLater(): Promise<void> {
+  async #discoverLater(meeting: number): Promise<void> {
     const { clock, random } = this.#parts.host;
     for (let attempt = 1; ; attempt++) {
       try {
@@ -203,7 +228,7 @@ export class PubSub {
       } catch {
         return;
       }
-      if (await this.#discover()) return;
+      if (meeting !== this.#meeting || (await this.#discover(meeting))) return;
     }
   }
 

@@ -1,10 +1,11 @@
 import type { Delivery, Message } from '../../components/pubsub.ts';
 import { messageOf } from '../../errors.ts';
 import type { DeliveryInfo } from '../../events.ts';
+import type { Retry } from '../../resiliency/retry.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import type { Timer } from '../../util/clock.ts';
 import type { DeliveryHost, OpenPubSub } from './delivery-host.ts';
-import type { Outcome } from './outcome.ts';
+import { drop, type Outcome } from './outcome.ts';
 import type { SubscriptionSpec } from './subscription.ts';
 
 const RETRY_DEFAULTS = { initialDelayMs: 100, maxDelayMs: 30_000 };
@@ -24,6 +25,8 @@ export class Settlement {
   readonly #pubsub: OpenPubSub;
   readonly #host: DeliveryHost;
   readonly #backoff: Backoff;
+  /** The policy of the component; a subscription that says how it is retried itself has none. */
+  readonly #policy: Retry | undefined;
   readonly #maxRetries: number;
   readonly #timers = new Set<Timer>();
   #stopped = false;
@@ -33,8 +36,11 @@ export class Settlement {
     this.#pubsub = pubsub;
     this.#host = host;
     this.#backoff = { ...RETRY_DEFAULTS, ...definedOnly(spec.retry), factor: 2, jitter: 0.2 };
+    this.#policy = Object.keys(definedOnly(spec.retry)).length > 0 ? undefined : pubsub.inbound?.retry;
     this.#maxRetries =
-      spec.retry.maxRetries ?? (spec.deadLetterTopic === '' ? Number.POSITIVE_INFINITY : RETRIES_BEFORE_DEAD_LETTER);
+      this.#policy?.maxRetries ??
+      spec.retry.maxRetries ??
+      (spec.deadLetterTopic === '' ? Number.POSITIVE_INFINITY : RETRIES_BEFORE_DEAD_LETTER);
   }
 
   /** Does what the outcome asks for. Never rejects. */
@@ -43,6 +49,8 @@ export class Settlement {
     try {
       if (outcome.kind === 'success') await this.#succeed(answered);
       else if (outcome.kind === 'drop') await this.#drop(answered, outcome);
+      else if (this.#policy !== undefined && outcome.status !== undefined && !this.#policy.includes(outcome.status))
+        await this.#drop(answered, drop('error', `${outcome.reason}, which the retry policy does not match`));
       else if (delivery.attempt > this.#maxRetries) await this.#exhaust(answered, outcome.reason);
       else await this.#retry(answered, outcome);
     } catch (error) {
@@ -85,8 +93,9 @@ export class Settlement {
   }
 
   async #retry(answered: Answered, { level, reason }: Outcome & { kind: 'retry' }): Promise<void> {
-    const delayMs = backoffDelayMs(this.#backoff, answered.delivery.attempt, this.#host.random);
-    const { events, logger } = this.#host;
+    const { events, logger, random } = this.#host;
+    const { attempt } = answered.delivery;
+    const delayMs = this.#policy?.delayMs(attempt, random) ?? backoffDelayMs(this.#backoff, attempt, random);
     logger[level]({ ...this.#info(answered), reason, delayMs: Math.round(delayMs) }, 'message will be delivered again');
     await answered.delivery.retry(delayMs);
     if (events.listenerCount('retrying') > 0) events.emit('retrying', { ...this.#info(answered), reason, delayMs });

@@ -22,11 +22,6 @@ export interface SubscriptionState {
   readonly problem?: string;
 }
 
-interface Active {
-  readonly consumer: Consumer;
-  started: boolean;
-}
-
 const START_BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 60_000, factor: 2, jitter: 0.2 };
 
 /** The subscriptions of a sidecar, from all three sources, and the consumers of those that are active. */
@@ -38,8 +33,9 @@ export class Subscriptions {
   #declarative: readonly SubscriptionState[] = [];
   #programmatic: readonly SubscriptionState[] = [];
   readonly #streaming = new Set<SubscriptionState>();
-  readonly #active = new Map<SubscriptionState, Active>();
+  readonly #active = new Map<SubscriptionState, Consumer>();
   #paused = true;
+  #reconciled: Promise<void> = Promise.resolve();
 
   constructor(appId: string, pubsubs: ReadonlyMap<string, SubscribablePubSub>, host: DeliveryHost) {
     this.#appId = appId;
@@ -68,7 +64,10 @@ export class Subscriptions {
 
   /** Takes what the application told: of several for one topic the last counts, and it replaces a declarative one. */
   async setProgrammatic(parsed: readonly (SubscriptionSpec | RefusedSubscription)[]): Promise<void> {
-    this.#programmatic = onePerTopic(parsed.map((one) => this.#admit(one)));
+    // What is as it was stays as it is: its consumer goes on, and the component sees nobody leave.
+    const before = new Map(this.#programmatic.map((state) => [JSON.stringify(state), state]));
+    const now = onePerTopic(parsed.map((one) => this.#admit(one)));
+    this.#programmatic = now.map((state) => before.get(JSON.stringify(state)) ?? state);
     await this.#reconcile();
   }
 
@@ -87,7 +86,7 @@ export class Subscriptions {
       throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar is stopping');
     }
     this.#streaming.add(state);
-    this.#active.set(state, { consumer, started: true });
+    this.#active.set(state, consumer);
     this.#tellSubscribed(state);
     return async () => {
       this.#streaming.delete(state);
@@ -99,13 +98,19 @@ export class Subscriptions {
   /** Delivers to the application, which takes requests now. */
   resume(): void {
     this.#paused = false;
-    for (const { consumer } of this.#active.values()) consumer.resume();
+    for (const consumer of this.#active.values()) consumer.resume();
+  }
+
+  /** The application takes no requests now: what goes to it waits. What goes to functions in code goes on. */
+  pause(): void {
+    this.#paused = true;
+    for (const [{ type }, consumer] of this.#active) if (type !== 'STREAMING') consumer.pause();
   }
 
   /** Takes nothing new and waits for what is in flight. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the sidecar is stopping'));
-    const consumers = [...this.#active.values()].map(({ consumer }) => consumer);
+    const consumers = [...this.#active.values()];
     this.#active.clear();
     await Promise.all(consumers.map((consumer) => consumer.stop(this.#host.patienceMs)));
   }
@@ -139,13 +144,19 @@ export class Subscriptions {
     return new Consumer({ spec, pubsub, host: this.#host, group: this.#appId, ...parts });
   }
 
+  /** One time after the other: the application may come back while what it had before is being ended. */
+  #reconcile(): Promise<void> {
+    this.#reconciled = this.#reconciled.catch(() => undefined).then(() => this.#reconcileOnce());
+    return this.#reconciled;
+  }
+
   /** Ends what is no longer in the list and begins what is new in it. */
-  async #reconcile(): Promise<void> {
+  async #reconcileOnce(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     const wanted = new Set(this.list());
     const ending = [...this.#active].filter(([state]) => !wanted.has(state));
     for (const [state] of ending) this.#active.delete(state);
-    await Promise.all(ending.map(([, { consumer }]) => consumer.stop(this.#host.patienceMs)));
+    await Promise.all(ending.map(([, consumer]) => consumer.stop(this.#host.patienceMs)));
     await Promise.all([...wanted].map((state) => this.#activate(state)));
   }
 
@@ -153,14 +164,19 @@ export class Subscriptions {
     const { spec } = state;
     if (spec === undefined || state.problem !== undefined || this.#active.has(state)) return;
     if (this.#stopping.signal.aborted) return;
-    const active: Active = { consumer: this.#makeConsumer(spec, {}), started: false };
-    this.#active.set(state, active);
-    if (!(await this.#tryStart(state, active))) void this.#startLater(state, active);
+    const consumer = this.#makeConsumer(spec, {});
+    this.#active.set(state, consumer);
+    if (!(await this.#tryStart(state, consumer))) void this.#startLater(state, consumer);
   }
 
-  async #tryStart(state: SubscriptionState, active: Active): Promise<boolean> {
+  async #tryStart(state: SubscriptionState, consumer: Consumer): Promise<boolean> {
     try {
-      await active.consumer.start(this.#paused);
+      await consumer.start(this.#paused);
+      // It was ended while the component was subscribing: what it has taken is to go to others.
+      if (this.#active.get(state) !== consumer) {
+        await consumer.stop(0);
+        return true;
+      }
     } catch (error) {
       this.#host.logger.error(
         { pubsubName: state.pubsubName, topic: state.topic, error },
@@ -168,22 +184,22 @@ export class Subscriptions {
       );
       return false;
     }
-    active.started = true;
-    // The application may have come up while the component was subscribing.
-    if (!this.#paused) active.consumer.resume();
+    // The application may have come up, or gone, while the component was subscribing.
+    if (this.#paused) consumer.pause();
+    else consumer.resume();
     this.#tellSubscribed(state);
     return true;
   }
 
-  async #startLater(state: SubscriptionState, active: Active): Promise<void> {
+  async #startLater(state: SubscriptionState, consumer: Consumer): Promise<void> {
     const { signal } = this.#stopping;
-    for (let attempt = 1; this.#active.get(state) === active; attempt++) {
+    for (let attempt = 1; this.#active.get(state) === consumer; attempt++) {
       try {
         await sleep(this.#host.clock, backoffDelayMs(START_BACKOFF, attempt, this.#host.random), signal);
       } catch {
         return;
       }
-      if (await this.#tryStart(state, active)) return;
+      if (this.#active.get(state) !== consumer || (await this.#tryStart(state, consumer))) return;
     }
   }
 

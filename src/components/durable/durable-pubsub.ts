@@ -1,3 +1,4 @@
+import type { Shards } from '../../state/shards.ts';
 import type { StateStore } from '../../state/store.ts';
 import { BrokerAccess } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
@@ -22,14 +23,15 @@ export interface DurablePubSubOptions extends TopicScopes {
  */
 export function durablePubSub(name: string, options: DurablePubSubOptions = {}): PubSubDefinition {
   const { scopes, ...topics } = options;
-  // Sidecars of one process that share a store also share its queues: each message then goes to one of them.
-  const hubs = new WeakMap<StateStore, Promise<DurableHub>>();
+  // One for each host: they share the queues as hosts in several processes do. Without hosts, one for each store.
+  const hubs = new WeakMap<Shards | StateStore, Promise<DurableHub>>();
   const hubOf = (context: ComponentContext): Promise<DurableHub> => {
-    const known = hubs.get(context.state);
+    const user = context.shards ?? context.state;
+    const known = hubs.get(user);
     if (known !== undefined) return known;
     const opened = DurableHub.open(name, context);
-    hubs.set(context.state, opened);
-    opened.catch(() => hubs.delete(context.state));
+    hubs.set(user, opened);
+    opened.catch(() => hubs.delete(user));
     return opened;
   };
   return {

@@ -1,15 +1,24 @@
-import { isStateError } from '../../state/errors.ts';
-import type { Put, StateStore } from '../../state/store.ts';
+import { ConflictError, isConflict, isStateError } from '../../state/errors.ts';
+import type { Precondition, Put, StateStore } from '../../state/store.ts';
 
 /** The most changes in one commit, and about the most bytes. */
 const MOST_CHANGES = 1_000;
 const MOST_BYTES = 16 * 1024 * 1024;
 
-interface Change {
-  readonly put: readonly Put[];
-  readonly remove: string | undefined;
+const NOTHING: readonly Put[] = [];
+
+/** Something to be written whole or not at all. */
+export interface Change {
+  readonly put?: readonly Put[];
+  readonly remove?: string | undefined;
+  /** What must hold for it. Changes that follow each other may have the same one, which is checked once for all. */
+  readonly guard?: Precondition | undefined;
   /** Called as soon as it is durable, in the order of the changes. */
-  readonly onDurable: (() => void) | undefined;
+  readonly onDurable?: () => void;
+}
+
+interface Asked {
+  readonly change: Change;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -21,7 +30,7 @@ interface Change {
  */
 export class GroupCommit {
   readonly #store: StateStore;
-  #changes: Change[] = [];
+  #asked: Asked[] = [];
   #bytes = 0;
   #scheduled = false;
   readonly #committing = new Set<Promise<void>>();
@@ -30,15 +39,12 @@ export class GroupCommit {
     this.#store = store;
   }
 
-  /**
-   * Writes and removes, together. Resolves once that is durable; `onDurable` is called before, for all changes in the
-   * order in which they were asked for.
-   */
-  change(put: readonly Put[], remove?: string, onDurable?: () => void): Promise<void> {
+  /** Resolves once the change is durable. Rejects with a ConflictError when its guard does not hold. */
+  change(change: Change): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#changes.push({ put, remove, onDurable, resolve, reject });
-      for (const { value } of put) this.#bytes += value.length;
-      if (this.#changes.length >= MOST_CHANGES || this.#bytes >= MOST_BYTES) this.#flush();
+      this.#asked.push({ change, resolve, reject });
+      for (const { value } of change.put ?? NOTHING) this.#bytes += value.length;
+      if (this.#asked.length >= MOST_CHANGES || this.#bytes >= MOST_BYTES) this.#flush();
       else this.#schedule();
     });
   }
@@ -59,36 +65,81 @@ export class GroupCommit {
   }
 
   #flush(): void {
-    if (this.#changes.length === 0) return;
-    const changes = this.#changes;
-    this.#changes = [];
+    if (this.#asked.length === 0) return;
+    const asked = this.#asked;
+    this.#asked = [];
     this.#bytes = 0;
-    const commit = this.#commit(changes).finally(() => this.#committing.delete(commit));
+    const commit = this.#commit(asked).finally(() => this.#committing.delete(commit));
     this.#committing.add(commit);
   }
 
-  async #commit(changes: readonly Change[]): Promise<void> {
+  async #commit(asked: readonly Asked[]): Promise<void> {
+    const { guards, current } = guarded(asked);
+    if (current.length === 0) return;
     try {
-      await this.#store.commit(batchOf(changes));
-      for (const { onDurable } of changes) onDurable?.();
-      for (const { resolve } of changes) resolve();
+      await this.#store.commit({ ...changesOf(current), require: guards });
     } catch (error) {
-      // What one has too much, for a value or for what the disk has left, must not fail the others.
-      if (changes.length > 1 && isStateError(error) && (error.kind === 'invalid' || error.kind === 'full')) {
-        await Promise.all(changes.map((change) => this.#commit([change])));
-      } else {
-        for (const { reject } of changes) reject(error);
-      }
+      return this.#refused(current, error);
+    }
+    for (const { change } of current) change.onDurable?.();
+    for (const { resolve } of current) resolve();
+  }
+
+  /** What one has too much, or a guard that does not hold, must not fail the others. */
+  async #refused(asked: readonly Asked[], error: unknown): Promise<void> {
+    if (isConflict(error)) {
+      const [refused, others] = [
+        asked.filter((one) => isGuardedBy(one, error)),
+        asked.filter((one) => !isGuardedBy(one, error)),
+      ];
+      for (const { reject } of refused.length > 0 ? refused : others) reject(error);
+      if (refused.length > 0) await this.#commit(others);
+    } else if (asked.length > 1 && isStateError(error) && (error.kind === 'invalid' || error.kind === 'full')) {
+      await Promise.all(asked.map((one) => this.#commit([one])));
+    } else {
+      for (const { reject } of asked) reject(error);
     }
   }
 }
 
+function isGuardedBy({ change }: Asked, { key }: ConflictError): boolean {
+  return change.guard?.key === key;
+}
+
+/**
+ * The guards of a group, each once. Of two about one key the later one counts: what was asked for under the earlier one
+ * is refused, as that is known not to hold any more.
+ */
+function guarded(asked: readonly Asked[]): { guards: readonly Precondition[]; current: readonly Asked[] } {
+  const guards: Precondition[] = [];
+  let isOutdated = false;
+  for (const { change } of asked) {
+    const { guard } = change;
+    // Nearly always the same object as that of the change before.
+    if (guard === undefined || guards.includes(guard)) continue;
+    const at = guards.findIndex(({ key }) => key === guard.key);
+    if (at < 0) guards.push(guard);
+    else {
+      isOutdated ||= guards[at]?.version !== guard.version;
+      guards[at] = guard;
+    }
+  }
+  if (!isOutdated) return { guards, current: asked };
+  const current = asked.filter(({ change: { guard }, reject }) => {
+    const holds =
+      guard === undefined || guards.some(({ key, version }) => key === guard.key && version === guard.version);
+    if (!holds) reject(new ConflictError(guard.key));
+    return holds;
+  });
+  return { guards, current };
+}
+
 /** A key that is changed twice has its last state: a batch names it once. */
-function batchOf(changes: readonly Change[]): { put: Put[]; delete: string[] } {
+function changesOf(asked: readonly Asked[]): { put: Put[]; delete: string[] } {
   const states = new Map<string, Uint8Array | undefined>();
-  for (const { put, remove } of changes) {
-    for (const { key, value } of put) states.set(key, value);
-    if (remove !== undefined) states.set(remove, undefined);
+  for (const { change } of asked) {
+    for (const { key, value } of change.put ?? NOTHING) states.set(key, value);
+    if (change.remove !== undefined) states.set(change.remove, undefined);
   }
   const batch = { put: [] as Put[], delete: [] as string[] };
   for (const [key, value] of states) {

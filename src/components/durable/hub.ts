@@ -1,16 +1,15 @@
 import { isConflict, isStateError, StateError } from '../../state/errors.ts';
 import { MAX_VALUE_BYTES, type StateStore } from '../../state/store.ts';
-import { readValue, withFormat } from '../../state/values.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
 import { encodeQueued } from './codec.ts';
 import { GroupCommit } from './group-commit.ts';
+import { type GroupName, Groups } from './groups.ts';
 import { Layout } from './layout.ts';
+import { Numbers } from './numbers.ts';
 import { DurableQueue } from './queue.ts';
-
-/** How many numbers are reserved with one commit. */
-const BLOCK = 1_000_000;
+import { QueueOwner } from './queue-owner.ts';
 
 const NO_FAILURES: readonly PublishFailure[] = [];
 
@@ -22,37 +21,58 @@ const NOTHING_TO_DO = Promise.resolve();
 /** One durable pub/sub component in one store: its groups, its numbers, its publishes. */
 export class DurableHub implements Broker {
   readonly #store: StateStore;
+  readonly #component: string;
   readonly #layout: Layout;
   readonly #commits: GroupCommit;
   readonly #context: ComponentContext;
+  readonly #groups: Groups;
+  readonly #numbers: Numbers;
   readonly #topics = new Map<string, Map<string, DurableQueue>>();
-  #next = 0;
-  #reserved = 0;
-  #reserving: Promise<void> | undefined;
+  /** By what the keys of their messages begin with. */
+  readonly #queues = new Map<string, DurableQueue>();
 
   private constructor(component: string, context: ComponentContext) {
-    this.#store = context.state;
+    const { state, clock } = context;
+    this.#store = state;
+    this.#component = component;
     this.#layout = new Layout(component);
-    this.#commits = new GroupCommit(context.state);
+    this.#commits = new GroupCommit(state);
     this.#context = context;
+    this.#groups = new Groups(state, this.#layout, (name) => this.#addQueue(name));
+    this.#numbers = new Numbers(state, this.#layout.sequence(), clock);
   }
 
   /** Reads which groups there are. */
   static async open(component: string, context: ComponentContext): Promise<DurableHub> {
     const hub = new DurableHub(component, context);
-    for (const { key, value } of await context.state.scan(hub.#layout.groups())) {
-      const { topic, group } = readRecord(key, value) as {
-        topic: string;
-        group: string;
-      };
-      hub.#addQueue(topic, group);
-    }
+    await hub.#groups.read();
+    hub.#follow();
     return hub;
+  }
+
+  /** Follows what other hosts do. */
+  #follow(): void {
+    const { shards } = this.#context;
+    if (shards === undefined) return;
+    shards.onChange(async ({ gained, lost }) => {
+      const queues = [...this.#queues.values()];
+      for (const queue of queues) if (gained.includes(queue.shard)) queue.resume();
+      await Promise.all(queues.filter(({ shard }) => lost.includes(shard)).map((queue) => queue.handOver()));
+    });
+    shards.watch(this.#layout.groupPrefix, (keys) => {
+      if (keys.length > 0) this.#groups.mayBeOutdated = true;
+    });
+    shards.watch(this.#layout.readyPrefix, (keys) => {
+      this.#numbers.areShared = true;
+      if (keys.length === 0) for (const queue of this.#queues.values()) queue.look();
+      for (const key of keys) this.#queues.get(Layout.queueOf(key))?.look(key);
+    });
   }
 
   /** Each message goes to all its groups or to none; those of one turn of the event loop go down together. */
   async publish(messages: readonly Message[]): Promise<readonly PublishFailure[]> {
-    while (this.#next + messages.length > this.#reserved) await this.#reserve(messages.length);
+    // Nothing is waited for between this and the use of numbers and groups.
+    while (this.#groups.mayBeOutdated || !this.#numbers.has(messages.length)) await this.#prepare(messages.length);
     const [only] = messages;
     if (messages.length === 1 && only !== undefined) {
       try {
@@ -68,36 +88,49 @@ export class DurableHub implements Broker {
     );
   }
 
+  async #prepare(count: number): Promise<void> {
+    if (this.#groups.mayBeOutdated) await this.#groups.read();
+    if (!this.#numbers.has(count)) await this.#numbers.reserve(count);
+  }
+
   #publishOne(message: Message): Promise<void> {
-    const number = this.#next++;
     const groups = this.#topics.get(message.topic);
-    if (groups === undefined) return NOTHING_TO_DO;
+    const { guard } = this.#groups;
+    if (groups === undefined) {
+      // Where another process may have added one unseen, the store is asked.
+      if (this.#store.isExclusive === true || this.#context.shards === undefined) return NOTHING_TO_DO;
+      return this.#commits.change({ guard }).catch((error: unknown) => this.#publishAgain(message, error));
+    }
     const value = encodeQueued({ message, attempts: 0 });
     if (value.length > MOST_BYTES)
       return Promise.reject(
         new StateError('invalid', `The message has ${value.length} bytes: at most ${MOST_BYTES} are kept.`),
       );
+    const number = this.#numbers.next();
     const queues = [...groups.values()];
     const put = queues.map((queue) => ({ key: queue.publishing(number), value }));
     const onDurable = (): void => {
-      for (const [at, { key }] of put.entries()) queues[at]?.committed(message, number, key);
+      for (const [at, { key }] of put.entries()) queues[at]?.published(message, number, key);
     };
-    return this.#commits.change(put, undefined, onDurable).catch((error: unknown) => {
+    return this.#commits.change({ put, guard, onDurable }).catch((error: unknown) => {
       for (const [at, { key }] of put.entries()) queues[at]?.notPublished(key);
-      throw error;
+      return this.#publishAgain(message, error);
     });
+  }
+
+  /** A group has come that the message has to go to as well. */
+  async #publishAgain(message: Message, error: unknown): Promise<void> {
+    if (!isConflict(error)) throw error;
+    this.#groups.mayBeOutdated = true;
+    while (this.#groups.mayBeOutdated || !this.#numbers.has(1)) await this.#prepare(1);
+    await this.#publishOne(message);
   }
 
   /** Joins a group, which exists from then on and collects messages, whether or not it has consumers. */
   async subscribe(options: SubscribeOptions, context: ComponentContext): Promise<ComponentSubscription> {
     const { topic, group } = options;
-    let queue = this.#topics.get(topic)?.get(group);
-    if (queue === undefined) {
-      const value = record({ topic, group });
-      await this.#store.commit({ put: [{ key: this.#layout.group(topic, group), value }] });
-      queue = this.#addQueue(topic, group);
-    }
-    return queue.join(options, context.clock);
+    if (this.#queueOf(topic, group) === undefined) await this.#groups.add({ topic, group });
+    return this.#addQueue({ topic, group }).join(options, context.clock);
   }
 
   /** Resolves once all settlements are durable, or have failed. */
@@ -105,57 +138,23 @@ export class DurableHub implements Broker {
     return this.#commits.flushed();
   }
 
-  #addQueue(topic: string, group: string): DurableQueue {
-    let groups = this.#topics.get(topic);
-    if (groups === undefined) {
-      groups = new Map();
-      this.#topics.set(topic, groups);
-    }
-    const existing = groups.get(group);
+  #queueOf(topic: string, group: string): DurableQueue | undefined {
+    return this.#topics.get(topic)?.get(group);
+  }
+
+  #addQueue({ topic, group }: GroupName): DurableQueue {
+    const existing = this.#queueOf(topic, group);
     if (existing !== undefined) return existing;
-    const { logger, track } = this.#context;
+    const { logger, track, shards } = this.#context;
     const layout = this.#layout.queue(topic, group);
-    const queue = new DurableQueue({ store: this.#store, commits: this.#commits, layout, topic, logger, track });
-    groups.set(group, queue);
+    const owner = new QueueOwner(shards, JSON.stringify([this.#component, topic, group]));
+    const queue = new DurableQueue({ store: this.#store, commits: this.#commits, layout, topic, owner, logger, track });
+    const groups = this.#topics.get(topic);
+    if (groups === undefined) this.#topics.set(topic, new Map([[group, queue]]));
+    else groups.set(group, queue);
+    this.#queues.set(layout.readyPrefix, queue);
     return queue;
   }
-
-  /** Numbers order messages and are never used twice, also after a crash: they are reserved before they are used. */
-  #reserve(count: number): Promise<void> {
-    this.#reserving ??= this.#reserveBlock(count).finally(() => {
-      this.#reserving = undefined;
-    });
-    return this.#reserving;
-  }
-
-  async #reserveBlock(count: number): Promise<void> {
-    const key = this.#layout.sequence();
-    const entry = await this.#store.get(key);
-    const from = entry === undefined ? 0 : (readRecord(key, entry.value) as number);
-    const to = from + Math.max(BLOCK, count);
-    const value = record(to);
-    try {
-      await this.#store.commit({ require: [{ key, version: entry?.version ?? 'absent' }], put: [{ key, value }] });
-    } catch (error) {
-      if (isConflict(error)) return;
-      throw error;
-    }
-    this.#next = from;
-    this.#reserved = to;
-  }
-}
-
-/** Format 1 of what is not a message: JSON. */
-const RECORD_FORMAT = 1;
-
-function record(content: unknown): Uint8Array {
-  return withFormat(RECORD_FORMAT, Buffer.from(JSON.stringify(content)));
-}
-
-function readRecord(key: string, value: Uint8Array): unknown {
-  return readValue(key, value, {
-    [RECORD_FORMAT]: (payload) => JSON.parse(Buffer.from(payload).toString()) as unknown,
-  });
 }
 
 /** For publishers, who may be anywhere: without the keys and paths that the store's own message names. */

@@ -7,6 +7,7 @@ import type { KeyRange } from '../../state/store.ts';
  *
  * - `sequence`: how far numbers are handed out
  * - `group / <topic> / <group>`: the group exists
+ * - `groups`: changes whenever a group comes
  * - `ready / <topic> / <group> / <number>`: a message of the group, in order of publication
  * - `delayed / <topic> / <group> / <instant> / <number>`: a message that waits for its retry, in order of time
  *
@@ -25,6 +26,25 @@ export class Layout {
 
   group(topic: string, group: string): string {
     return keyOf(...this.#root, 'group', namePart(topic), namePart(group));
+  }
+
+  groupCount(): string {
+    return keyOf(...this.#root, 'groups');
+  }
+
+  /** Below which all groups are. */
+  get groupPrefix(): string {
+    return keyOf(...this.#root, 'group');
+  }
+
+  /** Below which all messages are that are ready. */
+  get readyPrefix(): string {
+    return keyOf(...this.#root, 'ready');
+  }
+
+  /** The `readyPrefix` of the queue in which a ready key is. */
+  static queueOf(key: string): string {
+    return key.slice(0, key.lastIndexOf('!', key.length - 2) + 1);
   }
 
   groups(): KeyRange {
@@ -55,6 +75,11 @@ export class QueueLayout {
     this.readyRange = readyRange;
     this.#delayed = delayed;
     this.delayedRange = delayedRange;
+  }
+
+  /** What the keys of its ready messages begin with. */
+  get readyPrefix(): string {
+    return this.#ready;
   }
 
   ready(number: number): string {

@@ -1,30 +1,38 @@
 import { isStateError } from '../../state/errors.ts';
-import type { Put } from '../../state/store.ts';
 import { type Clock, sleep, systemClock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
-import type { GroupCommit } from './group-commit.ts';
+import type { Change, GroupCommit } from './group-commit.ts';
+import type { QueueOwner } from './queue-owner.ts';
 
 /** Wait before asking the store again after it failed. */
 export const STORE_RETRY_MS = 1_000;
 
+/** What becomes of a message's entry. */
+export type Settlement = Pick<Change, 'put' | 'remove'>;
+
+/** What settlements are recorded with. */
+export interface SettlementsParts {
+  readonly commits: GroupCommit;
+  readonly owner: QueueOwner;
+  readonly logger: Logger;
+  /** Called when the store has taken what it had not. */
+  readonly onCaughtUp: () => void;
+}
+
 /**
  * Writes the settlements of one group. When the store fails they are tried again as long as the group has consumers: the
- * message is no longer in flight, and nobody else would look at it before the group is joined anew.
+ * message is no longer in flight, and nobody else would look at it before the group is joined anew. When the group has
+ * gone to another host meanwhile, nothing is written: that host hands the message out again.
  */
 export class Settlements {
-  readonly #commits: GroupCommit;
-  readonly #logger: Logger;
-  readonly #onCaughtUp: () => void;
+  readonly #parts: SettlementsParts;
   #behind = 0;
   #waiting: { readonly signal: AbortSignal; readonly over: Promise<void> } | undefined;
   /** Where to take time from. */
   clock: Clock = systemClock;
 
-  /** `onCaughtUp` is called when the store has taken what it had not. */
-  constructor(commits: GroupCommit, logger: Logger, onCaughtUp: () => void) {
-    this.#commits = commits;
-    this.#logger = logger;
-    this.#onCaughtUp = onCaughtUp;
+  constructor(parts: SettlementsParts) {
+    this.#parts = parts;
   }
 
   /** Whether there are some that the store has not taken. */
@@ -33,31 +41,36 @@ export class Settlements {
   }
 
   /** Resolves once it is durable; rejects when `signal` fires while the store does not take it. */
-  async record(put: readonly Put[], remove: string | undefined, signal: AbortSignal): Promise<void> {
+  async record(settlement: Settlement, signal: AbortSignal): Promise<void> {
     try {
-      await this.#commits.change(put, remove);
+      await this.#write(settlement);
     } catch (error) {
       if (isStateError(error) && error.kind === 'invalid') throw error;
-      if (!this.areBehind) this.#logger.error({ error }, 'settlements could not be stored: will be tried again');
+      if (!this.areBehind) this.#parts.logger.error({ error }, 'settlements could not be stored: will be tried again');
       this.#behind++;
-      await this.#repeat(put, remove, { signal, error }).finally(() => {
+      await this.#repeat(settlement, { signal, error }).finally(() => {
         this.#behind--;
-        if (!this.areBehind) this.#onCaughtUp();
+        if (!this.areBehind) this.#parts.onCaughtUp();
       });
     }
   }
 
-  async #repeat(
-    put: readonly Put[],
-    remove: string | undefined,
-    failed: { readonly signal: AbortSignal; error: unknown },
-  ): Promise<void> {
+  async #write({ put, remove }: Settlement): Promise<void> {
+    const { commits, owner } = this.#parts;
+    try {
+      await commits.change({ put: put ?? [], remove, guard: owner.fence() });
+    } catch (error) {
+      if (!owner.isFenced(error)) throw error;
+    }
+  }
+
+  async #repeat(settlement: Settlement, failed: { readonly signal: AbortSignal; error: unknown }): Promise<void> {
     for (;;) {
       await this.#wait(failed.signal).catch(() => {
         throw failed.error;
       });
       try {
-        return await this.#commits.change(put, remove);
+        return await this.#write(settlement);
       } catch (error) {
         failed.error = error;
       }

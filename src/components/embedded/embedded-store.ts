@@ -42,6 +42,7 @@ export async function openEmbeddedStore(
  * loop, the commits among them as a group. Nothing is cloned per call, and no sync is waited for on this thread.
  */
 export class EmbeddedStore implements StateStore {
+  readonly isExclusive = true;
   readonly #thread: Thread;
   readonly #clock: Clock;
   readonly #logger: Logger;

@@ -18,6 +18,7 @@ export function memoryStore(): StateDefinition {
 export class MemoryStore implements StateStore {
   /** Memory does not fail. */
   readonly failure: undefined = undefined;
+  readonly isExclusive = true;
   /** By sort form, see `sortFormOf`. */
   readonly #entries = new SortedMap<KeyedEntry>();
   readonly #watchers: Watchers;

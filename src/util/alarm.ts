@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../util/clock.ts';
+import type { Clock, Timer } from './clock.ts';
 
 /** A clock that is set while a timer runs is noticed after so long at the latest. */
 const CHECK_INTERVAL_MS = 60_000;

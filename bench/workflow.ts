@@ -1,0 +1,173 @@
+/**
+ * Workflows on the embedded store: workflows per second with three sequential activities, 1, 64 and 1,000 at a time,
+ * and how long each took; one that fans out to 1,000 activities; one whose history has 10,000 events. DBOS on
+ * PostgreSQL runs the same beside it when it can be loaded: `npm i --no-save @dbos-inc/dbos-sdk`, or DBOS_FROM=<a
+ * directory in which it is installed>; PostgreSQL on 127.0.0.1:5432 (or DBOS_SYSTEM_DATABASE_URL).
+ *
+ * Run after a build: `npx tsx bench/workflow.ts [--quick] [--only sequence|fan-out|history]`
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Sidecar } from '../src/index.ts';
+import { loadBuilt, loadEmbedded } from './support/built.ts';
+import { startDbos, type WorkflowPeer } from './support/dbos-peer.ts';
+import { readOptions } from './support/options.ts';
+import { median, printTable } from './support/stats.ts';
+
+const PARTS = ['sequence', 'fan-out', 'history'];
+const options = readOptions(PARTS);
+const FAN_OUT = 1_000;
+const HISTORY_EVENTS = 10_000;
+const ORDER = { orderId: 4711, customer: 'c-0815', items: [1, 2, 3], note: 'x'.repeat(120) };
+const LOADS: readonly (readonly [atOnce: number, workflows: number])[] = [
+  [1, 1_000],
+  [64, 10_000],
+  [1_000, 10_000],
+];
+
+/** Runs a workflow to its end. */
+type RunOne = (input: unknown) => Promise<unknown>;
+
+/** Something that runs the three workflows. */
+interface Contender {
+  readonly sequence: RunOne;
+  readonly fanOut: RunOne;
+  readonly history: RunOne;
+  close(): Promise<void>;
+}
+
+const { Sidecar: Built, defineActivity, defineWorkflow } = await loadBuilt();
+const { embedded } = await loadEmbedded();
+const root = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
+let directories = 0;
+
+const step = defineActivity('step', async (_ctx, order: typeof ORDER) => ({ ...order, orderId: order.orderId + 1 }));
+const sequence = defineWorkflow('sequence', async (ctx, order: typeof ORDER) => {
+  const first = await ctx.callActivity(step, order);
+  const second = await ctx.callActivity(step, first);
+  return ctx.callActivity(step, second);
+});
+const one = defineActivity('one', (_ctx, index: number) => index);
+const fanOut = defineWorkflow('fan-out', async (ctx, count: number) => {
+  const all = await Promise.all(Array.from({ length: count }, (_, index) => ctx.callActivity(one, index)));
+  return all.length;
+});
+const long = defineWorkflow('long', async (ctx, activities: number) => {
+  for (let index = 0; index < activities; index++) await ctx.callActivity(one, index);
+  return activities;
+});
+
+async function startOwn(): Promise<Contender> {
+  const state = embedded({ path: join(root, String(++directories)) });
+  const sidecar: Sidecar = new Built({ appId: 'bench', state });
+  const { workflows } = sidecar;
+  workflows.register(step, one, sequence, fanOut, long);
+  await sidecar.start();
+  const runOf =
+    (name: string): RunOne =>
+    async (input) => {
+      const { status, failure } = await workflows.waitForCompletion(await workflows.start(name, input));
+      if (status !== 'COMPLETED') throw new Error(`${name} is ${status}: ${failure?.message}`);
+    };
+  return {
+    sequence: runOf('sequence'),
+    fanOut: runOf('fan-out'),
+    history: runOf('long'),
+    close: () => sidecar.stop(),
+  };
+}
+
+/** How a load went. */
+interface Figures {
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+async function load(run: RunOne, atOnce: number, count: number): Promise<Figures> {
+  const took: number[] = [];
+  const startedAt = performance.now();
+  let next = 0;
+  const caller = async (): Promise<void> => {
+    while (next++ < count) {
+      const before = performance.now();
+      await run(ORDER);
+      took.push(performance.now() - before);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, caller));
+  const seconds = (performance.now() - startedAt) / 1_000;
+  took.sort((a, b) => a - b);
+  const at = (share: number): number => took[Math.floor(took.length * share)] ?? Number.NaN;
+  return { perSecond: count / seconds, p50: at(0.5), p99: at(0.99) };
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+const whole = (number: number): string => Math.round(number).toLocaleString('en');
+const ms = (number: number): string => `${number.toFixed(number < 10 ? 1 : 0)} ms`;
+const SHARE_OF_PEER = 10;
+
+/** Both in turn, round by round, so that a slow phase of the machine meets both. */
+async function sequences(own: Contender, peer: WorkflowPeer | undefined): Promise<string[][]> {
+  const rows: string[][] = [];
+  for (const [atOnce, all] of LOADS) {
+    const count = Math.ceil(all * (options.seconds < 1 ? 0.2 : 1));
+    const [owns, peers]: [Figures[], Figures[]] = [[], []];
+    for (let round = 0; round < Math.min(3, options.rounds); round++) {
+      owns.push(await load(own.sequence, atOnce, count));
+      if (peer !== undefined) peers.push(await load(peer.sequence, atOnce, Math.ceil(count / SHARE_OF_PEER)));
+    }
+    rows.push([`insidecar: 3 activities, ${whole(atOnce)} at a time`, ...shown(owns)]);
+    if (peers.length > 0) rows.push([`DBOS: the same`, ...shown(peers)]);
+  }
+  return rows;
+}
+
+function shown(figures: readonly Figures[]): string[] {
+  const of = (pick: (figures: Figures) => number): number => median(figures.map(pick));
+  return [`${whole(of((f) => f.perSecond))}/s`, ms(of((f) => f.p50)), ms(of((f) => f.p99))];
+}
+
+async function single(own: RunOne, peer: RunOne | undefined, input: number): Promise<readonly [number, number?]> {
+  const [owns, peers]: [number[], number[]] = [[], []];
+  for (let round = 0; round < Math.min(3, options.rounds); round++) {
+    owns.push(await timed(() => own(input)));
+    if (peer !== undefined && round === 0) peers.push(await timed(() => peer(input)));
+  }
+  return peers.length === 0 ? [median(owns)] : [median(owns), median(peers)];
+}
+
+function singleRows(what: string, [own, peer]: readonly [number, number?]): string[][] {
+  const rows = [[`insidecar: ${what}`, '', ms(own), '']];
+  if (peer !== undefined) rows.push(['DBOS: the same', '', ms(peer), '']);
+  return rows;
+}
+
+const peer = await startDbos().catch((error: Error) => console.log(`DBOS does not run here: ${error.message}`));
+const own = await startOwn();
+try {
+  const rows: string[][] = [];
+  const wants = (part: string): boolean => options.only === undefined || options.only === part;
+  await load(own.sequence, 64, 500);
+  if (wants('sequence')) rows.push(...(await sequences(own, peer || undefined)));
+  if (wants('fan-out')) {
+    const figures = await single(own.fanOut, peer?.fanOut, FAN_OUT);
+    rows.push(...singleRows(`fan-out to ${whole(FAN_OUT)} activities`, figures));
+  }
+  if (wants('history')) {
+    // Each activity is two events.
+    const figures = await single(own.history, undefined, HISTORY_EVENTS / 2);
+    rows.push(...singleRows(`a history of ${whole(HISTORY_EVENTS)} events, one after the other`, figures));
+  }
+  printTable(['', 'workflows', 'p50', 'p99'], rows);
+} finally {
+  await own.close();
+  if (peer) await peer.close();
+  rmSync(root, { recursive: true, force: true });
+}

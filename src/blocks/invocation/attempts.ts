@@ -1,0 +1,95 @@
+import { isSidecarError } from '../../errors.ts';
+import { isUntouched } from '../../http/body.ts';
+import { abortionOf, leaveBody, PlainRequest, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
+import type { AttemptOutcome, Policy, Verdict } from '../../resiliency/policy.ts';
+import { type Abortion, Cancellation } from '../../util/abortion.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { Work } from '../../util/work.ts';
+import type { Destination } from './destination.ts';
+
+/** How often, and how far apart, a call is repeated of which nothing has reached the target. */
+const UNREACHED = { retries: 3, delayMs: 1_000 };
+
+/** What attempts need of their surroundings. */
+export interface AttemptsHost {
+  readonly clock: Clock;
+  readonly work: Work;
+}
+
+/**
+ * Sends a request until there is an answer or no further attempt is due. Without a policy that is tried again of which
+ * nothing has reached the target, as long as its body can still be sent.
+ */
+export async function sendUntilAnswered(
+  destination: Destination,
+  request: SidecarRequest,
+  host: AttemptsHost,
+): Promise<SidecarResponse> {
+  for (let retries = 0; ; retries++) {
+    const done = host.work.begin('invocation');
+    try {
+      return await destination.send(request);
+    } catch (error) {
+      const isOver = retries === UNREACHED.retries || abortionOf(request).aborted;
+      if (isOver || !destination.isUnreached(error) || !isUntouched(request.body)) throw error;
+    } finally {
+      done();
+    }
+    await pause(host.clock, UNREACHED.delayMs, abortionOf(request));
+  }
+}
+
+/** Waits; rejects with the reason when nobody waits for the answer any more. */
+function pause(clock: Clock, delayMs: number, abortion: Abortion): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.setTimeout(() => {
+      deaf();
+      resolve();
+    }, delayMs);
+    const deaf = abortion.onAbort(() => {
+      timer.cancel();
+      reject(abortion.reason);
+    });
+  });
+}
+
+/** Sends a request as a policy says. What the last attempt gave is the result, whatever its status. */
+export function sendByPolicy(
+  destination: Destination,
+  request: SidecarRequest,
+  policy: Policy,
+): Promise<SidecarResponse> {
+  let before: SidecarResponse | undefined;
+  const judge = (outcome: AttemptOutcome<SidecarResponse>): Verdict => {
+    const verdict = 'value' in outcome ? policy.verdictOf(outcome.value.status) : verdictOn(outcome.error);
+    return verdict === 'retry' && !isUntouched(request.body) ? 'failure' : verdict;
+  };
+  return policy.run(
+    abortionOf(request),
+    async (abortion) => {
+      if (before !== undefined) leaveBody(before.body);
+      const { method, path, search, headers, body } = request;
+      const url = search === '' ? path : `${path}?${search}`;
+      const either = eitherOf(abortion, abortionOf(request));
+      before = await destination.send(new PlainRequest(method, url, headers, body, either));
+      return before;
+    },
+    judge,
+  );
+}
+
+/** That of the attempt ends with it, and an answer may be read for long after that. */
+function eitherOf(attempt: Abortion, call: Abortion): Abortion {
+  if (attempt === call) return call;
+  const either = new Cancellation();
+  for (const one of [attempt, call]) {
+    one.onAbort(() => either.abort(one.reason));
+    if (one.aborted) either.abort(one.reason);
+  }
+  return either;
+}
+
+/** What was refused is refused again. */
+function verdictOn(error: unknown): Verdict {
+  return isSidecarError(error) && error.status < 500 ? 'failure' : 'retry';
+}

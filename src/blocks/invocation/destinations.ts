@@ -1,0 +1,78 @@
+import type { ClientPool } from '../../http/client-pool.ts';
+import type { Destination } from './destination.ts';
+import { type HttpEndpoint, placeOf } from './endpoints.ts';
+import { failed, refused, shown } from './errors.ts';
+import { checkPath } from './method-path.ts';
+import { type NamedCaller, OwnApp, type OwnAppParts } from './own-app.ts';
+import { RemoteApp, type RemoteAppParts } from './remote-app.ts';
+import { Service } from './service.ts';
+
+/** What targets can be. */
+export interface DestinationsParts extends OwnAppParts, RemoteAppParts {
+  readonly endpoints: ReadonlyMap<string, HttpEndpoint>;
+  /** For URLs; `undefined` when they are no targets. */
+  readonly clients: ClientPool | undefined;
+}
+
+const URL_TARGET = /^https?:\/\//i;
+/** An app ID and its namespace, if it has one. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it refuses
+const APP_TARGET = /^([^./\s\x00-\x1f\x7f]{1,256})(?:\.([^./\s\x00-\x1f\x7f]{1,256}))?$/;
+
+/** Finds what a target names: an HTTP endpoint, a URL, the own application, another one; in this order. */
+export class Destinations {
+  readonly #parts: DestinationsParts;
+  /** The own application, called by itself. */
+  readonly #own: OwnApp;
+
+  constructor(parts: DestinationsParts) {
+    this.#parts = parts;
+    this.#own = new OwnApp(parts, parts.own);
+  }
+
+  /** @throws SidecarError `ERR_DIRECT_INVOKE`: 400 for a URL that cannot be called, else 500. */
+  find(target: string): Destination {
+    const { endpoints, resiliency } = this.#parts;
+    const endpoint = endpoints.get(target);
+    if (endpoint !== undefined)
+      return new Service({ name: target, place: endpoint.place, client: endpoint.client, endpoint, resiliency });
+    if (URL_TARGET.test(target)) return this.#service(target);
+    const callee = this.#calleeOf(target);
+    if (callee === undefined)
+      throw failed(target, 'it is no application: expected <appId>, <appId>.<namespace>, an HTTP endpoint or a URL');
+    return this.#isOwn(callee) ? this.#own : new RemoteApp(this.#parts, callee, target);
+  }
+
+  /** The own application for a call from somebody else, or from nobody knows whom. */
+  ownFor(caller: NamedCaller | undefined): Destination {
+    return new OwnApp(this.#parts, caller);
+  }
+
+  /** Whether a target names the own application. */
+  isOwnName(target: string): boolean {
+    const callee = this.#calleeOf(target);
+    return callee !== undefined && this.#isOwn(callee);
+  }
+
+  #isOwn({ appId, namespace }: NamedCaller): boolean {
+    return appId === this.#parts.own.appId && namespace === this.#parts.own.namespace;
+  }
+
+  #calleeOf(target: string): NamedCaller | undefined {
+    const [, appId, namespace = this.#parts.own.namespace] = APP_TARGET.exec(target) ?? [];
+    return appId === undefined ? undefined : { appId, namespace };
+  }
+
+  #service(url: string): Destination {
+    const { clients, resiliency } = this.#parts;
+    if (clients === undefined)
+      throw refused('a URL is no target here: expected an application or an HTTP endpoint (options.invocation.urls)');
+    checkPath(url);
+    const place = placeOf(url);
+    if (place === undefined)
+      throw refused(
+        `target ${shown(url.replace(/\/\/.*@/, '//…@'))} cannot be called: expected a URL without query, fragment and credentials`,
+      );
+    return new Service({ name: url, place, client: clients.clientOf(place.origin), endpoint: undefined, resiliency });
+  }
+}

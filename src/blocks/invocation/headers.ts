@@ -1,0 +1,125 @@
+import type { Body, HeaderMap, SidecarResponse } from '../../http/message.ts';
+import type { Wire } from '../../wire.ts';
+import { appIdOfCredentials } from './address.ts';
+import { refused, shown } from './errors.ts';
+
+/** Header fields that are being put together. */
+export type Fields = Record<string, string | readonly string[]>;
+
+/** They concern one connection, not the message. */
+const HOP_BY_HOP: readonly string[] = [
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+  'te',
+  'trailer',
+  'proxy-authorization',
+  'proxy-authenticate',
+  // No field at all, but it would change the object that holds them.
+  '__proto__',
+];
+const NOT_IN_RESPONSES = new Set(HOP_BY_HOP);
+/** What a recipient needs before the body comes too late behind it, and must not be believed there. */
+const NOT_IN_TRAILERS = new Set([
+  ...HOP_BY_HOP,
+  ...['content-length', 'content-type', 'content-encoding', 'content-range', 'host', 'authorization', 'set-cookie'],
+  ...['cache-control', 'expires', 'age', 'date', 'location', 'vary', 'www-authenticate'],
+]);
+
+const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
+/** As a name it nominates nothing. */
+const COMMON_CONNECTION = new Set(['keep-alive', 'close']);
+
+/** Which of a caller's header fields go on to the target. */
+export class RequestHeaders {
+  readonly #dropped: ReadonlySet<string>;
+  readonly #appIdHeader: string;
+
+  constructor({ headers }: Wire) {
+    this.#appIdHeader = headers.appId;
+    // Copies of ours are never believed; the host is the target's; Node has answered `expect`.
+    this.#dropped = new Set([...HOP_BY_HOP, 'host', 'expect', 'content-length', ...Object.values(headers)]);
+  }
+
+  /**
+   * The fields that go on, as a copy.
+   *
+   * @throws SidecarError `ERR_DIRECT_INVOKE` (400) for one that HTTP cannot carry, or a contradiction about the body.
+   */
+  copy(headers: HeaderMap, body: Body): Fields {
+    checkFraming(headers);
+    const nominated = nominatedBy(headers['connection']);
+    const fields: Fields = {};
+    for (const name in headers) {
+      const value = headers[name];
+      if (value === undefined || this.#dropped.has(name) || nominated?.has(name)) continue;
+      checkField(name, value);
+      fields[name] = value;
+    }
+    // An application that has this sidecar mounted in itself would be called by it again, and again.
+    if (appIdOfCredentials(fields['authorization'], this.#appIdHeader) !== undefined) delete fields['authorization'];
+    const length = headers['content-length'];
+    if (length !== undefined && !(body instanceof Uint8Array)) fields['content-length'] = length;
+    return fields;
+  }
+}
+
+/** Two statements about where the body ends are how requests are smuggled. */
+function checkFraming(headers: HeaderMap): void {
+  const length = headers['content-length'];
+  const coding = headers['transfer-encoding'];
+  if (length !== undefined && (typeof length !== 'string' || !/^\d{1,15}$/.test(length)))
+    throw refused(`header content-length is ${shown(String(length))}: expected one number`);
+  if (coding === undefined) return;
+  if (length !== undefined) throw refused('both content-length and transfer-encoding are there: expected one of them');
+  if (String(coding).toLowerCase() !== 'chunked')
+    throw refused(`header transfer-encoding is ${shown(String(coding))}: expected chunked`);
+}
+
+function checkField(name: string, value: string | readonly string[]): void {
+  if (!NAME.test(name)) throw refused(`header name ${shown(name)} is none: expected a token in lower case`);
+  if (typeof value === 'string' ? NOT_IN_VALUE.test(value) : value.some((one) => NOT_IN_VALUE.test(one)))
+    throw refused(`header ${name} has a character that a header cannot have`);
+}
+
+/** The further fields that a `connection` field says are for one connection only. */
+function nominatedBy(connection: HeaderMap[string]): ReadonlySet<string> | undefined {
+  if (connection === undefined || (typeof connection === 'string' && COMMON_CONNECTION.has(connection)))
+    return undefined;
+  return new Set(
+    String(connection)
+      .split(',')
+      .map((name) => name.trim().toLowerCase()),
+  );
+}
+
+/** Whether the caller asks for another protocol; the offer of HTTP/2 that some clients always make is none. */
+export function asksForUpgrade({ upgrade, connection }: HeaderMap): boolean {
+  if (upgrade === undefined || connection === undefined) return false;
+  return String(upgrade).trim().toLowerCase() !== 'h2c' && nominatedBy(connection)?.has('upgrade') === true;
+}
+
+/** An answer as it goes on to the caller: without what concerned the connection to the target. */
+export function passOn(response: SidecarResponse, method: string): SidecarResponse {
+  const { status, headers, body, trailers } = response;
+  const nominated = nominatedBy(headers['connection']);
+  const fields: Fields = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined && !NOT_IN_RESPONSES.has(name) && !nominated?.has(name)) fields[name] = value;
+  }
+  if (status === 204) delete fields['content-length'];
+  // What is announced is what comes: an application in this process may have miscounted.
+  else if (body instanceof Uint8Array && method !== 'HEAD' && status !== 304)
+    fields['content-length'] = String(body.length);
+  if (trailers === undefined) return { status, headers: fields, body };
+  return { status, headers: fields, body, trailers: () => passedTrailers(trailers()) };
+}
+
+function passedTrailers(trailers: HeaderMap): HeaderMap {
+  return Object.fromEntries(Object.entries(trailers).filter(([name]) => !NOT_IN_TRAILERS.has(name.toLowerCase())));
+}

@@ -1,0 +1,214 @@
+import { SidecarError } from '../../errors.ts';
+import type { SidecarEventEmitter } from '../../events.ts';
+import { afterBody, readAll } from '../../http/body.ts';
+import { WHOLE_BODY_BYTES } from '../../http/client.ts';
+import {
+  abortionOf,
+  type Body,
+  type HeaderMap,
+  request as makeRequest,
+  PlainRequest,
+  type SidecarRequest,
+  type SidecarResponse,
+} from '../../http/message.ts';
+import type { Policy } from '../../resiliency/policy.ts';
+import { type Abortion, Cancellation } from '../../util/abortion.ts';
+import { Linked } from '../../util/linked.ts';
+import { nodeHttp } from '../../util/node-http.ts';
+import type { Address } from './address.ts';
+import { type AttemptsHost, sendByPolicy, sendUntilAnswered } from './attempts.ts';
+import type { Destination } from './destination.ts';
+import type { Destinations } from './destinations.ts';
+import { asFailed, notOffered, shown } from './errors.ts';
+import { asksForUpgrade, passOn, type RequestHeaders } from './headers.ts';
+import { checkPath, checkQuery } from './method-path.ts';
+import { InvocationReply } from './reply.ts';
+
+/** What {@link Invocation.invoke} may be given beside target, method and path. @public */
+export interface InvocationInit {
+  /** Header fields; names in any case. */
+  readonly headers?: HeaderMap;
+  /** Bytes, a stream of bytes, text (sent as UTF-8), or any other value, sent as JSON with its content type. */
+  readonly body?: unknown;
+  /** Added to the query of the path, in this order. */
+  readonly query?: Readonly<Record<string, string>> | URLSearchParams;
+  /** Ends the call; rejects with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** What the block is made of. */
+export interface InvocationParts extends AttemptsHost {
+  readonly destinations: Destinations;
+  readonly headers: RequestHeaders;
+  readonly events: SidecarEventEmitter;
+  /** The longest body that is kept for a retry. */
+  readonly replayLimitBytes: number;
+  /** Throws when no call is taken now. */
+  readonly admit: () => void;
+  /** How long a stop waits for answers. */
+  readonly stopTimeoutMs: number;
+  readonly close: () => Promise<void>;
+}
+
+/** What of a request is not as it came. */
+interface Sendable {
+  readonly path: string;
+  readonly body: Body;
+  readonly call: Abortion;
+}
+
+const KNOWN_METHODS = new Set(nodeHttp.METHODS);
+
+/**
+ * Calls other applications, HTTP endpoints and URLs.
+ *
+ * @example
+ * ```ts
+ * const reply = await sidecar.invocation.invoke('billing', 'POST', 'charge', { body: { orderId: 1 } });
+ * if (reply.ok) console.log(await reply.json());
+ * ```
+ * @public
+ */
+export class Invocation {
+  readonly #parts: InvocationParts;
+  /** Calls whose answers have not been read to their end. */
+  readonly #calls = new Linked<Cancellation>();
+  #underWay = 0;
+  #idle: (() => void) | undefined;
+
+  /** @internal */
+  constructor(parts: InvocationParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Calls a method of a target. Whatever the target answers is the result, an error status too.
+   *
+   * @param target - an app ID, `<appId>.<namespace>`, the name of an HTTP endpoint, or a URL
+   * @param method - the HTTP method, in any case
+   * @param path - the path at the target, with or without a slash in front; a query may follow. What is no character
+   * of a URL is percent-encoded
+   * @throws SidecarError `ERR_DIRECT_INVOKE`: 400 for what cannot be sent, 403 when the target's access control denies,
+   * 500 when the target is not known or there is no answer, 501 for CONNECT.
+   */
+  async invoke(target: string, method: string, path: string, init: InvocationInit = {}): Promise<InvocationReply> {
+    this.#parts.admit();
+    const { headers = {}, body, query, signal } = init;
+    const url = urlOf(path, query);
+    const request = makeRequest(method.toUpperCase(), url, {
+      headers,
+      body,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const destination = this.#parts.destinations.find(target);
+    return new InvocationReply(target, await this.forward({ target, path: request.path }, request, destination));
+  }
+
+  /**
+   * Passes a request on to where its address leads, and the answer back; both are streamed.
+   *
+   * @internal
+   */
+  async forward(
+    { target, path }: Address,
+    request: SidecarRequest,
+    destination: Destination = this.#parts.destinations.find(target),
+  ): Promise<SidecarResponse> {
+    const { events, clock } = this.#parts;
+    const isHeard = events.listenerCount('invoked') > 0;
+    const startedAt = isHeard ? clock.now() : 0;
+    checkMethod(request);
+    checkPath(path);
+    checkQuery(request.search);
+    const policy = destination.policy(path);
+    this.#underWay++;
+    const { call, end } = this.#begin(abortionOf(request));
+    try {
+      const keptBytes = this.#keptBytes(request, policy);
+      const body = keptBytes > 0 ? await readAll(request.body, keptBytes) : request.body;
+      const outgoing = this.#outgoing(request, destination, { path, body, call });
+      const response =
+        policy === undefined
+          ? await sendUntilAnswered(destination, outgoing, this.#parts)
+          : await sendByPolicy(destination, outgoing, policy);
+      if (isHeard) this.#tell(target, request.method, { status: response.status, startedAt });
+      const answer = passOn(response, request.method);
+      if (!(answer.body instanceof Uint8Array)) return { ...answer, body: afterBody(answer.body, end) };
+      end();
+      return answer;
+    } catch (error) {
+      end();
+      const failure = abortionOf(request).aborted ? error : asFailed(target, error);
+      if (isHeard) this.#tell(target, request.method, { status: 0, startedAt });
+      throw failure;
+    } finally {
+      this.#underWay--;
+      if (this.#underWay === 0) this.#idle?.();
+    }
+  }
+
+  /** One that ends with its caller's, and with a stop; whoever listens to it lives no longer than the call. */
+  #begin(caller: Abortion): { readonly call: Cancellation; readonly end: () => void } {
+    const call = new Cancellation();
+    if (caller.aborted) call.abort(caller.reason);
+    const deaf = caller.onAbort(() => call.abort(caller.reason));
+    const place = this.#calls.add(call);
+    const end = (): void => {
+      this.#calls.delete(place);
+      deaf();
+    };
+    return { call, end };
+  }
+
+  #outgoing(request: SidecarRequest, destination: Destination, { path, body, call }: Sendable): SidecarRequest {
+    const { method, search, headers } = request;
+    const fields = destination.addTo(this.#parts.headers.copy(headers, body));
+    const at = destination.pathOf(path);
+    return new PlainRequest(method, search === '' ? at : `${at}?${search}`, fields, body, call);
+  }
+
+  /** How much of a streamed body of known length is read before it is sent on: what is short, or may be sent again. */
+  #keptBytes({ headers, body }: SidecarRequest, policy: Policy | undefined): number {
+    const length = headers['content-length'];
+    if (body instanceof Uint8Array || length === undefined) return 0;
+    const limit = policy?.mayRetry === true ? this.#parts.replayLimitBytes : WHOLE_BODY_BYTES;
+    return Number(length) <= limit ? limit : 0;
+  }
+
+  #tell(target: string, method: string, { status, startedAt }: { status: number; startedAt: number }): void {
+    const { events, clock } = this.#parts;
+    events.emit('invoked', { target, method, status, durationMs: clock.now() - startedAt });
+  }
+
+  /** Waits for answers to begin, then breaks off what is still under way and closes the connections. */
+  async stop(): Promise<void> {
+    const { clock, stopTimeoutMs, close } = this.#parts;
+    if (this.#underWay > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = clock.setTimeout(resolve, stopTimeoutMs);
+        this.#idle = () => {
+          timer.cancel();
+          resolve();
+        };
+      });
+    }
+    const reason = new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped before there was an answer');
+    for (const call of this.#calls.take()) call.abort(reason);
+    await close();
+  }
+}
+
+function checkMethod({ method, headers }: SidecarRequest): void {
+  if (method === 'CONNECT') throw notOffered('CONNECT is not offered: expected another method');
+  if (!KNOWN_METHODS.has(method)) throw notOffered(`method ${shown(method)} is not known`);
+  if (asksForUpgrade(headers)) throw notOffered(`upgrade to ${shown(String(headers['upgrade']))} is not offered`);
+}
+
+/** Path and query as they go out. */
+function urlOf(path: string, query: InvocationInit['query']): string {
+  const slashed = path.startsWith('/') ? path : `/${path}`;
+  const url = slashed.replace(/[^!-~]/gu, (character) => encodeURIComponent(Buffer.from(character).toString()));
+  const added = query === undefined ? '' : new URLSearchParams(query).toString();
+  if (added === '') return url;
+  return `${url}${url.includes('?') ? '&' : '?'}${added}`;
+}

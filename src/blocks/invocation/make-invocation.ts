@@ -1,0 +1,84 @@
+import type { SidecarEventEmitter } from '../../events.ts';
+import { ClientPool } from '../../http/client-pool.ts';
+import type { SidecarRequest } from '../../http/message.ts';
+import type { Match, Route } from '../../http/router.ts';
+import type { Resiliency } from '../../resiliency/policy.ts';
+import type { AccessControl } from '../../security/access-control.ts';
+import type { Identity } from '../../security/identity.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { Work } from '../../util/work.ts';
+import type { Wire } from '../../wire.ts';
+import { Destinations } from './destinations.ts';
+import { type HttpEndpointOptions, openEndpoints } from './endpoints.ts';
+import { RequestHeaders } from './headers.ts';
+import { Invocation } from './invocation.ts';
+import type { InvocationOptions } from './options.ts';
+import type { InvokedApp } from './own-app.ts';
+import { Peers } from './peers.ts';
+import type { Resolver } from './resolver.ts';
+import { invocationFallback, invocationRoutes, peerRoutes } from './routes.ts';
+
+/** What the sidecar gives. */
+export interface InvocationSettings {
+  readonly appId: string;
+  readonly namespace: string;
+  readonly wire: Wire;
+  readonly clock: Clock;
+  readonly work: Work;
+  readonly events: SidecarEventEmitter;
+  readonly app: InvokedApp | undefined;
+  readonly invocation: Required<InvocationOptions>;
+  readonly httpEndpoints: readonly HttpEndpointOptions[];
+  readonly resolver: Resolver | undefined;
+  readonly resiliency: Resiliency | undefined;
+  readonly identity: Identity | undefined;
+  readonly accessControl: AccessControl | undefined;
+  /** The trust domain of sidecars in this process. */
+  readonly trustDomain: string;
+  readonly apiToken: string;
+  readonly bodyLimitBytes: number;
+  readonly stopTimeoutMs: number;
+  readonly admit: () => void;
+}
+
+/** The block and its ways in. */
+export interface OpenInvocation {
+  readonly invocation: Invocation;
+  /** For the application. */
+  readonly routes: readonly Route[];
+  readonly fallback: (request: SidecarRequest) => Match | undefined;
+  /** For other sidecars. */
+  readonly peerRoutes: readonly Route[];
+}
+
+/** To so many origins of URL targets connections are kept. */
+const MAX_ORIGINS = 100;
+
+/**
+ * Makes the block.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` for an HTTP endpoint that cannot be.
+ */
+export function makeInvocation(settings: InvocationSettings): OpenInvocation {
+  const { appId, namespace, wire, httpEndpoints, bodyLimitBytes, apiToken } = settings;
+  const own = { appId, namespace };
+  const endpoints = openEndpoints(httpEndpoints);
+  const clients = settings.invocation.urls ? new ClientPool(MAX_ORIGINS) : undefined;
+  const destinations = new Destinations({ ...settings, own, endpoints, clients });
+  const invocation = new Invocation({
+    ...settings,
+    destinations,
+    headers: new RequestHeaders(wire),
+    replayLimitBytes: bodyLimitBytes,
+    close: async () => {
+      await Promise.all([clients?.close(), ...[...endpoints.values()].map((endpoint) => endpoint.close())]);
+    },
+  });
+  const peers = new Peers({ ...settings, invocation, destinations, own, isApiGuarded: apiToken !== '' });
+  return {
+    invocation,
+    routes: invocationRoutes(peers, wire),
+    fallback: invocationFallback(peers, wire),
+    peerRoutes: peerRoutes(peers),
+  };
+}

@@ -1,0 +1,81 @@
+import { SidecarError } from '../../errors.ts';
+import { refused, shown } from './errors.ts';
+
+/** Nothing in it can be taken for something else; nearly every path passes here. */
+const PLAIN = /^[\w\-~!$&'()*+,:@=./]*$/;
+/** Bytes that are no part of a request target, or end its path. */
+const NOT_IN_TARGET = /[^!-~\x80-\xff]|[#?]/;
+const NOT_IN_QUERY = /[^!-~\x80-\xff]|#/;
+/** What a decoded path must not hold. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
+const CONTROL = /[\x00-\x1f\x7f]/;
+/** A segment that leads upwards, also before a path parameter (`..;x`) and between backslashes. */
+const UPWARDS = /(?:^|[/\\])\.\.(?:[/\\;]|$)/;
+const ESCAPE = /%[0-9a-f]{2}/gi;
+/** How often a path is decoded in search of something hidden. */
+const MAX_DECODINGS = 5;
+
+/**
+ * Checks the path for the callee, as it came. It is passed on untouched, so it must mean the same to everybody: no
+ * segment that leads upwards, no control characters, and no `#` or `?`, however they are written. What an application
+ * would find that decodes twice (`%252e%252e`) counts as well, but `#` and `?` only at the first level: a URL that was
+ * encoded twice is an honest parameter.
+ *
+ * @throws SidecarError `ERR_DIRECT_INVOKE` (400), or `ERR_BAD_REQUEST` for what does not decode.
+ */
+export function checkPath(path: string): void {
+  if (PLAIN.test(path) && !path.includes('..')) return;
+  if (NOT_IN_TARGET.test(path)) throw refused(`method ${shown(path)} has a character that a path cannot have`);
+  decoded(path);
+  let text = path;
+  for (let level = 0; level <= MAX_DECODINGS; level++) {
+    checkLevel(path, text, level);
+    const next = text.replace(ESCAPE, byteOf);
+    if (next === text) return;
+    text = next;
+  }
+  throw refused(`method ${shown(path)} is percent-encoded more than ${MAX_DECODINGS} times`);
+}
+
+/**
+ * Checks the query, which is passed on untouched as well.
+ *
+ * @throws SidecarError `ERR_DIRECT_INVOKE` (400) for what cannot stand there.
+ */
+export function checkQuery(query: string): void {
+  if (query !== '' && NOT_IN_QUERY.test(query))
+    throw refused(`query ${shown(query)} has a character that none can have`);
+}
+
+function checkLevel(path: string, text: string, level: number): void {
+  if (UPWARDS.test(text)) throw refused(`method ${shown(path)} has a segment that leads upwards`);
+  if (CONTROL.test(text)) throw refused(`method ${shown(path)} has a control character`);
+  if (level === 1 && /[#?]/.test(text)) throw refused(`method ${shown(path)} has a # or ? in an escape`);
+}
+
+function byteOf(code: string): string {
+  return String.fromCharCode(Number.parseInt(code.slice(1), 16));
+}
+
+/** Bytes above ASCII that came unescaped, escaped. */
+function escaped(path: string): string {
+  return path.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(escaped(path));
+  } catch (cause) {
+    const message = `method ${shown(path)} does not decode: expected percent-escapes of UTF-8`;
+    throw new SidecarError('ERR_BAD_REQUEST', message, { cause });
+  }
+}
+
+/**
+ * A checked path as access control sees it: decoded once, without empty segments and `.`, with a slash in front and
+ * none behind.
+ */
+export function cleanedPath(path: string): string {
+  const segments = decoded(path).split('/');
+  return `/${segments.filter((segment) => segment !== '' && segment !== '.').join('/')}`;
+}

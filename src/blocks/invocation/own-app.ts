@@ -1,0 +1,83 @@
+import { isNoConnection } from '../../app/no-connection.ts';
+import type { AppAddress } from '../../app/transport.ts';
+import { abortionOf, type Handler, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
+import type { Policy, Resiliency } from '../../resiliency/policy.ts';
+import type { Caller } from '../../security/identity.ts';
+import type { Wire } from '../../wire.ts';
+import type { Destination } from './destination.ts';
+import { failed } from './errors.ts';
+import type { Fields } from './headers.ts';
+
+/** The part of the application's channel that invocation uses. */
+export interface InvokedApp {
+  readonly handle: Handler;
+  readonly address: AppAddress;
+  /** Whether its health checks say that it is well; always without them. */
+  readonly isHealthy: boolean;
+}
+
+/** What calls of the own application are made with. */
+export interface OwnAppParts {
+  readonly appId: string;
+  readonly wire: Wire;
+  readonly app: InvokedApp | undefined;
+  readonly resiliency: Resiliency | undefined;
+}
+
+/** Names of a caller, as they are told to the application. */
+export type NamedCaller = Pick<Caller, 'appId' | 'namespace'>;
+
+/** The application of this sidecar. */
+export class OwnApp implements Destination {
+  readonly #parts: OwnAppParts;
+  readonly #caller: NamedCaller | undefined;
+
+  constructor(parts: OwnAppParts, caller: NamedCaller | undefined) {
+    this.#parts = parts;
+    this.#caller = caller;
+  }
+
+  policy(path: string): Policy | undefined {
+    return this.#parts.resiliency?.forApp(this.#parts.appId, path);
+  }
+
+  addTo(fields: Fields): Fields {
+    const { callerAppId, callerNamespace, calleeAppId } = this.#parts.wire.headers;
+    if (this.#caller !== undefined) {
+      fields[callerAppId] = this.#caller.appId;
+      fields[callerNamespace] = this.#caller.namespace;
+    }
+    fields[calleeAppId] = this.#parts.appId;
+    return fields;
+  }
+
+  pathOf(path: string): string {
+    return path;
+  }
+
+  send(request: SidecarRequest): Promise<SidecarResponse> {
+    const { app, appId } = this.#parts;
+    if (app === undefined) return Promise.reject(failed(appId, 'there is no application: options.app is not set'));
+    if (!app.isHealthy) return Promise.reject(failed(appId, 'the application is not healthy'));
+    return isRemote(app) ? app.handle(request) : this.#callInProcess(app, request);
+  }
+
+  /** What its code throws is the application's own affair: it goes to the log, not to the caller. */
+  async #callInProcess(app: InvokedApp, request: SidecarRequest): Promise<SidecarResponse> {
+    try {
+      return await app.handle(request);
+    } catch (error) {
+      if (abortionOf(request).aborted) throw error;
+      throw failed(this.#parts.appId, 'the application broke off before it answered', error);
+    }
+  }
+
+  isUnreached(error: unknown): boolean {
+    const { app } = this.#parts;
+    return app !== undefined && isRemote(app) && isNoConnection(error);
+  }
+}
+
+function isRemote({ address }: InvokedApp): boolean {
+  return address.port !== undefined;
+}

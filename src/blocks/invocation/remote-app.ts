@@ -1,0 +1,89 @@
+import { isNoConnection } from '../../app/no-connection.ts';
+import { isUntouched } from '../../http/body.ts';
+import { abortionOf, PlainRequest, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
+import type { Policy, Resiliency } from '../../resiliency/policy.ts';
+import type { Identity } from '../../security/identity.ts';
+import type { Wire } from '../../wire.ts';
+import type { Destination } from './destination.ts';
+import { failed } from './errors.ts';
+import type { Fields } from './headers.ts';
+import type { NamedCaller } from './own-app.ts';
+import type { Resolver } from './resolver.ts';
+import { vouchFor } from './vouching.ts';
+
+/** What calls of other applications are made with. */
+export interface RemoteAppParts {
+  readonly own: NamedCaller;
+  readonly wire: Wire;
+  readonly resolver: Resolver | undefined;
+  readonly identity: Identity | undefined;
+  readonly resiliency: Resiliency | undefined;
+}
+
+/** An application with a sidecar of its own, which is called in its place. */
+export class RemoteApp implements Destination {
+  readonly #parts: RemoteAppParts;
+  readonly #callee: NamedCaller;
+  readonly #target: string;
+
+  constructor(parts: RemoteAppParts, callee: NamedCaller, target: string) {
+    this.#parts = parts;
+    this.#callee = callee;
+    this.#target = target;
+  }
+
+  policy(path: string): Policy | undefined {
+    return this.#parts.resiliency?.forApp(this.#callee.appId, path);
+  }
+
+  addTo(fields: Fields): Fields {
+    const { own, wire } = this.#parts;
+    const { callerAppId, callerNamespace, calleeAppId } = wire.headers;
+    fields[callerAppId] = own.appId;
+    fields[callerNamespace] = own.namespace;
+    fields[calleeAppId] = this.#callee.appId;
+    return fields;
+  }
+
+  pathOf(path: string): string {
+    const { appId, namespace } = this.#callee;
+    return `/v1.0/invoke/${encodeURIComponent(`${appId}.${namespace}`)}/method${path}`;
+  }
+
+  /** Tries one instance after the other, as long as nothing of the request has reached any. */
+  async send(request: SidecarRequest): Promise<SidecarResponse> {
+    const { resolver, own } = this.#parts;
+    const { appId, namespace } = this.#callee;
+    const instances = (await resolver?.resolve(appId, namespace)) ?? [];
+    let problem: unknown = failed(this.#target, 'no application of this name is known');
+    if (instances.length === 0) throw problem;
+    const proved = await this.#prove(request);
+    for (const instance of instances) {
+      try {
+        vouchFor(proved, own);
+        return await instance.handle(proved);
+      } catch (error) {
+        if (!isNoConnection(error)) throw error;
+        resolver?.failed(instance);
+        problem = error;
+        if (!isUntouched(request.body)) break;
+      }
+    }
+    throw problem;
+  }
+
+  /** With a token made for this attempt: a retry may come after the life of the one before. */
+  async #prove(request: SidecarRequest): Promise<SidecarRequest> {
+    const { identity, wire } = this.#parts;
+    const proof =
+      identity === undefined
+        ? { [wire.headers.peer]: '1' }
+        : { [wire.headers.identity]: await identity.sign(this.#callee) };
+    const url = request.search === '' ? request.path : `${request.path}?${request.search}`;
+    return new PlainRequest(request.method, url, { ...request.headers, ...proof }, request.body, abortionOf(request));
+  }
+
+  isUnreached(error: unknown): boolean {
+    return isNoConnection(error);
+  }
+}

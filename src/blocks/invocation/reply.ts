@@ -1,0 +1,76 @@
+import { readAll } from '../../http/body.ts';
+import { type Body, type HeaderMap, leaveBody, type SidecarResponse } from '../../http/message.ts';
+import { failed } from './errors.ts';
+
+/** What {@link InvocationReply} reads into memory when it is not told otherwise. */
+const READ_LIMIT_BYTES = 16 * 1024 * 1024;
+
+/**
+ * The answer to an invocation. Its body can be read once: as it comes from `body`, or whole by one of the methods.
+ * Who reads none of it calls `discard()`.
+ *
+ * @public
+ */
+export class InvocationReply implements SidecarResponse {
+  /** The status that the target answered with. */
+  readonly status: number;
+  /** Its header fields, names in lower case. */
+  readonly headers: HeaderMap;
+  /** Its body: bytes when it is small and at hand, else a stream. */
+  readonly body: Body;
+  /** Its trailer fields; ask when a streamed body has been read to its end. */
+  readonly trailers: () => HeaderMap;
+  readonly #target: string;
+
+  /** @internal */
+  constructor(target: string, { status, headers, body, trailers }: SidecarResponse) {
+    this.#target = target;
+    this.status = status;
+    this.headers = headers;
+    this.body = body;
+    this.trailers = trailers ?? (() => ({}));
+  }
+
+  /** Whether the status is 200 to 299. */
+  get ok(): boolean {
+    return this.status >= 200 && this.status <= 299;
+  }
+
+  /**
+   * The whole body.
+   *
+   * @param limitBytes - how much is read at most. Default 16 MiB
+   * @throws SidecarError `ERR_DIRECT_INVOKE` when the answer breaks off or is longer.
+   */
+  async bytes(limitBytes: number = READ_LIMIT_BYTES): Promise<Buffer> {
+    try {
+      return await readAll(this.body, limitBytes);
+    } catch (error) {
+      throw failed(this.#target, `its answer could not be read whole, with a limit of ${limitBytes} bytes`, error);
+    }
+  }
+
+  /** The whole body as UTF-8 text; see {@link InvocationReply.bytes}. */
+  async text(limitBytes?: number): Promise<string> {
+    return (await this.bytes(limitBytes)).toString();
+  }
+
+  /**
+   * The whole body, parsed as JSON; see {@link InvocationReply.bytes}.
+   *
+   * @throws SidecarError `ERR_DIRECT_INVOKE` when it is no JSON.
+   */
+  async json<Value = unknown>(limitBytes?: number): Promise<Value> {
+    const text = await this.text(limitBytes);
+    try {
+      return JSON.parse(text) as Value;
+    } catch (error) {
+      throw failed(this.#target, `its answer with status ${this.status} is no JSON`, error);
+    }
+  }
+
+  /** Tells the target that nobody will read the body. */
+  discard(): void {
+    leaveBody(this.body);
+  }
+}

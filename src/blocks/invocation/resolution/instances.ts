@@ -1,0 +1,122 @@
+import { type HttpClient, httpClient } from '../../../http/client.ts';
+import { abortionOf, type Handler, PlainRequest } from '../../../http/message.ts';
+import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
+import type { Clock } from '../../../util/clock.ts';
+import type { Place } from '../endpoints.ts';
+import type { Instance } from '../resolver.ts';
+
+/** How long an instance is left out that no connection could be made to. */
+const LEFT_OUT: Backoff = { initialDelayMs: 5_000, maxDelayMs: 60_000, factor: 2, jitter: 0.2 };
+/** So many instances are remembered, with their connections. */
+const MOST_KEPT = 1_000;
+
+/** An instance with what was experienced with it. */
+class KnownInstance implements Instance {
+  readonly id: string;
+  readonly handle: Handler;
+  readonly client: HttpClient | undefined;
+  /** Calls that have not been answered. */
+  pending = 0;
+  failures = 0;
+  leftOutUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(id: string, target: Handler, client?: HttpClient) {
+    this.id = id;
+    this.client = client;
+    this.handle = async (request) => {
+      this.pending++;
+      try {
+        const response = await target(request);
+        this.failures = 0;
+        this.leftOutUntil = Number.NEGATIVE_INFINITY;
+        return response;
+      } finally {
+        this.pending--;
+      }
+    };
+  }
+}
+
+/** The instances that were used lately: their connections, and in which order to try them. */
+export class Instances {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #remote = new Map<string, KnownInstance>();
+  #local = new WeakMap<Handler, KnownInstance>();
+
+  constructor(clock: Clock, random: () => number) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** One at a URL. */
+  at({ origin, base }: Place): Instance {
+    const id = origin + base;
+    const known = this.#remote.get(id);
+    // The last one used stays longest.
+    if (known !== undefined) this.#remote.delete(id);
+    const instance = known ?? connect(id, { origin, base });
+    this.#remote.set(id, instance);
+    if (this.#remote.size > MOST_KEPT) this.#dropOldest();
+    return instance;
+  }
+
+  /** One in this process. */
+  inProcess(id: string, peer: Handler): Instance {
+    const known = this.#local.get(peer);
+    if (known?.id === id) return known;
+    const instance = new KnownInstance(id, peer);
+    this.#local.set(peer, instance);
+    return instance;
+  }
+
+  /** Of two by chance the one with fewer calls under way comes first; those that are left out come last. */
+  inOrder(instances: readonly Instance[]): readonly Instance[] {
+    if (instances.length < 2) return instances;
+    const now = this.#clock.now();
+    const known = instances.filter((instance) => instance instanceof KnownInstance);
+    const [usable, leftOut] = [
+      known.filter(({ leftOutUntil }) => leftOutUntil <= now),
+      known.filter(({ leftOutUntil }) => leftOutUntil > now),
+    ];
+    const at = Math.floor(this.#random() * usable.length);
+    const turned = [...usable.slice(at), ...usable.slice(0, at)];
+    const [first, second] = turned;
+    if (first !== undefined && second !== undefined && second.pending < first.pending)
+      turned.splice(0, 2, second, first);
+    leftOut.sort((a, b) => a.leftOutUntil - b.leftOutUntil);
+    return [...turned, ...leftOut];
+  }
+
+  /** No connection could be made. */
+  failed(instance: Instance): void {
+    if (!(instance instanceof KnownInstance)) return;
+    instance.failures++;
+    instance.leftOutUntil = this.#clock.now() + backoffDelayMs(LEFT_OUT, instance.failures, this.#random);
+  }
+
+  async close(): Promise<void> {
+    const clients = [...this.#remote.values()].map(({ client }) => client);
+    this.#remote.clear();
+    this.#local = new WeakMap();
+    await Promise.all(clients.map((client) => client?.close()));
+  }
+
+  #dropOldest(): void {
+    for (const [id, { client }] of this.#remote) {
+      this.#remote.delete(id);
+      void client?.retire();
+      return;
+    }
+  }
+}
+
+function connect(id: string, { origin, base }: Place): KnownInstance {
+  const client = httpClient(origin);
+  if (base === '') return new KnownInstance(id, client.handle, client);
+  const below: Handler = (request) => {
+    const url = base + request.path + (request.search === '' ? '' : `?${request.search}`);
+    return client.handle(new PlainRequest(request.method, url, request.headers, request.body, abortionOf(request)));
+  };
+  return new KnownInstance(id, below, client);
+}

@@ -1,0 +1,111 @@
+import { SidecarError } from '../../../errors.ts';
+import { type Place, placeOf } from '../endpoints.ts';
+
+/** Where the sidecars of other applications are found. @public */
+export interface NameResolutionOptions {
+  /**
+   * The URLs of sidecars by app ID (in the own namespace) or `appId.namespace`. Goes before everything else.
+   */
+  readonly static?: Readonly<Record<string, string | readonly string[]>>;
+  /** Host names that are made of app ID and namespace, for applications that are found nowhere else. */
+  readonly dns?: {
+    /** With `{appId}` and maybe `{namespace}` in it, such as `{appId}.{namespace}.svc.cluster.local`. */
+    readonly template: string;
+    /** The port on which sidecars listen there. */
+    readonly port: number;
+  };
+}
+
+/** The JSON schema of {@link NameResolutionOptions}. */
+export const NAME_RESOLUTION_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    static: {
+      type: 'object',
+      propertyNames: { pattern: '^[^./\\s]+(\\.[^./\\s]+)?$' },
+      additionalProperties: {
+        anyOf: [
+          { type: 'string', pattern: '^https?://' },
+          { type: 'array', items: { type: 'string', pattern: '^https?://' }, minItems: 1, maxItems: 1_000 },
+        ],
+      },
+    },
+    dns: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['template', 'port'],
+      properties: {
+        template: { type: 'string', pattern: '^[A-Za-z0-9_.{}-]+$', maxLength: 253 },
+        port: { type: 'integer', minimum: 1, maximum: 65_535 },
+      },
+    },
+  },
+} as const;
+
+/** The JSON schema of the option `address`. */
+export const ADDRESS_SCHEMA = { type: 'string', pattern: '^https?://' } as const;
+
+/** Options, read. */
+export interface Names {
+  /** By `appId.namespace`. */
+  readonly table: ReadonlyMap<string, readonly Place[]>;
+  readonly dns: NameResolutionOptions['dns'];
+}
+
+/**
+ * Reads the options.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` naming the URL or template.
+ */
+export function readNames({ static: table = {}, dns }: NameResolutionOptions, namespace: string): Names {
+  const places = new Map<string, readonly Place[]>();
+  for (const [name, urls] of Object.entries(table)) {
+    const key = name.includes('.') ? name : `${name}.${namespace}`;
+    const list = typeof urls === 'string' ? [urls] : urls;
+    places.set(
+      key,
+      list.map((one) => checkedPlace(one, `nameResolution.static ${JSON.stringify(name)}`)),
+    );
+  }
+  if (dns !== undefined) checkTemplate(dns.template);
+  return { table: places, dns };
+}
+
+/**
+ * Reads the URL of a sidecar.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION`.
+ */
+export function checkedPlace(text: string, what: string): Place {
+  const place = placeOf(text);
+  if (place !== undefined) return place;
+  throw new SidecarError(
+    'ERR_CONFIGURATION',
+    `${what} is ${JSON.stringify(text.replace(/\/\/[^/]*@/, '//…@'))}: expected an http or https URL without query, fragment and credentials`,
+  );
+}
+
+function checkTemplate(template: string): void {
+  const rest = template.replaceAll('{appId}', '').replaceAll('{namespace}', '');
+  if (template.includes('{appId}') && !/[{}]/.test(rest)) return;
+  throw new SidecarError(
+    'ERR_CONFIGURATION',
+    `nameResolution.dns.template is ${JSON.stringify(template)}: expected a host name with {appId} and maybe {namespace} in it`,
+  );
+}
+
+/** What stands in a host name between two dots. */
+const LABEL = /^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/;
+
+/** The place that a template gives; `undefined` for names that cannot stand in a host name. */
+export function dnsPlace(
+  { template, port }: NonNullable<Names['dns']>,
+  appId: string,
+  namespace: string,
+): Place | undefined {
+  const isUsed = template.includes('{namespace}');
+  if (!LABEL.test(appId) || (isUsed && !LABEL.test(namespace))) return undefined;
+  const host = template.replaceAll('{appId}', appId).replaceAll('{namespace}', namespace);
+  return { origin: `http://${host}:${port}`, base: '' };
+}

@@ -1,0 +1,112 @@
+import type { Handler } from '../../../http/message.ts';
+import type { HostRecord } from '../../../state/hosts.ts';
+import type { Membership } from '../../../state/membership.ts';
+import type { Clock } from '../../../util/clock.ts';
+import { placeOf } from '../endpoints.ts';
+import type { Instance } from '../resolver.ts';
+import type { Instances } from './instances.ts';
+
+/** How long what was read of the registry is used. */
+const FRESH_MS = 1_000;
+
+/**
+ * What the sidecars of this process offer to each other. Kept for the process because they are made apart from each
+ * other; what is kept goes with the sidecar.
+ */
+const peers = new WeakMap<object, Peer>();
+
+interface Peer {
+  readonly handle: Handler;
+  isGone: boolean;
+}
+
+/** Lets the other sidecars of this process that share the store call this one without a socket. */
+export function offerPeer(host: Membership, handle: Handler): void {
+  const peer: Peer = {
+    isGone: false,
+    handle: (request) => (peer.isGone ? Promise.reject(notThere()) : handle(request)),
+  };
+  peers.set(host, peer);
+}
+
+/** It stops: calls go to others. */
+export function withdrawPeer(host: Membership): void {
+  const peer = peers.get(host);
+  if (peer !== undefined) peer.isGone = true;
+}
+
+/** The same as when nobody listens at an address. */
+function notThere(): Error {
+  return Object.assign(new Error('the sidecar is stopping'), { code: 'ECONNREFUSED', syscall: 'connect' });
+}
+
+interface Snapshot {
+  readonly readAt: number;
+  readonly revision: number;
+  /** By app ID and namespace. */
+  readonly hosts: ReadonlyMap<string, readonly HostRecord[]>;
+}
+
+/** The hosts of the store as instances of applications. */
+export class HostRegistry {
+  readonly #host: Membership;
+  readonly #clock: Clock;
+  #snapshot: Snapshot | undefined;
+  #reading: Promise<Snapshot> | undefined;
+
+  constructor(host: Membership, clock: Clock) {
+    this.#host = host;
+    this.#clock = clock;
+  }
+
+  /** The instances of an application; what was read a moment ago counts, unless it shows none. */
+  async find(name: string, instances: Instances): Promise<readonly Instance[]> {
+    const fresh = this.#freshSnapshot();
+    const known = fresh && this.#instancesOf(fresh, name, instances);
+    if (known !== undefined && known.length > 0) return known;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#instancesOf(await this.#reading, name, instances);
+  }
+
+  /** Something of what was read is not so. */
+  forget(): void {
+    this.#snapshot = undefined;
+  }
+
+  #freshSnapshot(): Snapshot | undefined {
+    const { local } = this.#host;
+    const snapshot = this.#snapshot;
+    if (snapshot === undefined || snapshot.revision !== local.revision) return undefined;
+    return this.#clock.now() - snapshot.readAt < FRESH_MS ? snapshot : undefined;
+  }
+
+  async #read(): Promise<Snapshot> {
+    const { revision } = this.#host.local;
+    const readAt = this.#clock.now();
+    const table = await this.#host.hosts();
+    const hosts = new Map<string, HostRecord[]>();
+    for (const host of table.hosts) {
+      const name = `${host.appId}.${host.namespace}`;
+      const list = hosts.get(name);
+      if (list === undefined) hosts.set(name, [host]);
+      else list.push(host);
+    }
+    this.#snapshot = { readAt, revision, hosts };
+    return this.#snapshot;
+  }
+
+  #instancesOf({ hosts }: Snapshot, name: string, instances: Instances): readonly Instance[] {
+    return (hosts.get(name) ?? []).flatMap((host) => this.#instanceOf(host, instances) ?? []);
+  }
+
+  /** In this process without a socket, else at its address; nowhere when it tells none. */
+  #instanceOf({ id, address }: HostRecord, instances: Instances): Instance | undefined {
+    const owner = this.#host.local.ownerOf(id);
+    const peer = owner && peers.get(owner);
+    if (peer !== undefined) return instances.inProcess(id, peer.handle);
+    const place = address === undefined ? undefined : placeOf(address);
+    return place && instances.at(place);
+  }
+}

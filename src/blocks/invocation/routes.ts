@@ -1,0 +1,41 @@
+import type { SidecarRequest } from '../../http/message.ts';
+import { type Match, type Route, route } from '../../http/router.ts';
+import type { Wire } from '../../wire.ts';
+import { type Address, addressOfHeaders, addressOfPath } from './address.ts';
+import type { Peers } from './peers.ts';
+
+const PATTERN = '/v1.0/invoke/**call';
+
+/** The route of service invocation. */
+export function invocationRoutes(peers: Peers, wire: Wire): Route[] {
+  const isPeer = ({ headers }: SidecarRequest): boolean =>
+    headers[wire.headers.identity] !== undefined || headers[wire.headers.peer] !== undefined;
+  return [
+    route(
+      'invoke',
+      ['*'],
+      PATTERN,
+      (request, { call }) => peers.answer(request, addressOfPath(call, isPeer(request))),
+      {
+        identifies: (request) => peers.identifies(request),
+      },
+    ),
+  ];
+}
+
+/** The only route that other sidecars have. */
+export function peerRoutes(peers: Peers): Route[] {
+  return [route('invoke', ['*'], PATTERN, (request, { call }) => peers.answerPeer(request, addressOfPath(call, true)))];
+}
+
+/** Finds the target in header fields, for paths that no route has. */
+export function invocationFallback(peers: Peers, wire: Wire): (request: SidecarRequest) => Match | undefined {
+  return (request) => {
+    const address = addressOfHeaders(request, wire.headers.appId);
+    return address && { route: addressed(peers, address), params: {} };
+  };
+}
+
+function addressed(peers: Peers, address: Address): Route {
+  return route('invoke', ['*'], '/**path', (request) => peers.answer(request, address));
+}

@@ -1,0 +1,46 @@
+import { isNoConnection } from '../../app/no-connection.ts';
+import type { HttpClient } from '../../http/client.ts';
+import type { SidecarRequest, SidecarResponse } from '../../http/message.ts';
+import type { Policy, Resiliency } from '../../resiliency/policy.ts';
+import type { Destination } from './destination.ts';
+import type { HttpEndpoint, Place } from './endpoints.ts';
+import type { Fields } from './headers.ts';
+
+/** Where a service without a sidecar is, and what it gets from us. */
+export interface ServiceParts {
+  /** The name of the endpoint, or the URL. */
+  readonly name: string;
+  readonly place: Place;
+  readonly client: HttpClient;
+  readonly endpoint: HttpEndpoint | undefined;
+  readonly resiliency: Resiliency | undefined;
+}
+
+/** A service without a sidecar: it is told nothing of ours. */
+export class Service implements Destination {
+  readonly #parts: ServiceParts;
+
+  constructor(parts: ServiceParts) {
+    this.#parts = parts;
+  }
+
+  policy(path: string): Policy | undefined {
+    return this.#parts.resiliency?.forEndpoint(this.#parts.name, path);
+  }
+
+  addTo(fields: Fields): Fields {
+    return this.#parts.endpoint?.addTo(fields) ?? fields;
+  }
+
+  pathOf(path: string): string {
+    return this.#parts.place.base + path;
+  }
+
+  send(request: SidecarRequest): Promise<SidecarResponse> {
+    return this.#parts.client.handle(request);
+  }
+
+  isUnreached(error: unknown): boolean {
+    return isNoConnection(error);
+  }
+}

@@ -1,0 +1,60 @@
+import { SidecarError } from '../../errors.ts';
+
+/** The table of hosts and their actor types. @public */
+export interface PlacementOptions {
+  /**
+   * Whether `GET /placement/state` shows the table; it needs no API token.
+   * Default: environment variable `SIDECAR_PLACEMENT_METADATA_ENABLED` (`DAPR_PLACEMENT_METADATA_ENABLED`), else not.
+   */
+  readonly enabled?: boolean;
+  /** Actor types of the application, shown beside those of the workflow engine. At most 1,000. Default: none. */
+  readonly actorTypes?: readonly string[];
+}
+
+/** The JSON schema of {@link PlacementOptions}. */
+export const PLACEMENT_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    enabled: { type: 'boolean' },
+    actorTypes: {
+      type: 'array',
+      maxItems: 1_000,
+      uniqueItems: true,
+      items: { type: 'string', minLength: 1, maxLength: 256 },
+    },
+  },
+} as const;
+
+/** Options, complete. */
+export interface PlacementSettings {
+  readonly enabled: boolean;
+  readonly actorTypes: readonly string[];
+}
+
+const TRUE = new Set(['1', 'true', 'yes', 'on', 'y', 't']);
+const FALSE = new Set(['', '0', 'false', 'no', 'off', 'n', 'f']);
+
+/**
+ * Fills in what the environment says.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` for a variable that is neither true nor false.
+ */
+export function resolvePlacement(
+  { enabled, actorTypes = [] }: PlacementOptions,
+  environment: NodeJS.ProcessEnv,
+  prefix: string,
+): PlacementSettings {
+  const name = `${prefix}PLACEMENT_METADATA_ENABLED`;
+  return { enabled: enabled ?? isTruthy(environment[name] ?? '', name), actorTypes };
+}
+
+function isTruthy(value: string, name: string): boolean {
+  const word = value.trim().toLowerCase();
+  if (TRUE.has(word)) return true;
+  if (FALSE.has(word)) return false;
+  throw new SidecarError(
+    'ERR_CONFIGURATION',
+    `environment variable ${name} is ${JSON.stringify(value)}: expected true or false`,
+  );
+}

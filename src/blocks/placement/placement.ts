@@ -1,0 +1,150 @@
+import { SidecarError } from '../../errors.ts';
+import type { HostRecord, HostTable } from '../../state/hosts.ts';
+import type { Logger } from '../../util/logger.ts';
+
+/** A host with actor types. @public */
+export interface PlacementHost {
+  /** `host:port` of its address; `in-process:0` for one that tells none. */
+  readonly name: string;
+  /** Its namespace. */
+  readonly namespace: string;
+  /** Its app ID. */
+  readonly appId: string;
+  /** The actor types that it has, in alphabetical order. */
+  readonly actorTypes: readonly string[];
+  /** When it was registered or its types changed, in nanoseconds since 1970. */
+  readonly updatedAt: bigint;
+}
+
+/** The hosts with actor types that share a store. @public */
+export interface PlacementTable {
+  /** Those that are alive, in order of their app IDs and names. */
+  readonly hostList: readonly PlacementHost[];
+  /** Grows with every change, also over restarts if the store is durable. */
+  readonly tableVersion: number;
+}
+
+/** An actor type of this host. */
+export interface ActorType {
+  readonly type: string;
+  /** How many of it are in memory. */
+  readonly count: number;
+}
+
+/** How many workflows and activities are in memory. */
+export interface WorkflowCounts {
+  readonly workflows: () => number;
+  readonly activities: () => number;
+}
+
+/** The registry of hosts, as far as the block needs it. */
+export interface PlacementRegistry {
+  hosts(): Promise<HostTable>;
+  setActorTypes(types: readonly string[]): Promise<void>;
+}
+
+/** What the block is made of. */
+export interface PlacementParts {
+  readonly enabled: boolean;
+  readonly appId: string;
+  readonly namespace: string;
+  /** The name of the wire, with which actor types of the runtime begin. */
+  readonly wire: string;
+  readonly actorTypes: readonly string[];
+  readonly logger: Logger;
+}
+
+const NANOSECONDS = 1_000_000n;
+const NO_COUNT = (): number => 0;
+
+/**
+ * Which hosts have which actor types: the workflow engine's, and those that the application declares.
+ *
+ * @public
+ */
+export class Placement {
+  readonly #parts: PlacementParts;
+  readonly #types = new Map<string, () => number>();
+  #registry: PlacementRegistry | undefined;
+
+  /** @internal */
+  constructor(parts: PlacementParts) {
+    this.#parts = parts;
+    for (const type of parts.actorTypes) this.#types.set(type, NO_COUNT);
+  }
+
+  /**
+   * The table as it is in the store.
+   *
+   * @throws SidecarError `ERR_NOT_FOUND` when the option `placement.enabled` is not set, `ERR_INTERNAL` when the table
+   * cannot be read.
+   */
+  async get(): Promise<PlacementTable> {
+    if (!this.#parts.enabled)
+      throw new SidecarError('ERR_NOT_FOUND', 'the placement table is not shown: option placement.enabled is not set');
+    const { hosts, tableVersion } = await this.#read();
+    const hostList = hosts.filter(({ actorTypes }) => actorTypes.length > 0).map(shown);
+    hostList.sort((a, b) => compare(a.appId, b.appId) || compare(a.name, b.name));
+    return { hostList, tableVersion };
+  }
+
+  async #read(): Promise<HostTable> {
+    if (this.#registry === undefined) throw new SidecarError('ERR_INTERNAL', 'the sidecar is not running');
+    try {
+      return await this.#registry.hosts();
+    } catch (cause) {
+      throw new SidecarError('ERR_INTERNAL', 'the placement table cannot be read from the state store', { cause });
+    }
+  }
+
+  /** The actor types of this host, for metadata and for the registry. @internal */
+  actors(): readonly ActorType[] {
+    return [...this.#types].map(([type, count]) => ({ type, count: count() }));
+  }
+
+  /** The names of those. @internal */
+  get actorTypes(): readonly string[] {
+    return [...this.#types.keys()].sort();
+  }
+
+  /** This host has workflows from now on. @internal */
+  hasWorkflows({ workflows, activities }: WorkflowCounts): void {
+    const { wire, namespace, appId } = this.#parts;
+    const prefix = `${wire}.internal.${namespace}.${appId}`;
+    this.#types.set(`${prefix}.workflow`, workflows);
+    this.#types.set(`${prefix}.activity`, activities);
+    this.#tell();
+  }
+
+  /** The registry has this host, with the types that it had. @internal */
+  start(registry: PlacementRegistry): void {
+    this.#registry = registry;
+    this.#tell();
+  }
+
+  /** The registry is not there any more. @internal */
+  stop(): void {
+    this.#registry = undefined;
+  }
+
+  #tell(): void {
+    this.#registry?.setActorTypes(this.actorTypes).catch((error: unknown) => {
+      this.#parts.logger.error({ error }, 'the actor types of this host could not be told');
+    });
+  }
+}
+
+function shown({ id: _id, address, namespace, appId, actorTypes, updatedAt }: HostRecord): PlacementHost {
+  return { name: nameOf(address), namespace, appId, actorTypes, updatedAt: BigInt(updatedAt) * NANOSECONDS };
+}
+
+function nameOf(address: string | undefined): string {
+  if (address === undefined || !URL.canParse(address)) return 'in-process:0';
+  const { hostname, port, protocol } = new URL(address);
+  return `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,55 @@
+import type {
+  ComponentSubscription,
+  Message,
+  PublishFailure,
+  PubSubComponent,
+  SubscribeOptions,
+} from '../../components/pubsub.ts';
+import { messageOf } from '../../errors.ts';
+import type { Policy } from '../../resiliency/policy.ts';
+import { Cancellation } from '../../util/abortion.ts';
+
+/** A component whose publishes follow a policy: dead letters as well as those of the application. */
+export class GuardedPubSub implements PubSubComponent {
+  readonly #component: PubSubComponent;
+  readonly #policy: Policy;
+  readonly #closing = new Cancellation();
+
+  constructor(component: PubSubComponent, policy: Policy) {
+    this.#component = component;
+    this.#policy = policy;
+  }
+
+  /** Of several messages, only those that failed are published again. */
+  async publish(messages: readonly Message[]): Promise<readonly PublishFailure[]> {
+    let pending = messages.map((message, index) => ({ message, index }));
+    try {
+      return await this.#policy.run(
+        this.#closing,
+        async (abortion) => {
+          const sent = pending;
+          const failures = await this.#component.publish(sent.map(({ message }) => message));
+          // Its time is over, and the next attempt may be under way.
+          if (abortion.aborted) throw abortion.reason;
+          pending = failures.flatMap(({ index }) => sent[index] ?? []);
+          return failures.map((failure) => ({ ...failure, index: sent[failure.index]?.index ?? failure.index }));
+        },
+        (outcome) => ('value' in outcome && outcome.value.length === 0 ? 'success' : 'retry'),
+      );
+    } catch (cause) {
+      // A rejection would say that none has been published.
+      if (pending.length === messages.length) throw cause;
+      const error = cause instanceof Error ? cause : new Error(messageOf(cause));
+      return pending.map(({ index }) => ({ index, error }));
+    }
+  }
+
+  subscribe(options: SubscribeOptions): Promise<ComponentSubscription> {
+    return this.#component.subscribe(options);
+  }
+
+  close(): Promise<void> {
+    this.#closing.abort(new Error('the sidecar is stopping'));
+    return this.#component.close();
+  }
+}

@@ -1,0 +1,194 @@
+import { Core } from './core.ts';
+import { Drain } from './drained.ts';
+import type { Program } from './execution.ts';
+import { NOT_REGISTERED } from './failure.ts';
+import { isFinished } from './instance.ts';
+import type { InstanceHome } from './instance-home.ts';
+import type { InstanceStore, Stored } from './instance-store.ts';
+import { LiveInstance } from './live-instance.ts';
+import type { Payload } from './payload.ts';
+import type { InstanceRecord } from './record.ts';
+import type { Registry } from './registry.ts';
+import type { Wakeups } from './wakeups.ts';
+
+/** Why an instance is not in memory: there is none, it is over, or nobody has registered its code. */
+export type Absent = 'missing' | 'finished' | 'no-code';
+
+/** What a pool is made of. */
+export interface PoolParts {
+  readonly home: InstanceHome;
+  readonly store: InstanceStore;
+  readonly registry: Registry;
+  readonly wakeups: Wakeups;
+  /** Instances that were created after it wait for no code: it should have been there. */
+  readonly startedAt: number;
+}
+
+/** The instances in memory. Those that wait for something are let go when there are too many: the longest idle first. */
+export class InstancePool {
+  readonly #parts: PoolParts;
+  readonly #drain = new Drain();
+  readonly #live = new Map<string, LiveInstance>();
+  readonly #loading = new Map<string, Promise<LiveInstance | Absent>>();
+  /** In the order in which they came to rest. */
+  readonly #idle = new Map<string, LiveInstance>();
+
+  constructor(parts: PoolParts) {
+    this.#parts = parts;
+  }
+
+  get(id: string): LiveInstance | undefined {
+    return this.#live.get(id);
+  }
+
+  has(id: string): boolean {
+    return this.#live.has(id);
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  all(): readonly LiveInstance[] {
+    return [...this.#live.values()];
+  }
+
+  /** Puts a new instance into memory. It is in the store only after its first turn. */
+  add(record: InstanceRecord): LiveInstance {
+    return this.#keep(record, undefined);
+  }
+
+  /** Puts an instance into memory that has just been written by another one. */
+  async adopt(record: InstanceRecord, version: number, input: Payload): Promise<LiveInstance | undefined> {
+    const present = this.#live.get(record.instanceId);
+    if (this.#programOf(record) === undefined || (present !== undefined && !isFinished(present.record.status)))
+      return undefined;
+    // Of the instance that had the ID before, activities may still run.
+    if (present !== undefined) this.remove(present, new Error('the ID of the instance is used again'));
+    const instance = this.#keep(record, { record, version });
+    await instance.core.apply({ type: 'started', input }, record.createdAt);
+    return instance;
+  }
+
+  #keep(record: InstanceRecord, stored: Stored | undefined): LiveInstance {
+    const { home } = this.#parts;
+    const instance = new LiveInstance(home, (self) => this.coreOf(record, self), record, stored);
+    this.#live.set(record.instanceId, instance);
+    return instance;
+  }
+
+  /** A run of an instance's code. */
+  coreOf({ instanceId, executionId, name }: InstanceRecord, instance: LiveInstance): Core {
+    const program = this.#parts.registry.program(name) ?? notRegistered(name);
+    const { logger } = this.#parts.home.host;
+    const drain = this.#drain;
+    return new Core({
+      drain,
+      instanceId,
+      executionId,
+      workflowName: name,
+      program,
+      logger,
+      onStray: () => instance.wake(),
+    });
+  }
+
+  /** The instance, read and replayed when it is not in memory. */
+  load(id: string): Promise<LiveInstance | Absent> {
+    const live = this.#live.get(id);
+    if (live !== undefined) return Promise.resolve(live);
+    let loading = this.#loading.get(id);
+    if (loading === undefined) {
+      const done = this.#parts.home.host.work.begin('reading of a workflow');
+      loading = this.#read(id).finally(() => {
+        done();
+        this.#loading.delete(id);
+      });
+      this.#loading.set(id, loading);
+    }
+    return loading;
+  }
+
+  async #read(id: string): Promise<LiveInstance | Absent> {
+    const stored = await this.#parts.store.read(id);
+    if (stored === undefined) return 'missing';
+    const { record } = stored;
+    // Activities may still run that nobody waits for.
+    if (isFinished(record.status) && record.dueAt !== 0) return 'finished';
+    const program = this.#programOf(record);
+    if (program === undefined) return 'no-code';
+    const instance = new LiveInstance(this.#parts.home, (self) => this.coreOf(record, self), record, stored);
+    await this.#replay(instance);
+    // What is over stays as it is, whatever its code has become.
+    if (isFinished(record.status) && (instance.core.outcome === undefined || instance.core.isNonDeterministic))
+      return 'finished';
+    const other = this.#live.get(id);
+    if (other !== undefined) return other;
+    this.#live.set(id, instance);
+    // It may have a timer, and nothing to do before.
+    this.#parts.wakeups.set(id, instance.nextAt);
+    for (const activity of instance.core.activities()) this.#parts.home.activities.runAgain(instance, activity);
+    instance.wake();
+    return instance;
+  }
+
+  async #replay({ core, id, record }: LiveInstance): Promise<void> {
+    for await (const turn of this.#parts.store.turns(id)) {
+      if (core.isNonDeterministic) break;
+      await core.replay(turn);
+    }
+    core.endReplay(isFinished(record.status));
+  }
+
+  /** What is not registered when an instance is read may come; what is not when one is started does not. */
+  #programOf({ name, status, createdAt }: InstanceRecord): Program | undefined {
+    const program = this.#parts.registry.program(name);
+    if (program !== undefined) return program;
+    return status === 'PENDING' && createdAt >= this.#parts.startedAt ? notRegistered(name) : undefined;
+  }
+
+  /** An instance whose code is not registered, without its history: it can only be ended. */
+  async loadWithoutCode(id: string): Promise<LiveInstance | undefined> {
+    const stored = await this.#parts.store.read(id);
+    if (stored === undefined || this.#live.has(id)) return this.#live.get(id);
+    return this.#keep(stored.record, stored);
+  }
+
+  /** Nothing is to be done for an instance now. */
+  resting(instance: LiveInstance): void {
+    const { wakeups, home } = this.#parts;
+    wakeups.set(instance.id, instance.nextAt);
+    this.#idle.delete(instance.id);
+    if (!instance.isIdle) return;
+    this.#idle.set(instance.id, instance);
+    if (this.#idle.size > home.host.maxIdleInstances) this.#letGoOne();
+  }
+
+  #letGoOne(): void {
+    for (const instance of this.#idle.values()) {
+      this.#idle.delete(instance.id);
+      // It has got something to do since.
+      if (!instance.isIdle) continue;
+      this.remove(instance, new Error('the instance is not in memory'));
+      this.#parts.wakeups.sleep(instance.id, instance.record.dueAt);
+      return;
+    }
+  }
+
+  /** Takes an instance out of memory; answers the messages in the store that it has not taken in. */
+  remove(instance: LiveInstance, reason: unknown): readonly string[] {
+    if (this.#live.get(instance.id) === instance) {
+      this.#live.delete(instance.id);
+      this.#idle.delete(instance.id);
+      // Of a new one that was not written, the entry is that of another instance which has the ID.
+      if (instance.record.chunks > 0) this.#parts.wakeups.delete(instance.id);
+    }
+    return instance.leave(reason);
+  }
+}
+
+/** What runs in place of code that nobody has registered. */
+function notRegistered(name: string): Program {
+  const message = `workflow ${JSON.stringify(name)} is not registered: register it before the sidecar starts`;
+  return (execution) => execution.fail({ errorType: NOT_REGISTERED, message });
+}

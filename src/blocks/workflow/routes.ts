@@ -1,0 +1,167 @@
+import { isUtf8 } from 'node:buffer';
+import { SidecarError } from '../../errors.ts';
+import { readBody } from '../../http/body.ts';
+import { EMPTY_BODY, jsonResponse, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
+import { type Route, route } from '../../http/router.ts';
+import type { Wire } from '../../wire.ts';
+import type { InstanceView } from './instance.ts';
+import type { Payload } from './payload.ts';
+import type { Workflows } from './workflows.ts';
+
+/** What the routes are made of. */
+export interface WorkflowRoutesParts {
+  readonly workflows: Workflows;
+  readonly wire: Wire;
+  readonly bodyLimitBytes: number;
+}
+
+/** A workflow's name or an instance's ID, in the workflow component. */
+interface Target {
+  readonly component: string;
+  readonly id: string;
+}
+
+type OnTarget = (request: SidecarRequest, target: Target) => Promise<SidecarResponse>;
+
+/** Kept, and nothing to say. */
+const ACCEPTED: SidecarResponse = Object.freeze({ status: 202, headers: Object.freeze({}), body: EMPTY_BODY });
+
+/** What can be done to an instance without saying more. */
+const STEERING = ['terminate', 'pause', 'resume', 'purge'] as const;
+
+/** The routes of workflows. */
+export function workflowRoutes(parts: WorkflowRoutesParts): Route[] {
+  const { wire } = parts;
+  const within =
+    (handle: OnTarget): OnTarget =>
+    async (request, target) => {
+      checkComponent(target.component, wire);
+      return handle(request, target);
+    };
+  const handlers = {
+    start: within((request, { id }) => start(parts, request, id)),
+    get: within((_request, { id }) => get(parts, id)),
+    raise: (request: SidecarRequest, { event, ...target }: Target & { event: string }) =>
+      within(() => raise(parts, request, target.id, event))(request, target),
+    steer: (operation: (typeof STEERING)[number]) =>
+      within(async (_request, { id }) => {
+        await parts.workflows[operation](id);
+        return ACCEPTED;
+      }),
+    noName: within(() => Promise.reject(missing('ERR_WORKFLOW_NAME_MISSING', 'workflow name'))),
+    noId: within(() => Promise.reject(missing('ERR_INSTANCE_ID_PROVIDED_MISSING', 'instance ID'))),
+    noEvent: within(() => Promise.reject(missing('ERR_WORKFLOW_EVENT_NAME_MISSING', 'event name'))),
+  };
+  return ['v1.0', ...wire.aliases.workflows].flatMap((version) => routesUnder(`/${version}/workflows`, handlers));
+}
+
+interface Handlers {
+  readonly start: OnTarget;
+  readonly get: OnTarget;
+  readonly raise: (request: SidecarRequest, target: Target & { readonly event: string }) => Promise<SidecarResponse>;
+  readonly steer: (operation: (typeof STEERING)[number]) => OnTarget;
+  readonly noName: OnTarget;
+  readonly noId: OnTarget;
+  readonly noEvent: OnTarget;
+}
+
+function routesUnder(base: string, { start, get, raise, steer, noName, noId, noEvent }: Handlers): Route[] {
+  const all = `${base}/:component` as '/:component';
+  const one = `${all}/:id` as '/:component/:id';
+  const withoutId =
+    (
+      handle: OnTarget,
+      id = '',
+    ): ((request: SidecarRequest, component: { readonly component: string }) => Promise<SidecarResponse>) =>
+    (request, { component }) =>
+      handle(request, { component, id });
+  // `…/sidecar//start` is `…/sidecar/start`; that is also the instance `start`, when it is read.
+  const nameless = (operation: string, handle: OnTarget): Route[] => [
+    route('workflows', ['POST'], `${all}/${operation}` as '/:component', withoutId(handle)),
+    route('workflows', ['GET'], `${all}/${operation}` as '/:component', withoutId(get, operation)),
+  ];
+  return [
+    route('workflows', ['GET'], all, withoutId(noId)),
+    route('workflows', ['GET'], one, get),
+    route('workflows', ['POST'], `${one}/start` as typeof one, start),
+    route('workflows', ['POST'], `${one}/raiseEvent` as typeof one, noEvent),
+    route('workflows', ['POST'], `${one}/raiseEvent/:event` as `${typeof one}/raiseEvent/:event`, raise),
+    ...STEERING.map((operation) => route('workflows', ['POST'], `${one}/${operation}` as typeof one, steer(operation))),
+    ...nameless('start', noName),
+    ...['raiseEvent', ...STEERING].flatMap((operation) => nameless(operation, noId)),
+  ];
+}
+
+async function start(parts: WorkflowRoutesParts, request: SidecarRequest, name: string): Promise<SidecarResponse> {
+  const instanceId = instanceIdOf(request);
+  const input = await readText(request, parts.bodyLimitBytes, 'the input');
+  const started = await parts.workflows.startText(name, input, instanceId === undefined ? {} : { instanceId });
+  return jsonResponse(202, { instanceID: started });
+}
+
+async function raise(
+  { workflows, bodyLimitBytes }: WorkflowRoutesParts,
+  request: SidecarRequest,
+  id: string,
+  event: string,
+): Promise<SidecarResponse> {
+  await workflows.raiseEventText(id, event, await readText(request, bodyLimitBytes, 'the event'));
+  return ACCEPTED;
+}
+
+async function get({ workflows, wire }: WorkflowRoutesParts, id: string): Promise<SidecarResponse> {
+  return jsonResponse(200, renderInstance(await workflows.view(id), wire));
+}
+
+function renderInstance(view: InstanceView, wire: Wire): object {
+  return {
+    instanceID: view.instanceId,
+    ...(wire.name === 'dapr' ? { workflowName: view.name } : undefined),
+    createdAt: new Date(view.createdAt).toISOString(),
+    lastUpdatedAt: new Date(view.lastUpdatedAt).toISOString(),
+    runtimeStatus: view.status,
+    properties: propertiesOf(view, wire.workflowPropertyPrefix),
+  };
+}
+
+function propertiesOf({ input, output, customStatus, failure }: InstanceView, prefix: string): object {
+  const properties = {
+    custom_status: customStatus,
+    input,
+    output: failure === undefined ? output : undefined,
+    'failure.error_type': failure?.errorType,
+    'failure.error_message': failure?.message,
+    'failure.stack_trace': failure?.stackTrace,
+  };
+  const present = Object.entries(properties).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present.map(([key, value]) => [`${prefix}.${key}`, value]));
+}
+
+function instanceIdOf({ query }: SidecarRequest): string | undefined {
+  const given = query.getAll('instanceID');
+  if (given.length <= 1) return given[0];
+  throw new SidecarError('ERR_INSTANCE_ID_INVALID', `the query has instanceID ${given.length} times: expected once`);
+}
+
+/** The body as it came; nothing for no bytes. */
+async function readText(request: SidecarRequest, limitBytes: number, what: string): Promise<Payload> {
+  const body = await readBody(request, limitBytes);
+  if (body.length === 0) return undefined;
+  if (!isUtf8(body)) throw new SidecarError('ERR_MALFORMED_REQUEST', `${what} is not UTF-8: expected text`);
+  return body.toString();
+}
+
+function checkComponent(component: string, { workflowComponent }: Wire): void {
+  if (component === workflowComponent) return;
+  throw new SidecarError(
+    'ERR_WORKFLOW_COMPONENT_NOT_FOUND',
+    `workflow component ${JSON.stringify(component)} does not exist: expected ${workflowComponent}`,
+  );
+}
+
+function missing(
+  code: 'ERR_WORKFLOW_NAME_MISSING' | 'ERR_INSTANCE_ID_PROVIDED_MISSING' | 'ERR_WORKFLOW_EVENT_NAME_MISSING',
+  what: string,
+): SidecarError {
+  return new SidecarError(code, `the path has no ${what}`);
+}

@@ -1,0 +1,61 @@
+import type { SidecarEventEmitter } from '../../events.ts';
+import type { IncomingEvent } from './events.ts';
+import { isFinished } from './instance.ts';
+import type { Followed } from './instance-home.ts';
+import type { ActivityToRun } from './open-actions.ts';
+import type { InstanceRecord } from './record.ts';
+import type { WorkflowsHost } from './workflows-host.ts';
+
+/** An attempt that is over. */
+export interface EndedActivity {
+  readonly instanceId: string;
+  readonly activity: ActivityToRun;
+  readonly event: IncomingEvent;
+  readonly startedAt: number;
+}
+
+/** Tells how an attempt went. */
+export function tellActivity(
+  { events, clock }: WorkflowsHost,
+  { instanceId, activity, event, startedAt }: EndedActivity,
+): void {
+  const hasFailed = event.type === 'activityFailed';
+  if (events.listenerCount(hasFailed ? 'activityFailed' : 'activityCompleted') === 0) return;
+  const { name, activityId, attempt } = activity;
+  const info = { instanceId, activityName: name, activityId, attempt, durationMs: clock.now() - startedAt };
+  if (hasFailed) events.emit('activityFailed', { ...info, reason: event.failure.message });
+  else events.emit('activityCompleted', info);
+}
+
+/** Tells, and logs, what a turn came to. */
+export function tellTurn({ events, logger }: WorkflowsHost, { plan, before, retries }: Followed): void {
+  const { record } = plan;
+  if (before.chunks === 0) tellStarted(events, record);
+  for (const child of plan.children) tellStarted(events, child.record);
+  for (const { what, attempt, delayMs, failure } of retries) {
+    const { message: reason } = failure;
+    logger.warn(
+      { instanceId: record.instanceId, task: what, attempt, reason },
+      'a task of a workflow failed: will be tried again',
+    );
+    events.emit('workflowTaskRetrying', { ...infoOf(record), task: what, attempt, delayMs, reason });
+  }
+  if (isFinished(record.status) && !isFinished(before.status)) tellEnded({ events, logger }, record);
+}
+
+function tellStarted(events: SidecarEventEmitter, record: InstanceRecord): void {
+  if (events.listenerCount('workflowStarted') > 0) events.emit('workflowStarted', infoOf(record));
+}
+
+function tellEnded({ events, logger }: Pick<WorkflowsHost, 'events' | 'logger'>, record: InstanceRecord): void {
+  if (record.failure !== undefined) {
+    const { errorType, message: reason } = record.failure;
+    logger.warn({ ...infoOf(record), errorType, reason }, 'a workflow failed');
+    events.emit('workflowFailed', { ...infoOf(record), reason });
+  } else if (record.status === 'TERMINATED') events.emit('workflowTerminated', infoOf(record));
+  else if (events.listenerCount('workflowCompleted') > 0) events.emit('workflowCompleted', infoOf(record));
+}
+
+function infoOf({ instanceId, name }: InstanceRecord): { instanceId: string; workflowName: string } {
+  return { instanceId, workflowName: name };
+}

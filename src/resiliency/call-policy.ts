@@ -1,0 +1,140 @@
+import { type Abortion, Cancellation } from '../util/abortion.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Work } from '../util/work.ts';
+import type { CircuitBreaker, Pass } from './breaker.ts';
+import type { AttemptOutcome, Policy, Verdict } from './policy.ts';
+import type { Retry } from './retry.ts';
+
+/** What policies need of their surroundings. */
+export interface PolicyHost {
+  readonly clock: Clock;
+  readonly work: Work;
+  /** A number from 0 to 1, for jitter. */
+  readonly random: () => number;
+}
+
+/** What a policy is made of. */
+export interface PolicyParts {
+  /** What it is for, in words. */
+  readonly subject: string;
+  readonly timeoutMs: number | undefined;
+  readonly retry: Retry | undefined;
+  readonly breaker: CircuitBreaker | undefined;
+}
+
+type Attempt<T> = (abortion: Abortion, attempt: number) => Promise<T>;
+
+/** Retries around a circuit breaker around a time-out: every attempt counts, and has its own time. */
+export class CallPolicy implements Policy {
+  readonly timeoutMs: number | undefined;
+  readonly retry: Retry | undefined;
+  readonly breaker: CircuitBreaker | undefined;
+  readonly #subject: string;
+  readonly #host: PolicyHost;
+
+  constructor({ subject, timeoutMs, retry, breaker }: PolicyParts, host: PolicyHost) {
+    this.timeoutMs = timeoutMs;
+    this.retry = retry;
+    this.breaker = breaker;
+    this.#subject = subject;
+    this.#host = host;
+  }
+
+  get mayRetry(): boolean {
+    return this.retry !== undefined && this.retry.maxRetries > 0;
+  }
+
+  verdictOf(status: number): Verdict {
+    if (status >= 200 && status <= 399) return 'success';
+    return this.retry?.includes(status) ? 'retry' : 'failure';
+  }
+
+  async run<T>(abortion: Abortion, attempt: Attempt<T>, judge: (outcome: AttemptOutcome<T>) => Verdict): Promise<T> {
+    for (let number = 1; ; number++) {
+      const pass = this.breaker?.enter();
+      const outcome = await this.#observe(abortion, attempt, number);
+      const verdict = this.#close(pass, outcome, abortion, judge);
+      const delayMs = verdict === 'retry' && !abortion.aborted ? this.#delayAfter(number) : undefined;
+      if (delayMs === undefined) return resultOf(outcome);
+      await this.#pause(delayMs, abortion);
+    }
+  }
+
+  async #observe<T>(abortion: Abortion, attempt: Attempt<T>, number: number): Promise<AttemptOutcome<T>> {
+    const done = this.#host.work.begin(`attempt ${number} of ${this.#subject}`);
+    try {
+      return { value: await this.#inTime(abortion, attempt, number) };
+    } catch (error) {
+      return { error };
+    } finally {
+      done();
+    }
+  }
+
+  /** Judges, and gives the breaker's leave back, even when the judge fails. */
+  #close<T>(
+    pass: Pass | undefined,
+    outcome: AttemptOutcome<T>,
+    abortion: Abortion,
+    judge: (outcome: AttemptOutcome<T>) => Verdict,
+  ): Verdict {
+    let verdict: Verdict = 'failure';
+    try {
+      verdict = judge(outcome);
+      return verdict;
+    } finally {
+      const wasGivenUp = abortion.aborted && verdict !== 'success';
+      const ending = verdict === 'success' ? 'success' : 'failure';
+      if (pass !== undefined) this.breaker?.leave(pass, wasGivenUp ? 'abandoned' : ending);
+    }
+  }
+
+  /** How long to wait for the next attempt; `undefined` when there is none, or the breaker would not let it through. */
+  #delayAfter(number: number): number | undefined {
+    const { retry, breaker } = this;
+    if (retry === undefined || number > retry.maxRetries) return undefined;
+    const { clock, random } = this.#host;
+    const delayMs = retry.delayMs(number, random);
+    return breaker?.state === 'open' && clock.now() + delayMs < breaker.changesAt ? undefined : delayMs;
+  }
+
+  #inTime<T>(abortion: Abortion, attempt: Attempt<T>, number: number): Promise<T> {
+    const { timeoutMs } = this;
+    if (timeoutMs === undefined) return attempt(abortion, number);
+    return new Promise((resolve, reject) => {
+      const limit = new Cancellation();
+      const deaf = abortion.onAbort(() => limit.abort(abortion.reason));
+      if (abortion.aborted) limit.abort(abortion.reason);
+      const end = (): void => {
+        timer.cancel();
+        deaf();
+      };
+      const timer = this.#host.clock.setTimeout(() => {
+        const error = new Error(`no result within ${timeoutMs} ms`);
+        limit.abort(error);
+        end();
+        reject(error);
+      }, timeoutMs);
+      attempt(limit, number).finally(end).then(resolve, reject);
+    });
+  }
+
+  #pause(delayMs: number, abortion: Abortion): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (abortion.aborted) return reject(abortion.reason);
+      const timer = this.#host.clock.setTimeout(() => {
+        deaf();
+        resolve();
+      }, delayMs);
+      const deaf = abortion.onAbort(() => {
+        timer.cancel();
+        reject(abortion.reason);
+      });
+    });
+  }
+}
+
+function resultOf<T>(outcome: AttemptOutcome<T>): T {
+  if ('error' in outcome) throw outcome.error;
+  return outcome.value;
+}

@@ -1,0 +1,128 @@
+import type { Logger } from '../util/logger.ts';
+import { Recent } from '../util/recent.ts';
+import { type BreakerState, CircuitBreaker } from './breaker.ts';
+import { CallPolicy, type PolicyHost } from './call-policy.ts';
+import type { ResiliencySpec } from './options.ts';
+import { componentKey, type Holding, type NamedPolicies, type ParsedResiliency, parseResiliency } from './parse.ts';
+import type { Direction, Policy, Resiliency } from './policy.ts';
+
+/** A circuit breaker has changed its state. @public */
+export interface CircuitBreakerChange {
+  /** Whether it guards an application (or HTTP endpoint) or a component. */
+  readonly targetType: 'app' | 'component';
+  /** The app ID, HTTP endpoint, URL or component. */
+  readonly target: string;
+  /** What of the target it guards: a method of the application; `inbound` or `outbound` of a component. */
+  readonly endpoint: string;
+  /** The name of its policy. */
+  readonly policy: string;
+  /** Its state before. */
+  readonly from: BreakerState;
+  /** Its state now. */
+  readonly to: BreakerState;
+}
+
+/** What resiliency needs of its surroundings. */
+export interface ResiliencyHost extends PolicyHost {
+  readonly logger: Logger;
+  /** Hears of every change of a breaker. */
+  readonly changed: (change: CircuitBreakerChange) => void;
+}
+
+/** Where a policy holds. */
+type Place = Pick<CircuitBreakerChange, 'targetType' | 'target' | 'endpoint'>;
+
+/** Policies for targets that are not named are kept for so many of them: invocation takes any URL. */
+const MAX_UNNAMED = 1_000;
+
+/** The names under which default policies are looked up, the most special first. */
+const APP_DEFAULTS = ['App', ''];
+const COMPONENT_DEFAULTS: Readonly<Record<Direction, readonly string[]>> = {
+  inbound: ['PubsubComponentInbound', 'ComponentInbound', 'Component', ''],
+  outbound: ['PubsubComponentOutbound', 'ComponentOutbound', 'Component', ''],
+};
+
+/**
+ * Makes the policies of a sidecar.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` naming the field, its value and what was expected.
+ */
+export function makeResiliency(specs: ResiliencySpec | readonly ResiliencySpec[], host: ResiliencyHost): Resiliency {
+  const parsed = parseResiliency(specs, (policy, error) =>
+    host.logger.error({ policy, error }, 'the trip of a circuit breaker could not be evaluated: it stays closed'),
+  );
+  return new ConfiguredResiliency(parsed, host);
+}
+
+class ConfiguredResiliency implements Resiliency {
+  readonly #parsed: ParsedResiliency;
+  readonly #host: ResiliencyHost;
+  readonly #appDefault: Holding;
+  /** By application: its policies by endpoint. A breaker each, so that one bad method does not stop the others. */
+  readonly #apps = new Map<string, Recent<Policy>>();
+  readonly #unnamed = new Recent<Policy>(MAX_UNNAMED);
+  readonly #components = new Map<string, Policy>();
+
+  constructor(parsed: ParsedResiliency, host: ResiliencyHost) {
+    this.#parsed = parsed;
+    this.#host = host;
+    this.#appDefault = defaultsOf(parsed.policies, APP_DEFAULTS);
+    for (const [name, { maxBreakers }] of parsed.apps) this.#apps.set(name, new Recent(maxBreakers));
+  }
+
+  forApp(appId: string, endpoint: string): Policy | undefined {
+    const holding = this.#parsed.apps.get(appId) ?? this.#appDefault;
+    if (isEmpty(holding)) return undefined;
+    // Without a breaker it is the same for all of them.
+    const place: Place = { targetType: 'app', target: appId, endpoint: holding.breaker === undefined ? '' : endpoint };
+    const make = (): Policy => this.#make(holding, place);
+    const policies = this.#apps.get(appId);
+    return policies?.get(place.endpoint, make) ?? this.#unnamed.get(JSON.stringify([appId, place.endpoint]), make);
+  }
+
+  forEndpoint(name: string, endpoint: string): Policy | undefined {
+    return this.forApp(name, endpoint);
+  }
+
+  forComponent(name: string, direction: Direction): Policy | undefined {
+    const key = componentKey(name, direction);
+    const present = this.#components.get(key);
+    if (present !== undefined) return present;
+    const { components, policies } = this.#parsed;
+    const holding = components.get(key) ?? defaultsOf(policies, COMPONENT_DEFAULTS[direction]);
+    if (isEmpty(holding)) return undefined;
+    const policy = this.#make(holding, { targetType: 'component', target: name, endpoint: direction });
+    this.#components.set(key, policy);
+    return policy;
+  }
+
+  #make({ timeoutMs, retry, breaker }: Holding, place: Place): Policy {
+    const subject = `${place.targetType} ${place.target} ${place.endpoint}`;
+    const guard =
+      breaker &&
+      new CircuitBreaker(breaker.settings, this.#host.clock, (from, to) => this.#tell(place, breaker.name, from, to));
+    return new CallPolicy({ subject, timeoutMs, retry, breaker: guard }, this.#host);
+  }
+
+  #tell(place: Place, policy: string, from: BreakerState, to: BreakerState): void {
+    const { logger, changed } = this.#host;
+    const change: CircuitBreakerChange = { ...place, policy, from, to };
+    logger[to === 'open' ? 'warn' : 'info'](change, `circuit breaker is ${to}`);
+    changed(change);
+  }
+}
+
+/** The default policies of a kind of targets, each by the most special name that exists. */
+function defaultsOf({ timeouts, retries, breakers }: NamedPolicies, kinds: readonly string[]): Holding {
+  const first = <T>(policies: ReadonlyMap<string, T>, what: string): T | undefined =>
+    kinds.map((kind) => policies.get(`Default${kind}${what}Policy`)).find((policy) => policy !== undefined);
+  return {
+    timeoutMs: first(timeouts, 'Timeout') || undefined,
+    retry: first(retries, 'Retry'),
+    breaker: first(breakers, 'CircuitBreaker'),
+  };
+}
+
+function isEmpty({ timeoutMs, retry, breaker }: Holding): boolean {
+  return timeoutMs === undefined && retry === undefined && breaker === undefined;
+}

@@ -1,0 +1,86 @@
+import { SidecarError } from '../errors.ts';
+
+/** A part of the HTTP API. @public */
+export interface ApiRule {
+  /** What it does: `publish`, `jobs`, `invoke`, `workflows`, `metadata`, `placement`, `shutdown`, … */
+  readonly name: string;
+  /** `v1`, `v1alpha1`, `v1beta1`, or as paths have it: `v1.0-alpha1`. Default: every version. */
+  readonly version?: string;
+  /** Rules for `grpc` have no effect: there is no gRPC API. Default `http`. */
+  readonly protocol?: 'http' | 'grpc';
+}
+
+/** Which parts of the HTTP API there are. Health is always there; the typed classes are not concerned. @public */
+export interface ApiOptions {
+  /** Only these. Default: all. */
+  readonly allowed?: readonly ApiRule[];
+  /** None of these, even if allowed. Default: none. */
+  readonly denied?: readonly ApiRule[];
+}
+
+const rules = {
+  type: 'array',
+  maxItems: 1_000,
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['name'],
+    properties: {
+      name: { type: 'string' },
+      version: { type: 'string', pattern: '^v1(\\.0)?(-?(alpha|beta)[0-9])?$' },
+      protocol: { enum: ['http', 'grpc'] },
+    },
+  },
+};
+
+/** What {@link ApiOptions} must look like. */
+export const API_SCHEMA: object = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { allowed: rules, denied: rules },
+};
+
+/** Parts of Dapr's API that this one does not have: a list may name them. */
+const ABSENT = 'state bindings secrets actors configuration lock unlock crypto subtlecrypto conversation';
+/** Parts that are there or can be, depending on other options. */
+const PRESENT = 'publish jobs invoke workflows metadata healthz placement shutdown';
+const KNOWN: ReadonlySet<string> = new Set(`${PRESENT} ${ABSENT}`.split(' '));
+
+interface Listed {
+  readonly operation: string;
+  readonly pattern: string;
+}
+
+/**
+ * The routes that an application may use; the others are as if they did not exist.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` for a name that is none: a list with a slip of the pen would let in too much.
+ */
+export function permittedRoutes<Row extends Listed>(routes: readonly Row[], options: ApiOptions): Row[] {
+  const allowed = readRules(options.allowed, 'allowed');
+  const denied = readRules(options.denied, 'denied');
+  return routes.filter((row) => {
+    if (row.operation === 'healthz') return true;
+    if (denied.some((rule) => concerns(rule, row))) return false;
+    return allowed.length === 0 || allowed.some((rule) => concerns(rule, row));
+  });
+}
+
+function readRules(list: readonly ApiRule[] = [], field: string): readonly ApiRule[] {
+  for (const [index, { name }] of list.entries()) {
+    if (KNOWN.has(name)) continue;
+    const message = `options.api.${field}.${index}.name ${JSON.stringify(name)} is not known: expected one of ${PRESENT.replaceAll(' ', ', ')}`;
+    throw new SidecarError('ERR_CONFIGURATION', message);
+  }
+  return list.filter(({ protocol }) => protocol !== 'grpc');
+}
+
+function concerns(rule: ApiRule, { operation, pattern }: Listed): boolean {
+  if (rule.name !== operation) return false;
+  return rule.version === undefined || shortVersion(rule.version) === shortVersion(pattern.split('/')[1] ?? '');
+}
+
+/** `v1.0-alpha1` is `v1alpha1`; a path without a version is of the first. */
+function shortVersion(version: string): string {
+  return version.startsWith('v1') ? version.replace('.0', '').replace('-', '') : 'v1';
+}

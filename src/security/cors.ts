@@ -1,0 +1,145 @@
+import { SidecarError } from '../errors.ts';
+import {
+  EMPTY_BODY,
+  type Handler,
+  type HeaderMap,
+  headerOf,
+  leaveBody,
+  type SidecarRequest,
+  type SidecarResponse,
+} from '../http/message.ts';
+
+/** Which web pages may read what the HTTP API answers. @public */
+export interface CorsOptions {
+  /**
+   * Origins such as `https://shop.example.com` or `https://*.example.com` (one label of the host), or `*` alone for
+   * every page. Cookies and other credentials of the browser are never allowed.
+   */
+  readonly origins: readonly string[];
+}
+
+/** What {@link CorsOptions} must look like. */
+export const CORS_SCHEMA: object = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['origins'],
+  properties: { origins: { type: 'array', maxItems: 1_000, items: { type: 'string', minLength: 1, maxLength: 300 } } },
+};
+
+const METHODS: readonly string[] = ['HEAD', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const PREFLIGHT_VARY = 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers';
+const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/;
+
+/**
+ * Puts CORS around the HTTP API. Preflights are answered here, before the API token is asked for: browsers send them
+ * without it. One that is not for us, by its path and the header fields that it asks for, may be passed on by an
+ * adapter: the application has rules of its own.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` for an entry that is no origin.
+ */
+export function withCors(
+  { origins }: CorsOptions,
+  handle: Handler,
+  isOwn: (request: SidecarRequest, fields: readonly string[]) => boolean,
+): Handler {
+  const list = new OriginList(origins);
+  return async (request) => {
+    const origin = headerOf(request.headers, 'origin');
+    const allowed = origin === undefined ? undefined : list.answerTo(origin);
+    if (request.method === 'OPTIONS' && origin !== undefined && asksBefore(request)) {
+      const answer = preflight(request, allowed);
+      if (!isOwn(request, fieldsAskedFor(request))) return { ...answer, unrouted: true };
+      leaveBody(request.body);
+      return answer;
+    }
+    const response = await handle(request);
+    return { ...response, headers: corsHeaders(response, allowed, list.isOpen) };
+  };
+}
+
+function asksBefore(request: SidecarRequest): boolean {
+  return request.headers['access-control-request-method'] !== undefined;
+}
+
+/** The header fields of the request that is to come; browsers send them in small letters. */
+function fieldsAskedFor({ headers }: SidecarRequest): readonly string[] {
+  const names = headerOf(headers, 'access-control-request-headers') ?? '';
+  return names.split(',').map((name) => name.trim().toLowerCase());
+}
+
+/** 200 for everybody: to whom nothing is allowed, nothing is said of it. */
+function preflight({ headers }: SidecarRequest, allowed: string | undefined): SidecarResponse {
+  const method = headerOf(headers, 'access-control-request-method') ?? '';
+  const names = headerOf(headers, 'access-control-request-headers');
+  const isAllowed =
+    allowed !== undefined && METHODS.includes(method) && (names === undefined || HEADER_NAMES.test(names));
+  return {
+    status: 200,
+    headers: {
+      vary: PREFLIGHT_VARY,
+      ...(isAllowed ? { 'access-control-allow-origin': allowed, 'access-control-allow-methods': method } : {}),
+      ...(isAllowed && names !== undefined ? { 'access-control-allow-headers': names } : {}),
+    },
+    body: EMPTY_BODY,
+  };
+}
+
+/** The sidecar's word replaces that of an application which answered through it. */
+function corsHeaders({ headers }: SidecarResponse, allowed: string | undefined, isOpen: boolean): HeaderMap {
+  const vary = headerOf(headers, 'vary');
+  return {
+    ...headers,
+    'access-control-allow-credentials': undefined,
+    'access-control-allow-origin': allowed,
+    ...(isOpen ? {} : { vary: vary === undefined || vary === '' ? 'Origin' : `${vary}, Origin` }),
+  };
+}
+
+/** Which origins are on the list; compared in small letters, as browsers send them. */
+class OriginList {
+  /** Every page. */
+  readonly isOpen: boolean;
+  readonly #exact = new Set<string>();
+  readonly #wildcards: { readonly before: string; readonly after: string }[] = [];
+
+  constructor(origins: readonly string[]) {
+    this.isOpen = origins.length === 1 && origins[0] === '*';
+    if (!this.isOpen) for (const [index, origin] of origins.entries()) this.#add(origin.toLowerCase(), index);
+  }
+
+  #add(origin: string, index: number): void {
+    const [before = '', after, ...more] = origin.split('*');
+    const isWildcard = after !== undefined;
+    // The star is a whole label, the first of the host, and another follows.
+    if (more.length > 0 || (isWildcard && !(before.endsWith('://') && /^\.[^.]/.test(after))))
+      throw noOrigin(origin, index);
+    if (!isOrigin(isWildcard ? `${before}x${after}` : origin)) throw noOrigin(origin, index);
+    if (isWildcard) this.#wildcards.push({ before, after });
+    else this.#exact.add(origin);
+  }
+
+  /** What `Access-Control-Allow-Origin` says to an origin; `undefined` for one that is not on the list. */
+  answerTo(origin: string): string | undefined {
+    if (this.isOpen) return '*';
+    const small = origin.toLowerCase();
+    if (this.#exact.has(small)) return origin;
+    const isMatch = this.#wildcards.some(
+      ({ before, after }) =>
+        small.startsWith(before) &&
+        small.endsWith(after) &&
+        /^[a-z0-9-]+$/.test(small.slice(before.length, small.length - after.length)),
+    );
+    return isMatch ? origin : undefined;
+  }
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text;
+}
+
+function noOrigin(origin: string, index: number): SidecarError {
+  return new SidecarError(
+    'ERR_CONFIGURATION',
+    `options.cors.origins.${index} ${JSON.stringify(origin)} is no origin: expected <scheme>://<host>[:<port>], with * for the first label of the host at most, or * as the only entry`,
+  );
+}

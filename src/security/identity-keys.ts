@@ -1,0 +1,92 @@
+import {
+  createHash,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey,
+  type JsonWebKey,
+  type KeyObject,
+} from 'node:crypto';
+import { SidecarError } from '../errors.ts';
+import type { IdentityKey, KeyPair, SharedKey } from './identity-options.ts';
+
+/** A key, read and checked. Its algorithm belongs to it: what a token says about itself never chooses one. */
+export interface ReadKey {
+  readonly kid: string;
+  readonly algorithm: 'HS256' | 'EdDSA';
+  readonly verifying: KeyObject;
+  /** Absent for a public key. */
+  readonly signing: KeyObject | undefined;
+}
+
+/** HMAC with SHA-256 is as strong as its key only up to the length of the hash (RFC 7518, 3.2). */
+const MIN_SECRET_BYTES = 32;
+
+/**
+ * Reads a key; `where` names it in messages, which never show any of it.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION`
+ */
+export function readKey(key: IdentityKey, where: string): ReadKey {
+  return 'secret' in key ? readSharedKey(key, where) : readKeyPair(key, where);
+}
+
+function readSharedKey({ secret, kid }: SharedKey, where: string): ReadKey {
+  if (typeof secret !== 'string' && !(secret instanceof Uint8Array))
+    throw invalid(`${where}.secret must be text or bytes`);
+  const bytes = Buffer.from(secret);
+  if (bytes.length < MIN_SECRET_BYTES)
+    throw invalid(`${where}.secret must have at least ${MIN_SECRET_BYTES} bytes: actual is ${bytes.length}`);
+  const key = createSecretKey(bytes);
+  return { kid: kid ?? fingerprint(bytes), algorithm: 'HS256', verifying: key, signing: key };
+}
+
+/** Tells nothing of the secret that a token signed with it does not tell. */
+function fingerprint(secret: Buffer): string {
+  return createHmac('sha256', secret).update('insidecar key id').digest('base64url').slice(0, 16);
+}
+
+function readKeyPair({ privateKey, publicKey, kid }: KeyPair, where: string): ReadKey {
+  if (privateKey === undefined && publicKey === undefined)
+    throw invalid(`${where} must have a secret, a privateKey or a publicKey`);
+  const signing = privateKey && ed25519(createPrivateKey, privateKey, `${where}.privateKey`);
+  const derived = signing && createPublicKey(signing);
+  const given = publicKey && ed25519(publicOnly, publicKey, `${where}.publicKey`);
+  if (given && derived && !given.equals(derived))
+    throw invalid(`${where}.publicKey must be that of ${where}.privateKey: it is another's`);
+  const verifying = given || derived;
+  if (!verifying) throw invalid(`${where} must have a secret, a privateKey or a publicKey: actual is empty`);
+  return { kid: kid ?? thumbprint(verifying), algorithm: 'EdDSA', verifying, signing: signing || undefined };
+}
+
+type KeyInput = string | { key: JsonWebKey; format: 'jwk' };
+
+function ed25519(read: (input: KeyInput) => KeyObject, key: string | JsonWebKey, where: string): KeyObject {
+  let object: KeyObject;
+  try {
+    object = read(typeof key === 'string' ? key : { key, format: 'jwk' });
+  } catch {
+    // Neither the key nor OpenSSL's words about it.
+    throw invalid(`${where} cannot be read: expected an Ed25519 key as PEM or JWK`);
+  }
+  if (object.asymmetricKeyType !== 'ed25519')
+    throw invalid(`${where} must be an Ed25519 key: actual is ${object.asymmetricKeyType}`);
+  return object;
+}
+
+/** Node derives a public key from a private one without a word; a private key in its place is a mistake to tell. */
+function publicOnly(input: KeyInput): KeyObject {
+  const isPrivate = typeof input === 'string' ? input.includes('PRIVATE KEY') : input.key.d !== undefined;
+  if (isPrivate) throw new Error('a private key where a public one belongs');
+  return createPublicKey(input);
+}
+
+/** RFC 7638: the digest of the members that make the key, in lexicographic order. */
+function thumbprint(key: KeyObject): string {
+  const { crv, kty, x } = key.export({ format: 'jwk' });
+  return createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url');
+}
+
+function invalid(message: string): SidecarError {
+  return new SidecarError('ERR_CONFIGURATION', message);
+}

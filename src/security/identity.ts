@@ -1,0 +1,171 @@
+import type { errors as JoseErrors } from 'jose';
+import { SidecarError } from '../errors.ts';
+import type { Clock } from '../util/clock.ts';
+import { checkIdentityOptions, type IdentityOptions } from './identity-options.ts';
+import { type KeyRing, readKeys } from './key-ring.ts';
+import { TokenCache } from './token-cache.ts';
+
+/** Who calls, as proved by a token. */
+export interface Caller {
+  readonly appId: string;
+  readonly namespace: string;
+  readonly trustDomain: string;
+}
+
+/** Proves to other sidecars who this one is, and finds out who they are. */
+export interface Identity {
+  /** A token for one callee; kept and used again for half of its life. */
+  sign(audience: Pick<Caller, 'appId' | 'namespace'>): Promise<string>;
+  /**
+   * Who signed a token that was meant for us.
+   *
+   * @throws SidecarError `ERR_UNAUTHORIZED`, which never shows the token.
+   */
+  verify(token: string): Promise<Caller>;
+}
+
+/** What an identity needs of its surroundings. */
+export interface IdentityHost {
+  readonly appId: string;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** The trust domain where the options name none. Default `public`. */
+  readonly trustDomain?: string | undefined;
+}
+
+const LIFE_SECONDS = 60;
+const SKEW_SECONDS = 30;
+/** Ours have about 400 characters; what is longer is not even decoded. */
+const MAX_TOKEN_LENGTH = 2_048;
+/** A token for another purpose that is signed with the same key is not taken for one of these. */
+const TOKEN_TYPE = 'insidecar-identity+jwt';
+/** How many callees' tokens, and how many callers' verified ones, are kept. */
+const KEPT_TOKENS = 1_000;
+
+/**
+ * Makes the identity of a sidecar.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` naming the key that cannot be used and why.
+ */
+export function makeIdentity(options: IdentityOptions, host: IdentityHost): Identity {
+  checkIdentityOptions(options);
+  const { appId, namespace } = host;
+  return new SignedIdentity(
+    readKeys(options, { appId, namespace }),
+    options.trustDomain ?? host.trustDomain ?? 'public',
+    host,
+  );
+}
+
+/** With the first token: most sidecars have no keys, and those start faster without its 46 files. */
+function loadJose(): Promise<typeof import('jose')> {
+  return import('jose');
+}
+
+class SignedIdentity implements Identity {
+  readonly #ring: KeyRing;
+  readonly #trustDomain: string;
+  readonly #host: IdentityHost;
+  readonly #name: string;
+  /** By callee. A signature takes 165 µs and a look-up 0.2: the calls to one callee share a token. */
+  readonly #signed = new TokenCache<Promise<string>>(KEPT_TOKENS);
+  /** By token, for the same reason (210 µs). Only what verified is kept, and no longer than it is valid. */
+  readonly #verified = new TokenCache<Caller>(KEPT_TOKENS);
+
+  constructor(ring: KeyRing, trustDomain: string, host: IdentityHost) {
+    this.#ring = ring;
+    this.#trustDomain = trustDomain;
+    this.#host = host;
+    this.#name = nameOf(host);
+  }
+
+  sign(audience: Pick<Caller, 'appId' | 'namespace'>): Promise<string> {
+    const callee = nameOf(audience);
+    const now = this.#host.clock.now();
+    const kept = this.#signed.get(callee, now);
+    if (kept !== undefined) return kept;
+    const token = this.#sign(callee, Math.floor(now / 1000));
+    this.#signed.set(callee, token, { from: now, until: now + (LIFE_SECONDS * 1000) / 2 });
+    token.catch(() => this.#signed.delete(callee));
+    return token;
+  }
+
+  async #sign(callee: string, issuedAt: number): Promise<string> {
+    const { SignJWT } = await loadJose();
+    const { kid, algorithm, signing } = this.#ring.signer;
+    return new SignJWT()
+      .setProtectedHeader({ alg: algorithm, kid, typ: TOKEN_TYPE })
+      .setIssuer(this.#trustDomain)
+      .setSubject(this.#name)
+      .setAudience(callee)
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + LIFE_SECONDS)
+      .setJti(this.#host.newId())
+      .sign(signing);
+  }
+
+  async verify(token: string): Promise<Caller> {
+    if (token.length > MAX_TOKEN_LENGTH) throw refused(`is longer than ${MAX_TOKEN_LENGTH} characters`);
+    const now = this.#host.clock.now();
+    const kept = this.#verified.get(token, now);
+    if (kept !== undefined) return kept;
+    const { caller, expiresAt } = await this.#verify(token, now);
+    this.#verified.set(token, caller, { from: now, until: (expiresAt + SKEW_SECONDS) * 1000 });
+    return caller;
+  }
+
+  async #verify(token: string, now: number): Promise<{ caller: Caller; expiresAt: number }> {
+    const { decodeProtectedHeader, errors, jwtVerify } = await loadJose();
+    try {
+      const key = this.#ring.find(decodeProtectedHeader(token).kid);
+      if (key === undefined) throw refused('is signed with a key that is not known here');
+      const { payload } = await jwtVerify(token, key.verifying, {
+        algorithms: [key.algorithm],
+        typ: TOKEN_TYPE,
+        audience: this.#name,
+        currentDate: new Date(now),
+        clockTolerance: SKEW_SECONDS,
+        maxTokenAge: LIFE_SECONDS,
+        requiredClaims: ['iss', 'sub', 'aud', 'exp', 'iat', 'jti'],
+      });
+      const { iss, sub, exp = 0, iat = 0 } = payload;
+      const caller = callerOf(iss, sub);
+      if (caller === undefined) throw refused('does not name an application');
+      if (!this.#ring.speaksFor(key, caller)) throw refused('is signed with a key that is not that of its application');
+      return { caller, expiresAt: Math.min(exp, iat + LIFE_SECONDS) };
+    } catch (error) {
+      throw error instanceof errors.JOSEError || error instanceof TypeError
+        ? refused(reasonOf(error, errors), error)
+        : error;
+    }
+  }
+}
+
+/** No part of it holds a slash, so that two different pairs never have one name. */
+function nameOf({ appId, namespace }: Pick<Caller, 'appId' | 'namespace'>): string {
+  return `${namespace}/${appId}`;
+}
+
+const NAME = /^([^/]{1,256})\/([^/]{1,256})$/;
+
+function callerOf(trustDomain: unknown, name: unknown): Caller | undefined {
+  if (typeof trustDomain !== 'string' || trustDomain === '' || typeof name !== 'string') return undefined;
+  const [, namespace, appId] = NAME.exec(name) ?? [];
+  return namespace === undefined || appId === undefined ? undefined : { appId, namespace, trustDomain };
+}
+
+/** Our own words: what the library says may quote what it was given. */
+function reasonOf(error: Error, errors: typeof JoseErrors): string {
+  if (error instanceof errors.JWTExpired) return 'has expired';
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'has a wrong signature';
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return 'cannot be read';
+  const isMissing = error.reason === 'missing';
+  if (error.claim === 'aud' && !isMissing) return 'was made for another application';
+  if (error.claim === 'iat' && !isMissing) return 'is from the future: compare the clocks of the two hosts';
+  return `has a missing or wrong claim ${error.claim}`;
+}
+
+function refused(reason: string, cause?: unknown): SidecarError {
+  return new SidecarError('ERR_UNAUTHORIZED', `the identity token ${reason}`, { cause });
+}

@@ -1,0 +1,32 @@
+import type { Clock } from '../util/clock.ts';
+import { type AccessControl, makeAccessControl } from './access-control.ts';
+import type { AccessControlOptions } from './access-options.ts';
+import { type Identity, makeIdentity } from './identity.ts';
+import type { IdentityOptions } from './identity-options.ts';
+
+/** What security takes of the sidecar's options. */
+export interface SecurityHost {
+  readonly appId: string;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly identity: IdentityOptions | undefined;
+  readonly accessControl: AccessControlOptions | undefined;
+}
+
+/** How a sidecar knows other sidecars, and what it lets them do. */
+export interface Security {
+  /** Without keys there is none: every other sidecar is anonymous. */
+  readonly identity: Identity | undefined;
+  /** Without policies there is none: everybody who gets here may call. */
+  readonly accessControl: AccessControl | undefined;
+}
+
+/** @throws SidecarError `ERR_CONFIGURATION` */
+export function makeSecurity({ identity, accessControl, ...host }: SecurityHost): Security {
+  const { trustDomain } = accessControl ?? {};
+  return {
+    accessControl: accessControl && makeAccessControl(accessControl),
+    identity: identity && makeIdentity(identity, { ...host, trustDomain }),
+  };
+}

@@ -1,0 +1,36 @@
+/** When an entry may be used; also right when the clock is set back. */
+interface Validity {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** Keeps so many values for as long as they are valid; the oldest makes room. */
+export class TokenCache<Value> {
+  readonly #limit: number;
+  readonly #entries = new Map<string, Validity & { readonly value: Value }>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get(key: string, now: number): Value | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    if (now >= entry.from && now < entry.until) return entry.value;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  set(key: string, value: Value, { from, until }: Validity): void {
+    this.#entries.delete(key);
+    if (this.#entries.size >= this.#limit) {
+      const [oldest] = this.#entries.keys();
+      if (oldest !== undefined) this.#entries.delete(oldest);
+    }
+    this.#entries.set(key, { value, from, until });
+  }
+
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+}

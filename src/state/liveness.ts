@@ -1,0 +1,53 @@
+import type { HostTable, StoredHost } from './hosts.ts';
+import type { LocalHosts } from './local-hosts.ts';
+
+/** What the judgement depends on. */
+export interface LivenessParts {
+  readonly local: LocalHosts;
+  readonly appId: string;
+  /** How long a record may stay as it is. */
+  readonly silenceMs: number;
+  /** Only this process can have the store open. */
+  readonly isExclusive: boolean;
+}
+
+/**
+ * Which hosts are alive. One is dead when its record has not changed for too long, by the clock of the one
+ * who looks: clocks need not agree. Where all hosts are in this process, one that is not is dead at once.
+ */
+export class Liveness {
+  readonly #parts: LivenessParts;
+  readonly #seen = new Map<string, { readonly version: number; readonly at: number }>();
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: LivenessParts) {
+    this.#parts = parts;
+  }
+
+  /** Notes what the store shows at an instant. */
+  observe({ hosts }: HostTable, now: number): void {
+    const present = new Set<string>();
+    // Silence counts while somebody listens only: not while this host slept or the store was away, nor when a clock is set.
+    const elapsedMs = now - this.#lookedAt;
+    this.#lookedAt = now;
+    if (elapsedMs < 0 || elapsedMs >= this.#parts.silenceMs) this.#seen.clear();
+    for (const { id, version } of hosts) {
+      present.add(id);
+      if (this.#seen.get(id)?.version !== version) this.#seen.set(id, { version, at: now });
+    }
+    for (const id of this.#seen.keys()) if (!present.has(id)) this.#seen.delete(id);
+  }
+
+  /** Whether a host was there when the store was last looked at. */
+  knows(id: string): boolean {
+    return this.#seen.has(id);
+  }
+
+  isLive({ id, appId }: StoredHost, now: number): boolean {
+    const { isExclusive, local, silenceMs } = this.#parts;
+    if (isExclusive && !local.has(id)) return false;
+    // There, one that is alone with its app ID does not renew its record.
+    if (isExclusive && appId !== this.#parts.appId) return true;
+    return now - (this.#seen.get(id)?.at ?? now) < silenceMs;
+  }
+}

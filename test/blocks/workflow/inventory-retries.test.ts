@@ -1,0 +1,101 @@
+/** What Dapr's own tests of retries show: how often, when, for what, and over a restart. */
+import { describe, expect, test } from 'vitest';
+import { defineActivity, defineWorkflow, type RetryPolicy, type WorkflowFailure } from '../../../src/index.ts';
+import { type WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
+
+class Busy extends Error {}
+
+interface Trying {
+  /** How many attempts fail. */
+  readonly failures: number;
+  readonly policy: Omit<RetryPolicy, 'handle'>;
+  readonly handled?: string;
+}
+
+/** A workflow that calls an activity, or a child, which fails so often. Notes the second of each attempt. */
+async function retryWorld(kind: 'activity' | 'child'): Promise<WorkflowWorld> {
+  let tried = 0;
+  const begin = Date.parse('2026-01-01T00:00:00Z');
+  const attempt = (world: WorkflowWorld, failures: number): string => {
+    world.seen.push(String((world.clock.now() - begin) / 1000));
+    if (++tried <= failures) throw new Busy(`attempt ${tried}`);
+    return `succeeded at ${tried}`;
+  };
+  return workflowWorld((sidecar, world) => {
+    sidecar.workflows.register(
+      defineActivity('try', (_ctx, failures: number) => attempt(world, failures)),
+      defineWorkflow('tryChild', (ctx, failures: number) => ctx.callActivity('try', failures)),
+      defineWorkflow('trying', async (ctx, { failures, policy, handled }: Trying) => {
+        const handle = (failure: WorkflowFailure): boolean => failure.errorType === handled;
+        const retry = handled === undefined ? policy : { ...policy, handle };
+        return kind === 'activity'
+          ? ctx.callActivity('try', failures, { retry })
+          : ctx.callChild('tryChild', failures, { retry });
+      }),
+    );
+  });
+}
+
+describe.each(['activity', 'child'] as const)('retries of an %s', (kind) => {
+  test.each<[what: string, trying: Trying, seconds: readonly number[], result: string]>([
+    ['no failure, one attempt', { failures: 0, policy: { maxAttempts: 5 } }, [0], 'succeeded at 1'],
+    ['one attempt in all', { failures: 9, policy: { maxAttempts: 1 } }, [0], 'FAILED'],
+    ['1 s, then twice as long each time', { failures: 3, policy: { maxAttempts: 9 } }, [0, 1, 3, 7], 'succeeded at 4'],
+    ['the attempts are used up', { failures: 9, policy: { maxAttempts: 3 } }, [0, 1, 3], 'FAILED'],
+    [
+      'constant',
+      { failures: 3, policy: { maxAttempts: 4, initialIntervalMs: 5_000, backoffCoefficient: 1 } },
+      [0, 5, 10, 15],
+      'succeeded at 4',
+    ],
+    [
+      'at most so long',
+      { failures: 4, policy: { maxAttempts: 5, backoffCoefficient: 10, maxIntervalMs: 20_000 } },
+      [0, 1, 11, 31, 51],
+      'succeeded at 5',
+    ],
+    [
+      'none begins after the time for all',
+      { failures: 9, policy: { maxAttempts: 9, initialIntervalMs: 10_000, backoffCoefficient: 1, timeoutMs: 25_000 } },
+      [0, 10, 20],
+      'FAILED',
+    ],
+    ['at once', { failures: 2, policy: { maxAttempts: 3, initialIntervalMs: 0 } }, [0, 0, 0], 'succeeded at 3'],
+  ])('%s', async (_what, trying, seconds, result) => {
+    await using world = await retryWorld(kind);
+    await world.start('trying', trying);
+    const { status, output } = await world.pass('10m');
+    expect(world.seen).toEqual(seconds.map(String));
+    expect(output ?? status).toBe(result);
+  });
+
+  test('a failure that is not worth another attempt', async () => {
+    await using world = await retryWorld(kind);
+    const handled = kind === 'activity' ? 'Busy' : 'TaskFailedError';
+    await world.start('trying', { failures: 1, policy: { maxAttempts: 3 }, handled });
+    expect((await world.pass('1m')).output).toBe('succeeded at 2');
+    await using other = await retryWorld(kind);
+    await other.start('trying', { failures: 1, policy: { maxAttempts: 3 }, handled: 'SomethingElse' });
+    expect((await other.pass('1m')).status).toBe('FAILED');
+    expect(other.seen.length).toBe(1);
+  });
+
+  test('the waits are durable: over restarts the attempts and their times stay', async () => {
+    await using world = await retryWorld(kind);
+    await world.start('trying', { failures: 3, policy: { maxAttempts: 4, initialIntervalMs: 60_000 } });
+    await world.pass('30s');
+    await world.restart();
+    await world.pass('30s');
+    await world.restart();
+    expect((await world.pass('10m')).output).toBe('succeeded at 4');
+    expect(world.seen).toEqual(['0', '60', '180', '420']);
+  });
+
+  test('terminated while it waits for the next attempt: none comes', async () => {
+    await using world = await retryWorld(kind);
+    await world.start('trying', { failures: 9, policy: { maxAttempts: 9 } });
+    await world.sidecar.workflows.terminate('one');
+    expect((await world.pass('1h')).status).toBe('TERMINATED');
+    expect(world.seen).toEqual(['0']);
+  });
+});

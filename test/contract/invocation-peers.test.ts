@@ -1,0 +1,296 @@
+import type { RequestListener } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import {
+  type InvocationInit,
+  type InvocationReply,
+  memoryStore,
+  nodeListener,
+  request,
+  type SidecarOptions,
+  sharedState,
+} from '../../src/index.ts';
+import { bytesOf } from '../../src/testing/adapter-case.ts';
+import { freePort, type Listening, listen } from '../support/http.ts';
+import { type InvocationWorld, type InvocationWorldOptions, startInvocation } from '../support/invocation-world.ts';
+
+const KEYS = { identity: { keys: [{ secret: 'a shared secret of more than 32 bytes' }] } };
+const OTHER_KEYS = { identity: { keys: [{ secret: 'another secret of more than 32 bytes' }] } };
+const CALLER = { appId: 'shop', namespace: 'default', trustDomain: 'public' };
+const POLICY: Partial<SidecarOptions> = {
+  accessControl: {
+    defaultAction: 'deny',
+    policies: [
+      {
+        ...CALLER,
+        defaultAction: 'deny',
+        operations: [
+          { name: '/open/**', httpVerb: ['*'], action: 'allow' },
+          { name: '/read', httpVerb: ['GET'], action: 'allow' },
+        ],
+      },
+    ],
+  },
+};
+
+/** Two sidecars over real sockets: `shop` calls `billing`. */
+class Pair implements AsyncDisposable {
+  readonly shop: InvocationWorld;
+  readonly billing: InvocationWorld;
+  readonly peers: Listening;
+
+  constructor(shop: InvocationWorld, billing: InvocationWorld, peers: Listening) {
+    this.shop = shop;
+    this.billing = billing;
+    this.peers = peers;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.shop[Symbol.asyncDispose]();
+    await this.billing[Symbol.asyncDispose]();
+    await this.peers[Symbol.asyncDispose]();
+  }
+}
+
+interface PairOptions {
+  readonly shop?: InvocationWorldOptions;
+  readonly billing?: InvocationWorldOptions;
+  /** Which of the callee's surfaces the caller knows. Default: the one for peers. */
+  readonly at?: 'peers' | 'api';
+}
+
+async function pair({ shop = {}, billing = {}, at = 'peers' }: PairOptions = {}): Promise<Pair> {
+  const callee = await startInvocation({ appId: 'billing', ...billing });
+  const peers = await listen(nodeListener(callee.sidecar.peers));
+  const url = at === 'peers' ? peers.url : callee.server.url;
+  const caller = await startInvocation({ nameResolution: { static: { billing: url } }, ...shop });
+  return new Pair(caller, callee, peers);
+}
+
+describe.each(['peers', 'api'] as const)('an application with a sidecar of its own, reached at its %s port', (at) => {
+  test.each([
+    ['with keys', KEYS],
+    ['without', {}],
+  ])('is called %s, with path, query, body and answer as they are, and is told who calls', async (_, keys) => {
+    await using world = await pair({
+      at,
+      shop: keys,
+      billing: { ...keys, callee: (_req, res, body) => res.writeHead(201, { 'x-answer': '1' }).end(body) },
+    });
+    for (const target of ['billing', 'billing.default']) {
+      const answer = await world.shop.send('POST', `/v1.0/invoke/${target}/method/a%2Fb//c/?x=1%20`, {
+        headers: { 'x-asked': '1', 'sidecar-caller-app-id': 'evil', 'sidecar-callee-app-id': 'evil' },
+        body: Buffer.alloc(200_000, 'y'),
+      });
+      expect([answer.status, answer.headers['x-answer'], answer.bytes.length]).toEqual([201, '1', 200_000]);
+      const { last } = world.billing.calls;
+      expect([last.method, last.path, last.headers['x-asked']]).toEqual(['POST', '/a%2Fb//c/?x=1%20', '1']);
+      const ours = Object.entries(last.headers).filter(([name]) => name.startsWith('sidecar-'));
+      expect(Object.fromEntries(ours)).toEqual({
+        'sidecar-caller-app-id': 'shop',
+        'sidecar-caller-namespace': 'default',
+        'sidecar-callee-app-id': 'billing',
+      });
+    }
+    const reply = await world.shop.sidecar.invocation.invoke('billing', 'GET', '/');
+    expect([reply.status, world.billing.calls.last.path]).toEqual([201, '/']);
+    expect(world.shop.calls.list).toEqual([]);
+  });
+
+  test('its access control sees the caller, the verb and the cleaned path: else 403 ERR_DIRECT_INVOKE', async () => {
+    await using world = await pair({ at, shop: KEYS, billing: { ...KEYS, ...POLICY } });
+    const ask = async (method: string, path: string): Promise<number> =>
+      (await world.shop.send(method, `/v1.0/invoke/billing/method${path}`)).status;
+    expect(await ask('GET', '/open/x/y')).toBe(200);
+    expect(await ask('GET', '/read')).toBe(200);
+    expect(await ask('GET', '/read//')).toBe(200);
+    expect(await ask('GET', '/%72ead')).toBe(200);
+    const calls = world.billing.calls.list.length;
+    expect(await ask('POST', '/read')).toBe(403);
+    expect(await ask('GET', '//read')).toBe(403);
+    expect(await ask('GET', '/secret')).toBe(403);
+    expect(await ask('GET', '/')).not.toBe(200);
+    expect(await ask('GET', '/open/..%2Fsecret')).toBe(400);
+    expect(await ask('GET', '/open%2F..%2Fsecret')).toBe(400);
+    expect(await ask('GET', '/open/%252e%252e/secret')).toBe(400);
+    const answer = await world.shop.send('GET', '/v1.0/invoke/billing/method/secret');
+    expect(answer.error).toEqual([403, 'ERR_DIRECT_INVOKE']);
+    expect(world.billing.calls.list).toHaveLength(calls);
+  });
+
+  test('who signs with another key is refused with 401, who has none only gets what everybody gets', async () => {
+    await using world = await pair({ at, shop: OTHER_KEYS, billing: { ...KEYS, ...POLICY } });
+    expect((await world.shop.send('GET', '/v1.0/invoke/billing/method/read')).error).toEqual([401, 'ERR_UNAUTHORIZED']);
+    await using bare = await pair({ at, billing: { ...KEYS, ...POLICY } });
+    expect((await bare.shop.send('GET', '/v1.0/invoke/billing/method/read')).error).toEqual([403, 'ERR_DIRECT_INVOKE']);
+    expect([...world.billing.calls.list, ...bare.billing.calls.list]).toEqual([]);
+  });
+
+  test('who proves nothing has no name there', async () => {
+    await using world = await pair({ at, billing: KEYS });
+    expect((await world.shop.send('GET', '/v1.0/invoke/billing/method/read')).status).toBe(200);
+    expect(world.billing.calls.last.headers['sidecar-caller-app-id']).toBeUndefined();
+    expect(world.billing.calls.last.headers['sidecar-callee-app-id']).toBe('billing');
+  });
+});
+
+describe('what other sidecars are offered', () => {
+  test('is the invocation of the own application, and nothing else', async () => {
+    await using world = await pair();
+    const { handle } = world.billing.sidecar.peers;
+    for (const path of ['/v1.0/metadata', '/v1.0/healthz', '/v1.0/publish/pubsub/orders', '/']) {
+      const headers = { 'sidecar-app-id': 'billing' };
+      expect((await handle(request('GET', path, { headers }))).status, path).toBe(404);
+    }
+    for (const target of ['shop', 'nobody', 'http%3A%2F%2F127.0.0.1', 'billing.other']) {
+      const { status, body } = await handle(request('GET', `/v1.0/invoke/${target}/method/x`));
+      expect([status, (await bytesOf(body)).toString()]).toEqual([500, expect.stringContaining('ERR_DIRECT_INVOKE')]);
+    }
+    expect(world.billing.calls.list).toEqual([]);
+  });
+
+  test('on the port of the API needs no API token with a valid identity, and without one it does', async () => {
+    const apiToken = 'token';
+    await using keyed = await pair({ at: 'api', shop: KEYS, billing: { ...KEYS, apiToken } });
+    expect((await keyed.shop.send('GET', '/v1.0/invoke/billing/method/x')).status).toBe(200);
+    const path = '/v1.0/invoke/billing/method/x';
+    for (const headers of [{}, { 'sidecar-peer': '1' }, { 'sidecar-identity': 'x' }, { 'sidecar-identity': '' }])
+      expect((await keyed.billing.send('GET', path, { headers })).error).toEqual([401, 'ERR_UNAUTHORIZED']);
+    const other = { 'sidecar-identity': 'x' };
+    expect((await keyed.billing.send('GET', '/v1.0/metadata', { headers: other })).status).toBe(401);
+    await using keyless = await pair({ at: 'api', billing: { apiToken } });
+    expect((await keyless.shop.send('GET', '/v1.0/invoke/billing/method/x')).status).toBe(401);
+    expect((await keyless.billing.send('GET', path, { headers: other })).status).toBe(401);
+  });
+
+  test('the token of the caller’s API does not leave it, nor does that of its application', async () => {
+    await using world = await pair({ shop: { apiToken: 'api', appToken: 'app' }, billing: { appToken: 'theirs' } });
+    const headers = { 'sidecar-api-token': 'api' };
+    expect((await world.shop.send('GET', '/v1.0/invoke/billing/method/x', { headers })).status).toBe(200);
+    expect(world.billing.calls.last.headers['sidecar-api-token']).toBe('theirs');
+  });
+});
+
+describe('the own application under access control', () => {
+  test('over the API without a token everybody is unknown; in code it needs no permission', async () => {
+    await using world = await startInvocation({ ...POLICY, ...KEYS });
+    const answer = await world.send('GET', '/v1.0/invoke/shop/method/read');
+    expect(answer.error).toEqual([403, 'ERR_DIRECT_INVOKE']);
+    const byHeader = await world.send('GET', '/read', { headers: { 'sidecar-app-id': 'shop' } });
+    expect(byHeader.error).toEqual([403, 'ERR_DIRECT_INVOKE']);
+    expect(world.calls.list).toEqual([]);
+    expect((await world.sidecar.invocation.invoke('shop', 'GET', '/read')).status).toBe(200);
+  });
+
+  test('with the API token it needs no permission', async () => {
+    await using world = await startInvocation({ ...POLICY, ...KEYS, apiToken: 'token' });
+    const headers = { 'sidecar-api-token': 'token' };
+    expect((await world.send('GET', '/v1.0/invoke/shop/method/secret', { headers })).status).toBe(200);
+  });
+});
+
+describe('instances', () => {
+  test('one that takes no connection is left out, the next one is called at once', async () => {
+    const dead = `http://127.0.0.1:${await freePort()}`;
+    await using billing = await startInvocation({ appId: 'billing' });
+    await using shop = await startInvocation({ nameResolution: { static: { billing: [dead, billing.server.url] } } });
+    const startedAt = shop.clock.now();
+    for (let round = 0; round < 6; round++)
+      expect((await shop.send('POST', '/v1.0/invoke/billing/method/x', { body: 'y' })).status).toBe(200);
+    expect(shop.clock.now()).toBe(startedAt);
+  });
+
+  test('a long body goes to the next one too, when nobody has read of it', async () => {
+    const dead = `http://127.0.0.1:${await freePort()}`;
+    await using billing = await startInvocation({ appId: 'billing' });
+    await using shop = await startInvocation({ nameResolution: { static: { billing: [dead, billing.server.url] } } });
+    for (let round = 0; round < 6; round++) {
+      const body = Buffer.alloc(300_000, 'z');
+      expect((await shop.send('POST', '/v1.0/invoke/billing/method/x', { body })).status).toBe(200);
+      expect(billing.calls.last.bytes.length).toBe(300_000);
+    }
+  });
+
+  test('sidecars of one process on one store find each other, and know each other without keys', async () => {
+    const state = sharedState(memoryStore());
+    await using billing = await startInvocation({ appId: 'billing', state, ...POLICY });
+    await using shop = await startInvocation({ state });
+    expect((await shop.send('GET', '/v1.0/invoke/billing/method/read')).status).toBe(200);
+    expect((await shop.send('GET', '/v1.0/invoke/billing/method/secret')).error).toEqual([403, 'ERR_DIRECT_INVOKE']);
+    expect(billing.calls.last.headers['sidecar-caller-app-id']).toBe('shop');
+  });
+});
+
+describe('resiliency', () => {
+  const retrying = (apps: string): Partial<SidecarOptions> => ({
+    resiliency: {
+      policies: { retries: { fast: { policy: 'constant', duration: '1s', maxRetries: 2 } } },
+      targets: { apps: { [apps]: { retry: 'fast' } } },
+    },
+  });
+
+  test('a policy repeats what failed with the same body; the last answer is passed on as it is', async () => {
+    let calls = 0;
+    await using world = await startInvocation({
+      ...retrying('shop'),
+      callee: (_req, res) => res.writeHead(503).end(`try ${++calls}`),
+    });
+    const asked = world.send('POST', '/v1.0/invoke/shop/method/x', { body: Buffer.alloc(200_000, 'b') });
+    let answered = false;
+    void asked.then(() => {
+      answered = true;
+    });
+    while (!answered) {
+      await world.clock.advance(500);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const answer = await asked;
+    expect([answer.status, answer.text]).toEqual([503, 'try 3']);
+    expect(world.calls.list.map(({ bytes }) => bytes.length)).toEqual([200_000, 200_000, 200_000]);
+  });
+
+  test('a body that is longer than what is kept is sent once', async () => {
+    await using world = await startInvocation({
+      ...retrying('shop'),
+      bodyLimitBytes: 100_000,
+      callee: (_req, res) => res.writeHead(503).end(),
+    });
+    const answer = await world.send('POST', '/v1.0/invoke/shop/method/x', { body: Buffer.alloc(200_000, 'b') });
+    expect([answer.status, world.calls.list.length]).toEqual([503, 1]);
+  });
+
+  test('a time-out ends with the head of the answer; the caller’s going and a stop still reach what is streamed', async () => {
+    const policy = {
+      resiliency: { policies: { timeouts: { short: '1s' } }, targets: { apps: { shop: { timeout: 'short' } } } },
+    };
+    let left = 0;
+    const listener: RequestListener = (_req, res) => {
+      res.on('close', () => left++);
+      res.write('begun');
+    };
+    const world = await startInvocation({ ...policy, via: 'port', listener });
+    const caller = new AbortController();
+    const invoke = (init: InvocationInit = {}): Promise<InvocationReply> =>
+      world.sidecar.invocation.invoke('shop', 'GET', '/x', init);
+    const [first, second] = [await invoke({ signal: caller.signal }), await invoke()];
+    await world.clock.advance('1m');
+    expect(left).toBe(0);
+    const [texts, closing] = [Promise.allSettled([first.text(), second.text()]), world[Symbol.asyncDispose]()];
+    caller.abort();
+    expect((await texts).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await closing;
+  });
+
+  test('an application that is not healthy is 500, and is not called', async () => {
+    let calls = 0;
+    const listener: RequestListener = (req, res) => {
+      if (req.url === '/healthz') return void res.writeHead(503).end();
+      calls++;
+      res.end();
+    };
+    await using world = await startInvocation({ app: { listener, health: true } });
+    const answer = await world.send('GET', '/v1.0/invoke/shop/method/x');
+    expect(answer.error).toEqual([500, 'ERR_DIRECT_INVOKE']);
+    expect(answer.json['message']).toContain('not healthy');
+    expect(calls).toBe(0);
+  });
+});

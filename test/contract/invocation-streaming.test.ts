@@ -1,0 +1,388 @@
+import { createServer, request as httpRequest, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import Koa from 'koa';
+import { describe, expect, test } from 'vitest';
+import { expressHandler, fetchHandler, koaHandler, type RequestHandler } from '../../src/index.ts';
+import { gate } from '../../src/testing/adapter-case.ts';
+import { flood, RawClient, stalled } from '../../src/testing/adapter-client.ts';
+import { fetchListener } from '../adapters/fetch-bridge.ts';
+import { listen } from '../support/http.ts';
+import { type InvocationWorld, startInvocation } from '../support/invocation-world.ts';
+import { WAYS } from '../support/world.ts';
+
+const MIB = 1024 * 1024;
+const CHUNK = Buffer.alloc(64 * 1024, 'x');
+const STREAM_BYTES = 64 * MIB;
+/** What sockets and we may hold between two who wait. */
+const UNDERWAY_BYTES = 32 * MIB;
+const PATH = '/v1.0/invoke/shop/method/x';
+
+/** A request whose body is written as the test wants it. */
+function open(
+  world: InvocationWorld,
+  headers: Record<string, string> = {},
+): {
+  readonly req: ReturnType<typeof httpRequest>;
+  readonly answered: Promise<IncomingMessage>;
+} {
+  const req = httpRequest(`${world.server.url}${PATH}`, { method: 'POST', headers, agent: false });
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    req.once('response', resolve).once('error', reject);
+  });
+  answered.catch(() => undefined);
+  return { req, answered };
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of response) text += String(chunk);
+  return text;
+}
+
+describe.each(WAYS)('streaming (%s)', (via) => {
+  test('the target gets each piece of a body as it comes, and the caller each piece of the answer', async () => {
+    await using world = await startInvocation({
+      via,
+      listener: (req, res) =>
+        void req.on('data', (chunk) => res.write(`got ${chunk};`)).on('end', () => res.end('end')),
+    });
+    const { req, answered } = open(world);
+    req.write('one');
+    const response = await answered;
+    const pieces = response[Symbol.asyncIterator]();
+    expect(String((await pieces.next()).value)).toBe('got one;');
+    req.write('two');
+    expect(String((await pieces.next()).value)).toBe('got two;');
+    req.end();
+    expect(String((await pieces.next()).value)).toBe('end');
+  });
+
+  test('server-sent events flow one by one, their head first', async () => {
+    const [first, second] = [gate(), gate()];
+    await using world = await startInvocation({
+      via,
+      listener: (_req, res) => {
+        res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+        void first.opened.then(() => res.write('data: 1\n\n'));
+        void second.opened.then(() => res.end('data: 2\n\n'));
+      },
+    });
+    using client = new RawClient(world.server.url);
+    client.send(`GET ${PATH} HTTP/1.1`, 'host: a', 'accept: text/event-stream', 'connection: close', '', '');
+    await client.until(() => client.received.includes('\r\n\r\n'));
+    expect(client.received).toContain('text/event-stream');
+    first.open();
+    await client.until(() => client.received.includes('data: 1'));
+    expect(client.received).not.toContain('data: 2');
+    second.open();
+    expect(await client.all()).toMatch(/data: 2[\s\S]*\r\n0\r\n\r\n$/);
+  });
+
+  test('a target that reads slowly makes the caller wait', async () => {
+    const [begun, goOn] = [gate(), gate()];
+    await using world = await startInvocation({
+      via,
+      listener: (req, res) => {
+        let bytes = 0;
+        req.once('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          req.pause();
+          begun.open();
+          void goOn.opened.then(() => {
+            req.on('data', (more: Buffer) => {
+              bytes += more.length;
+            });
+            req.on('end', () => res.end(`${bytes} bytes`));
+            req.resume();
+          });
+        });
+      },
+    });
+    using client = new RawClient(world.server.url);
+    client.send(`POST ${PATH} HTTP/1.1`, 'host: a', `content-length: ${STREAM_BYTES}`, 'connection: close', '', '');
+    const { sent } = flood(client.socket, CHUNK, STREAM_BYTES / CHUNK.length);
+    await begun.opened;
+    expect(await stalled(sent)).toBeLessThan(UNDERWAY_BYTES);
+    goOn.open();
+    expect(await client.all()).toContain(`${STREAM_BYTES} bytes`);
+  });
+
+  test('a caller that reads slowly makes the target wait', async () => {
+    let produced = 0;
+    await using world = await startInvocation({
+      via,
+      listener: (_req, res) => {
+        const produce = (): void => {
+          while (produced < STREAM_BYTES) {
+            produced += CHUNK.length;
+            if (!res.write(CHUNK)) return void res.once('drain', produce);
+          }
+          res.end();
+        };
+        produce();
+      },
+    });
+    using client = new RawClient(world.server.url);
+    client.send(`GET ${PATH} HTTP/1.1`, 'host: a', 'connection: close', '', '');
+    await client.until(() => client.receivedBytes > 0);
+    client.socket.pause();
+    expect(await stalled(() => produced)).toBeLessThan(UNDERWAY_BYTES);
+    client.socket.resume();
+    await client.all();
+    expect(client.receivedBytes).toBeGreaterThan(STREAM_BYTES);
+  });
+
+  test('64 MB go through both ways at once, complete and in little memory', async () => {
+    await using world = await startInvocation({ via, listener: (req, res) => void req.pipe(res) });
+    const { req, answered } = open(world);
+    let most = 0;
+    const before = process.memoryUsage();
+    const look = (): void => {
+      const { heapUsed, external } = process.memoryUsage();
+      most = Math.max(most, heapUsed + external - before.heapUsed - before.external);
+    };
+    const writing = (async () => {
+      for (let at = 0; at < STREAM_BYTES / CHUNK.length; at++) {
+        if (!req.write(CHUNK)) await new Promise((resolve) => req.once('drain', resolve));
+        look();
+      }
+      req.end();
+    })();
+    let bytes = 0;
+    for await (const chunk of await answered) bytes += (chunk as Buffer).length;
+    await writing;
+    expect(bytes).toBe(STREAM_BYTES);
+    expect(most).toBeLessThan(STREAM_BYTES * 0.75);
+  });
+
+  test('the body limit of the API does not hold for what only passes through', async () => {
+    await using world = await startInvocation({ via, bodyLimitBytes: 10, listener: (req, res) => void req.pipe(res) });
+    expect((await world.send('POST', PATH, { body: Buffer.alloc(MIB, 'y') })).bytes.length).toBe(MIB);
+    expect((await world.send('POST', PATH, { body: Buffer.alloc(100, 'y') })).bytes.length).toBe(100);
+  });
+
+  test('a caller that goes before there is an answer ends the call', async () => {
+    const [reached, ended] = [gate(), gate()];
+    await using world = await startInvocation({
+      via,
+      listener: (_req, res) => {
+        res.once('close', () => ended.open());
+        reached.open();
+      },
+    });
+    const { req } = open(world);
+    req.end('x');
+    await reached.opened;
+    req.destroy();
+    await ended.opened;
+    expect([...world.logger.at('warn'), ...world.logger.at('error')]).toEqual([]);
+  });
+
+  test('a caller that goes in the middle of the answer ends the call', async () => {
+    const ended = gate();
+    await using world = await startInvocation({
+      via,
+      listener: (_req, res) => {
+        res.once('close', () => ended.open());
+        res.write('begun');
+      },
+    });
+    const { req, answered } = open(world);
+    req.end();
+    const response = await answered;
+    await response[Symbol.asyncIterator]().next();
+    req.destroy();
+    await ended.opened;
+  });
+
+  test('a caller that goes in the middle of its body ends the call, and the target hears of no complete one', async () => {
+    const [reached, broken] = [gate(), gate<string>()];
+    await using world = await startInvocation({
+      via,
+      listener: (req) => {
+        req.on('end', () => broken.open('complete'));
+        req.on('close', () => broken.open('broken'));
+        req.on('error', () => broken.open('broken'));
+        req.once('data', () => reached.open());
+      },
+    });
+    for (const headers of [{}, { 'content-length': String(MIB) }]) {
+      const { req } = open(world, headers as Record<string, string>);
+      req.on('error', () => undefined);
+      req.write('some');
+      await reached.opened;
+      req.destroy();
+      expect(await broken.opened).toBe('broken');
+    }
+  });
+
+  test('a signal ends a call in code', async () => {
+    const [reached, ended] = [gate(), gate()];
+    await using world = await startInvocation({
+      via,
+      listener: (_req, res) => {
+        res.once('close', () => ended.open());
+        reached.open();
+      },
+    });
+    const controller = new AbortController();
+    const called = world.sidecar.invocation.invoke('shop', 'GET', '/x', { signal: controller.signal });
+    await reached.opened;
+    controller.abort(new Error('enough'));
+    await expect(called).rejects.toThrow('enough');
+    await ended.opened;
+  });
+
+  test('a stop waits for answers, and breaks off what is still under way then', async () => {
+    const reached = gate();
+    const world = await startInvocation({
+      via,
+      listener: (req, res) => {
+        if (req.url === '/stream') res.write('begun');
+        else reached.open();
+      },
+    });
+    const hung = world.sidecar.invocation.invoke('shop', 'GET', '/x');
+    const streamed = await world.sidecar.invocation.invoke('shop', 'GET', '/stream');
+    await reached.opened;
+    const [stopped, text] = [world[Symbol.asyncDispose](), streamed.text()];
+    await expect(hung).rejects.toMatchObject({ code: 'ERR_SHUTTING_DOWN' });
+    await expect(text).rejects.toMatchObject({ code: 'ERR_DIRECT_INVOKE' });
+    await stopped;
+  });
+
+  test('an answer that comes before the whole body reaches the caller', async () => {
+    await using world = await startInvocation({
+      via,
+      listener: (_req, res) => void res.writeHead(413).end('too much'),
+    });
+    using client = new RawClient(world.server.url);
+    client.send(`POST ${PATH} HTTP/1.1`, 'host: a', `content-length: ${STREAM_BYTES}`, 'connection: close', '', '');
+    const { done } = flood(client.socket, CHUNK, STREAM_BYTES / CHUNK.length);
+    await client.until(() => client.received.includes('too much'));
+    expect(client.received).toMatch(/^HTTP\/1\.1 413 /);
+    await done;
+  });
+
+  test('trailer fields of the answer are passed on, framing ones are not', async () => {
+    await using world = await startInvocation({
+      via,
+      listener: (_req, res) => {
+        res.writeHead(200, { trailer: 'x-checksum' });
+        res.write('body');
+        res.addTrailers({ 'x-checksum': 'abc', 'set-cookie': 'evil=1' });
+        res.end();
+      },
+    });
+    const { req, answered } = open(world);
+    req.end();
+    const response = await answered;
+    expect(await textOf(response)).toBe('body');
+    expect(response.trailers).toEqual({ 'x-checksum': 'abc' });
+    const reply = await world.sidecar.invocation.invoke('shop', 'GET', '/x');
+    expect(await reply.text()).toBe('body');
+    expect(reply.trailers()).toEqual({ 'x-checksum': 'abc' });
+  });
+
+  test('a body that is made in code streams too, and one that breaks off makes no complete request', async () => {
+    let ended = false;
+    await using world = await startInvocation({
+      via,
+      listener: (req, res) => {
+        req.on('error', () => undefined);
+        req.on('end', () => {
+          ended = true;
+        });
+        req.pipe(res);
+      },
+    });
+    async function* pieces(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('a');
+      yield Buffer.from('b');
+    }
+    const reply = await world.sidecar.invocation.invoke('shop', 'POST', '/x', { body: pieces() });
+    expect([await reply.text(), ended]).toEqual(['ab', true]);
+    ended = false;
+    async function* breaking(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('a');
+      throw new Error('no more');
+    }
+    const failed = world.sidecar.invocation
+      .invoke('shop', 'POST', '/x', { body: breaking() })
+      .then((answer) => answer.text());
+    await expect(failed).rejects.toMatchObject({ code: 'ERR_DIRECT_INVOKE' });
+    expect(ended).toBe(false);
+  });
+});
+
+const ADAPTERS: Readonly<Record<string, (handler: RequestHandler) => RequestListener>> = {
+  express: (handler) => express().use(expressHandler(handler)) as unknown as RequestListener,
+  koa: (handler) => new Koa().use(koaHandler(handler)).callback(),
+  fetch: (handler) => fetchListener(fetchHandler(handler)),
+};
+
+describe('an upstream that breaks off in the middle', () => {
+  const breaking =
+    (length: boolean): RequestListener =>
+    (_req, res) => {
+      if (length) res.setHeader('content-length', String(200 * 1024));
+      res.write(Buffer.alloc(100 * 1024, 'x'), () => res.destroy());
+    };
+  for (const via of WAYS)
+    for (const length of [true, false])
+      for (const adapter of ['node', ...Object.keys(ADAPTERS)])
+        test(`never looks complete: ${via}, ${length ? 'with' : 'without'} a length, through ${adapter}`, async () => {
+          await using world = await startInvocation({ via, listener: breaking(length) });
+          const mount = ADAPTERS[adapter];
+          await using other = mount === undefined ? undefined : await listen(mount(world.sidecar));
+          const url = other?.url ?? world.server.url;
+          const response = await new Promise<IncomingMessage>((resolve, reject) => {
+            httpRequest(`${url}${PATH}`, { agent: false }, resolve).once('error', reject).end();
+          }).catch(() => undefined);
+          if (response === undefined) return;
+          expect(response.statusCode).toBe(200);
+          await expect(textOf(response)).rejects.toThrow();
+          expect(response.complete).toBe(false);
+        });
+
+  test('a small answer of known length that breaks off is 500', async () => {
+    await using world = await startInvocation({
+      via: 'port',
+      listener: (_req, res) => {
+        res.setHeader('content-length', '100');
+        res.write('x', () => res.destroy());
+      },
+    });
+    expect((await world.send('GET', PATH)).error).toEqual([500, 'ERR_DIRECT_INVOKE']);
+  });
+
+  test('an application in this process that miscounts its answer does not write into the next one', async () => {
+    await using world = await startInvocation({
+      listener: (req, res) => {
+        res.setHeader('content-length', '5');
+        res.flushHeaders();
+        res.write('12345HTTP/1.1 200 OK\r\n\r\n');
+        if (req.url?.includes('short')) return;
+        res.end();
+      },
+    });
+    const answer = await world.raw(`GET ${PATH} HTTP/1.1`, 'host: a', '', '');
+    expect(answer).not.toContain('12345HTTP');
+    expect(answer.match(/HTTP\/1\.1 200/g)?.length ?? 0).toBeLessThanOrEqual(1);
+  });
+});
+
+test('a server that closes kept connections is met with new ones', async () => {
+  await using world = await startInvocation();
+  const service = createServer((_req, res) => res.end('ok'));
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  const { port } = service.address() as AddressInfo;
+  for (let round = 0; round < 3; round++) {
+    expect((await world.send('GET', `/v1.0/invoke/http://127.0.0.1:${port}/method/x`)).text).toBe('ok');
+    service.closeIdleConnections();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  service.close();
+  service.closeAllConnections();
+});

@@ -1,0 +1,89 @@
+import { MemoryStore } from '../../src/components/memory/memory-store.ts';
+import { type DeliveryContext, durablePubSub, type JobRun, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
+import { PausableStore } from './pausable-store.ts';
+import { RecordingLogger } from './world.ts';
+
+/** A sidecar of a fleet: with a clock and an access to the store of its own, so that it can stand still as a whole. */
+export class Member {
+  readonly clock: VirtualClock;
+  readonly logger = new RecordingLogger();
+  readonly store: PausableStore;
+  readonly sidecar: Sidecar;
+  /** The jobs that ran here, as `<name> <instant>`. */
+  readonly runs: string[] = [];
+  /** The messages that came here. */
+  readonly messages: string[] = [];
+  /** How many messages of a topic it handles at a time. */
+  concurrency = 10;
+  /** What happens with each; by default it is done. */
+  onRun: (run: JobRun) => unknown = () => undefined;
+  onMessage: (message: string, context: DeliveryContext) => unknown = () => undefined;
+
+  constructor(store: MemoryStore, options: Partial<SidecarOptions>, startAt: number) {
+    this.clock = virtualClock({ startAt });
+    this.store = new PausableStore(store);
+    const components = [durablePubSub('pubsub')];
+    const { clock, logger, store: state } = this;
+    this.sidecar = new Sidecar({ appId: 'shop', clock, logger, state, components, ...options });
+    this.sidecar.jobs.handle('*', (run) => {
+      this.runs.push(`${run.name} ${run.dueAt}`);
+      return this.onRun(run);
+    });
+  }
+
+  async start(): Promise<this> {
+    await this.sidecar.start();
+    await this.clock.settled();
+    return this;
+  }
+
+  async subscribe(...topics: readonly string[]): Promise<void> {
+    const { concurrency } = this;
+    for (const topic of topics)
+      await this.sidecar.pubsub.subscribe<string>(
+        'pubsub',
+        topic,
+        async ({ data: message = '' }, context) => {
+          this.messages.push(message);
+          await this.onMessage(message, context);
+        },
+        { concurrency },
+      );
+  }
+
+  async stop(): Promise<void> {
+    this.store.resume();
+    const stopped = this.sidecar.stop();
+    await this.clock.advance('1h');
+    await stopped;
+  }
+}
+
+/** Sidecars that share a store in memory. */
+export class Fleet implements AsyncDisposable {
+  readonly memory: MemoryStore;
+  readonly members: Member[] = [];
+  readonly #startAt = Date.parse('2026-01-01T00:00:00Z');
+  #elapsedMs = 0;
+
+  constructor() {
+    this.memory = new MemoryStore({ clock: virtualClock(), logger: new RecordingLogger() });
+  }
+
+  async join(options: Partial<SidecarOptions> = {}): Promise<Member> {
+    const member = new Member(this.memory, options, this.#startAt + this.#elapsedMs);
+    this.members.push(member);
+    return member.start();
+  }
+
+  /** Lets time pass for some members, second by second; by default for all. */
+  async pass(seconds: number, members: readonly Member[] = this.members): Promise<void> {
+    for (let second = 0; second < seconds; second++) for (const { clock } of members) await clock.advance(1_000);
+    this.#elapsedMs += seconds * 1_000;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const member of this.members) await member.stop();
+  }
+}

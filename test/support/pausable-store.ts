@@ -1,0 +1,72 @@
+import type { Batch, Entry, KeyedEntry, Scan, StateDefinition, StateStore } from '../../src/index.ts';
+import { noteHandle, originalOf } from '../../src/state/local-hosts.ts';
+
+/** One host's access to a store. While it is paused nothing goes through, as when the process of the host stands still. */
+export class PausableStore implements StateStore, StateDefinition {
+  readonly type = 'pausable';
+  readonly failure: undefined = undefined;
+  /** Conflicts that were answered. */
+  readonly conflicts: unknown[] = [];
+  readonly #store: StateStore;
+  #open: Promise<void> | undefined;
+  #resume: () => void = () => undefined;
+
+  readonly isExclusive: boolean;
+
+  /** @param isApart - the sidecars of this process do not know that it is the same store, as if they were in several. */
+  constructor(store: StateStore, isExclusive = store.isExclusive === true, isApart = false) {
+    this.#store = store;
+    this.isExclusive = isExclusive;
+    if (!isApart) noteHandle(this, originalOf(store));
+  }
+
+  pause(): void {
+    this.#open ??= new Promise((resolve) => {
+      this.#resume = resolve;
+    });
+  }
+
+  resume(): void {
+    this.#open = undefined;
+    this.#resume();
+  }
+
+  open(): Promise<StateStore> {
+    return Promise.resolve(this);
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    await this.#open;
+    return this.#store.get(key);
+  }
+
+  async scan(scan: Scan): Promise<readonly KeyedEntry[]> {
+    await this.#open;
+    return this.#store.scan(scan);
+  }
+
+  async commit(batch: Batch): Promise<number> {
+    await this.#open;
+    try {
+      return await this.#store.commit(batch);
+    } catch (error) {
+      this.conflicts.push(error);
+      throw error;
+    }
+  }
+
+  watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
+    return this.#store.watch(prefix, (keys) => {
+      if (this.#open === undefined) onChange(keys);
+      else void this.#open.then(() => onChange(keys));
+    });
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
