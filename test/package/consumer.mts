@@ -13,7 +13,9 @@ import {
   type SidecarOptions,
   type StateDefinition,
 } from 'insidecar';
+import { type TWorkflow, type WorkflowContext, WorkflowRuntime } from 'insidecar/dapr';
 import { type EmbeddedOptions, embedded } from 'insidecar/embedded';
+import { type LoadedResources, loadResources } from 'insidecar/resources';
 import { type StoreCase, stateStoreSuite, type VirtualClock, virtualClock } from 'insidecar/testing';
 
 interface Order {
@@ -27,6 +29,17 @@ const state: StateDefinition = process.env['DURABLE'] === '1' ? embedded(place) 
 const durable: PubSubDefinition = durablePubSub('durable', { scopes: ['orders'] });
 const options: SidecarOptions = { appId: 'orders', components: [pubsub, durable], state, clock };
 const durableCases: readonly StoreCase[] = stateStoreSuite.filter(({ needs = [] }) => needs.includes('durable'));
+
+const approval: TWorkflow = async function* (context: WorkflowContext, order: Order) {
+  const approved: boolean = yield context.waitForExternalEvent('approved');
+  return approved ? order.id : undefined;
+};
+
+export async function fromFiles(): Promise<SidecarOptions> {
+  const loaded: LoadedResources = await loadResources(['./resources'], { appId: 'orders' });
+  new WorkflowRuntime({ sidecar: new Sidecar(options) }).registerWorkflow(approval);
+  return { appId: 'orders', ...loaded.options };
+}
 
 export async function main(): Promise<void> {
   const sidecar = new Sidecar(options);

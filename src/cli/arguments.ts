@@ -1,0 +1,159 @@
+import { parseArgs } from 'node:util';
+import { suggest } from '../util/suggest.ts';
+import { type Failure, misuse } from './failure.ts';
+
+/** A flag that a command takes. */
+export interface Flag {
+  /** Without the dashes. */
+  readonly name: string;
+  /** What stands for its value in the help. Without one it is a switch: present, `=true` or `=false`. */
+  readonly value?: string;
+  /** Its one-letter form. */
+  readonly short?: string;
+  /** Other names for it. */
+  readonly aliases?: readonly string[];
+  /** What it does, in a line. Without one the help does not show it. */
+  readonly help?: string;
+  /** It is Dapr's and does nothing here: why. It is accepted with this note. */
+  readonly ignored?: string;
+  /** It is Dapr's and cannot be done without: why. It is refused with this. */
+  readonly refused?: string;
+}
+
+/** What a command line says. */
+export interface CommandLine {
+  readonly flags: FlagValues;
+  /** What comes after the flags: from the first word that is none, or after `--`. */
+  readonly rest: readonly string[];
+  /** What to tell about flags that do nothing. */
+  readonly notes: readonly string[];
+}
+
+type Token = ReturnType<typeof parse>[number];
+
+/** Reads a command line. @throws Failure naming the flag and what was expected. */
+export function readArguments(args: readonly string[], flags: readonly Flag[], about: string): CommandLine {
+  const tokens = parse(args, flags);
+  const end = tokens.find(({ kind }) => kind !== 'option');
+  const flagsEnd = end?.index ?? args.length;
+  const byName = namesOf(flags);
+  const values = new Map<string, string[]>();
+  const notes: string[] = [];
+  for (const token of tokens) {
+    if (token.kind !== 'option' || token.index >= flagsEnd) continue;
+    const given = args[token.index] ?? token.rawName;
+    const isLongWithOneDash = /^-[a-z]{2}/.test(given) && byName.has(given.slice(1).replace(/=.*/s, ''));
+    const flag = isLongWithOneDash ? undefined : byName.get(token.name);
+    if (flag === undefined) throw unknownFlag(given, flags, about);
+    if (flag.refused !== undefined) throw misuse(`${token.rawName} is not supported: ${flag.refused}`, about);
+    if (flag.ignored !== undefined) notes.push(`${token.rawName} does nothing here: ${flag.ignored}`);
+    const known = values.get(flag.name) ?? [];
+    values.set(flag.name, [...known, readValue(token, flag, about)]);
+  }
+  const rest = args.slice(end?.kind === 'option-terminator' ? flagsEnd + 1 : flagsEnd);
+  return { flags: new FlagValues(values, about), rest, notes };
+}
+
+function parse(args: readonly string[], flags: readonly Flag[]) {
+  const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {};
+  for (const { name, value, short, aliases = [] } of flags) {
+    const type = value === undefined ? 'boolean' : 'string';
+    options[name] = short === undefined ? { type } : { type, short };
+    for (const alias of aliases) options[alias] = { type };
+  }
+  return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens;
+}
+
+function namesOf(flags: readonly Flag[]): ReadonlyMap<string, Flag> {
+  return new Map(flags.flatMap((flag) => [flag.name, ...(flag.aliases ?? [])].map((name) => [name, flag] as const)));
+}
+
+function readValue(token: Extract<Token, { kind: 'option' }>, flag: Flag, about: string): string {
+  const { value, inlineValue, rawName } = token;
+  if (flag.value === undefined) {
+    const text = value ?? 'true';
+    if (text === 'true' || text === 'false') return text;
+    throw misuse(`${rawName} is a switch: expected no value, true or false, actual is ${JSON.stringify(text)}`, about);
+  }
+  // `--app-id --app-port 3000`: the value was forgotten. A negative number is one.
+  const isForgotten = value === undefined || (!inlineValue && /^-\D/.test(value));
+  if (isForgotten) throw misuse(`${rawName} needs a value: ${rawName} ${flag.value}`, about);
+  return value;
+}
+
+function unknownFlag(given: string, flags: readonly Flag[], about: string): Failure {
+  const raw = given.replace(/=.*/s, '');
+  const known = flags.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
+  const name = raw.replace(/^-+/, '');
+  const meant = suggest(name, known) ?? known.find((one) => one.startsWith(`${name}-`) || one.endsWith(`-${name}`));
+  const hint = meant === undefined ? '' : ` Did you mean --${meant}?`;
+  return misuse(`unknown flag ${raw}.${hint}`, about);
+}
+
+/** The values of flags, by name. */
+export class FlagValues {
+  readonly #values: ReadonlyMap<string, readonly string[]>;
+  readonly #about: string;
+
+  constructor(values: ReadonlyMap<string, readonly string[]>, about: string) {
+    this.#values = values;
+    this.#about = about;
+  }
+
+  /** The names of the flags that are given. */
+  get given(): readonly string[] {
+    return [...this.#values.keys()];
+  }
+
+  /** Every value of a flag that may be repeated. */
+  texts(name: string): readonly string[] {
+    return this.#values.get(name) ?? [];
+  }
+
+  /** The last value. */
+  text(name: string): string | undefined {
+    return this.texts(name).at(-1);
+  }
+
+  /** Whether a switch is on; `undefined` when it is not given. */
+  isOn(name: string): boolean | undefined {
+    const text = this.text(name);
+    return text === undefined ? undefined : text === 'true';
+  }
+
+  integer(name: string, { from, to = Number.MAX_SAFE_INTEGER }: { from: number; to?: number }): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= from && value <= to) return value;
+    const range = to === Number.MAX_SAFE_INTEGER ? `of at least ${from}` : `from ${from} to ${to}`;
+    throw this.#refuse(name, `an integer ${range}`);
+  }
+
+  port(name: string): number | undefined {
+    return this.integer(name, { from: 1, to: 65_535 });
+  }
+
+  choice<Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const chosen = choices.find((choice) => choice === text);
+    if (chosen === undefined) throw this.#refuse(name, `one of ${choices.join(', ')}`);
+    return chosen;
+  }
+
+  /** A size such as `4Mi`, `16M` or `4194304`, in bytes. */
+  bytes(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const [, digits = '', unit = ''] = /^(\d{1,12})([kKMG]i?)?B?$/.exec(text) ?? [];
+    const step = unit.endsWith('i') ? 1024 : 1000;
+    const bytes = Number(digits) * step ** ['', 'k', 'm', 'g'].indexOf(unit.slice(0, 1).toLowerCase());
+    if (digits === '' || !Number.isSafeInteger(bytes) || bytes < 1) throw this.#refuse(name, 'a size such as 4Mi');
+    return bytes;
+  }
+
+  #refuse(name: string, expected: string): Failure {
+    return misuse(`--${name} must be ${expected}: actual is ${JSON.stringify(this.text(name))}`, this.#about);
+  }
+}

@@ -1,0 +1,53 @@
+import { isSidecarError, messageOf } from '../errors.ts';
+import { isStateError } from '../state/errors.ts';
+import { suggest } from '../util/suggest.ts';
+import { VERSION } from '../version.ts';
+import { EXIT, Failure } from './failure.ts';
+import { generalHelp } from './help.ts';
+import type { Place } from './place.ts';
+
+const COMMANDS = ['run', 'validate'];
+
+/** Runs a command line to its end and says what went wrong; answers with the exit code. */
+export async function runCommandLine(args: readonly string[], place: Place): Promise<number> {
+  try {
+    return await dispatch(args, place);
+  } catch (error) {
+    place.stderr.write(`insidecar: ${told(error)}\n`);
+    return error instanceof Failure ? error.exitCode : EXIT.failed;
+  }
+}
+
+async function dispatch(args: readonly string[], place: Place): Promise<number> {
+  const [command, ...rest] = args;
+  switch (command) {
+    case 'run':
+      return (await import('./run.ts')).run(rest, place);
+    case 'validate':
+      return (await import('./validate.ts')).validate(rest, place);
+    case '--version':
+    case '-v':
+    case 'version':
+      place.stdout.write(`${VERSION}\n`);
+      return 0;
+    case '--help':
+    case '-h':
+    case 'help':
+      place.stdout.write(generalHelp());
+      return 0;
+    case undefined:
+      place.stderr.write(generalHelp());
+      return EXIT.usage;
+    default: {
+      const meant = suggest(command, [...COMMANDS, '--version', '--help']);
+      const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+      throw new Failure(`unknown command ${command}.${hint}\nSee insidecar --help.`, EXIT.usage);
+    }
+  }
+}
+
+/** What is told of an error: words for those that are meant for people, the stack of all others. */
+function told(error: unknown): string {
+  if (error instanceof Failure || isSidecarError(error) || isStateError(error)) return messageOf(error);
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,179 @@
+import type { Server } from 'node:http';
+import { type NodeListener, nodeListener } from '../adapters/node.ts';
+import { Sidecar } from '../sidecar.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import { Command, type CommandOptions, type Ending } from './command.ts';
+import { byWhom, isTaken, listenOn } from './listening.ts';
+import type { AppSettings } from './settings.ts';
+import { type SidecarParts, sidecarOptions } from './sidecar-options.ts';
+
+/** What the applications of a run share. */
+export interface Surroundings extends Pick<SidecarParts, 'run' | 'state' | 'components' | 'resources'> {
+  readonly clock: Clock;
+  readonly environment: NodeJS.ProcessEnv;
+  readonly process: Pick<CommandOptions, 'stdout' | 'stderr' | 'guard'>;
+  /** What stands before each line that an application prints. */
+  readonly prefix: (appId: string) => CommandOptions['prefix'];
+  readonly takesInput: boolean;
+}
+
+/** What of the environment tells of another sidecar, the one that we may run beside ourselves. */
+const NOT_INHERITED = ['DAPR_GRPC_PORT', 'DAPR_METRICS_PORT', 'DAPR_PROFILE_PORT', 'DAPR_PORT'];
+
+/** One application of a run: its sidecar, the HTTP API of that, and its command. */
+export class HostedApp {
+  readonly appId: string;
+  readonly sidecar: Sidecar;
+  readonly url: string;
+  readonly #settings: AppSettings;
+  readonly #surroundings: Surroundings;
+  readonly #logger: Logger;
+  readonly #server: Server;
+  readonly #port: number;
+  #command: Command | undefined;
+  #warning: Timer | undefined;
+
+  private constructor(
+    app: { settings: AppSettings; logger: Logger; sidecar: Sidecar },
+    api: { server: Server; port: number; url: string },
+    surroundings: Surroundings,
+  ) {
+    this.appId = app.settings.appId;
+    this.sidecar = app.sidecar;
+    this.url = api.url;
+    this.#settings = app.settings;
+    this.#logger = app.logger;
+    this.#server = api.server;
+    this.#port = api.port;
+    this.#surroundings = surroundings;
+  }
+
+  /** Takes its port and makes the sidecar. @throws Failure or SidecarError when that is not possible. */
+  static async open(settings: AppSettings, logger: Logger, surroundings: Surroundings): Promise<HostedApp> {
+    const { run } = surroundings;
+    let listener: NodeListener = (_req, res) => void res.writeHead(503, { 'retry-after': '1' }).end();
+    const { server, port } = await listenOn({
+      host: run.listenAddress,
+      port: settings.httpPort ?? 0,
+      listener: (req, res) => listener(req, res),
+      chosenBy:
+        settings.mayMove || settings.command.length === 0 ? '--http-port' : '--http-port (daprHTTPPort in a file)',
+      ...(settings.mayMove ? { onMoved: (message: string) => logger.warn({}, `${message}: taking a free one`) } : {}),
+    });
+    const url = `http://${urlHost(run.listenAddress)}:${port}`;
+    try {
+      const sidecar = new Sidecar(sidecarOptions(settings, { ...surroundings, logger, address: url }));
+      listener = nodeListener(sidecar);
+      return new HostedApp({ settings, logger, sidecar }, { server, port, url }, surroundings);
+    } catch (error) {
+      server.close();
+      throw error;
+    }
+  }
+
+  /** Starts the sidecar, then the command. */
+  async start(): Promise<void> {
+    const { appPort, appHost, command } = this.#settings;
+    const app = appPort === undefined ? {} : { application: `${appHost}:${appPort}` };
+    if (appPort !== undefined && command.length > 0 && (await isTaken(appPort, appHost)))
+      this.#logger.warn(
+        {},
+        `port ${appPort} is taken${byWhom(appPort)} before the application has started: requests go there`,
+      );
+    this.#tell();
+    await this.sidecar.start();
+    this.#logger.info(app, `sidecar at ${this.url}`);
+    if (command.length > 0) await this.#startCommand();
+    if (appPort !== undefined) this.#watchReadiness(`${appHost}:${appPort}`);
+  }
+
+  async #startCommand(): Promise<void> {
+    const { command, directory } = this.#settings;
+    const { process: output, prefix, clock, takesInput } = this.#surroundings;
+    this.#command = await Command.start({
+      ...output,
+      command,
+      directory,
+      clock,
+      takesInput,
+      environment: this.#environment(),
+      prefix: prefix(this.appId),
+    });
+    const { pid } = this.#command;
+    this.#logger.info({ pid }, `started ${command.join(' ')}`);
+    // What `dapr run` records too.
+    const told = { appCommand: command.join(' '), appPID: String(pid), cliPID: String(globalThis.process.pid) };
+    for (const [name, value] of Object.entries(told)) this.sidecar.metadata.set(name, value);
+  }
+
+  #environment(): NodeJS.ProcessEnv {
+    const { appId, appPort, environment } = this.#settings;
+    const inherited = { ...this.#surroundings.environment };
+    for (const name of NOT_INHERITED) delete inherited[name];
+    return {
+      ...inherited,
+      ...environment,
+      APP_ID: appId,
+      ...(appPort === undefined ? {} : { APP_PORT: String(appPort) }),
+      DAPR_HTTP_PORT: String(this.#port),
+      SIDECAR_HTTP_PORT: String(this.#port),
+    };
+  }
+
+  #watchReadiness(address: string): void {
+    const { clock, run } = this.#surroundings;
+    let isReady = false;
+    const startedAt = clock.now();
+    void this.sidecar.ready().then(() => {
+      isReady = true;
+      this.#warning?.cancel();
+    });
+    this.#warning = clock.setTimeout(() => {
+      const seconds = Math.round((clock.now() - startedAt) / 1_000);
+      const message = `the application takes no requests at ${address} after ${seconds} s: does it listen on that port?`;
+      if (!isReady) this.#logger.warn({}, message);
+    }, run.startTimeoutMs);
+  }
+
+  /** Says in the log what the sidecar's events tell. */
+  #tell(): void {
+    const { events } = this.sidecar;
+    const { appPort } = this.#settings;
+    events.on('appReady', () => this.#logger.info({}, `the application is ready on port ${appPort}`));
+    events.on('subscribed', (told) => this.#logger.info(told, 'subscribed'));
+    for (const name of ['published', 'delivered', 'retrying', 'jobTriggered', 'jobDone'] as const)
+      events.on(name, (told: object) => this.#logger.debug(told, name));
+  }
+
+  /** Resolves when the command has ended; never without one. */
+  get ended(): Promise<Ending> {
+    return this.#command?.ended ?? new Promise(() => undefined);
+  }
+
+  get hasCommand(): boolean {
+    return this.#command !== undefined;
+  }
+
+  /** Sends the command a signal. */
+  signal(name: NodeJS.Signals): void {
+    this.#command?.signal(name);
+  }
+
+  /** Stops the sidecar; the command has ended. */
+  async close(): Promise<void> {
+    this.#warning?.cancel();
+    try {
+      await this.sidecar.stop();
+    } finally {
+      this.#server.close();
+      this.#server.closeAllConnections();
+    }
+  }
+}
+
+/** An address as it stands in a URL; the unspecified address is reached at the loopback interface. */
+function urlHost(address: string): string {
+  if (address === '0.0.0.0' || address === '::') return '127.0.0.1';
+  return address.includes(':') ? `[${address}]` : address;
+}

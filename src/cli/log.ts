@@ -1,0 +1,92 @@
+import { messageOf } from '../errors.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import { type Output, styled } from './output.ts';
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+type LineLevel = Exclude<LogLevel, 'fatal'>;
+
+/** How to log. */
+export interface LogOptions {
+  readonly level: LogLevel;
+  readonly asJson: boolean;
+  readonly output: Output;
+  readonly clock: Clock;
+  /** The name before a line for people. */
+  readonly label: (name: string, isColoured: boolean) => string;
+}
+
+/** Makes the logger of one application's sidecar, or of the command itself, by name; at a level of its own if given. */
+export type Loggers = (name: string, level?: LogLevel) => Logger;
+
+/** Lines for people, or JSON. */
+export async function openLog(options: LogOptions): Promise<Loggers> {
+  return options.asJson
+    ? await jsonLoggers(options)
+    : (name, level = options.level) => prettyLogger(name, { ...options, level });
+}
+
+async function jsonLoggers({ level, output, clock }: LogOptions): Promise<Loggers> {
+  // Loaded only where it is used: people at a terminal start faster without it.
+  const { pino, stdSerializers } = await import('pino');
+  const log = pino(
+    {
+      level,
+      base: null,
+      errorKey: 'error',
+      serializers: { error: stdSerializers.err, cause: stdSerializers.err },
+      formatters: { level: (label) => ({ level: label }) },
+      timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
+    },
+    { write: (line: string) => output.offer(line) },
+  );
+  return (name, own = level) => log.child({ app_id: name }, { level: own });
+}
+
+const LEVEL_STYLES = { debug: 'dim', info: 'green', warn: 'yellow', error: 'red' } as const;
+
+function prettyLogger(name: string, { level, output, clock, label }: LogOptions): Logger {
+  const { isColoured } = output;
+  const start = `${label(name, isColoured)} :`;
+  const lowest = LOG_LEVELS.indexOf(level);
+  const logAt = (at: LineLevel): Logger['info'] => {
+    if (LOG_LEVELS.indexOf(at) < lowest) return () => undefined;
+    const shown = isColoured ? styled(LEVEL_STYLES[at], at.padEnd(5)) : at.padEnd(5);
+    return (details, message) => {
+      const words = `${message}${wordsOf(details)}`;
+      output.offer(`${start} ${timeOf(clock.now())} ${shown} ${words}\n`);
+    };
+  };
+  return { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
+}
+
+/** The time of day, for people who look at it now. */
+function timeOf(instant: number): string {
+  const time = new Date(instant);
+  const two = (number: number): string => String(number).padStart(2, '0');
+  return `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
+}
+
+function wordsOf(details: object): string {
+  return Object.entries(details)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => ` ${key}=${wordOf(value)}`)
+    .join('');
+}
+
+/** In quotes when it would not be one word, so that nothing in it can pass for something else. */
+function wordOf(value: unknown): string {
+  const text = value instanceof Error || typeof value === 'string' ? messageOf(value) : asJson(value);
+  return /^[\w./:@+*#-]+$/.test(text) || (typeof value === 'object' && !(value instanceof Error))
+    ? text
+    : JSON.stringify(text);
+}
+
+function asJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value);
+  }
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+import { systemClock } from '../util/clock.ts';
+import { runCommandLine } from './commands.ts';
+import { Output, wantsColour } from './output.ts';
+import type { Place } from './place.ts';
+
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Standard output and error as the process has them. */
+function placeOf({ stdout, stderr, stdin, env }: NodeJS.Process): Place {
+  const listeners = new Set<(signal: NodeJS.Signals) => void>();
+  const onBroken = (): void => {
+    for (const listener of listeners) listener('SIGPIPE');
+  };
+  const outputOf = (stream: NodeJS.WriteStream): Output =>
+    new Output(stream, { isColoured: wantsColour(stream.isTTY === true, env), onBroken });
+  return {
+    stdout: outputOf(stdout),
+    stderr: outputOf(stderr),
+    isTerminal: stderr.isTTY === true,
+    hasInput: stdin.isTTY !== true,
+    environment: env,
+    directory: process.cwd(),
+    clock: systemClock,
+    onStopSignal: (listener) => {
+      listeners.add(listener);
+      for (const signal of STOP_SIGNALS) process.on(signal, listener);
+    },
+  };
+}
+
+const place = placeOf(process);
+const exitCode = await runCommandLine(process.argv.slice(2), place);
+await Promise.all([place.stdout.flushed(), place.stderr.flushed()]);
+// Not by waiting for the last handle: what holds one must not keep the command.
+process.exit(exitCode);

@@ -1,0 +1,115 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AppHealthOptions } from '../app/health.ts';
+import { formatFinding, loadMultiApp, type MultiAppEntry, type MultiAppHealth } from '../resources/index.ts';
+import type { CommandLine } from './arguments.ts';
+import { Failure, misuse } from './failure.ts';
+import { LOG_LEVELS } from './log.ts';
+import { type AppSettings, given } from './settings.ts';
+
+/** What a multi-app file says for each of its applications, so that it has no place on the command line. */
+const BELONG_INTO_FILE = [
+  'app-id',
+  'app-port',
+  'app-protocol',
+  'app-channel-address',
+  'app-max-concurrency',
+  'enable-app-health-check',
+  'app-health-check-path',
+  'app-health-probe-interval',
+  'app-health-probe-timeout',
+  'app-health-threshold',
+  'http-port',
+];
+
+/** A multi-app file, ready to be run. */
+export interface RunFileSettings {
+  /** The file, absolute. */
+  readonly file: string;
+  readonly apps: readonly AppSettings[];
+  readonly notes: readonly string[];
+}
+
+/** @throws Failure or SidecarError with everything that is wrong, each with file and line. */
+export async function readRunFile(path: string, { flags, rest }: CommandLine): Promise<RunFileSettings> {
+  const misplaced = flags.given.find((name) => BELONG_INTO_FILE.includes(name));
+  if (misplaced !== undefined)
+    throw misuse(`--${misplaced} does not go with --run-file: the file says it for each app`);
+  if (rest.length > 0)
+    throw misuse(`a command does not go with --run-file: actual is ${JSON.stringify(rest.join(' '))}`);
+  const { file, apps, notes } = await loadMultiApp(fileAt(path));
+  const shared = {
+    resourcesPaths: flags.texts('resources-path').flatMap((paths) => paths.split(',')),
+    configPaths: flags.texts('config'),
+    ...given('bodyLimitBytes', flags.bytes('max-body-size')),
+  };
+  refuseSharedPorts(apps);
+  return { file, apps: apps.map((app) => settingsOf(app, shared)), notes: notes.map(formatFinding) };
+}
+
+/** What is meant for one would reach another. Applications that are started elsewhere may share a port. */
+function refuseSharedPorts(apps: readonly MultiAppEntry[]): void {
+  const users = new Map<number, string>();
+  const take = (port: number | undefined, user: string): void => {
+    if (port === undefined) return;
+    const other = users.get(port);
+    if (other !== undefined) throw new Failure(`${user} must differ from ${other}: both are ${port}`);
+    users.set(port, user);
+  };
+  for (const { appId, daprHTTPPort } of apps) take(daprHTTPPort, `daprHTTPPort of ${appId}`);
+  for (const { appId, appPort, command } of apps) if (command.length > 0) take(appPort, `appPort of ${appId}`);
+}
+
+function healthOf({ path, probeIntervalMs, probeTimeoutMs, threshold }: MultiAppHealth): AppHealthOptions {
+  return {
+    ...given('path', path),
+    ...given('intervalMs', probeIntervalMs),
+    ...given('timeoutMs', probeTimeoutMs),
+    ...given('threshold', threshold),
+  };
+}
+
+/** As with `dapr run -f`, a directory stands for the `dapr.yaml` in it. */
+function fileAt(path: string): string {
+  try {
+    return statSync(path).isDirectory() ? join(path, 'dapr.yaml') : path;
+  } catch (error) {
+    throw new Failure(
+      `${JSON.stringify(path)} cannot be read: expected a multi-app file, or a directory with dapr.yaml`,
+      1,
+      error,
+    );
+  }
+}
+
+function settingsOf(
+  app: MultiAppEntry,
+  shared: Pick<AppSettings, 'resourcesPaths' | 'configPaths' | 'bodyLimitBytes'>,
+): AppSettings {
+  const { appId, appProtocol, appPort, daprHTTPPort } = app;
+  if (appProtocol !== 'http' && appProtocol !== 'grpc')
+    throw new Failure(`appProtocol of ${appId} must be http or grpc: actual is ${JSON.stringify(appProtocol)}`);
+  if (app.command[0] === '') throw new Failure(`the command of ${appId} is empty`);
+  if (appPort !== undefined && appPort === daprHTTPPort)
+    throw new Failure(`appPort and daprHTTPPort of ${appId} must differ: both are ${appPort}`);
+  return {
+    appId,
+    appHost: app.appChannelAddress ?? '127.0.0.1',
+    appProtocol,
+    mayMove: false,
+    resourcesPaths: [...app.resourcesPaths, ...shared.resourcesPaths],
+    configPaths: [...(app.configFilePath === undefined ? [] : [app.configFilePath]), ...shared.configPaths],
+    command: app.command,
+    directory: app.appDirPath,
+    environment: app.env,
+    ...given('appPort', appPort),
+    ...given('httpPort', daprHTTPPort),
+    ...given('maxConcurrency', app.appMaxConcurrency),
+    ...given('health', app.health && healthOf(app.health)),
+    ...given('bodyLimitBytes', shared.bodyLimitBytes ?? app.bodyLimitBytes),
+    ...given(
+      'logLevel',
+      LOG_LEVELS.find((level) => level === app.logLevel),
+    ),
+  };
+}

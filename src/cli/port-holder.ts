@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+const LISTENING = '0A';
+
+/** Who listens on a port of this machine, in words; `undefined` where that cannot be found out (only Linux can). */
+export function portHolder(port: number): string | undefined {
+  const sockets = listeningSockets(port);
+  if (sockets.size === 0) return undefined;
+  for (const pid of listOf('/proc').filter((name) => /^\d+$/.test(name))) {
+    const isHolder = listOf(`/proc/${pid}/fd`).some((fd) => sockets.has(linkOf(`/proc/${pid}/fd/${fd}`)));
+    if (isHolder) return `process ${pid} (${textOf(`/proc/${pid}/comm`).trim()})`;
+  }
+  return undefined;
+}
+
+/** The names that the sockets have among the open files of a process. */
+function listeningSockets(port: number): ReadonlySet<string> {
+  const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
+  const rows = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => textOf(file).split('\n'));
+  const fields = rows.map((row) => row.trim().split(/\s+/));
+  const found = fields.filter(([, local = '', , state]) => local.endsWith(`:${hexPort}`) && state === LISTENING);
+  return new Set(found.map((row) => `socket:[${row[9]}]`));
+}
+
+/** Other users' processes cannot be looked into, and processes end meanwhile. */
+function listOf(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,111 @@
+import type { Flag } from './arguments.ts';
+
+/** Flags under a heading of the help. */
+export interface FlagGroup {
+  readonly title: string;
+  readonly flags: readonly Flag[];
+}
+
+const HELP: Flag = { name: 'help', short: 'h', help: 'this text' };
+const APP_ID: Flag = { name: 'app-id', short: 'a', value: 'ID', help: 'its name (or APP_ID)' };
+const CONFIG: Flag = { name: 'config', short: 'c', value: 'FILE', help: 'a Configuration resource' };
+const MAP: Flag = { name: 'map', value: 'TYPE=TYPE', help: 'use one component type for another; repeat' };
+
+/** What `insidecar run` takes, named after daprd and `dapr run`. */
+export const RUN_GROUPS: readonly FlagGroup[] = [
+  {
+    title: 'Application',
+    flags: [
+      APP_ID,
+      { name: 'app-port', short: 'p', value: 'PORT', help: 'its port; without one it only calls' },
+      { name: 'app-protocol', short: 'P', value: 'NAME', help: 'http (default) or grpc' },
+      { name: 'app-channel-address', value: 'HOST', help: 'where it listens (127.0.0.1)' },
+      { name: 'app-max-concurrency', value: 'N', help: 'the most requests at a time (no limit)' },
+      { name: 'enable-app-health-check', help: 'deliver only while it is well' },
+      { name: 'app-health-check-path', value: 'PATH', help: 'the route that is asked (/healthz)' },
+      { name: 'app-health-probe-interval', value: 'S', help: 'seconds between two probes (5)' },
+      { name: 'app-health-probe-timeout', value: 'MS', help: 'milliseconds a probe may take (500)' },
+      { name: 'app-health-threshold', value: 'N', help: 'failures that make it unwell (3)' },
+      { name: 'app-start-timeout', value: 'S', help: 'warn when it is not up after that (10)' },
+    ],
+  },
+  {
+    title: 'Sidecar',
+    flags: [
+      { name: 'http-port', short: 'H', value: 'PORT', aliases: ['dapr-http-port'], help: 'its HTTP API (3500)' },
+      {
+        name: 'listen-address',
+        value: 'HOST',
+        aliases: ['dapr-listen-addresses'],
+        help: 'where it listens (127.0.0.1)',
+      },
+      { name: 'wire', value: 'NAME', help: 'names it speaks: dapr (default), sidecar' },
+      {
+        name: 'resources-path',
+        short: 'd',
+        value: 'DIR',
+        aliases: ['components-path', 'resources-paths'],
+        help: 'resource files; may be repeated',
+      },
+      CONFIG,
+      MAP,
+      { name: 'state-path', value: 'DIR', help: 'keep state there (default: in memory)' },
+      { name: 'max-body-size', short: 'B', value: 'SIZE', help: 'the largest request body (4Mi)' },
+    ],
+  },
+  {
+    title: 'Run',
+    flags: [
+      { name: 'run-file', short: 'f', value: 'FILE', help: 'all apps of it, or of FILE/dapr.yaml' },
+      { name: 'stop-when', value: 'WHEN', help: 'of -f: failure (default), any, all' },
+      {
+        name: 'graceful-shutdown-seconds',
+        value: 'S',
+        aliases: ['dapr-graceful-shutdown-seconds'],
+        help: 'how long a stop waits, then kills (10)',
+      },
+      { name: 'log-level', value: 'LEVEL', help: 'debug, info (default), warn or error' },
+      { name: 'log-json', aliases: ['log-as-json'], help: 'log in JSON (default: on no terminal)' },
+      HELP,
+    ],
+  },
+];
+
+const NO_GRPC = 'there is no gRPC API';
+const ONE_PROCESS = 'everything runs in this process';
+const NO_METRICS = 'there is no metrics or profiling server';
+
+function ignored(names: readonly string[], why: string, value?: string): readonly Flag[] {
+  return names.map((name) => ({ name, ignored: why, ...(value === undefined ? {} : { value }) }));
+}
+
+/** Flags of daprd and `dapr run` that say nothing about us, or something that we cannot do. */
+const FOREIGN: readonly Flag[] = [
+  { name: 'dapr-grpc-port', short: 'G', value: 'PORT', ignored: NO_GRPC },
+  { name: 'dapr-internal-grpc-port', short: 'I', value: 'PORT', ignored: NO_GRPC },
+  { name: 'metrics-port', short: 'M', value: 'PORT', ignored: NO_METRICS },
+  ...ignored(['internal-grpc-port', 'dapr-internal-grpc-listen-address'], NO_GRPC, 'VALUE'),
+  ...ignored(['placement-host-address', 'scheduler-host-address'], ONE_PROCESS, 'HOST'),
+  ...ignored(['control-plane-address', 'sentry-address', 'runtime-path', 'mode'], ONE_PROCESS, 'VALUE'),
+  ...ignored(['metrics-listen-address', 'profile-port', 'profile-listen-address'], NO_METRICS, 'VALUE'),
+  ...ignored(['enable-metrics', 'enable-profiling'], NO_METRICS),
+  ...ignored(['enable-mtls', 'disable-builtin-k8s-secret-store'], ONE_PROCESS),
+  ...ignored(['enable-api-logging'], '--log-level debug tells every message, job and call'),
+  ...ignored(['read-buffer-size', 'dapr-http-read-buffer-size'], 'headers may have up to 16 KiB', 'SIZE'),
+  ...ignored(['dapr-block-shutdown-duration'], 'the application is stopped first, then the sidecar', 'DURATION'),
+  ...ignored(['disable-init-endpoints'], 'an application without the route answers 404, which is fine', 'NAMES'),
+  ...ignored(['dapr-public-port', 'dapr-public-listen-address'], 'health is at the HTTP API', 'VALUE'),
+  ...ignored(['hot-reload-reconcile-interval'], 'resource files are read at the start', 'VALUE'),
+  { name: 'dapr-http-max-request-size', value: 'MB' },
+  { name: 'allowed-origins', value: 'ORIGINS' },
+  { name: 'unix-domain-socket', short: 'u', value: 'DIR', refused: 'the HTTP API listens on a port' },
+  { name: 'app-ssl', refused: 'the application is called over plain HTTP on this machine' },
+  { name: 'kubernetes', short: 'k', refused: 'it runs on this machine only' },
+  { name: 'wait', refused: 'ask /v1.0/healthz/outbound until it answers 204' },
+];
+
+/** All flags of `insidecar run`. */
+export const RUN_FLAGS: readonly Flag[] = [...RUN_GROUPS.flatMap(({ flags }) => flags), ...FOREIGN];
+
+/** All flags of `insidecar validate`. */
+export const VALIDATE_FLAGS: readonly Flag[] = [APP_ID, CONFIG, MAP, HELP];

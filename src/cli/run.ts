@@ -1,0 +1,99 @@
+import { embedded } from '../components/embedded/index.ts';
+import { memoryStore } from '../components/memory/memory-store.ts';
+
+import { sharedState } from '../state/shared.ts';
+
+import type { StateDefinition } from '../state/store.ts';
+import { VERSION } from '../version.ts';
+import { type CommandLine, readArguments } from './arguments.ts';
+import { EXIT } from './failure.ts';
+import { Guard } from './guard.ts';
+import { runHelp } from './help.ts';
+import type { Surroundings } from './hosted-app.ts';
+import { type Loggers, type LogOptions, openLog } from './log.ts';
+import { labels } from './output.ts';
+import type { Place } from './place.ts';
+import { type RunResources, readResources } from './resources.ts';
+import { RUN_FLAGS } from './run-flags.ts';
+import { Session, StopRequests, watchState } from './session.ts';
+import { type AppSettings, appSettings, given, type RunSettings, runSettings } from './settings.ts';
+import { SharedComponents } from './sidecar-options.ts';
+
+/** `insidecar run`: answers with the exit code. @throws Failure, or what a sidecar cannot start with. */
+export async function run(args: readonly string[], place: Place): Promise<number> {
+  const commandLine = readArguments(args, RUN_FLAGS, 'run');
+  if (commandLine.flags.isOn('help') === true) {
+    place.stdout.write(runHelp());
+    return 0;
+  }
+  const settings = runSettings(commandLine.flags, place.isTerminal);
+  const { apps, notes, runFile } = await appsOf(commandLine, place);
+  const { environment } = place;
+  const resources = await readResources(apps, { ...settings, environment, ...given('runFile', runFile) });
+
+  const label = labels([...apps.map(({ appId }) => appId), 'insidecar']);
+  const loggers = await openLog({ ...place, ...logOptions(settings), output: place.stderr, label });
+  const log = loggers('insidecar');
+  for (const note of [...notes, ...resources.notes]) log.warn({}, note);
+  log.info(
+    {},
+    `insidecar ${VERSION}, state ${resources.statePath === undefined ? 'in memory' : `in ${resources.statePath}`}`,
+  );
+  return await runApps(apps, { settings, resources, place, loggers, label });
+}
+
+interface Run {
+  readonly settings: RunSettings;
+  readonly resources: RunResources;
+  readonly place: Place;
+  readonly loggers: Loggers;
+  readonly label: LogOptions['label'];
+}
+
+async function runApps(apps: readonly AppSettings[], run: Run): Promise<number> {
+  const { settings, resources, place, loggers, label } = run;
+  const stops = new StopRequests();
+  place.onStopSignal((signal) => stops.ask({ kind: 'signal', signal }));
+  const guard = new Guard();
+  try {
+    const surroundings: Surroundings = {
+      run: settings,
+      resources,
+      state: stateAt(resources.statePath, place, () => stops.ask({ kind: 'failed', code: EXIT.failed })),
+      components: new SharedComponents(resources.statePath !== undefined),
+      clock: place.clock,
+      environment: place.environment,
+      process: { stdout: place.stdout, stderr: place.stderr, guard },
+      prefix: (appId) => (to) => `${label(appId, to.isColoured)} | `,
+      takesInput: apps.length === 1 && place.hasInput,
+    };
+    return await new Session(surroundings, loggers, stops).run(apps);
+  } finally {
+    guard.close();
+  }
+}
+
+function logOptions({ logLevel, logAsJson }: RunSettings): Pick<LogOptions, 'level' | 'asJson'> {
+  return { level: logLevel ?? 'info', asJson: logAsJson };
+}
+
+interface Apps {
+  readonly apps: readonly AppSettings[];
+  readonly notes: readonly string[];
+  readonly runFile?: string;
+}
+
+async function appsOf(commandLine: CommandLine, { environment, directory }: Place): Promise<Apps> {
+  const path = commandLine.flags.text('run-file');
+  if (path === undefined) {
+    const appId = environment['APP_ID'];
+    return { apps: [appSettings(commandLine, { directory, ...given('appId', appId) })], notes: commandLine.notes };
+  }
+  const { apps, notes, file } = await (await import('./multi-app.ts')).readRunFile(path, commandLine);
+  return { apps, notes: [...commandLine.notes, ...notes], runFile: file };
+}
+
+/** One store for all applications: each keeps its own in it, and it tells them of each other. */
+function stateAt(path: string | undefined, { clock }: Place, onLost: () => void): StateDefinition {
+  return sharedState(path === undefined ? memoryStore() : watchState(embedded({ path }), clock, onLost));
+}

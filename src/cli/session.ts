@@ -1,0 +1,163 @@
+import { isStateError } from '../state/errors.ts';
+import type { StateDefinition, StateStore } from '../state/store.ts';
+import { type Clock, sleep } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import type { Ending } from './command.ts';
+import { EXIT } from './failure.ts';
+import { HostedApp, type Surroundings } from './hosted-app.ts';
+import type { Loggers } from './log.ts';
+import type { AppSettings } from './settings.ts';
+
+/** How long a stop that was asked for twice waits for anything. */
+const IMPATIENT_MS = 1_000;
+
+/** Why a run ends. */
+export type StopReason =
+  | { readonly kind: 'signal'; readonly signal: NodeJS.Signals }
+  /** An application ended, and the run ends with it. */
+  | { readonly kind: 'ended' }
+  /** `POST /v1.0/shutdown`. */
+  | { readonly kind: 'shutdown' }
+  | { readonly kind: 'failed'; readonly code: number };
+
+/** Something asked to stop; the first time it is told how, a second time that it is urgent. */
+export class StopRequests {
+  readonly asked: Promise<StopReason>;
+  readonly urged: Promise<void>;
+  #ask: (reason: StopReason) => void = () => undefined;
+  #urge: () => void = () => undefined;
+  #isAsked = false;
+
+  constructor() {
+    this.asked = new Promise((resolve) => {
+      this.#ask = resolve;
+    });
+    this.urged = new Promise((resolve) => {
+      this.#urge = resolve;
+    });
+  }
+
+  ask(reason: StopReason): void {
+    if (this.#isAsked && reason.kind === 'signal') this.#urge();
+    this.#isAsked = true;
+    this.#ask(reason);
+  }
+}
+
+/** A run: applications with their sidecars, from their start to their end. */
+export class Session {
+  readonly #apps: HostedApp[] = [];
+  readonly #endings = new Map<HostedApp, Ending>();
+  readonly #surroundings: Surroundings;
+  readonly #loggers: Loggers;
+  readonly #stops: StopRequests;
+  readonly #log: Logger;
+  #isEnding = false;
+
+  constructor(surroundings: Surroundings, loggers: Loggers, stops: StopRequests) {
+    this.#surroundings = surroundings;
+    this.#loggers = loggers;
+    this.#stops = stops;
+    this.#log = loggers('insidecar');
+  }
+
+  /** Runs to the end; answers with the exit code. @throws what kept it from starting. */
+  async run(settings: readonly AppSettings[]): Promise<number> {
+    const starting = this.#start(settings);
+    const settled = starting.then(
+      () => undefined,
+      () => undefined,
+    );
+    try {
+      await Promise.race([starting, this.#stops.asked]);
+    } catch (error) {
+      await this.#end({ kind: 'failed', code: EXIT.failed });
+      throw error;
+    }
+    const reason = await this.#stops.asked;
+    // What is being started can be stopped only then; a disk that hangs must not keep the run.
+    this.#isEnding = true;
+    const { clock, run } = this.#surroundings;
+    const late = sleep(clock, run.patienceMs).then(() => 'late');
+    const isLate = (await Promise.race([settled, late, this.#stops.urged])) === 'late';
+    if (isLate) this.#log.warn({}, 'the start takes too long to be waited for');
+    return this.#end(reason, isLate ? Promise.resolve() : this.#stops.urged);
+  }
+
+  async #start(settings: readonly AppSettings[]): Promise<void> {
+    // Every port first: what is most likely to be wrong shows before anything runs.
+    for (const app of settings)
+      this.#apps.push(await HostedApp.open(app, this.#loggers(app.appId, app.logLevel), this.#surroundings));
+    for (const app of this.#apps) {
+      if (this.#isEnding) return;
+      app.sidecar.events.on('shutdownRequested', () => this.#stops.ask({ kind: 'shutdown' }));
+      await app.start();
+      void app.ended.then((ending) => this.#onEnded(app, ending));
+    }
+  }
+
+  #onEnded(app: HostedApp, ending: Ending): void {
+    this.#endings.set(app, ending);
+    const how = ending.signal === undefined ? `with exit code ${ending.code}` : `by ${ending.signal}`;
+    this.#loggers(app.appId)[ending.code === 0 || this.#isEnding ? 'info' : 'warn']({}, `the command has ended ${how}`);
+    const { stopWhen } = this.#surroundings.run;
+    const isLast = this.#apps.every((one) => this.#endings.has(one));
+    const isEnough = stopWhen === 'any' || (stopWhen === 'failure' && ending.code !== 0);
+    if (isLast || isEnough) this.#stops.ask({ kind: 'ended' });
+  }
+
+  /** @param urged - resolves when nothing is waited for any longer */
+  async #end(reason: StopReason, urged = this.#stops.urged): Promise<number> {
+    const byThemselves = [...this.#endings.values()];
+    if (reason.kind === 'shutdown') this.#log.info({}, 'shutdown was asked for');
+    // Programs are used to ignoring that nobody reads them.
+    await this.#stopCommands(reason.kind === 'signal' && reason.signal !== 'SIGPIPE' ? reason.signal : 'SIGTERM');
+    const closed = Promise.all(this.#apps.map((app) => this.#close(app)));
+    await Promise.race([closed, urged.then(() => sleep(this.#surroundings.clock, IMPATIENT_MS))]);
+    if (reason.kind === 'failed') return reason.code;
+    const endings = reason.kind === 'ended' ? byThemselves : [...this.#endings.values()];
+    return endings.find(({ code }) => code !== 0)?.code ?? 0;
+  }
+
+  async #stopCommands(signal: NodeJS.Signals): Promise<void> {
+    const running = this.#apps.filter((app) => app.hasCommand && !this.#endings.has(app));
+    if (running.length === 0) return;
+    const { clock, run } = this.#surroundings;
+    for (const app of running) app.signal(signal);
+    const ended = Promise.all(running.map((app) => app.ended)).then(() => true);
+    const late = sleep(clock, run.patienceMs).then(() => false);
+    if (await Promise.race([ended, late, this.#stops.urged.then(() => false)])) return;
+    this.#log.warn({}, 'killing what has not ended');
+    for (const app of running) app.signal('SIGKILL');
+    await ended;
+  }
+
+  async #close(app: HostedApp): Promise<void> {
+    try {
+      await app.close();
+    } catch (error) {
+      this.#loggers(app.appId).error({ error }, 'the sidecar did not stop in order');
+    }
+  }
+}
+
+const STATE_PROBE_MS = 500;
+
+/** Tells when a store will not work again, which nothing but a new start mends. */
+export function watchState(definition: StateDefinition, clock: Clock, onLost: (error: Error) => void): StateDefinition {
+  return {
+    type: definition.type,
+    open: async (context) => {
+      const store = await definition.open(context);
+      watch(store, clock, onLost);
+      return store;
+    },
+  };
+}
+
+function watch(store: StateStore, clock: Clock, onLost: (error: Error) => void): void {
+  const { failure } = store;
+  if (isStateError(failure) && failure.kind === 'closed') return;
+  if (isStateError(failure) && (failure.kind === 'corrupt' || failure.kind === 'failed')) return onLost(failure);
+  clock.setTimeout(() => watch(store, clock, onLost), STATE_PROBE_MS);
+}

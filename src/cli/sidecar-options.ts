@@ -1,0 +1,80 @@
+import { durablePubSub } from '../components/durable/durable-pubsub.ts';
+import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
+import type { PubSubDefinition } from '../components/pubsub.ts';
+import type { SidecarOptions } from '../options.ts';
+import type { StateDefinition } from '../state/store.ts';
+import type { Logger } from '../util/logger.ts';
+import type { RunResources } from './resources.ts';
+import { type AppSettings, given, type RunSettings } from './settings.ts';
+
+/** The component that is there when no resource files are named, like the one that `dapr init` makes. */
+const DEFAULT_PUBSUB = 'pubsub';
+
+/**
+ * The components of all applications of a run. A component's name stands for one broker, whichever application's
+ * files define it: what one publishes reaches the others, as it would with a broker beside them.
+ */
+export class SharedComponents {
+  readonly #byName = new Map<string, PubSubDefinition>();
+  readonly #isDurable: boolean;
+
+  constructor(isDurable: boolean) {
+    this.#isDurable = isDurable;
+  }
+
+  /** With the scopes and topics of this definition, and the messages of the first of the same name and type. */
+  share(definition: PubSubDefinition): PubSubDefinition {
+    const key = `${definition.type}/${definition.name}`;
+    const first = this.#byName.get(key);
+    if (first !== undefined) return { ...definition, open: (context) => first.open(context) };
+    this.#byName.set(key, definition);
+    return definition;
+  }
+
+  /** What an application without resource files uses. */
+  standard(): PubSubDefinition {
+    return this.share(this.#isDurable ? durablePubSub(DEFAULT_PUBSUB) : memoryPubSub(DEFAULT_PUBSUB));
+  }
+}
+
+/** What a sidecar of a run is made of, beside its settings. */
+export interface SidecarParts {
+  readonly run: RunSettings;
+  readonly state: StateDefinition;
+  readonly components: SharedComponents;
+  readonly resources: RunResources;
+  readonly logger: Logger;
+  /** The URL of its HTTP API. */
+  readonly address: string;
+}
+
+/** The options of one application's sidecar. */
+export function sidecarOptions(app: AppSettings, parts: SidecarParts): SidecarOptions {
+  const { run, state, components, resources, logger, address } = parts;
+  const fromFiles = resources.byApp.get(app.appId)?.options;
+  const definitions = fromFiles?.components.map((definition) => components.share(definition));
+  return {
+    ...fromFiles,
+    appId: app.appId,
+    components: app.resourcesPaths.length === 0 || definitions === undefined ? [components.standard()] : definitions,
+    state,
+    wire: run.wire,
+    logger,
+    address,
+    ...given('app', appOptions(app)),
+    ...given('bodyLimitBytes', app.bodyLimitBytes),
+    ...given('cors', run.allowedOrigins && { origins: run.allowedOrigins }),
+  };
+}
+
+function appOptions(app: AppSettings): SidecarOptions['app'] {
+  const { appPort, appHost, appProtocol, maxConcurrency, health } = app;
+  if (appPort === undefined) return undefined;
+  return {
+    port: appPort,
+    host: appHost,
+    protocol: appProtocol,
+    ...given('maxConcurrency', maxConcurrency),
+    ...given('health', health),
+  };
+}

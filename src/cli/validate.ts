@@ -1,0 +1,88 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { isSidecarError } from '../errors.ts';
+import { type CheckOptions, checkResources, formatFinding, loadMultiApp } from '../resources/index.ts';
+import { type FlagValues, readArguments } from './arguments.ts';
+import { EXIT, misuse } from './failure.ts';
+import { validateHelp } from './help.ts';
+import type { Place } from './place.ts';
+import { VALIDATE_FLAGS } from './run-flags.ts';
+import { given, substitutes } from './settings.ts';
+
+/** What was found in one place. */
+interface Findings {
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+  readonly summary: string;
+}
+
+/** `insidecar validate`: answers with the exit code. */
+export async function validate(args: readonly string[], place: Place): Promise<number> {
+  const { flags, rest } = readArguments(args, VALIDATE_FLAGS, 'validate');
+  if (flags.isOn('help') === true) {
+    place.stdout.write(validateHelp());
+    return 0;
+  }
+  if (rest.length === 0) throw misuse('expected a directory of resource files, or a multi-app file', 'validate');
+  const missing = rest.find((path) => !existsSync(path));
+  if (missing !== undefined) throw misuse(`there is no ${JSON.stringify(missing)}`, 'validate');
+  const options = checkOptions(flags, place);
+  let isFine = true;
+  for (const path of rest) {
+    const { problems, warnings, summary } = isRunFile(path)
+      ? await checkRunFile(path, options)
+      : await checkDirectory(path, options);
+    for (const problem of problems) place.stderr.write(`${problem}\n`);
+    for (const warning of warnings) place.stderr.write(`${warning} (not an error)\n`);
+    if (problems.length === 0) place.stdout.write(`${path}: ${summary}\n`);
+    else isFine = false;
+  }
+  return isFine ? 0 : EXIT.failed;
+}
+
+/** As a run with the same flags reads them. */
+function checkOptions(flags: FlagValues, { environment }: Place): CheckOptions {
+  return {
+    environment,
+    substitute: substitutes(flags),
+    configPaths: flags.texts('config'),
+    ...given('appId', flags.text('app-id')),
+  };
+}
+
+/** A multi-app file has applications where resources have a kind. */
+function isRunFile(path: string): boolean {
+  return statSync(path).isFile() && /^apps:/m.test(readFileSync(path, 'utf8'));
+}
+
+async function checkDirectory(path: string, options: CheckOptions): Promise<Findings> {
+  const { problems, notes, resources } = await checkResources([path], options);
+  const counts = new Map<string, number>();
+  for (const { kind } of resources) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  const summary = [...counts].map(([kind, count]) => `${count} ${kind}${count === 1 ? '' : 's'}`).join(', ');
+  return {
+    problems: problems.map(formatFinding),
+    warnings: notes.map(formatFinding),
+    summary: summary === '' ? 'no resources' : summary,
+  };
+}
+
+/** The file, and the resources of every application in it. */
+async function checkRunFile(path: string, { configPaths = [], ...shared }: CheckOptions): Promise<Findings> {
+  try {
+    const { apps, notes } = await loadMultiApp(path);
+    const problems = new Set<string>();
+    const warnings = new Set(notes.map(formatFinding));
+    for (const { appId, appDirPath, resourcesPaths, configFilePath } of apps) {
+      const own = configFilePath === undefined ? [] : [configFilePath];
+      const options = { ...shared, appId, configPaths: [...own, ...configPaths], workingDirectory: appDirPath };
+      const checked = await checkResources(resourcesPaths, options);
+      for (const problem of checked.problems) problems.add(formatFinding(problem));
+      for (const note of checked.notes) warnings.add(formatFinding(note));
+    }
+    const summary = `${apps.length} app${apps.length === 1 ? '' : 's'}: ${apps.map(({ appId }) => appId).join(', ')}`;
+    return { problems: [...problems], warnings: [...warnings], summary };
+  } catch (error) {
+    if (!isSidecarError(error)) throw error;
+    return { problems: [error.message], warnings: [], summary: '' };
+  }
+}

@@ -1,0 +1,10 @@
+import type { ActivityFunction } from '../blocks/workflow/definition.ts';
+import type { TInput, TOutput, TWorkflowActivity } from './types.ts';
+import { WorkflowActivityContext } from './workflow-activity-context.ts';
+
+/** An activity as the engine runs it. */
+export function activityFunction<Input, Output>(
+  activity: TWorkflowActivity<Input, Output>,
+): ActivityFunction<TInput, TOutput> {
+  return (context, input) => activity(new WorkflowActivityContext(context), input);
+}

@@ -1,0 +1,119 @@
+import type { InstanceView } from '../blocks/workflow/instance.ts';
+import type { Workflows } from '../blocks/workflow/workflows.ts';
+import { isSidecarError } from '../errors.ts';
+import { type DaprWorkflowOptions, workflowsOf } from './attach.ts';
+import type { TInput, TOutput, TWorkflow } from './types.ts';
+import { WorkflowState } from './workflow-state.ts';
+
+const DEFAULT_WAIT_SECONDS = 60;
+
+/** Starts, reads and steers workflows of a sidecar in this process. @public */
+export class DaprWorkflowClient {
+  readonly #workflows: Workflows;
+
+  /** @throws SidecarError `ERR_CONFIGURATION` without a sidecar. */
+  constructor(options: DaprWorkflowOptions) {
+    this.#workflows = workflowsOf('DaprWorkflowClient', options);
+  }
+
+  /**
+   * Starts a workflow; answers the ID of the instance. A function is known by its name: give the name under which it
+   * is registered, when that is another one.
+   *
+   * @throws SidecarError `ERR_START_WORKFLOW` when an instance of this ID has not finished.
+   */
+  scheduleNewWorkflow(
+    workflow: TWorkflow | string,
+    input?: TInput,
+    instanceId?: string,
+    startAt?: Date,
+  ): Promise<string> {
+    const name = typeof workflow === 'string' ? workflow : workflow.name;
+    return this.#workflows.start(name, input, {
+      ...(instanceId === undefined ? undefined : { instanceId }),
+      ...(startAt === undefined ? undefined : { startAt }),
+    });
+  }
+
+  /** Ends an instance and its children. */
+  terminateWorkflow(workflowInstanceId: string, output?: TOutput): Promise<void> {
+    return this.#workflows.terminate(workflowInstanceId, output);
+  }
+
+  /** Reads an instance, with or without input, output, failure and custom status; `undefined` when there is none. */
+  getWorkflowState(workflowInstanceId: string, getInputsAndOutputs: boolean): Promise<WorkflowState | undefined> {
+    return stateOf(this.#workflows.find(workflowInstanceId), getInputsAndOutputs);
+  }
+
+  /**
+   * Waits until an instance has begun.
+   *
+   * @throws SidecarError when it has not in that time.
+   */
+  waitForWorkflowStart(
+    workflowInstanceId: string,
+    fetchPayloads = true,
+    timeoutInSeconds: number = DEFAULT_WAIT_SECONDS,
+  ): Promise<WorkflowState | undefined> {
+    const started = this.#workflows.waitForStartText(workflowInstanceId, { timeoutMs: timeoutInSeconds * 1000 });
+    return stateOf(started, fetchPayloads);
+  }
+
+  /**
+   * Waits until an instance has finished.
+   *
+   * @throws SidecarError when it has not in that time.
+   */
+  waitForWorkflowCompletion(
+    workflowInstanceId: string,
+    fetchPayloads = true,
+    timeoutInSeconds: number = DEFAULT_WAIT_SECONDS,
+  ): Promise<WorkflowState | undefined> {
+    const finished = this.#workflows.waitForCompletionText(workflowInstanceId, { timeoutMs: timeoutInSeconds * 1000 });
+    return stateOf(finished, fetchPayloads);
+  }
+
+  /** Gives an instance an event. Names match in any case. */
+  raiseEvent(workflowInstanceId: string, eventName: string, eventPayload?: TInput): Promise<void> {
+    return this.#workflows.raiseEvent(workflowInstanceId, eventName, eventPayload);
+  }
+
+  /**
+   * Removes what is kept of an instance and of its children; answers whether there was one.
+   *
+   * @throws SidecarError `ERR_PURGE_WORKFLOW` when it has not finished.
+   */
+  async purgeWorkflow(workflowInstanceId: string): Promise<boolean> {
+    return (await unlessMissing(this.#workflows.purge(workflowInstanceId).then(() => true))) ?? false;
+  }
+
+  /** Holds an instance up. */
+  suspendWorkflow(workflowInstanceId: string): Promise<void> {
+    return this.#workflows.pause(workflowInstanceId);
+  }
+
+  /** Lets an instance go on. */
+  resumeWorkflow(workflowInstanceId: string): Promise<void> {
+    return this.#workflows.resume(workflowInstanceId);
+  }
+
+  /** Nothing is left to do: there is no connection. */
+  async stop(): Promise<void> {}
+}
+
+async function stateOf(
+  found: Promise<InstanceView | undefined>,
+  hasPayloads: boolean,
+): Promise<WorkflowState | undefined> {
+  const view = await unlessMissing(found);
+  return view === undefined ? undefined : new WorkflowState(view, hasPayloads);
+}
+
+async function unlessMissing<T>(found: Promise<T>): Promise<T | undefined> {
+  try {
+    return await found;
+  } catch (error) {
+    if (isSidecarError(error) && error.code === 'ERR_INSTANCE_ID_NOT_FOUND') return undefined;
+    throw error;
+  }
+}

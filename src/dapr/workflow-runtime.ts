@@ -1,0 +1,69 @@
+import { checkName } from '../blocks/workflow/definition.ts';
+import type { Workflows } from '../blocks/workflow/workflows.ts';
+import { activityFunction } from './activity-function.ts';
+import { type DaprWorkflowOptions, workflowsOf } from './attach.ts';
+import { Names } from './names.ts';
+import { programOfWorkflow } from './run-workflow.ts';
+import type { TInput, TOutput, TWorkflow, TWorkflowActivity } from './types.ts';
+
+/**
+ * Registers workflows and activities that are written for Dapr's SDK with a sidecar in this process.
+ *
+ * @example
+ * ```ts
+ * const runtime = new WorkflowRuntime({ sidecar });
+ * runtime.registerWorkflow(order).registerActivity(charge);
+ * await runtime.start();
+ * await sidecar.start();
+ * ```
+ * @public
+ */
+export class WorkflowRuntime {
+  readonly #workflows: Workflows;
+  readonly #names = new Names();
+
+  /** @throws SidecarError `ERR_CONFIGURATION` without a sidecar. */
+  constructor(options: DaprWorkflowOptions) {
+    this.#workflows = workflowsOf('WorkflowRuntime', options);
+  }
+
+  /** Registers a workflow under the name of its function. */
+  registerWorkflow(workflow: TWorkflow): this {
+    return this.registerWorkflowWithName(workflow.name, workflow);
+  }
+
+  /**
+   * Registers a workflow.
+   *
+   * @throws SidecarError `ERR_CONFIGURATION` for a name that is taken, empty or too long.
+   */
+  registerWorkflowWithName(name: string, workflow: TWorkflow): this {
+    checkName('workflow', name);
+    this.#workflows.registerProgram(name, programOfWorkflow(workflow, this.#names));
+    this.#names.add(workflow, name);
+    return this;
+  }
+
+  /** Registers an activity under the name of its function. */
+  registerActivity(fn: TWorkflowActivity<TInput, TOutput>): this {
+    return this.registerActivityWithName(fn.name, fn);
+  }
+
+  /**
+   * Registers an activity.
+   *
+   * @throws SidecarError `ERR_CONFIGURATION` for a name that is taken, empty or too long.
+   */
+  registerActivityWithName(name: string, fn: TWorkflowActivity<TInput, TOutput>): this {
+    checkName('activity', name);
+    this.#workflows.registerActivity(name, activityFunction(fn));
+    this.#names.add(fn, name);
+    return this;
+  }
+
+  /** Nothing is left to do: what is registered runs as soon as the sidecar does. */
+  async start(): Promise<void> {}
+
+  /** Nothing is left to do: `sidecar.stop()` waits for what runs. */
+  async stop(): Promise<void> {}
+}

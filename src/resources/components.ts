@@ -1,0 +1,227 @@
+import { join, resolve } from 'node:path';
+import { durablePubSub } from '../components/durable/durable-pubsub.ts';
+import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
+import type { PubSubDefinition } from '../components/pubsub.ts';
+import { didYouMean } from '../util/suggest.ts';
+import {
+  COMPONENT_TYPES,
+  type ComponentRole,
+  type ComponentType,
+  NO_COMPONENT,
+  type Substitutes,
+  substituted,
+  unknownTypeProblem,
+} from './component-types.ts';
+import type { Report } from './report.ts';
+import type { Resource } from './resource.ts';
+import type { ComponentSpec } from './schema/component.ts';
+import { environmentSecrets, fileSecrets, type SecretStore } from './secret-stores.ts';
+import { readTopicScopes } from './topic-scopes.ts';
+import { resolveValue, type ValueOrigins } from './values.ts';
+
+/** What components are made with. */
+export interface ComponentSurroundings {
+  readonly origins: Omit<ValueOrigins, 'secretStores'>;
+  readonly substitute: Substitutes;
+  readonly workingDirectory: string;
+}
+
+/** The components of one application. */
+export interface ReadComponents {
+  readonly pubsubs: readonly PubSubDefinition[];
+  readonly secretStores: ReadonlyMap<string, SecretStore>;
+  /** Where the files want state to be kept; `undefined` when they do not say. */
+  readonly state: StateWish | undefined;
+}
+
+/** In memory when there is no path. */
+export interface StateWish {
+  readonly path: string | undefined;
+}
+
+/** A component whose type is known, with what of its metadata that type uses. */
+interface Known {
+  readonly resource: Resource;
+  readonly type: ComponentType;
+  readonly typeName: string;
+}
+
+/** Makes the components of resources; secret stores first, because the others may need them. */
+export async function readComponents(
+  resources: readonly Resource[],
+  surroundings: ComponentSurroundings,
+  report: Report,
+): Promise<ReadComponents> {
+  const maker = new ComponentMaker(surroundings);
+  const isSecretStore = ({ spec }: Resource): boolean => typeOf(spec).startsWith('secretstores.');
+  for (const wanted of [true, false]) {
+    for (const resource of resources) {
+      if (isSecretStore(resource) !== wanted) continue;
+      // The schema of the kind has been checked.
+      const { ignoreErrors = false } = resource.spec as ComponentSpec;
+      await report.part(ignoreErrors, (part) => maker.make(resource, part));
+    }
+  }
+  return { pubsubs: maker.pubsubs, secretStores: maker.secretStores, state: maker.state(report) };
+}
+
+function typeOf(spec: unknown): string {
+  return (spec as ComponentSpec).type;
+}
+
+class ComponentMaker {
+  readonly pubsubs: PubSubDefinition[] = [];
+  readonly secretStores = new Map<string, SecretStore>();
+  readonly #states: { readonly resource: Resource; readonly wish: StateWish; readonly isPreferred: boolean }[] = [];
+  readonly #surroundings: ComponentSurroundings;
+  #wantsDurableState = false;
+
+  constructor(surroundings: ComponentSurroundings) {
+    this.#surroundings = surroundings;
+  }
+
+  async make(resource: Resource, report: Report): Promise<void> {
+    const known = this.#knownType(resource, report);
+    if (known === undefined) return;
+    const before = report.problems.length;
+    const values = this.#values(known, report);
+    if (report.problems.length > before) return;
+    const { name } = resource;
+    switch (known.type.role) {
+      case 'memory-pubsub':
+        return this.#addMemoryPubSub(known, values, report);
+      case 'durable-pubsub':
+        this.#wantsDurableState = true;
+        this.pubsubs.push(durablePubSub(name, readTopicScopes(values, this.#appId)));
+        return;
+      case 'memory-state':
+      case 'embedded-state':
+        return this.#addState(known, known.type.role, values);
+      case 'environment-secrets':
+        this.secretStores.set(
+          name,
+          environmentSecrets(this.#surroundings.origins.environment, values.get('prefix') ?? ''),
+        );
+        return;
+      case 'file-secrets':
+        return this.#addFileSecrets(known, values, report);
+    }
+  }
+
+  /** The one place of state that the files ask for. */
+  state(report: Report): StateWish | undefined {
+    const preferred = this.#states.filter(({ isPreferred }) => isPreferred);
+    const [chosen, another] = preferred.length > 0 ? preferred : this.#states;
+    if (another !== undefined) {
+      const names = [...(preferred.length > 0 ? preferred : this.#states)]
+        .map(({ resource }) => resource.name)
+        .join(', ');
+      const message = `a sidecar has one state, and ${names} would all be it: set actorStateStore to "true" on one`;
+      report.problem(another.resource.document.place(['metadata', 'name']), message);
+    }
+    if (chosen === undefined) return this.#wantsDurableState ? { path: this.#defaultPath } : undefined;
+    if (chosen.wish.path !== undefined || !this.#wantsDurableState) return chosen.wish;
+    const message = 'state is kept on disk all the same, because a pub/sub component keeps its messages there';
+    report.note(chosen.resource.document.place(['spec', 'type']), message);
+    return { path: this.#defaultPath };
+  }
+
+  get #appId(): string {
+    return this.#surroundings.origins.appId;
+  }
+
+  get #defaultPath(): string {
+    return join(resolve(this.#surroundings.workingDirectory), '.insidecar', this.#appId);
+  }
+
+  #knownType(resource: Resource, report: Report): Known | undefined {
+    const { document, name, spec } = resource;
+    const written = typeOf(spec);
+    const typeName = substituted(written, this.#surroundings.substitute);
+    const at = document.place(['spec', 'type']);
+    if (typeName === NO_COMPONENT) {
+      report.note(at, `component ${JSON.stringify(name)} of type ${written} is left out, as asked`);
+      return undefined;
+    }
+    const type = COMPONENT_TYPES.get(typeName);
+    if (type === undefined) {
+      report.problem(at, unknownTypeProblem(typeName));
+      return undefined;
+    }
+    // The schema of the kind has been checked.
+    const { version = '' } = spec as ComponentSpec;
+    if (typeName === written && version !== '' && version !== 'v1') {
+      const there = document.place(['spec', 'version']);
+      report.problem(there, `${typeName} has no version ${JSON.stringify(version)}: expected "v1"`);
+      return undefined;
+    }
+    if (typeName !== written)
+      report.note(at, `component ${JSON.stringify(name)} is ${typeName} in place of ${written}`);
+    return { resource, type, typeName };
+  }
+
+  /** Only what is used is looked up: a type that is replaced may want secrets that are not here. */
+  #values({ resource, type, typeName }: Known, report: Report): ReadonlyMap<string, string> {
+    const { document, secretStore, spec } = resource;
+    // The schema of the kind has been checked.
+    const { type: written, metadata = [] } = spec as ComponentSpec;
+    const values = new Map<string, string>();
+    const unused: string[] = [];
+    for (const [index, entry] of metadata.entries()) {
+      const path = ['spec', 'metadata', index];
+      const at = document.place([...path, 'name']);
+      const name = type.uses.find((used) => used.toLowerCase() === entry.name.toLowerCase());
+      if (name === undefined) {
+        const hint = typeName === written ? didYouMean(entry.name, type.uses) : '';
+        if (hint === '') unused.push(entry.name);
+        else report.problem(at, `${typeName} has no metadata ${JSON.stringify(entry.name)}${hint}`);
+        continue;
+      }
+      if (values.has(name)) report.problem(at, `metadata ${JSON.stringify(name)} is there twice`);
+      const origins = { ...this.#surroundings.origins, secretStores: this.secretStores };
+      const value = resolveValue(entry, { document, path, secretStore }, origins, report);
+      if (value !== undefined) values.set(name, value);
+    }
+    if (unused.length > 0)
+      report.note(document.place(['spec', 'metadata']), `${typeName} has no use for metadata ${unused.join(', ')}`);
+    return values;
+  }
+
+  #addMemoryPubSub({ resource }: Known, values: ReadonlyMap<string, string>, report: Report): void {
+    const limits: { maxMessages?: number; maxBytes?: number } = {};
+    for (const name of ['maxMessages', 'maxBytes'] as const) {
+      const written = values.get(name);
+      if (written === undefined) continue;
+      if (/^[1-9]\d{0,14}$/.test(written)) limits[name] = Number(written);
+      else
+        report.problem(
+          resource.document.place(['spec', 'metadata']),
+          // Without the value: it may come from a secret store.
+          `metadata ${name} must be a positive integer`,
+        );
+    }
+    this.pubsubs.push(memoryPubSub(resource.name, { ...readTopicScopes(values, this.#appId), ...limits }));
+  }
+
+  #addState({ resource }: Known, role: ComponentRole, values: ReadonlyMap<string, string>): void {
+    const { workingDirectory } = this.#surroundings;
+    const path = values.get('path');
+    const directory = path ? resolve(workingDirectory, path) : this.#defaultPath;
+    const wish = { path: role === 'embedded-state' ? directory : undefined };
+    this.#states.push({ resource, wish, isPreferred: values.get('actorStateStore')?.toLowerCase() === 'true' });
+  }
+
+  async #addFileSecrets({ resource }: Known, values: ReadonlyMap<string, string>, report: Report): Promise<void> {
+    const { document, name } = resource;
+    const secretsFile = values.get('secretsFile');
+    if (!secretsFile) {
+      report.problem(document.place(['spec', 'metadata']), 'secretstores.local.file needs metadata secretsFile');
+      return;
+    }
+    const multiValued = values.get('multiValued')?.toLowerCase() === 'true';
+    const settings = { secretsFile, nestedSeparator: values.get('nestedSeparator') || ':', multiValued };
+    const { workingDirectory } = this.#surroundings;
+    const store = await fileSecrets(settings, { document, workingDirectory }, report);
+    if (store !== undefined) this.secretStores.set(name, store);
+  }
+}

@@ -1,0 +1,19 @@
+import { mayReadVariable, readVariable } from './secret-stores.ts';
+
+/**
+ * Replaces `$NAME` and `${NAME}` in every text of a value, as Dapr does in Configuration files; what is not set is
+ * empty. Done after parsing, so that a variable can hold anything without becoming structure.
+ */
+export function expandVariables(value: unknown, environment: NodeJS.ProcessEnv): unknown {
+  if (typeof value === 'string') return expandText(value, environment);
+  if (Array.isArray(value)) return value.map((item) => expandVariables(item, environment));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, expandVariables(item, environment)]));
+}
+
+function expandText(text: string, environment: NodeJS.ProcessEnv): string {
+  return text.replaceAll(/\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g, (_, braced?: string, bare?: string) => {
+    const name = braced ?? bare ?? '';
+    return mayReadVariable(name) ? (readVariable(environment, name) ?? '') : '';
+  });
+}

@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { HttpEndpointOptions } from '../blocks/invocation/endpoints.ts';
+import type { NameResolutionOptions } from '../blocks/invocation/resolution/options.ts';
+import type { SubscriptionOptions } from '../blocks/pubsub/subscription.ts';
+import { embedded } from '../components/embedded/index.ts';
+import { memoryStore } from '../components/memory/memory-store.ts';
+import type { PubSubDefinition } from '../components/pubsub.ts';
+import { SidecarError } from '../errors.ts';
+import type { ResiliencySpec } from '../resiliency/options.ts';
+import type { AccessControlOptions } from '../security/access-options.ts';
+import type { ApiOptions } from '../security/api-list.ts';
+import type { StateDefinition } from '../state/store.ts';
+import type { Logger } from '../util/logger.ts';
+import { type Substitutes, substituteProblem } from './component-types.ts';
+import { readComponents, type StateWish } from './components.ts';
+import { chooseConfigurations, type ReadConfiguration, readConfiguration } from './configuration.ts';
+import { expandVariables } from './expand-variables.ts';
+import { findFiles } from './find-files.ts';
+import { readHttpEndpoints } from './http-endpoints.ts';
+import { Report, type ResourceFinding, wholeFile } from './report.ts';
+import { readResiliency } from './resiliency.ts';
+import { type Resource, readResource, selectResources } from './resource.ts';
+import { readSubscriptions } from './subscriptions.ts';
+import { readYamlFile } from './yaml-file.ts';
+
+/** Options of {@link checkResources}. @public */
+export interface CheckOptions {
+  /** The application that the resources are for. Default: all, when they are only checked. */
+  readonly appId?: string;
+  /** Its namespace. Resources of another one are left out. Default: environment variable `NAMESPACE`; empty for any. */
+  readonly namespace?: string;
+  /** What `envRef`, `secretstores.local.env` and variables in Configuration files read. Default: `process.env`. */
+  readonly environment?: NodeJS.ProcessEnv;
+  /**
+   * Files with a Configuration; sections of later ones replace those of earlier ones, and `$NAME` in them stands for
+   * an environment variable. When there are any, Configurations among the other resources are left out.
+   */
+  readonly configPaths?: readonly string[];
+  /** The directory in which state is kept, whatever the resources say. Default: what they say. */
+  readonly statePath?: string;
+  /**
+   * Component types that stand in for others, such as `{ 'pubsub.redis': 'pubsub.in-memory' }`. `pubsub.*` is every
+   * pub/sub type that there is not; `none` leaves components of that type out.
+   */
+  readonly substitute?: Readonly<Record<string, string>>;
+  /** What paths in components are relative to. Default: the working directory. */
+  readonly workingDirectory?: string;
+}
+
+/** Options of {@link loadResources}. @public */
+export interface LoadOptions extends CheckOptions {
+  /** The application that the resources are for. */
+  readonly appId: string;
+  /** Where to log what is not used. Default: nowhere; see {@link LoadedResources.notes}. */
+  readonly logger?: Logger;
+}
+
+/** Options of a sidecar that resource files give. @public */
+export interface ResourceOptions {
+  /** Pub/sub components. */
+  readonly components: readonly PubSubDefinition[];
+  /** Declarative subscriptions, in the order of the files. */
+  readonly subscriptions: readonly SubscriptionOptions[];
+  /** HTTP endpoints. */
+  readonly httpEndpoints: readonly HttpEndpointOptions[];
+  /** From a Configuration. */
+  readonly accessControl?: AccessControlOptions;
+  /** From a Configuration. */
+  readonly api?: ApiOptions;
+  /** From a Configuration. */
+  readonly nameResolution?: NameResolutionOptions;
+  /** All Resiliency resources as one. */
+  readonly resiliency?: ResiliencySpec;
+  /** Where state is kept, when a state component or {@link CheckOptions.statePath} says so. */
+  readonly state?: StateDefinition;
+}
+
+/** A resource that was found. @public */
+export interface ResourceSummary {
+  /** Such as `Component`. */
+  readonly kind: string;
+  /** Its name. */
+  readonly name: string;
+  /** Its file. */
+  readonly file: string;
+}
+
+/** What {@link checkResources} found. @public */
+export interface CheckedResources {
+  /** What has to be mended; empty when the files can be used. */
+  readonly problems: readonly ResourceFinding[];
+  /** What is not used, or used in another way than Dapr does. */
+  readonly notes: readonly ResourceFinding[];
+  /** The resources that are for the application. */
+  readonly resources: readonly ResourceSummary[];
+}
+
+/** What {@link loadResources} made of the files. @public */
+export interface LoadedResources {
+  /** Options of a sidecar: `new Sidecar({ appId, ...options })`. */
+  readonly options: ResourceOptions;
+  /** The directory of {@link ResourceOptions.state}, absolute, when that is on disk. */
+  readonly statePath?: string;
+  /** Features that a Configuration turns on. */
+  readonly features: readonly string[];
+  /** What is not used, or used in another way than Dapr does. */
+  readonly notes: readonly ResourceFinding[];
+  /** The resources that are for the application. */
+  readonly resources: readonly ResourceSummary[];
+}
+
+/**
+ * Reads resource files, in Dapr's form, as options of a sidecar: every `*.yaml` and `*.yml` directly in each directory,
+ * or single files.
+ *
+ * @param paths - directories and files; all must be there
+ * @throws SidecarError `ERR_CONFIGURATION` with everything that is wrong in any file, each with file, document, line
+ * and column.
+ * @example
+ * ```ts
+ * const { options } = await loadResources(['./resources'], { appId: 'orders' });
+ * const sidecar = new Sidecar({ appId: 'orders', app: { port: 3000 }, ...options });
+ * ```
+ * @public
+ */
+export async function loadResources(paths: readonly string[], options: LoadOptions): Promise<LoadedResources> {
+  const report = new Report();
+  const { made, summaries } = await readAll(paths, options, report);
+  report.throwProblems(`resources of ${JSON.stringify(options.appId)}`);
+  for (const { message, ...place } of report.notes) options.logger?.info(place, message);
+  const { components, configuration, state } = made;
+  const { features, ...configured } = configuration;
+  const { resiliency, subscriptions, httpEndpoints } = made;
+  return {
+    options: {
+      components,
+      subscriptions,
+      httpEndpoints,
+      ...configured,
+      ...(resiliency === undefined ? {} : { resiliency }),
+      ...(state === undefined ? {} : { state: stateOf(state) }),
+    },
+    ...(state?.path === undefined ? {} : { statePath: state.path }),
+    features,
+    notes: report.notes,
+    resources: summaries,
+  };
+}
+
+/**
+ * Finds everything that is wrong with resource files, and opens nothing. Without an app ID, for all applications at
+ * once.
+ *
+ * @param paths - directories and files
+ * @public
+ */
+export async function checkResources(paths: readonly string[], options: CheckOptions = {}): Promise<CheckedResources> {
+  const report = new Report();
+  const { summaries } = await readAll(paths, options, report);
+  return { problems: report.problems, notes: report.notes, resources: summaries };
+}
+
+interface Made {
+  readonly components: readonly PubSubDefinition[];
+  readonly subscriptions: readonly SubscriptionOptions[];
+  readonly httpEndpoints: readonly HttpEndpointOptions[];
+  readonly configuration: ReadConfiguration;
+  readonly resiliency: ResiliencySpec | undefined;
+  readonly state: StateWish | undefined;
+}
+
+async function readAll(
+  paths: readonly string[],
+  options: CheckOptions,
+  report: Report,
+): Promise<{ made: Made; summaries: readonly ResourceSummary[] }> {
+  const { environment = process.env, substitute = {}, workingDirectory = '.', configPaths = [] } = options;
+  refuseSubstitutes(substitute);
+  const namespace = options.namespace ?? environment['NAMESPACE'] ?? '';
+  const audience = { appId: options.appId, namespace };
+  const configs = await readConfigs(configPaths, environment, report);
+  const found = await readFiles(await findFiles(paths, report), report);
+  const selected = selectResources(found, audience, report);
+  const configurations = chooseConfigurations(configs, selected, report);
+
+  const origins = { appId: options.appId ?? 'app', namespace, environment, newId: randomUUID };
+  const ofComponents = selected.filter(({ kind }) => kind === 'Component');
+  const read = await readComponents(ofComponents, { origins, substitute, workingDirectory }, report);
+  const made = {
+    components: read.pubsubs,
+    subscriptions: readSubscriptions(selected, report),
+    httpEndpoints: readHttpEndpoints(selected, { ...origins, secretStores: read.secretStores }, report),
+    configuration: readConfiguration(configurations, report),
+    resiliency: readResiliency(selected, report),
+    state: options.statePath === undefined ? read.state : { path: resolve(options.statePath) },
+  };
+  report.sort();
+  const summaries = selected.map(({ kind, name, document: { file } }) => ({ kind, name, file }));
+  return { made, summaries };
+}
+
+/** The Configurations of files that are named for it; `undefined` when none is. */
+async function readConfigs(
+  paths: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  report: Report,
+): Promise<readonly Resource[] | undefined> {
+  if (paths.length === 0) return undefined;
+  const before = report.problems.length;
+  const found = await readFiles(await findFiles(paths, report), report, environment);
+  for (const { kind, document } of found) {
+    if (kind !== 'Configuration')
+      report.note(document.place(), `this ${kind} is not used: the file is named for a Configuration`);
+  }
+  const configurations = found.filter(({ kind }) => kind === 'Configuration');
+  // Without what was named for it everything would be allowed.
+  if (configurations.length === 0 && report.problems.length === before)
+    report.problem(wholeFile(paths.join(', ')), 'there is no Configuration in it');
+  return configurations;
+}
+
+/** With an environment, variables in them are replaced. */
+async function readFiles(
+  files: readonly string[],
+  report: Report,
+  environment?: NodeJS.ProcessEnv,
+): Promise<readonly Resource[]> {
+  const resources: Resource[] = [];
+  // One after the other: memory stays that of one file.
+  for (const file of files) {
+    for (const document of await readYamlFile(file, report)) {
+      const expanded =
+        environment === undefined ? document : document.mapped((value) => expandVariables(value, environment));
+      const resource = readResource(expanded, report);
+      if (resource !== undefined) resources.push(resource);
+    }
+  }
+  return resources;
+}
+
+function refuseSubstitutes(substitute: Substitutes): void {
+  const problem = substituteProblem(substitute);
+  if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', `options.substitute: ${problem}`);
+}
+
+function stateOf({ path }: StateWish): StateDefinition {
+  return path === undefined ? memoryStore() : embedded({ path });
+}

@@ -1,0 +1,264 @@
+import { stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Logger } from '../util/logger.ts';
+import {
+  APP_ID,
+  MULTI_APP_SCHEMA,
+  type RunFile,
+  type RunFileApp,
+  type RunFileShared,
+  UNUSED_FIELDS,
+} from './multi-app-schema.ts';
+import { Report, type ResourceFinding } from './report.ts';
+import { documentCheck } from './validate.ts';
+import type { YamlDocument, YamlPath } from './yaml-document.ts';
+import { readYamlFile } from './yaml-file.ts';
+
+/** Where the output of an application goes. @public */
+export type LogDestination = 'console' | 'file' | 'fileAndConsole';
+
+/** How an application of a multi-app file is probed. Absent fields: the sidecar's defaults. @public */
+export interface MultiAppHealth {
+  /** The path, as it was written. */
+  readonly path?: string;
+  /** Between probes, in milliseconds. */
+  readonly probeIntervalMs?: number;
+  /** How long a probe may take, in milliseconds. */
+  readonly probeTimeoutMs?: number;
+  /** Failures after which the application is unhealthy. */
+  readonly threshold?: number;
+}
+
+/** One application of a multi-app file, with what the file shares already applied. @public */
+export interface MultiAppEntry {
+  /** The app ID: as given, else the name of its directory. */
+  readonly appId: string;
+  /** Its directory, absolute. */
+  readonly appDirPath: string;
+  /** Where it listens. */
+  readonly appPort?: number;
+  /** The host on which it listens. */
+  readonly appChannelAddress?: string;
+  /** How it is spoken to: `http`, `https`, `h2c`, `grpc` or `grpcs`. Default `http`. */
+  readonly appProtocol: string;
+  /** The command that runs it, with its arguments; empty when it is started elsewhere. */
+  readonly command: readonly string[];
+  /** Environment variables for it; the file's shared ones are included. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Directories and files with resources, absolute. */
+  readonly resourcesPaths: readonly string[];
+  /** A file with a Configuration, absolute. */
+  readonly configFilePath?: string;
+  /** The port of its sidecar's HTTP API. */
+  readonly daprHTTPPort?: number;
+  /** The most requests to it at a time. */
+  readonly appMaxConcurrency?: number;
+  /** Present when its health is to be checked. */
+  readonly health?: MultiAppHealth;
+  /** Where its output goes. Default `fileAndConsole`. */
+  readonly appLogDestination: LogDestination;
+  /** Where its sidecar's output goes. Default `file`. */
+  readonly daprdLogDestination: LogDestination;
+  /** The sidecar's log level, as it was written. */
+  readonly logLevel?: string;
+  /** The largest request body, in bytes. */
+  readonly bodyLimitBytes?: number;
+}
+
+/** A multi-app file. @public */
+export interface MultiApp {
+  /** The file, absolute. */
+  readonly file: string;
+  /** The `name` of the file, if it has one. */
+  readonly name?: string;
+  /** Its applications, in order. */
+  readonly apps: readonly MultiAppEntry[];
+  /** What of the file is not used. */
+  readonly notes: readonly ResourceFinding[];
+}
+
+/** Options of {@link loadMultiApp}. @public */
+export interface MultiAppOptions {
+  /** Where to log what of the file is not used. Default: nowhere; see {@link MultiApp.notes}. */
+  readonly logger?: Logger;
+}
+
+const check = documentCheck(MULTI_APP_SCHEMA, { unused: UNUSED_FIELDS });
+
+/**
+ * Reads a multi-app run template (`dapr.yaml`, version 1). Paths under `common` and `appDirPath` are relative to the
+ * file, those of an application to its `appDirPath`. An application without `resourcesPaths` uses
+ * `<appDirPath>/.dapr/resources` when that exists, else the shared ones; its configuration is found in the same way.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` with everything that is wrong, each with file, line and column.
+ * @public
+ */
+export async function loadMultiApp(path: string, options: MultiAppOptions = {}): Promise<MultiApp> {
+  const file = resolve(path);
+  const report = new Report();
+  const [document, second] = await readYamlFile(path, report);
+  if (second !== undefined) report.problem(second.place(), 'a multi-app file has one document');
+  let apps: readonly MultiAppEntry[] = [];
+  let name: string | undefined;
+  if (document === undefined && report.problems.length === 0)
+    report.problem({ file: path, document: 0, line: 0, column: 0 }, 'it is empty: expected version and apps');
+  if (document !== undefined && check(document, report)) {
+    // The schema has just said so.
+    const template = document.value as RunFile;
+    name = template.name;
+    apps = await resolveApps(template, dirname(file), document, report);
+  }
+  report.sort();
+  report.throwProblems(path);
+  for (const { message, ...place } of report.notes) options.logger?.warn(place, message);
+  return { file, ...(name === undefined ? {} : { name }), apps, notes: report.notes };
+}
+
+async function resolveApps(
+  template: RunFile,
+  baseDir: string,
+  document: YamlDocument,
+  report: Report,
+): Promise<MultiAppEntry[]> {
+  const shared = template.common ?? {};
+  const seen = new Map<string, number>();
+  const apps: MultiAppEntry[] = [];
+  for (const [index, app] of template.apps.entries()) {
+    const resolver = new PathResolver(document, report);
+    const appDirPath = await resolver.existing(baseDir, app.appDirPath, ['apps', index, 'appDirPath']);
+    const appId = app.appID ?? basename(appDirPath);
+    const earlier = seen.get(appId);
+    if (earlier !== undefined)
+      report.problem(
+        document.place(['apps', index]),
+        `app ID ${JSON.stringify(appId)} is that of apps[${earlier}] too`,
+      );
+    else if (!/^[^./\s]{1,256}$/.test(appId))
+      report.problem(
+        document.place(['apps', index]),
+        `the directory gives the app ID ${JSON.stringify(appId)}: expected ${APP_ID}, or appID`,
+      );
+    seen.set(appId, index);
+    const { common, own } = {
+      common: { at: ['common'], from: baseDir },
+      own: { at: ['apps', index], from: appDirPath },
+    };
+    const resourcesPaths =
+      (await resolver.resources(app, own)) ??
+      (await resolver.byConvention(appDirPath, 'resources').then(asList)) ??
+      (await resolver.resources(shared, common)) ??
+      [];
+    const configFilePath =
+      (await resolver.config(app, own)) ??
+      (await resolver.byConvention(appDirPath, 'config.yaml')) ??
+      (await resolver.config(shared, common));
+    const found = { appId, appDirPath, resourcesPaths, ...(configFilePath === undefined ? {} : { configFilePath }) };
+    apps.push({ ...settingsOf({ ...shared, ...app, env: { ...shared.env, ...app.env } }), ...found });
+  }
+  return apps;
+}
+
+/** What needs no look at the file system. */
+function settingsOf(app: RunFileApp): Omit<MultiAppEntry, 'appId' | 'appDirPath' | 'resourcesPaths'> {
+  const env = Object.entries(app.env ?? {}).map(([name, value]) => [name, String(value)]);
+  return {
+    appProtocol: protocolOf(app),
+    command: app.command ?? [],
+    env: Object.fromEntries(env),
+    appLogDestination: app.appLogDestination ?? 'fileAndConsole',
+    daprdLogDestination: app.daprdLogDestination ?? 'file',
+    ...whenPositive('appPort', app.appPort),
+    ...whenPositive('daprHTTPPort', app.daprHTTPPort),
+    ...whenPositive('appMaxConcurrency', app.appMaxConcurrency),
+    ...(app.appChannelAddress ? { appChannelAddress: app.appChannelAddress } : {}),
+    ...(app.logLevel ? { logLevel: app.logLevel } : {}),
+    ...(app.enableAppHealthCheck === true ? { health: healthOf(app) } : {}),
+    ...(app.maxBodySize === undefined ? {} : whenPositive('bodyLimitBytes', bytesOf(app.maxBodySize))),
+  };
+}
+
+function protocolOf({ appProtocol = 'http', appSSL = false }: RunFileApp): string {
+  return appSSL && (appProtocol === 'http' || appProtocol === 'grpc') ? `${appProtocol}s` : appProtocol;
+}
+
+function healthOf(app: RunFileApp): MultiAppHealth {
+  return {
+    ...(app.appHealthCheckPath ? { path: app.appHealthCheckPath } : {}),
+    ...whenPositive('probeIntervalMs', (app.appHealthProbeInterval ?? 0) * 1_000),
+    ...whenPositive('probeTimeoutMs', app.appHealthProbeTimeout),
+    ...whenPositive('threshold', app.appHealthThreshold),
+  };
+}
+
+/** Zero and negative numbers stand for "not set". */
+function whenPositive<Name extends string>(name: Name, value: number | undefined): { [N in Name]?: number } {
+  return value === undefined || value <= 0 ? {} : ({ [name]: value } as { [N in Name]?: number });
+}
+
+const UNIT_BYTES: Readonly<Record<string, number>> = {
+  '': 1,
+  k: 1e3,
+  K: 1e3,
+  M: 1e6,
+  G: 1e9,
+  Ki: 1024,
+  Mi: 1024 ** 2,
+  Gi: 1024 ** 3,
+};
+
+/** A Kubernetes quantity, such as `4Mi`; the schema has checked its form. */
+function bytesOf(size: string | number): number {
+  const [, amount = '', unit = ''] = /^(-?[\d.]+)([A-Za-z]*)$/.exec(String(size)) ?? [];
+  return Math.floor(Number(amount) * (UNIT_BYTES[unit] ?? 1));
+}
+
+/** Makes paths absolute, and reports those that are not there. */
+class PathResolver {
+  readonly #document: YamlDocument;
+  readonly #report: Report;
+
+  constructor(document: YamlDocument, report: Report) {
+    this.#document = document;
+    this.#report = report;
+  }
+
+  async existing(from: string, path: string, at: YamlPath): Promise<string> {
+    const absolute = resolve(from, path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path);
+    if (!(await exists(absolute)))
+      this.#report.problem(this.#document.place(at), `${path} is not there: looked for ${absolute}`);
+    return absolute;
+  }
+
+  /** `undefined` when none is named. */
+  async resources(shared: RunFileShared, base: { from: string; at: YamlPath }): Promise<string[] | undefined> {
+    const { resourcesPaths, resourcesPath } = shared;
+    const list = typeof resourcesPaths === 'string' ? resourcesPaths.split(',') : (resourcesPaths ?? []);
+    const named = list.map((path, index) => ({ path: path.trim(), at: [...base.at, 'resourcesPaths', index] }));
+    if (resourcesPath) named.push({ path: resourcesPath, at: [...base.at, 'resourcesPath'] });
+    const present = named.filter(({ path }) => path !== '');
+    if (present.length === 0) return undefined;
+    return Promise.all(present.map(({ path, at }) => this.existing(base.from, path, at)));
+  }
+
+  async config(shared: RunFileShared, base: { from: string; at: YamlPath }): Promise<string | undefined> {
+    const { configFilePath } = shared;
+    return configFilePath ? this.existing(base.from, configFilePath, [...base.at, 'configFilePath']) : undefined;
+  }
+
+  async byConvention(appDirPath: string, name: string): Promise<string | undefined> {
+    const path = join(appDirPath, '.dapr', name);
+    return (await exists(path)) ? path : undefined;
+  }
+}
+
+function asList(path: string | undefined): string[] | undefined {
+  return path === undefined ? undefined : [path];
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

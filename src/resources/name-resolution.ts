@@ -1,0 +1,59 @@
+import {
+  NAME_RESOLUTION_SCHEMA,
+  type NameResolutionOptions,
+  readNames,
+} from '../blocks/invocation/resolution/options.ts';
+import { messageOf } from '../errors.ts';
+import { validator } from '../util/schema.ts';
+import { didYouMean } from '../util/suggest.ts';
+import type { Report } from './report.ts';
+import type { NameResolutionSpec } from './schema/configuration.ts';
+import type { YamlDocument } from './yaml-document.ts';
+
+/** Dapr's ways of finding applications that need no word here: sidecars that share their state find each other. */
+const NOT_NEEDED = ['mdns', 'sqlite', 'kubernetes', 'hashicorp.consul', 'aws.cloudmap'];
+
+const KNOWN = ['static', 'dns', 'nameformat', ...NOT_NEEDED];
+
+const problemOf = validator(NAME_RESOLUTION_SCHEMA, 'spec.nameResolution');
+
+/** `spec.nameResolution` of a Configuration: `static` and `dns` are ours, `nameformat` is Dapr's. */
+export function readNameResolution(
+  { component, configuration }: NameResolutionSpec,
+  document: YamlDocument,
+  report: Report,
+): NameResolutionOptions | undefined {
+  const at = document.place(['spec', 'nameResolution', 'component']);
+  if (NOT_NEEDED.includes(component)) {
+    report.note(at, `name resolution ${component} has no use here: sidecars that share their state find each other`);
+    return undefined;
+  }
+  if (!KNOWN.includes(component)) {
+    const hint = didYouMean(component, KNOWN);
+    report.problem(at, `unknown name resolution ${JSON.stringify(component)}: expected ${KNOWN.join(', ')}${hint}`);
+    return undefined;
+  }
+  // What it holds is checked next.
+  const options = (
+    component === 'nameformat' ? { dns: ofFormat(configuration) } : { [component]: configuration ?? {} }
+  ) as NameResolutionOptions;
+  const problem = problemOf(options) ?? nameProblem(options);
+  if (problem === undefined) return options;
+  report.problem(document.place(['spec', 'nameResolution', 'configuration']), problem);
+  return undefined;
+}
+
+function nameProblem(options: NameResolutionOptions): string | undefined {
+  try {
+    readNames(options, '');
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** A host name with `{appid}` in it and a port. */
+function ofFormat(configuration: NameResolutionSpec['configuration']): object {
+  const [template = '', port = ''] = String(configuration?.['format'] ?? '').split(':', 2);
+  return { template: template.replaceAll('{appid}', '{appId}'), port: Number(port) };
+}

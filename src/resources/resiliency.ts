@@ -1,0 +1,54 @@
+import { messageOf } from '../errors.ts';
+import type { ResiliencySpec } from '../resiliency/options.ts';
+import { parseResiliency } from '../resiliency/parse.ts';
+import type { Report } from './report.ts';
+import type { Resource } from './resource.ts';
+
+type Section = Readonly<Record<string, unknown>>;
+
+/** Where names are that several documents must not both define. */
+const SECTIONS = [
+  ['policies', 'timeouts'],
+  ['policies', 'retries'],
+  ['policies', 'circuitBreakers'],
+  ['targets', 'apps'],
+  ['targets', 'components'],
+] as const;
+
+/** All Resiliency resources as one; a name that two of them define is a problem. `undefined` without any. */
+export function readResiliency(resources: readonly Resource[], report: Report): ResiliencySpec | undefined {
+  const found = resources.filter(({ kind }) => kind === 'Resiliency');
+  if (found.length === 0) return undefined;
+  const merged = { policies: new Map<string, Section>(), targets: new Map<string, Section>() };
+  for (const [part, section] of SECTIONS) {
+    const entries = new Map<string, unknown>();
+    for (const { document, spec } of found) {
+      // The schema of the kind has been checked.
+      const named = (spec as { readonly [part: string]: Readonly<Record<string, Section | undefined>> | undefined })[
+        part
+      ]?.[section];
+      for (const [name, content] of Object.entries(named ?? {})) {
+        if (entries.has(name))
+          report.problem(
+            document.keyPlace(['spec', part, section], name),
+            `spec.${part}.${section}.${name} is there twice`,
+          );
+        entries.set(name, content);
+      }
+    }
+    if (entries.size > 0) merged[part].set(section, Object.fromEntries(entries));
+  }
+  const spec = { policies: Object.fromEntries(merged.policies), targets: Object.fromEntries(merged.targets) };
+  tryOut(spec, found, report);
+  return spec;
+}
+
+/** Names that lead nowhere, durations and expressions are looked at by what will use them. */
+function tryOut(spec: ResiliencySpec, [first]: readonly Resource[], report: Report): void {
+  try {
+    parseResiliency(spec, () => undefined);
+  } catch (error) {
+    const place = first?.document.place(['spec']);
+    if (place !== undefined) report.problem(place, messageOf(error).replace(/^options\.resiliency/, 'spec'));
+  }
+}

@@ -1,0 +1,116 @@
+import { didYouMean } from '../util/suggest.ts';
+import type { Report } from './report.ts';
+import { GROUPS } from './schema/envelope.ts';
+import { KIND_SCHEMAS } from './schema/kinds.ts';
+import { type DocumentCheck, documentCheck } from './validate.ts';
+import type { YamlDocument } from './yaml-document.ts';
+
+/** A document that is one of our kinds and fits its schema. */
+export interface Resource {
+  readonly kind: string;
+  /** `v1alpha1`, `v2alpha1`. */
+  readonly version: string;
+  readonly name: string;
+  readonly namespace: string | undefined;
+  readonly scopes: readonly string[];
+  /** As it is written; the schema has said what it holds. */
+  readonly spec: unknown;
+  /** `auth.secretStore`. */
+  readonly secretStore: string | undefined;
+  readonly document: YamlDocument;
+}
+
+/** What every manifest has, once its schema has been checked. */
+interface Manifest {
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly spec: unknown;
+  readonly scopes?: readonly string[];
+  readonly auth?: { readonly secretStore?: string };
+}
+
+/** Whose resources are wanted. */
+export interface Audience {
+  /** `undefined` for every application, when files are only checked. */
+  readonly appId: string | undefined;
+  /** Empty when none is set: then no resource is left out for its namespace. */
+  readonly namespace: string;
+}
+
+const CHECKS: ReadonlyMap<string, DocumentCheck> = new Map(
+  [...KIND_SCHEMAS].flatMap(([kind, versions]) =>
+    [...versions].map(([version, schema]): [string, DocumentCheck] => [`${version} ${kind}`, documentCheck(schema)]),
+  ),
+);
+
+/** Reads a document as a resource. What is none of ours is noted, what does not fit is reported. */
+export function readResource(document: YamlDocument, report: Report): Resource | undefined {
+  const { apiVersion, kind } = Object(document.value) as Readonly<Record<string, unknown>>;
+  if (typeof apiVersion !== 'string' || typeof kind !== 'string') {
+    const missing = typeof apiVersion === 'string' ? 'kind' : 'apiVersion';
+    report.problem(document.place([missing]), `${missing} is missing or no text: a resource has apiVersion and kind`);
+    return undefined;
+  }
+  const versions = KIND_SCHEMAS.get(kind);
+  const [group = '', version = ''] = apiVersion.split('/', 2);
+  if (!GROUPS.some((known) => known === group) && versions === undefined && didYouMean(group, GROUPS) === '') {
+    report.note(document.place(), `${apiVersion} ${kind} is no resource of a sidecar: it is not used`);
+    return undefined;
+  }
+  if (versions === undefined) {
+    const hint = didYouMean(kind, KIND_SCHEMAS.keys());
+    const known = [...KIND_SCHEMAS.keys()].join(', ');
+    report.problem(document.place(['kind']), `unknown kind ${JSON.stringify(kind)}: expected ${known}${hint}`);
+    return undefined;
+  }
+  const check = GROUPS.some((known) => known === group) ? CHECKS.get(`${version} ${kind}`) : undefined;
+  if (check === undefined) {
+    const known = [...versions.keys()].flatMap((one) => GROUPS.map((name) => `${name}/${one}`));
+    const place = document.place(['apiVersion']);
+    const hint = didYouMean(apiVersion, known);
+    report.problem(place, `apiVersion ${JSON.stringify(apiVersion)} of ${kind}: expected ${known.join(', ')}${hint}`);
+    return undefined;
+  }
+  if (!check(document, report)) return undefined;
+  // The schema has just said so.
+  const { metadata, spec, scopes, auth } = document.value as Manifest;
+  const { name, namespace } = metadata;
+  return { kind, version, name, namespace, scopes: scopes ?? [], spec, secretStore: auth?.secretStore, document };
+}
+
+/**
+ * Leaves out what is for other namespaces and applications, then looks for names that are used twice. Subscriptions
+ * are for every namespace, and a later one replaces an earlier one of the same name.
+ */
+export function selectResources(found: readonly Resource[], audience: Audience, report: Report): Resource[] {
+  const selected: Resource[] = [];
+  for (const resource of found) {
+    if (!isFor(resource, audience)) continue;
+    const earlier = selected.findIndex((other) => isTwin(other, resource));
+    const first = selected[earlier];
+    const place = resource.document.place(['metadata', 'name']);
+    const name = JSON.stringify(resource.name);
+    if (first === undefined) {
+      selected.push(resource);
+    } else if (resource.kind === 'Subscription') {
+      report.note(place, `it replaces an earlier Subscription named ${name}`);
+      selected[earlier] = resource;
+    } else {
+      const { file, line, column } = first.document.place(['metadata', 'name']);
+      report.problem(place, `${resource.kind} ${name} is there twice, first at ${file}:${line}:${column}`);
+    }
+  }
+  return selected;
+}
+
+function isFor(resource: Resource, { appId, namespace }: Audience): boolean {
+  const isElsewhere = namespace !== '' && (resource.namespace ?? namespace) !== namespace;
+  if (isElsewhere && resource.kind !== 'Subscription') return false;
+  return appId === undefined || resource.scopes.length === 0 || resource.scopes.includes(appId);
+}
+
+/** Of one kind and name, and for an application in common. */
+function isTwin(one: Resource, other: Resource): boolean {
+  if (one.kind !== other.kind || one.name !== other.name) return false;
+  const isForAll = one.scopes.length === 0 || other.scopes.length === 0;
+  return isForAll || one.scopes.some((appId) => other.scopes.includes(appId));
+}

@@ -1,0 +1,46 @@
+import { auth, flag, kindSchema, namedValues, scopes, text } from './envelope.ts';
+
+/** `kind: Component`. */
+export const COMPONENT_SCHEMA: object = kindSchema({
+  kind: 'Component',
+  versions: ['v1alpha1'],
+  description: 'A pub/sub component, the state of the sidecar, or a secret store.',
+  spec: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['type'],
+    properties: {
+      type: {
+        type: 'string',
+        pattern: '^[^.\\s]+\\.\\S+$',
+        expects: 'a kind and a technology, such as pubsub.in-memory',
+        description: 'The kind and technology, such as pubsub.in-memory.',
+      },
+      version: { ...text, description: 'The version of the component type. Default v1.' },
+      ignoreErrors: { ...flag, description: 'Go on without the component when it cannot be used. Default false.' },
+      initTimeout: { ...text, description: 'Accepted and not used: components open at once.' },
+      metadata: { ...namedValues, description: 'The settings of the component.' },
+    },
+  },
+  beside: { auth, scopes },
+});
+
+/** `spec` of a component, as it is written. */
+export interface ComponentSpec {
+  readonly type: string;
+  readonly version?: string;
+  readonly ignoreErrors?: boolean;
+  readonly metadata?: readonly NamedValue[];
+}
+
+/** A value, or where it is found. */
+export interface ValueSource {
+  readonly value?: string | number | boolean | null;
+  readonly secretKeyRef?: { readonly name: string; readonly key?: string };
+  readonly envRef?: string;
+}
+
+/** A value with a name. */
+export interface NamedValue extends ValueSource {
+  readonly name: string;
+}

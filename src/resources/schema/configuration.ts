@@ -1,0 +1,71 @@
+import { ACCESS_CONTROL_SCHEMA, type AccessControlOptions } from '../../security/access-options.ts';
+import { API_SCHEMA, type ApiOptions } from '../../security/api-list.ts';
+import { flag, kindSchema, text } from './envelope.ts';
+
+/** Sections that mean something to Dapr and nothing here: each is noted once. */
+export const UNUSED_SECTIONS: readonly string[] = [
+  'tracing',
+  'metric',
+  'metrics',
+  'mtls',
+  'httpPipeline',
+  'appHttpPipeline',
+  'secrets',
+  'components',
+  'logging',
+  'wasm',
+  'workflow',
+];
+
+/** `kind: Configuration`. */
+export const CONFIGURATION_SCHEMA: object = kindSchema({
+  kind: 'Configuration',
+  versions: ['v1alpha1'],
+  description: 'What the sidecar allows, and how it finds others.',
+  spec: {
+    type: ['object', 'null'],
+    additionalProperties: false,
+    properties: {
+      accessControl: {
+        ...ACCESS_CONTROL_SCHEMA,
+        description: 'Which applications may invoke which operations of this one.',
+      },
+      api: { ...API_SCHEMA, description: 'Which parts of the HTTP API there are.' },
+      nameResolution: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['component'],
+        properties: {
+          component: { type: 'string', minLength: 1, description: 'How other applications are found.' },
+          version: text,
+          configuration: { type: ['object', 'null'], description: 'Its settings.' },
+        },
+      },
+      features: {
+        type: 'array',
+        items: {
+          type: 'object',
+          additionalProperties: false,
+          required: ['name', 'enabled'],
+          properties: { name: text, enabled: flag },
+        },
+      },
+      ...Object.fromEntries(UNUSED_SECTIONS.map((name) => [name, { description: 'Has no use here.' }])),
+    },
+  },
+});
+
+/** `spec` of a Configuration, as it is written. */
+export interface ConfigurationSpec {
+  readonly accessControl?: AccessControlOptions;
+  readonly api?: ApiOptions;
+  readonly nameResolution?: NameResolutionSpec;
+  readonly features?: readonly { readonly name: string; readonly enabled: boolean }[];
+}
+
+/** How other applications are found, as it is written. */
+export interface NameResolutionSpec {
+  readonly component: string;
+  readonly version?: string;
+  readonly configuration?: Readonly<Record<string, unknown>> | null;
+}

@@ -1,0 +1,53 @@
+import type { NamedValue, ValueSource } from './component.ts';
+import { auth, kindSchema, namedValues, scopes, valueFields } from './envelope.ts';
+
+const pem = {
+  type: 'object',
+  additionalProperties: false,
+  properties: valueFields,
+  description: 'In PEM.',
+};
+
+/** `kind: HTTPEndpoint`. */
+export const HTTP_ENDPOINT_SCHEMA: object = kindSchema({
+  kind: 'HTTPEndpoint',
+  versions: ['v1alpha1'],
+  description: 'A service outside, invoked by name.',
+  spec: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['baseUrl'],
+    properties: {
+      baseUrl: {
+        type: 'string',
+        pattern: '^https?://[^/\\s]',
+        expects: 'an http or https URL',
+        description: 'What its paths are put after.',
+      },
+      headers: { ...namedValues, description: 'Headers that are set on every request to it.' },
+      clientTLS: {
+        type: 'object',
+        additionalProperties: false,
+        properties: {
+          rootCA: pem,
+          certificate: pem,
+          privateKey: pem,
+          renegotiation: { enum: ['RenegotiateNever', 'RenegotiateOnceAsClient', 'RenegotiateFreelyAsClient'] },
+        },
+      },
+    },
+  },
+  beside: { auth, scopes },
+});
+
+/** `spec` of an HTTPEndpoint, as it is written. */
+export interface HttpEndpointSpec {
+  readonly baseUrl: string;
+  readonly headers?: readonly NamedValue[];
+  readonly clientTLS?: {
+    readonly rootCA?: ValueSource;
+    readonly certificate?: ValueSource;
+    readonly privateKey?: ValueSource;
+    readonly renegotiation?: string;
+  };
+}

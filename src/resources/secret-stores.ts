@@ -1,0 +1,97 @@
+import { stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { Report } from './report.ts';
+import type { YamlDocument } from './yaml-document.ts';
+import { readTextFile } from './yaml-file.ts';
+
+/** Where secrets come from; `undefined` when there is none of that name and key. */
+export interface SecretStore {
+  get(name: string, key: string): string | undefined;
+}
+
+/** Whether an environment variable may be read by resource files: not those that hold the tokens of the sidecar. */
+export function mayReadVariable(name: string): boolean {
+  return name !== '' && !/\s/.test(name) && name !== 'APP_API_TOKEN' && !/^(DAPR|SIDECAR)_/i.test(name);
+}
+
+/** A variable; those of prototypes are none. */
+export function readVariable(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  return Object.hasOwn(environment, name) ? environment[name] : undefined;
+}
+
+/** `secretstores.local.env`: environment variables, all with `prefix` before their names. */
+export function environmentSecrets(environment: NodeJS.ProcessEnv, prefix: string): SecretStore {
+  return {
+    get: (name, key) => {
+      const variable = prefix + name;
+      return key === name && mayReadVariable(variable) ? readVariable(environment, variable) : undefined;
+    },
+  };
+}
+
+/** The settings of `secretstores.local.file`. */
+export interface SecretFile {
+  readonly secretsFile: string;
+  /** Between the names of nested objects. */
+  readonly nestedSeparator: string;
+  /** Secrets are the top level, and what is below them are their keys. */
+  readonly multiValued: boolean;
+}
+
+/** Where a secret file may be: relative to the working directory, as with Dapr, or next to the resource file. */
+export interface SecretFilePlace {
+  readonly document: YamlDocument;
+  readonly workingDirectory: string;
+}
+
+/** `secretstores.local.file`: a JSON file. What is wrong with it is reported at the component, without its content. */
+export async function fileSecrets(
+  settings: SecretFile,
+  { document, workingDirectory }: SecretFilePlace,
+  report: Report,
+): Promise<SecretStore | undefined> {
+  const fromHere = resolve(workingDirectory, settings.secretsFile);
+  const nextTo = resolve(dirname(document.file), settings.secretsFile);
+  const isHere = await stat(fromHere).then(
+    () => true,
+    () => false,
+  );
+  const text = await readTextFile(isHere ? fromHere : nextTo, report);
+  if (text === undefined) return undefined;
+  try {
+    const content: unknown = JSON.parse(text);
+    if (typeof content !== 'object' || content === null || Array.isArray(content)) throw new Error('not an object');
+    return storeOf(content, settings);
+  } catch {
+    // The parser's message quotes the text, which is secret.
+    report.problem(
+      document.place(['spec', 'metadata']),
+      `${settings.secretsFile} is not a JSON object that can be used`,
+    );
+    return undefined;
+  }
+}
+
+function storeOf(content: object, { nestedSeparator, multiValued }: SecretFile): SecretStore {
+  if (!multiValued) {
+    const values = new Map<string, string>();
+    flatten(content, '', nestedSeparator, values);
+    return { get: (name, key) => (key === name ? values.get(name) : undefined) };
+  }
+  const secrets = new Map<string, Map<string, string>>();
+  for (const [name, secret] of Object.entries(content)) {
+    const values = new Map<string, string>();
+    if (typeof secret === 'object' && secret !== null) flatten(secret, '', nestedSeparator, values);
+    else values.set(name, String(secret));
+    secrets.set(name, values);
+  }
+  return { get: (name, key) => secrets.get(name)?.get(key) };
+}
+
+function flatten(value: object, prefix: string, separator: string, into: Map<string, string>): void {
+  for (const [name, inner] of Object.entries(value)) {
+    const full = prefix === '' ? name : prefix + separator + name;
+    if (typeof inner === 'object' && inner !== null) flatten(inner, full, separator, into);
+    else into.set(full, String(inner));
+  }
+}

@@ -1,0 +1,120 @@
+import { createRequire } from 'node:module';
+import type { ErrorObject, Schema, ValidateFunction } from 'ajv';
+import { didYouMean } from '../util/suggest.ts';
+import type { Place, Report } from './report.ts';
+import { OWN_WORDS } from './schema/envelope.ts';
+import type { YamlDocument, YamlPath } from './yaml-document.ts';
+
+const require = createRequire(import.meta.url);
+
+/** Checks one document and reports everything that does not fit; answers whether it fits. */
+export type DocumentCheck = (document: YamlDocument, report: Report) => boolean;
+
+/** How fields that a schema does not have are taken. */
+export interface DocumentCheckOptions {
+  /** When given, unknown fields are noted, not refused; these are known and have no use here. */
+  readonly unused?: ReadonlySet<string>;
+}
+
+/**
+ * Compiles a schema on first use. Beside the words of JSON Schema it knows `isSecret`, for values that are never
+ * repeated in a message, and `expects`, what a pattern asks for in words.
+ */
+export function documentCheck(schema: Schema, { unused }: DocumentCheckOptions = {}): DocumentCheck {
+  let validate: ValidateFunction | undefined;
+  return (document, report) => {
+    validate ??= compile(schema);
+    if (validate(document.value)) return true;
+    let fits = true;
+    for (const error of validate.errors ?? []) {
+      // Which branch of a condition failed is said by the errors inside it.
+      if (error.keyword === 'if') continue;
+      if (error.keyword === 'additionalProperties' && unused !== undefined) {
+        const { place, field, name, hint } = unknownField(document, error);
+        report.note(place, unused.has(name) ? `${field} has no use here` : `unknown field ${field} is not used${hint}`);
+        continue;
+      }
+      fits = false;
+      tell(document, error, report);
+    }
+    return fits;
+  };
+}
+
+function compile(schema: Schema): ValidateFunction {
+  // Loaded by the first document: the command runs without any, too.
+  const { Ajv } = require('ajv') as typeof import('ajv');
+  // A test checks the schemas themselves, once for all; doing it here would hold up every start.
+  const fast = { meta: false, validateSchema: false, code: { optimize: false } } as const;
+  const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true, verbose: true, ...fast });
+  for (const [keyword, schemaType] of Object.entries(OWN_WORDS)) ajv.addKeyword({ keyword, schemaType });
+  return ajv.compile(schema);
+}
+
+function tell(document: YamlDocument, error: ErrorObject, report: Report): void {
+  const path = pathOf(error);
+  const field = fieldName(path);
+  switch (error.keyword) {
+    case 'additionalProperties': {
+      const unknown = unknownField(document, error);
+      return report.problem(unknown.place, `unknown field ${unknown.field}${unknown.hint}`);
+    }
+    case 'required':
+      return report.problem(document.place(path), `${joined(field, error.params['missingProperty'])} is missing`);
+    case 'enum': {
+      const allowed = (error.params['allowedValues'] as readonly unknown[]).map(String);
+      const expected = `expected ${allowed.join(', ')}`;
+      const hint = typeof error.data === 'string' ? didYouMean(error.data, allowed) : '';
+      return report.problem(document.place(path), `${field} is ${shown(document, error)}: ${expected}${hint}`);
+    }
+    case 'pattern': {
+      const expected = error.parentSchema?.['expects'] ?? `something that matches ${error.params['pattern']}`;
+      return report.problem(document.place(path), `${field} is ${shown(document, error)}: expected ${expected}`);
+    }
+    default:
+      return report.problem(document.place(path), `${field} ${error.message}: actual is ${shown(document, error)}`);
+  }
+}
+
+function unknownField(
+  document: YamlDocument,
+  error: ErrorObject,
+): { place: Place; field: string; name: string; hint: string } {
+  const path = pathOf(error);
+  const name = String(error.params['additionalProperty']);
+  const known = Object.keys(error.parentSchema?.['properties'] ?? {});
+  return {
+    place: document.keyPlace(path, name),
+    field: joined(fieldName(path), name),
+    name,
+    hint: didYouMean(name, known),
+  };
+}
+
+/** RFC 6901, section 4. */
+function pathOf(error: ErrorObject): YamlPath {
+  const steps = error.instancePath.split('/').slice(1);
+  return steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** `spec.metadata[0].name`; `the document` for the whole. */
+export function fieldName(path: YamlPath): string {
+  return path.reduce<string>((field, step) => joined(field, step), '') || 'the document';
+}
+
+function joined(field: string, step: string | number): string {
+  if (/^\d+$/.test(String(step))) return `${field}[${step}]`;
+  return field === '' || field === 'the document' ? String(step) : `${field}.${step}`;
+}
+
+/** A scalar as it is written, so that a variable that was put in does not show. */
+function shown(document: YamlDocument, error: ErrorObject): string {
+  const { data } = error;
+  if (data === null) return 'null';
+  if (Array.isArray(data)) return 'a sequence';
+  if (typeof data === 'object') return 'a mapping';
+  if (error.parentSchema?.['isSecret'] === true) return `a ${typeof data}`;
+  const written = document.text(pathOf(error)) ?? '';
+  const text = typeof data === 'string' ? JSON.stringify(written) : written;
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

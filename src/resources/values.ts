@@ -1,0 +1,78 @@
+import type { Report } from './report.ts';
+import type { ValueSource } from './schema/component.ts';
+import { mayReadVariable, readVariable, type SecretStore } from './secret-stores.ts';
+import { fieldName } from './validate.ts';
+import type { YamlDocument, YamlPath } from './yaml-document.ts';
+
+/** Where values that are not written out come from. */
+export interface ValueOrigins {
+  readonly environment: NodeJS.ProcessEnv;
+  readonly secretStores: ReadonlyMap<string, SecretStore>;
+  readonly appId: string;
+  readonly namespace: string;
+  readonly newId: () => string;
+}
+
+/** A value to find: the document and path that it stands at, and the store that its resource names. */
+export interface ValuePlace {
+  readonly document: YamlDocument;
+  readonly path: YamlPath;
+  readonly secretStore: string | undefined;
+}
+
+/** Finds the text of a value; what is not there is reported. */
+export function resolveValue(
+  source: ValueSource,
+  { document, path, secretStore }: ValuePlace,
+  origins: ValueOrigins,
+  report: Report,
+): string | undefined {
+  const { value, secretKeyRef, envRef } = source;
+  const given = Object.keys(source).filter((name) => name !== 'name');
+  const field = fieldName(path);
+  if (given.length > 1) {
+    report.problem(document.place(path), `${field} has ${given.join(' and ')}: expected one of them`);
+    return undefined;
+  }
+  if (envRef !== undefined) {
+    const at = document.place([...path, 'envRef']);
+    if (!mayReadVariable(envRef)) {
+      report.problem(at, `${field}.envRef ${JSON.stringify(envRef)} may not be read by resource files`);
+      return undefined;
+    }
+    const found = readVariable(origins.environment, envRef);
+    if (found === undefined) report.problem(at, `${field}.envRef: environment variable ${envRef} is not set`);
+    return found;
+  }
+  if (secretKeyRef !== undefined) {
+    const { name, key } = secretKeyRef;
+    const at = document.place([...path, 'secretKeyRef']);
+    const problem = storeProblem(secretStore, origins);
+    const found = secretStore === undefined ? undefined : origins.secretStores.get(secretStore)?.get(name, key || name);
+    const full = key ? `${JSON.stringify(name)}, key ${JSON.stringify(key)},` : JSON.stringify(name);
+    if (problem !== undefined) report.problem(at, `${field}.secretKeyRef: ${problem}`);
+    else if (found === undefined)
+      report.problem(at, `${field}.secretKeyRef: ${full} is not in ${JSON.stringify(secretStore)}`);
+    return found;
+  }
+  if (value === undefined || value === null) return '';
+  const written = typeof value === 'number' ? (document.text([...path, 'value']) ?? String(value)) : String(value);
+  return fillTemplate(written, origins);
+}
+
+function storeProblem(secretStore: string | undefined, { secretStores }: ValueOrigins): string | undefined {
+  if (secretStore === undefined || secretStore === '') return 'auth.secretStore is missing, which says where to look';
+  return secretStores.has(secretStore)
+    ? undefined
+    : `there is no secret store ${JSON.stringify(secretStore)} for this application`;
+}
+
+/** Dapr's names in braces; others stay as they are. */
+function fillTemplate(text: string, { appId, namespace, environment, newId }: ValueOrigins): string {
+  return text.replaceAll(/\{(uuid|podName|namespace|appID)\}/g, (_, name: string) => {
+    if (name === 'uuid') return newId();
+    if (name === 'podName') return environment['POD_NAME'] ?? '';
+    if (name === 'appID') return appId;
+    return `${namespace || 'default'}.${appId}`;
+  });
+}

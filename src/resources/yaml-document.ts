@@ -1,0 +1,77 @@
+import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type LineCounter, type Node, type Pair } from 'yaml';
+import type { Place } from './report.ts';
+
+/** The way to a value: keys of mappings and indexes of sequences. */
+export type YamlPath = readonly (string | number)[];
+
+/** One document of a YAML file: its value, and where each part of it stands. */
+export class YamlDocument {
+  /** The value, as JSON has it. */
+  readonly value: unknown;
+  readonly file: string;
+  /** Counted from 1. */
+  readonly index: number;
+  readonly #document: Document;
+  readonly #lines: LineCounter;
+
+  constructor(place: { file: string; index: number }, document: Document, lines: LineCounter, value: unknown) {
+    this.file = place.file;
+    this.index = place.index;
+    this.#document = document;
+    this.#lines = lines;
+    this.value = value;
+  }
+
+  /** The same document with another value in the same places. */
+  mapped(change: (value: unknown) => unknown): YamlDocument {
+    return new YamlDocument(this, this.#document, this.#lines, change(this.value));
+  }
+
+  /** Where a value stands; where the nearest thing around it stands, when it is not there. */
+  place(path: YamlPath = []): Place {
+    return this.#placeOf(this.#walk(path).at);
+  }
+
+  /** Where a key of a mapping stands. */
+  keyPlace(path: YamlPath, key: string): Place {
+    const { at, isFound } = this.#walk(path);
+    const pair = isFound ? pairOf(this.#resolved(at), key) : undefined;
+    return this.#placeOf(isNode(pair?.key) ? pair.key : at);
+  }
+
+  /** A scalar as it is written: a number keeps its digits. */
+  text(path: YamlPath): string | undefined {
+    const { at, isFound } = this.#walk(path);
+    return isFound && isScalar(at) ? at.source : undefined;
+  }
+
+  #walk(path: YamlPath): { at: Node | null; isFound: boolean } {
+    let at: Node | null = this.#document.contents;
+    for (const step of path) {
+      const next = this.#childOf(at, step);
+      if (next === undefined) return { at, isFound: false };
+      at = next;
+    }
+    return { at, isFound: true };
+  }
+
+  #childOf(node: Node | null, step: string | number): Node | undefined {
+    const parent = this.#resolved(node);
+    const child = isSeq(parent) ? parent.items[Number(step)] : pairOf(parent, String(step))?.value;
+    return isNode(child) ? child : undefined;
+  }
+
+  #resolved(node: Node | null): Node | null | undefined {
+    return isAlias(node) ? node.resolve(this.#document) : node;
+  }
+
+  #placeOf(node: Node | null): Place {
+    const { line, col } = this.#lines.linePos(node?.range?.[0] ?? 0);
+    return { file: this.file, document: this.index, line, column: col };
+  }
+}
+
+function pairOf(node: Node | undefined | null, key: string): Pair | undefined {
+  if (!isMap(node)) return undefined;
+  return node.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === key);
+}

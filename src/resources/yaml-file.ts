@@ -1,0 +1,157 @@
+import { readFile, stat } from 'node:fs/promises';
+import { Composer, type CST, type Document, isScalar, LineCounter, Parser, visit } from 'yaml';
+import { messageOf } from '../errors.ts';
+import { type Report, wholeFile } from './report.ts';
+import { YamlDocument } from './yaml-document.ts';
+
+/** Bounds on one file: the worst that stays below them is read within a second or two, a real one at once. */
+const LIMITS = {
+  bytes: 1024 * 1024,
+  documents: 1_000,
+  /** Deeper nesting exhausts the stack of a parser that recurses, which no handler of ours could catch. */
+  depth: 64,
+  entries: 5_000,
+  /** How many nodes aliases may stand for, by the count of the yaml package. */
+  aliases: 100,
+};
+
+/** Reads the text of a file; `undefined` when that is not possible, which is reported. */
+export async function readTextFile(file: string, report: Report): Promise<string | undefined> {
+  try {
+    const { size } = await stat(file);
+    if (size > LIMITS.bytes) {
+      report.problem(wholeFile(file), `it has ${size} bytes: expected at most ${LIMITS.bytes}`);
+      return undefined;
+    }
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
+  } catch (error) {
+    report.problem(
+      wholeFile(file),
+      error instanceof TypeError ? 'it is not UTF-8' : `it cannot be read: ${reasonOf(error)}`,
+    );
+    return undefined;
+  }
+}
+
+/** The documents of a YAML file that hold something. What cannot be read is reported, the rest is there all the same. */
+export async function readYamlFile(file: string, report: Report): Promise<readonly YamlDocument[]> {
+  const text = await readTextFile(file, report);
+  return text === undefined ? [] : parseYaml(file, text, report);
+}
+
+/** The documents of a text; `file` names it in what is reported. */
+export function parseYaml(file: string, text: string, report: Report): readonly YamlDocument[] {
+  const lines = new LineCounter();
+  const tokens = [...new Parser(lines.addNewLine).parse(text)];
+  const tooMuch = boundsProblem(tokens);
+  if (tooMuch !== undefined) {
+    const { line, col } = lines.linePos(tooMuch.offset);
+    report.problem({ file, document: 0, line, column: col }, tooMuch.message);
+    return [];
+  }
+  const composer = new Composer({
+    lineCounter: lines,
+    prettyErrors: false,
+    merge: true,
+    uniqueKeys: false,
+    version: '1.2',
+  });
+  const documents: YamlDocument[] = [];
+  let index = 0;
+  for (const document of composer.compose(tokens)) {
+    index++;
+    const read = readDocument({ file, index }, document, lines, report);
+    if (read !== undefined) documents.push(read);
+  }
+  return documents;
+}
+
+function readDocument(
+  place: { file: string; index: number },
+  document: Document.Parsed,
+  lines: LineCounter,
+  report: Report,
+): YamlDocument | undefined {
+  const faults: readonly Fault[] = [...document.errors, ...document.warnings, ...repeatedKeys(document)];
+  for (const { message, pos } of faults) {
+    const { line, col } = lines.linePos(pos[0]);
+    report.problem({ file: place.file, document: place.index, line, column: col }, `not valid YAML: ${message}`);
+  }
+  if (faults.length > 0 || document.contents === null) return undefined;
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: LIMITS.aliases });
+    return value === null ? undefined : new YamlDocument(place, document, lines, value);
+  } catch (error) {
+    const { line, col } = lines.linePos(document.contents.range[0]);
+    const at = { file: place.file, document: place.index, line, column: col };
+    report.problem(at, `not usable YAML: ${messageOf(error)}`);
+    return undefined;
+  }
+}
+
+interface Fault {
+  readonly message: string;
+  readonly pos: readonly [start: number, end: number];
+}
+
+/** The parser's own search compares each key with each: 5,000 keys took it a second. */
+function repeatedKeys(document: Document.Parsed): Fault[] {
+  const faults: Fault[] = [];
+  visit(document, {
+    Map: (_, { items }) => {
+      const seen = new Set<string>();
+      for (const { key } of items) {
+        if (!isScalar(key) || key.value === '<<') continue;
+        const name = String(key.value);
+        const [start = 0, end = 0] = key.range ?? [];
+        if (seen.has(name)) faults.push({ message: `key ${JSON.stringify(name)} is there twice`, pos: [start, end] });
+        seen.add(name);
+      }
+    },
+  });
+  return faults;
+}
+
+interface TooMuch {
+  readonly offset: number;
+  readonly message: string;
+}
+
+/** Looks at the flat list of what the parser found, before anything recurses into it. */
+function boundsProblem(tokens: readonly CST.Token[]): TooMuch | undefined {
+  let documents = 0;
+  for (const token of tokens) {
+    if (token.type !== 'document') continue;
+    documents++;
+    const problem = nestingProblem(token);
+    if (problem !== undefined) return problem;
+    if (documents > LIMITS.documents)
+      return { offset: token.offset, message: `it has more than ${LIMITS.documents} documents` };
+  }
+  return undefined;
+}
+
+function nestingProblem(document: CST.Document): TooMuch | undefined {
+  const open: { token: CST.Token; depth: number }[] = [];
+  if (document.value !== undefined) open.push({ token: document.value, depth: 1 });
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { token, depth } = next;
+    if (!('items' in token)) continue;
+    const { offset } = token;
+    if (depth > LIMITS.depth) return { offset, message: `it is nested deeper than ${LIMITS.depth} levels` };
+    if (token.items.length > LIMITS.entries)
+      return { offset, message: `a collection has more than ${LIMITS.entries} entries` };
+    for (const { key, value } of token.items) {
+      if (key) open.push({ token: key, depth: depth + 1 });
+      if (value) open.push({ token: value, depth: depth + 1 });
+    }
+  }
+  return undefined;
+}
+
+/** The system's own message repeats the path. */
+function reasonOf(error: unknown): string {
+  const code = Object(error).code;
+  if (code === 'ENOENT') return 'there is no such file';
+  return typeof code === 'string' ? code : messageOf(error);
+}

@@ -1,0 +1,136 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { freePort, send } from '../support/http.ts';
+import { program, runCli, runHere, startCli, temporaryDirectory, untilSaid } from './cli.ts';
+
+const REDIS = `apiVersion: dapr.io/v1alpha1
+kind: Component
+metadata:
+  name: messages
+spec:
+  type: pubsub.redis
+  version: v1
+  metadata:
+    - name: redisHost
+      value: localhost:6379
+`;
+
+async function resources(files: Readonly<Record<string, string>>): Promise<string> {
+  const directory = await temporaryDirectory();
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+  return directory;
+}
+
+describe('insidecar validate', () => {
+  test('says what it found', async () => {
+    const directory = await resources({
+      'pubsub.yaml': REDIS.replace('redis', 'in-memory').replace(/ {2}metadata:.*/s, ''),
+    });
+    const { code, stdout, stderr } = await runHere(['validate', directory]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toBe(`${directory}: 1 Component\n`);
+  });
+
+  test('tells every problem with file and line', async () => {
+    const directory = await resources({ 'a.yaml': REDIS, 'b.yml': 'kind: [' });
+    const { code, stdout, stderr } = await runHere(['validate', directory]);
+    expect(stderr).toMatch(new RegExp(`^${directory}/a\\.yaml:6:\\d+ .*pubsub\\.redis`, 'm'));
+    expect(stderr).toMatch(new RegExp(`^${directory}/b\\.yml:1:\\d+.*YAML`, 'm'));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  });
+
+  test('checks a multi-app file and the resources of its apps', async () => {
+    const directory = await resources({
+      'dapr.yaml': 'version: 1\ncommon: { resourcesPath: ./res }\napps:\n  - { appID: one, appDirPath: . }\n',
+    });
+    await mkdir(join(directory, 'res'));
+    expect(await runHere(['validate', join(directory, 'dapr.yaml')])).toEqual({
+      code: 0,
+      stdout: `${join(directory, 'dapr.yaml')}: 1 app: one\n`,
+      stderr: '',
+    });
+    await writeFile(join(directory, 'res', 'a.yaml'), REDIS);
+    const { code, stderr } = await runHere(['validate', join(directory, 'dapr.yaml')]);
+    expect(stderr).toMatch(/res\/a\.yaml:6:\d+ .*pubsub\.redis/);
+    expect(code).toBe(1);
+  });
+
+  test.each([
+    [[], 'expected a directory of resource files, or a multi-app file'],
+    [['/no/such/directory'], 'there is no "/no/such/directory"'],
+    [['--strict', '.'], 'unknown flag --strict.'],
+  ])('%s is a wrong command line', async (args, message) => {
+    const { code, stderr } = await runHere(['validate', ...args]);
+    expect(stderr).toContain(`insidecar: ${message}`);
+    expect(code).toBe(2);
+  });
+
+  test('with --map, types that there are not may be replaced', async () => {
+    const directory = await resources({
+      'a.yaml': REDIS,
+      'dapr.yaml': 'version: 1\napps:\n  - { appID: one, appDirPath: ., resourcesPath: ./a.yaml }\n',
+    });
+    for (const path of [join(directory, 'a.yaml'), join(directory, 'dapr.yaml')]) {
+      expect((await runHere(['validate', path])).code).toBe(1);
+      expect((await runHere(['validate', '--map', 'pubsub.redis=pubsub.in-memory', path])).code).toBe(0);
+    }
+  });
+
+  test('with --config and --app-id, as the run reads them', async () => {
+    const other = REDIS.replace('redis', 'in-memory').replace(/ {2}metadata:.*/s, 'scopes: [two]\n');
+    const configuration = (name: string): string =>
+      `apiVersion: dapr.io/v1alpha1\nkind: Configuration\nmetadata: { name: ${name} }\nspec: {}\n`;
+    const directory = await resources({ 'a.yaml': other, 'b.yaml': configuration('b'), 'c.yaml': configuration('c') });
+    expect((await runHere(['validate', directory])).stderr).toMatch(/c\.yaml:3:\d+.*comes beside "b"/);
+    const args = ['validate', '--app-id', 'one', '--config', join(directory, 'b.yaml'), directory];
+    const { code, stdout } = await runHere(args);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${directory}: 2 Configurations\n` });
+  });
+});
+
+describe('insidecar run with resource files', () => {
+  test('problems are listed with file and line, and nothing is started', async () => {
+    const directory = await resources({ 'a.yaml': REDIS });
+    const args = ['run', '--app-id', 'a', '-d', directory, '--', ...program(`console.log('started')`)];
+    const { code, stdout, stderr } = await runCli(args);
+    expect(stderr).toMatch(/insidecar: 1 problem in .*\n.*a\.yaml:6:\d+.*pubsub\.redis/);
+    expect(stderr).not.toContain('    at ');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  });
+
+  test('--map runs components of a broker in memory', async () => {
+    const directory = await resources({ 'a.yaml': REDIS });
+    const port = String(await freePort());
+    const args = ['run', '--app-id', 'a', '-d', directory, '--http-port', port, '--log-json=false'];
+    const cli = startCli([...args, '--map', 'pubsub.redis=pubsub.in-memory']);
+    await untilSaid(cli.stderr, 'sidecar at');
+    expect((await send(`http://127.0.0.1:${port}`, 'POST', '/v1.0/publish/messages/t', { body: 'x' })).status).toBe(
+      204,
+    );
+    expect(cli.stderr()).toMatch(/component "messages" is pubsub\.in-memory in place of pubsub\.redis/);
+  });
+
+  test('--map says what it takes', async () => {
+    const { code, stderr } = await runHere(['run', '--app-id', 'a', '--map', 'pubsub.redis']);
+    expect(stderr).toContain('--map must be TYPE=TYPE, such as pubsub.redis=pubsub.in-memory');
+    expect(code).toBe(2);
+  });
+
+  test('a Configuration denies what it denies', async () => {
+    const directory = await resources({
+      'config.yaml': `apiVersion: dapr.io/v1alpha1
+kind: Configuration
+metadata: { name: c }
+spec:
+  api:
+    denied: [{ name: publish, version: v1.0, protocol: http }]
+`,
+    });
+    const port = String(await freePort());
+    const cli = startCli(['run', '--app-id', 'a', '--config', join(directory, 'config.yaml'), '--http-port', port]);
+    await untilSaid(cli.stderr, 'sidecar at');
+    const answer = await send(`http://127.0.0.1:${port}`, 'POST', '/v1.0/publish/pubsub/t', { body: 'x' });
+    expect(answer.status).toBe(404);
+  });
+});

@@ -1,0 +1,54 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { readArguments } from '../../src/cli/arguments.ts';
+import { Guard } from '../../src/cli/guard.ts';
+import { Output } from '../../src/cli/output.ts';
+import { RUN_FLAGS } from '../../src/cli/run-flags.ts';
+import { Session, StopRequests } from '../../src/cli/session.ts';
+import { appSettings, runSettings } from '../../src/cli/settings.ts';
+import { SharedComponents } from '../../src/cli/sidecar-options.ts';
+import { virtualClock } from '../../src/testing/virtual-clock.ts';
+import { PATIENCE } from './cli.ts';
+
+test('a run whose start hangs ends when it is asked to, after the time that a stop may take', async () => {
+  const clock = virtualClock();
+  let isOpening = false;
+  const state = {
+    type: 'hanging',
+    open: () => {
+      isOpening = true;
+      return new Promise<never>(() => undefined);
+    },
+  };
+  const commandLine = readArguments(['--app-id', 'a', '--graceful-shutdown-seconds', '5'], RUN_FLAGS, 'run');
+  const output = new Output(new PassThrough(), { isColoured: false, onBroken: () => undefined });
+  const stops = new StopRequests();
+  const session = new Session(
+    {
+      run: runSettings(commandLine.flags, true),
+      state,
+      components: new SharedComponents(false),
+      resources: { byApp: new Map(), statePath: undefined, notes: [] },
+      clock,
+      environment: {},
+      process: { stdout: output, stderr: output, guard: new Guard() },
+      prefix: () => () => '',
+      takesInput: false,
+    },
+    () => ({ debug() {}, info() {}, warn() {}, error() {} }),
+    stops,
+  );
+  const { httpPort: _, ...settings } = appSettings(commandLine, { directory: '.' });
+  let code: number | undefined;
+  void session.run([settings]).then((ended) => {
+    code = ended;
+  });
+  await expect.poll(() => isOpening, PATIENCE).toBe(true);
+  stops.ask({ kind: 'signal', signal: 'SIGTERM' });
+  await expect
+    .poll(async () => {
+      await clock.advance('1s');
+      return code;
+    }, PATIENCE)
+    .toBe(0);
+});
