@@ -56,6 +56,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
    * of its own; on the port of the API, {@link Sidecar.handle} takes them too.
    */
   readonly peers: RequestHandler;
+  /** What it does not answer where it is mounted in its own application. @internal */
+  readonly ownCalls: RequestHandler['ownCalls'];
   readonly #options: ResolvedOptions;
   readonly #work = new Work();
   readonly #app: AppChannel | undefined;
@@ -91,7 +93,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.placement = parts.placement;
     this.#hostParts = parts;
     this.handle = parts.handle;
-    this.peers = { handle: parts.handlePeer };
+    this.ownCalls = parts.app?.calls;
+    this.peers = { handle: parts.handlePeer, ownCalls: this.ownCalls };
   }
 
   /** The app ID. */

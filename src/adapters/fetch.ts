@@ -4,7 +4,6 @@ import {
   type Body,
   EMPTY_BODY,
   type HeaderMap,
-  isToApp,
   leaveBody,
   PlainRequest,
   type RequestHandler,
@@ -36,7 +35,7 @@ export function fetchHandler(
 export function fetchHandler(sidecar: RequestHandler, options?: AdapterOptions): FetchHandler;
 export function fetchHandler(sidecar: RequestHandler, options: AdapterOptions = {}): FallthroughFetchHandler {
   return async (request) => {
-    const url = isToApp(request) ? undefined : belowPrefix(pathOf(request.url), options.prefix);
+    const url = sidecar.ownCalls?.has(request) ? undefined : belowPrefix(pathOf(request.url), options.prefix);
     if (url === undefined && options.fallthrough) return undefined;
     const response = await sidecar.handle(toSidecarRequest(request, url ?? ''));
     return response.unrouted && options.fallthrough ? undefined : toFetchResponse(response, request.method);

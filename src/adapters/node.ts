@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type AdapterOptions, isToApp, type RequestHandler } from '../http/message.ts';
+import type { AdapterOptions, RequestHandler } from '../http/message.ts';
 import { belowPrefix } from './mount.ts';
 import { NodeRequest } from './node-request.ts';
 import { writeResponse } from './node-response.ts';
@@ -40,7 +40,7 @@ export async function answerNode(
   exchange: NodeExchange,
   options: AdapterOptions,
 ): Promise<boolean> {
-  const url = isToApp(exchange.req) ? undefined : belowPrefix(exchange.url, options.prefix);
+  const url = sidecar.ownCalls?.has(exchange.req) ? undefined : belowPrefix(exchange.url, options.prefix);
   if (url === undefined && options.fallthrough) return true;
   const { req, res, parsed } = exchange;
   const response = await sidecar.handle(new NodeRequest(req, res, { url: url ?? '', parsed }));

@@ -5,7 +5,6 @@ import {
   type Body,
   EMPTY_BODY,
   type HeaderMap,
-  markToApp,
   type SidecarRequest,
   type SidecarResponse,
 } from '../http/message.ts';
@@ -18,9 +17,14 @@ export type FetchApp = (request: Request) => Response | Promise<Response>;
 export function fetchTransport(app: FetchApp): AppTransport {
   const outside = new AsyncResource('insidecar.app');
   // As if from another process: the application must not find what the caller keeps in an AsyncLocalStorage.
-  const isolated: FetchApp = (request) => outside.runInAsyncScope(app, undefined, request);
+  const calls = new WeakSet<object>();
+  const isolated: FetchApp = (request) => {
+    calls.add(request);
+    return outside.runInAsyncScope(app, undefined, request);
+  };
   return {
     address: { host: '127.0.0.1', protocol: 'http' },
+    calls,
     handle: (request) => callFetch(isolated, request),
     isReachable: async () => true,
     close: async () => undefined,
@@ -31,9 +35,7 @@ async function callFetch(app: FetchApp, request: SidecarRequest): Promise<Sideca
   const { signal, done } = signalUntilDone(abortionOf(request));
   try {
     signal.throwIfAborted();
-    const webRequest = toWebRequest(request, signal);
-    markToApp(webRequest);
-    const work = Promise.resolve(app(webRequest));
+    const work = Promise.resolve(app(toWebRequest(request, signal)));
     const answer = await untilAborted(work, signal).catch((error: unknown) => {
       // The answer that comes too late has a body that nobody will read.
       work.then(discard, () => undefined);

@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { asBuffer } from '../http/body.ts';
-import { abortionOf, type Body, markToApp, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
+import { abortionOf, type Body, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
 import { nodeHttp } from '../util/node-http.ts';
 import { captureResponse } from './captured-response.ts';
 import { NowhereSocket } from './nowhere-socket.ts';
@@ -15,11 +15,14 @@ export type RequestListener = (req: IncomingMessage, res: ServerResponse) => unk
 export function listenerTransport(listener: RequestListener): AppTransport {
   const outside = new AsyncResource('insidecar.app');
   // As if from another process: the application must not find what the caller keeps in an AsyncLocalStorage.
+  const calls = new WeakSet<object>();
   const isolated = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    calls.add(req);
     await outside.runInAsyncScope(listener, undefined, req, res);
   };
   return {
     address: { host: '127.0.0.1', protocol: 'http' },
+    calls,
     handle: (request) => callListener(isolated, request),
     isReachable: async () => true,
     close: async () => undefined,
@@ -71,7 +74,6 @@ function nowhere(): Socket {
 
 function incoming(request: SidecarRequest, socket: Socket): IncomingMessage {
   const req = new nodeHttp.IncomingMessage(socket);
-  markToApp(req);
   req.method = request.method;
   req.url = request.search === '' ? request.path : `${request.path}?${request.search}`;
   req.httpVersion = '1.1';

@@ -12,6 +12,8 @@ export interface AppAddress {
 export interface AppTransport {
   readonly address: AppAddress;
   readonly handle: Handler;
+  /** Of an application in this process: the request objects that it is called with. */
+  readonly calls?: Pick<WeakSet<object>, 'has'>;
   /** What must be there before the first call; throws when it is not. */
   open?(): Promise<void>;
   /** Whether the application takes requests now. */

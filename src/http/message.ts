@@ -55,6 +55,11 @@ export type Handler = (request: SidecarRequest) => Promise<SidecarResponse>;
 export interface RequestHandler {
   /** Answers a request; never rejects. */
   readonly handle: Handler;
+  /**
+   * The request objects with which a sidecar calls its application in this process. Where it is mounted in that
+   * application it does not answer them: whoever may call the application would else reach the whole API.
+   */
+  readonly ownCalls?: Pick<WeakSet<object>, 'has'> | undefined;
 }
 
 /** Options of every adapter. @public */
@@ -171,22 +176,6 @@ export { type Abortion, abortionOfSignal };
 /** What ends a request early. */
 export function abortionOf(request: SidecarRequest): Abortion {
   return request instanceof PlainRequest ? request.abortion : abortionOfSignal(request.signal);
-}
-
-/** By the objects of the frameworks; weak, so that it lives as long as they do. */
-const toApp = new WeakSet<object>();
-
-/** Marks the request object that an application in this process is called with. */
-export function markToApp(request: object): void {
-  toApp.add(request);
-}
-
-/**
- * Whether a request object is a call of a sidecar to its application. Where the sidecar is mounted in that application,
- * it does not answer such a call: whoever may call the application would else reach the whole API.
- */
-export function isToApp(request: object): boolean {
-  return toApp.has(request);
 }
 
 /** One header's value as a single string; `undefined` when it is absent. */
