@@ -174,15 +174,15 @@ export class Engine implements InstanceHome {
   }
 
   async #deliver(id: string, message: Message): Promise<boolean> {
-    const instance = await this.pool.load(id);
-    if (typeof instance === 'object') {
-      if (instance.isGone) return false;
-      instance.post(message);
-      return true;
-    }
-    if (instance === 'no-code') this.#hasPassedOver = true;
+    let instance = await this.pool.load(id);
+    // One that was let go meanwhile is read again: nobody else would hand the message out.
+    while (typeof instance === 'object' && instance.isGone && !this.#isStopping && this.owns(id))
+      instance = await this.pool.load(id);
+    if (typeof instance === 'object' && instance.isGone) return false;
+    if (typeof instance === 'object') instance.post(message);
+    else if (instance === 'no-code') this.#hasPassedOver = true;
     else if (message.inboxKey !== undefined) await this.store.commit({ delete: [message.inboxKey] });
-    return false;
+    return typeof instance === 'object';
   }
 
   released(inboxKey: string): void {

@@ -34,6 +34,23 @@ describe('an instance that is read from the store', () => {
     await stop(second);
   });
 
+  it('hears of the end of its child, although it was let go while that was on its way', async () => {
+    await using world = await workflowWorld(
+      ({ workflows }) =>
+        workflows.register(
+          defineActivity('double', (_ctx, value: number) => value * 2),
+          defineWorkflow('child', async () => 'grown up'),
+          defineWorkflow('flow', async (ctx) => {
+            void ctx.callActivity('double', 0);
+            return ctx.callChild('child');
+          }),
+        ),
+      { workflows: { maxIdleInstances: 0 } },
+    );
+    await world.start('flow');
+    expect(await world.pass('1s')).toMatchObject({ status: 'COMPLETED', output: 'grown up' });
+  });
+
   it('has its timers when its last turn came through although the store said otherwise', async () => {
     await using world = await workflowWorld(({ workflows }) =>
       workflows.register('flow', async (ctx) => {
