@@ -34,7 +34,9 @@ test('a Node and a Python application exchange messages and calls, their sidecar
   const directory = await temporaryDirectory();
   await cp(EXAMPLE, directory, { recursive: true });
   let file = await readFile(join(EXAMPLE, 'dapr.yaml'), 'utf8');
-  for (const port of ['6001', '6002', '3601', '3602']) file = file.replace(port, String(await freePort()));
+  // Digits of one port may be the end of another one.
+  for (const port of ['6001', '6002', '3601', '3602'])
+    file = file.replace(new RegExp(`\\b${port}\\b`), String(await freePort()));
   await writeFile(join(directory, 'dapr.yaml'), file);
 
   const { code, stdout } = await runCli(['run', '-f', directory, '--stop-when', 'any']);

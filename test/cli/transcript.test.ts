@@ -16,14 +16,13 @@ const PORTS = ['6001', '6002', '3601', '3602'];
 async function transcript(): Promise<string> {
   const directory = await temporaryDirectory();
   await cp(EXAMPLE, directory, { recursive: true });
-  let file = await readFile(join(EXAMPLE, 'dapr.yaml'), 'utf8');
   const ports = new Map<string, string>();
-  for (const port of PORTS) {
-    const free = String(await freePort());
-    ports.set(free, port);
-    file = file.replace(port, free);
-  }
-  await writeFile(join(directory, 'dapr.yaml'), file);
+  while (ports.size < PORTS.length) ports.set(String(await freePort()), PORTS[ports.size] ?? '');
+  const free = new Map([...ports].map(([port, shown]) => [shown, port]));
+  const file = await readFile(join(EXAMPLE, 'dapr.yaml'), 'utf8');
+  // Digits of one port may be the end of another one.
+  const moved = file.replaceAll(/\b\d{4}\b/g, (port) => free.get(port) ?? port);
+  await writeFile(join(directory, 'dapr.yaml'), moved);
   const args = [MAIN, 'run', '-f', directory, '--stop-when', 'any', '--log-json=false'];
   // Both outputs on one pipe, so that they are in the order in which they were written.
   const child = spawn('/bin/sh', ['-c', 'exec "$0" "$@" 2>&1', process.execPath, ...args], {

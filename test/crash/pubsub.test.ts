@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runWithCrashes } from './harness.ts';
 
-const KILLS = process.env['CI'] === 'true' ? 50 : 12;
+const KILLS = process.env['CI'] === 'true' ? 30 : 12;
 
 it(`durable pub/sub loses nothing over ${KILLS} kills`, async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-crash-'));

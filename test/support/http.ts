@@ -1,5 +1,5 @@
 import { createServer, request as httpRequest, type IncomingHttpHeaders, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createNetServer } from 'node:net';
 
 /** A server on a free port of this machine. */
 export interface Listening extends AsyncDisposable {
@@ -22,10 +22,22 @@ export async function listen(listener: RequestListener, port = 0): Promise<Liste
   return { port: address.port, url: `http://127.0.0.1:${address.port}`, [Symbol.asyncDispose]: close };
 }
 
-/** A port on which nothing listens. */
+/**
+ * A port that nobody listens on: below those that the system gives to outgoing connections, of which there are always
+ * some that begin between this and the use of the port.
+ */
 export async function freePort(): Promise<number> {
-  await using server = await listen(() => undefined);
-  return server.port;
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const server = createNetServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }
 
 export type RequestHeaders = Readonly<Record<string, string | readonly string[]>>;
