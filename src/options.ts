@@ -27,6 +27,7 @@ import { CORS_SCHEMA, type CorsOptions } from './security/cors.ts';
 import type { IdentityOptions } from './security/identity-options.ts';
 import type { StateDefinition } from './state/store.ts';
 import { type Clock, systemClock } from './util/clock.ts';
+import { definedOnly } from './util/defined-only.ts';
 import { type Logger, standardErrorLogger } from './util/logger.ts';
 import { validator } from './util/schema.ts';
 import { type Wire, type WireName, wireNames } from './wire.ts';
@@ -269,9 +270,4 @@ function grpcProblem({ app, subscriptions = [] }: SidecarOptions): string | unde
     return 'options.app.protocol "grpc" needs options.app.port: an application in this process is called by HTTP';
   if (subscriptions.length === 0) return undefined;
   return 'options.subscriptions need an HTTP application: options.app.protocol is "grpc", which gets invocations only';
-}
-
-/** An option that is present and undefined is absent. */
-function definedOnly(options: object): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { keyOf, partsOf, rangeOf } from './keys.ts';
+import { keyOf, namePart, partsOf, rangeOf } from './keys.ts';
 import type { KeyedEntry, KeyRange, StateStore } from './store.ts';
 import { readValue, withFormat } from './values.ts';
 
@@ -103,7 +102,7 @@ export class ShardLayout {
   readonly range: KeyRange;
 
   constructor(appId: string) {
-    const part = appPart(appId);
+    const part = namePart(appId);
     this.prefix = keyOf('shards', part);
     this.range = rangeOf('shards', part);
   }
@@ -120,11 +119,4 @@ export class ShardLayout {
     const owner = readValue(key, value, { [FORMAT]: (payload) => Buffer.from(payload).toString() });
     return { shard: Number(partsOf(key).at(-1)), owner };
   }
-}
-
-const MAX_ID_BYTES = 150;
-
-function appPart(appId: string): string {
-  if (Buffer.byteLength(appId) <= MAX_ID_BYTES) return `=${appId}`;
-  return `#${createHash('sha256').update(appId).digest('base64url')}`;
 }

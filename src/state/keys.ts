@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { checkWellFormed, isPlain } from './checks.ts';
 import { quote, StateError } from './errors.ts';
 import type { KeyRange } from './store.ts';
@@ -43,6 +44,15 @@ function escapePart(part: string): string {
   // Names rarely contain any: a test is several times cheaper than a replacement that finds nothing.
   if (!HAS_TO_ESCAPE.test(part)) return part;
   return part.replace(TO_ESCAPE, (character) => ESCAPE + String.fromCharCode(character.charCodeAt(0) + SHIFT));
+}
+
+/** The longest name that stands in keys as it is, in bytes: a key has room for three, every character escaped. */
+const MAX_NAME_BYTES = 150;
+
+/** A name of any length as a part: long ones by their digest. */
+export function namePart(name: string): string {
+  if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return `=${name}`;
+  return `#${createHash('sha256').update(name).digest('base64url')}`;
 }
 
 /** The tuple of a key that {@link keyOf} made. Throws a `StateError` of kind `invalid` for any other. */

@@ -77,7 +77,7 @@ export function makeInvocation(settings: InvocationSettings): OpenInvocation {
   const peers = new Peers({ ...settings, invocation, destinations, own, isApiGuarded: apiToken !== '' });
   return {
     invocation,
-    routes: invocationRoutes(peers, wire),
+    routes: invocationRoutes(peers),
     fallback: invocationFallback(peers, wire),
     peerRoutes: peerRoutes(peers),
   };

@@ -32,6 +32,12 @@ export class Peers {
     this.#parts = parts;
   }
 
+  /** Whether another sidecar calls, or says so. */
+  isPeer({ headers }: SidecarRequest): boolean {
+    const { identity, peer } = this.#parts.wire.headers;
+    return headers[identity] !== undefined || headers[peer] !== undefined;
+  }
+
   /** Whether another sidecar proves who it is: then it needs no API token. */
   identifies({ headers }: SidecarRequest): boolean {
     const { identity, wire } = this.#parts;
@@ -40,9 +46,7 @@ export class Peers {
 
   /** Answers a request of the API: of another sidecar on the same port, or of the application. */
   answer(request: SidecarRequest, address: Address): Promise<SidecarResponse> {
-    const { headers } = this.#parts.wire;
-    const isPeer = request.headers[headers.identity] !== undefined || request.headers[headers.peer] !== undefined;
-    if (isPeer) return this.answerPeer(request, address);
+    if (this.isPeer(request)) return this.answerPeer(request, address);
     const { accessControl, isApiGuarded, destinations, invocation } = this.#parts;
     if (accessControl === undefined || isApiGuarded || !destinations.isOwnName(address.target))
       return invocation.forward(address, request);

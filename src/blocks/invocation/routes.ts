@@ -7,15 +7,13 @@ import type { Peers } from './peers.ts';
 const PATTERN = '/v1.0/invoke/**call';
 
 /** The route of service invocation. */
-export function invocationRoutes(peers: Peers, wire: Wire): Route[] {
-  const isPeer = ({ headers }: SidecarRequest): boolean =>
-    headers[wire.headers.identity] !== undefined || headers[wire.headers.peer] !== undefined;
+export function invocationRoutes(peers: Peers): Route[] {
   return [
     route(
       'invoke',
       ['*'],
       PATTERN,
-      (request, { call }) => peers.answer(request, addressOfPath(call, isPeer(request))),
+      (request, { call }) => peers.answer(request, addressOfPath(call, peers.isPeer(request))),
       {
         identifies: (request) => peers.identifies(request),
       },

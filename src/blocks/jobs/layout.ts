@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { instantOf, instantPart, keyOf, partsOf, rangeOf } from '../../state/keys.ts';
+import { instantOf, instantPart, keyOf, namePart, partsOf, rangeOf } from '../../state/keys.ts';
 import type { KeyRange } from '../../state/store.ts';
 
 /**
@@ -19,7 +18,7 @@ export class JobLayout {
   readonly #data: string;
 
   constructor(appId: string) {
-    const root = ['jobs', idPart(appId)];
+    const root = ['jobs', namePart(appId)];
     this.#job = keyOf(...root, 'job');
     this.#due = keyOf(...root, 'due');
     this.#data = keyOf(...root, 'data');
@@ -53,12 +52,4 @@ export class JobLayout {
   data(id: string): string {
     return this.#data + keyOf(id);
   }
-}
-
-/** The longest app ID that stands in keys as it is, in bytes: a key has to have room for a job's name. */
-const MAX_ID_BYTES = 150;
-
-function idPart(appId: string): string {
-  if (Buffer.byteLength(appId) <= MAX_ID_BYTES) return `=${appId}`;
-  return `#${createHash('sha256').update(appId).digest('base64url')}`;
 }

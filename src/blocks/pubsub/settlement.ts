@@ -4,6 +4,7 @@ import type { DeliveryInfo } from '../../events.ts';
 import type { Retry } from '../../resiliency/retry.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import type { Timer } from '../../util/clock.ts';
+import { definedOnly } from '../../util/defined-only.ts';
 import type { DeliveryHost, OpenPubSub } from './delivery-host.ts';
 import { drop, type Outcome } from './outcome.ts';
 import type { SubscriptionSpec } from './subscription.ts';
@@ -159,8 +160,4 @@ export class Settlement {
 /** The same bytes on another topic; what has waited long enough to fail must not expire there. */
 function deadLetter({ expiresAt: _expired, ...message }: Message, topic: string): Message {
   return { ...message, topic };
-}
-
-function definedOnly<T extends object>(options: T): T {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { counterOf, counterPart, instantOf, instantPart, keyOf, partsOf, rangeOf } from '../../state/keys.ts';
+import { counterOf, counterPart, instantOf, instantPart, keyOf, namePart, partsOf, rangeOf } from '../../state/keys.ts';
 import type { KeyRange } from '../../state/store.ts';
 
 /**
@@ -25,7 +24,7 @@ export class WorkflowLayout {
   readonly #child: string;
 
   constructor(appId: string) {
-    this.#root = ['workflows', idPart(appId)];
+    this.#root = ['workflows', namePart(appId)];
     this.#instance = keyOf(...this.#root, 'instance');
     this.#history = keyOf(...this.#root, 'history');
     this.#due = keyOf(...this.#root, 'due');
@@ -86,12 +85,4 @@ export class WorkflowLayout {
     const parts = partsOf(key);
     return (parts[2] === 'child' ? parts[4] : parts[3]) ?? '';
   }
-}
-
-/** The longest app ID that stands in keys as it is, in bytes: a key has to have room for two instance IDs. */
-const MAX_ID_BYTES = 150;
-
-function idPart(appId: string): string {
-  if (Buffer.byteLength(appId) <= MAX_ID_BYTES) return `=${appId}`;
-  return `#${createHash('sha256').update(appId).digest('base64url')}`;
 }

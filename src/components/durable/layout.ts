@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { counterOf, counterPart, instantOf, instantPart, keyOf, partsOf, rangeOf } from '../../state/keys.ts';
+import { counterOf, counterPart, instantOf, instantPart, keyOf, namePart, partsOf, rangeOf } from '../../state/keys.ts';
 import type { KeyRange } from '../../state/store.ts';
 
 /**
@@ -104,12 +103,4 @@ export class QueueLayout {
   numberOf(key: string): number {
     return counterOf(partsOf(key).at(-1) ?? '');
   }
-}
-
-/** The longest name that stands in keys as it is, in bytes: a key has room for three, every character escaped. */
-const MAX_NAME_BYTES = 150;
-
-function namePart(name: string): string {
-  if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return `=${name}`;
-  return `#${createHash('sha256').update(name).digest('base64url')}`;
 }
