@@ -1,9 +1,12 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     testTimeout: 20_000,
+    // Tests of sockets, files and processes wait most of the time: one worker more than there are processors.
+    maxWorkers: availableParallelism() + 1,
     coverage: {
       include: ['src/**/*.ts'],
       reporter: ['text-summary'],

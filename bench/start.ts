@@ -40,8 +40,8 @@ function programOf(make: string): string {
   return `
     const before = process.cpuUsage();
     const begun = performance.now();
-    ${make === '' ? '' : `const { Sidecar, memoryPubSub, nodeListener } = await import(${moduleOf('index.js')});`}
-    ${make.includes('embedded(') ? `const { embedded } = await import(${moduleOf('components/embedded/index.js')});` : ''}
+    ${make === '' ? '' : `const { Sidecar, memoryPubSub, nodeListener } = await import(${moduleOf('index.mjs')});`}
+    ${make.includes('embedded(') ? `const { embedded } = await import(${moduleOf('embedded.mjs')});` : ''}
     const imported = performance.now();
     ${make}
     const started = performance.now();
@@ -68,7 +68,7 @@ function measure(make: string): Measured {
 
 /** The command: until it says that its sidecar is up, then idle. */
 async function measureCommand(): Promise<{ readonly upMs: number; readonly rssMebibytes: number }> {
-  const main = join(root, 'dist/cli/main.js');
+  const main = join(root, 'dist/cli.cjs');
   const begun = performance.now();
   const child = spawn(process.execPath, [main, 'run', '--app-id', 'bench', '--http-port', '3599', '--log-json=false'], {
     stdio: ['ignore', 'ignore', 'pipe'],

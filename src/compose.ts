@@ -20,8 +20,9 @@ import { pubsubRoutes } from './blocks/pubsub/routes.ts';
 import { makeWorkflows } from './blocks/workflow/make-workflows.ts';
 import { workflowRoutes } from './blocks/workflow/routes.ts';
 import type { Workflows } from './blocks/workflow/workflows.ts';
-import { describeComponents, describeConnection, describeSubscriptions } from './describe.ts';
+import { describeComponents, describeConnection, describeSubscriptions, describeUnhandled } from './describe.ts';
 import type { SidecarEventEmitter } from './events.ts';
+import type { Answers } from './http/answers.ts';
 import { type GuardOptions, guard } from './http/guard.ts';
 import type { Handler, SidecarRequest } from './http/message.ts';
 import { Router } from './http/router.ts';
@@ -30,7 +31,9 @@ import type { Resiliency } from './resiliency/policy.ts';
 import { makeResiliency } from './resiliency/resiliency.ts';
 import { permittedRoutes } from './security/api-list.ts';
 import { withCors } from './security/cors.ts';
+import { exposureWarning } from './security/exposure.ts';
 import { makeSecurity } from './security/make-security.ts';
+import { Expected } from './util/expected.ts';
 import type { Work } from './util/work.ts';
 import { VERSION } from './version.ts';
 
@@ -40,6 +43,8 @@ export interface Surroundings {
   readonly work: Work;
   /** Throws when no request is taken now. */
   readonly admit: () => void;
+  /** Counts what is being answered. */
+  readonly answers: Answers;
   /** Whether components are open and requests are taken. */
   readonly isRunning: () => boolean;
   /** Stops the sidecar, because a client asked for it. */
@@ -135,7 +140,8 @@ function isGrpc(app: AppChannel | undefined): boolean {
 
 /** How messages get to the application. One that speaks gRPC is not asked for subscriptions: it has none. */
 function callOf(app: AppChannel | undefined): AppChannel['call'] {
-  if (app === undefined) return () => Promise.reject(new Error('there is no application: options.app is not set'));
+  if (app === undefined)
+    return () => Promise.reject(new Error('there is no application: set the option app (--app-port of the command)'));
   return isGrpc(app) ? async () => ({ status: 404, headers: {}, body: Buffer.alloc(0) }) : (toApp) => app.call(toApp);
 }
 
@@ -146,11 +152,14 @@ function makePubSub(
 ): PubSub {
   const { appId, components, subscriptions, clock, logger, wire, deliveryTimeoutMs, stopTimeoutMs } = options;
   const newId = randomUUID;
-  const envelope = envelopeDefaults(appId, wire.eventType, () => clock.now(), newId);
+  const envelope = envelopeDefaults(appId, wire, { clock, newId });
   const call = callOf(app);
   const shared = { clock, logger, wire, newId, envelope, call, events, work };
   const host = { ...shared, random: Math.random, timeLimitMs: deliveryTimeoutMs, patienceMs: stopTimeoutMs };
-  return new PubSub({ appId, definitions: components, subscriptions, host, resiliency, admit });
+  const asksApp = app !== undefined && !isGrpc(app);
+  const { expectedOn = () => new Expected() } = options.state;
+  const definitions = components.filter(({ scopes = [] }) => scopes.length === 0 || scopes.includes(appId));
+  return new PubSub({ appId, definitions, subscriptions, host, resiliency, admit, asksApp, expectedOn });
 }
 
 function openInvocation(
@@ -178,6 +187,7 @@ function makeMetadata(
     schedulers: () => jobs.schedulerAddresses,
     actors: () => placement.actors(),
     connectedWorkers: () => workflows.connectedWorkers,
+    unhandled: () => describeUnhandled(pubsub.unsubscribed()),
   });
 }
 
@@ -225,7 +235,9 @@ function makeHandler(
   const handle = guarded(options, host, {
     router,
     ...(mayInvoke ? { fallback: opened.fallback } : {}),
-    ...(apiToken === '' ? {} : { token: { header: wire.headers.apiToken, value: apiToken } }),
+    ...(apiToken === ''
+      ? { unguarded: exposureWarning(options.logger, `${wire.environmentPrefix}API_TOKEN`) }
+      : { token: { header: wire.headers.apiToken, value: apiToken } }),
   });
   if (cors === undefined) return handle;
   const isOwn = ({ path }: SidecarRequest, fields: readonly string[]): boolean =>
@@ -235,13 +247,14 @@ function makeHandler(
 
 function guarded(
   { wire, logger }: ResolvedOptions,
-  { admit }: Surroundings,
-  parts: Pick<GuardOptions, 'router' | 'fallback' | 'token'>,
+  { admit, answers }: Surroundings,
+  parts: Pick<GuardOptions, 'router' | 'fallback' | 'token' | 'unguarded'>,
 ): Handler {
   return guard({
     logger,
     errors: { domain: wire.errorDomain, reasonPrefix: wire.reasonPrefix, failedEntryKeys: wire.failedEntryKeys },
     admit: ({ route }) => route.open || admit(),
+    answers,
     ...parts,
   });
 }

@@ -5,8 +5,10 @@ import type {
   AppHealthMetadata,
   ComponentMetadata,
   SubscriptionMetadata,
+  UnhandledMetadata,
 } from './blocks/metadata/metadata.ts';
-import type { SubscriptionState } from './blocks/pubsub/subscriptions.ts';
+import type { SubscriptionState } from './blocks/pubsub/precedence.ts';
+import type { UnsubscribedTopic } from './blocks/pubsub/unsubscribed.ts';
 import type { ComponentDefinition } from './components/component.ts';
 import { formatGoDuration } from './util/duration.ts';
 
@@ -19,15 +21,22 @@ export function describeComponents(components: readonly ComponentDefinition[]): 
 
 /** Subscriptions, refused ones with the reason. */
 export function describeSubscriptions(states: readonly SubscriptionState[]): readonly SubscriptionMetadata[] {
-  return states.map(({ type, pubsubName, topic, spec, problem }) => ({
+  return states.map(({ type, pubsubName, topic, group, spec, problem }) => ({
     pubsubname: pubsubName,
     topic,
     metadata: spec?.metadata ?? {},
     rules: spec?.rules ?? [],
     deadLetterTopic: spec?.deadLetterTopic ?? '',
     type,
+    ...(group === '' ? {} : { group }),
     ...(problem === undefined ? {} : { error: problem }),
   }));
+}
+
+/** What was for nobody; a list only when there is something in it. */
+export function describeUnhandled(topics: readonly UnsubscribedTopic[]): UnhandledMetadata {
+  const messages = topics.map(({ pubsubName, topic, count }) => ({ pubsubname: pubsubName, topic, count }));
+  return messages.length === 0 ? {} : { messages };
 }
 
 /** The connection to the application; the usual values without one. */

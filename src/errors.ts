@@ -1,3 +1,5 @@
+import { isNativeError } from 'node:util/types';
+
 /** The codes of the jobs API; they carry the prefix of the wire. @public */
 export type SchedulerErrorCode =
   `${'SIDECAR' | 'DAPR'}_SCHEDULER_${'SCHEDULE_JOB' | 'SCHEDULE_EMPTY' | 'JOB_NAME' | 'JOB_NAME_EMPTY' | 'GET_JOB' | 'DELETE_JOB'}`;
@@ -173,7 +175,15 @@ export function isSidecarError(value: unknown): value is SidecarError {
   return typeof value === 'object' && value !== null && BRAND in value;
 }
 
+/**
+ * Whether it is an error, of whichever realm. Jest runs tests in a realm of their own: there, what Node's own modules
+ * throw is no instance of `Error`.
+ */
+export function isError(value: unknown): value is Error {
+  return value instanceof Error || isNativeError(value);
+}
+
 /** The text of whatever was thrown, for messages about causes that we do not control. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return isError(error) ? error.message : String(error);
 }

@@ -4,10 +4,17 @@
  * @packageDocumentation
  */
 export { type ExpressMiddleware, expressHandler } from './adapters/express.ts';
+export {
+  type FastifyLike,
+  type FastifyReplyLike,
+  type FastifyRequestLike,
+  type FastifySidecarPlugin,
+  fastifySidecar,
+} from './adapters/fastify.ts';
 export { type FallthroughFetchHandler, type FetchHandler, fetchHandler } from './adapters/fetch.ts';
 export { type KoaContextLike, type KoaMiddleware, koaHandler } from './adapters/koa.ts';
 export { type NodeListener, nodeListener } from './adapters/node.ts';
-export type { AppTarget, CallbackApp } from './app/channel.ts';
+export type { AppTarget, CallbackApp, RoutingApp } from './app/channel.ts';
 export type { FetchApp } from './app/fetch-app.ts';
 export type { AppHealthOptions } from './app/health.ts';
 export type { RequestListener } from './app/in-process.ts';
@@ -17,7 +24,15 @@ export type { Invocation, InvocationInit } from './blocks/invocation/invocation.
 export type { InvocationOptions } from './blocks/invocation/options.ts';
 export type { InvocationReply } from './blocks/invocation/reply.ts';
 export type { NameResolutionOptions } from './blocks/invocation/resolution/options.ts';
-export type { Job, JobFailurePolicy, JobHandler, JobOptions, JobRun } from './blocks/jobs/job.ts';
+export type {
+  IfJobExists,
+  Job,
+  JobDefinition,
+  JobFailurePolicy,
+  JobHandler,
+  JobOptions,
+  JobRun,
+} from './blocks/jobs/job.ts';
 export type { Jobs } from './blocks/jobs/jobs.ts';
 export type { JobsOptions } from './blocks/jobs/make-jobs.ts';
 export type {
@@ -27,6 +42,7 @@ export type {
   Metadata,
   MetadataDocument,
   SubscriptionMetadata,
+  UnhandledMetadata,
 } from './blocks/metadata/metadata.ts';
 export type { PlacementOptions } from './blocks/placement/options.ts';
 export type { Placement, PlacementHost, PlacementTable } from './blocks/placement/placement.ts';

@@ -24,11 +24,12 @@ import type { ResiliencySpec } from './resiliency/options.ts';
 import type { AccessControlOptions } from './security/access-options.ts';
 import { API_SCHEMA, type ApiOptions } from './security/api-list.ts';
 import { CORS_SCHEMA, type CorsOptions } from './security/cors.ts';
-import type { IdentityOptions } from './security/identity-options.ts';
+import { type IdentityOptions, identityOf } from './security/identity-options.ts';
 import type { StateDefinition } from './state/store.ts';
 import { type Clock, systemClock } from './util/clock.ts';
 import { definedOnly } from './util/defined-only.ts';
 import { type Logger, standardErrorLogger } from './util/logger.ts';
+import { NAME_PATTERN } from './util/name-pattern.ts';
 import { validator } from './util/schema.ts';
 import { type Wire, type WireName, wireNames } from './wire.ts';
 
@@ -94,7 +95,10 @@ export interface SidecarOptions {
   readonly appToken?: string;
   /** Time-outs, retries and circuit breakers of what the sidecar calls. Default: none but those of each block. */
   readonly resiliency?: ResiliencySpec | readonly ResiliencySpec[];
-  /** How sidecars prove to each other who they are. Default: not at all; every other sidecar is anonymous. */
+  /**
+   * How sidecars prove to each other who they are. Default: by the secret in the environment variable
+   * `SIDECAR_IDENTITY_SECRET`; without it not at all, and every other sidecar is anonymous.
+   */
   readonly identity?: IdentityOptions;
   /** Who may call the application through other sidecars. Default: everybody. */
   readonly accessControl?: AccessControlOptions;
@@ -106,7 +110,7 @@ export interface SidecarOptions {
   readonly bodyLimitBytes?: number;
   /** How long the application may take for a message, in milliseconds. Default 60,000. */
   readonly deliveryTimeoutMs?: number;
-  /** How long a stop waits for messages in flight, in milliseconds. Default 10,000. */
+  /** How long a stop waits for messages, runs of jobs and answers in flight, in milliseconds. Default 10,000. */
   readonly stopTimeoutMs?: number;
   /** Where to take time from. Default: the system. */
   readonly clock?: Clock;
@@ -149,7 +153,7 @@ export interface ResolvedOptions {
 const DEFAULT_NAMESPACE = 'default';
 
 const text = { type: 'string' };
-const name = { type: 'string', pattern: '^[^./\\s\\u0000-\\u001f\\u007f]{1,256}$' };
+const name = { type: 'string', pattern: NAME_PATTERN };
 const positive = { type: 'integer', minimum: 1 };
 const callable = { isFunction: true };
 const problemOf = validator(
@@ -241,7 +245,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     appToken: options.appToken ?? environment['APP_API_TOKEN'] ?? '',
     appHealth: resolveHealth(options.app?.health),
     resiliency: options.resiliency ?? [],
-    identity: options.identity,
+    identity: options.identity ?? identityOf(environment),
     accessControl: options.accessControl,
     api: options.api ?? {},
     cors: options.cors,
@@ -259,8 +263,15 @@ function appProblem(app: AppOptions | undefined): string | undefined {
   if (ways.length !== 1)
     return `options.app must have exactly one of port, listener and fetch: actual is ${ways.join(' and ') || 'none'}`;
   if (!('listener' in app)) return undefined;
-  const isListener = typeof app.listener === 'function' || typeof app.listener?.callback === 'function';
-  return isListener ? undefined : 'options.app.listener must be a request listener, an Express app or a Koa app';
+  return isListener(app.listener)
+    ? undefined
+    : 'options.app.listener must be a request listener, an Express app, a Koa app or a Fastify app';
+}
+
+function isListener(listener: unknown): boolean {
+  if (typeof listener === 'function') return true;
+  const app = listener as { callback?: unknown; routing?: unknown } | undefined | null;
+  return typeof app?.callback === 'function' || typeof app?.routing === 'function';
 }
 
 /** What would never be delivered is refused, not lost. */

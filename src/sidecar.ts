@@ -12,6 +12,7 @@ import type { Workflows } from './blocks/workflow/workflows.ts';
 import { compose } from './compose.ts';
 import { SidecarError } from './errors.ts';
 import { eventEmitter, type SidecarEventEmitter } from './events.ts';
+import { Answers } from './http/answers.ts';
 import type { Handler, RequestHandler } from './http/message.ts';
 import { type HostParts, joinHosts } from './joining.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
@@ -60,6 +61,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly ownCalls: RequestHandler['ownCalls'];
   readonly #options: ResolvedOptions;
   readonly #work = new Work();
+  /** The requests that are being answered. @internal */
+  readonly answers: Answers = new Answers();
   readonly #app: AppChannel | undefined;
   readonly #meeting: AppMeeting | undefined;
   readonly #hostParts: HostParts;
@@ -77,6 +80,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     const parts = compose(this.#options, {
       events: this.events,
       work: this.#work,
+      answers: this.answers,
       admit: () => this.#admit(),
       isRunning: () => this.#phase === 'running',
       stateFailure: () => this.#state?.failure,
@@ -95,6 +99,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.handle = parts.handle;
     this.ownCalls = parts.app?.calls;
     this.peers = { handle: parts.handlePeer, ownCalls: this.ownCalls };
+    // Last: nobody may wait for a sidecar that was not made.
+    this.pubsub.announce();
   }
 
   /** The app ID. */
@@ -126,7 +132,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     }
     if (this.#stopped !== undefined) return this.#stopped;
     this.#phase = 'running';
-    this.jobs.start(host);
+    this.jobs.start();
     this.workflows.begin(host);
     await this.#meeting?.start();
   }
@@ -139,6 +145,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.#state = store;
     this.#host = await joinHosts(this.#options, store, { ...this.#hostParts, work: this.#work });
     await this.pubsub.start(store, this.#host.shards);
+    await this.jobs.open(this.#host);
     return this.#host;
   }
 
@@ -158,8 +165,9 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   }
 
   /**
-   * Takes nothing new, waits for messages in flight, closes everything. What is unsettled then is delivered again
-   * after a restart, as far as the component keeps it. Twice is fine.
+   * Takes nothing new, waits for messages and answers in flight, streamed ones too, and closes everything. What is
+   * unsettled after `stopTimeoutMs` is delivered again after a restart, as far as the component keeps it; an answer that
+   * has not ended by then is broken off. Twice is fine.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
@@ -177,15 +185,20 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     // What is being opened can be closed only then.
     await this.#opened;
     if (this.#host !== undefined) withdrawPeer(this.#host);
-    const blocks = await Promise.allSettled(
-      [this.pubsub, this.jobs, this.workflows, this.invocation].map((block) => block.stop()),
-    );
+    const { clock, stopTimeoutMs } = this.#options;
+    const blocks = await Promise.allSettled([
+      ...[this.pubsub, this.jobs, this.workflows, this.invocation].map((block) => block.stop()),
+      this.answers.ended(clock, stopTimeoutMs),
+    ]);
+    // What has been waited for may have been calling until now.
+    this.answers.breakOff(new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped before the answer had ended'));
+    const [calls] = await Promise.allSettled([this.invocation.close()]);
     const [host] = await Promise.allSettled([this.#host?.leave()]);
     this.placement.stop();
     const [app] = await Promise.allSettled([this.#app?.close(), this.#hostParts.resolver.close()]);
     const [state] = await Promise.allSettled([this.#state?.close()]);
     this.#phase = 'stopped';
-    throwFirst([...blocks, host, app, state]);
+    throwFirst([...blocks, calls, host, app, state]);
   }
 
   /** Nobody waits for this stop: what goes wrong in it is logged. */

@@ -33,6 +33,9 @@ export interface Wire {
   readonly bulkSubscribeNeedsEnabled: boolean;
   /** A raw-payload subscription receives a CloudEvent with `data_base64` in place of the bytes. */
   readonly rawPayloadAsEvent: boolean;
+  /** `metadata.cloudevent.tracestate` of a publish is kept in the event also when no `traceparent` goes with it. */
+  readonly keepsLoneTracestate: boolean;
+  readonly jobs: JobRules;
   /** The name of the workflow engine's component in paths. */
   readonly workflowComponent: string;
   /** Put before the keys of a workflow instance's properties. */
@@ -44,6 +47,27 @@ export interface Wire {
   /** Further versions under which operations answer, by the version of the API document. */
   readonly aliases: Readonly<Record<'bulkPublish' | 'jobs' | 'workflows', readonly string[]>>;
 }
+
+/** How the jobs API reads requests, plans runs and answers. */
+export interface JobRules {
+  /** Bodies are taken as protobuf's JSON takes them: numbers also as text, empty objects as unset. */
+  readonly lenientBodies: boolean;
+  /** The greatest count in a body: `repeats`, `maxRetries`. */
+  readonly mostCount: number;
+  /** A schedule without a zone is in UTC; else in the server's local time. */
+  readonly schedulesInUtc: boolean;
+  /** A `ttl` that is a duration counts from `dueTime`, when there is one; else from the creation. */
+  readonly ttlFromDueTime: boolean;
+  /** A `dueTime` in the past is the first run, and ticks since then were missed; else such a job begins now. */
+  readonly keepsPastDueTime: boolean;
+  /** Each tick that was missed is run, unless the options say otherwise; else one run stands for all of them. */
+  readonly everyMissedTick: boolean;
+  /** A read answers in camelCase throughout, with the failure policy also when it is the default. */
+  readonly camelCaseAnswers: boolean;
+}
+
+const MOST_INT32 = 2 ** 31 - 1;
+const MOST_UINT32 = 2 ** 32 - 1;
 
 const wires: Readonly<Record<WireName, Wire>> = {
   sidecar: {
@@ -58,6 +82,16 @@ const wires: Readonly<Record<WireName, Wire>> = {
     environmentPrefix: 'SIDECAR_',
     bulkSubscribeNeedsEnabled: false,
     rawPayloadAsEvent: false,
+    keepsLoneTracestate: false,
+    jobs: {
+      lenientBodies: false,
+      mostCount: MOST_INT32,
+      schedulesInUtc: false,
+      ttlFromDueTime: false,
+      keepsPastDueTime: false,
+      everyMissedTick: false,
+      camelCaseAnswers: false,
+    },
     failedEntryKeys: ['entryId'],
     extraRoutes: false,
     workflowComponent: 'sidecar',
@@ -76,6 +110,16 @@ const wires: Readonly<Record<WireName, Wire>> = {
     environmentPrefix: 'DAPR_',
     bulkSubscribeNeedsEnabled: true,
     rawPayloadAsEvent: true,
+    keepsLoneTracestate: true,
+    jobs: {
+      lenientBodies: true,
+      mostCount: MOST_UINT32,
+      schedulesInUtc: true,
+      ttlFromDueTime: true,
+      keepsPastDueTime: true,
+      everyMissedTick: true,
+      camelCaseAnswers: true,
+    },
     failedEntryKeys: ['entryId', 'entryID'],
     extraRoutes: true,
     workflowComponent: 'dapr',

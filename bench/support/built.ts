@@ -3,7 +3,7 @@ export type Insidecar = typeof import('../../src/index.ts');
 
 /** Loads `dist`. Benchmarks measure what users run, not what a loader makes of the source. */
 export async function loadBuilt(): Promise<Insidecar> {
-  const entry = new URL('../../dist/index.js', import.meta.url).href;
+  const entry = new URL('../../dist/index.mjs', import.meta.url).href;
   try {
     return (await import(entry)) as Insidecar;
   } catch (cause) {
@@ -11,16 +11,10 @@ export async function loadBuilt(): Promise<Insidecar> {
   }
 }
 
-/** The embedded store as it is published, with the parts that only benchmarks and tests reach. */
-export type Embedded = typeof import('../../src/components/embedded/index.ts') &
-  Pick<typeof import('../../src/components/embedded/embedded-store.ts'), 'openEmbeddedStore'>;
+/** The embedded store as it is published. */
+export type Embedded = typeof import('../../src/components/embedded/index.ts');
 
 /** Loads the embedded store from `dist`. */
 export async function loadEmbedded(): Promise<Embedded> {
-  const [entry, store] = await Promise.all(
-    ['index.js', 'embedded-store.js'].map(
-      (file) => import(new URL(`../../dist/components/embedded/${file}`, import.meta.url).href),
-    ),
-  );
-  return { ...(entry as Embedded), ...(store as Embedded) };
+  return (await import(new URL('../../dist/embedded.mjs', import.meta.url).href)) as Embedded;
 }

@@ -11,8 +11,10 @@ const { Sidecar, durablePubSub, memoryPubSub, nodeListener } = await loadBuilt()
 
 async function stateOf(): Promise<{ state?: StateDefinition }> {
   if (name.startsWith('memory')) return {};
-  const { embedded, openEmbeddedStore } = await loadEmbedded();
+  const { embedded } = await loadEmbedded();
   if (!name.includes('slow')) return { state: embedded({ path: directory }) };
+  // An option that is not public, so from the source; its thread is the built one all the same.
+  const { openEmbeddedStore } = await import('../../src/components/embedded/embedded-store.ts');
   const open: StateDefinition['open'] = (context) => openEmbeddedStore(directory, context, { syncDelayMs: 5 });
   return { state: { type: 'embedded', open } };
 }

@@ -23,30 +23,26 @@ export async function openShop(clock: Clock, say: (line: string) => void): Promi
     clock,
     logger: { debug() {}, info() {}, warn() {}, error() {} },
   });
-  sidecar.jobs.handle<{ to: string }>('report', ({ data }) => say(`${stamp()} report to ${data.to}`));
+  const report = { schedule: 'TZ=Europe/Rome 0 30 2 * * *', data: { to: 'accounts' } };
+  await sidecar.jobs.define('report', report, ({ data }) => say(`${stamp()} report to ${data.to}`));
   sidecar.jobs.handle<string>('reminder-*', ({ name, data }) => say(`${stamp()} ${name}: ${data}`));
   sidecar.events.on('jobFailed', ({ jobName, attempt }) =>
     say(`${stamp()} ${jobName} given up after ${attempt} attempts`),
   );
   await sidecar.start();
 
-  await sidecar.jobs.schedule('report', {
-    schedule: 'TZ=Europe/Rome 0 30 2 * * *',
-    data: { to: 'accounts' },
-    overwrite: true,
-  });
-  await sidecar.jobs.schedule('reminder-4711', { dueTime: '72h', data: 'invoice 4711 is due', overwrite: true });
+  await sidecar.jobs.schedule('reminder-4711', { dueTime: '72h', data: 'invoice 4711 is due', ifExists: 'update' });
   await sidecar.jobs.schedule('webhook-paid', {
     dueTime: '1h',
     data: { order: 4711 },
     failurePolicy: { constant: { maxRetries: 1, interval: '10m' } },
-    overwrite: true,
+    ifExists: 'update',
   });
   await sidecar.jobs.schedule('webhook-shipped', {
     dueTime: '2h',
     data: { order: 4711 },
     failurePolicy: { constant: { maxRetries: 5, interval: '10m' } },
-    overwrite: true,
+    ifExists: 'update',
   });
   return sidecar;
 }

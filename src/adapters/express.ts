@@ -11,7 +11,7 @@ export type ExpressMiddleware = (req: IncomingMessage, res: ServerResponse, next
  *
  * @example
  * ```ts
- * app.use(expressHandler(sidecar, { fallthrough: true }));
+ * const sidecar = new Sidecar({ appId: 'orders', apiToken, app: { listener: app } });
  * app.use('/internal', expressHandler(sidecar));
  * ```
  * @public

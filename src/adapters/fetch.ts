@@ -1,7 +1,6 @@
 import {
   type AdapterOptions,
   abortionOfSignal,
-  type Body,
   EMPTY_BODY,
   type HeaderMap,
   leaveBody,
@@ -23,7 +22,8 @@ export type FallthroughFetchHandler = (request: Request) => Promise<Response | u
  *
  * @example
  * ```ts
- * hono.all('/v1.0/*', (c) => handler(c.req.raw));
+ * const api = fetchHandler(sidecar, { prefix: '/internal' });
+ * hono.all('/internal/*', (c) => api(c.req.raw));
  * ```
  * @public
  */
@@ -60,11 +60,12 @@ function toSidecarRequest(request: Request, url: string): SidecarRequest {
   );
 }
 
-function toFetchResponse({ status, headers, body }: SidecarResponse, method: string): Response {
+function toFetchResponse(response: SidecarResponse, method: string): Response {
+  const { status, headers, body } = response;
   const isBare = status === 204 || status === 304 || method === 'HEAD';
   if (isBare) leaveBody(body);
   const noBody = isBare || (body instanceof Uint8Array && body.length === 0);
-  return new Response(noBody ? null : toWebBody(body), { status, headers: toWebHeaders(headers) });
+  return new Response(noBody ? null : toWebBody(response), { status, headers: toWebHeaders(headers) });
 }
 
 function toWebHeaders(headers: HeaderMap): Headers {
@@ -77,13 +78,21 @@ function toWebHeaders(headers: HeaderMap): Headers {
 }
 
 /** A stream that takes the next chunk only when the reader wants one. */
-function toWebBody(body: Body): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
+function toWebBody({ body, signal }: SidecarResponse): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
   // The lib types tell ArrayBuffer from SharedArrayBuffer; our bytes are never shared.
   if (body instanceof Uint8Array) return body as Uint8Array<ArrayBuffer>;
   const iterator = body[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>({
+    start(controller) {
+      const breakOff = (): void => {
+        controller.error(signal?.reason);
+        iterator.return?.().then(undefined, () => undefined);
+      };
+      signal?.addEventListener('abort', breakOff, { once: true });
+    },
     async pull(controller) {
       const { done, value } = await iterator.next();
+      if (signal?.aborted) return;
       if (done) controller.close();
       else controller.enqueue(value);
     },

@@ -25,7 +25,8 @@ export type KoaMiddleware = (context: KoaContextLike, next: () => Promise<unknow
  *
  * @example
  * ```ts
- * app.use(koaHandler(sidecar, { fallthrough: true }));
+ * const sidecar = new Sidecar({ appId: 'orders', apiToken, app: { listener: app } });
+ * app.use(koaHandler(sidecar, { prefix: '/internal', fallthrough: true }));
  * ```
  * @public
  */

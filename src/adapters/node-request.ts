@@ -7,9 +7,16 @@ const DEPARTED = new Error('the caller went away');
 
 /** A request of node:http. */
 export class NodeRequest extends PlainRequest {
+  readonly #req: IncomingMessage;
+
   constructor(req: IncomingMessage, res: ServerResponse, { url, parsed }: { url: string; parsed: ParsedBody }) {
     const { headers, body } = contentOf(req, parsed);
     super(req.method ?? 'GET', url, headers, body === req ? new UnreadBody(req) : body, new Departure(res));
+    this.#req = req;
+  }
+
+  override get remoteAddress(): string | undefined {
+    return this.#req.socket.remoteAddress;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Body, EMPTY_BODY, type HeaderMap, leaveBody, type SidecarResponse } from '../http/message.ts';
+import { EMPTY_BODY, type HeaderMap, leaveBody, type SidecarResponse } from '../http/message.ts';
 
 /**
  * Sends an answer. Never throws or rejects: what cannot be sent becomes a 500, or a broken connection when it has begun.
@@ -29,18 +29,15 @@ function write(req: IncomingMessage, res: ServerResponse, response: SidecarRespo
   setHeaders(res, response.headers);
   const body = hasBody(req, response.status) ? response.body : EMPTY_BODY;
   if (body !== response.body) leaveBody(response.body);
-  const sent = send(req, res, { body, trailers: response.trailers });
+  const sent = send(req, res, { ...response, body });
   if (sent !== undefined) return sent.then(() => leaveRest(req));
   leaveRest(req);
   return undefined;
 }
 
-function send(
-  req: IncomingMessage,
-  res: ServerResponse,
-  { body, trailers }: { readonly body: Body; readonly trailers: SidecarResponse['trailers'] },
-): Promise<void> | undefined {
-  if (!(body instanceof Uint8Array)) return pump(res, body, trailers);
+function send(req: IncomingMessage, res: ServerResponse, response: SidecarResponse): Promise<void> | undefined {
+  const { body } = response;
+  if (!(body instanceof Uint8Array)) return pump(res, body, response);
   if (!req.complete && !res.shouldKeepAlive) return endAfterRequest(req, res, body);
   if (body.length === 0) res.end();
   else res.end(body);
@@ -90,7 +87,7 @@ async function endAfterRequest(req: IncomingMessage, res: ServerResponse, body: 
 async function pump(
   res: ServerResponse,
   body: AsyncIterable<Uint8Array>,
-  trailers: SidecarResponse['trailers'],
+  { trailers, signal }: SidecarResponse,
 ): Promise<void> {
   // A body that does not keep to its announced length would be taken for the beginning of the next answer.
   res.strictContentLength = true;
@@ -99,6 +96,8 @@ async function pump(
   const leave = (): void => void iterator.return?.().then(undefined, () => undefined);
   res.flushHeaders();
   res.once('close', leave);
+  // At once, also while the client does not read.
+  signal?.addEventListener('abort', () => fail(res, signal.reason), { once: true });
   for (;;) {
     const { done, value } = await iterator.next();
     if (res.destroyed) return;

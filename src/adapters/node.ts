@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AdapterOptions, RequestHandler } from '../http/message.ts';
+import type { AdapterOptions, RequestHandler, SidecarResponse } from '../http/message.ts';
 import { belowPrefix } from './mount.ts';
 import { NodeRequest } from './node-request.ts';
 import { writeResponse } from './node-response.ts';
@@ -40,12 +40,20 @@ export async function answerNode(
   exchange: NodeExchange,
   options: AdapterOptions,
 ): Promise<boolean> {
-  const url = sidecar.ownCalls?.has(exchange.req) ? undefined : belowPrefix(exchange.url, options.prefix);
-  if (url === undefined && options.fallthrough) return true;
-  const { req, res, parsed } = exchange;
-  const response = await sidecar.handle(new NodeRequest(req, res, { url: url ?? '', parsed }));
-  if (response.unrouted && options.fallthrough) return true;
-  const sent = writeResponse(req, res, response);
+  const response = await handleNode(sidecar, exchange, options);
+  if (response === undefined || (response.unrouted && options.fallthrough)) return true;
+  const sent = writeResponse(exchange.req, exchange.res, response);
   if (sent !== undefined) await sent;
   return false;
+}
+
+/** Hands an exchange to the sidecar; `undefined` when it is to be passed on. */
+export function handleNode(
+  sidecar: RequestHandler,
+  { req, res, url, parsed }: NodeExchange,
+  { prefix, fallthrough }: AdapterOptions,
+): Promise<SidecarResponse> | undefined {
+  const below = sidecar.ownCalls?.has(req) ? undefined : belowPrefix(url, prefix);
+  if (below === undefined && fallthrough) return undefined;
+  return sidecar.handle(new NodeRequest(req, res, { url: below ?? '', parsed }));
 }

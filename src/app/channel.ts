@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../errors.ts';
 import { afterBody, readAll } from '../http/body.ts';
 import {
@@ -25,6 +26,14 @@ export interface CallbackApp {
   callback(): RequestListener;
 }
 
+/** An application in this process by shape: what Fastify's `app` is. @public */
+export interface RoutingApp {
+  /** Resolves when it can take requests. */
+  ready(): PromiseLike<unknown>;
+  /** Takes a request. */
+  routing(req: IncomingMessage, res: ServerResponse): void;
+}
+
 /** Where the application is: on a port, or in this process as a request listener or fetch function. @public */
 export type AppTarget =
   | {
@@ -39,8 +48,8 @@ export type AppTarget =
       readonly protocol?: 'http' | 'grpc';
     }
   | {
-      /** A request listener of node:http, an Express app, or a Koa app: called without a socket. */
-      readonly listener: RequestListener | CallbackApp;
+      /** A request listener of node:http, an Express, Koa or Fastify app: called without a socket. */
+      readonly listener: RequestListener | CallbackApp | RoutingApp;
     }
   | {
       /** A fetch function, such as a Hono app's: called without a socket. */
@@ -54,15 +63,29 @@ export function openTransport(target: AppTarget): AppTransport {
     return protocol === 'grpc' ? grpcTransport(port, host) : portTransport(port, host);
   }
   if ('fetch' in target) return fetchTransport(target.fetch);
-  return listenerTransport('callback' in target.listener ? listenerOf(target.listener) : target.listener);
+  return listenerTransport(listenerOf(target.listener));
 }
 
-/** Koa fixes its middleware in `callback()`: not called before the first request, so that more may be added till then. */
-function listenerOf(app: CallbackApp): RequestListener {
+/**
+ * Koa fixes its middleware in `callback()`, Fastify its routes in `ready()`: not called before the first request, so
+ * that more may be added till then.
+ */
+function listenerOf(app: RequestListener | CallbackApp | RoutingApp): RequestListener {
+  if (typeof app === 'function') return app;
+  if ('routing' in app) return routingListener(app);
   let listener: RequestListener | undefined;
   return (req, res) => {
     listener ??= app.callback();
     return listener(req, res);
+  };
+}
+
+function routingListener(app: RoutingApp): RequestListener {
+  let isReady = false;
+  return async (req, res) => {
+    if (!isReady) await app.ready();
+    isReady = true;
+    app.routing(req, res);
   };
 }
 

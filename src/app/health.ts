@@ -40,7 +40,7 @@ export function resolveHealth(options: boolean | AppHealthOptions | undefined): 
   if (timeoutMs > intervalMs)
     throw new SidecarError(
       'ERR_CONFIGURATION',
-      `options.app.health.timeoutMs is ${timeoutMs}: expected at most intervalMs, ${intervalMs}`,
+      `options.app.health.timeoutMs is ${timeoutMs} ms: expected at most options.app.health.intervalMs, ${intervalMs} ms`,
     );
   return { path: path.startsWith('/') ? path : `/${path}`, intervalMs, timeoutMs, threshold };
 }

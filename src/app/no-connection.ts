@@ -1,3 +1,5 @@
+import { isError } from '../errors.ts';
+
 /** System calls that come before a connection stands. */
 const BEFORE_CONNECTION = new Set(['connect', 'getaddrinfo']);
 
@@ -6,9 +8,9 @@ const BEFORE_CONNECTION = new Set(['connect', 'getaddrinfo']);
  * of our HTTP client: what a function in this process throws may say the same of something else.
  */
 export function isNoConnection(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { syscall, code } = error as NodeJS.ErrnoException;
+  if (!isError(error)) return false;
+  const { syscall, code, errors } = error as NodeJS.ErrnoException & { readonly errors?: unknown };
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || (syscall !== undefined && BEFORE_CONNECTION.has(syscall))) return true;
   // One error for each address that was tried.
-  return error instanceof AggregateError && error.errors.length > 0 && error.errors.every(isNoConnection);
+  return Array.isArray(errors) && errors.length > 0 && errors.every(isNoConnection);
 }

@@ -4,6 +4,7 @@ import { suggest } from '../util/suggest.ts';
 import { VERSION } from '../version.ts';
 import { EXIT, Failure } from './failure.ts';
 import { generalHelp } from './help.ts';
+import { inWordsOfCommand } from './option-names.ts';
 import type { Place } from './place.ts';
 
 const COMMANDS = ['run', 'validate'];
@@ -47,7 +48,8 @@ async function dispatch(args: readonly string[], place: Place): Promise<number> 
 }
 
 /** What is told of an error: words for those that are meant for people, the stack of all others. */
-function told(error: unknown): string {
+function told(thrown: unknown): string {
+  const error = inWordsOfCommand(thrown);
   if (error instanceof Failure || isSidecarError(error) || isStateError(error)) return messageOf(error);
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,10 +1,12 @@
 import type { Server } from 'node:http';
 import { type NodeListener, nodeListener } from '../adapters/node.ts';
+import { SECRET_VARIABLE } from '../security/identity-options.ts';
 import { Sidecar } from '../sidecar.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { Command, type CommandOptions, type Ending } from './command.ts';
-import { byWhom, isTaken, listenOn } from './listening.ts';
+import { byWhom, closeServer, isTaken, listenOn } from './listening.ts';
+import { inWordsOfCommand } from './option-names.ts';
 import type { AppSettings } from './settings.ts';
 import { type SidecarParts, sidecarOptions } from './sidecar-options.ts';
 
@@ -18,8 +20,8 @@ export interface Surroundings extends Pick<SidecarParts, 'run' | 'state' | 'comp
   readonly takesInput: boolean;
 }
 
-/** What of the environment tells of another sidecar, the one that we may run beside ourselves. */
-const NOT_INHERITED = ['DAPR_GRPC_PORT', 'DAPR_METRICS_PORT', 'DAPR_PROFILE_PORT', 'DAPR_PORT'];
+/** What tells of another sidecar, the one that we may run beside ourselves, and the key that ours signs with. */
+const NOT_INHERITED = ['DAPR_GRPC_PORT', 'DAPR_METRICS_PORT', 'DAPR_PROFILE_PORT', 'DAPR_PORT', SECRET_VARIABLE];
 
 /** One application of a run: its sidecar, the HTTP API of that, and its command. */
 export class HostedApp {
@@ -68,12 +70,12 @@ export class HostedApp {
       return new HostedApp({ settings, logger, sidecar }, { server, port, url }, surroundings);
     } catch (error) {
       server.close();
-      throw error;
+      throw inWordsOfCommand(error, settings);
     }
   }
 
-  /** Starts the sidecar, then the command. */
-  async start(): Promise<void> {
+  /** Starts the sidecar. */
+  async startSidecar(): Promise<void> {
     const { appPort, appHost, command } = this.#settings;
     const app = appPort === undefined ? {} : { application: `${appHost}:${appPort}` };
     if (appPort !== undefined && command.length > 0 && (await isTaken(appPort, appHost)))
@@ -82,14 +84,21 @@ export class HostedApp {
         `port ${appPort} is taken${byWhom(appPort)} before the application has started: requests go there`,
       );
     this.#tell();
-    await this.sidecar.start();
+    await this.sidecar.start().catch((error: unknown) => {
+      throw inWordsOfCommand(error, this.#settings);
+    });
     this.#logger.info(app, `sidecar at ${this.url}`);
-    if (command.length > 0) await this.#startCommand();
+  }
+
+  /** Starts the command, if there is one: its sidecar is there, and so should be those that it may call. */
+  async startCommand(): Promise<void> {
+    const { appPort, appHost, command } = this.#settings;
+    if (command.length > 0) await this.#start(command);
     if (appPort !== undefined) this.#watchReadiness(`${appHost}:${appPort}`);
   }
 
-  async #startCommand(): Promise<void> {
-    const { command, directory } = this.#settings;
+  async #start(command: readonly string[]): Promise<void> {
+    const { directory } = this.#settings;
     const { process: output, prefix, clock, takesInput } = this.#surroundings;
     this.#command = await Command.start({
       ...output,
@@ -160,14 +169,20 @@ export class HostedApp {
     this.#command?.signal(name);
   }
 
+  /** Resolves when the requests that are being answered now have been answered, or when that has taken too long. */
+  async answered(patienceMs: number): Promise<void> {
+    const { answers } = this.sidecar;
+    if (answers.underWay > 0) this.#logger.info({ requests: answers.underWay }, 'waiting for answers in flight');
+    await answers.ended(this.#surroundings.clock, patienceMs);
+  }
+
   /** Stops the sidecar; the command has ended. */
   async close(): Promise<void> {
     this.#warning?.cancel();
     try {
       await this.sidecar.stop();
     } finally {
-      this.#server.close();
-      this.#server.closeAllConnections();
+      await closeServer(this.#server, this.#surroundings.clock);
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import type { NodeListener } from '../adapters/node.ts';
+import { type Clock, sleep } from '../util/clock.ts';
 import { nodeHttp } from '../util/node-http.ts';
 import { Failure } from './failure.ts';
 import { portHolder } from './port-holder.ts';
@@ -9,6 +10,8 @@ import { portHolder } from './port-holder.ts';
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_MS = 10_000;
 const HEADER_BYTES = 16 * 1024;
+/** How long the last bytes of answers may take to those who read them slowly. */
+const LAST_BYTES_MS = 1_000;
 
 /** Where to listen. */
 export interface ListenOptions {
@@ -76,6 +79,16 @@ function listenProblem(code: string | undefined, { host, port }: ListenOptions, 
 
 function hintFor(code: string | undefined, chosenBy: string): string {
   return code === 'EADDRINUSE' || code === 'EACCES' ? `; another can be chosen with ${chosenBy}` : '';
+}
+
+/** Closes it when what has been answered is on its way, but soon: what is left then is cut off. */
+export async function closeServer(server: Server, clock: Clock): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  await Promise.race([closed, sleep(clock, LAST_BYTES_MS)]);
+  server.closeAllConnections();
 }
 
 /** ` by process 123 (node)`, or nothing. */

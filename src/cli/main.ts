@@ -29,8 +29,12 @@ function placeOf({ stdout, stderr, stdin, env }: NodeJS.Process): Place {
   };
 }
 
-const place = placeOf(process);
-const exitCode = await runCommandLine(process.argv.slice(2), place);
-await Promise.all([place.stdout.flushed(), place.stderr.flushed()]);
-// Not by waiting for the last handle: what holds one must not keep the command.
-process.exit(exitCode);
+async function main(): Promise<void> {
+  const place = placeOf(process);
+  const exitCode = await runCommandLine(process.argv.slice(2), place);
+  await Promise.all([place.stdout.flushed(), place.stderr.flushed()]);
+  // Not by waiting for the last handle: what holds one must not keep the command.
+  process.exit(exitCode);
+}
+
+void main();

@@ -94,6 +94,7 @@ function settingsOf(
     throw new Failure(`appPort and daprHTTPPort of ${appId} must differ: both are ${appPort}`);
   return {
     appId,
+    isOfFile: true,
     appHost: app.appChannelAddress ?? '127.0.0.1',
     appProtocol,
     mayMove: false,

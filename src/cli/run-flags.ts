@@ -50,6 +50,7 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
       CONFIG,
       MAP,
       { name: 'state-path', value: 'DIR', help: 'keep state there (default: in memory)' },
+      { name: 'invoke-urls', help: 'URLs as targets of calls (on)' },
       { name: 'max-body-size', short: 'B', value: 'SIZE', help: 'the largest request body (4Mi)' },
     ],
   },

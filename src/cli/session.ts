@@ -91,7 +91,12 @@ export class Session {
     for (const app of this.#apps) {
       if (this.#isEnding) return;
       app.sidecar.events.on('shutdownRequested', () => this.#stops.ask({ kind: 'shutdown' }));
-      await app.start();
+      await app.startSidecar();
+    }
+    // Every sidecar before any command: what the first one says at once reaches the last.
+    for (const app of this.#apps) {
+      if (this.#isEnding) return;
+      await app.startCommand();
       void app.ended.then((ending) => this.#onEnded(app, ending));
     }
   }
@@ -110,22 +115,37 @@ export class Session {
   async #end(reason: StopReason, urged = this.#stops.urged): Promise<number> {
     const byThemselves = [...this.#endings.values()];
     if (reason.kind === 'shutdown') this.#log.info({}, 'shutdown was asked for');
+    const { clock, run } = this.#surroundings;
+    const late = sleep(clock, run.patienceMs).then(() => false);
+    if (reason.kind !== 'failed') await Promise.race([this.#answered(), urged]);
     // Programs are used to ignoring that nobody reads them.
-    await this.#stopCommands(reason.kind === 'signal' && reason.signal !== 'SIGPIPE' ? reason.signal : 'SIGTERM');
+    await this.#stopCommands(reason.kind === 'signal' && reason.signal !== 'SIGPIPE' ? reason.signal : 'SIGTERM', late);
     const closed = Promise.all(this.#apps.map((app) => this.#close(app)));
-    await Promise.race([closed, urged.then(() => sleep(this.#surroundings.clock, IMPATIENT_MS))]);
+    await Promise.race([closed, urged.then(() => sleep(clock, IMPATIENT_MS))]);
     if (reason.kind === 'failed') return reason.code;
     const endings = reason.kind === 'ended' ? byThemselves : [...this.#endings.values()];
     return endings.find(({ code }) => code !== 0)?.code ?? 0;
   }
 
-  async #stopCommands(signal: NodeJS.Signals): Promise<void> {
-    const running = this.#apps.filter((app) => app.hasCommand && !this.#endings.has(app));
+  /**
+   * Lets answers in flight end before the commands that give them are asked to; half of the time is left for those.
+   * Without a command, stopping the sidecar waits for them.
+   */
+  async #answered(): Promise<void> {
+    const patienceMs = this.#surroundings.run.patienceMs / 2;
+    await Promise.all(this.#running.map((app) => app.answered(patienceMs)));
+  }
+
+  get #running(): readonly HostedApp[] {
+    return this.#apps.filter((app) => app.hasCommand && !this.#endings.has(app));
+  }
+
+  /** @param late - resolves when what has not ended by then is killed */
+  async #stopCommands(signal: NodeJS.Signals, late: Promise<boolean>): Promise<void> {
+    const running = this.#running;
     if (running.length === 0) return;
-    const { clock, run } = this.#surroundings;
     for (const app of running) app.signal(signal);
     const ended = Promise.all(running.map((app) => app.ended)).then(() => true);
-    const late = sleep(clock, run.patienceMs).then(() => false);
     if (await Promise.race([ended, late, this.#stops.urged.then(() => false)])) return;
     this.#log.warn({}, 'killing what has not ended');
     for (const app of running) app.signal('SIGKILL');

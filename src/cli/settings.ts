@@ -7,6 +7,8 @@ import { LOG_LEVELS, type LogLevel } from './log.ts';
 /** One application, and the sidecar beside it. */
 export interface AppSettings {
   readonly appId: string;
+  /** Whether a multi-app file says what follows, or flags do. */
+  readonly isOfFile: boolean;
   readonly appPort?: number;
   readonly appHost: string;
   readonly appProtocol: 'http' | 'grpc';
@@ -41,6 +43,8 @@ export interface RunSettings {
   readonly patienceMs: number;
   readonly startTimeoutMs: number;
   readonly allowedOrigins?: readonly string[];
+  /** Whether URLs are targets of invocations. */
+  readonly invokesUrls: boolean;
   readonly logLevel?: LogLevel;
   readonly logAsJson: boolean;
 }
@@ -66,6 +70,7 @@ export function runSettings(flags: FlagValues, isTerminal: boolean): RunSettings
     patienceMs: seconds('graceful-shutdown-seconds', 10),
     startTimeoutMs: seconds('app-start-timeout', 10),
     substitute: substitutes(flags),
+    invokesUrls: flags.isOn('invoke-urls') ?? true,
     logAsJson: flags.isOn('log-json') ?? !isTerminal,
     ...given('statePath', flags.text('state-path')),
     ...given('allowedOrigins', flags.text('allowed-origins')?.split(',')),
@@ -90,6 +95,7 @@ export function appSettings({ flags, rest }: CommandLine, place: { appId?: strin
     throw misuse(`--app-port and --http-port must differ: both are ${appPort}`);
   return {
     appId,
+    isOfFile: false,
     appHost: flags.text('app-channel-address') ?? '127.0.0.1',
     appProtocol: flags.choice('app-protocol', ['http', 'grpc']) ?? 'http',
     httpPort: httpPort ?? DEFAULT_HTTP_PORT,

@@ -26,7 +26,8 @@ export class SharedComponents {
   share(definition: PubSubDefinition): PubSubDefinition {
     const key = `${definition.type}/${definition.name}`;
     const first = this.#byName.get(key);
-    if (first !== undefined) return { ...definition, open: (context) => first.open(context) };
+    if (first !== undefined)
+      return { ...definition, ...given('expected', first.expected), open: (context) => first.open(context) };
     this.#byName.set(key, definition);
     return definition;
   }
@@ -59,6 +60,8 @@ export function sidecarOptions(app: AppSettings, parts: SidecarParts): SidecarOp
     components: app.resourcesPaths.length === 0 || definitions === undefined ? [components.standard()] : definitions,
     state,
     wire: run.wire,
+    stopTimeoutMs: run.patienceMs,
+    invocation: { urls: run.invokesUrls },
     logger,
     address,
     ...given('app', appOptions(app)),

@@ -7,6 +7,8 @@ export interface Broker {
   subscribe(options: SubscribeOptions, context: ComponentContext): Promise<ComponentSubscription>;
   /** Resolves once every settlement is recorded, or has failed. */
   flushed(): Promise<void>;
+  /** A sidecar uses it no longer. */
+  left(context: ComponentContext): void;
 }
 
 /** One sidecar's access to a broker: ends with the sidecar, while the broker goes on for others. */
@@ -43,6 +45,7 @@ export class BrokerAccess implements PubSubComponent {
   }
 
   async close(): Promise<void> {
+    if (!this.#closed) this.#broker.left(this.#context);
     this.#closed = true;
     await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
     this.#subscriptions.clear();

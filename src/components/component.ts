@@ -1,6 +1,7 @@
 import type { Shards } from '../state/shards.ts';
 import type { StateStore } from '../state/store.ts';
 import type { Clock } from '../util/clock.ts';
+import type { ExpectedOne } from '../util/expected.ts';
 import type { Logger } from '../util/logger.ts';
 
 /** What a component gets from the sidecar that opens it. @public */
@@ -17,6 +18,10 @@ export interface ComponentContext {
   readonly shards?: Shards;
   /** Notes the start of work of the component's own, so that tests can wait for it; call what it returns at its end. */
   readonly track: (what: string) => () => void;
+  /** The application, expected until its subscriptions are known. Absent: they are. @internal */
+  readonly subscriber?: ExpectedOne;
+  /** Tells of messages that went to no group, as their topic has none: they are gone. @internal */
+  readonly noGroup?: (topic: string, messages: number) => void;
 }
 
 /** What is common to the definitions of all components. @public */

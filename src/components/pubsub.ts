@@ -1,3 +1,4 @@
+import type { Expected } from '../util/expected.ts';
 import type { ComponentContext, ComponentDefinition } from './component.ts';
 
 /** A W3C trace context. @public */
@@ -121,6 +122,11 @@ export interface TopicScopes {
 export interface PubSubDefinition extends ComponentDefinition {
   /** Which topics applications may use. */
   readonly topics: TopicScopes;
+  /**
+   * Applications that use it and whose subscriptions are not known yet, of all sidecars that are given the definition.
+   * Absent: the sidecars that share a state store share the component. @internal
+   */
+  readonly expected?: Expected;
   /** Opens it for one sidecar. */
   open(context: ComponentContext): Promise<PubSubComponent>;
 }

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type FailedEntry, isSidecarError, SidecarError } from '../errors.ts';
 import type { Logger } from '../util/logger.ts';
+import type { Answers } from './answers.ts';
 import {
   abortionOf,
   EMPTY_BODY,
@@ -29,6 +30,10 @@ export interface GuardOptions {
   readonly fallback?: (request: SidecarRequest) => Match | undefined;
   /** Throws when no request is taken now. */
   readonly admit: (match: Match) => void;
+  /** Counts what is being answered. */
+  readonly answers: Answers;
+  /** Hears of requests that may do whatever the API can, because no token is asked for. */
+  readonly unguarded?: (request: SidecarRequest) => void;
 }
 
 /**
@@ -45,16 +50,22 @@ export function guard(options: GuardOptions): Handler {
       throw authorised(request) ? error : unauthorized(options);
     }
   };
+  const { answers, unguarded } = options;
   return async (request) => {
+    let counted: number | undefined;
     try {
       const match = find(request);
       if (match === undefined) return unrouted(request, options, authorised(request));
-      if (!isOpen(match, request) && !match.route.identifies?.(request) && !authorised(request))
-        throw unauthorized(options);
+      if (!isOpen(match, request) && !match.route.identifies?.(request)) {
+        if (!authorised(request)) throw unauthorized(options);
+        unguarded?.(request);
+      }
       options.admit(match);
+      counted = answers.begin();
       const response = await match.route.handle(request, match.params);
-      return request.method === 'HEAD' ? withoutBody(response) : response;
+      return answers.endWith(request.method === 'HEAD' ? withoutBody(response) : response, counted);
     } catch (error) {
+      if (counted !== undefined) answers.end(counted);
       return errorResponse(toSidecarError(error, request, options.logger), options.errors);
     }
   };

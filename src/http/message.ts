@@ -32,6 +32,8 @@ export interface SidecarRequest {
   readonly body: Body;
   /** Fires when the caller has gone. Made on first use. */
   readonly signal: AbortSignal;
+  /** The IP address that the connection comes from, where that is known: that of a proxy if there is one. */
+  readonly remoteAddress?: string | undefined;
 }
 
 /** An answer. @public */
@@ -44,6 +46,11 @@ export interface SidecarResponse {
   readonly body: Body;
   /** The trailer fields; ask when a streamed body has been read to its end. */
   readonly trailers?: () => HeaderMap;
+  /**
+   * Fires when a streamed body is broken off before its end, as by a stop that has waited long enough: an adapter
+   * breaks the connection off at once, also while the client does not read.
+   */
+  readonly signal?: AbortSignal;
   /** Set when no route of the sidecar has this path: an adapter may pass the request on instead of answering. */
   readonly unrouted?: true;
 }
@@ -168,6 +175,10 @@ export class PlainRequest implements SidecarRequest {
   get signal(): AbortSignal {
     this.#signal ??= signalOfAbortion(this.abortion);
     return this.#signal;
+  }
+
+  get remoteAddress(): string | undefined {
+    return undefined;
   }
 }
 

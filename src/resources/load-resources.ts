@@ -10,6 +10,7 @@ import { SidecarError } from '../errors.ts';
 import type { ResiliencySpec } from '../resiliency/options.ts';
 import type { AccessControlOptions } from '../security/access-options.ts';
 import type { ApiOptions } from '../security/api-list.ts';
+import type { IdentityOptions } from '../security/identity-options.ts';
 import type { StateDefinition } from '../state/store.ts';
 import type { Logger } from '../util/logger.ts';
 import { type Substitutes, substituteProblem } from './component-types.ts';
@@ -66,6 +67,8 @@ export interface ResourceOptions {
   readonly httpEndpoints: readonly HttpEndpointOptions[];
   /** From a Configuration. */
   readonly accessControl?: AccessControlOptions;
+  /** From a Configuration, with the keys that it refers to. */
+  readonly identity?: IdentityOptions;
   /** From a Configuration. */
   readonly api?: ApiOptions;
   /** From a Configuration. */
@@ -187,11 +190,12 @@ async function readAll(
   const origins = { appId: options.appId ?? 'app', namespace, environment, newId: randomUUID };
   const ofComponents = selected.filter(({ kind }) => kind === 'Component');
   const read = await readComponents(ofComponents, { origins, substitute, workingDirectory }, report);
+  const withSecrets = { ...origins, secretStores: read.secretStores };
   const made = {
     components: read.pubsubs,
     subscriptions: readSubscriptions(selected, report),
-    httpEndpoints: readHttpEndpoints(selected, { ...origins, secretStores: read.secretStores }, report),
-    configuration: readConfiguration(configurations, report),
+    httpEndpoints: readHttpEndpoints(selected, withSecrets, report),
+    configuration: await readConfiguration(configurations, { ...withSecrets, workingDirectory }, report),
     resiliency: readResiliency(selected, report),
     state: options.statePath === undefined ? read.state : { path: resolve(options.statePath) },
   };

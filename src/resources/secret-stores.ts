@@ -38,25 +38,30 @@ export interface SecretFile {
   readonly multiValued: boolean;
 }
 
-/** Where a secret file may be: relative to the working directory, as with Dapr, or next to the resource file. */
+/** Where a file may be that a resource names: relative to the working directory, as with Dapr, or next to the resource file. */
 export interface SecretFilePlace {
   readonly document: YamlDocument;
   readonly workingDirectory: string;
 }
 
-/** `secretstores.local.file`: a JSON file. What is wrong with it is reported at the component, without its content. */
-export async function fileSecrets(
-  settings: SecretFile,
-  { document, workingDirectory }: SecretFilePlace,
-  report: Report,
-): Promise<SecretStore | undefined> {
-  const fromHere = resolve(workingDirectory, settings.secretsFile);
-  const nextTo = resolve(dirname(document.file), settings.secretsFile);
+/** The file that a resource names. */
+export async function fileBeside(path: string, { document, workingDirectory }: SecretFilePlace): Promise<string> {
+  const fromHere = resolve(workingDirectory, path);
   const isHere = await stat(fromHere).then(
     () => true,
     () => false,
   );
-  const text = await readTextFile(isHere ? fromHere : nextTo, report);
+  return isHere ? fromHere : resolve(dirname(document.file), path);
+}
+
+/** `secretstores.local.file`: a JSON file. What is wrong with it is reported at the component, without its content. */
+export async function fileSecrets(
+  settings: SecretFile,
+  place: SecretFilePlace,
+  report: Report,
+): Promise<SecretStore | undefined> {
+  const { document } = place;
+  const text = await readTextFile(await fileBeside(settings.secretsFile, place), report);
   if (text === undefined) return undefined;
   try {
     const content: unknown = JSON.parse(text);

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { Composer, type CST, type Document, isScalar, LineCounter, Parser, visit } from 'yaml';
-import { messageOf } from '../errors.ts';
+import { isError, messageOf } from '../errors.ts';
 import { type Report, wholeFile } from './report.ts';
 import { YamlDocument } from './yaml-document.ts';
 
@@ -27,7 +27,7 @@ export async function readTextFile(file: string, report: Report): Promise<string
   } catch (error) {
     report.problem(
       wholeFile(file),
-      error instanceof TypeError ? 'it is not UTF-8' : `it cannot be read: ${reasonOf(error)}`,
+      isError(error) && error.name === 'TypeError' ? 'it is not UTF-8' : `it cannot be read: ${reasonOf(error)}`,
     );
     return undefined;
   }

@@ -1,5 +1,6 @@
 import {
   ACCESS_LIMITS,
+  ACCESS_VERBS,
   type AccessAction,
   type AccessControlOptions,
   type AccessOperation,
@@ -9,6 +10,7 @@ import {
   readAction,
   readVerb,
 } from './access-options.ts';
+import { FirstMatch } from './first-match.ts';
 import type { Caller } from './identity.ts';
 import { type OperationRule, OperationTree } from './operation-tree.ts';
 
@@ -29,15 +31,26 @@ export interface AccessControl {
   check(call: AccessRequest): AccessAction;
 }
 
-/** Makes the access control of a sidecar. @throws SidecarError `ERR_CONFIGURATION` naming field, value and what was expected. */
-export function makeAccessControl(options: AccessControlOptions): AccessControl {
+/**
+ * Makes the access control of a sidecar; `warn` is told of operations that can allow nothing.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` naming field, value and what was expected.
+ */
+export function makeAccessControl(
+  options: AccessControlOptions,
+  warn: (message: string) => void = () => undefined,
+): AccessControl {
   checkAccessControl(options);
-  return new PolicyTable(options);
+  const table = new PolicyTable(options);
+  warnOfIdleAllows(options, table, warn);
+  return table;
 }
 
-/** The rules of one caller, as written and in small letters. */
+/** The rules of one caller: in Dapr's order, and by how specific they are, as written and in small letters. */
 interface CompiledPolicy {
+  readonly trustDomain: string;
   readonly fallback: AccessAction;
+  readonly ordered: FirstMatch;
   readonly exact: OperationTree;
   readonly folded: OperationTree;
 }
@@ -61,7 +74,11 @@ class PolicyTable implements AccessControl {
       readOperation(operation, `${where}.operations.${index}`),
     );
     this.#policies.set(key, {
+      trustDomain: policy.trustDomain,
       fallback: policy.defaultAction === undefined ? this.#fallback : readAction(policy.defaultAction),
+      ordered: new FirstMatch(
+        rules.map((rule) => ({ ...rule, segments: rule.name.toLowerCase().split('/').slice(1) })),
+      ),
       exact: new OperationTree(rules),
       folded: new OperationTree(rules.map((rule) => ({ ...rule, segments: rule.segments.map(fold) }))),
     });
@@ -70,12 +87,15 @@ class PolicyTable implements AccessControl {
   check({ caller, verb, path, rawPath }: AccessRequest): AccessAction {
     if (isAmbiguous(path) || (rawPath !== undefined && RAW_MISREADABLE.test(rawPath))) return 'deny';
     const policy = caller && this.#policies.get(keyOf(caller));
-    if (policy === undefined) return this.#fallback;
+    if (policy === undefined || policy.trustDomain !== caller?.trustDomain) return this.#fallback;
     const capitals = verb.toUpperCase();
+    const small = fold(path);
+    // What Dapr denies is denied. What it allows must be allowed by the most specific operation as well.
+    const ordered = policy.ordered.find(segmentsOf(small), ACCESS_VERBS.has(capitals) ? capitals : 'POST');
+    if ((ordered ?? policy.fallback) === 'deny') return 'deny';
     const exact = policy.exact.find(segmentsOf(path), capitals) ?? policy.fallback;
     if (exact === 'deny') return 'deny';
     // Many frameworks route without regard to case: a deny holds in any case, an allow only in its own.
-    const small = fold(path);
     const folded = policy.folded.find(segmentsOf(small), capitals) ?? policy.fallback;
     if (folded === 'deny' || !path.includes(';')) return folded;
     // Servers that know path parameters cut them off before they route: a deny holds for what is left then, too.
@@ -86,9 +106,9 @@ class PolicyTable implements AccessControl {
 /** What follows a semicolon in a segment. */
 const PARAMETERS = /;[^/]*/g;
 
-/** None of the three holds a slash. */
-function keyOf({ appId, namespace, trustDomain }: Caller): string {
-  return `${trustDomain}/${namespace}/${appId}`;
+/** Neither holds a slash. */
+function keyOf({ appId, namespace }: Pick<Caller, 'appId' | 'namespace'>): string {
+  return `${namespace}/${appId}`;
 }
 
 function fold(text: string): string {
@@ -99,8 +119,8 @@ function segmentsOf(path: string): string[] {
   return path.split('/').filter((segment) => segment !== '');
 }
 
-/** What could become another path at a later reader: an escape left over, a backslash, a control character. */
-const MISREADABLE = /[\\?#\p{Cc}]|%(?:[01][0-9a-f]|2[35ef]|3f|5c|7f)/iu;
+/** What could become another path at a later reader: a percent sign that is left, a backslash, a control character. */
+const MISREADABLE = /[%\\?#\p{Cc}]/u;
 /**
  * Two slashes in front name a host to who resolves the path as a URL; escaped ones separate for some and not for
  * others; a segment of one dot is dropped by some.
@@ -114,14 +134,53 @@ function isAmbiguous(path: string): boolean {
   return MISREADABLE.test(path) || DOT_SEGMENT.test(path);
 }
 
-function readOperation({ name, httpVerb, action }: AccessOperation, where: string): OperationRule {
+/** An operation, checked; its name has a slash in front. */
+interface ReadOperation extends OperationRule {
+  readonly name: string;
+}
+
+function readOperation({ name, httpVerb, action }: AccessOperation, where: string): ReadOperation {
   const quoted = `${where}.name ${JSON.stringify(name)}`;
-  if (isAmbiguous(name) || /%[0-9a-f]{2}/i.test(name))
-    throw accessProblem(`${quoted} can match nothing: expected a decoded path without dot segments, ?, # and \\`);
   const segments = segmentsOf(name);
+  const isAllow = readAction(action) === 'allow';
+  if (isAmbiguous(name))
+    throw accessProblem(`${quoted} can match nothing: expected a decoded path without dot segments, %, ?, # and \\`);
   if (segments.length > ACCESS_LIMITS.segments)
     throw accessProblem(`${quoted} is too long: at most ${ACCESS_LIMITS.segments} segments`);
   if (segments.some((segment, at) => segment.includes('**') && (segment !== '**' || at < segments.length - 1)))
     throw accessProblem(`${quoted} has ** in its middle: expected it as the whole last segment`);
-  return { segments, verbs: httpVerb.map((verb) => readVerb(verb, where)), action: readAction(action) };
+  // Dapr finds neither of the two for any call, so that the operation would allow nothing.
+  if (isAllow && segments.slice(0, -1).includes('*'))
+    throw accessProblem(`${quoted} allows nothing: expected * as the last segment, or as a part of one, as in /a/x*/c`);
+  if (isAllow && /\/\/|.\/$/.test(name))
+    throw accessProblem(`${quoted} allows nothing: expected single slashes, and none at the end`);
+  const verbs = httpVerb.map((verb) => readVerb(verb, where));
+  return { name: name.startsWith('/') ? name : `/${name}`, segments, verbs, action: readAction(action) };
 }
+
+/** A character that no operation names, for what stars stand for. */
+const ANYTHING = '\u{e000}';
+
+/** The most operations of a policy among which idle ones are looked for: among 10,000 with stars it takes seconds. */
+const MAX_LOOKED_AT = 1_000;
+
+/** Tells of operations that other operations keep from allowing anything: they would be looked for in vain. */
+function warnOfIdleAllows(
+  { policies = [] }: AccessControlOptions,
+  control: AccessControl,
+  warn: (message: string) => void,
+): void {
+  for (const [index, { operations = [], ...caller }] of policies.entries()) {
+    if (operations.length > MAX_LOOKED_AT) continue;
+    for (const [at, { name, httpVerb, action }] of operations.entries()) {
+      if (readAction(action) === 'deny') continue;
+      const path = name.replaceAll(/\*+/g, ANYTHING);
+      const verbs = httpVerb.includes('*') ? [...ACCESS_VERBS] : httpVerb;
+      if (verbs.some((verb) => control.check({ caller, verb, path }) === 'allow')) continue;
+      const where = `options.accessControl.policies.${index}.operations.${at}`;
+      warn(`${where} (${JSON.stringify(name)}) allows nothing: other operations deny all that it names; ${ORDER}`);
+    }
+  }
+}
+
+const ORDER = 'the first that matches decides, and a path stands also for what lies below it';

@@ -1,5 +1,4 @@
 import { SidecarError } from '../errors.ts';
-import { nodeHttp } from '../util/node-http.ts';
 import { validator } from '../util/schema.ts';
 import { TRUST_DOMAIN } from './identity-options.ts';
 
@@ -9,12 +8,13 @@ export type AccessAction = 'allow' | 'deny';
 /** A rule for some paths and verbs. @public */
 export interface AccessOperation {
   /**
-   * The path, decoded, such as `/orders`. `*` stands for one segment or any part of one, a last segment `**` for all
-   * that follows, nothing included. The most specific rule that names path and verb decides, in whatever order they
-   * are; a deny also covers what lies below its path, a final `/*` of a deny counts like `/**`.
+   * The path, decoded, such as `/orders`. `*` as the last segment stands for one segment, elsewhere for any part of
+   * one; a last segment `**` stands for all that follows, nothing included. A call goes through when the first
+   * operation that matches allows it, as with Dapr, and so does the most specific one. A deny also covers what lies
+   * below its path; a final `/*` of a deny counts like `/**`.
    */
   readonly name: string;
-  /** HTTP methods in any case, or `*` for all. */
+  /** `GET`, `HEAD`, `POST`, `PUT`, `DELETE`, `CONNECT`, `OPTIONS`, `TRACE`, `PATCH`, or `*` for all. */
   readonly httpVerb: readonly string[];
   /** What happens to such a call. */
   readonly action: AccessAction;
@@ -30,7 +30,7 @@ export interface AccessPolicy {
   readonly trustDomain: string;
   /** What happens to calls that no operation names. Default: the `defaultAction` of all. */
   readonly defaultAction?: AccessAction;
-  /** Rules; their order does not matter. Default: none. */
+  /** Rules, the more specific ones first. Default: none. */
   readonly operations?: readonly AccessOperation[];
 }
 
@@ -40,7 +40,7 @@ export interface AccessControlOptions {
   readonly defaultAction?: AccessAction;
   /** The trust domain of this application, unless `identity` names one. Default `public`. */
   readonly trustDomain?: string;
-  /** One for each caller, in whatever order. Default: none. */
+  /** One for each caller (app ID and namespace), in whatever order. Default: none. */
   readonly policies?: readonly AccessPolicy[];
 }
 
@@ -102,13 +102,16 @@ export function accessProblem(message: string): SidecarError {
   return new SidecarError('ERR_CONFIGURATION', message);
 }
 
-const KNOWN_VERBS: ReadonlySet<string> = new Set([...nodeHttp.METHODS, '*']);
+/** The methods that policies can name; others count as POST. */
+export const ACCESS_VERBS: ReadonlySet<string> = new Set(
+  'GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH'.split(' '),
+);
 
-/** A verb in capitals. @throws SidecarError `ERR_CONFIGURATION` for one that no request can have. */
+/** A verb as it stands. @throws SidecarError `ERR_CONFIGURATION` for one that would name no request. */
 export function readVerb(verb: string, where: string): string {
-  const capitals = verb.toUpperCase();
-  if (KNOWN_VERBS.has(capitals)) return capitals;
-  throw accessProblem(`${where}.httpVerb has ${JSON.stringify(verb)}: expected HTTP methods or "*"`);
+  if (verb === '*' || ACCESS_VERBS.has(verb)) return verb;
+  const expected = `${[...ACCESS_VERBS].join(', ')} or "*"`;
+  throw accessProblem(`${where}.httpVerb has ${JSON.stringify(verb)}: expected ${expected}`);
 }
 
 /** An action in small letters. */

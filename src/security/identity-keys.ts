@@ -8,7 +8,7 @@ import {
   type KeyObject,
 } from 'node:crypto';
 import { SidecarError } from '../errors.ts';
-import type { IdentityKey, KeyPair, SharedKey } from './identity-options.ts';
+import { type IdentityKey, type KeyPair, MIN_SECRET_BYTES, type SharedKey } from './identity-options.ts';
 
 /** A key, read and checked. Its algorithm belongs to it: what a token says about itself never chooses one. */
 export interface ReadKey {
@@ -18,9 +18,6 @@ export interface ReadKey {
   /** Absent for a public key. */
   readonly signing: KeyObject | undefined;
 }
-
-/** HMAC with SHA-256 is as strong as its key only up to the length of the hash (RFC 7518, 3.2). */
-const MIN_SECRET_BYTES = 32;
 
 /**
  * Reads a key; `where` names it in messages, which never show any of it.

@@ -5,6 +5,9 @@ import { validator } from '../util/schema.ts';
 /** What a trust domain may be called, as SPIFFE has it. */
 export const TRUST_DOMAIN = '^[A-Za-z0-9._-]{1,255}$';
 
+/** HMAC with SHA-256 is as strong as its key only up to the length of the hash (RFC 7518, 3.2). */
+export const MIN_SECRET_BYTES = 32;
+
 /** A secret that several sidecars share; tokens are signed with HS256. @public */
 export interface SharedKey {
   /** At least 32 bytes, best from a random generator; text counts as UTF-8. */
@@ -83,4 +86,23 @@ function peerProblem(peers: NonNullable<IdentityOptions['peers']>): string | und
     if (problem !== undefined) return `options.identity.peers.${name}${problem}`;
   }
   return undefined;
+}
+
+/** The variable with a secret that several sidecars share, for those that are not given any keys. */
+export const SECRET_VARIABLE = 'SIDECAR_IDENTITY_SECRET';
+
+/**
+ * The identity that the environment gives; empty counts as not set.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` naming the variable, without its value.
+ */
+export function identityOf(environment: NodeJS.ProcessEnv): IdentityOptions | undefined {
+  const secret = environment[SECRET_VARIABLE];
+  if (!secret) return undefined;
+  const length = Buffer.byteLength(secret);
+  if (length >= MIN_SECRET_BYTES) return { keys: [{ secret }] };
+  throw new SidecarError(
+    'ERR_CONFIGURATION',
+    `environment variable ${SECRET_VARIABLE} must have at least ${MIN_SECRET_BYTES} bytes: actual is ${length}`,
+  );
 }

@@ -1,5 +1,5 @@
 import type { errors as JoseErrors } from 'jose';
-import { SidecarError } from '../errors.ts';
+import { isError, SidecarError } from '../errors.ts';
 import type { Clock } from '../util/clock.ts';
 import { checkIdentityOptions, type IdentityOptions } from './identity-options.ts';
 import { type KeyRing, readKeys } from './key-ring.ts';
@@ -135,7 +135,7 @@ class SignedIdentity implements Identity {
       if (!this.#ring.speaksFor(key, caller)) throw refused('is signed with a key that is not that of its application');
       return { caller, expiresAt: Math.min(exp, iat + LIFE_SECONDS) };
     } catch (error) {
-      throw error instanceof errors.JOSEError || error instanceof TypeError
+      throw error instanceof errors.JOSEError || (isError(error) && error.name === 'TypeError')
         ? refused(reasonOf(error, errors), error)
         : error;
     }

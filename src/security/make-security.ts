@@ -1,4 +1,5 @@
 import type { Clock } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
 import { type AccessControl, makeAccessControl } from './access-control.ts';
 import type { AccessControlOptions } from './access-options.ts';
 import { type Identity, makeIdentity } from './identity.ts';
@@ -10,6 +11,7 @@ export interface SecurityHost {
   readonly namespace: string;
   readonly clock: Clock;
   readonly newId: () => string;
+  readonly logger: Logger;
   readonly identity: IdentityOptions | undefined;
   readonly accessControl: AccessControlOptions | undefined;
 }
@@ -26,7 +28,7 @@ export interface Security {
 export function makeSecurity({ identity, accessControl, ...host }: SecurityHost): Security {
   const { trustDomain } = accessControl ?? {};
   return {
-    accessControl: accessControl && makeAccessControl(accessControl),
+    accessControl: accessControl && makeAccessControl(accessControl, (message) => host.logger.warn({}, message)),
     identity: identity && makeIdentity(identity, { ...host, trustDomain }),
   };
 }

@@ -55,6 +55,11 @@ export function namePart(name: string): string {
   return `#${createHash('sha256').update(name).digest('base64url')}`;
 }
 
+/** The name of a part that {@link namePart} made; of a long one its digest. */
+export function nameOfPart(part: string): string {
+  return part.startsWith('=') ? part.slice(1) : part;
+}
+
 /** The tuple of a key that {@link keyOf} made. Throws a `StateError` of kind `invalid` for any other. */
 export function partsOf(key: string): readonly string[] {
   const parts = key.split(END);

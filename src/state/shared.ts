@@ -1,3 +1,4 @@
+import { Expected } from '../util/expected.ts';
 import { StateError } from './errors.ts';
 import { noteHandle, originalOf } from './local-hosts.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, StateStore } from './store.ts';
@@ -16,7 +17,13 @@ import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, Sta
  */
 export function sharedState(definition: StateDefinition): StateDefinition {
   const shared = new SharedStore(definition);
-  return { type: definition.type, open: (context) => shared.open(context) };
+  const byComponent = new Map<string, Expected>();
+  const expectedOn = (component: string): Expected => {
+    const expected = byComponent.get(component) ?? new Expected();
+    byComponent.set(component, expected);
+    return expected;
+  };
+  return { type: definition.type, expectedOn, open: (context) => shared.open(context) };
 }
 
 class SharedStore {

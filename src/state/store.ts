@@ -1,4 +1,5 @@
 import type { Clock } from '../util/clock.ts';
+import type { Expected } from '../util/expected.ts';
 import type { Logger } from '../util/logger.ts';
 
 /** What is stored under a key. @public */
@@ -155,6 +156,8 @@ export interface StateContext {
 export interface StateDefinition {
   /** The engine in a word, for metadata and messages. */
   readonly type: string;
+  /** For sidecars that share it: whose subscriptions on a component are not known yet. @internal */
+  readonly expectedOn?: (component: string) => Expected;
   /** Opens it; rejects with a {@link StateError} that says what is wrong. */
   open(context: StateContext): Promise<StateStore>;
 }

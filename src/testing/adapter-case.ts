@@ -59,15 +59,15 @@ export interface PlainAnswer {
   readonly headers?: HeaderMap;
   readonly body?: Body | string;
   readonly unrouted?: true;
+  readonly signal?: AbortSignal;
 }
 
 /** A sidecar in one function. */
 export function handlerOf(answer: (request: SidecarRequest) => PlainAnswer | Promise<PlainAnswer>): RequestHandler {
   return {
     handle: async (request) => {
-      const { status = 200, headers = {}, body = '', unrouted } = await answer(request);
-      const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-      return { status, headers, body: bytes, ...(unrouted === undefined ? {} : { unrouted }) };
+      const { status = 200, headers = {}, body = '', ...rest } = await answer(request);
+      return { ...rest, status, headers, body: typeof body === 'string' ? Buffer.from(body) : body };
     },
   };
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isError } from '../errors.ts';
 import type { SidecarRequest } from '../http/message.ts';
 import { type AdapterCase, bytesOf, gate, handlerOf, mounted, type PlainAnswer } from './adapter-case.ts';
 import { RawClient, send } from './adapter-client.ts';
@@ -109,6 +110,26 @@ const gone: readonly AdapterCase[] = [
       },
     ),
   ),
+  mounted('breaks the connection off when an answer is, also while the client does not read', {}, () => {
+    const body = new WatchedBody(false);
+    const breaking = new AbortController();
+    const { handler, begun, alive } = watchedHandler(async () => ({ body, signal: breaking.signal }));
+    return {
+      handler,
+      async check(url) {
+        using client = new RawClient(url);
+        client.send(...closing('GET'));
+        await begun;
+        await client.until(() => client.received.includes('chunk'));
+        client.socket.pause();
+        breaking.abort(new Error('the sidecar stops'));
+        await body.left;
+        client.socket.resume();
+        assert.ok(!(await client.all()).endsWith('\r\n0\r\n\r\n'), 'the answer looks complete');
+        await alive(url);
+      },
+    };
+  }),
   mounted('leaves a body that comes when the client has gone', {}, () => {
     const body = new WatchedBody(false);
     const { handler, begun, alive } = watchedHandler(async ({ signal }) => {
@@ -154,7 +175,7 @@ const gone: readonly AdapterCase[] = [
         client.send(...closing('POST', 'content-length: 1000'), 'beginning');
         await begun;
         client.socket.destroy();
-        assert.ok((await failed.opened) instanceof Error);
+        assert.ok(isError(await failed.opened));
         await alive(url);
       },
     };

@@ -32,7 +32,7 @@ const heads: readonly AdapterCase[] = [
     })),
     async check(url) {
       const { headers } = await send(url);
-      assert.deepEqual(headers['set-cookie'], ['a=1; Path=/', 'b=2']);
+      assert.deepEqual([...(headers['set-cookie'] ?? [])], ['a=1; Path=/', 'b=2']);
       assert.deepEqual([headers['x-list'], headers['x-none'] ?? ''], ['1, 2', '']);
     },
   })),

@@ -1,3 +1,5 @@
+import { isError } from '../errors.ts';
+
 /**
  * Where the sidecar logs to: the object first, then the message. `pino`, `winston` and `console` satisfy it.
  *
@@ -37,5 +39,5 @@ function asJson(value: object): string | undefined {
 }
 
 function replaceErrors(_key: string, value: unknown): unknown {
-  return value instanceof Error ? { name: value.name, message: value.message, stack: value.stack } : value;
+  return isError(value) ? { name: value.name, message: value.message, stack: value.stack } : value;
 }

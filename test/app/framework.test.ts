@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import express from 'express';
 import express4 from 'express4';
+import fastify from 'fastify';
 import Koa from 'koa';
 import { describe, expect, test } from 'vitest';
 import { request } from '../../src/http/message.ts';
@@ -114,6 +115,63 @@ describe.each(Object.entries(listenerWays))('framework %s', (_name, way) => {
     caller.abort(new Error('enough'));
     await Promise.all([stays, gone.opened]);
     expect(ends).toEqual(['/ends', '/stays']);
+  });
+});
+
+describe('framework Fastify, in this process', () => {
+  const app = fastify();
+  app.addContentTypeParser(
+    'application/cloudevents+json',
+    { parseAs: 'string' },
+    app.getDefaultJsonParser('error', 'error'),
+  );
+  app.post('/json', async (req, res) => res.code(202).send({ got: req.body }));
+  app.get('/about', async (req) => [req.ip, req.protocol, req.hostname, req.url, req.query]);
+  app.get('/stream', (_req, res) => res.send(Readable.from([Buffer.from('one'), Buffer.from('two')])));
+  app.get('/fault', async () => {
+    throw new Error('on purpose');
+  });
+  app.get('/schema', { schema: { querystring: { type: 'object', required: ['n'] } } }, async () => 'valid');
+  app.addHook('onResponse', async (req, res) => void finished.push(`${req.url} ${res.statusCode}`));
+  const finished: string[] = [];
+
+  const reply = async (method: string, url: string, init: Parameters<typeof request>[2] = {}) => {
+    await using opened = await open(async (listener: typeof app) => [{ listener }, async () => undefined], app);
+    const { status, headers, body } = await opened.channel.handle(request(method, url, init));
+    return { status, headers, text: (await bytesOf(body)).toString() };
+  };
+
+  test('parses JSON and CloudEvents, and answers with JSON', async () => {
+    for (const type of ['application/json', 'application/cloudevents+json']) {
+      const answer = await reply('POST', '/json', { headers: { 'content-type': type }, body: '{"a":1}' });
+      expect([answer.status, answer.text]).toEqual([202, '{"got":{"a":1}}']);
+      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+    }
+    expect((await reply('POST', '/json', { headers: { 'content-type': 'text/x' }, body: 'a' })).status).toBe(415);
+  });
+
+  test('tells what it tells of a local connection', async () => {
+    const { text } = await reply('GET', '/about?a=b', { headers: { host: 'orders.local' } });
+    expect(JSON.parse(text)).toEqual(['127.0.0.1', 'http', 'orders.local', '/about?a=b', { a: 'b' }]);
+  });
+
+  test('answers streams, errors, what is not found and what does not fit a schema, and runs its hooks', async () => {
+    finished.length = 0;
+    expect((await reply('GET', '/stream')).text).toBe('onetwo');
+    expect((await reply('HEAD', '/about')).text).toBe('');
+    expect((await reply('GET', '/fault')).status).toBe(500);
+    expect((await reply('GET', '/missing')).status).toBe(404);
+    expect((await reply('GET', '/schema')).status).toBe(400);
+    await expect
+      .poll(() => finished)
+      .toEqual(['/stream 200', '/about 200', '/fault 500', '/missing 404', '/schema 400']);
+  });
+
+  test('fails with its own error when it cannot be made ready', async () => {
+    const broken = fastify();
+    broken.register((_instance, _options, done) => done(new Error('no database')));
+    await using opened = await open(async (listener: typeof app) => [{ listener }, async () => undefined], broken);
+    await expect(opened.channel.handle(request('GET', '/'))).rejects.toThrow('no database');
   });
 });
 

@@ -2,9 +2,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import express4 from 'express4';
+import fastify from 'fastify';
 import { Hono } from 'hono';
 import Koa from 'koa';
 import { expressHandler } from '../../src/adapters/express.ts';
+import { fastifySidecar } from '../../src/adapters/fastify.ts';
 import { fetchHandler } from '../../src/adapters/fetch.ts';
 import { koaHandler } from '../../src/adapters/koa.ts';
 import { nodeListener } from '../../src/adapters/node.ts';
@@ -42,6 +44,11 @@ export const appWays: Readonly<Record<string, (app: Handler) => Promise<[AppTarg
   'Express 5': async (handle) => [{ listener: express().use(expressHandler({ handle })) }, async () => undefined],
   'Express 4': async (handle) => [{ listener: express4().use(expressHandler({ handle })) }, async () => undefined],
   Koa: async (handle) => [{ listener: new Koa().use(koaHandler({ handle })) }, async () => undefined],
+  Fastify: async (handle) => {
+    const app = fastify();
+    await app.register(fastifySidecar({ handle }));
+    return [{ listener: app }, () => app.close()];
+  },
   'fetch function': async (handle) => [{ fetch: fetchHandler({ handle }) }, async () => undefined],
   Hono: async (handle) => {
     const app = new Hono();

@@ -12,7 +12,7 @@ import { Output } from '../../src/cli/output.ts';
 import { systemClock } from '../../src/util/clock.ts';
 
 /** The built command, which `npm test` builds first. */
-export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+export const MAIN = fileURLToPath(new URL('../../dist/cli.cjs', import.meta.url));
 
 /** On a busy machine starting a process takes its time. */
 export const PATIENCE = { timeout: 15_000, interval: 20 };
@@ -32,7 +32,8 @@ export interface CliOptions {
 
 /** Starts the command; it is killed at the end of the test. */
 export function startCli(args: readonly string[], { env = {}, cwd }: CliOptions = {}): RunningCli {
-  const inherited = { ...process.env, NODE_ENV: '', NODE_V8_COVERAGE: '', NODE_OPTIONS: '', FORCE_COLOR: undefined };
+  const plain = { NODE_ENV: '', NODE_V8_COVERAGE: '', NODE_OPTIONS: '', FORCE_COLOR: undefined, NO_COLOR: undefined };
+  const inherited = { ...process.env, ...plain };
   const child = spawn(process.execPath, [MAIN, ...args], { env: { ...inherited, ...env }, ...(cwd && { cwd }) });
   onTestFinished(() => void child.kill('SIGKILL'));
   const collect = (stream: NodeJS.ReadableStream): (() => string) => {

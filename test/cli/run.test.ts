@@ -246,6 +246,80 @@ describe('stopping', () => {
   });
 });
 
+/** An application that streams: the beginning at once, the end when it is told to by another request. */
+const streaming = (port: number): readonly string[] =>
+  program(`
+    import { createServer } from 'node:http';
+    let end = () => {};
+    createServer((req, res) => {
+      if (req.url === '/stream') { res.write('begun, '); end = () => res.end('ended'); }
+      else { if (req.url === '/end') end(); res.writeHead(req.url === '/end' ? 200 : 404).end(); }
+    }).listen(${port}, '127.0.0.1', () => console.log('pid', process.pid));`);
+
+/** A stream through the sidecar, of which the beginning has come. */
+async function streamThrough(url: string): Promise<{ readonly rest: Promise<string> }> {
+  const response = await fetch(`${url}/v1.0/invoke/orders/method/stream`);
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  let text = String(Buffer.from((await reader.read()).value ?? []));
+  const rest = (async () => {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return text;
+      text += Buffer.from(value).toString();
+    }
+  })();
+  rest.catch(() => undefined);
+  return { rest };
+}
+
+describe('stopping while an answer is being streamed', () => {
+  test('lets it end before the command is asked to', async () => {
+    const port = await freePort();
+    const args = await flags('--app-port', String(port), '--', ...streaming(port));
+    const cli = startCli(args);
+    await untilSaid(cli.stdout, 'pid');
+    await untilSaid(cli.stderr, 'the application is ready');
+    const { rest } = await streamThrough(`http://127.0.0.1:${args[4]}`);
+    cli.child.kill('SIGTERM');
+    await untilSaid(cli.stderr, 'waiting for answers in flight');
+    await fetch(`http://127.0.0.1:${port}/end`);
+    expect(await rest).toBe('begun, ended');
+    expect(await cli.ended).toEqual([128 + constants.signals.SIGTERM, null]);
+  });
+
+  test('breaks it off for its caller to see when half of the time is over', async () => {
+    const port = await freePort();
+    const more = ['--app-port', String(port), '--graceful-shutdown-seconds', '1', '--'];
+    const args = await flags(...more, ...streaming(port));
+    const cli = startCli(args);
+    await untilSaid(cli.stderr, 'the application is ready');
+    const { rest } = await streamThrough(`http://127.0.0.1:${args[4]}`);
+    cli.child.kill('SIGTERM');
+    await expect(rest).rejects.toThrow();
+    expect(await cli.ended).toEqual([128 + constants.signals.SIGTERM, null]);
+  });
+
+  test('waits for an application that was started elsewhere, too', async () => {
+    let end = (): void => undefined;
+    await using app = await listen((req, res) => {
+      if (!req.url?.includes('stream')) return void res.writeHead(404).end();
+      res.write('begun, ');
+      end = () => void res.end('ended');
+    });
+    const args = await flags('--app-port', String(app.port));
+    const cli = startCli(args);
+    await untilSaid(cli.stderr, 'the application is ready');
+    const { rest } = await streamThrough(`http://127.0.0.1:${args[4]}`);
+    cli.child.kill('SIGTERM');
+    await expect
+      .poll(async () => (await send(`http://127.0.0.1:${args[4]}`, 'GET', '/v1.0/metadata')).status, PATIENCE)
+      .toBe(503);
+    end();
+    expect(await rest).toBe('begun, ended');
+    expect(await cli.ended).toEqual([0, null]);
+  });
+});
+
 describe('what goes wrong', () => {
   test('a port that is taken is named, with who has it', async () => {
     await using server = await listen(() => undefined);

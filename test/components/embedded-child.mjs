@@ -1,10 +1,7 @@
 // A process that uses the built package's embedded store, for the tests to kill, race with and look at from outside.
 import { writeSync } from 'node:fs';
-import { loadSqlite } from '../../dist/components/embedded/driver.js';
-import { Engine } from '../../dist/components/embedded/engine.js';
-import { embedded } from '../../dist/components/embedded/index.js';
-import { openDatabase } from '../../dist/components/embedded/schema.js';
-import { systemClock } from '../../dist/util/clock.js';
+import { systemClock } from 'insidecar';
+import { embedded } from 'insidecar/embedded';
 
 const [mode, path] = process.argv.slice(2);
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -37,23 +34,6 @@ async function stress(store) {
   }
 }
 
-/** The same on the engine itself, with all garbage collected between any two calls; then it is let go. */
-async function stressEngine() {
-  const engine = new Engine(openDatabase(await loadSqlite(), `${path}/engine`), { path });
-  for (let round = 0; round < 250; round++) {
-    const key = Buffer.from(`k${round % 97}`);
-    const [{ version }] = engine.commit([{ require: [], put: [{ key, value }], delete: [] }]);
-    globalThis.gc();
-    engine.commit([{ require: [{ key, version }], put: [], delete: round % 3 === 0 ? [key] : [] }]);
-    globalThis.gc();
-    engine.read({ get: key });
-    engine.read({ scan: { from: key, to: undefined, limit: 10, maxBytes: 900, reverse: round % 2 === 0 } });
-    globalThis.gc();
-    if (round % 50 === 0) engine.checkpoint();
-  }
-  engine.close();
-}
-
 const modes = {
   async write(store) {
     say('open');
@@ -77,7 +57,6 @@ const modes = {
   async gc(store) {
     await stress(store);
     await store.close();
-    await stressEngine();
     globalThis.gc();
     await new Promise(setImmediate);
     globalThis.gc();

@@ -171,11 +171,12 @@ test('without a driver, the error says what to install', async ({ skip }) => {
     skip('this Node brings SQLite along');
   const root = temporaryDirectory();
   cpSync('dist', join(root, 'dist'), { recursive: true });
-  writeFileSync(join(root, 'package.json'), '{"type":"module"}');
   mkdirSync(join(root, 'node_modules'));
-  symlinkSync(join(process.cwd(), 'node_modules/tslib'), join(root, 'node_modules/tslib'));
+  for (const needed of ['croner', 'eventemitter3']) {
+    symlinkSync(join(process.cwd(), 'node_modules', needed), join(root, 'node_modules', needed));
+  }
   const script = `
-    import { embedded } from ${JSON.stringify(join(root, 'dist/components/embedded/index.js'))};
+    import { embedded } from ${JSON.stringify(join(root, 'dist/embedded.mjs'))};
     await embedded({ path: ${JSON.stringify(join(root, 'state'))} }).open({}).catch((error) => console.log(error.kind, error.message));`;
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
   expect(output).toMatch(/driver-missing .*npm install @photostructure\/sqlite@1\.2\.1/);

@@ -1,10 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { build } from 'rolldown';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openStore, temporaryDirectory } from './embedded-fixture.ts';
 
 const script = fileURLToPath(new URL('./embedded-child.mjs', import.meta.url));
+const engineScript = fileURLToPath(new URL('./embedded-engine-child.ts', import.meta.url));
 
 interface Child {
   readonly process: ChildProcess;
@@ -13,7 +16,11 @@ interface Child {
 }
 
 function start(mode: string, path: string, nodeOptions: readonly string[] = []): Child {
-  const child = spawn(process.execPath, [...nodeOptions, script, mode, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+  return startNode([...nodeOptions, script, mode, path]);
+}
+
+function startNode(args: readonly string[]): Child {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const lines: string[] = [];
   let rest = '';
@@ -83,9 +90,18 @@ test('process.exit() while commits are being written is no crash', async () => {
   expect(await store.get('last')).toBeDefined();
 });
 
+const COLLECTING = ['--expose-gc', '--gc-interval=1000'];
+
 test('garbage collection at any moment breaks nothing', async () => {
-  expect(await start('gc', temporaryDirectory(), ['--expose-gc', '--gc-interval=1000']).ended).toEqual({
-    code: 0,
-    signal: null,
-  });
+  expect(await start('gc', temporaryDirectory(), COLLECTING).ended).toEqual({ code: 0, signal: null });
+});
+
+test('garbage collection between any two calls of the engine breaks nothing', async () => {
+  // Bundled, because a loader's own garbage would take most of the time.
+  const file = join(temporaryDirectory(), 'engine.cjs');
+  await build({ input: engineScript, platform: 'node', output: { file, format: 'cjs', dynamicImportInCjs: false } });
+  vi.stubEnv('NODE_PATH', join(process.cwd(), 'node_modules'));
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const child = startNode([...COLLECTING, file, temporaryDirectory()]);
+  expect(await child.ended).toEqual({ code: 0, signal: null });
 });

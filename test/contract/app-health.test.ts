@@ -333,7 +333,10 @@ describe('metadata', () => {
 });
 
 test.each<[health: unknown, message: RegExp]>([
-  [{ timeoutMs: 6_000 }, /health\.timeoutMs is 6000: expected at most intervalMs, 5000/],
+  [
+    { timeoutMs: 6_000 },
+    /options\.app\.health\.timeoutMs is 6000 ms: expected at most options\.app\.health\.intervalMs, 5000 ms/,
+  ],
   [{ intervalMs: 0 }, /health\.intervalMs must be >= 1/],
   [{ path: '/a b' }, /health\.path must match pattern/],
   [{ threshold: 0 }, /health\.threshold must be >= 1/],

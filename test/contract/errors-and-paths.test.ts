@@ -147,12 +147,23 @@ describe('bodies of errors', () => {
   test.each<WireName>(['sidecar', 'dapr'])('400 of request metadata is exact with wire %s', async (wire) => {
     await using world = await startWorld({ wire });
     const answer = await world.publish('x', { query: 'metadata.rawPayload=no' });
+    const message = "failed deserializing metadata. Error: rawPayload value must be a valid boolean: actual is 'no'";
     expect(answer.json).toEqual({
       errorCode: 'ERR_PUBSUB_REQUEST_METADATA',
-      message: "failed deserializing metadata. Error: rawPayload value must be a valid boolean: actual is 'no'",
-      details: [info(wire, 'PUBSUB_METADATA_DESERIALIZATION', { rawPayload: 'no' })],
+      message,
+      details: [resource(message), info(wire, 'PUBSUB_METADATA_DESERIALIZATION', { rawPayload: 'no' })],
     });
   });
+
+  test.each(['ttlInSeconds=x', 'maxBulkPubBytes=0', 'rawPayload=no'])(
+    '400 of a bulk publish with %s has a ResourceInfo',
+    async (query) => {
+      await using world = await startWorld();
+      const answer = await world.publishBulk([], `metadata.${query}`);
+      expect(answer.error).toEqual([400, 'ERR_PUBSUB_REQUEST_METADATA']);
+      expect(answer.json['details']).toMatchObject([resource(String(answer.json['message'])), {}]);
+    },
+  );
 
   test.each<WireName>(['sidecar', 'dapr'])('500 of a component is exact with wire %s', async (wire) => {
     await using world = await startWorld({ wire, components: [broken(new Error('down'))] });

@@ -3,7 +3,14 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import Koa from 'koa';
 import { describe, expect, test } from 'vitest';
-import { expressHandler, fetchHandler, koaHandler, type RequestHandler } from '../../src/index.ts';
+import {
+  expressHandler,
+  fetchHandler,
+  koaHandler,
+  memoryPubSub,
+  nodeListener,
+  type RequestHandler,
+} from '../../src/index.ts';
 import { gate } from '../../src/testing/adapter-case.ts';
 import { flood, RawClient, stalled } from '../../src/testing/adapter-client.ts';
 import { fetchListener } from '../adapters/fetch-bridge.ts';
@@ -234,7 +241,7 @@ describe.each(WAYS)('streaming (%s)', (via) => {
     await ended.opened;
   });
 
-  test('a stop waits for answers, and breaks off what is still under way then', async () => {
+  test('a stop waits for calls in code to be answered, and breaks off what is still under way then', async () => {
     const reached = gate();
     const world = await startInvocation({
       via,
@@ -321,6 +328,166 @@ const ADAPTERS: Readonly<Record<string, (handler: RequestHandler) => RequestList
   koa: (handler) => new Koa().use(koaHandler(handler)).callback(),
   fetch: (handler) => fetchListener(fetchHandler(handler)),
 };
+
+/** The sidecar behind an adapter, and a client that has read the beginning of a streamed answer. */
+async function begunThrough(adapter: string, world: InvocationWorld) {
+  const mount = ADAPTERS[adapter];
+  const other = mount === undefined ? undefined : await listen(mount(world.sidecar));
+  const url = other?.url ?? world.server.url;
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    httpRequest(`${url}${PATH}`, { agent: false }, resolve).once('error', reject).end();
+  });
+  const begun = gate();
+  const text = new Promise<string>((resolve, reject) => {
+    let read = '';
+    response.on('data', (chunk) => {
+      read += String(chunk);
+      begun.open();
+    });
+    response.once('end', () => resolve(read)).once('error', reject);
+  });
+  text.catch(() => undefined);
+  await begun.opened;
+  return { response, text, [Symbol.asyncDispose]: async () => other?.[Symbol.asyncDispose]() };
+}
+
+/** Stops a sidecar; tells whether that is over. */
+function stopping(world: InvocationWorld): { readonly isOver: () => boolean; readonly stopped: Promise<void> } {
+  let isOver = false;
+  const stopped = world.sidecar.stop().then(() => {
+    isOver = true;
+  });
+  return { isOver: () => isOver, stopped };
+}
+
+describe('a stop while an answer is being streamed', () => {
+  for (const via of WAYS)
+    for (const adapter of ['node', ...Object.keys(ADAPTERS)]) {
+      test(`waits for its end: ${via}, through ${adapter}`, async () => {
+        const goOn = gate();
+        await using world = await startInvocation({
+          via,
+          listener: (_req, res) => {
+            res.write('begun, ');
+            void goOn.opened.then(() => res.end('ended'));
+          },
+        });
+        await using client = await begunThrough(adapter, world);
+        const { isOver, stopped } = stopping(world);
+        await world.clock.advance('9999ms');
+        expect(isOver()).toBe(false);
+        goOn.open();
+        expect(await client.text).toBe('begun, ended');
+        await stopped;
+      });
+
+      test(`breaks it off when the time is over, for its client to see: ${via}, through ${adapter}`, async () => {
+        const left = gate();
+        await using world = await startInvocation({
+          via,
+          listener: (_req, res) => {
+            res.write('begun');
+            res.once('close', () => left.open());
+          },
+        });
+        await using client = await begunThrough(adapter, world);
+        const { stopped } = stopping(world);
+        await world.clock.advance('10s');
+        await expect(client.text).rejects.toThrow();
+        expect(client.response.complete).toBe(false);
+        await Promise.all([stopped, left.opened]);
+      });
+    }
+
+  test.each(WAYS)('breaks it off also for a client that does not read (%s)', async (via) => {
+    await using world = await startInvocation({
+      via,
+      listener: (_req, res) => {
+        const produce = (): void => {
+          if (res.write(CHUNK)) setImmediate(produce);
+          else res.once('drain', produce);
+        };
+        produce();
+      },
+    });
+    const closed = gate();
+    await using server = await listen((req, res) => {
+      res.once('close', () => closed.open());
+      nodeListener(world.sidecar)(req, res);
+    });
+    using client = new RawClient(server.url);
+    client.send(`GET ${PATH} HTTP/1.1`, 'host: a', '', '');
+    await client.until(() => client.receivedBytes > 0);
+    client.socket.pause();
+    const { stopped } = stopping(world);
+    await world.clock.advance('10s');
+    await Promise.all([stopped, closed.opened]);
+  });
+
+  test.each(WAYS)('lets a call end whose body is still coming (%s)', async (via) => {
+    const reached = gate();
+    await using world = await startInvocation({
+      via,
+      listener: (req, res) => {
+        req.once('data', () => reached.open());
+        void textOf(req).then((text) => res.end(`got ${text}`));
+      },
+    });
+    const { req, answered } = open(world);
+    req.write('one, ');
+    await reached.opened;
+    const { isOver, stopped } = stopping(world);
+    await world.clock.advance('9999ms');
+    expect(isOver()).toBe(false);
+    req.end('two');
+    const response = await answered;
+    expect([response.statusCode, await textOf(response)]).toEqual([200, 'got one, two']);
+    await stopped;
+  });
+
+  test('answers a publish whose body comes to its end meanwhile', async () => {
+    await using world = await startInvocation({ components: [memoryPubSub('pubsub')] });
+    const req = httpRequest(`${world.server.url}/v1.0/publish/pubsub/orders`, { method: 'POST', agent: false });
+    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+      req.once('response', resolve).once('error', reject);
+    });
+    req.write('one');
+    await expect.poll(() => world.sidecar.answers.underWay).toBe(1);
+    const { isOver, stopped } = stopping(world);
+    await world.clock.advance('9999ms');
+    expect(isOver()).toBe(false);
+    req.end('two');
+    const response = await answered;
+    expect([response.statusCode, response.headers['retry-after']]).toEqual([503, '1']);
+    response.resume();
+    await stopped;
+  });
+
+  test('breaks off calls in code only when all that was waited for has ended', async () => {
+    const [goOn, delivered] = [gate(), gate()];
+    await using world = await startInvocation({
+      components: [memoryPubSub('pubsub')],
+      listener: (_req, res) => {
+        res.write('begun, ');
+        void goOn.opened.then(() => res.end('ended'));
+      },
+    });
+    let text = '';
+    await world.sidecar.pubsub.subscribe('pubsub', 'orders', async () => {
+      const reply = await world.sidecar.invocation.invoke('shop', 'GET', '/x');
+      delivered.open();
+      text = await reply.text();
+    });
+    await world.sidecar.pubsub.publish('pubsub', 'orders', 1);
+    await delivered.opened;
+    const { isOver, stopped } = stopping(world);
+    await world.clock.advance('9999ms');
+    expect(isOver()).toBe(false);
+    goOn.open();
+    await stopped;
+    expect(text).toBe('begun, ended');
+  });
+});
 
 describe('an upstream that breaks off in the middle', () => {
   const breaking =

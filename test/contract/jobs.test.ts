@@ -415,6 +415,16 @@ describe('jobs: wire dapr', () => {
     expect((await schedule(world, 'job', `{"schedule":"@daily","name":"","repeats":${repeats}}`)).status).toBe(status);
   });
 
+  test.each([
+    ['4294967295', 204],
+    ['4294967296', 400],
+  ])('repeats and maxRetries %s: %i', async (count, status) => {
+    await using world = await dapr();
+    const policy = `{"constant":{"maxRetries":${count}}}`;
+    expect((await schedule(world, 'repeats', `{"schedule":"@daily","repeats":${count}}`)).status).toBe(status);
+    expect((await schedule(world, 'retries', `{"dueTime":"1h","failurePolicy":${policy}}`)).status).toBe(status);
+  });
+
   test('errors carry its prefix and domain; an empty body has no schedule', async () => {
     await using world = await dapr();
     const answer = await schedule(world, 'job', '');

@@ -168,6 +168,16 @@ describe('query metadata.cloudevent.*', () => {
     expect(world.deliveries[0]?.json).toMatchObject({ traceparent: 'p', tracestate: 'a=1' });
   });
 
+  test('tracestate of a message without a trace is kept with wire dapr only', async () => {
+    const query = 'metadata.cloudevent.tracestate=a%3D1';
+    await using dapr = await startWorld({ wire: 'dapr' });
+    await dapr.publish('x', { query });
+    await using sidecar = await startWorld();
+    await sidecar.publish('x', { query });
+    expect([dapr, sidecar].map(({ deliveries }) => deliveries[0]?.json['tracestate'])).toEqual(['a=1', undefined]);
+    expect(dapr.deliveries[0]?.text).not.toContain('traceparent');
+  });
+
   test.each(['topic', 'pubsubname', 'datacontenttype', 'specversion', 'time'])('%s is not overridden', async (name) => {
     await using world = await startWorld();
     await world.publish('x', { query: `metadata.cloudevent.${name}=other` });

@@ -324,12 +324,13 @@ describe('precedence of sources', () => {
     expect(listed(world)).toHaveLength(4);
   });
 
-  test('streaming ones add up with the others', async () => {
+  test('streaming ones that say competing add up with the others', async () => {
     await using world = await startWorld();
     const got: unknown[] = [];
     const handler = ({ data }: { data?: unknown }): void => void got.push(data);
-    await using _first = await world.sidecar.pubsub.subscribe('pubsub', 'orders', handler);
-    await using _second = await world.sidecar.pubsub.subscribe('pubsub', 'orders', handler);
+    const competing = { competing: true };
+    await using _first = await world.sidecar.pubsub.subscribe('pubsub', 'orders', handler, competing);
+    await using _second = await world.sidecar.pubsub.subscribe('pubsub', 'orders', handler, competing);
     expect(listed(world).map(({ type }) => type)).toEqual(['PROGRAMMATIC', 'STREAMING', 'STREAMING']);
     for (let n = 0; n < 9; n++) await world.publish(String(n));
     expect(got.length + world.deliveries.length).toBe(9);

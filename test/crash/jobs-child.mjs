@@ -3,8 +3,8 @@
 //   D <id> <tick>   a run began, for the instant <tick>
 //   A <id> <tick>   the application is done with it
 //   S <id> <tick>   that it is done is recorded
-import { embedded } from '../../dist/components/embedded/index.js';
-import { isSidecarError, Sidecar } from '../../dist/index.js';
+import { isSidecarError, Sidecar } from 'insidecar';
+import { embedded } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

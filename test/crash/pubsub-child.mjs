@@ -3,8 +3,8 @@
 //   D <id>  <id> was delivered (attempt in the third word)
 //   A <id>  the application answered SUCCESS for it
 //   S <id>  the settlement of <id> is recorded
-import { embedded } from '../../dist/components/embedded/index.js';
-import { durablePubSub, Sidecar } from '../../dist/index.js';
+import { durablePubSub, Sidecar } from 'insidecar';
+import { embedded } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
 const sidecar = new Sidecar({

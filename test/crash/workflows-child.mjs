@@ -3,8 +3,8 @@
 //   A <id> <number>   an activity of it has run
 // and in the last life, when all are over
 //   R <id> <status> <output> <results>   how it ended, and how many results its history has for each activity
-import { embedded } from '../../dist/components/embedded/index.js';
-import { defineActivity, defineWorkflow, Sidecar } from '../../dist/index.js';
+import { defineActivity, defineWorkflow, Sidecar } from 'insidecar';
+import { embedded } from 'insidecar/embedded';
 import { last, life, logger, path, say } from './life.mjs';
 
 const STARTERS = 64;

@@ -28,13 +28,13 @@ export function codeOf(document: string, afterHeading = ''): string[] {
  * Starts code as a program that finds the built package by its name; answers with its output so far, which ends with
  * `exit code …` when it has ended.
  */
-export function start(name: string, code: string): () => string {
+export function start(name: string, code: string, environment: NodeJS.ProcessEnv = {}): () => string {
   mkdirSync(`${root}temp`, { recursive: true });
   const file = `${root}temp/${name}.ts`;
   writeFileSync(file, code);
   const child = spawn(process.execPath, ['--import', 'tsx', file], {
     cwd: root,
-    env: { ...process.env, NODE_ENV: '', NODE_V8_COVERAGE: '', NODE_OPTIONS: '' },
+    env: { ...process.env, NODE_ENV: '', NODE_V8_COVERAGE: '', NODE_OPTIONS: '', ...environment },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   let output = '';

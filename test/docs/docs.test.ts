@@ -14,7 +14,7 @@ function codeWith(text: string): string {
 }
 
 test('the example that README.md opens with does what it says', async () => {
-  const output = start('readme-example', codeWith('expressHandler, memoryPubSub').replace('3000', '0'));
+  const output = start('readme-example', codeWith('express.json').replace('3500', '0'));
   await expect.poll(output, PATIENCE).toContain('order 1, attempt 3');
   expect(output()).toContain('order 1, attempt 1\n');
   expect(output()).not.toContain('attempt 4');
@@ -31,7 +31,7 @@ test('the example of README.md that keeps messages on disk runs', async () => {
 test('the example of README.md that runs a job runs it, every second in place of every night', async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-readme-'));
   onTestFinished(() => rm(path, { recursive: true }));
-  const code = codeWith('sidecar.jobs.handle').replace('./.insidecar', path).replace('0 30 2 * * *', '* * * * * *');
+  const code = codeWith('sidecar.jobs.define').replace('./.insidecar', path).replace('0 30 2 * * *', '* * * * * *');
   const output = start('readme-jobs', code);
   await expect.poll(output, PATIENCE).toContain('report to accounts\nreport to accounts\n');
 });

@@ -52,7 +52,7 @@ test('koa.ts: an application receives what it publishes in code', async () => {
   const { code, output } = await runToEnd('koa.ts');
   expect(output).toContain('order taken: 202');
   expect(output).toContain('received {"id":1}');
-  expect(output).toContain('health: 204');
+  expect(output).toContain('health: 204, metadata without the token: 401');
   expect(code).toBe(0);
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { SidecarError } from '../../src/errors.ts';
+import { Answers } from '../../src/http/answers.ts';
 import { guard } from '../../src/http/guard.ts';
 import {
   type Handler,
@@ -27,6 +28,7 @@ function guarded(answer: () => SidecarResponse | Promise<SidecarResponse>, token
     logger,
     errors: { domain: 'insidecar', reasonPrefix: 'SIDECAR_', failedEntryKeys: ['entryId'] },
     admit: () => undefined,
+    answers: new Answers(),
     ...(token === undefined ? {} : { token: { header: 'sidecar-api-token', value: token } }),
   });
   return { handle, logger };
@@ -131,6 +133,7 @@ describe('guard', () => {
       logger: new RecordingLogger(),
       errors: { domain: 'insidecar', reasonPrefix: 'SIDECAR_', failedEntryKeys: [] },
       admit: () => undefined,
+      answers: new Answers(),
       fallback: ({ headers }) => (headers['x-found'] === undefined ? undefined : { route: answered, params: {} }),
       token: { header: 'sidecar-api-token', value: 'right' },
     });
@@ -150,6 +153,7 @@ describe('guard', () => {
       logger: new RecordingLogger(),
       errors: { domain: 'insidecar', reasonPrefix: 'SIDECAR_', failedEntryKeys: [] },
       admit: () => undefined,
+      answers: new Answers(),
       token: { header: 'sidecar-api-token', value: 'right' },
     });
     expect((await handle(request('GET', '/own', { headers: { 'x-proof': '1' } }))).status).toBe(204);

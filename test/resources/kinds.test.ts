@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Sidecar } from '../../src/index.ts';
+import { formatFinding } from '../../src/resources/index.ts';
 import { component, directoryWith, documents, findingsOf, load, metadata, PATIENCE, problemsOf } from './files.ts';
 
 describe('Component', () => {
@@ -434,6 +435,16 @@ describe('Configuration', () => {
     expect(await problemsOf(configuration(accessControl.replace('GET', 'GTE')))).toEqual([
       expect.stringMatching(
         /^a\.yaml:6:5 \(document 1\): spec\.accessControl\.policies\.0\.operations\.0\.httpVerb has "GTE"/,
+      ),
+    ]);
+  });
+
+  test('an operation that allows nothing is noted at its place', async () => {
+    const hidden = accessControl.replace('operations: [', 'operations: [{name: /**, httpVerb: ["*"], action: deny}, ');
+    const { notes } = await load(configuration(hidden));
+    expect(notes.map(formatFinding)).toEqual([
+      expect.stringMatching(
+        /a\.yaml:6:5 \(document 1\): spec\.accessControl\.policies\.0\.operations\.1 \("\/orders\/\*"\) allows nothing/,
       ),
     ]);
   });

@@ -10,11 +10,16 @@ export type Interference = (batch: Batch, commit: () => Promise<number>) => Prom
 /** State in memory that outlives the sidecars that use it, one after the other; a test can interfere with commits. */
 export class KeptStore implements StateDefinition {
   readonly type = 'kept';
-  readonly memory = new MemoryStore({ clock: systemClock, logger: silent });
+  readonly memory: MemoryStore;
   /** Scans that were made. */
   scans = 0;
   interfere: Interference = (_batch, commit) => commit();
   failReads = false;
+
+  /** @param memory - what another one has kept */
+  constructor(memory: MemoryStore = new MemoryStore({ clock: systemClock, logger: silent })) {
+    this.memory = memory;
+  }
 
   async open(): Promise<StateStore> {
     const { memory } = this;

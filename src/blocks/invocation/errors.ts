@@ -1,4 +1,4 @@
-import { isSidecarError, messageOf, SidecarError } from '../../errors.ts';
+import { isError, isSidecarError, messageOf, SidecarError } from '../../errors.ts';
 
 const MAX_SHOWN = 200;
 
@@ -35,6 +35,6 @@ export function asFailed(target: string, error: unknown): SidecarError {
 
 /** A connection tells of each address that was tried, with no text of their own. */
 function reasonOf(error: unknown): string {
-  const first = error instanceof AggregateError && error.message === '' ? (error.errors[0] as unknown) : error;
-  return messageOf(first) || 'the call broke off before there was an answer';
+  const addresses: unknown = isError(error) && error.message === '' && 'errors' in error && error.errors;
+  return messageOf(Array.isArray(addresses) ? addresses[0] : error) || 'the call broke off before there was an answer';
 }

@@ -180,21 +180,24 @@ export class Invocation {
     events.emit('invoked', { target, method, status, durationMs: clock.now() - startedAt });
   }
 
-  /** Waits for answers to begin, then breaks off what is still under way and closes the connections. */
+  /** Waits for calls to be answered, within the time of a stop; not for the end of answers that are streamed. */
   async stop(): Promise<void> {
-    const { clock, stopTimeoutMs, close } = this.#parts;
-    if (this.#underWay > 0) {
-      await new Promise<void>((resolve) => {
-        const timer = clock.setTimeout(resolve, stopTimeoutMs);
-        this.#idle = () => {
-          timer.cancel();
-          resolve();
-        };
-      });
-    }
+    const { clock, stopTimeoutMs } = this.#parts;
+    if (this.#underWay === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = clock.setTimeout(resolve, stopTimeoutMs);
+      this.#idle = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  /** Breaks off what is still under way, streamed answers too, and closes the connections. */
+  async close(): Promise<void> {
     const reason = new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped before there was an answer');
     for (const call of this.#calls.take()) call.abort(reason);
-    await close();
+    await this.#parts.close();
   }
 }
 

@@ -57,7 +57,8 @@ export class OwnApp implements Destination {
 
   send(request: SidecarRequest): Promise<SidecarResponse> {
     const { app, appId } = this.#parts;
-    if (app === undefined) return Promise.reject(failed(appId, 'there is no application: options.app is not set'));
+    if (app === undefined)
+      return Promise.reject(failed(appId, 'there is no application: set the option app (--app-port of the command)'));
     if (!app.isHealthy) return Promise.reject(failed(appId, 'the application is not healthy'));
     return isRemote(app) ? app.handle(request) : this.#callInProcess(app, request);
   }

@@ -15,16 +15,35 @@ export interface Due {
   readonly job: StoredJob;
 }
 
+const NO_PUTS: readonly Put[] = [];
+
 /** How often something is tried again because the job moves on at the same time. */
 const MAX_TRIES = 1_000;
 
 /** What is written of a job: its pointer, the job, and maybe its data. */
 type Puts = readonly [pointer: Put, due: Put, ...data: Put[]];
 
-/** What became of a request to schedule. */
-export type Scheduled =
-  | { readonly kind: 'scheduled'; readonly due: Due; readonly replaced: string | undefined }
-  | { readonly kind: 'exists' };
+/** A job to be written, with all its data, and when there is something to do for it. */
+export interface PlannedJob {
+  readonly job: StoredJob;
+  readonly at: number;
+}
+
+/** A job that has the name of one that is to be written. */
+export interface PresentJob extends PlannedJob {
+  /** Its data as JSON text; `undefined` when it has none. */
+  readonly data: string | undefined;
+}
+
+/** Decides what takes the place of a job that is there; `undefined` leaves it as it is. */
+export type Replace = (present: PresentJob) => PlannedJob | undefined;
+
+/** A job that has been written. */
+export interface Scheduled {
+  readonly due: Due;
+  /** The key of the job that it took the place of. */
+  readonly replaced: string | undefined;
+}
 
 /** A job that is found by its name, and its pointer. */
 interface Found {
@@ -48,32 +67,48 @@ export class JobStore {
     this.#shards = shards;
   }
 
-  /** Writes a new job that is due at an instant. A job of the same name is replaced when `mayReplace` says so. */
-  schedule(planned: StoredJob, at: number, mayReplace: (present: StoredJob) => boolean): Promise<Scheduled> {
-    const { data } = planned;
-    if (data === undefined || isShort(data)) return this.#write(planned, at, this.#putsOf(planned, at), mayReplace);
-    const dataId = this.#newId();
-    const job = { ...planned, data: undefined, dataId };
-    const dataPut = { key: this.#layout.data(dataId), value: encodeData(data) };
-    return this.#write(job, at, [...this.#putsOf(job, at), dataPut], mayReplace);
-  }
-
-  /** Most names are new: the first try does not look. */
-  async #write(job: StoredJob, at: number, put: Puts, mayReplace: (present: StoredJob) => boolean): Promise<Scheduled> {
-    const [{ key: pointer }, { key }] = put;
+  /**
+   * Writes a new job, or what `replace` puts in the place of a job that is there; answers `undefined` when that one was
+   * left as it is. Most names are new: the first try does not look.
+   */
+  async schedule(planned: PlannedJob, replace: Replace): Promise<Scheduled | undefined> {
+    let next: PlannedJob | undefined = planned;
     let present: Found | undefined;
-    for (let tries = 1; ; tries++) {
-      const require: Precondition = { key: pointer, version: present?.pointerVersion ?? 'absent' };
-      const old = present === undefined ? [] : this.#keysOf(present).filter((one) => one !== key && one !== pointer);
+    for (let tries = 1; next !== undefined; tries++) {
       try {
-        const version = await this.#store.commit({ require: [require], put, delete: old });
-        return { kind: 'scheduled', due: { key, version, at, job }, replaced: present?.due.key };
+        return await this.#put(next, present);
       } catch (error) {
         if (!isConflict(error) || tries >= MAX_TRIES) throw error;
       }
-      present = await this.#find(job.name);
-      if (present !== undefined && !mayReplace(present.due.job)) return { kind: 'exists' };
+      present = await this.#find(planned.job.name);
+      next = present === undefined ? planned : await this.#replacement(present, replace);
     }
+    return undefined;
+  }
+
+  async #replacement({ due: { job, at } }: Found, replace: Replace): Promise<PlannedJob | undefined> {
+    return replace({ job, at, data: await this.dataOf(job) });
+  }
+
+  /** Writes a job, provided that the present one, or that there is none, is still true. */
+  async #put(planned: PlannedJob, present: Found | undefined): Promise<Scheduled> {
+    const { at } = planned;
+    const { job, dataPuts } = this.#withDataApart(planned.job);
+    const put: Puts = [...this.#putsOf(job, at), ...dataPuts];
+    const [{ key: pointer }, { key }] = put;
+    const require: Precondition = { key: pointer, version: present?.pointerVersion ?? 'absent' };
+    const old = present === undefined ? [] : this.#keysOf(present).filter((one) => one !== key && one !== pointer);
+    const version = await this.#store.commit({ require: [require], put, delete: old });
+    return { due: { key, version, at, job }, replaced: present?.due.key };
+  }
+
+  /** Large data is written once, and not with every run. */
+  #withDataApart(planned: StoredJob): { readonly job: StoredJob; readonly dataPuts: readonly Put[] } {
+    const { data } = planned;
+    if (data === undefined || isShort(data)) return { job: planned, dataPuts: NO_PUTS };
+    const dataId = this.#newId();
+    const job = { ...planned, data: undefined, dataId };
+    return { job, dataPuts: [{ key: this.#layout.data(dataId), value: encodeData(data) }] };
   }
 
   /** The job of a name. */

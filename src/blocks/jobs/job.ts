@@ -26,8 +26,35 @@ export interface JobOptions<T = unknown> {
   readonly ttl?: string | Date;
   /** What the run gets: any value that JSON can hold. Default: nothing. */
   readonly data?: T;
-  /** Replace a job of the same name, its counters included. Default `false`. */
+  /** What becomes of a job of the same name. Default `fail`. */
+  readonly ifExists?: IfJobExists;
+  /** The HTTP API's word for `ifExists`: `true` is `replace`, `false` is `fail`. Not beside `ifExists`. */
   readonly overwrite?: boolean;
+  /** Default: 3 retries, 1 second apart. */
+  readonly failurePolicy?: JobFailurePolicy;
+}
+
+/**
+ * What scheduling does with a job of the same name.
+ *
+ * - `fail`: refuses, with status 409.
+ * - `keep`: leaves it as it is, whatever it is.
+ * - `replace`: puts the new one in its place; intervals and counters begin anew.
+ * - `update`: leaves it alone when the same was set. When what decides its times (`schedule`, `dueTime`, `repeats`,
+ *   `ttl`) is the same, only `data` and `failurePolicy` change: its next instant and counters stay. Else as `replace`.
+ *
+ * @public
+ */
+export type IfJobExists = 'fail' | 'keep' | 'replace' | 'update';
+
+/** A job that is declared in code, beside the function that runs it: see {@link Jobs.define}. @public */
+export interface JobDefinition<T = unknown> {
+  /** As in {@link JobOptions.schedule}. */
+  readonly schedule: string;
+  /** When it runs for the first time after it was created or its times were changed. Default: as `schedule` says. */
+  readonly dueTime?: string | Date;
+  /** What the run gets: any value that JSON can hold. Default: nothing. */
+  readonly data?: T;
   /** Default: 3 retries, 1 second apart. */
   readonly failurePolicy?: JobFailurePolicy;
 }
@@ -80,7 +107,7 @@ export interface JobFields {
   readonly dueTime?: string;
   readonly repeats?: number;
   readonly ttl?: string;
-  readonly overwrite?: boolean;
+  readonly ifExists: IfJobExists;
   readonly failurePolicy?: PolicyFields;
   /** JSON text, to the last digit. */
   readonly data?: string;

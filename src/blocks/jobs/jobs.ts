@@ -5,13 +5,14 @@ import type { StateStore } from '../../state/store.ts';
 import { Delivery } from './delivery.ts';
 import type { JobErrors, Operation } from './errors.ts';
 import { Handlers } from './handlers.ts';
-import type { Job, JobFields, JobHandler, JobOptions, StoredJob } from './job.ts';
+import { replacementOf } from './if-exists.ts';
+import type { Job, JobDefinition, JobFields, JobHandler, JobOptions, StoredJob } from './job.ts';
 import { checkJobName } from './job-name.ts';
-import { JobStore } from './job-store.ts';
+import { JobStore, type PlannedJob, type Scheduled } from './job-store.ts';
 import type { JobsHost } from './jobs-host.ts';
 import { JobLayout } from './layout.ts';
 import { Ownership } from './ownership.ts';
-import { type BodyRules, bodyRules, parseJobOptions } from './parse-job.ts';
+import { parseJobDefinition, parseJobOptions } from './parse-job.ts';
 import { type PlanRules, planJob } from './plan.ts';
 import { tellGone, tellScheduled } from './run-events.ts';
 import { Schedules } from './schedule-cache.ts';
@@ -49,41 +50,70 @@ interface Opened {
  *
  * @example
  * ```ts
- * sidecar.jobs.handle('report', async ({ data }) => sendReport(data));
- * await sidecar.jobs.schedule('report', { schedule: 'TZ=Europe/Rome 0 0 6 * * mon-fri', data: { to: 'board' } });
+ * const report = { schedule: 'TZ=Europe/Rome 0 0 6 * * mon-fri', data: { to: 'board' } };
+ * await sidecar.jobs.define('report', report, async ({ data }) => sendReport(data.to));
  * ```
  * @public
  */
 export class Jobs {
   readonly #parts: JobsParts;
   readonly #rules: PlanRules;
-  readonly #bodyRules: BodyRules;
   readonly #handlers = new Handlers();
   readonly #delivery: Delivery;
+  /** Declared before the store was open. */
+  readonly #defined = new Map<string, JobFields>();
+  #opening: Opened | undefined;
   #opened: Opened | undefined;
 
   /** @internal */
   constructor(parts: JobsParts) {
     const { host, errors } = parts;
-    const isDapr = host.wire.name === 'dapr';
+    const { jobs: wireRules } = host.wire;
     this.#parts = parts;
     this.#rules = {
-      schedules: new Schedules(() => (isDapr ? 'UTC' : localZoneName())),
-      ttlFromDueTime: isDapr,
+      schedules: new Schedules(() => (wireRules.schedulesInUtc ? 'UTC' : localZoneName())),
+      wire: wireRules,
       errors,
     };
-    this.#bodyRules = bodyRules(host.wire);
     this.#delivery = new Delivery(host, this.#handlers);
   }
 
   /**
-   * Schedules a job. When this resolves the job is kept, on disk if the state store is durable.
+   * Declares a job and the function that runs it: it is there as long as the code says so. At the start, or at once
+   * after it, the job is created when it is missing, left alone with its next instant when the same was set, else
+   * changed, as {@link IfJobExists} says of `update`. A job whose definition is taken out of the code stays until
+   * {@link Jobs.delete}.
+   *
+   * Before the start this resolves at once; after it, when the job is kept.
+   *
+   * @param name - of one job: no `*`
+   * @throws SidecarError of status 400 for what cannot be understood, `ERR_CONFIGURATION` when the name has a handler
+   * already, 500 when the store fails.
+   */
+  async define<T = unknown>(name: string, definition: JobDefinition<T>, handler: JobHandler<T>): Promise<void> {
+    const { host, errors } = this.#parts;
+    checkJobName(name, 'SCHEDULE_JOB', errors);
+    const fields = parseJobDefinition(name, definition, { wire: host.wire, errors });
+    // Refused here, and not by the start.
+    planJob(name, fields, this.#now, this.#rules);
+    const handled = this.handle(name, handler);
+    try {
+      await this.#declare(name, fields);
+    } catch (error) {
+      handled[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /**
+   * Schedules a job. When this resolves the job is kept, on disk if the state store is durable. Answers whether it was
+   * written: `false` when `ifExists` left the job that is there as it is.
    *
    * @throws SidecarError of status 400 for what cannot be understood, 409 (`…_SCHEDULER_SCHEDULE_JOB`) for a name
-   * that is taken when `overwrite` is not set, 500 when the store fails.
+   * that is taken when `ifExists` is `fail`, 500 when the store fails.
    */
-  async schedule<T = unknown>(name: string, options: JobOptions<T>): Promise<void> {
-    await this.scheduleFields(name, parseJobOptions(options, this.#bodyRules, this.#parts.errors));
+  async schedule<T = unknown>(name: string, options: JobOptions<T>): Promise<boolean> {
+    return this.scheduleFields(name, parseJobOptions(options, this.#parts.host.wire, this.#parts.errors));
   }
 
   /** The job of a name; `undefined` when there is none, also when it has finished or expired. */
@@ -130,19 +160,39 @@ export class Jobs {
     return { [Symbol.dispose]: () => this.#handlers.remove(pattern) };
   }
 
-  /** Schedules what has been read from a request. @internal */
-  async scheduleFields(name: string, fields: JobFields): Promise<void> {
-    await this.#call('SCHEDULE_JOB', name, async ({ store, scheduler }) => {
-      const now = this.#now;
-      const job = planJob(name, fields, now, this.#rules);
-      const mayReplace = (present: StoredJob): boolean => fields.overwrite === true || isExpired(present, now);
-      const scheduled = await store.schedule(job, firstInstantOf(job), mayReplace);
-      if (scheduled.kind === 'exists') throw this.#parts.errors.exists(name);
-      const { due, replaced } = scheduled;
-      if (replaced !== undefined) scheduler.remove({ key: replaced, job });
-      tellScheduled(this.#parts.host.events, job);
-      scheduler.add(due);
+  /** Schedules what has been read from a request; answers whether anything was written. @internal */
+  async scheduleFields(name: string, fields: JobFields): Promise<boolean> {
+    return this.#call('SCHEDULE_JOB', name, async ({ store }) => {
+      const scheduled = await this.#write(store, name, fields);
+      if (scheduled !== undefined) this.#tellScheduler(scheduled);
+      else if (fields.ifExists === 'fail') throw this.#parts.errors.exists(name);
+      return scheduled !== undefined;
     });
+  }
+
+  async #declare(name: string, fields: JobFields): Promise<void> {
+    if (this.#opened !== undefined) return void (await this.scheduleFields(name, fields));
+    if (this.#opening === undefined) return void this.#defined.set(name, fields);
+    const scheduled = await this.#write(this.#opening.store, name, fields);
+    // It may have started meanwhile.
+    if (scheduled !== undefined) this.#tellScheduler(scheduled);
+  }
+
+  #tellScheduler({ due, replaced }: Scheduled): void {
+    if (replaced !== undefined) this.#opened?.scheduler.remove({ key: replaced, job: due.job });
+    this.#opened?.scheduler.add(due);
+  }
+
+  /** Answers `undefined` when a job of the name was left as it is. */
+  async #write(store: JobStore, name: string, fields: JobFields): Promise<Scheduled | undefined> {
+    const now = this.#now;
+    const job = planJob(name, fields, now, this.#rules);
+    const planned: PlannedJob = { job, at: firstInstantOf(job) };
+    const scheduled = await store.schedule(planned, (present) =>
+      isExpired(present.job, now) ? planned : replacementOf(planned, present, fields.ifExists),
+    );
+    if (scheduled !== undefined) tellScheduled(this.#parts.host.events, scheduled.due.job);
+    return scheduled;
   }
 
   /** The job of a name with its data as text. @internal */
@@ -169,20 +219,21 @@ export class Jobs {
     return this.#opened === undefined ? [] : ['in-process'];
   }
 
-  /** Begins to run jobs; those for the application wait for {@link Jobs.appReady}. @internal */
-  start({ store: state, shards }: { readonly store: StateStore; readonly shards: Shards }): void {
+  /** Writes the jobs that were declared: before any runs, so that none runs as an earlier release had it. @internal */
+  async open({ store: state, shards }: { readonly store: StateStore; readonly shards: Shards }): Promise<void> {
     const { appId, host } = this.#parts;
     const store = new JobStore(state, new JobLayout(appId), host.newId, shards);
     const { schedules } = this.#rules;
-    const scheduler = new Scheduler({
-      store,
-      schedules,
-      delivery: this.#delivery,
-      host,
-      ownership: new Ownership(shards),
-    });
-    this.#opened = { store, scheduler };
-    scheduler.start();
+    const ownership = new Ownership(shards);
+    const scheduler = new Scheduler({ store, schedules, delivery: this.#delivery, host, ownership });
+    this.#opening = { store, scheduler };
+    await Promise.all([...this.#defined].map(([name, fields]) => this.#write(store, name, fields)));
+  }
+
+  /** Begins to run jobs; those for the application wait for {@link Jobs.appReady}. @internal */
+  start(): void {
+    this.#opened = this.#opening;
+    this.#opened?.scheduler.start();
   }
 
   /** The application takes requests. @internal */

@@ -72,7 +72,7 @@ export function makeJobs(settings: JobsSettings): Jobs {
       patienceMs: stopTimeoutMs,
       // A run that waits for a place at the application would use up its time.
       concurrency: Math.min(concurrency, app?.maxConcurrency ?? concurrency),
-      everyTick: (missedTicks ?? (wire.name === 'dapr' ? 'all' : 'once')) === 'all',
+      everyTick: missedTicks === undefined ? wire.jobs.everyMissedTick : missedTicks === 'all',
     },
   });
 }

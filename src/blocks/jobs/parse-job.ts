@@ -1,11 +1,8 @@
 import { type JsonMember, jsonMembers, parseJsonBody } from '../../util/json-text.ts';
-import { validator } from '../../util/schema.ts';
-import type { Wire } from '../../wire.ts';
+import { type Validator, validator } from '../../util/schema.ts';
+import { type Wire, type WireName, wireNames } from '../../wire.ts';
 import type { JobErrors } from './errors.ts';
-import type { JobFields, JobOptions, PolicyFields } from './job.ts';
-
-/** How often a job may run at most. */
-const MOST_REPEATS = 2 ** 31 - 1;
+import type { IfJobExists, JobDefinition, JobFields, JobOptions, PolicyFields } from './job.ts';
 
 /** The spellings of a field; the first is ours. */
 const JOB_FIELDS = fieldsOf([
@@ -17,71 +14,82 @@ const JOB_FIELDS = fieldsOf([
   ['overwrite'],
   ['failurePolicy', 'failure_policy'],
 ]);
+/** In code there is more to say about a job of the same name. */
+const OPTION_FIELDS = fieldsOf([...JOB_FIELDS, ['ifExists']]);
 const CONSTANT_FIELDS = fieldsOf([['maxRetries', 'max_retries'], ['interval']]);
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const text = { type: 'string' };
-const problemOf = validator(
-  {
+
+function fieldsValidator(wire: WireName): Validator {
+  const { mostCount } = wireNames(wire).jobs;
+  const constant = {
     type: 'object',
-    properties: {
-      schedule: text,
-      dueTime: text,
-      repeats: { type: 'integer', minimum: 1, maximum: MOST_REPEATS },
-      ttl: text,
-      overwrite: { type: 'boolean' },
-      failurePolicy: {
-        type: 'object',
-        properties: {
-          constant: {
-            type: 'object',
-            properties: { maxRetries: { type: 'integer', minimum: 0, maximum: MOST_REPEATS }, interval: text },
-          },
-          drop: { type: 'object' },
-        },
-      },
-    },
-  },
-  'job',
-);
-
-/** Which bodies are taken. */
-export interface BodyRules {
-  /** As protojson takes them: numbers as text, empty objects as unset. */
-  readonly lenient: boolean;
+    properties: { maxRetries: { type: 'integer', minimum: 0, maximum: mostCount }, interval: text },
+  };
+  const properties = {
+    schedule: text,
+    dueTime: text,
+    repeats: { type: 'integer', minimum: 1, maximum: mostCount },
+    ttl: text,
+    overwrite: { type: 'boolean' },
+    ifExists: { enum: ['fail', 'keep', 'replace', 'update'] satisfies IfJobExists[] },
+    failurePolicy: { type: 'object', properties: { constant, drop: { type: 'object' } } },
+  };
+  return validator({ type: 'object', properties }, 'job');
 }
 
-/** The rules of a wire. */
-export function bodyRules(wire: Wire): BodyRules {
-  return { lenient: wire.name === 'dapr' };
-}
+const validators: Readonly<Record<WireName, Validator>> = {
+  sidecar: fieldsValidator('sidecar'),
+  dapr: fieldsValidator('dapr'),
+};
 
 /**
  * Reads the body of a schedule request. `data` is taken as the text that it is, so that its numbers keep every digit.
  *
  * @throws SidecarError `ERR_MALFORMED_REQUEST` or `…_SCHEDULER_JOB_NAME`, both 400.
  */
-export function parseJobBody(body: Buffer, rules: BodyRules, errors: JobErrors): JobFields {
-  if (body.length === 0 && rules.lenient) return {};
+export function parseJobBody(body: Buffer, wire: Wire, errors: JobErrors): JobFields {
+  if (body.length === 0 && wire.jobs.lenientBodies) return { ifExists: 'fail' };
   const json = parseJson(body, errors);
   const { name, ...given } = pickFields(json.value, JOB_FIELDS, 'job', errors);
-  if (name !== undefined && !(rules.lenient && name === '')) throw errors.nameInBody();
-  const fields = checkedFields(given, rules, errors);
+  if (name !== undefined && !(wire.jobs.lenientBodies && name === '')) throw errors.nameInBody();
+  const fields = checkedFields(given, wire, errors);
   const data = Object.hasOwn(json.value, 'data') ? lastOf(jsonMembers(json.text), 'data') : undefined;
   return data === undefined ? fields : { ...fields, data };
 }
 
 /** The same from code. */
-export function parseJobOptions(options: JobOptions, rules: BodyRules, errors: JobErrors): JobFields {
+export function parseJobOptions(options: JobOptions, wire: Wire, errors: JobErrors): JobFields {
   if (!isObject(options)) throw errors.malformed(`expected an object, actual is ${JSON.stringify(options)}`);
   const { data, dueTime, ttl, ...rest } = options;
   const given = { ...rest, dueTime: instantText(dueTime), ttl: instantText(ttl) };
-  const fields = checkedFields(pickFields(given, JOB_FIELDS, 'job', errors), rules, errors);
+  const fields = checkedFields(pickFields(given, OPTION_FIELDS, 'job', errors), wire, errors);
   if (data === undefined) return fields;
   const json = JSON.stringify(data) as string | undefined;
   if (json === undefined) throw errors.malformed(`data is a ${typeof data}: expected a value that JSON can hold`);
   return { ...fields, data: json };
+}
+
+const DEFINITION_FIELDS: readonly string[] = ['schedule', 'dueTime', 'data', 'failurePolicy'];
+
+/** What a definition in code says. It has a schedule and no end: a job that has ended would begin anew at every start. */
+export function parseJobDefinition(
+  name: string,
+  definition: JobDefinition,
+  { wire, errors }: { readonly wire: Wire; readonly errors: JobErrors },
+): JobFields {
+  const about = `definition of job ${JSON.stringify(name)}`;
+  if (name.includes('*')) throw errors.invalid('SCHEDULE_JOB', `${about}: expected the name of one job, without *`);
+  if (!isObject(definition)) throw errors.malformed(`${about}: expected an object, actual is ${String(definition)}`);
+  const other = Object.keys(definition).find((key) => !DEFINITION_FIELDS.includes(key));
+  if (other !== undefined)
+    throw errors.malformed(`${about} has ${other}: expected ${DEFINITION_FIELDS.join(', ')}; schedule() takes more`);
+  const fields = parseJobOptions({ ...definition, ifExists: 'update' }, wire, errors);
+  if (fields.schedule === undefined)
+    throw errors.malformed(`${about} has no schedule: schedule() takes a dueTime alone`);
+  return fields;
 }
 
 function instantText(value: unknown): unknown {
@@ -124,27 +132,34 @@ function pickFields(from: Fields, names: FieldNames, what: string, errors: JobEr
   return picked;
 }
 
-function checkedFields(given: Fields, rules: BodyRules, errors: JobErrors): JobFields {
+function checkedFields(given: Fields, wire: Wire, errors: JobErrors): JobFields {
   const { failurePolicy, repeats, ...rest } = given;
-  const policy = isObject(failurePolicy) ? pickPolicy(failurePolicy, rules, errors) : failurePolicy;
+  const policy = isObject(failurePolicy) ? pickPolicy(failurePolicy, wire, errors) : failurePolicy;
   const fields = {
     ...rest,
-    ...(repeats === undefined ? undefined : { repeats: numberIn(repeats, rules) }),
+    ...(repeats === undefined ? undefined : { repeats: numberIn(repeats, wire) }),
     ...(policy === undefined ? undefined : { failurePolicy: policy }),
   };
-  const problem = problemOf(fields);
+  const problem = validators[wire.name](fields);
   if (problem !== undefined) throw errors.malformed(problem);
+  return withIfExists(fields, errors);
+}
+
+function withIfExists(checked: Fields, errors: JobErrors): JobFields {
   // The schema has just said so.
-  return fields as JobFields;
+  const { overwrite, ...fields } = checked as Omit<JobFields, 'ifExists'> & Pick<JobOptions, 'overwrite' | 'ifExists'>;
+  if (overwrite !== undefined && fields.ifExists !== undefined)
+    throw errors.malformed('job has both overwrite and ifExists: expected one of them');
+  return { ...fields, ifExists: fields.ifExists ?? (overwrite === true ? 'replace' : 'fail') };
 }
 
 /** A policy is one of `constant` and `drop`; nothing at all is one only to lenient rules, and then the default. */
-function pickPolicy(given: Fields, rules: BodyRules, errors: JobErrors): unknown {
+function pickPolicy(given: Fields, wire: Wire, errors: JobErrors): unknown {
   const set = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
   const known = set.filter(([name]) => name === 'constant' || name === 'drop');
-  const counted = rules.lenient ? known : set;
+  const counted = wire.jobs.lenientBodies ? known : set;
   const [only] = counted;
-  if (only === undefined && rules.lenient) return undefined;
+  if (only === undefined && wire.jobs.lenientBodies) return undefined;
   if (only === undefined || counted.length > 1 || known.length === 0) {
     const actual = counted.map(([name]) => name).join(' and ') || 'none';
     throw errors.malformed(`job.failurePolicy must have exactly one of constant and drop: actual is ${actual}`);
@@ -154,10 +169,10 @@ function pickPolicy(given: Fields, rules: BodyRules, errors: JobErrors): unknown
   if (!isObject(value)) return { constant: value };
   const { maxRetries, ...constant } = pickFields(value, CONSTANT_FIELDS, 'job.failurePolicy.constant', errors);
   return {
-    constant: { ...constant, ...(maxRetries === undefined ? undefined : { maxRetries: numberIn(maxRetries, rules) }) },
+    constant: { ...constant, ...(maxRetries === undefined ? undefined : { maxRetries: numberIn(maxRetries, wire) }) },
   };
 }
 
-function numberIn(value: unknown, rules: BodyRules): unknown {
-  return rules.lenient && typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value;
+function numberIn(value: unknown, wire: Wire): unknown {
+  return wire.jobs.lenientBodies && typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value;
 }

@@ -1,5 +1,6 @@
 import { messageOf } from '../../errors.ts';
 import { formatInstant, parseGoDuration } from '../../util/duration.ts';
+import type { JobRules } from '../../wire.ts';
 import type { JobErrors } from './errors.ts';
 import { isDuration, parsePointInTime } from './instants.ts';
 import type { JobFields, StoredJob } from './job.ts';
@@ -9,8 +10,7 @@ import type { Schedules } from './schedule-cache.ts';
 /** By which rules a job is planned. */
 export interface PlanRules {
   readonly schedules: Schedules;
-  /** A `ttl` that is a duration counts from `dueTime`, when there is one, and not from creation. */
-  readonly ttlFromDueTime: boolean;
+  readonly wire: Pick<JobRules, 'ttlFromDueTime' | 'keepsPastDueTime'>;
   readonly errors: JobErrors;
 }
 
@@ -27,12 +27,12 @@ export function planJob(name: string, fields: JobFields, now: number, rules: Pla
   if (schedule === undefined) refuseWithoutSchedule(fields, errors);
   checkPolicy(fields, errors);
   const dueAt = dueTime === undefined ? undefined : readInstant('dueTime', dueTime, now, errors);
-  // A due time in the past is now: one run at once, then the schedule from now on.
-  const startAt = Math.max(dueAt ?? now, now);
+  // Where a due time in the past is not kept it is now: one run at once, then the schedule from now on.
+  const startAt = dueAt === undefined || (dueAt < now && !rules.wire.keepsPastDueTime) ? now : dueAt;
   const nextAt = schedule?.next(startAt, startAt);
   if (schedule !== undefined && nextAt === undefined)
     throw errors.invalid('SCHEDULE_JOB', `schedule ${JSON.stringify(scheduleText)} never comes due`);
-  const base = rules.ttlFromDueTime ? (dueAt ?? now) : now;
+  const base = rules.wire.ttlFromDueTime ? (dueAt ?? now) : now;
   const expiresAt = ttl === undefined ? undefined : readInstant('ttl', ttl, base, errors);
   if (expiresAt !== undefined && dueAt !== undefined) checkOrder(fields, expiresAt, dueAt, rules);
   const tickAt = dueAt === undefined ? (nextAt ?? startAt) : startAt;
@@ -91,7 +91,7 @@ function readInstant(field: string, text: string, base: number, errors: JobError
 function checkOrder({ ttl = '', dueTime = '' }: JobFields, expiresAt: number, dueAt: number, rules: PlanRules): void {
   if (expiresAt > dueAt) return;
   // Counted from the due time, a ttl of nothing ends with it.
-  if (rules.ttlFromDueTime && isDuration(ttl) && expiresAt === dueAt) return;
+  if (rules.wire.ttlFromDueTime && isDuration(ttl) && expiresAt === dueAt) return;
   const [end, due] = [formatInstant(expiresAt), formatInstant(dueAt)];
   throw rules.errors.invalid(
     'SCHEDULE_JOB',

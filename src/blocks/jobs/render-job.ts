@@ -6,10 +6,10 @@ import { DEFAULT_POLICY } from './policy.ts';
 /** The body of a read, in the spelling of the wire. `data` is spliced in as it was sent. */
 export function renderJob({ job, data }: FoundJob, wire: Wire): string {
   const { name, schedule, repeats, dueTime, ttl, policy } = job;
-  const isDapr = wire.name === 'dapr';
-  const shownPolicy = isDapr ? (policy ?? DEFAULT_POLICY) : policy && snakeCase(policy);
+  const { camelCaseAnswers } = wire.jobs;
+  const shownPolicy = camelCaseAnswers ? (policy ?? DEFAULT_POLICY) : policy && snakeCase(policy);
   const before = JSON.stringify({ name, schedule, repeats, dueTime, ttl });
-  const after = JSON.stringify({ [isDapr ? 'failurePolicy' : 'failure_policy']: shownPolicy });
+  const after = JSON.stringify({ [camelCaseAnswers ? 'failurePolicy' : 'failure_policy']: shownPolicy });
   const middle = data === undefined ? '' : `,"data":${data}`;
   return before.slice(0, -1) + middle + (after === '{}' ? '}' : `,${after.slice(1)}`);
 }

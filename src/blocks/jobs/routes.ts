@@ -3,7 +3,7 @@ import { NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../htt
 import { type Route, route } from '../../http/router.ts';
 import type { Wire } from '../../wire.ts';
 import type { Jobs } from './jobs.ts';
-import { bodyRules, parseJobBody } from './parse-job.ts';
+import { parseJobBody } from './parse-job.ts';
 import { renderJob } from './render-job.ts';
 
 /** What the routes are made of. */
@@ -41,7 +41,7 @@ async function scheduleJob(
   name: string,
 ): Promise<SidecarResponse> {
   const body = await readBody(request, bodyLimitBytes);
-  await jobs.scheduleFields(name, parseJobBody(body, bodyRules(wire), jobs.errors));
+  await jobs.scheduleFields(name, parseJobBody(body, wire, jobs.errors));
   return NO_CONTENT;
 }
 

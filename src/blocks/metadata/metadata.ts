@@ -27,6 +27,8 @@ export interface SubscriptionMetadata {
   readonly deadLetterTopic: string;
   /** Where it came from: `DECLARATIVE`, `STREAMING` or `PROGRAMMATIC`. */
   readonly type: string;
+  /** Its consumer group among those of the app ID; absent for the one without a name. */
+  readonly group?: string;
   /** Why it was refused; absent for one that is active. */
   readonly error?: string;
 }
@@ -57,6 +59,12 @@ export interface AppHealthMetadata {
   readonly healthThreshold: number;
 }
 
+/** What came and was for nobody, since the sidecar was made. @public */
+export interface UnhandledMetadata {
+  /** Messages that were published to topics without subscribers, and are gone. */
+  readonly messages?: readonly { readonly pubsubname: string; readonly topic: string; readonly count: number }[];
+}
+
 /** What the metadata operation returns. @public */
 export interface MetadataDocument {
   /** The app ID. */
@@ -81,6 +89,8 @@ export interface MetadataDocument {
   readonly scheduler: { readonly connected_addresses: readonly string[] };
   /** The workflow runtime. */
   readonly workflows: { readonly connectedWorkers: number };
+  /** What was for nobody; absent when there is nothing, so that the document is Dapr's. */
+  readonly unhandled?: UnhandledMetadata;
 }
 
 /** Where the block reads what other blocks have. */
@@ -95,6 +105,7 @@ export interface MetadataSources {
   readonly schedulers: () => readonly string[];
   readonly actors: () => MetadataDocument['actors'];
   readonly connectedWorkers: () => number;
+  readonly unhandled: () => UnhandledMetadata;
 }
 
 /** The longest value of an attribute, in bytes of UTF-8. */
@@ -118,6 +129,7 @@ export class Metadata {
   /** The sidecar as it is now. Every list is there, empty when there is nothing in it. */
   get(): MetadataDocument {
     const { appId, runtimeVersion, wire, components, subscriptions, appConnection, schedulers, actors } = this.#sources;
+    const unhandled = this.#sources.unhandled();
     return {
       id: appId,
       runtimeVersion,
@@ -130,6 +142,7 @@ export class Metadata {
       appConnectionProperties: appConnection(),
       scheduler: { connected_addresses: schedulers() },
       workflows: { connectedWorkers: this.#sources.connectedWorkers() },
+      ...(Object.keys(unhandled).length === 0 ? {} : { unhandled }),
     };
   }
 

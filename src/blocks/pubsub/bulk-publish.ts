@@ -1,5 +1,5 @@
 import type { Message, PublishFailure, PubSubComponent } from '../../components/pubsub.ts';
-import { type FailedEntry, messageOf, SidecarError } from '../../errors.ts';
+import { type FailedEntry, isError, messageOf, SidecarError } from '../../errors.ts';
 import type { Address } from './envelope.ts';
 import { invalidEntries } from './errors.ts';
 
@@ -75,7 +75,7 @@ async function publishPortion(
   try {
     return await component.publish(portion.map(({ message }) => message));
   } catch (cause) {
-    const error = cause instanceof Error ? cause : new Error(messageOf(cause));
+    const error = isError(cause) ? cause : new Error(messageOf(cause));
     return portion.map((_, index) => ({ index, error }));
   }
 }

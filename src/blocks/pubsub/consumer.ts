@@ -8,6 +8,7 @@ import { BulkBatches } from './bulk-batches.ts';
 import { type DeliveryHost, deliveryLimitMs, type OpenPubSub } from './delivery-host.ts';
 import { Gate } from './gate.ts';
 import { bulkOutcomes, drop, failedOutcome, type Outcome, singleOutcome } from './outcome.ts';
+import { ParserHint } from './parser-hint.ts';
 import { RouteTable } from './routing.ts';
 import { Settlement } from './settlement.ts';
 import type { SubscriptionSpec } from './subscription.ts';
@@ -36,6 +37,7 @@ export class Consumer {
   readonly #settlement: Settlement;
   readonly #batches: BulkBatches | undefined;
   readonly #gate: Gate;
+  readonly #parserHint: ParserHint;
   readonly #inFlight = new Work();
   readonly #ended = new Cancellation();
   #subscription: ComponentSubscription | undefined;
@@ -48,6 +50,7 @@ export class Consumer {
     this.#gate = new Gate(pubsub.inbound?.breaker, host.clock);
     this.#routes = new RouteTable(spec.rules, host.logger);
     this.#settlement = new Settlement(spec, pubsub, host);
+    this.#parserHint = new ParserHint(spec, host.logger);
     this.#batches =
       spec.bulk && new BulkBatches(spec.bulk, spec.concurrency, host.clock, (batch) => this.#deliverBulk(batch));
   }
@@ -149,7 +152,9 @@ export class Consumer {
       if (deliverToCode !== undefined) {
         return await deliverToCode(this.#requests.eventOf(delivery.message), delivery, this.#ended);
       }
-      return singleOutcome(await host.call(this.#requests.single(path, delivery.message)));
+      const reply = await host.call(this.#requests.single(path, delivery.message));
+      this.#parserHint.look(reply.status);
+      return singleOutcome(reply);
     } catch (error) {
       return failedOutcome(error);
     }

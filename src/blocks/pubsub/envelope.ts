@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { Trace } from '../../components/pubsub.ts';
 import { asBuffer } from '../../http/body.ts';
+import type { Clock } from '../../util/clock.ts';
 import { formatInstant } from '../../util/duration.ts';
+import type { Wire } from '../../wire.ts';
 import { contentKind } from './content-type.ts';
 import { type Metadata, NO_METADATA } from './request-metadata.ts';
 
@@ -29,16 +31,19 @@ export interface EnvelopeDefaults {
   readonly newId: () => string;
   /** `source` and `type` as members of an envelope: written out once, not for every message. */
   readonly members: string;
+  /** A `tracestate` of the metadata is kept also without a `traceparent`. */
+  readonly keepsLoneTracestate: boolean;
 }
 
 /** Makes what the envelopes of a sidecar have in common. */
 export function envelopeDefaults(
   source: string,
-  type: string,
-  now: () => number,
-  newId: () => string,
+  { eventType: type, keepsLoneTracestate }: Wire,
+  host: { readonly clock: Clock; readonly newId: () => string },
 ): EnvelopeDefaults {
-  return { source, type, newId, timestamp: timestamps(now), members: ownMembers(source, type) };
+  const { clock, newId } = host;
+  const members = ownMembers(source, type);
+  return { source, type, newId, timestamp: timestamps(() => clock.now()), members, keepsLoneTracestate };
 }
 
 function ownMembers(source: string, type: string): string {
@@ -81,6 +86,7 @@ export function wrap(payload: Payload, defaults: EnvelopeDefaults): EncodedEvent
     head = `{"id":${quote(id)}${attributes(metadata, defaults)}${head}`;
   }
   if (trace !== undefined) head += traceMembers(trace, metadata);
+  else if (metadata !== NO_METADATA && defaults.keepsLoneTracestate) head += loneTracestate(metadata);
   if (payload.expiresAt !== undefined) head += `,"expiration":"${formatInstant(payload.expiresAt)}"`;
   return { id, data: withData(head, payload.bytes, contentType), trace };
 }
@@ -125,6 +131,10 @@ function traceMembers({ traceparent, tracestate }: Trace, metadata: Metadata): s
   const traceid = metadata['cloudevent.traceid'] || traceparent;
   const members = `,"traceid":${quote(traceid)},"traceparent":${quote(traceparent)}`;
   return tracestate === undefined ? members : `${members},"tracestate":${quote(tracestate)}`;
+}
+
+function loneTracestate({ 'cloudevent.tracestate': tracestate }: Metadata): string {
+  return tracestate ? `,"tracestate":${quote(tracestate)}` : '';
 }
 
 /**

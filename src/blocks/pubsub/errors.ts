@@ -36,6 +36,11 @@ export function publishFailed({ pubsubName, topic }: Address, cause: unknown): S
   });
 }
 
+export function invalidMetadata(pubsubName: string, metadata: Metadata, problem: string): SidecarError {
+  const message = `failed deserializing metadata. Error: ${problem}`;
+  return named('ERR_PUBSUB_REQUEST_METADATA', message, 'METADATA_DESERIALIZATION', pubsubName, { metadata });
+}
+
 export function invalidEvent({ appId, pubsubName }: Address, problem: string, cause?: unknown): SidecarError {
   const message = `cannot create cloudevent: ${problem}`;
   return named('ERR_PUBSUB_CLOUD_EVENTS_SER', message, 'CLOUD_EVENT_CREATION', pubsubName, {

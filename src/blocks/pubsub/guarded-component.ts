@@ -5,7 +5,7 @@ import type {
   PubSubComponent,
   SubscribeOptions,
 } from '../../components/pubsub.ts';
-import { messageOf } from '../../errors.ts';
+import { isError, messageOf } from '../../errors.ts';
 import type { Policy } from '../../resiliency/policy.ts';
 import { Cancellation } from '../../util/abortion.ts';
 
@@ -39,7 +39,7 @@ export class GuardedPubSub implements PubSubComponent {
     } catch (cause) {
       // A rejection would say that none has been published.
       if (pending.length === messages.length) throw cause;
-      const error = cause instanceof Error ? cause : new Error(messageOf(cause));
+      const error = isError(cause) ? cause : new Error(messageOf(cause));
       return pending.map(({ index }) => ({ index, error }));
     }
   }

@@ -54,6 +54,10 @@ export interface SubscribeOptionsInCode {
   readonly deadLetterTopic?: string;
   /** Subscribe to messages that are not CloudEvents: `data` holds their value or bytes. Default `false`. */
   readonly rawPayload?: boolean;
+  /** A consumer group of its own, as in {@link SubscriptionOptions.group}. */
+  readonly group?: string;
+  /** Shares the messages of its group, as in {@link SubscriptionOptions.competing}. Default `false`. */
+  readonly competing?: boolean;
 }
 
 /** A subscription in code. @public */

@@ -1,19 +1,19 @@
 import type { Message, PublishFailure, PubSubDefinition } from '../../components/pubsub.ts';
-import { messageOf, SidecarError } from '../../errors.ts';
+import { SidecarError } from '../../errors.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import type { Shards } from '../../state/shards.ts';
 import type { StateStore } from '../../state/store.ts';
-import { backoffDelayMs } from '../../util/backoff.ts';
-import { sleep } from '../../util/clock.ts';
+import type { Expected, ExpectedOne } from '../../util/expected.ts';
+import { AppSubscriptions } from './app-subscriptions.ts';
 import { bulkFailed, checkEntryIds, publishInPortions } from './bulk-publish.ts';
 import { deliverToCode } from './code-handler.ts';
 import { type DeliveryHost, deliveryLimitMs } from './delivery-host.ts';
-import { discoverSubscriptions } from './discovery.ts';
 import { encodeMessage, type Publish } from './encode.ts';
 import type { Address, Destination } from './envelope.ts';
 import { publishFailed, pubsubNameEmpty, pubsubNotFound, topicEmpty, topicForbidden } from './errors.ts';
-import { GuardedPubSub } from './guarded-component.ts';
+import { openComponent } from './open-component.ts';
 import { encodeData } from './payload.ts';
+import type { SubscriptionState } from './precedence.ts';
 import {
   type BulkPublishEntry,
   type BulkPublishOptions,
@@ -28,19 +28,26 @@ import {
   type MessageHandler,
   parseSubscription,
   parseSubscriptions,
+  type Subscriber,
   type SubscriptionOptions,
 } from './subscription.ts';
-import { type SubscribablePubSub, type SubscriptionState, Subscriptions } from './subscriptions.ts';
+import { type SubscribablePubSub, Subscriptions } from './subscriptions.ts';
+import { Unsubscribed, type UnsubscribedTopic } from './unsubscribed.ts';
 
 /** What the block is made of. */
 export interface PubSubParts {
   readonly appId: string;
+  /** Those that the application may use. */
   readonly definitions: readonly PubSubDefinition[];
   readonly subscriptions: readonly SubscriptionOptions[];
   readonly host: DeliveryHost;
   readonly resiliency: Resiliency;
   /** Throws when no work is taken now. */
   readonly admit: () => void;
+  /** Whether there is an application that is asked for subscriptions. */
+  readonly asksApp: boolean;
+  /** Whose subscriptions are expected on a component that the sidecars of a state store share. */
+  readonly expectedOn: (component: string) => Expected;
 }
 
 /** A component and topic that the application may publish to. @internal */
@@ -48,8 +55,6 @@ export interface PublishTarget {
   readonly address: Address;
   readonly pubsub: SubscribablePubSub;
 }
-
-const DISCOVERY_BACKOFF = { initialDelayMs: 500, maxDelayMs: 30_000, factor: 2, jitter: 0.2 };
 
 /**
  * Publish and subscribe. Delivery is at least once: a message is settled only after the application answered.
@@ -60,14 +65,18 @@ export class PubSub {
   readonly #parts: PubSubParts;
   readonly #open = new Map<string, SubscribablePubSub>();
   readonly #subscriptions: Subscriptions;
-  readonly #stopping = new AbortController();
-  /** Counts how often the application has come or gone. */
-  #meeting = 0;
+  readonly #app: AppSubscriptions;
+  readonly #unsubscribed: Unsubscribed;
+  /** By component: that the subscriptions of this application are expected there. */
+  readonly #expected = new Map<string, ExpectedOne>();
 
   /** @internal */
   constructor(parts: PubSubParts) {
     this.#parts = parts;
-    this.#subscriptions = new Subscriptions(parts.appId, this.#open, parts.host);
+    const { appId, host } = parts;
+    this.#subscriptions = new Subscriptions(appId, this.#open, host);
+    this.#app = new AppSubscriptions({ appId, host, take: (list) => this.#takeDiscovered(list) });
+    this.#unsubscribed = new Unsubscribed(host.logger);
   }
 
   /**
@@ -80,7 +89,7 @@ export class PubSub {
     this.#parts.admit();
     const metadata = metadataOf(options);
     const target = this.target({ pubsubName, topic }, metadata);
-    const rules = publishRules(metadata);
+    const rules = publishRules(metadata, pubsubName);
     const { bytes, contentType } = encodeData(data, options.contentType, target.address);
     await this.send(target, { address: target.address, bytes, contentType, metadata, rules, trace: options.trace });
   }
@@ -100,7 +109,7 @@ export class PubSub {
     this.#parts.admit();
     const metadata = metadataOf(options);
     const target = this.target({ pubsubName, topic }, metadata, true);
-    const limitBytes = maxBulkPubBytes(metadata);
+    const limitBytes = maxBulkPubBytes(metadata, pubsubName);
     const publishes = entries.map(({ entryId, event, contentType, metadata: own }) => {
       const merged = own === undefined ? metadata : mergedMetadata(metadata, own);
       const { address } = target;
@@ -109,7 +118,7 @@ export class PubSub {
         publish: {
           address,
           metadata: merged,
-          rules: publishRules(merged),
+          rules: publishRules(merged, pubsubName),
           trace: options.trace,
           ...encodeData(event, contentType, address),
         },
@@ -120,9 +129,10 @@ export class PubSub {
   }
 
   /**
-   * Calls a function for every message of a topic, in the group of this app ID.
+   * Calls a function for every message of a topic, in the group of this app ID or in one of its own.
    *
-   * @throws SidecarError `ERR_PUBSUB_NOT_FOUND`, `ERR_PUBSUB_FORBIDDEN`, `ERR_CONFIGURATION`.
+   * @throws SidecarError `ERR_PUBSUB_NOT_FOUND`, `ERR_PUBSUB_FORBIDDEN`, `ERR_CONFIGURATION` for options that cannot be
+   * used, and for a second subscription of a topic in one group that does not say `competing: true`.
    */
   async subscribe<T = unknown>(
     pubsubName: string,
@@ -137,7 +147,7 @@ export class PubSub {
     const { rawPayload, ...rest } = options;
     const metadata = rawPayload ? { rawPayload: 'true' } : {};
     const given = { pubsubname: pubsubName, topic, route: '/', metadata, ...rest };
-    const spec = parseSubscription(given, 'STREAMING', host.wire);
+    const spec = parseSubscription(given, 'STREAMING', this.#subscriber);
     if ('problem' in spec) throw new SidecarError('ERR_CONFIGURATION', spec.problem);
     const pubsub = this.#open.get(pubsubName);
     if (pubsub === undefined) throw pubsubNotFound(pubsubName, NO_METADATA, false);
@@ -168,21 +178,36 @@ export class PubSub {
     return this.#subscriptions.list();
   }
 
+  /** Topics that nobody subscribes to, with the messages that went to them. @internal */
+  unsubscribed(): readonly UnsubscribedTopic[] {
+    return this.#unsubscribed.list();
+  }
+
+  /**
+   * Lets those who share its components know that it is to come: what they publish before its subscriptions are known
+   * is kept for it. @internal
+   */
+  announce(): void {
+    const { appId, definitions, expectedOn } = this.#parts;
+    for (const { name, expected = expectedOn(name) } of definitions) this.#expected.set(name, expected.add(appId));
+  }
+
   /** Opens the components, one after the other, and joins the groups of declarative subscriptions. @internal */
   async start(state: StateStore, shards: Shards): Promise<void> {
-    const { appId, definitions, subscriptions, host, resiliency } = this.#parts;
+    const { definitions, subscriptions, host, resiliency, asksApp } = this.#parts;
     const { clock, logger, work } = host;
     const context = { clock, logger, state, shards, track: (what: string): (() => void) => work.begin(what) };
     for (const definition of definitions) {
-      if (definition.scopes !== undefined && definition.scopes.length > 0 && !definition.scopes.includes(appId))
-        continue;
-      const { name, topics } = definition;
-      const [inbound, outbound] = [resiliency.forComponent(name, 'inbound'), resiliency.forComponent(name, 'outbound')];
-      const opened = await definition.open(context);
-      const component = outbound === undefined ? opened : new GuardedPubSub(opened, outbound);
-      this.#open.set(name, { name, component, topics, inbound });
+      const { name } = definition;
+      const subscriber = this.#expected.get(name);
+      const own = {
+        ...(subscriber === undefined ? {} : { subscriber }),
+        noGroup: (topic: string, messages: number): void => this.#unsubscribed.add(name, topic, messages),
+      };
+      this.#open.set(name, await openComponent(definition, { ...context, ...own }, resiliency));
     }
-    await this.#subscriptions.setDeclarative(parseSubscriptions(subscriptions, 'DECLARATIVE', host.wire));
+    await this.#subscriptions.setDeclarative(parseSubscriptions(subscriptions, 'DECLARATIVE', this.#subscriber));
+    if (!asksApp) this.#subscriptionsAreKnown();
   }
 
   /**
@@ -190,51 +215,35 @@ export class PubSub {
    * was none that could be read, asks again in the background. @internal
    */
   async appReady(): Promise<void> {
-    const meeting = ++this.#meeting;
-    const discovered = this.#open.size === 0 || (await this.#discover(meeting));
-    if (meeting !== this.#meeting) return;
-    this.#subscriptions.resume();
-    if (!discovered) void this.#discoverLater(meeting);
+    if (this.#open.size === 0 || (await this.#app.ask())) this.#subscriptions.resume();
   }
 
   /** The application takes no requests now: what is for it waits until {@link PubSub.appReady}. @internal */
   appAway(): void {
-    this.#meeting++;
+    this.#app.forget();
     this.#subscriptions.pause();
   }
 
-  async #discover(meeting: number): Promise<boolean> {
-    const { host, appId } = this.#parts;
-    try {
-      const list = await discoverSubscriptions(host.call, host.wire, appId);
-      // The answer of an application that has gone since says nothing of the one that comes.
-      if (meeting === this.#meeting)
-        await this.#subscriptions.setProgrammatic(parseSubscriptions(list, 'PROGRAMMATIC', host.wire));
-      return true;
-    } catch (error) {
-      host.logger.warn(
-        { error: messageOf(error) },
-        'the application could not be asked for its subscriptions: will be tried again',
-      );
-      return false;
-    }
+  async #takeDiscovered(list: readonly unknown[]): Promise<void> {
+    await this.#subscriptions.setProgrammatic(parseSubscriptions(list, 'PROGRAMMATIC', this.#subscriber));
+    this.#subscriptionsAreKnown();
   }
 
-  async #discoverLater(meeting: number): Promise<void> {
-    const { clock, random } = this.#parts.host;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await sleep(clock, backoffDelayMs(DISCOVERY_BACKOFF, attempt, random), this.#stopping.signal);
-      } catch {
-        return;
-      }
-      if (meeting !== this.#meeting || (await this.#discover(meeting))) return;
-    }
+  /** When every group is there that was told of: what was kept for others can go then. */
+  #subscriptionsAreKnown(): void {
+    void this.#subscriptions.started().then((hasStarted) => {
+      if (hasStarted) for (const one of this.#expected.values()) one.come();
+    });
+  }
+
+  get #subscriber(): Subscriber {
+    const { appId, host } = this.#parts;
+    return { appId, wire: host.wire };
   }
 
   /** Ends the subscriptions, waits for what is in flight, closes the components. @internal */
   async stop(): Promise<void> {
-    this.#stopping.abort(new Error('the sidecar is stopping'));
+    this.#app.stop();
     const consumers = await Promise.allSettled([this.#subscriptions.stop()]);
     const components = await Promise.allSettled([...this.#open.values()].map(({ component }) => component.close()));
     const failed = [...consumers, ...components].find((result) => result.status === 'rejected');
@@ -255,6 +264,8 @@ export class PubSub {
 
   /** Encodes and publishes one message. @internal */
   async send(target: PublishTarget, publish: Publish): Promise<void> {
+    // A body may have come to its end long after its request was admitted.
+    this.#parts.admit();
     const message = this.#encode(publish);
     let failures: readonly PublishFailure[];
     try {
@@ -272,6 +283,7 @@ export class PubSub {
     entries: readonly { readonly entryId: string; readonly publish: Publish }[],
     limitBytes: number,
   ): Promise<void> {
+    this.#parts.admit();
     const encoded = entries.map(({ entryId, publish }) => ({ entryId, message: this.#encode(publish) }));
     const failed = await publishInPortions(target.pubsub.component, encoded, limitBytes);
     for (const { entryId, message } of encoded) if (!failed.has(entryId)) this.#tellPublished(target, message);

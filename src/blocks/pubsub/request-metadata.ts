@@ -1,6 +1,6 @@
 import { NO_METADATA } from '../../components/pubsub.ts';
-import { SidecarError } from '../../errors.ts';
 import { parseGoDuration } from '../../util/duration.ts';
+import { invalidMetadata } from './errors.ts';
 
 /** Metadata by name. Without a prototype, so that any name is an ordinary one. */
 export type Metadata = Readonly<Record<string, string>>;
@@ -52,12 +52,18 @@ const DEFAULT_RULES: PublishRules = { rawPayload: false };
  *
  * @throws SidecarError `ERR_PUBSUB_REQUEST_METADATA` for a value that is neither.
  */
-export function publishRules(metadata: Metadata): PublishRules {
+export function publishRules(metadata: Metadata, pubsubName: string): PublishRules {
   if (metadata === NO_METADATA) return DEFAULT_RULES;
   const raw = metadata['rawPayload'];
-  const rawPayload = raw === undefined ? false : parseBoolean('rawPayload', raw, metadata);
+  const rawPayload = raw === undefined ? false : readBoolean(raw);
+  if (rawPayload === undefined)
+    throw invalidMetadata(pubsubName, metadata, `rawPayload value must be a valid boolean: actual is '${raw}'`);
   for (const [name, value] of Object.entries(metadata)) {
-    if (isTtl(name)) return { rawPayload, ttlMs: parseTtl(name, value, metadata) };
+    if (!isTtl(name)) continue;
+    const ttlMs = readTtl(value);
+    if (ttlMs !== undefined) return { rawPayload, ttlMs };
+    const expected = 'a positive number of seconds or a duration such as 1m30s';
+    throw invalidMetadata(pubsubName, metadata, `${name} must be ${expected}: actual is '${value}'`);
   }
   return { rawPayload };
 }
@@ -70,24 +76,12 @@ export function readBoolean(value: string): boolean | undefined {
   return undefined;
 }
 
-function parseBoolean(name: string, value: string, metadata: Metadata): boolean {
-  const read = readBoolean(value);
-  if (read === undefined) throw invalid(`${name} value must be a valid boolean: actual is '${value}'`, metadata);
-  return read;
-}
-
 /** Instants beyond this are no dates any more. */
 const MAX_TTL_MS = 100 * 365 * 24 * 3_600_000;
 
-function parseTtl(name: string, value: string, metadata: Metadata): number {
+function readTtl(value: string): number | undefined {
   const ttlMs = /^\d{1,15}$/.test(value) ? Number(value) * 1_000 : parseGoDuration(value);
-  if (ttlMs === undefined || ttlMs <= 0) {
-    throw invalid(
-      `${name} must be a positive number of seconds or a duration such as 1m30s: actual is '${value}'`,
-      metadata,
-    );
-  }
-  return Math.min(ttlMs, MAX_TTL_MS);
+  return ttlMs === undefined || ttlMs <= 0 ? undefined : Math.min(ttlMs, MAX_TTL_MS);
 }
 
 /**
@@ -95,17 +89,10 @@ function parseTtl(name: string, value: string, metadata: Metadata): number {
  *
  * @throws SidecarError `ERR_PUBSUB_REQUEST_METADATA` when it is not a positive integer.
  */
-export function maxBulkPubBytes(metadata: Metadata): number {
+export function maxBulkPubBytes(metadata: Metadata, pubsubName: string): number {
   const value = metadata['maxBulkPubBytes'];
   if (value === undefined) return Number.POSITIVE_INFINITY;
-  if (!/^\d{1,15}$/.test(value) || Number(value) === 0) {
-    throw invalid(`maxBulkPubBytes must be a positive integer: actual is '${value}'`, metadata);
-  }
+  if (!/^\d{1,15}$/.test(value) || Number(value) === 0)
+    throw invalidMetadata(pubsubName, metadata, `maxBulkPubBytes must be a positive integer: actual is '${value}'`);
   return Number(value);
-}
-
-function invalid(message: string, metadata: Metadata): SidecarError {
-  return new SidecarError('ERR_PUBSUB_REQUEST_METADATA', `failed deserializing metadata. Error: ${message}`, {
-    details: { reason: 'PUBSUB_METADATA_DESERIALIZATION', metadata },
-  });
 }

@@ -48,7 +48,7 @@ async function publish(
   const metadata = metadataOfQuery(request.search, () => request.query);
   const target = pubsub.target(to, metadata);
   const { address } = target;
-  const rules = publishRules(metadata);
+  const rules = publishRules(metadata, to.pubsubName);
   const bytes = await readBody(request, limitBytes);
   const contentType = headerOf(request.headers, 'content-type') || DEFAULT_CONTENT_TYPE;
   const isEvent = contentKind(contentType) === 'event';
@@ -74,13 +74,14 @@ async function publishBulk(
   const metadata = metadataOfQuery(request.search, () => request.query);
   const target = pubsub.target(to, metadata, true);
   const { address } = target;
-  publishRules(metadata);
-  const maxBytes = maxBulkPubBytes(metadata);
+  publishRules(metadata, to.pubsubName);
+  const maxBytes = maxBulkPubBytes(metadata, to.pubsubName);
   const body = await readBody(request, limitBytes);
   const trace = traceOfHeaders(request.headers);
   const entries = parseBulkEntries(body, address).map(({ entryId, bytes, contentType, metadata: own }) => {
     const merged = mergedMetadata(metadata, own);
-    return { entryId, publish: { address, bytes, contentType, metadata: merged, rules: publishRules(merged), trace } };
+    const rules = publishRules(merged, to.pubsubName);
+    return { entryId, publish: { address, bytes, contentType, metadata: merged, rules, trace } };
   });
   await pubsub.sendBulk(target, entries, maxBytes);
   return NO_CONTENT;

@@ -1,5 +1,6 @@
 import type { CloudEvent } from 'cloudevents';
 import type { Message } from '../../components/pubsub.ts';
+import { NAME_PATTERN } from '../../util/name-pattern.ts';
 import { validator } from '../../util/schema.ts';
 import type { Wire } from '../../wire.ts';
 import { readBoolean } from './request-metadata.ts';
@@ -35,6 +36,17 @@ export interface SubscriptionOptions {
   readonly concurrency?: number;
   /** When and how often a message is delivered again. */
   readonly retry?: RetryOptions;
+  /**
+   * A consumer group of its own among those of the app ID: each group receives every message of the topic, from its
+   * first subscription on. 1 to 256 characters, no dots, slashes or white space; the app ID stands for the default.
+   * Default: the group of the app ID that has no name.
+   */
+  readonly group?: string;
+  /**
+   * Shares the messages of its group with other subscriptions of this process: each message goes to one of them.
+   * Of those in one group, all but one must say so. Default `false`.
+   */
+  readonly competing?: boolean;
 }
 
 /** How messages are delivered in bulk. @public */
@@ -96,6 +108,9 @@ export interface SubscriptionSpec {
   readonly bulk: { readonly maxMessages: number; readonly maxAwaitMs: number } | undefined;
   readonly concurrency: number;
   readonly retry: RetryOptions;
+  /** Empty for the group of the app ID that has no name. */
+  readonly group: string;
+  readonly competing: boolean;
 }
 
 /** A subscription that was refused, with as much as could be read of it. */
@@ -103,6 +118,7 @@ export interface RefusedSubscription {
   readonly type: SubscriptionType;
   readonly pubsubName: string;
   readonly topic: string;
+  readonly group: string;
   readonly problem: string;
 }
 
@@ -139,6 +155,8 @@ const schema = {
       type: 'object',
       properties: { maxRetries: { type: 'integer', minimum: 0 }, initialDelayMs: delay, maxDelayMs: delay },
     },
+    group: { type: ['string', 'null'], pattern: NAME_PATTERN },
+    competing: { type: ['boolean', 'null'] },
   },
 };
 
@@ -147,14 +165,20 @@ const problemOf = validator(schema, 'subscription');
 const DEFAULT_CONCURRENCY = 10;
 const DEFAULT_BULK = { maxMessages: 100, maxAwaitMs: 1_000 };
 
+/** Whose subscriptions are read. */
+export interface Subscriber {
+  readonly appId: string;
+  readonly wire: Wire;
+}
+
 /** Checks the subscriptions of the application or the options; a refusal names the element and the field. */
 export function parseSubscriptions(
   list: readonly unknown[],
   type: SubscriptionType,
-  wire: Wire,
+  subscriber: Subscriber,
 ): (SubscriptionSpec | RefusedSubscription)[] {
   return list.map((value, index) => {
-    const parsed = parseSubscription(value, type, wire);
+    const parsed = parseSubscription(value, type, subscriber);
     return 'problem' in parsed ? { ...parsed, problem: `element ${index}: ${parsed.problem}` } : parsed;
   });
 }
@@ -163,7 +187,7 @@ export function parseSubscriptions(
 export function parseSubscription(
   value: unknown,
   type: SubscriptionType,
-  wire: Wire,
+  { appId, wire }: Subscriber,
 ): SubscriptionSpec | RefusedSubscription {
   const problem = problemOf(value);
   if (problem !== undefined) return { ...nameOf(value), type, problem };
@@ -173,7 +197,8 @@ export function parseSubscription(
   const raw = metadata?.['rawPayload'];
   const rawPayload = raw === undefined ? false : readBoolean(raw);
   const rules = rulesOf(options);
-  const name = { type, pubsubName: pubsubname, topic };
+  const group = options.group === appId ? '' : (options.group ?? '');
+  const name = { type, pubsubName: pubsubname, topic, group };
   if (rawPayload === undefined)
     return { ...name, problem: `metadata.rawPayload is ${JSON.stringify(raw)}: expected a boolean` };
   if (deadLetterTopic === topic)
@@ -188,15 +213,14 @@ export function parseSubscription(
     bulk: bulkOf(options.bulkSubscribe, wire),
     concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
     retry: options.retry ?? {},
+    competing: options.competing ?? false,
   };
 }
 
-function nameOf(value: unknown): { pubsubName: string; topic: string } {
-  const { pubsubname, topic } = Object(value) as Readonly<Record<string, unknown>>;
-  return {
-    pubsubName: typeof pubsubname === 'string' ? pubsubname : '',
-    topic: typeof topic === 'string' ? topic : '',
-  };
+function nameOf(value: unknown): { pubsubName: string; topic: string; group: string } {
+  const { pubsubname, topic, group } = Object(value) as Readonly<Record<string, unknown>>;
+  const text = (name: unknown): string => (typeof name === 'string' ? name : '');
+  return { pubsubName: text(pubsubname), topic: text(topic), group: text(group) };
 }
 
 function rulesOf({ route, routes }: SubscriptionOptions): RouteRule[] {

@@ -4,22 +4,20 @@ import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
 import { Consumer, type ConsumerParts } from './consumer.ts';
 import type { DeliveryHost, OpenPubSub } from './delivery-host.ts';
+import {
+  chooseOnePerGroup,
+  groupKey,
+  isExclusive,
+  mergeSources,
+  type SubscriptionState,
+  stateOf,
+} from './precedence.ts';
 import { maySubscribe } from './scopes.ts';
-import type { RefusedSubscription, SubscriptionSpec, SubscriptionType } from './subscription.ts';
+import type { RefusedSubscription, SubscriptionSpec } from './subscription.ts';
 
 /** A component that subscriptions can use. */
 export interface SubscribablePubSub extends OpenPubSub {
   readonly topics: TopicScopes;
-}
-
-/** A subscription as it stands. */
-export interface SubscriptionState {
-  readonly type: SubscriptionType;
-  readonly pubsubName: string;
-  readonly topic: string;
-  readonly spec: SubscriptionSpec | undefined;
-  /** Why it was refused; absent for one that was not. */
-  readonly problem?: string;
 }
 
 const START_BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 60_000, factor: 2, jitter: 0.2 };
@@ -34,6 +32,10 @@ export class Subscriptions {
   #programmatic: readonly SubscriptionState[] = [];
   readonly #streaming = new Set<SubscriptionState>();
   readonly #active = new Map<SubscriptionState, Consumer>();
+  /** Those that could not be started yet. */
+  readonly #beginning = new Set<Promise<void>>();
+  /** Of which it was said that they are ignored. */
+  #ignored: ReadonlySet<string> = new Set();
   #paused = true;
   #reconciled: Promise<void> = Promise.resolve();
 
@@ -45,47 +47,73 @@ export class Subscriptions {
 
   /** Declarative ones first, a programmatic one in the place of the one that it replaces, streaming ones last. */
   list(): readonly SubscriptionState[] {
-    const refused = this.#programmatic.filter(({ problem }) => problem !== undefined);
-    const admitted = this.#programmatic.filter(({ problem }) => problem === undefined);
-    const replacements = new Map(admitted.map((state) => [keyOf(state), state]));
-    const merged = this.#declarative.map((state) => {
-      const replacement = replacements.get(keyOf(state));
-      replacements.delete(keyOf(state));
-      return replacement ?? state;
-    });
-    return [...merged, ...replacements.values(), ...refused, ...this.#streaming];
+    return [...mergeSources(this.#declarative, this.#programmatic).kept, ...this.#streaming];
   }
 
-  /** Takes the declarative subscriptions: of several for one topic the first counts. */
+  /** Takes the declarative subscriptions: of several that want one group the first counts. */
   async setDeclarative(parsed: readonly (SubscriptionSpec | RefusedSubscription)[]): Promise<void> {
-    this.#declarative = onePerTopic([...parsed].reverse().map((one) => this.#admit(one))).reverse();
+    const { kept, ignored } = chooseOnePerGroup(
+      parsed.map((one) => this.#admit(one)),
+      'first',
+    );
+    this.#declarative = kept;
+    for (const state of ignored) this.#warnIgnored(state, 'another one before it has its group');
     await this.#reconcile();
   }
 
-  /** Takes what the application told: of several for one topic the last counts, and it replaces a declarative one. */
+  /**
+   * Takes what the application told: of several that want one group the last counts, and it replaces a declarative one.
+   */
   async setProgrammatic(parsed: readonly (SubscriptionSpec | RefusedSubscription)[]): Promise<void> {
     // What is as it was stays as it is: its consumer goes on, and the component sees nobody leave.
     const before = new Map(this.#programmatic.map((state) => [JSON.stringify(state), state]));
-    const now = onePerTopic(parsed.map((one) => this.#admit(one)));
-    this.#programmatic = now.map((state) => before.get(JSON.stringify(state)) ?? state);
+    const { kept, ignored } = chooseOnePerGroup(
+      parsed.map((one) => this.#admit(one)),
+      'last',
+    );
+    this.#programmatic = kept.map((state) => before.get(JSON.stringify(state)) ?? state);
+    const replaced = mergeSources(this.#declarative, this.#programmatic).ignored;
+    const warned = this.#ignored;
+    this.#ignored = new Set([...ignored, ...replaced].map((state) => JSON.stringify(state)));
+    for (const state of ignored) this.#warnIgnored(state, 'another one behind it has its group', warned);
+    for (const state of replaced) this.#warnIgnored(state, 'the application itself has told one for its group', warned);
     await this.#reconcile();
   }
 
-  /** Adds a function's subscription; resolves when it receives messages. Call what it returns to end it. */
+  /** An application that comes back tells the same again: it is warned of once. */
+  #warnIgnored(state: SubscriptionState, why: string, warned: ReadonlySet<string> = new Set()): void {
+    if (warned.has(JSON.stringify(state))) return;
+    const { pubsubName, topic, group, type, spec } = state;
+    const routes = (spec?.rules ?? []).map(({ path }) => path);
+    this.#host.logger.warn({ pubsubName, topic, group, type, routes }, `subscription ignored: ${why}`);
+  }
+
+  /**
+   * Adds a function's subscription; resolves when it receives messages. Call what it returns to end it.
+   *
+   * @throws SidecarError `ERR_CONFIGURATION` when it wants a group that another subscription has.
+   */
   async addStreaming(
     spec: SubscriptionSpec,
     parts: Pick<ConsumerParts, 'deliverToCode'>,
   ): Promise<() => Promise<void>> {
     const problem = this.#problemOf(spec);
-    if (problem !== undefined) throw new Error(problem);
-    const state: SubscriptionState = { type: 'STREAMING', pubsubName: spec.pubsubName, topic: spec.topic, spec };
+    if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
+    const state = stateOf(spec);
     const consumer = this.#makeConsumer(spec, parts);
-    await consumer.start(false);
+    // At once: of two that are added at the same time, the second must see the first.
+    this.#streaming.add(state);
+    try {
+      await consumer.start(false);
+    } catch (error) {
+      this.#streaming.delete(state);
+      throw error;
+    }
     if (this.#stopping.signal.aborted) {
+      this.#streaming.delete(state);
       await consumer.stop(0);
       throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar is stopping');
     }
-    this.#streaming.add(state);
     this.#active.set(state, consumer);
     this.#tellSubscribed(state);
     return async () => {
@@ -93,6 +121,12 @@ export class Subscriptions {
       this.#active.delete(state);
       await consumer.stop(this.#host.patienceMs);
     };
+  }
+
+  /** Resolves with true once every subscription has begun, with false when a stop comes first. */
+  async started(): Promise<boolean> {
+    while (this.#beginning.size > 0) await Promise.all(this.#beginning);
+    return !this.#stopping.signal.aborted;
   }
 
   /** Delivers to the application, which takes requests now. */
@@ -116,12 +150,12 @@ export class Subscriptions {
   }
 
   #admit(parsed: SubscriptionSpec | RefusedSubscription): SubscriptionState {
-    const { type, pubsubName, topic } = parsed;
     const problem = 'problem' in parsed ? parsed.problem : this.#problemOf(parsed);
-    if (problem === undefined) return { type, pubsubName, topic, spec: 'problem' in parsed ? undefined : parsed };
+    if (problem === undefined) return stateOf(parsed);
+    const { type, pubsubName, topic } = parsed;
     this.#host.logger.warn({ pubsubName, topic, type, problem }, 'subscription refused');
     this.#host.events.emit('subscriptionRefused', { pubsubName, topic, reason: problem });
-    return { type, pubsubName, topic, spec: 'problem' in parsed ? undefined : parsed, problem };
+    return stateOf(parsed, problem);
   }
 
   #problemOf(spec: SubscriptionSpec): string | undefined {
@@ -135,13 +169,32 @@ export class Subscriptions {
     } catch (error) {
       return messageOf(error);
     }
-    return undefined;
+    return this.#conflictOf(stateOf(spec));
+  }
+
+  /** Two that want one group would each get a part of its messages, and neither would notice. */
+  #conflictOf(state: SubscriptionState): string | undefined {
+    const isInCode = state.type === 'STREAMING';
+    // What comes from options and what the application tells settle it among themselves.
+    const others = isInCode ? this.list() : [...this.#streaming];
+    const other = isExclusive(state)
+      ? others.find((one) => isExclusive(one) && groupKey(one) === groupKey(state))
+      : undefined;
+    if (other === undefined) return undefined;
+    const { pubsubName, topic, group } = state;
+    const where = { DECLARATIVE: 'the options', PROGRAMMATIC: 'the application', STREAMING: 'code' }[other.type];
+    const name = group === '' ? '' : ` in group ${JSON.stringify(group)}`;
+    return (
+      `topic ${JSON.stringify(topic)} of pubsub ${JSON.stringify(pubsubName)} has a subscription${name} already, in ` +
+      `${where}: expected a group of its own (group: '…') to receive every message too, or competing: true to share them`
+    );
   }
 
   #makeConsumer(spec: SubscriptionSpec, parts: Pick<ConsumerParts, 'deliverToCode'>): Consumer {
     const pubsub = this.#pubsubs.get(spec.pubsubName);
     if (pubsub === undefined) throw new Error(`pubsub ${spec.pubsubName} is not found`);
-    return new Consumer({ spec, pubsub, host: this.#host, group: this.#appId, ...parts });
+    const group = spec.group === '' ? this.#appId : `${this.#appId}/${spec.group}`;
+    return new Consumer({ spec, pubsub, host: this.#host, group, ...parts });
   }
 
   /** One time after the other: the application may come back while what it had before is being ended. */
@@ -166,7 +219,9 @@ export class Subscriptions {
     if (this.#stopping.signal.aborted) return;
     const consumer = this.#makeConsumer(spec, {});
     this.#active.set(state, consumer);
-    if (!(await this.#tryStart(state, consumer))) void this.#startLater(state, consumer);
+    if (await this.#tryStart(state, consumer)) return;
+    const later = this.#startLater(state, consumer).finally(() => this.#beginning.delete(later));
+    this.#beginning.add(later);
   }
 
   async #tryStart(state: SubscriptionState, consumer: Consumer): Promise<boolean> {
@@ -206,19 +261,4 @@ export class Subscriptions {
   #tellSubscribed({ pubsubName, topic }: SubscriptionState): void {
     this.#host.events.emit('subscribed', { pubsubName, topic });
   }
-}
-
-function keyOf({ pubsubName, topic }: SubscriptionState): string {
-  return JSON.stringify([pubsubName, topic]);
-}
-
-/** Of several for one topic the last; one that was refused does not take the place of one that was not. */
-function onePerTopic(states: readonly SubscriptionState[]): SubscriptionState[] {
-  const byTopic = new Map<string, SubscriptionState>();
-  const refused: SubscriptionState[] = [];
-  for (const state of states) {
-    if (state.problem !== undefined) refused.push(state);
-    else byTopic.set(keyOf(state), state);
-  }
-  return [...byTopic.values(), ...refused];
 }

@@ -1,4 +1,4 @@
-import { isNativeError } from 'node:util/types';
+import { isError } from '../../errors.ts';
 
 /** Why a workflow, an activity or a child workflow failed. @public */
 export interface WorkflowFailure {
@@ -18,8 +18,7 @@ const MAX_TYPE_LENGTH = 256;
 /** The failure that a thrown value stands for. Anything can be thrown: this never throws itself. */
 export function failureOf(error: unknown): WorkflowFailure {
   try {
-    // Errors of another realm are no instances of ours.
-    if (error instanceof Error || isNativeError(error)) return failureOfError(error);
+    if (isError(error)) return failureOfError(error);
     return { errorType: 'Error', message: cut(textOf(error), MAX_MESSAGE_LENGTH) };
   } catch {
     return { errorType: 'Error', message: 'something was thrown that cannot be looked at' };

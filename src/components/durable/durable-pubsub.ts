@@ -16,7 +16,9 @@ export interface DurablePubSubOptions extends TopicScopes {
  * resolves when the message is on disk, and messages, attempt counts and retries outlive the process.
  *
  * A group begins with its first subscription and receives every message published from then on; it keeps what is
- * unsettled, also while nobody consumes it. A message on a topic without groups is gone. Messages of up to 8 MiB.
+ * unsettled, also while nobody consumes it. A message on a topic without groups is gone; but until the subscriptions of
+ * all sidecars are known that have a component of this name on one `sharedState`, what is published is kept for those
+ * that are to come (10,000 messages or 16 MiB, two minutes). Messages of up to 8 MiB.
  *
  * @param name - by which requests address it; not `bulk`
  * @public

@@ -10,13 +10,14 @@ import { Layout } from './layout.ts';
 import { Numbers } from './numbers.ts';
 import { DurableQueue } from './queue.ts';
 import { QueueOwner } from './queue-owner.ts';
+import { StartupMessages } from './startup-messages.ts';
 
 const NO_FAILURES: readonly PublishFailure[] = [];
 
 /** The longest value that is published: what a retry adds to it must still fit into the store's longest. */
 const MOST_BYTES = MAX_VALUE_BYTES - 64;
 
-const NOTHING_TO_DO = Promise.resolve();
+const NO_QUEUES: readonly DurableQueue[] = [];
 
 /** One durable pub/sub component in one store: its groups, its numbers, its publishes. */
 export class DurableHub implements Broker {
@@ -27,6 +28,7 @@ export class DurableHub implements Broker {
   readonly #context: ComponentContext;
   readonly #groups: Groups;
   readonly #numbers: Numbers;
+  readonly #startup: StartupMessages;
   readonly #topics = new Map<string, Map<string, DurableQueue>>();
   /** By what the keys of their messages begin with. */
   readonly #queues = new Map<string, DurableQueue>();
@@ -40,12 +42,15 @@ export class DurableHub implements Broker {
     this.#context = context;
     this.#groups = new Groups(state, this.#layout, (name) => this.#addQueue(name));
     this.#numbers = new Numbers(state, this.#layout.sequence(), clock);
+    const [commits, groups, layout] = [this.#commits, this.#groups, this.#layout];
+    this.#startup = new StartupMessages({ component, store: state, commits, layout, groups, context });
   }
 
   /** Reads which groups there are. */
   static async open(component: string, context: ComponentContext): Promise<DurableHub> {
     const hub = new DurableHub(component, context);
     await hub.#groups.read();
+    await hub.#startup.inherit();
     hub.#follow();
     return hub;
   }
@@ -96,26 +101,39 @@ export class DurableHub implements Broker {
   #publishOne(message: Message): Promise<void> {
     const groups = this.#topics.get(message.topic);
     const { guard } = this.#groups;
-    if (groups === undefined) {
-      // Where another process may have added one unseen, the store is asked.
-      if (this.#store.isExclusive === true || this.#context.shards === undefined) return NOTHING_TO_DO;
-      return this.#commits.change({ guard }).catch((error: unknown) => this.#publishAgain(message, error));
-    }
+    if (groups === undefined && !this.#startup.isOpen) return this.#publishToNobody(message);
     const value = encodeQueued({ message, attempts: 0 });
     if (value.length > MOST_BYTES)
       return Promise.reject(
         new StateError('invalid', `The message has ${value.length} bytes: at most ${MOST_BYTES} are kept.`),
       );
     const number = this.#numbers.next();
-    const queues = [...groups.values()];
+    const queues = groups === undefined ? NO_QUEUES : [...groups.values()];
     const put = queues.map((queue) => ({ key: queue.publishing(number), value }));
+    const keptKey = this.#startup.isOpen ? this.#startup.keep(message.topic, number, value.length) : undefined;
+    if (keptKey !== undefined) put.push({ key: keptKey, value });
+    else if (groups === undefined) return this.#publishToNobody(message);
     const onDurable = (): void => {
       for (const [at, { key }] of put.entries()) queues[at]?.published(message, number, key);
     };
     return this.#commits.change({ put, guard, onDurable }).catch((error: unknown) => {
       for (const [at, { key }] of put.entries()) queues[at]?.notPublished(key);
+      if (keptKey !== undefined) this.#startup.notKept(keptKey);
       return this.#publishAgain(message, error);
     });
+  }
+
+  /** The topic has no group, as far as is known here. */
+  async #publishToNobody(message: Message): Promise<void> {
+    // Where another process may have added one unseen, the store is asked.
+    if (this.#store.isExclusive !== true && this.#context.shards !== undefined) {
+      try {
+        await this.#commits.change({ guard: this.#groups.guard });
+      } catch (error) {
+        return this.#publishAgain(message, error);
+      }
+    }
+    this.#context.noGroup?.(message.topic, 1);
   }
 
   /** A group has come that the message has to go to as well. */
@@ -126,16 +144,25 @@ export class DurableHub implements Broker {
     await this.#publishOne(message);
   }
 
-  /** Joins a group, which exists from then on and collects messages, whether or not it has consumers. */
+  /**
+   * Joins a group, which exists from then on and collects messages, whether or not it has consumers. A new group of an
+   * application that was expected begins with what was kept.
+   */
   async subscribe(options: SubscribeOptions, context: ComponentContext): Promise<ComponentSubscription> {
     const { topic, group } = options;
-    if (this.#queueOf(topic, group) === undefined) await this.#groups.add({ topic, group });
+    await this.#groups.add({ topic, group }, context.subscriber?.isExpected === true);
+    await this.#startup.fill({ topic, group });
     return this.#addQueue({ topic, group }).join(options, context.clock);
   }
 
   /** Resolves once all settlements are durable, or have failed. */
-  flushed(): Promise<void> {
-    return this.#commits.flushed();
+  async flushed(): Promise<void> {
+    await this.#startup.dropped();
+    await this.#commits.flushed();
+  }
+
+  left(): void {
+    this.#startup.close();
   }
 
   #queueOf(topic: string, group: string): DurableQueue | undefined {

@@ -6,9 +6,12 @@ import type { KeyRange } from '../../state/store.ts';
  *
  * - `sequence`: how far numbers are handed out
  * - `group / <topic> / <group>`: the group exists
- * - `groups`: changes whenever a group comes
+ * - `groups`: how many groups have come
  * - `ready / <topic> / <group> / <number>`: a message of the group, in order of publication
  * - `delayed / <topic> / <group> / <instant> / <number>`: a message that waits for its retry, in order of time
+ *
+ * - `kept / <topic> / <number> / <groups> / <instant>`: a message of the startup period that groups may begin with, when
+ *   it was published and how many groups there were then
  *
  * A message is in its group under exactly one key; settling it deletes that key.
  */
@@ -46,6 +49,24 @@ export class Layout {
     return key.slice(0, key.lastIndexOf('!', key.length - 2) + 1);
   }
 
+  kept({ topic, number, groups, at }: KeptKey): string {
+    return keyOf(...this.#root, 'kept', topic, counterPart(number), counterPart(groups), instantPart(at));
+  }
+
+  allKept(): KeyRange {
+    return rangeOf(...this.#root, 'kept');
+  }
+
+  keptOfTopic(topic: string): KeyRange {
+    return rangeOf(...this.#root, 'kept', namePart(topic));
+  }
+
+  /** What the key of a kept message says. */
+  static keptOf(key: string): KeptKey {
+    const [topic = '', number = '', groups = '', at = ''] = partsOf(key).slice(-4);
+    return { topic, number: counterOf(number), groups: counterOf(groups), at: instantOf(at) };
+  }
+
   groups(): KeyRange {
     return rangeOf(...this.#root, 'group');
   }
@@ -60,6 +81,16 @@ export class Layout {
       rangeOf(...this.#root, 'delayed', topic, group),
     );
   }
+}
+
+/** What the key of a message of the startup period says. */
+export interface KeptKey {
+  /** As a part of keys: long names are not to be read from it. */
+  readonly topic: string;
+  readonly number: number;
+  /** How many groups of the component there were: it is in those, as far as they are its topic's. */
+  readonly groups: number;
+  readonly at: number;
 }
 
 /** The keys of one group's messages. */

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { StateError } from '../../state/errors.ts';
 import { errorOf, type WorkerReply, type WorkerRequest, type WorkerSettings } from './protocol.ts';
@@ -18,8 +20,8 @@ export interface ThreadListener {
  * that), the worker of the last build is taken; `npm test` builds first.
  */
 function workerUrl(): URL {
-  if (import.meta.url.endsWith('.ts')) return new URL('../../../dist/components/embedded/worker.js', import.meta.url);
-  return new URL('./worker.js', import.meta.url);
+  const fromSource = import.meta.url.endsWith('.ts');
+  return new URL(fromSource ? '../../../dist/embedded-worker.cjs' : './embedded-worker.cjs', import.meta.url);
 }
 
 /**
@@ -117,6 +119,14 @@ export class Thread {
 
   #lostError(): StateError {
     const where = JSON.stringify(this.#settings.path);
+    const file = fileURLToPath(workerUrl());
+    if (!existsSync(file)) {
+      const message =
+        `The state directory ${where} cannot be opened: ${JSON.stringify(file)}, which its thread runs, is missing. ` +
+        'If a bundler made this program, have it leave the package insidecar out ("external"), or copy ' +
+        'node_modules/insidecar/dist/embedded-worker.cjs to that place.';
+      return new StateError('failed', message, this.#error);
+    }
     return new StateError('failed', `The thread of the state directory ${where} has ended unexpectedly.`, this.#error);
   }
 }

@@ -136,4 +136,4 @@ async function serve(port: MessagePort, settings: WorkerSettings): Promise<void>
   }
 }
 
-if (parentPort !== null) await serve(parentPort, workerData as WorkerSettings);
+if (parentPort !== null) void serve(parentPort, workerData as WorkerSettings);

@@ -1,7 +1,9 @@
+import type { Expected } from '../../util/expected.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
+import { StartupPeriod } from '../startup-period.ts';
 import { MemoryGroup } from './group.ts';
 
 /** How much a broker holds. */
@@ -16,6 +18,12 @@ export interface Held {
   bytes: number;
 }
 
+/** A message of the startup period, and for whom it was published. */
+interface KeptMessage {
+  readonly message: Message;
+  readonly context: ComponentContext;
+}
+
 const NO_FAILURES: Promise<readonly PublishFailure[]> = Promise.resolve([]);
 
 /** The topics of one memory component and the groups that receive them. */
@@ -23,30 +31,58 @@ export class MemoryBroker implements Broker {
   readonly #limits: BrokerLimits;
   readonly #held: Held = { messages: 0, bytes: 0 };
   readonly #topics = new Map<string, Map<string, MemoryGroup>>();
+  readonly #startup: StartupPeriod;
+  /** What was published in the startup period, by topic, in order. */
+  readonly #kept = new Map<string, KeptMessage[]>();
 
-  constructor(limits: BrokerLimits) {
+  constructor(pubsubName: string, limits: BrokerLimits, expected: Expected) {
     this.#limits = limits;
+    this.#startup = new StartupPeriod({ pubsubName, expected, onEnd: () => this.#dropKept() });
   }
 
-  /** Gives each message to every group of its topic; without groups it is gone. */
-  publish(messages: readonly Message[], { logger }: ComponentContext): Promise<readonly PublishFailure[]> {
+  /**
+   * Gives each message to every group of its topic. In the startup period it is kept for groups to come as well; else,
+   * without groups, it is gone.
+   */
+  publish(messages: readonly Message[], context: ComponentContext): Promise<readonly PublishFailure[]> {
     let failures: PublishFailure[] | undefined;
     for (let index = 0; index < messages.length; index++) {
       const message = messages[index];
-      const groups = message && this.#topics.get(message.topic);
-      if (message === undefined || groups === undefined) continue;
-      const error = this.#refusal(message, groups.size, logger);
-      if (error === undefined) for (const group of groups.values()) group.add(message);
-      else {
+      if (message === undefined) continue;
+      const groups = this.#topics.get(message.topic);
+      const error = groups && this.#refusal(message, groups.size, context.logger);
+      if (error !== undefined) {
         failures ??= [];
         failures.push({ index, error });
+        continue;
       }
+      if (groups !== undefined) for (const group of groups.values()) group.add(message);
+      const isKept = this.#startup.isOpen && this.#keep(message, context);
+      if (groups === undefined && !isKept) context.noGroup?.(message.topic, 1);
     }
     return failures === undefined ? NO_FAILURES : Promise.resolve(failures);
   }
 
-  /** Adds a consumer to a group, which exists from then on. */
-  async subscribe(options: SubscribeOptions, { clock }: ComponentContext): Promise<ComponentSubscription> {
+  #keep(message: Message, context: ComponentContext): boolean {
+    if (!this.#startup.takes(message.data.length, context)) return false;
+    const kept = this.#kept.get(message.topic);
+    if (kept === undefined) this.#kept.set(message.topic, [{ message, context }]);
+    else kept.push({ message, context });
+    return true;
+  }
+
+  /** The groups that were to come are there, and have what is theirs. */
+  #dropKept(): void {
+    for (const [topic, kept] of this.#kept)
+      if (!this.#topics.has(topic)) for (const { context } of kept) context.noGroup?.(topic, 1);
+    this.#kept.clear();
+  }
+
+  /**
+   * Adds a consumer to a group, which exists from then on. A new group of an application that was expected begins with
+   * what was kept.
+   */
+  async subscribe(options: SubscribeOptions, { clock, subscriber }: ComponentContext): Promise<ComponentSubscription> {
     let groups = this.#topics.get(options.topic);
     if (groups === undefined) {
       groups = new Map();
@@ -56,11 +92,16 @@ export class MemoryBroker implements Broker {
     if (group === undefined) {
       group = new MemoryGroup(this.#held);
       groups.set(options.group, group);
+      if (subscriber?.isExpected) for (const { message } of this.#kept.get(options.topic) ?? []) group.add(message);
     }
     return group.join(options, clock);
   }
 
   async flushed(): Promise<void> {}
+
+  left(context: ComponentContext): void {
+    this.#startup.left(context);
+  }
 
   #refusal(message: Message, copies: number, logger: Logger): Error | undefined {
     if (this.#fits(message, copies)) return undefined;

@@ -1,3 +1,4 @@
+import { Expected } from '../../util/expected.ts';
 import { BrokerAccess } from '../broker-access.ts';
 import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
 import { type BrokerLimits, MemoryBroker } from './broker.ts';
@@ -19,7 +20,8 @@ const DEFAULT_LIMITS: BrokerLimits = { maxMessages: 100_000, maxBytes: 256 * 102
  *
  * Every app ID that subscribes to a topic is a group that receives every message published from then on; a message is
  * kept for the group until it is settled, also while nobody consumes it. Sidecars that are given the same definition
- * share its topics. When the limits are reached, groups without consumers are dropped with a warning; when that is not
+ * share its topics; until the subscriptions of all of them are known, what is published is kept for those that are to
+ * come (10,000 messages or 16 MiB, two minutes). When the limits are reached, groups without consumers are dropped with a warning; when that is not
  * enough, publishing fails until messages have been settled.
  *
  * @param name - by which requests address it; not `bulk`
@@ -27,13 +29,15 @@ const DEFAULT_LIMITS: BrokerLimits = { maxMessages: 100_000, maxBytes: 256 * 102
  */
 export function memoryPubSub(name: string, options: MemoryPubSubOptions = {}): PubSubDefinition {
   const { scopes, maxMessages = DEFAULT_LIMITS.maxMessages, maxBytes = DEFAULT_LIMITS.maxBytes, ...topics } = options;
-  const broker = new MemoryBroker({ maxMessages, maxBytes });
+  const expected = new Expected();
+  const broker = new MemoryBroker(name, { maxMessages, maxBytes }, expected);
   return {
     name,
     type: 'pubsub.in-memory',
     version: 'v1',
     topics,
     ...(scopes === undefined ? {} : { scopes }),
+    expected,
     open: async (context) => new BrokerAccess(broker, context),
   };
 }

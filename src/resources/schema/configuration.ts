@@ -1,6 +1,7 @@
 import { ACCESS_CONTROL_SCHEMA, type AccessControlOptions } from '../../security/access-options.ts';
 import { API_SCHEMA, type ApiOptions } from '../../security/api-list.ts';
-import { flag, kindSchema, text } from './envelope.ts';
+import { auth, flag, kindSchema, text } from './envelope.ts';
+import { IDENTITY_SCHEMA, type IdentitySpec } from './identity.ts';
 
 /** Sections that mean something to Dapr and nothing here: each is noted once. */
 export const UNUSED_SECTIONS: readonly string[] = [
@@ -30,6 +31,7 @@ export const CONFIGURATION_SCHEMA: object = kindSchema({
         ...ACCESS_CONTROL_SCHEMA,
         description: 'Which applications may invoke which operations of this one.',
       },
+      identity: { ...IDENTITY_SCHEMA, description: 'How the sidecar proves to others who it is.' },
       api: { ...API_SCHEMA, description: 'Which parts of the HTTP API there are.' },
       nameResolution: {
         type: 'object',
@@ -53,11 +55,13 @@ export const CONFIGURATION_SCHEMA: object = kindSchema({
       ...Object.fromEntries(UNUSED_SECTIONS.map((name) => [name, { description: 'Has no use here.' }])),
     },
   },
+  beside: { auth },
 });
 
 /** `spec` of a Configuration, as it is written. */
 export interface ConfigurationSpec {
   readonly accessControl?: AccessControlOptions;
+  readonly identity?: IdentitySpec;
   readonly api?: ApiOptions;
   readonly nameResolution?: NameResolutionSpec;
   readonly features?: readonly { readonly name: string; readonly enabled: boolean }[];

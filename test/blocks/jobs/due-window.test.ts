@@ -71,8 +71,9 @@ class Run {
   }
 
   async #schedule(jobName: string, at: number): Promise<void> {
-    const scheduled = await this.#store.schedule(jobAt(jobName, at), at, () => true);
-    if (scheduled.kind === 'exists') throw new Error('exists');
+    const planned = { job: jobAt(jobName, at), at };
+    const scheduled = await this.#store.schedule(planned, () => planned);
+    if (scheduled === undefined) throw new Error('exists');
     if (scheduled.replaced !== undefined) this.#window.remove(scheduled.replaced);
     this.#window.add(scheduled.due);
     this.#waiting.set(jobName, scheduled.due);

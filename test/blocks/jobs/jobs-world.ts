@@ -63,12 +63,15 @@ export class JobsWorld implements AsyncDisposable {
 
   /** Handles jobs of every name. */
   handleAll(pattern = '*'): void {
-    this.sidecar.jobs.handle(pattern, (run) => {
-      const { name, dueAt, attempt, data } = run;
-      this.seen.push({ name, at: timeOf(this.clock.now()), dueAt: timeOf(dueAt), attempt, data });
-      return this.run(run);
-    });
+    this.sidecar.jobs.handle(pattern, this.record);
   }
+
+  /** Notes a run and does what one does. */
+  readonly record = (run: JobRun): unknown => {
+    const { name, dueAt, attempt, data } = run;
+    this.seen.push({ name, at: timeOf(this.clock.now()), dueAt: timeOf(dueAt), attempt, data });
+    return this.run(run);
+  };
 
   async start(): Promise<this> {
     await this.sidecar.start();

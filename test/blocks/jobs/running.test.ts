@@ -5,6 +5,9 @@ const fail = (): never => {
   throw new Error('no');
 };
 
+/** Whether a time of day was over when the test began, at midnight. */
+const isOver = (time: string): boolean => time.startsWith('23:') || time === '00:00:00';
+
 describe('jobs run', () => {
   test('a month of a nightly job passes in milliseconds', async () => {
     await using world = await jobsWorld();
@@ -50,6 +53,25 @@ describe('jobs run', () => {
     await world.sidecar.jobs.schedule('both', { dueTime, schedule: '@every 1m' });
     await world.clock.advance('3m30s');
     expect(world.times).toEqual(times.map((time) => `2026-01-01T${time}`));
+  });
+
+  test.each<[what: string, schedule: string, dueTime: string, dues: string[]]>([
+    ['@every', '@every 3s', '-10s', ['23:59:50', '23:59:53', '23:59:56', '23:59:59', '00:00:02', '00:00:05']],
+    ['cron', '0/20 * * * * *', '2025-12-31T23:59:30Z', ['23:59:30', '23:59:40', '00:00:00']],
+  ])('dueTime in the past on the dapr wire: the first run, and every tick since, with %s', async (_what, ...rest) => {
+    const [schedule, dueTime, dues] = rest;
+    await using world = await jobsWorld({ wire: 'dapr' });
+    await world.sidecar.jobs.schedule('both', { dueTime, schedule });
+    await world.clock.advance('5s');
+    expect(world.seen.map(({ dueAt }) => dueAt.slice(11))).toEqual(dues);
+    expect(world.seen.filter(({ at }) => at === '2026-01-01T00:00:00').length).toBe(dues.filter(isOver).length);
+  });
+
+  test('dueTime in the past on the dapr wire with missedTicks once: one run for all, then by its grid', async () => {
+    await using world = await jobsWorld({ wire: 'dapr', jobs: { missedTicks: 'once' } });
+    await world.sidecar.jobs.schedule('both', { dueTime: '-10s', schedule: '@every 3s' });
+    await world.clock.advance('5s');
+    expect(world.times.map((time) => time.slice(11))).toEqual(['00:00:00', '00:00:02', '00:00:05']);
   });
 
   test('dueTime with a cron schedule: first then, afterwards by the clock', async () => {

@@ -1,0 +1,18 @@
+import type { ComponentContext } from '../../components/component.ts';
+import type { PubSubDefinition } from '../../components/pubsub.ts';
+import type { Resiliency } from '../../resiliency/policy.ts';
+import { GuardedPubSub } from './guarded-component.ts';
+import type { SubscribablePubSub } from './subscriptions.ts';
+
+/** Opens a component, with the policies that hold for it. */
+export async function openComponent(
+  definition: PubSubDefinition,
+  context: ComponentContext,
+  resiliency: Resiliency,
+): Promise<SubscribablePubSub> {
+  const { name, topics } = definition;
+  const [inbound, outbound] = [resiliency.forComponent(name, 'inbound'), resiliency.forComponent(name, 'outbound')];
+  const opened = await definition.open(context);
+  const component = outbound === undefined ? opened : new GuardedPubSub(opened, outbound);
+  return { name, component, topics, inbound };
+}

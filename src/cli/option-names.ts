@@ -1,0 +1,47 @@
+import { isSidecarError, SidecarError } from '../errors.ts';
+
+/** Options of a sidecar, by the flags and the fields of a multi-app file that set them. */
+const NAMES: Readonly<Record<string, readonly [flag: string, field: string]>> = {
+  appId: ['--app-id', 'appID'],
+  app: ['--app-port', 'appPort'],
+  'app.port': ['--app-port', 'appPort'],
+  'app.host': ['--app-channel-address', 'appChannelAddress'],
+  'app.protocol': ['--app-protocol', 'appProtocol'],
+  'app.maxConcurrency': ['--app-max-concurrency', 'appMaxConcurrency'],
+  'app.health': ['--enable-app-health-check', 'enableAppHealthCheck'],
+  'app.health.path': ['--app-health-check-path', 'appHealthCheckPath'],
+  'app.health.intervalMs': ['--app-health-probe-interval', 'appHealthProbeInterval'],
+  'app.health.timeoutMs': ['--app-health-probe-timeout', 'appHealthProbeTimeout'],
+  'app.health.threshold': ['--app-health-threshold', 'appHealthThreshold'],
+  bodyLimitBytes: ['--max-body-size', 'maxBodySize'],
+  'cors.origins': ['--allowed-origins', '--allowed-origins'],
+  stopTimeoutMs: ['--graceful-shutdown-seconds', '--graceful-shutdown-seconds'],
+  substitute: ['--map', '--map'],
+  namespace: ['the environment variable NAMESPACE', 'the environment variable NAMESPACE'],
+};
+
+/** Whose options are told of, and whether they come from a multi-app file. */
+export interface NamedApp {
+  readonly appId: string;
+  readonly isOfFile: boolean;
+}
+
+/** An error about options of a sidecar, in the words of the command line, or of the file, that they come from. */
+export function inWordsOfCommand(error: unknown, app?: NamedApp): unknown {
+  if (!isSidecarError(error)) return error;
+  const message = error.message.replaceAll(/\boptions\.(\w+(?:\.\w+)*)/g, (option, path: string) =>
+    nameOf(path, app, option),
+  );
+  return message === error.message ? error : new SidecarError(error.code, message, { cause: error });
+}
+
+/** The name of the option, or of the nearest one around it: `options.cors.origins.0` is told as its flag. */
+function nameOf(path: string, app: NamedApp | undefined, otherwise: string): string {
+  for (let known = path; known !== ''; known = known.slice(0, Math.max(0, known.lastIndexOf('.')))) {
+    const names = Object.hasOwn(NAMES, known) ? NAMES[known] : undefined;
+    if (names === undefined) continue;
+    const [flag, field] = names;
+    return app?.isOfFile && field !== flag ? `${field} of ${app.appId}` : flag;
+  }
+  return otherwise;
+}

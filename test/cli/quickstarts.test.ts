@@ -1,0 +1,125 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { freePort } from '../support/http.ts';
+import { program, runCli, temporaryDirectory } from './cli.ts';
+
+/*
+ * Programs of our own in the shape of Dapr's quickstarts for JavaScript over HTTP: what the first one says at once has to
+ * reach the second one, which takes its time to come up.
+ */
+
+/** How long the second application takes before it listens. */
+const SLOW_MS = 600;
+
+const POST = `
+  const sidecar = 'http://127.0.0.1:' + (process.env.TO_PORT ?? process.env.DAPR_HTTP_PORT);
+  async function post(path, body, headers = {}) {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers } };
+    const response = await fetch(sidecar + path, { ...init, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(path + ': ' + response.status + ' ' + (await response.text()));
+    return response;
+  }`;
+
+/** An application with one route, which ends when that was called so often. */
+const receiver = (route: string, calls: number, more = ''): string => `
+  import { createServer } from 'node:http';
+  let calls = 0;
+  const server = createServer(async (req, res) => {
+    const chunks = [];
+    for await (const chunk of req) chunks.push(chunk);
+    ${more}
+    if (req.url !== '${route}') return res.writeHead(404).end();
+    const body = JSON.parse(Buffer.concat(chunks).toString());
+    console.log('got', JSON.stringify(body.data ?? body));
+    res.setHeader('content-type', 'application/json').end('{}');
+    if (++calls === ${calls}) setTimeout(() => process.exit(0), 50);
+  });
+  setTimeout(() => server.listen(Number(process.env.APP_PORT), '127.0.0.1'), ${SLOW_MS});`;
+
+interface Run {
+  readonly first: { readonly code: string; readonly env?: Readonly<Record<string, string>> };
+  readonly second: { readonly code: string; readonly daprHTTPPort?: number };
+  readonly args?: readonly string[];
+}
+
+/** What the second application got. */
+async function received({ first, second, args = [] }: Run): Promise<{ got: unknown[]; stderr: string }> {
+  const directory = await temporaryDirectory();
+  const component = {
+    apiVersion: 'dapr.io/v1alpha1',
+    kind: 'Component',
+    metadata: { name: 'orderpubsub' },
+    spec: { type: 'pubsub.redis', version: 'v1', metadata: [{ name: 'redisHost', value: 'localhost:6379' }] },
+  };
+  const { code, daprHTTPPort } = second;
+  const apps = [
+    { appID: 'checkout', appDirPath: '.', command: program(first.code), env: first.env ?? {} },
+    {
+      ...{ appID: 'order-processor', appDirPath: '.', command: program(code), appPort: await freePort() },
+      ...(daprHTTPPort === undefined ? {} : { daprHTTPPort }),
+    },
+  ];
+  const common = { resourcesPath: './pubsub.yaml' };
+  await writeFile(join(directory, 'pubsub.yaml'), JSON.stringify(component));
+  await writeFile(join(directory, 'dapr.yaml'), JSON.stringify({ version: 1, common, apps }));
+  const path = args.map((arg) => arg.replace('DIRECTORY', directory));
+  const {
+    stdout,
+    stderr,
+    code: exit,
+  } = await runCli(['run', '-f', directory, '--stop-when', 'all', '--log-json=false', ...path]);
+  expect(exit, stderr).toBe(0);
+  const got = [...stdout.matchAll(/got (.*)\n/g)].map(([, text = '']) => JSON.parse(text) as unknown);
+  return { got, stderr };
+}
+
+describe.each([1, 2])('run -f, time %i', () => {
+  test.each<[kind: string, args: readonly string[]]>([
+    ['in memory', ['--map', 'pubsub.redis=pubsub.in-memory']],
+    ['durable', ['--map', 'pubsub.redis=pubsub.durable', '--state-path', 'DIRECTORY/state']],
+  ])('pub_sub: every order arrives, the first included, %s', async (_kind, args) => {
+    const checkout = `${POST}
+      for (let orderId = 1; orderId <= 5; orderId++) {
+        await post('/v1.0/publish/orderpubsub/orders', { orderId });
+        console.log('published', orderId);
+      }`;
+    const subscriptions = JSON.stringify([{ pubsubname: 'orderpubsub', topic: 'orders', route: '/orders' }]);
+    const discovery = `if (req.url === '/dapr/subscribe')
+      return res.setHeader('content-type', 'application/json').end(${JSON.stringify(subscriptions)});`;
+    const { got, stderr } = await received({
+      first: { code: checkout },
+      second: { code: receiver('/orders', 5, discovery) },
+      args,
+    });
+    const ids = got.map((order) => (order as { orderId: number }).orderId).sort();
+    expect(ids).toEqual([1, 2, 3, 4, 5]);
+    expect(stderr).not.toContain('nobody subscribes');
+  });
+
+  test('service_invocation: every call is answered, the first included', async () => {
+    const checkout = `${POST}
+      for (let orderId = 1; orderId <= 3; orderId++)
+        await post('/orders', { orderId }, { 'dapr-app-id': 'order-processor' });`;
+    const { got } = await received({
+      first: { code: checkout },
+      second: { code: receiver('/orders', 3) },
+      args: ['--map', 'pubsub.redis=pubsub.in-memory'],
+    });
+    expect(got).toEqual([{ orderId: 1 }, { orderId: 2 }, { orderId: 3 }]);
+  });
+
+  test('jobs: a job that is due before its application is up runs once it is', async () => {
+    const daprHTTPPort = await freePort();
+    const scheduler = `${POST}
+      await post('/v1.0-alpha1/jobs/R2-D2', { data: { task: 'Oil change' }, dueTime: '0s' });
+      await post('/v1.0-alpha1/jobs/C-3PO', { data: { task: 'Memory wipe' }, dueTime: '100ms' });`;
+    const jobs = `if (req.url === '/job/R2-D2' || req.url === '/job/C-3PO') req.url = '/job';`;
+    const { got } = await received({
+      first: { code: scheduler, env: { TO_PORT: String(daprHTTPPort) } },
+      second: { code: receiver('/job', 2, jobs), daprHTTPPort },
+      args: ['--map', 'pubsub.redis=pubsub.in-memory'],
+    });
+    expect(got).toEqual([{ task: 'Oil change' }, { task: 'Memory wipe' }]);
+  });
+});

@@ -1,0 +1,103 @@
+/** Sends the requests of docs/http-api.md, one after the other, and compares the answers that it shows. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { memoryPubSub, nodeListener, Sidecar } from '../../src/index.ts';
+import { listen } from '../support/http.ts';
+
+const text = readFileSync(new URL('../../docs/http-api.md', import.meta.url), 'utf8');
+
+interface Example {
+  readonly line: string;
+  /** The JSON that the document shows next. */
+  readonly shown: unknown;
+}
+
+const examples: readonly Example[] = [...text.matchAll(/^curl .*$/gm)].map(({ 0: line, index }) => {
+  const [, json = 'null'] = /```json\n(.*?)```/s.exec(text.slice(index)) ?? [];
+  return { line, shown: json.includes('…') ? undefined : JSON.parse(json) };
+});
+
+function send(line: string, url: string): Promise<Response> {
+  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain = '']) => quoted ?? plain);
+  const headers = new Headers();
+  let method: string | undefined;
+  let body: string | undefined;
+  let target = '';
+  for (let next = words.shift(); next !== undefined; next = words.shift()) {
+    if (next === '-X') method = words.shift();
+    else if (next === '-d') body = words.shift();
+    else if (next === '-H') headers.append(...((words.shift() ?? '').split(': ') as [string, string]));
+    else target = next;
+  }
+  method ??= body === undefined ? 'GET' : 'POST';
+  return fetch(target.replace('http://127.0.0.1:3500', url), {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body }),
+  });
+}
+
+/** The status of each example, and whether its answer is the JSON that the document shows next. */
+const EXPECTED: readonly (readonly [path: RegExp, status: number, isShown?: true])[] = [
+  [/publish\/nope\/orders/, 404, true],
+  [/publish\/pubsub\/orders$/, 204],
+  [/ttlInSeconds=60/, 204],
+  [/ce_specversion/, 204],
+  [/cloudevents\+json/, 204],
+  [/publish\/bulk/, 204],
+  [/jobs\/report$/, 204],
+  [/-i http.*jobs\/report$/, 200, true],
+  [/DELETE .*jobs\/report$/, 204],
+  [/start\?instanceID=order-1/, 202],
+  [/raiseEvent\/approved/, 202],
+  [/v1\.0\/metadata$/, 200, true],
+  [/metadata\/colour/, 204],
+  [/healthz$/, 204],
+  [/healthz\?appid=orders/, 204],
+  [/healthz\/outbound/, 204],
+];
+
+test('every request of docs/http-api.md is answered as it says', async () => {
+  // As `npm start -- --serve` has it: another application subscribes to the topic.
+  const pubsub = memoryPubSub('pubsub');
+  await using shipping = new Sidecar({ appId: 'shipping', components: [pubsub] });
+  await using sidecar = new Sidecar({
+    appId: 'orders',
+    app: { listener: (_req, res) => res.writeHead(404).end() },
+    components: [pubsub],
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+  });
+  await Promise.all([shipping.start(), sidecar.start()]);
+  await shipping.pubsub.subscribe('pubsub', 'orders', () => {});
+  await using server = await listen(nodeListener(sidecar));
+  expect(examples.map(({ line }) => line)).toEqual(EXPECTED.map(([path]) => expect.stringMatching(path)));
+  for (const [index, { line, shown }] of examples.entries()) {
+    const [, status, isShown] = EXPECTED[index] ?? [];
+    const response = await send(line, server.url);
+    const body = await response.text();
+    expect([line, response.status, body]).toEqual([line, status, expect.anything()]);
+    if (isShown) expect(JSON.parse(body)).toEqual(shown);
+  }
+});
+
+test('a subscriber receives the event that docs/http-api.md shows', async () => {
+  const [, shown = ''] = /The subscriber receives:\n\n```json\n(.*?)```/s.exec(text) ?? [];
+  const received: string[] = [];
+  await using sidecar = new Sidecar({
+    appId: 'orders',
+    app: {
+      fetch: async (request) => {
+        if (request.method === 'POST') received.push(await request.text());
+        return new Response(null, { status: request.method === 'POST' ? 200 : 404 });
+      },
+    },
+    components: [memoryPubSub('pubsub')],
+    subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }],
+  });
+  await sidecar.start();
+  await using server = await listen(nodeListener(sidecar));
+  await send(examples[1]?.line ?? '', server.url);
+  await expect.poll(() => received.length).toBe(1);
+  const changing = { id: expect.any(String), time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) };
+  expect(JSON.parse(received[0] ?? '')).toEqual({ ...JSON.parse(shown), ...changing });
+});

@@ -1,0 +1,96 @@
+/** Every TypeScript example of the documents compiles against the declarations that are published. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { codeOf } from './code-of-docs.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const folder = `${root}temp/docs-types`;
+
+/** Its examples are one program, which another test checks and runs. */
+const CHECKED_ELSEWHERE = 'docs/workflows.md';
+/** The examples of these are one program. */
+const ONE_PROGRAM = new Set(['docs/migrating-from-queues.md']);
+
+/** What examples take for granted: the rest of the reader's program. A new example may need a name more. */
+const GIVEN = `
+declare const app: any, broker: any, rest: object, hono: import('hono').Hono;
+declare const key: string, secret: string, apiToken: string, shopPrivateKey: string, cartPublicKey: string, oldKey: string, newKey: string;
+declare const expressApp: import('node:http').RequestListener;
+declare const sidecar: import('insidecar').Sidecar, server: import('node:http').Server;
+declare function send(mail: object, signal: AbortSignal): Promise<void>;
+declare function alarm(...details: unknown[]): void;
+declare function ship(order: unknown, signal: AbortSignal): Promise<void>;
+declare function sendReport(to: string): Promise<void>;
+declare function remind(...details: unknown[]): Promise<void>;
+declare function startMyBroker(): Promise<unknown>;
+declare function openMyComponent(...parts: unknown[]): Promise<import('insidecar').PubSubComponent>;
+declare function openMyStore(...parts: unknown[]): Promise<import('insidecar').StateStore>;
+declare const mountMyAdapter: import('insidecar/testing').MountAdapter;
+declare const mine: { isDurable: boolean; emptyPlace(): string; open(place: string): Promise<import('insidecar').StateStore> };
+`;
+
+/** The modules whose names examples use without the import, by the report of what they export. */
+const MODULES: readonly (readonly [module: string, exported: ReadonlySet<string>])[] = [
+  ['insidecar', exportsIn('insidecar')],
+  ['insidecar/embedded', exportsIn('insidecar-embedded')],
+  ['insidecar/resources', exportsIn('insidecar-resources')],
+  ['insidecar/testing', exportsIn('insidecar-testing')],
+  ['node:http', new Set(['createServer'])],
+  ['vitest', new Set(['expect', 'test'])],
+];
+
+function exportsIn(report: string): ReadonlySet<string> {
+  const text = readFileSync(`${root}etc/${report}.api.md`, 'utf8');
+  const names = text.matchAll(/^export (?:abstract )?(?:class|const|function|interface|type) (\w+)/gm);
+  return new Set([...names].map(([, name = '']) => name));
+}
+
+/** An example as a module: its imports, those that it leaves out, and the rest as a function. */
+function moduleOf(example: string): string {
+  const imports = example.match(/^import [^;]+;$/gm) ?? [];
+  const body = imports.reduce((text, line) => text.replace(line, ''), example);
+  const used = new Set(body.match(/\b\w+\b/g));
+  for (const imported of imports.join().match(/\b\w+\b/g) ?? []) used.delete(imported);
+  const left: string[] = [];
+  for (const [module, exported] of MODULES) {
+    const names = [...used].filter((name) => exported.has(name));
+    for (const name of names) used.delete(name);
+    if (names.length > 0) left.push(`import { ${names.join(', ')} } from '${module}';`);
+  }
+  return [...imports, ...left, GIVEN, 'export async function example() {', body, '}\n'].join('\n');
+}
+
+function examplesOf(document: string): string[] {
+  const examples = codeOf(document);
+  return ONE_PROGRAM.has(document) ? [examples.join('\n')] : examples;
+}
+
+test('every example compiles', () => {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const documents = ['README.md', ...readdirSync(`${root}docs`).map((file) => `docs/${file}`)];
+  const examples = documents
+    .filter((document) => document.endsWith('.md') && document !== CHECKED_ELSEWHERE)
+    .flatMap((document) => examplesOf(document).map((code, index) => [document, index + 1, code] as const));
+  for (const [document, number, code] of examples)
+    writeFileSync(`${folder}/${document.replace('/', '-')}-${number}.ts`, moduleOf(code));
+  const compilerOptions = {
+    module: 'nodenext',
+    target: 'es2022',
+    types: ['node'],
+    strict: true,
+    noEmit: true,
+    experimentalDecorators: true,
+  };
+  const lib = ['es2023', 'esnext.disposable'];
+  const config = { compilerOptions: { ...compilerOptions, lib, skipLibCheck: true }, include: ['*.ts'] };
+  writeFileSync(`${folder}/tsconfig.json`, JSON.stringify(config));
+  const { stdout } = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', folder], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  expect(stdout).toBe('');
+  expect(examples.length).toBeGreaterThan(30);
+});

@@ -1,0 +1,20 @@
+// What is in the tarball, and how much.
+import { check, packed, repository, run } from './harness.mjs';
+
+const MAX_PACKED_BYTES = 700_000;
+const EXPECTED =
+  /^(dist\/.*\.(cjs|cjs\.map|mjs|d\.mts|d\.ts|txt)|dist\/types\/package\.json|docs\/.*\.md|examples\/.*|schemas\/.*\.json|README\.md|CHANGELOG\.md|LICENSE|package\.json)$/;
+
+export function contents() {
+  packed();
+  const { said } = run(repository, 'npm', 'pack', '--dry-run', '--json', '--silent');
+  const [{ size, unpackedSize, files }] = JSON.parse(said);
+  const others = files.map(({ path }) => path).filter((path) => !EXPECTED.test(path));
+  check('nothing is packed by accident', {
+    ok: others.length === 0,
+    said: `${files.length} files`,
+    output: `${others}`,
+  });
+  const sizes = `${size} bytes, ${unpackedSize} unpacked`;
+  check(`at most ${MAX_PACKED_BYTES} bytes`, { ok: size <= MAX_PACKED_BYTES, said: sizes, output: sizes });
+}

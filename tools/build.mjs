@@ -1,0 +1,174 @@
+// Builds `dist`: npm run build.
+//
+// The code is bundled once, as CommonJS: Jest and other programs that call require() can load nothing else. What is
+// imported is a list of the same exports, so one copy of the code is in memory however many files import it and however
+// many require it: sidecars of one process find each other through maps of that one copy. A second build beside it would
+// be a second copy, and sidecars of two copies would both own the same store.
+//
+// Packages that are ES modules only (INLINED) are bundled in, because they cannot be required everywhere.
+import { spawn } from 'node:child_process';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rolldown } from 'rolldown';
+import { declarationsOf, ENTRIES, importOf } from './entries.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dist = join(root, 'dist');
+const types = join(dist, 'types');
+
+const COMMAND = { cli: 'src/cli/main.ts' };
+/** A file of its own, with all that it needs: a thread starts with it. */
+const WORKER = { 'embedded-worker': 'src/components/embedded/worker.ts' };
+
+const INLINED = ['@marcbachmann/cel-js', 'jose'];
+/**
+ * The files that entries share, and what belongs into each. What every sidecar needs is one: a call within a file is
+ * faster than one between two. The little that the command needs before it knows what to do is another.
+ */
+const SHARED = [
+  { name: 'base', test: /\/src\/(errors|version|state\/errors|util\/(clock|suggest))\.ts$/ },
+  {
+    name: 'core',
+    test: /\/src\/(?!index\.ts|cli\/|components\/embedded\/|dapr\/|resources\/|testing\/)|\/@marcbachmann\//,
+  },
+  { name: 'embedded-store', test: /\/src\/components\/embedded\// },
+  { name: 'resource-files', test: /\/src\/resources\/(?!index\.ts)/ },
+  { name: 'jose', test: /\/node_modules\/jose\// },
+];
+const CREATED_REQUIRE = 'const require = createRequire(import.meta.url);';
+
+const options = {
+  cwd: root,
+  platform: 'node',
+  transform: { target: 'es2022' },
+  external: (id) => /^[@a-z]/.test(id) && !INLINED.includes(id) && !id.startsWith('@oxc-project/'),
+  plugins: [
+    {
+      // The sources are ES modules, which have no require; what they become has it.
+      name: 'require',
+      transform: (code) => ({ code: code.replace(CREATED_REQUIRE, ''), map: null }),
+    },
+  ],
+  onLog(level, log) {
+    throw new Error(`rolldown, ${level}: ${log.message}`);
+  },
+};
+
+/** Writes one file for each entry, and what they share beside them. */
+async function bundle(input, codeSplitting) {
+  const build = await rolldown({ ...options, input });
+  try {
+    const { output } = await build.write({
+      dir: dist,
+      format: 'cjs',
+      strict: true,
+      esModule: true,
+      exports: 'named',
+      dynamicImportInCjs: false,
+      entryFileNames: '[name].cjs',
+      chunkFileNames: '[name].cjs',
+      codeSplitting,
+      comments: { jsdoc: false },
+      sourcemap: true,
+      sourcemapExcludeSources: true,
+    });
+    return output.filter((file) => file.type === 'chunk');
+  } finally {
+    await build.close();
+  }
+}
+
+/** What these files load at once, beside modules of Node: all else is loaded when it is needed. */
+const LOADED_AT_ONCE = {
+  'cli.cjs': ['base.cjs'],
+  'core.cjs': ['base.cjs', 'croner', 'eventemitter3', 'rolldown-runtime.cjs'],
+};
+
+function checkLoading(chunks) {
+  for (const [file, allowed] of Object.entries(LOADED_AT_ONCE)) {
+    const { imports } = chunks.find(({ fileName }) => fileName === file);
+    const more = imports.filter((name) => !name.startsWith('node:') && !allowed.includes(name));
+    if (more.length > 0) throw new Error(`dist/${file} loads ${more.join()} at once: import() it where it is needed`);
+  }
+}
+
+/** What `import` gets: the same exports, by name. */
+async function writeImports(chunks) {
+  for (const { name, exports } of chunks.filter(({ isEntry, name }) => isEntry && name in ENTRIES)) {
+    await writeFile(join(dist, `${name}.mjs`), `export { ${exports.sort().join(', ')} } from './${name}.cjs';\n`);
+    await writeFile(
+      join(dist, `${name}.d.mts`),
+      `export * from './${declarationsOf(name).replace(/\.d\.ts$/, '.js')}';\n`,
+    );
+  }
+}
+
+function compileTypes() {
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const child = spawn(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error('TypeScript found errors'))));
+  });
+}
+
+/** Keeps the declarations that the entries reach. They are those of CommonJS modules, which may be imported, too. */
+async function pruneTypes() {
+  const reached = new Set();
+  const visit = async (file) => {
+    if (reached.has(file)) return;
+    reached.add(file);
+    const text = await readFile(file, 'utf8');
+    const specifiers = [...text.matchAll(/(?:from |import\(|import )'(\.[^']+)\.ts'/g)].map(([, path]) => path);
+    await writeFile(file, text.replaceAll(/((?:from |import\(|import )'\.[^']+)\.ts'/g, "$1.js'"));
+    for (const path of specifiers) await visit(join(dirname(file), `${path}.d.ts`));
+  };
+  for (const name of Object.keys(ENTRIES)) await visit(join(dist, declarationsOf(name)));
+  for (const path of await readdir(types, { recursive: true, withFileTypes: true })) {
+    const file = join(path.parentPath, path.name);
+    if (path.isFile() && !reached.has(file)) await rm(file);
+  }
+  await writeFile(join(types, 'package.json'), '{ "type": "commonjs" }\n');
+}
+
+/** The licences of what is bundled in ask for it. */
+async function writeNotices() {
+  const notices = await Promise.all(
+    INLINED.map(async (name) => {
+      const folder = join(root, 'node_modules', name);
+      const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+      const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
+      if (file === undefined) throw new Error(`${name} has no licence file`);
+      return `${name} ${version}\n\n${(await readFile(join(folder, file), 'utf8')).trim()}\n`;
+    }),
+  );
+  await writeFile(join(dist, 'NOTICES.txt'), `Part of the files here:\n\n${notices.join('\n\n')}`);
+}
+
+/** The map of exports is written by hand, in package.json: it must be that of the entries. */
+async function checkExports() {
+  const { exports } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  for (const name of Object.keys(ENTRIES)) {
+    const expected = {
+      import: { types: `./dist/${name}.d.mts`, default: `./dist/${name}.mjs` },
+      require: { types: `./dist/${declarationsOf(name)}`, default: `./dist/${name}.cjs` },
+    };
+    const entry = importOf(name).replace('insidecar', '.');
+    if (JSON.stringify(exports[entry]) !== JSON.stringify(expected)) {
+      throw new Error(`package.json, exports["${entry}"]: expected ${JSON.stringify(expected)}`);
+    }
+  }
+}
+
+await checkExports();
+await rm(dist, { recursive: true, force: true });
+await mkdir(dist);
+const [chunks] = await Promise.all([
+  bundle({ ...ENTRIES, ...COMMAND }, { groups: SHARED }),
+  bundle(WORKER, false),
+  compileTypes().then(pruneTypes),
+  writeNotices(),
+]);
+checkLoading(chunks);
+await writeImports(chunks);
