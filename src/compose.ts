@@ -187,7 +187,7 @@ function makeMetadata(
     schedulers: () => jobs.schedulerAddresses,
     actors: () => placement.actors(),
     connectedWorkers: () => workflows.connectedWorkers,
-    unhandled: () => describeUnhandled(pubsub.unsubscribed()),
+    unhandled: () => describeUnhandled(pubsub.unsubscribed(), jobs.unhandled()),
   });
 }
 

@@ -1,5 +1,6 @@
 import type { AppChannel } from './app/channel.ts';
 import type { HealthSettings } from './app/health.ts';
+import type { UnhandledJob } from './blocks/jobs/unhandled.ts';
 import type {
   AppConnectionMetadata,
   AppHealthMetadata,
@@ -33,10 +34,13 @@ export function describeSubscriptions(states: readonly SubscriptionState[]): rea
   }));
 }
 
-/** What was for nobody; a list only when there is something in it. */
-export function describeUnhandled(topics: readonly UnsubscribedTopic[]): UnhandledMetadata {
+/** What was for nobody; each list only when there is something in it. */
+export function describeUnhandled(
+  topics: readonly UnsubscribedTopic[],
+  jobs: readonly UnhandledJob[],
+): UnhandledMetadata {
   const messages = topics.map(({ pubsubName, topic, count }) => ({ pubsubname: pubsubName, topic, count }));
-  return messages.length === 0 ? {} : { messages };
+  return { ...(messages.length === 0 ? {} : { messages }), ...(jobs.length === 0 ? {} : { jobs }) };
 }
 
 /** The connection to the application; the usual values without one. */

@@ -18,6 +18,7 @@ import { tellGone, tellScheduled } from './run-events.ts';
 import { Schedules } from './schedule-cache.ts';
 import { Scheduler } from './scheduler.ts';
 import { firstInstantOf } from './transition.ts';
+import type { UnhandledJob } from './unhandled.ts';
 import { localZoneName } from './zone.ts';
 
 /** What the block is made of. */
@@ -217,6 +218,11 @@ export class Jobs {
   /** The schedulers that it is connected to, for metadata: the one in this process, while it runs. @internal */
   get schedulerAddresses(): readonly string[] {
     return this.#opened === undefined ? [] : ['in-process'];
+  }
+
+  /** Jobs that were due while nobody was there to run them, for metadata. @internal */
+  unhandled(): readonly UnhandledJob[] {
+    return this.#opened?.scheduler.unhandled.list() ?? [];
   }
 
   /** Writes the jobs that were declared: before any runs, so that none runs as an earlier release had it. @internal */

@@ -13,6 +13,7 @@ import type { Ownership } from './ownership.ts';
 import { tellGone, tellOutcome, tellTriggered } from './run-events.ts';
 import type { Schedules } from './schedule-cache.ts';
 import { type Attempt, afterAttempt, type Next } from './transition.ts';
+import { UnhandledJobs } from './unhandled.ts';
 
 /** How long to wait before the store, or the application, is asked again. */
 const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
@@ -43,11 +44,14 @@ export class Scheduler {
   #running = 0;
   #isReading = false;
   #again: Timer | undefined;
+  /** What was due while nobody was there to run it. */
+  readonly unhandled: UnhandledJobs;
   /** Entries were left in the store because nobody was there to run them. */
   #hasPassedOver = false;
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
+    this.unhandled = new UnhandledJobs(parts.host.logger);
     this.#window = new DueWindow(parts.store, (due) => this.#isTaken(due));
     const { delivery, host } = parts;
     const onReturn = (): void => this.targetsChanged();
@@ -140,6 +144,8 @@ export class Scheduler {
     const target = due.job.ended ? undefined : this.#parts.delivery.targetOf(name);
     if (target === undefined && !due.job.ended) {
       this.#hasPassedOver = true;
+      // With an application, it waits for that.
+      if (this.#parts.host.app === undefined) this.unhandled.add(due);
       return;
     }
     void this.#handle(due, target, now);

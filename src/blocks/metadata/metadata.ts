@@ -63,6 +63,8 @@ export interface AppHealthMetadata {
 export interface UnhandledMetadata {
   /** Messages that were published to topics without subscribers, and are gone. */
   readonly messages?: readonly { readonly pubsubname: string; readonly topic: string; readonly count: number }[];
+  /** Jobs that were due while no function and no application was there for them, and how many of their runs: they wait. */
+  readonly jobs?: readonly { readonly name: string; readonly count: number }[];
 }
 
 /** What the metadata operation returns. @public */
