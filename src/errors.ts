@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { isNativeError } from 'node:util/types';
 
 /** The codes of the jobs API; they carry the prefix of the wire. @public */
@@ -180,10 +181,37 @@ export function isSidecarError(value: unknown): value is SidecarError {
  * throw is no instance of `Error`.
  */
 export function isError(value: unknown): value is Error {
-  return value instanceof Error || isNativeError(value);
+  try {
+    return value instanceof Error || isNativeError(value);
+  } catch {
+    // A proxy may refuse to be looked at.
+    return false;
+  }
 }
 
-/** The text of whatever was thrown, for messages about causes that we do not control. */
+/** The longest text of whatever was thrown, in characters. */
+const MAX_MESSAGE_LENGTH = 16 * 1024;
+
+/** On one line, whatever it is: neither getters nor code of its own are run. */
+const INSPECT = {
+  compact: true,
+  breakLength: Number.POSITIVE_INFINITY,
+  customInspect: false,
+  showProxy: true,
+} as const;
+
+/** The text of whatever was thrown, for messages about causes that we do not control. Anything can be: never throws. */
 export function messageOf(error: unknown): string {
-  return isError(error) ? error.message : String(error);
+  try {
+    const { message }: { readonly message: unknown } = isError(error) ? error : { message: undefined };
+    if (typeof message === 'string') return shortened(message, MAX_MESSAGE_LENGTH);
+    return shortened(`something that is no error was thrown: ${inspect(error, INSPECT)}`, MAX_MESSAGE_LENGTH);
+  } catch {
+    return 'something was thrown that cannot be looked at';
+  }
+}
+
+/** At most so many characters of a text, with a mark where it was cut off. */
+export function shortened(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}…`;
 }

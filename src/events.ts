@@ -1,4 +1,5 @@
 import { EventEmitter } from 'eventemitter3';
+import type { WorkflowFailure } from './blocks/workflow/failure.ts';
 import type { CircuitBreakerChange } from './resiliency/resiliency.ts';
 import type { Logger } from './util/logger.ts';
 
@@ -18,6 +19,14 @@ export interface DeliveryInfo extends MessageInfo {
   readonly route: string;
   /** How often the message has been handed out, this time included. */
   readonly attempt: number;
+}
+
+/** What every event about something that failed tells. @public */
+export interface FailureInfo {
+  /** Why, in words. */
+  readonly reason: string;
+  /** What was thrown, as it was thrown; when nothing was, an `Error` with the reason, such as the HTTP status. */
+  readonly error: unknown;
 }
 
 /** What every event about a run of a job tells. @public */
@@ -50,6 +59,14 @@ export interface WorkflowInfo {
   readonly workflowName: string;
 }
 
+/** What every event about a failure that is recorded tells. @public */
+export interface WorkflowFailureInfo {
+  /** Why, in words. */
+  readonly reason: string;
+  /** As it is recorded, with the stack: what was thrown may be gone with the process that threw it. */
+  readonly failure: WorkflowFailure;
+}
+
 /** What every event about an activity of a workflow tells. @public */
 export interface ActivityInfo {
   /** The instance that called it. */
@@ -69,11 +86,11 @@ export interface SidecarEvents {
   /** The application has processed it. */
   delivered: [DeliveryInfo & { readonly durationMs: number }];
   /** It will be delivered again, in `delayMs` milliseconds. */
-  retrying: [DeliveryInfo & { readonly delayMs: number; readonly reason: string }];
+  retrying: [DeliveryInfo & FailureInfo & { readonly delayMs: number }];
   /** It will not be delivered again and went nowhere. */
-  dropped: [DeliveryInfo & { readonly reason: string }];
+  dropped: [DeliveryInfo & FailureInfo];
   /** It was published to the dead-letter topic. */
-  deadLettered: [DeliveryInfo & { readonly deadLetterTopic: string; readonly reason: string }];
+  deadLettered: [DeliveryInfo & FailureInfo & { readonly deadLetterTopic: string }];
   /** A job was scheduled, or replaced another one; `dueAt` is its first run. */
   jobScheduled: [{ readonly jobName: string; readonly dueAt: number }];
   /** A run of a job begins. */
@@ -81,11 +98,11 @@ export interface SidecarEvents {
   /** A run has succeeded, and that is recorded. */
   jobDone: [JobRunInfo & { readonly durationMs: number }];
   /** An attempt has failed; the run will be tried again, in `delayMs` milliseconds. */
-  jobRetrying: [JobRunInfo & { readonly delayMs: number; readonly reason: string }];
+  jobRetrying: [JobRunInfo & FailureInfo & { readonly delayMs: number }];
   /** A run has failed for good, its retries included; later runs go on. */
-  jobFailed: [JobRunInfo & { readonly reason: string }];
+  jobFailed: [JobRunInfo & FailureInfo];
   /** A run has failed and its policy is to drop it; later runs go on. */
-  jobDropped: [JobRunInfo & { readonly reason: string }];
+  jobDropped: [JobRunInfo & FailureInfo];
   /** A job is gone and its name is free. */
   jobGone: [{ readonly jobName: string; readonly reason: 'finished' | 'expired' | 'deleted' }];
   /** A workflow instance was started, as a child of another one or not. */
@@ -93,21 +110,21 @@ export interface SidecarEvents {
   /** A workflow has returned, and that is recorded. */
   workflowCompleted: [WorkflowInfo];
   /** A workflow has failed, and that is recorded. */
-  workflowFailed: [WorkflowInfo & { readonly reason: string }];
+  workflowFailed: [WorkflowInfo & WorkflowFailureInfo];
   /** A workflow was terminated, and that is recorded. */
   workflowTerminated: [WorkflowInfo];
   /** An activity has returned; its result is about to be recorded. */
   activityCompleted: [ActivityInfo & { readonly durationMs: number }];
   /** An attempt of an activity has failed; it may be tried again. */
-  activityFailed: [ActivityInfo & { readonly durationMs: number; readonly reason: string }];
+  activityFailed: [ActivityInfo & FailureInfo & { readonly durationMs: number }];
   /** An activity or child workflow will be tried again, in `delayMs` milliseconds; `task` says which one. */
   workflowTaskRetrying: [
-    WorkflowInfo & {
-      readonly task: string;
-      readonly attempt: number;
-      readonly delayMs: number;
-      readonly reason: string;
-    },
+    WorkflowInfo &
+      WorkflowFailureInfo & {
+        readonly task: string;
+        readonly attempt: number;
+        readonly delayMs: number;
+      },
   ];
   /** A target has answered, or failed to. */
   invoked: [InvocationInfo];

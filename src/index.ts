@@ -90,6 +90,7 @@ export { type MemoryPubSubOptions, memoryPubSub } from './components/memory/memo
 export { memoryStore } from './components/memory/memory-store.ts';
 export type {
   ComponentSubscription,
+  DeadLetterOrigin,
   Delivery,
   Message,
   PublishFailure,
@@ -111,11 +112,13 @@ export {
 export type {
   ActivityInfo,
   DeliveryInfo,
+  FailureInfo,
   InvocationInfo,
   JobRunInfo,
   MessageInfo,
   SidecarEventEmitter,
   SidecarEvents,
+  WorkflowFailureInfo,
   WorkflowInfo,
 } from './events.ts';
 export {

@@ -28,6 +28,7 @@ import { type IdentityOptions, identityOf } from './security/identity-options.ts
 import type { StateDefinition } from './state/store.ts';
 import { type Clock, systemClock } from './util/clock.ts';
 import { definedOnly } from './util/defined-only.ts';
+import { loggingErrors } from './util/logged-error.ts';
 import { type Logger, standardErrorLogger } from './util/logger.ts';
 import { NAME_PATTERN } from './util/name-pattern.ts';
 import { validator } from './util/schema.ts';
@@ -253,7 +254,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     deliveryTimeoutMs: options.deliveryTimeoutMs ?? 60_000,
     stopTimeoutMs: options.stopTimeoutMs ?? 10_000,
     clock: options.clock ?? systemClock,
-    logger: options.logger ?? standardErrorLogger,
+    logger: loggingErrors(options.logger ?? standardErrorLogger),
   };
 }
 

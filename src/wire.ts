@@ -16,6 +16,8 @@ export interface Wire {
     readonly identity: string;
     /** A sidecar without keys says by it that it is one. */
     readonly peer: string;
+    /** How the headers begin that tell where a dead letter comes from. */
+    readonly deadLetter: string;
   };
   /** CloudEvent `type` of a wrapped message. */
   readonly eventType: string;
@@ -137,6 +139,7 @@ function headersWith(prefix: string): Wire['headers'] {
     calleeAppId: `${prefix}-callee-app-id`,
     identity: `${prefix}-identity`,
     peer: `${prefix}-peer`,
+    deadLetter: `${prefix}-dead-letter-`,
   };
 }
 

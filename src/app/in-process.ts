@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { isError } from '../errors.ts';
+import { isError, messageOf } from '../errors.ts';
 import { asBuffer } from '../http/body.ts';
 import { abortionOf, type Body, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
 import { nodeHttp } from '../util/node-http.ts';
@@ -63,7 +63,7 @@ function callListener(
       if (req.listenerCount('data') + req.listenerCount('readable') === 0) leaveBody();
     });
     listener(req, res).catch((error: unknown) => {
-      res.destroy(isError(error) ? error : new Error(String(error)));
+      res.destroy(isError(error) ? error : new Error(messageOf(error), { cause: error }));
     });
   });
 }

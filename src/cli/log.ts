@@ -1,5 +1,5 @@
-import { messageOf } from '../errors.ts';
 import type { Clock } from '../util/clock.ts';
+import { loggingErrors, messageOfLogged } from '../util/logged-error.ts';
 import type { Logger } from '../util/logger.ts';
 import { type Output, styled } from './output.ts';
 
@@ -29,19 +29,17 @@ export async function openLog(options: LogOptions): Promise<Loggers> {
 
 async function jsonLoggers({ level, output, clock }: LogOptions): Promise<Loggers> {
   // Loaded only where it is used: people at a terminal start faster without it.
-  const { pino, stdSerializers } = await import('pino');
+  const { pino } = await import('pino');
   const log = pino(
     {
       level,
       base: null,
-      errorKey: 'error',
-      serializers: { error: stdSerializers.err, cause: stdSerializers.err },
       formatters: { level: (label) => ({ level: label }) },
       timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
     },
     { write: (line: string) => output.offer(line) },
   );
-  return (name, own = level) => log.child({ app_id: name }, { level: own });
+  return (name, own = level) => loggingErrors(log.child({ app_id: name }, { level: own }));
 }
 
 const LEVEL_STYLES = { debug: 'dim', info: 'green', warn: 'yellow', error: 'red' } as const;
@@ -77,10 +75,10 @@ function wordsOf(details: object): string {
 
 /** In quotes when it would not be one word, so that nothing in it can pass for something else. */
 function wordOf(value: unknown): string {
-  const text = value instanceof Error || typeof value === 'string' ? messageOf(value) : asJson(value);
-  return /^[\w./:@+*#-]+$/.test(text) || (typeof value === 'object' && !(value instanceof Error))
-    ? text
-    : JSON.stringify(text);
+  const words = typeof value === 'string' ? value : messageOfLogged(value);
+  const text = words ?? asJson(value);
+  const isData = words === undefined && typeof value === 'object';
+  return isData || /^[\w./:@+*#-]+$/.test(text) ? text : JSON.stringify(text);
 }
 
 function asJson(value: unknown): string {

@@ -14,6 +14,20 @@ export const NO_METADATA: Readonly<Record<string, string>> = Object.freeze(
   Object.create(null) as Record<string, string>,
 );
 
+/** Where a dead letter comes from, and why it is one. @public */
+export interface DeadLetterOrigin {
+  /** The topic on which it could not be processed. */
+  readonly topic: string;
+  /** The consumer group that could not process it: the app ID, with `/` and its name for one with a name. */
+  readonly group: string;
+  /** Why: the message of what was thrown, the HTTP status, or what else was the matter. At most 1 KiB of UTF-8. */
+  readonly reason: string;
+  /** How often it had been handed out. */
+  readonly attempts: number;
+  /** When it became a dead letter: an instant in RFC 3339, in UTC. */
+  readonly at: string;
+}
+
 /** A message as a component keeps it. @public */
 export interface Message {
   /** Identifies it in logs and events: the CloudEvent's `id`, or a UUID for a raw payload. */
@@ -32,6 +46,11 @@ export interface Message {
   readonly trace?: Trace;
   /** The instant from which it must not be delivered any more, in milliseconds since 1970. */
   readonly expiresAt?: number;
+  /**
+   * Of a dead letter: where it comes from. A component keeps it beside the bytes and gives it back with every delivery;
+   * one whose broker has no place for it may leave it out.
+   */
+  readonly deadLetter?: DeadLetterOrigin;
 }
 
 /** One message of a publish that the component does not have. @public */

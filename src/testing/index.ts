@@ -6,6 +6,7 @@
 
 export type {
   ComponentSubscription,
+  DeadLetterOrigin,
   Delivery,
   Message,
   PublishFailure,

@@ -6,7 +6,9 @@ export type PubSubNeed =
   /** A group keeps its messages while it has no consumer, and over a new `open()`. */
   | 'retention'
   /** `attempt` counts over a new `open()` too. */
-  | 'attempts';
+  | 'attempts'
+  /** The `deadLetter` of a message is kept beside its bytes and given back. */
+  | 'deadLetter';
 
 /** One case of {@link pubSubConformance}. @public */
 export interface PubSubCase {

@@ -155,6 +155,31 @@ const content: Run = async (open) => {
   await component.close();
 };
 
+const origin: Run = async (open) => {
+  const [component, topic] = [await open(), newTopic()];
+  const deadLetter = {
+    topic: '__proto__',
+    group: 'shop/grüße 🚀',
+    reason: 'line 1\r\nline 2: "50 %"',
+    attempts: 4,
+    at: '2026-01-01T00:00:00Z',
+  };
+  const bytes = Buffer.from([0, 255, 0x7b]);
+  const consumer = await Collector.join(component, { topic, maxInFlight: 1 }, (delivery) => {
+    void (delivery.message.id === 'id-1' && delivery.attempt === 1 ? delivery.retry(20) : delivery.ack());
+  });
+  assert.deepEqual(await component.publish([textMessage(topic, '1', { data: bytes, deadLetter })]), []);
+  await consumer.expect(2);
+  assert.deepEqual(await component.publish([textMessage(topic, '2')]), []);
+  const got = (await consumer.expect(3)).map(({ message }) => message);
+  assert.deepEqual(
+    got.map((message) => message.deadLetter),
+    [deadLetter, deadLetter, undefined],
+  );
+  assert.ok(Buffer.from(got[0]?.data ?? []).equals(bytes), 'the bytes differ');
+  await component.close();
+};
+
 const manyAtOnce: Run = async (open) => {
   const [component, topic] = [await open(), newTopic()];
   const consumer = await Collector.join(component, { topic }, acknowledge);
@@ -200,6 +225,7 @@ export const pubSubConformance: readonly PubSubCase[] = [
   { name: 'a group without consumers keeps what is published', needs: ['retention'], run: keptForGroup },
   { name: 'topics and groups may have any name', needs: [], run: names },
   { name: 'bytes, metadata, trace and expiry come back as they were', needs: [], run: content },
+  { name: 'a dead letter keeps where it comes from', needs: ['deadLetter'], run: origin },
   { name: 'hundreds of publishes at a time all arrive', needs: [], run: manyAtOnce },
   { name: 'settling twice changes nothing', needs: [], run: settledTwice },
   { name: 'close ends everything and may be called twice', needs: [], run: closing },

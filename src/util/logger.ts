@@ -1,7 +1,9 @@
 import { isError } from '../errors.ts';
+import { loggedError } from './logged-error.ts';
 
 /**
- * Where the sidecar logs to: the object first, then the message. `pino`, `winston` and `console` satisfy it.
+ * Where the sidecar logs to: the object first, then the message. `pino`, `winston` and `console` satisfy it. An error
+ * among the details is plain data: `{ type, message, code?, stack?, cause?, errors? }`, bounded in length and depth.
  *
  * @public
  */
@@ -25,8 +27,8 @@ export const standardErrorLogger: Logger = {
 };
 
 function writeLine(level: string, details: object, message: string): void {
-  const entry = { level, time: new Date().toISOString(), message };
-  process.stderr.write(`insidecar ${asJson({ ...entry, ...details }) ?? asJson(entry)}\n`);
+  const entry = { level, time: new Date().toISOString(), name: 'insidecar', message };
+  process.stderr.write(`${asJson({ ...entry, ...details }) ?? asJson(entry)}\n`);
 }
 
 /** Details may hold what JSON cannot say: the message must get out all the same. */
@@ -39,5 +41,5 @@ function asJson(value: object): string | undefined {
 }
 
 function replaceErrors(_key: string, value: unknown): unknown {
-  return isError(value) ? { name: value.name, message: value.message, stack: value.stack } : value;
+  return isError(value) ? loggedError(value) : value;
 }

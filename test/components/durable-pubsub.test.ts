@@ -2,12 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodeQueued, encodeQueued } from '../../src/components/durable/codec.ts';
 import { durablePubSub } from '../../src/components/durable/durable-pubsub.ts';
 import { embedded } from '../../src/components/embedded/index.ts';
 import { memoryStore } from '../../src/components/memory/memory-store.ts';
 import type { Delivery, PubSubComponent } from '../../src/components/pubsub.ts';
-import type { StateDefinition, StateStore } from '../../src/state/store.ts';
-import { acknowledge, Collector, publishTexts, textMessage } from '../../src/testing/collector.ts';
+import { MAX_VALUE_BYTES, type StateDefinition, type StateStore } from '../../src/state/store.ts';
+import { acknowledge, Collector, eventually, publishTexts, textMessage } from '../../src/testing/collector.ts';
 import { pubSubConformance } from '../../src/testing/pubsub-conformance.ts';
 import { virtualClock } from '../../src/testing/virtual-clock.ts';
 import { type Clock, systemClock } from '../../src/util/clock.ts';
@@ -48,6 +49,34 @@ describe.each(engines)('durable pub/sub on the %s store: conformance', (engine, 
   }
 });
 
+describe('the stored form of a message', () => {
+  it('is read as earlier releases wrote it, without an origin', () => {
+    const header = Buffer.from('{"i":"one","a":2}');
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(header.length);
+    const stored = Buffer.concat([Buffer.from([1]), length, header, Buffer.from('data')]);
+    const { message, attempts } = decodeQueued('key', stored, 'orders');
+    expect([message.id, attempts, Buffer.from(message.data).toString()]).toEqual(['one', 2, 'data']);
+    expect('deadLetter' in message).toBe(false);
+  });
+
+  it('leaves out the origin of a dead letter that has no room for it: the message itself gets through', async () => {
+    const state = await memoryStore().open({ clock: systemClock, logger });
+    const component = await openOn(state);
+    const consumer = await Collector.join(component, { topic: 'dead' }, acknowledge);
+    const room =
+      MAX_VALUE_BYTES -
+      encodeQueued({ message: textMessage('dead', 'x', { data: Buffer.alloc(0) }), attempts: 0 }).length;
+    const largest = textMessage('dead', 'x', { data: Buffer.alloc(room - 64), deadLetter: ORIGIN });
+    expect(await component.publish([largest])).toEqual([]);
+    const [delivery] = await consumer.expect(1);
+    expect([delivery?.message.data.length, delivery?.message.deadLetter]).toEqual([room - 64, undefined]);
+    await expect(component.publish([{ ...largest, data: Buffer.alloc(room) }])).rejects.toThrow('too large');
+    await component.close();
+    await state.close();
+  });
+});
+
 /** A process that ends and starts again: everything is opened anew on the same directory. */
 class Process {
   readonly component: PubSubComponent;
@@ -69,7 +98,23 @@ class Process {
   }
 }
 
+const ORIGIN = { topic: 'orders', group: 'shop', reason: 'declined', attempts: 4, at: '2026-01-01T00:00:00Z' };
+
 describe('durable pub/sub over restarts', () => {
+  it('keeps where a dead letter comes from, beside its bytes, and over a retry', async () => {
+    const bytes = Buffer.from('{"id":1.00}');
+    const before = await Process.start('origin');
+    const consumer = await Collector.join(before.component, { topic: 'dead' }, (delivery) => void delivery.retry(0));
+    await before.component.publish([textMessage('dead', 'x', { data: bytes, deadLetter: ORIGIN })]);
+    await eventually('it was handed out twice', () => consumer.deliveries.length >= 2);
+    await before.end();
+    const after = await Process.start('origin');
+    const [delivery] = await (await Collector.join(after.component, { topic: 'dead' })).expect(1);
+    expect(delivery?.message.deadLetter).toEqual(ORIGIN);
+    expect(Buffer.from(delivery?.message.data ?? []).equals(bytes)).toBe(true);
+    await after.end();
+  });
+
   it('keeps what is unsettled and nothing that is settled, in order', async () => {
     const before = await Process.start('restart');
     const consumer = await Collector.join(before.component, { topic: 't', maxInFlight: 3 });

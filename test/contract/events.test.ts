@@ -26,6 +26,7 @@ describe('sidecar.events', () => {
       route: '/orders',
       attempt: 1,
       reason: 'the application answered 503',
+      error: new Error('the application answered 503'),
       delayMs: expect.any(Number),
     });
     const delayMs = Number(retrying?.['delayMs']);
@@ -40,7 +41,8 @@ describe('sidecar.events', () => {
     await using world = await startWorld({ discovery, answer: () => ({ body: { status: 'DROP' } }) });
     await world.publish('x', { query: QUERY });
     await world.publish('x', { query: QUERY, topic: 'second' });
-    const told = { ...message, route: '/orders', attempt: 1, reason: 'the application answered DROP' };
+    const reason = 'the application answered DROP';
+    const told = { ...message, route: '/orders', attempt: 1, reason, error: new Error(reason) };
     expect(world.told('dropped')).toEqual([told]);
     expect(world.told('deadLettered')).toEqual([{ ...told, topic: 'second', deadLetterTopic: 'dead' }]);
   });

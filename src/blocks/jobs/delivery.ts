@@ -1,8 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 import { isNoConnection } from '../../app/no-connection.ts';
-import { messageOf } from '../../errors.ts';
 import { EMPTY_BODY, type HeaderMap } from '../../http/message.ts';
 import { type Abortion, Cancellation, signalOfAbortion } from '../../util/abortion.ts';
+import { type Failure, thrown } from '../failure.ts';
 import type { Handlers } from './handlers.ts';
 import type { JobHandler, JobRun, StoredJob } from './job.ts';
 import type { JobApp, JobsHost } from './jobs-host.ts';
@@ -10,7 +10,7 @@ import type { JobApp, JobsHost } from './jobs-host.ts';
 /** How an attempt went. */
 export type Outcome =
   | { readonly kind: 'done' }
-  | { readonly kind: 'failed'; readonly reason: string }
+  | (Failure & { readonly kind: 'failed' })
   /** It has reached nobody: no attempt was made. */
   | { readonly kind: 'undelivered'; readonly reason: string };
 
@@ -53,8 +53,9 @@ export class Delivery {
       logger.error({ job: job.name, status }, 'the application has no route for the job: the run counts as done');
       return DONE;
     } catch (error) {
-      const reason = messageOf(error);
-      return app.isRemote && isNoConnection(error) ? { kind: 'undelivered', reason } : { kind: 'failed', reason };
+      const failure = thrown(error);
+      if (app.isRemote && isNoConnection(error)) return { kind: 'undelivered', reason: failure.reason };
+      return { kind: 'failed', ...failure };
     }
   }
 
@@ -87,7 +88,7 @@ async function callHandler(
     await handler(new Run(job, data, limit));
     return DONE;
   } catch (error) {
-    return { kind: 'failed', reason: messageOf(error) };
+    return { kind: 'failed', ...thrown(error) };
   }
 }
 

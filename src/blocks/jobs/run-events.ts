@@ -1,4 +1,5 @@
 import type { JobRunInfo, SidecarEventEmitter } from '../../events.ts';
+import { logged, told } from '../failure.ts';
 import type { Outcome } from './delivery.ts';
 import type { StoredJob } from './job.ts';
 import type { JobsHost } from './jobs-host.ts';
@@ -43,9 +44,8 @@ export function tellOutcome(
     if (events.listenerCount('jobDone') > 0) events.emit('jobDone', { ...infoOf(job), durationMs });
     return;
   }
-  const { reason } = outcome;
-  const info = { ...infoOf(job), reason };
-  const details = { job: job.name, attempt: info.attempt, reason };
+  const info = { ...infoOf(job), ...told(outcome) };
+  const details = { job: job.name, attempt: info.attempt, ...logged(outcome) };
   if (next.kind === 'retry') {
     logger.warn(details, 'run of a job failed: will be tried again');
     events.emit('jobRetrying', { ...info, delayMs: Math.max(0, next.at - now) });

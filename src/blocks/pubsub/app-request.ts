@@ -3,6 +3,7 @@ import type { Delivery, Message } from '../../components/pubsub.ts';
 import { asBuffer } from '../../http/body.ts';
 import type { HeaderMap } from '../../http/message.ts';
 import { CLOUD_EVENT_TYPE } from './content-type.ts';
+import { entryMetadata, isOfOrigin, originHeaders } from './dead-letter.ts';
 import type { DeliveryHost } from './delivery-host.ts';
 import { quote, wrap } from './envelope.ts';
 import { NO_METADATA } from './request-metadata.ts';
@@ -62,12 +63,14 @@ export class AppRequests {
     return JSON.parse(asBuffer(message.raw ? this.#wrapped(message, message.contentType) : message.data).toString());
   }
 
-  #entry(entryId: string, { data, raw, contentType, metadata }: Message): string {
+  #entry(entryId: string, message: Message): string {
+    const { data, raw, contentType } = message;
     // Dapr's server reads no other type of a raw entry.
     const asBytes = this.#spec.rawPayload && this.#host.wire.rawPayloadAsEvent;
     const event = raw || asBytes ? `"${asBuffer(data).toString('base64')}"` : asBuffer(data).toString();
     const type = quote(asBytes ? 'application/octet-stream' : contentType);
-    return `{"entryId":"${entryId}","event":${event},"contentType":${type},"metadata":${JSON.stringify(metadata)}}`;
+    const metadata = JSON.stringify(entryMetadata(message, this.#host.wire.headers.deadLetter));
+    return `{"entryId":"${entryId}","event":${event},"contentType":${type},"metadata":${metadata}}`;
   }
 
   #rawAsEvent(message: Message): Buffer {
@@ -87,10 +90,13 @@ export class AppRequests {
     return wrap(payload, this.#host.envelope).data;
   }
 
-  #headers({ metadata, trace }: Message, contentType: string): HeaderMap {
-    if (metadata === NO_METADATA && trace === undefined && contentType === CLOUD_EVENT_TYPE) return this.#eventHeaders;
+  #headers({ metadata, trace, deadLetter }: Message, contentType: string): HeaderMap {
+    const isPlain = metadata === NO_METADATA && trace === undefined && deadLetter === undefined;
+    if (isPlain && contentType === CLOUD_EVENT_TYPE) return this.#eventHeaders;
+    const { deadLetter: prefix } = this.#host.wire.headers;
     const headers: Record<string, string> = {
-      ...metadataHeaders(metadata),
+      ...metadataHeaders(metadata, prefix),
+      ...(deadLetter === undefined ? undefined : originHeaders(deadLetter, prefix)),
       'content-type': contentType,
       pubsubname: this.#pubsubName,
     };
@@ -108,11 +114,12 @@ function asHeaderValue(text: string): string {
 }
 
 /** A message's metadata as headers; what no header can hold, and what is not its to set, is left out. */
-function metadataHeaders(metadata: Message['metadata']): Record<string, string> {
+function metadataHeaders(metadata: Message['metadata'], originPrefix: string): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [key, value] of Object.entries(metadata)) {
     const name = key.toLowerCase();
-    if (HEADER_NAME.test(name) && HEADER_VALUE.test(value) && !RESERVED.test(name)) headers[name] = value;
+    if (RESERVED.test(name) || isOfOrigin(name, originPrefix)) continue;
+    if (HEADER_NAME.test(name) && HEADER_VALUE.test(value)) headers[name] = value;
   }
   return headers;
 }

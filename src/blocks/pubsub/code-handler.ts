@@ -1,5 +1,5 @@
 import type { CloudEvent } from 'cloudevents';
-import type { Delivery, Message } from '../../components/pubsub.ts';
+import type { DeadLetterOrigin, Delivery, Message } from '../../components/pubsub.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { DeliverToCode } from './consumer.ts';
 import { failedOutcome, type Outcome, returnedOutcome } from './outcome.ts';
@@ -58,6 +58,10 @@ class Context implements DeliveryContext {
   constructor({ message, attempt }: Delivery) {
     this.message = message;
     this.attempt = attempt;
+  }
+
+  get deadLetter(): DeadLetterOrigin | undefined {
+    return this.message.deadLetter;
   }
 
   get signal(): AbortSignal {

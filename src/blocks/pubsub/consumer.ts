@@ -7,7 +7,7 @@ import { AppRequests } from './app-request.ts';
 import { BulkBatches } from './bulk-batches.ts';
 import { type DeliveryHost, deliveryLimitMs, type OpenPubSub } from './delivery-host.ts';
 import { Gate } from './gate.ts';
-import { bulkOutcomes, drop, failedOutcome, type Outcome, singleOutcome } from './outcome.ts';
+import { bulkOutcomes, drop, failedOutcome, type Outcome, retry, singleOutcome } from './outcome.ts';
 import { ParserHint } from './parser-hint.ts';
 import { RouteTable } from './routing.ts';
 import { Settlement } from './settlement.ts';
@@ -49,7 +49,7 @@ export class Consumer {
     this.#requests = new AppRequests(spec, host, deliveryLimitMs(pubsub, host));
     this.#gate = new Gate(pubsub.inbound?.breaker, host.clock);
     this.#routes = new RouteTable(spec.rules, host.logger);
-    this.#settlement = new Settlement(spec, pubsub, host);
+    this.#settlement = new Settlement(parts);
     this.#parserHint = new ParserHint(spec, host.logger);
     this.#batches =
       spec.bulk && new BulkBatches(spec.bulk, spec.concurrency, host.clock, (batch) => this.#deliverBulk(batch));
@@ -200,10 +200,7 @@ export class Consumer {
   async #settleBulk({ path, entries, outcomes }: AnsweredBulk, startedAt: number): Promise<void> {
     await Promise.all(
       [...entries].map(([entryId, delivery]) =>
-        this.#settlement.settle(
-          { delivery, route: path, startedAt },
-          outcomes.get(entryId) ?? failedOutcome('no outcome'),
-        ),
+        this.#settlement.settle({ delivery, route: path, startedAt }, outcomes.get(entryId) ?? retry('no outcome')),
       ),
     );
   }

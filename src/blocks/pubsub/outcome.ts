@@ -1,17 +1,16 @@
-import { messageOf } from '../../errors.ts';
+import { type Failure, thrown } from '../failure.ts';
 import type { ProcessingStatus } from './subscription.ts';
 
 /** What is to become of a message. */
 export type Outcome =
   | { readonly kind: 'success' }
-  | {
+  | (Failure & {
       readonly kind: 'retry';
-      readonly reason: string;
       readonly level: 'info' | 'warn';
       /** The HTTP status, when that is why. */
       readonly status?: number;
-    }
-  | { readonly kind: 'drop'; readonly reason: string; readonly level: 'debug' | 'warn' | 'error' };
+    })
+  | (Failure & { readonly kind: 'drop'; readonly level: 'debug' | 'warn' | 'error' });
 
 const SUCCESS: Outcome = { kind: 'success' };
 
@@ -21,7 +20,7 @@ export interface Reply {
   readonly body: Buffer;
 }
 
-function retry(reason: string, level: 'info' | 'warn' = 'warn'): Outcome {
+export function retry(reason: string, level: 'info' | 'warn' = 'warn'): Outcome {
   return { kind: 'retry', reason, level };
 }
 
@@ -57,7 +56,7 @@ export function returnedOutcome(status: ProcessingStatus | void): Outcome {
 
 /** The application could not be asked, or threw. */
 export function failedOutcome(error: unknown): Outcome {
-  return retry(messageOf(error));
+  return { kind: 'retry', level: 'warn', ...thrown(error) };
 }
 
 function unsuccessful(status: number): Outcome {

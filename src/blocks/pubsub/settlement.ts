@@ -1,10 +1,13 @@
-import type { Delivery, Message } from '../../components/pubsub.ts';
+import type { DeadLetterOrigin, Delivery, Message } from '../../components/pubsub.ts';
 import { messageOf } from '../../errors.ts';
 import type { DeliveryInfo } from '../../events.ts';
 import type { Retry } from '../../resiliency/retry.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import type { Timer } from '../../util/clock.ts';
 import { definedOnly } from '../../util/defined-only.ts';
+import { formatInstant } from '../../util/duration.ts';
+import { type Failure, logged, told } from '../failure.ts';
+import { deadLetterOf, shortReason } from './dead-letter.ts';
 import type { DeliveryHost, OpenPubSub } from './delivery-host.ts';
 import { drop, type Outcome } from './outcome.ts';
 import type { SubscriptionSpec } from './subscription.ts';
@@ -20,11 +23,20 @@ export interface Answered {
   readonly startedAt: number;
 }
 
+/** Whose messages are settled. */
+export interface SettlementParts {
+  readonly spec: SubscriptionSpec;
+  readonly pubsub: OpenPubSub;
+  readonly host: DeliveryHost;
+  readonly group: string;
+}
+
 /** Settles messages by their outcome: acknowledge, retry with back-off, dead letter. */
 export class Settlement {
   readonly #spec: SubscriptionSpec;
   readonly #pubsub: OpenPubSub;
   readonly #host: DeliveryHost;
+  readonly #group: string;
   readonly #backoff: Backoff;
   /** The policy of the component; a subscription that says how it is retried itself has none. */
   readonly #policy: Retry | undefined;
@@ -32,10 +44,11 @@ export class Settlement {
   readonly #timers = new Set<Timer>();
   #stopped = false;
 
-  constructor(spec: SubscriptionSpec, pubsub: OpenPubSub, host: DeliveryHost) {
+  constructor({ spec, pubsub, host, group }: SettlementParts) {
     this.#spec = spec;
     this.#pubsub = pubsub;
     this.#host = host;
+    this.#group = group;
     this.#backoff = { ...RETRY_DEFAULTS, ...definedOnly(spec.retry), factor: 2, jitter: 0.2 };
     this.#policy = Object.keys(definedOnly(spec.retry)).length > 0 ? undefined : pubsub.inbound?.retry;
     this.#maxRetries =
@@ -52,7 +65,7 @@ export class Settlement {
       else if (outcome.kind === 'drop') await this.#drop(answered, outcome);
       else if (this.#policy !== undefined && outcome.status !== undefined && !this.#policy.includes(outcome.status))
         await this.#drop(answered, drop('error', `${outcome.reason}, which the retry policy does not match`));
-      else if (delivery.attempt > this.#maxRetries) await this.#exhaust(answered, outcome.reason);
+      else if (delivery.attempt > this.#maxRetries) await this.#exhaust(answered, outcome);
       else await this.#retry(answered, outcome);
     } catch (error) {
       this.#host.logger.error(
@@ -76,61 +89,69 @@ export class Settlement {
     events.emit('delivered', { ...this.#info(answered), durationMs: clock.now() - answered.startedAt });
   }
 
-  async #drop(answered: Answered, { level, reason }: Outcome & { kind: 'drop' }): Promise<void> {
-    this.#host.logger[level]({ ...this.#info(answered), reason }, 'message not processed');
-    if (this.#spec.deadLetterTopic !== '') return this.#deadLetter(answered, reason, 1);
+  async #drop(answered: Answered, outcome: Outcome & { kind: 'drop' }): Promise<void> {
+    this.#host.logger[outcome.level]({ ...this.#info(answered), ...logged(outcome) }, 'message not processed');
+    if (this.#spec.deadLetterTopic !== '') return this.#deadLetter(answered, outcome, 1);
     await answered.delivery.ack();
-    this.#tellDropped(answered, reason);
+    this.#tellDropped(answered, outcome);
   }
 
-  async #exhaust(answered: Answered, reason: string): Promise<void> {
-    if (this.#spec.deadLetterTopic !== '') return this.#deadLetter(answered, reason, 1);
+  async #exhaust(answered: Answered, failure: Failure): Promise<void> {
+    if (this.#spec.deadLetterTopic !== '') return this.#deadLetter(answered, failure, 1);
     this.#host.logger.error(
-      { ...this.#info(answered), reason },
+      { ...this.#info(answered), ...logged(failure) },
       'message dropped: its retries are used up and there is no dead-letter topic',
     );
     await answered.delivery.ack();
-    this.#tellDropped(answered, reason);
+    this.#tellDropped(answered, failure);
   }
 
-  async #retry(answered: Answered, { level, reason }: Outcome & { kind: 'retry' }): Promise<void> {
+  async #retry(answered: Answered, outcome: Outcome & { kind: 'retry' }): Promise<void> {
     const { events, logger, random } = this.#host;
     const { attempt } = answered.delivery;
     const delayMs = this.#policy?.delayMs(attempt, random) ?? backoffDelayMs(this.#backoff, attempt, random);
-    logger[level]({ ...this.#info(answered), reason, delayMs: Math.round(delayMs) }, 'message will be delivered again');
+    const details = { ...this.#info(answered), ...logged(outcome), delayMs: Math.round(delayMs) };
+    logger[outcome.level](details, 'message will be delivered again');
     await answered.delivery.retry(delayMs);
-    if (events.listenerCount('retrying') > 0) events.emit('retrying', { ...this.#info(answered), reason, delayMs });
+    if (events.listenerCount('retrying') > 0)
+      events.emit('retrying', { ...this.#info(answered), ...told(outcome), delayMs });
   }
 
   /**
    * Publishes the original bytes to the dead-letter topic and only then acknowledges. When publishing fails the message
    * stays unacknowledged, in its place in flight, and is tried again: the application is not asked twice.
    */
-  async #deadLetter(answered: Answered, reason: string, attempt: number): Promise<void> {
+  async #deadLetter(answered: Answered, failure: Failure, attempt: number): Promise<void> {
     const { deadLetterTopic } = this.#spec;
     const { events, logger } = this.#host;
     try {
-      await this.#publish(deadLetter(answered.delivery.message, deadLetterTopic));
+      await this.#publish(deadLetterOf(answered.delivery.message, deadLetterTopic, this.#origin(answered, failure)));
     } catch (error) {
       logger.error(
         { ...this.#info(answered), deadLetterTopic, error: messageOf(error) },
         'dead letter could not be published: will be tried again',
       );
-      return this.#deadLetterLater(answered, reason, attempt + 1);
+      return this.#deadLetterLater(answered, failure, attempt + 1);
     }
     await answered.delivery.ack();
-    logger.warn({ ...this.#info(answered), deadLetterTopic, reason }, 'message dead-lettered');
+    logger.warn({ ...this.#info(answered), deadLetterTopic, ...logged(failure) }, 'message dead-lettered');
     if (events.listenerCount('deadLettered') > 0)
-      events.emit('deadLettered', { ...this.#info(answered), deadLetterTopic, reason });
+      events.emit('deadLettered', { ...this.#info(answered), deadLetterTopic, ...told(failure) });
   }
 
-  #deadLetterLater(answered: Answered, reason: string, attempt: number): void {
+  #origin({ delivery }: Answered, { reason }: Failure): DeadLetterOrigin {
+    const { topic } = this.#spec;
+    const at = formatInstant(this.#host.clock.now());
+    return { topic, group: this.#group, reason: shortReason(reason), attempts: delivery.attempt, at };
+  }
+
+  #deadLetterLater(answered: Answered, failure: Failure, attempt: number): void {
     if (this.#stopped) return;
     const timer = this.#host.clock.setTimeout(
       () => {
         this.#timers.delete(timer);
         const done = this.#host.work.begin(`dead letter of message ${answered.delivery.message.id}`);
-        void this.#deadLetter(answered, reason, attempt)
+        void this.#deadLetter(answered, failure, attempt)
           .catch((error: unknown) =>
             this.#host.logger.error({ ...this.#info(answered), error }, 'message could not be settled'),
           )
@@ -146,18 +167,13 @@ export class Settlement {
     if (failure !== undefined) throw failure.error;
   }
 
-  #tellDropped(answered: Answered, reason: string): void {
+  #tellDropped(answered: Answered, failure: Failure): void {
     const { events } = this.#host;
-    if (events.listenerCount('dropped') > 0) events.emit('dropped', { ...this.#info(answered), reason });
+    if (events.listenerCount('dropped') > 0) events.emit('dropped', { ...this.#info(answered), ...told(failure) });
   }
 
   #info({ delivery, route }: Answered): DeliveryInfo {
     const { topic, pubsubName } = this.#spec;
     return { pubsubName, topic, messageId: delivery.message.id, route, attempt: delivery.attempt };
   }
-}
-
-/** The same bytes on another topic; what has waited long enough to fail must not expire there. */
-function deadLetter({ expiresAt: _expired, ...message }: Message, topic: string): Message {
-  return { ...message, topic };
 }

@@ -1,5 +1,5 @@
 import type { CloudEvent } from 'cloudevents';
-import type { Message } from '../../components/pubsub.ts';
+import type { DeadLetterOrigin, Message } from '../../components/pubsub.ts';
 import { NAME_PATTERN } from '../../util/name-pattern.ts';
 import { validator } from '../../util/schema.ts';
 import type { Wire } from '../../wire.ts';
@@ -78,6 +78,8 @@ export interface DeliveryContext {
   readonly message: Message;
   /** How often it has been delivered, this time included. */
   readonly attempt: number;
+  /** Where it comes from, when it was dead-lettered and its component keeps that; `undefined` for other messages. */
+  readonly deadLetter: DeadLetterOrigin | undefined;
   /** Fires when the time limit of the delivery is over: it will be delivered again. */
   readonly signal: AbortSignal;
 }

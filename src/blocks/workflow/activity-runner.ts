@@ -94,6 +94,7 @@ export class ActivityRunner {
     const { sequence, name, input } = activity;
     const run = this.#codeOf(activity);
     let event: IncomingEvent;
+    let thrown: { readonly value: unknown } | undefined;
     try {
       if (run === undefined) event = { type: 'activityFailed', sequence, failure: notRegistered(name) };
       else {
@@ -101,11 +102,12 @@ export class ActivityRunner {
         event = { type: 'activityCompleted', sequence, output: textOfValue(output, 'the output of activity', name) };
       }
     } catch (error) {
+      thrown = { value: error };
       event = { type: 'activityFailed', sequence, failure: failureOf(error) };
     }
     this.#running--;
     instance.running--;
-    tellActivity(this.#host, { instanceId: instance.id, activity, event, startedAt });
+    tellActivity(this.#host, { instanceId: instance.id, activity, event, startedAt, thrown });
     if (!instance.isGone) {
       instance.post({ event, executionId });
       this.#underway.remove();

@@ -1,4 +1,4 @@
-import { isError } from '../../errors.ts';
+import { isError, messageOf, shortened } from '../../errors.ts';
 
 /** Why a workflow, an activity or a child workflow failed. @public */
 export interface WorkflowFailure {
@@ -6,7 +6,7 @@ export interface WorkflowFailure {
   readonly errorType: string;
   /** The error's message. */
   readonly message: string;
-  /** Where it was thrown, when that is known. */
+  /** Where it was thrown, when that is known, and below that where its causes were. */
   readonly stackTrace?: string;
 }
 
@@ -14,23 +14,25 @@ export interface WorkflowFailure {
 const MAX_MESSAGE_LENGTH = 16 * 1024;
 const MAX_STACK_LENGTH = 16 * 1024;
 const MAX_TYPE_LENGTH = 256;
+/** So far are causes followed. */
+const MAX_CAUSES = 5;
 
 /** The failure that a thrown value stands for. Anything can be thrown: this never throws itself. */
 export function failureOf(error: unknown): WorkflowFailure {
   try {
     if (isError(error)) return failureOfError(error);
-    return { errorType: 'Error', message: cut(textOf(error), MAX_MESSAGE_LENGTH) };
+    return { errorType: 'Error', message: shortened(messageOf(error), MAX_MESSAGE_LENGTH) };
   } catch {
     return { errorType: 'Error', message: 'something was thrown that cannot be looked at' };
   }
 }
 
 function failureOfError(error: Error): WorkflowFailure {
-  const { message, stack }: { readonly message: unknown; readonly stack?: unknown } = error;
+  const stack = stackOf(error, MAX_CAUSES);
   return {
-    errorType: cut(typeOf(error), MAX_TYPE_LENGTH),
-    message: cut(textOf(message), MAX_MESSAGE_LENGTH),
-    ...(typeof stack === 'string' ? { stackTrace: cut(stack, MAX_STACK_LENGTH) } : undefined),
+    errorType: shortened(typeOf(error), MAX_TYPE_LENGTH),
+    message: shortened(messageOf(error), MAX_MESSAGE_LENGTH),
+    ...(stack === undefined ? undefined : { stackTrace: shortened(stack, MAX_STACK_LENGTH) }),
   };
 }
 
@@ -44,16 +46,12 @@ function typeOf(error: Error): string {
   return own;
 }
 
-function textOf(value: unknown): string {
-  try {
-    return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
-  } catch {
-    return String(value);
-  }
-}
-
-function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length)}…`;
+/** The stack, and below it those of the causes. */
+function stackOf(error: Error, causes: number): string | undefined {
+  const { stack, cause }: { readonly stack?: unknown; readonly cause?: unknown } = error;
+  if (typeof stack !== 'string') return undefined;
+  if (causes === 0 || cause === undefined) return stack;
+  return `${stack}\ncaused by: ${(isError(cause) ? stackOf(cause, causes - 1) : undefined) ?? messageOf(cause)}`;
 }
 
 /**

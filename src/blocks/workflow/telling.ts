@@ -1,4 +1,5 @@
 import type { SidecarEventEmitter } from '../../events.ts';
+import { told } from '../failure.ts';
 import type { IncomingEvent } from './events.ts';
 import { isFinished } from './instance.ts';
 import type { Followed } from './instance-home.ts';
@@ -12,18 +13,20 @@ export interface EndedActivity {
   readonly activity: ActivityToRun;
   readonly event: IncomingEvent;
   readonly startedAt: number;
+  /** What was thrown, when something was. */
+  readonly thrown?: { readonly value: unknown } | undefined;
 }
 
 /** Tells how an attempt went. */
 export function tellActivity(
   { events, clock }: WorkflowsHost,
-  { instanceId, activity, event, startedAt }: EndedActivity,
+  { instanceId, activity, event, startedAt, thrown }: EndedActivity,
 ): void {
   const hasFailed = event.type === 'activityFailed';
   if (events.listenerCount(hasFailed ? 'activityFailed' : 'activityCompleted') === 0) return;
   const { name, activityId, attempt } = activity;
   const info = { instanceId, activityName: name, activityId, attempt, durationMs: clock.now() - startedAt };
-  if (hasFailed) events.emit('activityFailed', { ...info, reason: event.failure.message });
+  if (hasFailed) events.emit('activityFailed', { ...info, ...told({ reason: event.failure.message, thrown }) });
   else events.emit('activityCompleted', info);
 }
 
@@ -33,12 +36,12 @@ export function tellTurn({ events, logger }: WorkflowsHost, { plan, before, retr
   if (before.chunks === 0) tellStarted(events, record);
   for (const child of plan.children) tellStarted(events, child.record);
   for (const { what, attempt, delayMs, failure } of retries) {
-    const { message: reason } = failure;
+    const { message: reason, stackTrace } = failure;
     logger.warn(
-      { instanceId: record.instanceId, task: what, attempt, reason },
+      { instanceId: record.instanceId, task: what, attempt, reason, stackTrace },
       'a task of a workflow failed: will be tried again',
     );
-    events.emit('workflowTaskRetrying', { ...infoOf(record), task: what, attempt, delayMs, reason });
+    events.emit('workflowTaskRetrying', { ...infoOf(record), task: what, attempt, delayMs, reason, failure });
   }
   if (isFinished(record.status) && !isFinished(before.status)) tellEnded({ events, logger }, record);
 }
@@ -49,9 +52,10 @@ function tellStarted(events: SidecarEventEmitter, record: InstanceRecord): void 
 
 function tellEnded({ events, logger }: Pick<WorkflowsHost, 'events' | 'logger'>, record: InstanceRecord): void {
   if (record.failure !== undefined) {
-    const { errorType, message: reason } = record.failure;
-    logger.warn({ ...infoOf(record), errorType, reason }, 'a workflow failed');
-    events.emit('workflowFailed', { ...infoOf(record), reason });
+    const { failure } = record;
+    const { errorType, message: reason, stackTrace } = failure;
+    logger.warn({ ...infoOf(record), errorType, reason, stackTrace }, 'a workflow failed');
+    events.emit('workflowFailed', { ...infoOf(record), reason, failure });
   } else if (record.status === 'TERMINATED') events.emit('workflowTerminated', infoOf(record));
   else if (events.listenerCount('workflowCompleted') > 0) events.emit('workflowCompleted', infoOf(record));
 }

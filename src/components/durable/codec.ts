@@ -1,6 +1,6 @@
 import { readValue } from '../../state/values.ts';
 import type { QueuedMessage } from '../dispatcher.ts';
-import { type Message, NO_METADATA } from '../pubsub.ts';
+import { type DeadLetterOrigin, type Message, NO_METADATA } from '../pubsub.ts';
 
 /** Format 1: length of the header (4 bytes, big-endian), the header in JSON, the message's data. */
 const FORMAT = 1;
@@ -20,11 +20,13 @@ interface Header {
   readonly e?: number;
   /** How often it has been handed out. */
   readonly a?: number;
+  /** Where a dead letter comes from. */
+  readonly d?: DeadLetterOrigin;
 }
 
 /** The stored form of a queued message. */
 export function encodeQueued({ message, attempts }: QueuedMessage): Uint8Array {
-  const { id, contentType, raw, metadata, trace, expiresAt, data } = message;
+  const { id, contentType, raw, metadata, trace, expiresAt, deadLetter, data } = message;
   const header: { -readonly [Name in keyof Header]: Header[Name] } = { i: id };
   if (contentType !== USUAL_TYPE) header.c = contentType;
   if (raw) header.r = 1;
@@ -33,6 +35,7 @@ export function encodeQueued({ message, attempts }: QueuedMessage): Uint8Array {
   if (trace?.tracestate !== undefined) header.s = trace.tracestate;
   if (expiresAt !== undefined) header.e = expiresAt;
   if (attempts > 0) header.a = attempts;
+  if (deadLetter !== undefined) header.d = deadLetter;
   const text = JSON.stringify(header);
   const textBytes = Buffer.byteLength(text);
   const value = Buffer.allocUnsafe(1 + LENGTH_BYTES + textBytes + data.length);
@@ -52,7 +55,7 @@ function readHeaderAndData(payload: Uint8Array, topic: string): QueuedMessage {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   const headerEnd = LENGTH_BYTES + bytes.readUInt32BE();
   const header = JSON.parse(bytes.toString('utf8', LENGTH_BYTES, headerEnd)) as Header;
-  const { i, c, r, m, p, s, e, a } = header;
+  const { i, c, r, m, p, s, e, a, d } = header;
   const message: Message = {
     id: i,
     topic,
@@ -64,6 +67,7 @@ function readHeaderAndData(payload: Uint8Array, topic: string): QueuedMessage {
       ? undefined
       : { trace: s === undefined ? { traceparent: p } : { traceparent: p, tracestate: s } }),
     ...(e === undefined ? undefined : { expiresAt: e }),
+    ...(d === undefined ? undefined : { deadLetter: d }),
   };
   return { message, attempts: a ?? 0 };
 }

@@ -103,6 +103,11 @@ export class DurableHub implements Broker {
     const { guard } = this.#groups;
     if (groups === undefined && !this.#startup.isOpen) return this.#publishToNobody(message);
     const value = encodeQueued({ message, attempts: 0 });
+    if (value.length > MOST_BYTES && message.deadLetter !== undefined) {
+      // There was room for the message without it, and a dead letter must get through.
+      const { deadLetter: _origin, ...rest } = message;
+      return this.#publishOne(rest);
+    }
     if (value.length > MOST_BYTES)
       return Promise.reject(
         new StateError('invalid', `The message has ${value.length} bytes: at most ${MOST_BYTES} are kept.`),

@@ -1,0 +1,260 @@
+import { describe, expect, test } from 'vitest';
+import { memoryPubSub, Sidecar } from '../../src/index.ts';
+import { virtualClock } from '../../src/testing/index.ts';
+import { RecordingLogger, startWorld, WAYS } from '../support/world.ts';
+
+class PaymentError extends Error {}
+
+const SUBSCRIPTION = { pubsubname: 'pubsub', topic: 'orders', route: '/orders' };
+
+/** Where the thrown errors of this file come from. */
+const HERE = expect.stringContaining('failures.test.ts');
+
+function declined(): Error {
+  return new PaymentError('declined', { cause: new TypeError('no card') });
+}
+
+const LOGGED = {
+  type: 'PaymentError',
+  message: 'declined',
+  stack: HERE,
+  cause: { type: 'TypeError', message: 'no card', stack: HERE },
+};
+
+interface Hostile {
+  readonly what: string;
+  readonly make: () => unknown;
+  readonly text: string;
+}
+
+const NON_ERRORS: readonly Hostile[] = [
+  { what: 'an object', make: () => ({ code: 7 }), text: '{ code: 7 }' },
+  { what: 'undefined', make: () => undefined, text: 'undefined' },
+  { what: 'null', make: () => null, text: 'null' },
+  { what: 'a string', make: () => 'boom', text: "'boom'" },
+  {
+    what: 'a getter that throws',
+    make: () => ({
+      get message() {
+        throw new Error('hostile');
+      },
+    }),
+    text: '{ message: [Getter] }',
+  },
+  {
+    what: 'a toString that throws',
+    make: () => ({
+      toString() {
+        throw new Error('hostile');
+      },
+    }),
+    text: '{ toString: [Function: toString] }',
+  },
+  {
+    what: 'a proxy that throws',
+    make: () =>
+      new Proxy(
+        {},
+        {
+          get: () => {
+            throw new Error('hostile');
+          },
+        },
+      ),
+    text: 'Proxy [ {}, { get: [Function: get] } ]',
+  },
+];
+
+/** A sidecar with a subscription in code that throws, and everything it logs and tells. */
+async function throwing(value: () => unknown, run: (world: Throwing) => Promise<void>): Promise<void> {
+  const clock = virtualClock();
+  const logger = new RecordingLogger();
+  await using sidecar = new Sidecar({ appId: 'shop', components: [memoryPubSub('pubsub')], clock, logger });
+  await sidecar.start();
+  const dead: string[] = [];
+  await sidecar.pubsub.subscribe('pubsub', 'orders', () => Promise.reject(value()), {
+    deadLetterTopic: 'dead',
+    retry: { maxRetries: 1 },
+  });
+  await sidecar.pubsub.subscribe(
+    'pubsub',
+    'dead',
+    (_event, { deadLetter }) => void dead.push(deadLetter?.reason ?? ''),
+  );
+  await run({ sidecar, clock, logger, dead });
+}
+
+interface Throwing {
+  readonly sidecar: Sidecar;
+  readonly clock: ReturnType<typeof virtualClock>;
+  readonly logger: RecordingLogger;
+  readonly dead: readonly string[];
+}
+
+describe('a function that throws', () => {
+  test('for a message: stack and causes in the log, the error itself in events', async () => {
+    const error = declined();
+    const told: unknown[] = [];
+    await throwing(
+      () => error,
+      async ({ sidecar, clock, logger }) => {
+        sidecar.events.on('retrying', (info) => told.push(info.error));
+        sidecar.events.on('deadLettered', (info) => told.push(info.error));
+        await sidecar.pubsub.publish('pubsub', 'orders', 'x');
+        await clock.advance('1m');
+        expect(logger.at('warn').map(({ message, details }) => [message, details['reason'], details['error']])).toEqual(
+          [
+            ['message will be delivered again', 'declined', LOGGED],
+            ['message dead-lettered', 'declined', LOGGED],
+          ],
+        );
+      },
+    );
+    expect(told.map((one) => one === error)).toEqual([true, true]);
+  });
+
+  test('for a message that is dropped in the end', async () => {
+    const clock = virtualClock();
+    const logger = new RecordingLogger();
+    await using sidecar = new Sidecar({ appId: 'shop', components: [memoryPubSub('pubsub')], clock, logger });
+    await sidecar.start();
+    const error = declined();
+    const told: unknown[] = [];
+    sidecar.events.on('dropped', (info) => told.push(info.error));
+    const fail = (): never => {
+      throw error;
+    };
+    await sidecar.pubsub.subscribe('pubsub', 'orders', fail, { retry: { maxRetries: 0 } });
+    await sidecar.pubsub.publish('pubsub', 'orders', 'x');
+    await clock.settled();
+    expect(logger.at('error')).toMatchObject([{ details: { reason: 'declined', error: LOGGED } }]);
+    expect(told[0]).toBe(error);
+  });
+
+  test('for a job: stack and causes in the log, the error itself in events', async () => {
+    const clock = virtualClock();
+    const logger = new RecordingLogger();
+    await using sidecar = new Sidecar({ appId: 'shop', clock, logger });
+    const error = declined();
+    const told: unknown[] = [];
+    for (const name of ['jobRetrying', 'jobFailed', 'jobDropped'] as const)
+      sidecar.events.on(name, (info) => told.push([name, info.error === error, info.reason]));
+    sidecar.jobs.handle('*', () => Promise.reject(error));
+    await sidecar.start();
+    const failurePolicy = { constant: { maxRetries: 1, interval: '1s' } };
+    await sidecar.jobs.schedule('report', { dueTime: '1s', failurePolicy });
+    await sidecar.jobs.schedule('once', { dueTime: '1m', failurePolicy: { drop: {} } });
+    await clock.advance('2m');
+    expect(told).toEqual([
+      ['jobRetrying', true, 'declined'],
+      ['jobFailed', true, 'declined'],
+      ['jobDropped', true, 'declined'],
+    ]);
+    expect(logger.lines.map(({ level, details }) => [level, details['error']])).toEqual([
+      ['warn', LOGGED],
+      ['error', LOGGED],
+      ['error', LOGGED],
+    ]);
+  });
+
+  test('for an activity and its workflow: the error itself in the event, stacks and causes in the log', async () => {
+    const clock = virtualClock();
+    const logger = new RecordingLogger();
+    await using sidecar = new Sidecar({ appId: 'shop', clock, logger });
+    const error = declined();
+    const told: unknown[] = [];
+    sidecar.events.on('activityFailed', (info) => told.push(info.error === error));
+    for (const name of ['workflowTaskRetrying', 'workflowFailed'] as const)
+      sidecar.events.on(name, ({ failure }) => told.push(failure.stackTrace));
+    sidecar.workflows.registerActivity('charge', () => Promise.reject(error));
+    sidecar.workflows.register('checkout', async (ctx) => {
+      try {
+        await ctx.callActivity('charge', undefined, { retry: { maxAttempts: 2, initialIntervalMs: 1_000 } });
+      } catch {
+        throw declined();
+      }
+    });
+    await sidecar.start();
+    await sidecar.workflows.start('checkout', { instanceId: 'one' });
+    await clock.advance('1m');
+    const stackTrace = expect.stringMatching(
+      /failures\.test\.ts(?:.|\n)*\ncaused by: TypeError: no card\n {4}at .*failures\.test/,
+    );
+    expect(told).toEqual([true, stackTrace, true, stackTrace]);
+    expect(logger.at('warn')).toMatchObject([
+      { message: 'a task of a workflow failed: will be tried again', details: { reason: 'declined', stackTrace } },
+      { message: 'a workflow failed', details: { reason: 'declined', stackTrace } },
+    ]);
+  });
+
+  test.each(NON_ERRORS)('may throw what is no error, $what: it can be read', async ({ make, text }) => {
+    const reason = `something that is no error was thrown: ${text}`;
+    const value = make();
+    const told: unknown[] = [];
+    await throwing(
+      () => value,
+      async ({ sidecar, clock, logger, dead }) => {
+        sidecar.events.on('deadLettered', (info) => told.push(info.error === value));
+        await sidecar.pubsub.publish('pubsub', 'orders', 'x');
+        await clock.advance('1m');
+        expect(logger.at('warn').map(({ details }) => details['reason'])).toEqual([reason, reason]);
+        expect(dead).toEqual([reason]);
+      },
+    );
+    expect(told).toEqual([true]);
+  });
+});
+
+test('a listener of sidecar.events that throws what is no error: it can be read in the log', async () => {
+  await using world = await startWorld();
+  world.sidecar.events.on('published', () => {
+    throw { code: 7n };
+  });
+  await world.publish('x');
+  const message = 'something that is no error was thrown: { code: 7n }';
+  expect(world.logger.at('error').map(({ details }) => details)).toEqual([
+    { event: 'published', error: { type: 'object', message } },
+  ]);
+});
+
+describe('an application in this process that throws', () => {
+  test('has its stack in the log, and the error itself in events', async () => {
+    const error = declined();
+    const discovery = JSON.stringify([SUBSCRIPTION]);
+    const told: unknown[] = [];
+    const clock = virtualClock();
+    const logger = new RecordingLogger();
+    await using sidecar = new Sidecar({
+      appId: 'shop',
+      components: [memoryPubSub('pubsub')],
+      clock,
+      logger,
+      app: {
+        listener: async (req, res) => {
+          if (req.method === 'POST') throw error;
+          res.setHeader('content-type', 'application/json').end(discovery);
+        },
+      },
+    });
+    sidecar.events.on('retrying', (info) => told.push(info.error));
+    await sidecar.start();
+    await clock.settled();
+    await sidecar.pubsub.publish('pubsub', 'orders', 'x');
+    await clock.settled();
+    expect(logger.at('warn')).toMatchObject([{ details: { reason: 'declined', error: LOGGED } }]);
+    expect(told[0]).toBe(error);
+  });
+});
+
+describe.each(WAYS)('an application that fails over HTTP, via %s', (via) => {
+  test.each<[what: string, reply: object, reason: string]>([
+    ['its status', { status: 503 }, 'the application answered 503'],
+    ['RETRY', { body: { status: 'RETRY' } }, 'the application answered RETRY'],
+  ])('is told of by an Error with %s', async (_, reply, reason) => {
+    await using world = await startWorld({ via, answer: () => reply });
+    await world.publish('x');
+    const [{ error } = {}] = world.told('retrying') as readonly { error?: unknown }[];
+    expect(error).toEqual(new Error(reason));
+    expect(world.logger.lines.map(({ details }) => details['error'])).toEqual([undefined]);
+  });
+});
