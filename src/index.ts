@@ -30,6 +30,7 @@ export type {
   JobDefinition,
   JobFailurePolicy,
   JobHandler,
+  JobHandlerOptions,
   JobOptions,
   JobRun,
 } from './blocks/jobs/job.ts';

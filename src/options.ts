@@ -109,9 +109,15 @@ export interface SidecarOptions {
   readonly cors?: CorsOptions;
   /** The largest request body, in bytes. Default 4 MiB. */
   readonly bodyLimitBytes?: number;
-  /** How long the application may take for a message, in milliseconds. Default 60,000. */
+  /**
+   * How long the application may take for a message, in milliseconds; 0 for no limit. For functions in code there is
+   * none but that of the subscription. Default 60,000.
+   */
   readonly deliveryTimeoutMs?: number;
-  /** How long a stop waits for messages, runs of jobs and answers in flight, in milliseconds. Default 10,000. */
+  /**
+   * How long a stop waits for messages, runs of jobs and answers in flight, in milliseconds; after half of it the
+   * signals of functions that still run fire. Default 10,000.
+   */
   readonly stopTimeoutMs?: number;
   /** Where to take time from. Default: the system. */
   readonly clock?: Clock;
@@ -205,7 +211,7 @@ const problemOf = validator(
       api: API_SCHEMA,
       cors: CORS_SCHEMA,
       bodyLimitBytes: positive,
-      deliveryTimeoutMs: positive,
+      deliveryTimeoutMs: { type: 'integer', minimum: 0 },
       stopTimeoutMs: { type: 'integer', minimum: 0 },
       clock: { type: 'object', properties: { now: callable, setTimeout: callable } },
       logger: { type: 'object', properties: { debug: callable, info: callable, warn: callable, error: callable } },

@@ -18,6 +18,7 @@ import { type HostParts, joinHosts } from './joining.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
 import type { Membership } from './state/membership.ts';
 import type { StateStore } from './state/store.ts';
+import { setPatience } from './util/patience.ts';
 import { Work } from './util/work.ts';
 
 type Phase = 'created' | 'starting' | 'running' | 'stopping' | 'stopped';
@@ -60,7 +61,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   /** What it does not answer where it is mounted in its own application. @internal */
   readonly ownCalls: RequestHandler['ownCalls'];
   readonly #options: ResolvedOptions;
-  readonly #work = new Work();
+  readonly #work: Work;
   /** The requests that are being answered. @internal */
   readonly answers: Answers = new Answers();
   readonly #app: AppChannel | undefined;
@@ -75,6 +76,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   /** @throws SidecarError `ERR_CONFIGURATION` naming the option, its value and what was expected. */
   constructor(options: SidecarOptions = {}) {
     this.#options = resolveOptions(options, process.env);
+    this.#work = new Work(this.#options.clock);
     this.events = eventEmitter(this.#options.logger);
     this.#options.clock.watch?.(this.#work);
     const parts = compose(this.#options, {
@@ -185,11 +187,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     // What is being opened can be closed only then.
     await this.#opened;
     if (this.#host !== undefined) withdrawPeer(this.#host);
-    const { clock, stopTimeoutMs } = this.#options;
-    const blocks = await Promise.allSettled([
-      ...[this.pubsub, this.jobs, this.workflows, this.invocation].map((block) => block.stop()),
-      this.answers.ended(clock, stopTimeoutMs),
-    ]);
+    const blocks = await this.#windDown();
     // What has been waited for may have been calling until now.
     this.answers.breakOff(new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped before the answer had ended'));
     const [calls] = await Promise.allSettled([this.invocation.close()]);
@@ -199,6 +197,24 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     const [state] = await Promise.allSettled([this.#state?.close()]);
     this.#phase = 'stopped';
     throwFirst([...blocks, calls, host, app, state]);
+  }
+
+  /** Waits for what is under way, in the time of a stop; what has not ended by then is named in the log. */
+  async #windDown(): Promise<readonly PromiseSettledResult<unknown>[]> {
+    const { clock, stopTimeoutMs, logger } = this.#options;
+    // Before those of the blocks, which then forget what they have waited for.
+    const patience = setPatience(clock, stopTimeoutMs, () => {
+      const running = this.#work.running();
+      const answers = this.answers.underWay;
+      if (running.length + answers > 0)
+        logger.error({ running, answers }, 'the stop has given up on work that had not ended');
+    });
+    const blocks = await Promise.allSettled([
+      ...[this.pubsub, this.jobs, this.workflows, this.invocation].map((block) => block.stop()),
+      this.answers.ended(clock, stopTimeoutMs),
+    ]);
+    patience.cancel();
+    return blocks;
   }
 
   /** Nobody waits for this stop: what goes wrong in it is logged. */

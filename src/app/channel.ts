@@ -96,7 +96,7 @@ export interface AppCall {
   readonly url: string;
   readonly headers: HeaderMap;
   readonly body: Uint8Array;
-  /** How long the application may take. */
+  /** How long the application may take, in milliseconds; 0 for no limit. */
   readonly timeLimitMs: number;
 }
 
@@ -198,13 +198,12 @@ export class AppChannel {
   async #within<T>(timeLimitMs: number, work: (limit: Cancellation) => Promise<T>): Promise<T> {
     const limit = new Cancellation();
     const place = this.#calls.add(limit);
-    const timer = this.#options.clock.setTimeout(() => {
-      limit.abort(new Error(`no answer within ${timeLimitMs} ms`));
-    }, timeLimitMs);
+    const giveUp = (): void => limit.abort(new Error(`no answer within ${timeLimitMs} ms`));
+    const timer = timeLimitMs === 0 ? undefined : this.#options.clock.setTimeout(giveUp, timeLimitMs);
     try {
       return await work(limit);
     } finally {
-      timer.cancel();
+      timer?.cancel();
       this.#calls.delete(place);
     }
   }

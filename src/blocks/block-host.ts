@@ -14,7 +14,7 @@ export interface BlockHost {
   /** A number from 0 to 1, for jitter. */
   readonly random: () => number;
   readonly newId: () => string;
-  /** How long the application may take for a message or a run. */
+  /** How long the application may take for a message or a run; 0 for no limit. */
   readonly timeLimitMs: number;
   /** How long a stop waits for what is in flight. */
   readonly patienceMs: number;

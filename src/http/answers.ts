@@ -1,4 +1,5 @@
 import type { Clock } from '../util/clock.ts';
+import { setPatience } from '../util/patience.ts';
 import { afterBody } from './body.ts';
 import type { SidecarResponse } from './message.ts';
 
@@ -64,7 +65,7 @@ export class Answers {
       const look = (): void => {
         if (this.#underWay.slice(0, generations).every((count) => count === 0)) done();
       };
-      const timer = clock.setTimeout(done, patienceMs);
+      const timer = setPatience(clock, patienceMs, done);
       this.#waiting.add(look);
     });
   }

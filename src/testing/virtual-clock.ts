@@ -6,7 +6,16 @@ import { quiet, settledActivities } from './settled.ts';
 export interface VirtualClockOptions {
   /** Where it starts: an instant in RFC 3339, or milliseconds since 1970. Default `2026-01-01T00:00:00Z`. */
   readonly startAt?: string | number;
+  /**
+   * How long {@link VirtualClock.settled} and a stop of a sidecar wait at most, together, in milliseconds of real time,
+   * for something that hangs; then they name it. Default 3,000: vitest and jest give a test up after 5 s.
+   */
+  readonly patienceMs?: number;
 }
+
+const DEFAULT_PATIENCE_MS = 3_000;
+/** What is left for a stop when a wait before it was in vain. */
+const LEAST_PATIENCE_MS = 100;
 
 interface Pending {
   readonly dueAt: number;
@@ -25,12 +34,21 @@ export class VirtualClock implements Clock {
   readonly isSteady = true;
   readonly #timers = new Set<Pending>();
   readonly #activities = new Set<Activity>();
+  readonly #patienceMs: number;
   #now: number;
   #sequence = 0;
+  /** How long was waited for what hangs, in real time. */
+  #inVainMs = 0;
 
   /** Use {@link virtualClock}. @internal */
-  constructor(startAt: number) {
+  constructor(startAt: number, patienceMs: number) {
     this.#now = startAt;
+    this.#patienceMs = patienceMs;
+  }
+
+  /** How long a stop waits at most in real time: `patienceMs`, less what `settled()` has waited in vain. */
+  get realPatienceMs(): number {
+    return Math.max(Math.min(LEAST_PATIENCE_MS, this.#patienceMs), this.#patienceMs - this.#inVainMs);
   }
 
   /** The instant at which it stands, in milliseconds since 1970. */
@@ -83,9 +101,19 @@ export class VirtualClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Resolves when no work of the sidecars on this clock is running; see `settled()`. */
-  settled(): Promise<void> {
-    return settledActivities(this.#activities);
+  /**
+   * Resolves when no work of the sidecars on this clock is running.
+   *
+   * @throws Error after `patienceMs` of real time, naming what still runs and since when on this clock.
+   */
+  async settled(): Promise<void> {
+    const patienceMs = this.realPatienceMs;
+    try {
+      await settledActivities(this.#activities, patienceMs);
+    } catch (error) {
+      this.#inVainMs += patienceMs;
+      throw error;
+    }
   }
 
   #next(until: number): Pending | undefined {
@@ -105,11 +133,12 @@ export class VirtualClock implements Clock {
 
 /** Makes a clock that a test moves. @public */
 export function virtualClock(options: VirtualClockOptions = {}): VirtualClock {
-  const { startAt = '2026-01-01T00:00:00Z' } = options;
+  const { startAt = '2026-01-01T00:00:00Z', patienceMs = DEFAULT_PATIENCE_MS } = options;
   const at = typeof startAt === 'number' ? startAt : Date.parse(startAt);
   if (!Number.isFinite(at))
     throw new TypeError(`startAt is ${JSON.stringify(startAt)}: expected an instant in RFC 3339`);
-  return new VirtualClock(at);
+  if (!(patienceMs >= 0)) throw new TypeError(`patienceMs is ${patienceMs}: expected milliseconds, 0 or more`);
+  return new VirtualClock(at, patienceMs);
 }
 
 function durationMs(by: number | string): number {

@@ -25,6 +25,11 @@ export interface Clock {
    * against `now()` every minute.
    */
   readonly isSteady?: boolean;
+  /**
+   * How long a stop waits at most in real time, in milliseconds: for a clock that stands still unless a test moves it.
+   * Default: a stop waits by this clock alone.
+   */
+  readonly realPatienceMs?: number;
   /** Tells a virtual clock whose work to wait for between two of its timers. */
   watch?(activity: Activity): void;
 }

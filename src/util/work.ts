@@ -1,21 +1,38 @@
 import type { Activity, Clock } from './clock.ts';
 import { type Link, Linked } from './linked.ts';
+import { setPatience } from './patience.ts';
+
+interface Running {
+  readonly what: string | (() => readonly string[]);
+  readonly since: number | undefined;
+}
+
+/** Something that runs, and since when. */
+export function sinceWhen(what: string, since: number): string {
+  return `${what} (since ${new Date(since).toISOString()})`;
+}
 
 /**
  * Counts what is running, so that a stop can wait for it and a test can see when all has settled.
  * It is on the path of every delivery.
  */
 export class Work implements Activity {
-  readonly #running = new Linked<string>();
+  readonly #clock: Clock | undefined;
+  readonly #running = new Linked<Running>();
   #idle: (() => void)[] = [];
 
-  /** Notes the start of something; call what it returns when that has ended. */
-  begin(what: string): () => void {
-    const link = this.#running.add(what);
+  /** @param clock - to tell since when things run; without it that is not told */
+  constructor(clock?: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Notes the start of something; call what it returns when that has ended. A function names several things. */
+  begin(what: string | (() => readonly string[])): () => void {
+    const link = this.#running.add({ what, since: this.#clock?.now() });
     return () => this.#end(link);
   }
 
-  #end(link: Link<string>): void {
+  #end(link: Link<Running>): void {
     this.#running.delete(link);
     if (this.#running.size > 0 || this.#idle.length === 0) return;
     const waiting = this.#idle;
@@ -24,14 +41,24 @@ export class Work implements Activity {
   }
 
   running(): readonly string[] {
-    return [...this.#running];
+    return [...this.#running].flatMap(({ what, since }) =>
+      typeof what === 'function' ? what() : since === undefined ? what : sinceWhen(what, since),
+    );
+  }
+
+  /** Resolves once nothing runs, however long that takes. */
+  whenIdle(): Promise<void> {
+    if (this.#running.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#idle.push(resolve);
+    });
   }
 
   /** Resolves once nothing runs, or when that has taken `patienceMs`. */
   idle(clock: Clock, patienceMs: number): Promise<void> {
     if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = clock.setTimeout(resolve, patienceMs);
+      const timer = setPatience(clock, patienceMs, resolve);
       this.#idle.push(() => {
         timer.cancel();
         resolve();

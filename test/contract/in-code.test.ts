@@ -212,25 +212,6 @@ describe('streaming subscriptions in code', () => {
     expect(world.told('delivered')).toMatchObject([{ attempt: 3 }]);
   });
 
-  test('no result within the time limit fires the signal and means RETRY', async () => {
-    await using world = await startWorld({ discovery: [], deliveryTimeoutMs: 5_000 });
-    const aborted: boolean[] = [];
-    await using _subscription = await world.sidecar.pubsub.subscribe(
-      'pubsub',
-      'orders',
-      (_event, { signal, attempt }) => {
-        if (attempt > 1) return undefined;
-        return new Promise(() => signal.addEventListener('abort', () => aborted.push(signal.aborted)));
-      },
-    );
-    await world.sidecar.pubsub.publish('pubsub', 'orders', 'x');
-    await world.clock.advance('4999ms');
-    expect(aborted).toEqual([]);
-    await world.clock.advance('1s');
-    expect(aborted).toEqual([true]);
-    expect(world.told('delivered')).toMatchObject([{ attempt: 2 }]);
-  });
-
   test('rawPayload subscribes to messages that are not CloudEvents', async () => {
     await using world = await startWorld({ discovery: [] });
     const got: [unknown, unknown][] = [];
@@ -317,6 +298,8 @@ describe('streaming subscriptions in code', () => {
     ['an unknown pub/sub', 'nope', {}, 'ERR_PUBSUB_NOT_FOUND'],
     ['concurrency 0', 'pubsub', { concurrency: 0 }, 'ERR_CONFIGURATION'],
     ['negative retries', 'pubsub', { retry: { maxRetries: -1 } }, 'ERR_CONFIGURATION'],
+    ['a negative time-out', 'pubsub', { timeoutMs: -1 }, 'ERR_CONFIGURATION'],
+    ['an endless time-out', 'pubsub', { timeoutMs: Number.POSITIVE_INFINITY }, 'ERR_CONFIGURATION'],
   ])('%s is refused', async (_, name, options, code) => {
     await using world = await startWorld({ discovery: [] });
     await expect(world.sidecar.pubsub.subscribe(name, 'orders', () => undefined, options)).rejects.toMatchObject({

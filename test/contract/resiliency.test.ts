@@ -137,14 +137,19 @@ describe('an inbound retry policy', () => {
   test('holds for functions in code', async () => {
     await using world = await inboundWorld({ retry: { duration: '5s', maxRetries: 1 }, timeout: '1s' });
     const attempts: number[] = [];
-    await world.sidecar.pubsub.subscribe('pubsub', 'inner', (_event, { attempt }) => {
+    await world.sidecar.pubsub.subscribe('pubsub', 'inner', async (_event, { attempt, signal }) => {
       attempts.push(attempt);
-      return NEVER;
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      // It takes its time, and the next attempt waits for it.
+      await new Promise<void>((resolve) => world.clock.setTimeout(resolve, 2_000));
+      signal.throwIfAborted();
     });
     await world.send('POST', '/v1.0/publish/pubsub/inner', { body: 'x' });
-    await world.clock.advance(6_999);
+    await world.clock.advance(7_999);
+    expect(attempts).toEqual([1]);
+    await world.clock.advance(1);
     expect(attempts).toEqual([1, 2]);
-    await world.pass(1);
+    await world.pass('3s');
     expect(world.told('dropped')).toMatchObject([{ reason: 'no result within 1000 ms' }]);
   });
 

@@ -136,6 +136,38 @@ describe('durable topics of one app ID on two hosts', () => {
     },
   );
 
+  it.each([
+    ['succeeds', 1],
+    ['fails', 2],
+  ] as const)(
+    'that a host lost and got back come to nobody beside its function that still has them: it %s late',
+    async (ending, times) => {
+      await using fleet = new Fleet();
+      const a = await fleet.join();
+      await a.subscribe(...TOPICS);
+      const ends: ((ending: string) => void)[] = [];
+      a.onMessage = () =>
+        new Promise<void>((resolve, reject) =>
+          ends.push((how) => (how === 'fails' ? reject(new Error('too late')) : resolve())),
+        );
+      const sent = await publish([a], 'slow');
+      await fleet.pass(1);
+      // It takes nothing, and leaves again.
+      const b = await fleet.join();
+      await fleet.pass(20);
+      expect(a.logger.lines.length, 'nothing has gone wrong').toBe(0);
+      fleet.members.pop();
+      await b.stop();
+      await fleet.pass(20);
+      a.onMessage = () => undefined;
+      expect([...a.messages].sort()).toEqual([...sent].sort());
+      for (const end of ends) end(ending);
+      await fleet.pass(40);
+      const runs = TOPICS.map((topic) => a.messages.filter((message) => message.endsWith(` ${topic}`)).length);
+      expect([runs, await stored(fleet)]).toEqual([TOPICS.map(() => times), 0]);
+    },
+  );
+
   it('keep the delay of a retry when they go to another host', async () => {
     await using fleet = new Fleet();
     const [a, b] = await pair(fleet);

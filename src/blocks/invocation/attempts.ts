@@ -26,7 +26,7 @@ export async function sendUntilAnswered(
   host: AttemptsHost,
 ): Promise<SidecarResponse> {
   for (let retries = 0; ; retries++) {
-    const done = host.work.begin('invocation');
+    const done = host.work.begin(`invocation ${request.method} ${request.path}`);
     try {
       return await destination.send(request);
     } catch (error) {

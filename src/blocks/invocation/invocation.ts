@@ -15,6 +15,7 @@ import type { Policy } from '../../resiliency/policy.ts';
 import { type Abortion, Cancellation } from '../../util/abortion.ts';
 import { Linked } from '../../util/linked.ts';
 import { nodeHttp } from '../../util/node-http.ts';
+import { setPatience } from '../../util/patience.ts';
 import type { Address } from './address.ts';
 import { type AttemptsHost, sendByPolicy, sendUntilAnswered } from './attempts.ts';
 import type { Destination } from './destination.ts';
@@ -185,7 +186,7 @@ export class Invocation {
     const { clock, stopTimeoutMs } = this.#parts;
     if (this.#underWay === 0) return;
     await new Promise<void>((resolve) => {
-      const timer = clock.setTimeout(resolve, stopTimeoutMs);
+      const timer = setPatience(clock, stopTimeoutMs, resolve);
       this.#idle = () => {
         timer.cancel();
         resolve();

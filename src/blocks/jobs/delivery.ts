@@ -1,16 +1,19 @@
 import { AsyncResource } from 'node:async_hooks';
 import { isNoConnection } from '../../app/no-connection.ts';
 import { EMPTY_BODY, type HeaderMap } from '../../http/message.ts';
-import { type Abortion, Cancellation, signalOfAbortion } from '../../util/abortion.ts';
+import { type CodeCall, CodeCalls } from '../../util/code-calls.ts';
+import type { Work } from '../../util/work.ts';
 import { type Failure, thrown } from '../failure.ts';
-import type { Handlers } from './handlers.ts';
-import type { JobHandler, JobRun, StoredJob } from './job.ts';
+import type { HandledJob, Handlers } from './handlers.ts';
+import type { JobRun, StoredJob } from './job.ts';
 import type { JobApp, JobsHost } from './jobs-host.ts';
 
 /** How an attempt went. */
 export type Outcome =
   | { readonly kind: 'done' }
   | (Failure & { readonly kind: 'failed' })
+  /** A stop has broken it off: it counts as not begun. */
+  | (Failure & { readonly kind: 'brokenOff' })
   /** It has reached nobody: no attempt was made. */
   | { readonly kind: 'undelivered'; readonly reason: string };
 
@@ -24,6 +27,7 @@ const HEADERS: HeaderMap = { 'content-type': 'application/json' };
 export class Delivery {
   readonly #host: JobsHost;
   readonly #handlers: Handlers;
+  readonly #calls: CodeCalls;
   readonly #outside = new AsyncResource('insidecar.jobs');
   /** Whether the application is there. */
   isAppReady = false;
@@ -31,15 +35,21 @@ export class Delivery {
   constructor(host: JobsHost, handlers: Handlers) {
     this.#host = host;
     this.#handlers = handlers;
+    this.#calls = new CodeCalls(host);
   }
 
   /** Who runs a job now; `undefined` when there is nobody. */
   targetOf(name: string): Target | undefined {
-    const handler = this.#handlers.find(name);
-    if (handler !== undefined) return (job, data) => this.#runInCode(handler, job, data);
+    const handled = this.#handlers.find(name);
+    if (handled !== undefined) return (job, data) => this.#runInCode(handled, job, data);
     const { app } = this.#host;
     if (app === undefined || !this.isAppReady) return undefined;
     return (job, data) => this.#callApp(app, job, data);
+  }
+
+  /** Waits for `work`, the runs in hand, in the time of a stop. */
+  stop(work: Work, patienceMs: number): Promise<void> {
+    return this.#calls.stop(work, patienceMs, new Error('the sidecar is stopping'));
   }
 
   async #callApp(app: JobApp, job: StoredJob, data: string | undefined): Promise<Outcome> {
@@ -59,59 +69,40 @@ export class Delivery {
     }
   }
 
-  #runInCode(handler: JobHandler, job: StoredJob, data: string | undefined): Promise<Outcome> {
-    const { clock, timeLimitMs } = this.#host;
-    return new Promise((resolve) => {
-      const limit = new Cancellation();
-      const timer = clock.setTimeout(() => {
-        const reason = `no result within ${timeLimitMs} ms`;
-        limit.abort(new Error(reason));
-        resolve({ kind: 'failed', reason });
-      }, timeLimitMs);
-      // Not in the context of whoever scheduled the job.
-      const called = this.#outside.runInAsyncScope(callHandler, undefined, handler, job, data, limit);
-      void called.then((outcome) => {
-        timer.cancel();
-        resolve(outcome);
-      });
+  /** However long it takes: what has not returned is still running, and its next run may not begin beside it. */
+  #runInCode({ handler, timeLimitMs }: HandledJob, job: StoredJob, data: string | undefined): Promise<Outcome> {
+    // Not in the context of whoever scheduled the job.
+    return this.#outside.runInAsyncScope(async (): Promise<Outcome> => {
+      const call = this.#calls.begin(timeLimitMs, () => ({ job: job.name, attempt: job.failures + 1 }));
+      try {
+        await handler(new Run(job, data, call));
+        return DONE;
+      } catch (error) {
+        return { kind: this.#calls.areEnding ? 'brokenOff' : 'failed', ...thrown(error) };
+      } finally {
+        this.#calls.end(call);
+      }
     });
   }
 }
 
-async function callHandler(
-  handler: JobHandler,
-  job: StoredJob,
-  data: string | undefined,
-  limit: Abortion,
-): Promise<Outcome> {
-  try {
-    await handler(new Run(job, data, limit));
-    return DONE;
-  } catch (error) {
-    return { kind: 'failed', ...thrown(error) };
-  }
-}
-
-/** Its signal is made on first use: most handlers have none. */
 class Run implements JobRun {
   readonly name: string;
   readonly data: unknown;
   readonly dueAt: number;
   readonly attempt: number;
-  readonly #limit: Abortion;
-  #signal: AbortSignal | undefined;
+  readonly #call: CodeCall;
 
-  constructor({ name, tickAt, failures }: StoredJob, data: string | undefined, limit: Abortion) {
+  constructor({ name, tickAt, failures }: StoredJob, data: string | undefined, call: CodeCall) {
     this.name = name;
     this.data = data === undefined ? undefined : (JSON.parse(data) as unknown);
     this.dueAt = tickAt;
     this.attempt = failures + 1;
-    this.#limit = limit;
+    this.#call = call;
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= signalOfAbortion(this.#limit);
-    return this.#signal;
+    return this.#call.signal;
   }
 }
 

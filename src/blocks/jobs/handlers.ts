@@ -1,6 +1,13 @@
 import { SidecarError } from '../../errors.ts';
 import type { JobHandler } from './job.ts';
 
+/** A function for jobs, and how long it may take. */
+export interface HandledJob {
+  readonly handler: JobHandler;
+  /** In milliseconds; 0 for no limit. */
+  readonly timeLimitMs: number;
+}
+
 const ANY = '*';
 
 interface Pattern {
@@ -8,12 +15,12 @@ interface Pattern {
   readonly parts: readonly string[];
   /** How many characters it names: the more, the closer it fits. */
   readonly weight: number;
-  readonly handler: JobHandler;
+  readonly handled: HandledJob;
 }
 
 /** Functions for jobs, by name or by a pattern in which `*` stands for any characters. */
 export class Handlers {
-  readonly #byName = new Map<string, JobHandler>();
+  readonly #byName = new Map<string, HandledJob>();
   #patterns: readonly Pattern[] = [];
 
   /**
@@ -21,14 +28,14 @@ export class Handlers {
    *
    * @throws SidecarError `ERR_CONFIGURATION` when the name or pattern has one, or is empty.
    */
-  add(pattern: string, handler: JobHandler): void {
+  add(pattern: string, handled: HandledJob): void {
     if (pattern === '') throw new SidecarError('ERR_CONFIGURATION', 'the name of a job handler is empty');
     if (this.#byName.has(pattern) || this.#patterns.some(({ text }) => text === pattern))
       throw new SidecarError('ERR_CONFIGURATION', `jobs ${JSON.stringify(pattern)} have a handler already`);
-    if (!pattern.includes(ANY)) return void this.#byName.set(pattern, handler);
+    if (!pattern.includes(ANY)) return void this.#byName.set(pattern, handled);
     const parts = pattern.split(ANY);
     const weight = parts.reduce((sum, part) => sum + part.length, 0);
-    const added = [...this.#patterns, { text: pattern, parts, weight, handler }];
+    const added = [...this.#patterns, { text: pattern, parts, weight, handled }];
     this.#patterns = added.sort((a, b) => b.weight - a.weight);
   }
 
@@ -38,8 +45,8 @@ export class Handlers {
   }
 
   /** The function for a job: its own, else that of the pattern that names most characters. */
-  find(name: string): JobHandler | undefined {
-    return this.#byName.get(name) ?? this.#patterns.find(({ parts }) => matches(name, parts))?.handler;
+  find(name: string): HandledJob | undefined {
+    return this.#byName.get(name) ?? this.#patterns.find(({ parts }) => matches(name, parts))?.handled;
   }
 }
 

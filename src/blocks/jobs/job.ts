@@ -57,6 +57,17 @@ export interface JobDefinition<T = unknown> {
   readonly data?: T;
   /** Default: 3 retries, 1 second apart. */
   readonly failurePolicy?: JobFailurePolicy;
+  /** As in {@link JobHandlerOptions.timeoutMs}: of the function, not kept with the job. */
+  readonly timeoutMs?: number;
+}
+
+/** How a function runs jobs. @public */
+export interface JobHandlerOptions {
+  /**
+   * When the signal of a run fires, in milliseconds after its begin. The run goes on until the function has returned,
+   * and the job's next one waits for that. Default 0: never.
+   */
+  readonly timeoutMs?: number;
 }
 
 /** A scheduled job: what was set, as it was set, and when it runs next. @public */
@@ -89,7 +100,10 @@ export interface JobRun<T = unknown> {
   readonly dueAt: number;
   /** 1 for the first attempt. */
   readonly attempt: number;
-  /** Fires when the time limit is over. */
+  /**
+   * Fires when the time-out is over, and when a stop has waited half of its time. What is thrown after that of a stop
+   * is no failure: the run comes again. To return is success, always.
+   */
   readonly signal: AbortSignal;
 }
 

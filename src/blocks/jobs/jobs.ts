@@ -6,13 +6,13 @@ import { Delivery } from './delivery.ts';
 import type { JobErrors, Operation } from './errors.ts';
 import { Handlers } from './handlers.ts';
 import { replacementOf } from './if-exists.ts';
-import type { Job, JobDefinition, JobFields, JobHandler, JobOptions, StoredJob } from './job.ts';
+import type { Job, JobDefinition, JobFields, JobHandler, JobHandlerOptions, JobOptions, StoredJob } from './job.ts';
 import { checkJobName } from './job-name.ts';
 import { JobStore, type PlannedJob, type Scheduled } from './job-store.ts';
 import type { JobsHost } from './jobs-host.ts';
 import { JobLayout } from './layout.ts';
 import { Ownership } from './ownership.ts';
-import { parseJobDefinition, parseJobOptions } from './parse-job.ts';
+import { parseJobDefinition, parseJobOptions, timeLimitOf } from './parse-job.ts';
 import { type PlanRules, planJob } from './plan.ts';
 import { tellGone, tellScheduled } from './run-events.ts';
 import { Schedules } from './schedule-cache.ts';
@@ -97,7 +97,8 @@ export class Jobs {
     const fields = parseJobDefinition(name, definition, { wire: host.wire, errors });
     // Refused here, and not by the start.
     planJob(name, fields, this.#now, this.#rules);
-    const handled = this.handle(name, handler);
+    const { timeoutMs } = definition;
+    const handled = this.handle(name, handler, timeoutMs === undefined ? {} : { timeoutMs });
     try {
       await this.#declare(name, fields);
     } catch (error) {
@@ -152,11 +153,15 @@ export class Jobs {
    * goes before a pattern, the pattern that names more characters before another. Register before the start, or jobs
    * that are due by then go to the application, or wait when there is none. Dispose of the result to stop it.
    *
-   * @throws SidecarError `ERR_CONFIGURATION` when the name or pattern has a handler already.
+   * A run lasts until the function has returned, however long that takes: the job's next run waits for it. One that
+   * has no time-out and takes more than five minutes is warned of in the log, once.
+   *
+   * @throws SidecarError `ERR_CONFIGURATION` when the name or pattern has a handler already, and for unknown options.
    */
-  handle<T = unknown>(pattern: string, handler: JobHandler<T>): Disposable {
+  handle<T = unknown>(pattern: string, handler: JobHandler<T>, options: JobHandlerOptions = {}): Disposable {
+    const timeLimitMs = timeLimitOf(pattern, options);
     // What data a job has is for those to know who scheduled it.
-    this.#handlers.add(pattern, handler as JobHandler);
+    this.#handlers.add(pattern, { handler: handler as JobHandler, timeLimitMs });
     this.#opened?.scheduler.targetsChanged();
     return { [Symbol.dispose]: () => this.#handlers.remove(pattern) };
   }

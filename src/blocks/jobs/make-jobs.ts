@@ -18,7 +18,10 @@ export interface JobsOptions {
    * still under way: `once` makes one run of them, `all` runs each. Default `once`; `all` with `wire: 'dapr'`.
    */
   readonly missedTicks?: 'once' | 'all';
-  /** How long a run may take, in milliseconds. Default 60,000. */
+  /**
+   * How long the application may take for a run, in milliseconds; 0 for no limit. For functions in code there is none
+   * but that of {@link JobHandlerOptions}. Default 60,000.
+   */
   readonly timeoutMs?: number;
 }
 
@@ -29,7 +32,7 @@ export const JOBS_OPTIONS_SCHEMA = {
   properties: {
     concurrency: { type: 'integer', minimum: 1 },
     missedTicks: { enum: ['once', 'all'] },
-    timeoutMs: { type: 'integer', minimum: 1 },
+    timeoutMs: { type: 'integer', minimum: 0 },
   },
 } as const;
 

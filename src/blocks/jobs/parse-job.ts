@@ -1,8 +1,10 @@
+import { SidecarError } from '../../errors.ts';
+import { definedOnly } from '../../util/defined-only.ts';
 import { type JsonMember, jsonMembers, parseJsonBody } from '../../util/json-text.ts';
 import { type Validator, validator } from '../../util/schema.ts';
 import { type Wire, type WireName, wireNames } from '../../wire.ts';
 import type { JobErrors } from './errors.ts';
-import type { IfJobExists, JobDefinition, JobFields, JobOptions, PolicyFields } from './job.ts';
+import type { IfJobExists, JobDefinition, JobFields, JobHandlerOptions, JobOptions, PolicyFields } from './job.ts';
 
 /** The spellings of a field; the first is ours. */
 const JOB_FIELDS = fieldsOf([
@@ -72,7 +74,7 @@ export function parseJobOptions(options: JobOptions, wire: Wire, errors: JobErro
   return { ...fields, data: json };
 }
 
-const DEFINITION_FIELDS: readonly string[] = ['schedule', 'dueTime', 'data', 'failurePolicy'];
+const DEFINITION_FIELDS: readonly string[] = ['schedule', 'dueTime', 'data', 'failurePolicy', 'timeoutMs'];
 
 /** What a definition in code says. It has a schedule and no end: a job that has ended would begin anew at every start. */
 export function parseJobDefinition(
@@ -90,6 +92,18 @@ export function parseJobDefinition(
   if (fields.schedule === undefined)
     throw errors.malformed(`${about} has no schedule: schedule() takes a dueTime alone`);
   return fields;
+}
+
+const handlerOptionsProblem = validator(
+  { type: 'object', additionalProperties: false, properties: { timeoutMs: { type: 'integer', minimum: 0 } } },
+  'options',
+);
+
+/** How long a function may take for a run; 0 for no limit. @throws SidecarError `ERR_CONFIGURATION` */
+export function timeLimitOf(pattern: string, options: JobHandlerOptions): number {
+  const problem = handlerOptionsProblem(definedOnly(options));
+  if (problem === undefined) return options.timeoutMs ?? 0;
+  throw new SidecarError('ERR_CONFIGURATION', `handler of jobs ${JSON.stringify(pattern)}: ${problem}`);
 }
 
 function instantText(value: unknown): unknown {

@@ -104,7 +104,7 @@ export class Scheduler {
     this.#parts.ownership.stop();
     this.#alarm.off();
     this.#again?.cancel();
-    await this.#work.idle(this.#parts.host.clock, patienceMs);
+    await this.#parts.delivery.stop(this.#work, patienceMs);
   }
 
   get #stopped(): boolean {
@@ -216,6 +216,7 @@ export class Scheduler {
       this.#hasPassedOver = true;
       return this.#appReturn.expect(outcome.reason);
     }
+    if (outcome.kind === 'brokenOff') return;
     const now = host.clock.now();
     const end = { outcome: outcome.kind satisfies Attempt, startedAt, now, schedule, everyTick: host.everyTick };
     const next = afterAttempt(job, end);

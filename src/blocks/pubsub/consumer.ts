@@ -1,11 +1,11 @@
 import type { ComponentSubscription, Delivery, Message } from '../../components/pubsub.ts';
 import { messageOf } from '../../errors.ts';
 import type { Ending, Pass } from '../../resiliency/breaker.ts';
-import { type Abortion, Cancellation } from '../../util/abortion.ts';
+import { type CodeCall, CodeCalls } from '../../util/code-calls.ts';
 import { Work } from '../../util/work.ts';
 import { AppRequests } from './app-request.ts';
 import { BulkBatches } from './bulk-batches.ts';
-import { type DeliveryHost, deliveryLimitMs, type OpenPubSub } from './delivery-host.ts';
+import { type DeliveryHost, type OpenPubSub, ownLimitMs } from './delivery-host.ts';
 import { Gate } from './gate.ts';
 import { bulkOutcomes, drop, failedOutcome, type Outcome, retry, singleOutcome } from './outcome.ts';
 import { ParserHint } from './parser-hint.ts';
@@ -13,8 +13,8 @@ import { RouteTable } from './routing.ts';
 import { Settlement } from './settlement.ts';
 import type { SubscriptionSpec } from './subscription.ts';
 
-/** Delivers one message to a function in code, which is waited for no longer than `ended` allows. */
-export type DeliverToCode = (event: unknown, delivery: Delivery, ended: Abortion) => Promise<Outcome>;
+/** Delivers one message to a function in code. */
+export type DeliverToCode = (event: unknown, delivery: Delivery, call: CodeCall) => Promise<Outcome>;
 
 /** What a consumer is made of. */
 export interface ConsumerParts {
@@ -25,6 +25,9 @@ export interface ConsumerParts {
   /** The function of a streaming subscription; without it, messages go to the application's routes. */
   readonly deliverToCode?: DeliverToCode;
 }
+
+/** What a stop has broken off has not failed. */
+const BROKEN_OFF: Outcome = failedOutcome('the subscription has ended');
 
 /** The most messages in flight that a bulk subscription asks for. */
 const MAX_BULK_IN_FLIGHT = 10_000;
@@ -39,14 +42,20 @@ export class Consumer {
   readonly #gate: Gate;
   readonly #parserHint: ParserHint;
   readonly #inFlight = new Work();
-  readonly #ended = new Cancellation();
+  readonly #calls: CodeCalls;
+  /** Of functions in code; 0 for no limit. */
+  readonly #codeLimitMs: number;
+  #hasLeft = false;
   #subscription: ComponentSubscription | undefined;
 
   /** @throws Error when a rule does not compile. */
   constructor(parts: ConsumerParts) {
     const { spec, pubsub, host } = parts;
     this.#parts = parts;
-    this.#requests = new AppRequests(spec, host, deliveryLimitMs(pubsub, host));
+    const limitMs = ownLimitMs(spec, pubsub);
+    this.#requests = new AppRequests(spec, host, limitMs ?? host.timeLimitMs);
+    this.#calls = new CodeCalls(host);
+    this.#codeLimitMs = limitMs ?? 0;
     this.#gate = new Gate(pubsub.inbound?.breaker, host.clock);
     this.#routes = new RouteTable(spec.rules, host.logger);
     this.#settlement = new Settlement(parts);
@@ -84,16 +93,30 @@ export class Consumer {
 
   /** Takes nothing new, waits at most `patienceMs` for what is in flight, and leaves the rest unsettled. */
   async stop(patienceMs: number): Promise<void> {
+    await this.#windDown(patienceMs);
+    await this.#leave();
+  }
+
+  /** As a stop; but a message whose function has not returned by then comes to nobody else before it has. */
+  async end(patienceMs: number): Promise<void> {
+    await this.#windDown(patienceMs);
+    if (this.#calls.size === 0) return this.#leave();
+    const fail = (error: unknown): void =>
+      this.#parts.host.logger.error({ topic: this.#parts.spec.topic, error }, 'subscription could not be closed');
+    void this.#inFlight.whenIdle().then(() => this.#leave().catch(fail));
+  }
+
+  async #windDown(patienceMs: number): Promise<void> {
     this.pause();
     this.#gate.close();
     this.#batches?.clear();
     this.#settlement.stop();
-    await this.#inFlight.idle(this.#parts.host.clock, patienceMs);
-    try {
-      await this.#subscription?.close();
-    } finally {
-      this.#ended.abort(new Error('the subscription has ended'));
-    }
+    await this.#calls.stop(this.#inFlight, patienceMs, new Error('the subscription has ended'));
+  }
+
+  async #leave(): Promise<void> {
+    this.#hasLeft = true;
+    await this.#subscription?.close();
   }
 
   #take(deliveries: readonly Delivery[]): void {
@@ -127,7 +150,9 @@ export class Consumer {
     const route = typeof prepared === 'string' ? prepared : '';
     const isSent = typeof prepared === 'string';
     const outcome = isSent ? await this.#send(prepared, delivery) : prepared;
-    this.#gate.leave(pass, isSent ? endingOf(outcome) : 'abandoned');
+    this.#gate.leave(pass, isSent && outcome !== BROKEN_OFF ? endingOf(outcome) : 'abandoned');
+    // It is unsettled, and so handed out again.
+    if (this.#hasLeft || outcome === BROKEN_OFF) return;
     await this.#settlement.settle({ delivery, route, startedAt }, outcome);
   }
 
@@ -149,14 +174,25 @@ export class Consumer {
   async #send(path: string, delivery: Delivery): Promise<Outcome> {
     const { host, deliverToCode } = this.#parts;
     try {
-      if (deliverToCode !== undefined) {
-        return await deliverToCode(this.#requests.eventOf(delivery.message), delivery, this.#ended);
-      }
+      if (deliverToCode !== undefined) return await this.#sendToCode(deliverToCode, delivery);
       const reply = await host.call(this.#requests.single(path, delivery.message));
       this.#parserHint.look(reply.status);
       return singleOutcome(reply);
     } catch (error) {
-      return failedOutcome(error);
+      return deliverToCode !== undefined && this.#calls.areEnding ? BROKEN_OFF : failedOutcome(error);
+    }
+  }
+
+  /** However long it takes: what has not returned is still at work, and must not be delivered again beside it. */
+  async #sendToCode(deliverToCode: DeliverToCode, delivery: Delivery): Promise<Outcome> {
+    const { pubsubName, topic } = this.#parts.spec;
+    const { message, attempt } = delivery;
+    const event = this.#requests.eventOf(message);
+    const call = this.#calls.begin(this.#codeLimitMs, () => ({ pubsubName, topic, messageId: message.id, attempt }));
+    try {
+      return await deliverToCode(event, delivery, call);
+    } finally {
+      this.#calls.end(call);
     }
   }
 

@@ -3,6 +3,7 @@ import type { PubSubComponent } from '../../components/pubsub.ts';
 import type { Policy } from '../../resiliency/policy.ts';
 import type { BlockHost } from '../block-host.ts';
 import type { EnvelopeDefaults } from './envelope.ts';
+import type { SubscriptionSpec } from './subscription.ts';
 
 /** What deliveries need of their surroundings. */
 export interface DeliveryHost extends BlockHost {
@@ -19,7 +20,7 @@ export interface OpenPubSub {
   readonly inbound?: Policy | undefined;
 }
 
-/** How long the application may take for a message of a component. */
-export function deliveryLimitMs({ inbound }: OpenPubSub, host: DeliveryHost): number {
-  return inbound?.timeoutMs ?? host.timeLimitMs;
+/** How long a delivery may take, by the subscription or by the component, if one of them says so; 0 for no limit. */
+export function ownLimitMs({ timeoutMs }: SubscriptionSpec, { inbound }: OpenPubSub): number | undefined {
+  return timeoutMs ?? inbound?.timeoutMs;
 }

@@ -54,6 +54,12 @@ export interface SubscribeOptionsInCode {
   readonly deadLetterTopic?: string;
   /** Subscribe to messages that are not CloudEvents: `data` holds their value or bytes. Default `false`. */
   readonly rawPayload?: boolean;
+  /**
+   * When the signal of a delivery fires, in milliseconds after its begin; 0 for never. The delivery goes on until the
+   * function has returned, and the message is not delivered again before. Default: the time-out of the component's
+   * resiliency policy, else never.
+   */
+  readonly timeoutMs?: number;
   /** A consumer group of its own, as in {@link SubscriptionOptions.group}. */
   readonly group?: string;
   /** Shares the messages of its group, as in {@link SubscriptionOptions.competing}. Default `false`. */

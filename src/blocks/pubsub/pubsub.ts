@@ -7,7 +7,7 @@ import type { Expected, ExpectedOne } from '../../util/expected.ts';
 import { AppSubscriptions } from './app-subscriptions.ts';
 import { bulkFailed, checkEntryIds, publishInPortions } from './bulk-publish.ts';
 import { deliverToCode } from './code-handler.ts';
-import { type DeliveryHost, deliveryLimitMs } from './delivery-host.ts';
+import type { DeliveryHost } from './delivery-host.ts';
 import { encodeMessage, type Publish } from './encode.ts';
 import type { Address, Destination } from './envelope.ts';
 import { publishFailed, pubsubNameEmpty, pubsubNotFound, topicEmpty, topicForbidden } from './errors.ts';
@@ -129,7 +129,9 @@ export class PubSub {
   }
 
   /**
-   * Calls a function for every message of a topic, in the group of this app ID or in one of its own.
+   * Calls a function for every message of a topic, in the group of this app ID or in one of its own. A delivery lasts
+   * until the function has returned, however long that takes. One that has no time-out and takes more than five minutes
+   * is warned of in the log, once.
    *
    * @throws SidecarError `ERR_PUBSUB_NOT_FOUND`, `ERR_PUBSUB_FORBIDDEN`, `ERR_CONFIGURATION` for options that cannot be
    * used, and for a second subscription of a topic in one group that does not say `competing: true`.
@@ -143,7 +145,6 @@ export class PubSub {
     // Only functions receive such events: a sidecar without them starts faster.
     const { CloudEvent: eventClass } = await import('cloudevents');
     this.#parts.admit();
-    const { host } = this.#parts;
     const { rawPayload, ...rest } = options;
     const metadata = rawPayload ? { rawPayload: 'true' } : {};
     const given = { pubsubname: pubsubName, topic, route: '/', metadata, ...rest };
@@ -153,13 +154,7 @@ export class PubSub {
     if (pubsub === undefined) throw pubsubNotFound(pubsubName, NO_METADATA, false);
     const { appId } = this.#parts;
     if (!maySubscribe(topic, appId, pubsub.topics)) throw topicForbidden({ appId, pubsubName, topic });
-    const end = await this.#subscriptions.addStreaming(spec, {
-      deliverToCode: deliverToCode(handler, {
-        eventClass,
-        clock: host.clock,
-        timeLimitMs: deliveryLimitMs(pubsub, host),
-      }),
-    });
+    const end = await this.#subscriptions.addStreaming(spec, { deliverToCode: deliverToCode(handler, eventClass) });
     let ended: Promise<void> | undefined;
     const close = (): Promise<void> => {
       ended ??= end();

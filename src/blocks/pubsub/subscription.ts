@@ -37,6 +37,11 @@ export interface SubscriptionOptions {
   /** When and how often a message is delivered again. */
   readonly retry?: RetryOptions;
   /**
+   * How long the application may take for a message, in milliseconds; 0 for no limit. Default: the time-out of the
+   * component's resiliency policy, else the option `deliveryTimeoutMs`.
+   */
+  readonly timeoutMs?: number;
+  /**
    * A consumer group of its own among those of the app ID: each group receives every message of the topic, from its
    * first subscription on. 1 to 256 characters, no dots, slashes or white space; the app ID stands for the default.
    * Default: the group of the app ID that has no name.
@@ -80,7 +85,10 @@ export interface DeliveryContext {
   readonly attempt: number;
   /** Where it comes from, when it was dead-lettered and its component keeps that; `undefined` for other messages. */
   readonly deadLetter: DeadLetterOrigin | undefined;
-  /** Fires when the time limit of the delivery is over: it will be delivered again. */
+  /**
+   * Fires when the time-out is over, and when a stop has waited half of its time. What is thrown after that of a stop
+   * is no failure: the message comes again. To return is an answer, always.
+   */
   readonly signal: AbortSignal;
 }
 
@@ -110,6 +118,7 @@ export interface SubscriptionSpec {
   readonly bulk: { readonly maxMessages: number; readonly maxAwaitMs: number } | undefined;
   readonly concurrency: number;
   readonly retry: RetryOptions;
+  readonly timeoutMs: number | undefined;
   /** Empty for the group of the app ID that has no name. */
   readonly group: string;
   readonly competing: boolean;
@@ -157,6 +166,7 @@ const schema = {
       type: 'object',
       properties: { maxRetries: { type: 'integer', minimum: 0 }, initialDelayMs: delay, maxDelayMs: delay },
     },
+    timeoutMs: { type: ['integer', 'null'], minimum: 0 },
     group: { type: ['string', 'null'], pattern: NAME_PATTERN },
     competing: { type: ['boolean', 'null'] },
   },
@@ -215,6 +225,7 @@ export function parseSubscription(
     bulk: bulkOf(options.bulkSubscribe, wire),
     concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
     retry: options.retry ?? {},
+    timeoutMs: options.timeoutMs ?? undefined,
     competing: options.competing ?? false,
   };
 }

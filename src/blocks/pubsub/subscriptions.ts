@@ -119,7 +119,7 @@ export class Subscriptions {
     return async () => {
       this.#streaming.delete(state);
       this.#active.delete(state);
-      await consumer.stop(this.#host.patienceMs);
+      await consumer.end(this.#host.patienceMs);
     };
   }
 

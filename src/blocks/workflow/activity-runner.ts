@@ -1,5 +1,7 @@
 import { signalOfAbortion } from '../../util/abortion.ts';
 import { Deque } from '../../util/deque.ts';
+import { Linked } from '../../util/linked.ts';
+import { sinceWhen } from '../../util/work.ts';
 import type { ActivityContext, ActivityFunction } from './definition.ts';
 import type { IncomingEvent } from './events.ts';
 import { failureOf, NOT_REGISTERED } from './failure.ts';
@@ -18,6 +20,12 @@ interface Waiting {
   readonly executionId: string;
 }
 
+interface Running {
+  readonly instance: LiveInstance;
+  readonly activity: ActivityToRun;
+  readonly startedAt: number;
+}
+
 /** Runs activities in this process, not too many at a time. What they come to is a message for the instance. */
 export class ActivityRunner {
   readonly #host: WorkflowsHost;
@@ -26,7 +34,7 @@ export class ActivityRunner {
   readonly #waiting = new Deque<Waiting>();
   /** Of instances that were loaded before their code was registered. */
   #withoutCode: Waiting[] = [];
-  #running = 0;
+  readonly #running = new Linked<Running>();
   #isStopping = false;
 
   constructor(host: WorkflowsHost, registry: Registry, underway: Underway) {
@@ -37,7 +45,14 @@ export class ActivityRunner {
 
   /** How many run or wait to be run. */
   get count(): number {
-    return this.#running + this.#waiting.length + this.#withoutCode.length;
+    return this.#running.size + this.#waiting.length + this.#withoutCode.length;
+  }
+
+  /** Those that run, and since when. */
+  running(): readonly string[] {
+    return [...this.#running].map(({ instance, activity, startedAt }) =>
+      sinceWhen(`activity ${JSON.stringify(activity.name)} of workflow ${JSON.stringify(instance.id)}`, startedAt),
+    );
   }
 
   /** Runs an activity as soon as there is room. */
@@ -79,7 +94,7 @@ export class ActivityRunner {
   }
 
   #pump(): void {
-    while (this.#running < this.#host.maxConcurrentActivities && !this.#isStopping) {
+    while (this.#running.size < this.#host.maxConcurrentActivities && !this.#isStopping) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       if (next.instance.mayBegin && isOfThisRun(next)) void this.#runOne(next);
@@ -88,7 +103,7 @@ export class ActivityRunner {
 
   async #runOne({ instance, activity, executionId }: Waiting): Promise<void> {
     const startedAt = this.#host.clock.now();
-    this.#running++;
+    const place = this.#running.add({ instance, activity, startedAt });
     instance.running++;
     this.#underway.add();
     const { sequence, name, input } = activity;
@@ -105,7 +120,7 @@ export class ActivityRunner {
       thrown = { value: error };
       event = { type: 'activityFailed', sequence, failure: failureOf(error) };
     }
-    this.#running--;
+    this.#running.delete(place);
     instance.running--;
     tellActivity(this.#host, { instanceId: instance.id, activity, event, startedAt, thrown });
     if (!instance.isGone) {

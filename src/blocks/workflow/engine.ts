@@ -65,7 +65,7 @@ export class Engine implements InstanceHome {
     this.host = { ...host, work: { begin: (what) => this.#begin(what) } };
     this.store = new InstanceStore(state, layout);
     this.turns = new TurnQueue(this.host.maxConcurrentWorkflows);
-    this.underway = new Underway(this.host.work);
+    this.underway = new Underway(this.host.work, () => this.activities.running());
     this.activities = new ActivityRunner(this.host, registry, this.underway);
     this.#wakeups = new Wakeups(this.store);
     this.pool = new InstancePool({
@@ -103,7 +103,7 @@ export class Engine implements InstanceHome {
   }
 
   /** Notes work for the sidecar, and for the stop of this block. */
-  #begin(what: string): () => void {
+  #begin(what: Parameters<Work['begin']>[0]): () => void {
     const done = this.#work.begin(what);
     const doneForAll = this.#parts.host.work.begin(what);
     return () => {

@@ -1,6 +1,7 @@
 import type { SidecarEventEmitter } from '../../events.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
+import type { Work } from '../../util/work.ts';
 
 /** How long instances that are over are kept, in milliseconds. */
 export interface Retention {
@@ -15,7 +16,7 @@ export interface WorkflowsHost {
   readonly logger: Logger;
   readonly events: SidecarEventEmitter;
   /** Notes what runs, see `Work`. */
-  readonly work: { begin(what: string): () => void };
+  readonly work: Pick<Work, 'begin'>;
   readonly newId: () => string;
   /** A number from 0 to 1, for jitter. */
   readonly random: () => number;

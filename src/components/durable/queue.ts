@@ -13,8 +13,9 @@ export interface QueueParts extends Omit<ReadAheadParts, 'onLoaded'> {
 
 /**
  * One group's messages in the store. It holds in memory what is handed out and a short read-ahead, however many wait.
- * The one host that owns it hands out, and settles. What it had handed out before it lost the group and got it back
- * comes again: its end counts still, but to try it once more would bring back what is done.
+ * The one host that owns it hands out, and settles. What it had handed out before it lost the group and got it back is
+ * read again, and waits for the end of what is at work here: that end counts still, but to try it once more would bring
+ * back what is done.
  */
 export class DurableQueue implements MessageQueue<StoredMessage> {
   readonly #parts: QueueParts;
@@ -23,6 +24,8 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   readonly #settlements: Settlements;
   /** Handed out and not settled. */
   readonly #out = new Set<StoredMessage>();
+  /** Those of them that were handed out in an earlier tenure, by number, and how they were read in this one. */
+  readonly #early = new Map<number, { readonly entry: StoredMessage; again: StoredMessage | undefined }>();
   #whenNoneOut: (() => void)[] = [];
   #clock: Clock | undefined;
 
@@ -50,6 +53,8 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   resume(): void {
     if (this.#clock === undefined || !this.#dispatcher.hasConsumers || !this.#parts.owner.owns) return;
     this.#ahead.start(this.#clock);
+    for (const entry of this.#out)
+      if (this.#ahead.isOutdated(entry)) this.#early.set(entry.number, { entry, again: undefined });
     this.#dispatcher.wake();
   }
 
@@ -86,9 +91,17 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   /** While the store takes no settlements nothing more is handed out: all of it would come again. */
   shift(): StoredMessage | undefined {
     if (this.#settlements.areBehind || !this.#parts.owner.owns) return undefined;
-    const entry = this.#ahead.shift();
+    let entry = this.#ahead.shift();
+    while (entry !== undefined && this.#isAtWork(entry)) entry = this.#ahead.shift();
     if (entry !== undefined) this.#out.add(entry);
     return entry;
+  }
+
+  /** Whether it was handed out in an earlier tenure and is not settled: it is held back until then. */
+  #isAtWork(entry: StoredMessage): boolean {
+    const early = this.#early.size === 0 ? undefined : this.#early.get(entry.number);
+    if (early !== undefined) early.again = entry;
+    return early !== undefined;
   }
 
   unshift(entry: StoredMessage): void {
@@ -100,9 +113,21 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     try {
       await this.#settlements.record({ remove: entry.key }, signalOf(entry));
       this.#ahead.forget(entry);
+      await this.#removeAgain(entry);
     } finally {
       this.#ended(entry);
     }
+  }
+
+  /** It may lie under another key by now. */
+  async #removeAgain({ number }: StoredMessage): Promise<void> {
+    const early = this.#early.size === 0 ? undefined : this.#early.get(number);
+    const again = early?.again;
+    if (early === undefined || again === undefined) return;
+    early.again = undefined;
+    if (this.#ahead.isOutdated(again)) return;
+    await this.#settlements.record({ remove: again.key }, signalOf(again));
+    this.#ahead.forget(again);
   }
 
   async delay(entry: StoredMessage, delayMs: number, clock: Clock): Promise<void> {
@@ -130,8 +155,20 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   }
 
   #ended(entry: StoredMessage): void {
-    if (!this.#out.delete(entry) || this.#out.size > 0) return;
+    if (!this.#out.delete(entry)) return;
+    if (this.#early.size > 0) this.#letAgain(entry);
+    if (this.#out.size > 0) return;
     for (const resolve of this.#whenNoneOut.splice(0)) resolve();
+  }
+
+  /** What was held back for it has its turn. */
+  #letAgain(entry: StoredMessage): void {
+    const early = this.#early.get(entry.number);
+    if (early?.entry !== entry) return;
+    this.#early.delete(entry.number);
+    if (early.again === undefined) return;
+    this.#ahead.unshift(early.again);
+    this.#dispatcher.wake();
   }
 
   #left(): void {

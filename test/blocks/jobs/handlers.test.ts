@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { Handlers } from '../../../src/blocks/jobs/handlers.ts';
+import { type HandledJob, Handlers } from '../../../src/blocks/jobs/handlers.ts';
 
-const named =
-  (name: string): (() => string) =>
-  () =>
-    name;
+const named = (name: string): HandledJob => ({ handler: () => name, timeLimitMs: 0 });
 
 describe('handlers of jobs', () => {
   test.each<[job: string, handler: string | undefined]>([
@@ -25,8 +22,8 @@ describe('handlers of jobs', () => {
     const handlers = new Handlers();
     for (const pattern of ['report-*', 'report', 'report-daily-*', 'x*y', 'a*b*c'])
       handlers.add(pattern, named(pattern));
-    const found = handlers.find(job) as (() => string) | undefined;
-    expect(found?.()).toBe(expected);
+    const run = handlers.find(job)?.handler as (() => string) | undefined;
+    expect(run?.()).toBe(expected);
   });
 
   test('overlapping ends do not match twice', () => {

@@ -240,17 +240,6 @@ describe('jobs that fail', () => {
     ]);
   });
 
-  test('no result in time is a failure; the signal tells', async () => {
-    await using world = await jobsWorld({ jobs: { timeoutMs: 5_000 } });
-    let aborted = 0;
-    world.run = ({ signal }) => new Promise(() => signal.addEventListener('abort', () => aborted++));
-    await world.sidecar.jobs.schedule('slow', { dueTime: '1s', failurePolicy: { constant: { maxRetries: 1 } } });
-    await world.clock.advance('12s');
-    expect(world.times.map((time) => time.slice(17))).toEqual(['01', '06']);
-    expect(aborted).toBe(2);
-    expect(world.told.at(-2)).toBe('jobFailed slow 2');
-  });
-
   test('retries end with the job: none after its ttl', async () => {
     await using world = await jobsWorld();
     world.run = fail;

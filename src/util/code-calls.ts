@@ -1,0 +1,132 @@
+import type { Clock, Timer } from './clock.ts';
+import { type Link, Linked } from './linked.ts';
+import type { Logger } from './logger.ts';
+import { setPatience } from './patience.ts';
+import type { Work } from './work.ts';
+
+/** A function without a time-out that has run so long is warned of, once. */
+const LONG_MS = 5 * 60_000;
+
+/** What a call is about, for the log. */
+export type AboutCall = () => object;
+
+/**
+ * The calls of functions in code that have not returned. Nobody can make a function return: when its time is over its
+ * signal fires, and its place stays taken until it does. It is on the path of every message: one timer watches all
+ * calls that have no time-out.
+ */
+export class CodeCalls {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #running = new Linked<CodeCall>();
+  #watch: Timer | undefined;
+  #ending: Error | undefined;
+
+  constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** How many have not returned. */
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /** Whether they have been told to end: what fails from then on has not failed by itself. */
+  get areEnding(): boolean {
+    return this.#ending !== undefined;
+  }
+
+  /** Notes a call; give it to {@link CodeCalls.end} when the function has returned. `timeLimitMs` of 0: no limit. */
+  begin(timeLimitMs: number, about: AboutCall): CodeCall {
+    const call = new CodeCall(this.#clock.now(), about);
+    call.place = this.#running.add(call);
+    if (this.#ending !== undefined) call.abort(this.#ending);
+    else if (timeLimitMs > 0) call.limit = this.#clock.setTimeout(() => this.#timeOut(call, timeLimitMs), timeLimitMs);
+    else this.#watch ??= this.#clock.setTimeout(() => this.#lookForLong(), LONG_MS);
+    return call;
+  }
+
+  /** The function has returned. */
+  end({ place, limit }: CodeCall): void {
+    limit?.cancel();
+    if (place !== undefined) this.#running.delete(place);
+    if (this.#running.size === 0) this.#unwatch();
+  }
+
+  /** Waits until nothing of `work` is left: half of the time undisturbed, then with the signals fired. */
+  async stop(work: Work, patienceMs: number, reason: Error): Promise<void> {
+    const half = setPatience(this.#clock, patienceMs, () => this.#abort(reason), 0.5);
+    await work.idle(this.#clock, patienceMs);
+    half.cancel();
+    this.#abort(reason);
+    this.#unwatch();
+  }
+
+  #abort(reason: Error): void {
+    this.#ending ??= reason;
+    for (const call of this.#running) call.abort(this.#ending);
+  }
+
+  #timeOut(call: CodeCall, timeLimitMs: number): void {
+    call.abort(new Error(`no result within ${timeLimitMs} ms`));
+    this.#logger.warn(
+      { ...call.about(), timeoutMs: timeLimitMs },
+      'a function has not returned within its time-out: its signal has fired, its place stays taken until it returns',
+    );
+  }
+
+  /** Those that have run longest come first. */
+  #lookForLong(): void {
+    this.#watch = undefined;
+    const now = this.#clock.now();
+    for (const call of this.#running) {
+      if (call.limit !== undefined || call.isKnownAsLong) continue;
+      const leftMs = call.startedAt + LONG_MS - now;
+      if (leftMs > 0) {
+        this.#watch = this.#clock.setTimeout(() => this.#lookForLong(), leftMs);
+        return;
+      }
+      call.isKnownAsLong = true;
+      this.#logger.warn(
+        { ...call.about(), runningMs: now - call.startedAt },
+        'a function has not returned for five minutes: its place stays taken until it does',
+      );
+    }
+  }
+
+  #unwatch(): void {
+    this.#watch?.cancel();
+    this.#watch = undefined;
+  }
+}
+
+/** A call that has not returned. Its signal is made on first use: a controller takes a third of a delivery's time. */
+export class CodeCall {
+  readonly startedAt: number;
+  readonly about: AboutCall;
+  place: Link<CodeCall> | undefined;
+  /** The timer of its time-out, if it has one. */
+  limit: Timer | undefined;
+  isKnownAsLong = false;
+  #controller: AbortController | undefined;
+  #reason: Error | undefined;
+
+  constructor(startedAt: number, about: AboutCall) {
+    this.startedAt = startedAt;
+    this.about = about;
+    this.place = undefined;
+    this.limit = undefined;
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    return this.#controller.signal;
+  }
+
+  abort(reason: Error): void {
+    this.#reason ??= reason;
+    this.#controller?.abort(this.#reason);
+  }
+}

@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import { defineActivity, defineWorkflow, memoryPubSub, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
+import { NEVER } from '../support/app.ts';
+import { KeptStore } from '../support/kept-store.ts';
+import { RecordingLogger } from '../support/world.ts';
+
+const SINCE = /\(since 2026-01-01T00:00:0\d\.000Z\)/;
+
+interface Hanging {
+  readonly options?: Partial<SidecarOptions>;
+  /** Makes something hang. */
+  readonly hang: (sidecar: Sidecar, clock: VirtualClock) => Promise<void>;
+  /** How it is called. */
+  readonly culprit: string;
+  /** A stop breaks it off without waiting. */
+  readonly isBrokenOff?: boolean;
+}
+
+const toOrders = { subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }] };
+const publish = (sidecar: Sidecar): Promise<void> =>
+  sidecar.pubsub.publish('pubsub', 'orders', 'x', { cloudEvent: { id: 'one' } });
+/** An application that answers what it is asked at the start, and nothing else. */
+const silent = (request: Request): Promise<Response> =>
+  request.method === 'GET' ? Promise.resolve(new Response('[]')) : new Promise(() => undefined);
+
+const HANGING: readonly (readonly [what: string, hanging: Hanging])[] = [
+  [
+    'a function for messages',
+    {
+      hang: async (sidecar) => {
+        await sidecar.pubsub.subscribe('pubsub', 'orders', () => NEVER);
+        await publish(sidecar);
+      },
+      culprit: 'delivery of message one of topic orders',
+    },
+  ],
+  [
+    'a function for jobs',
+    {
+      hang: async (sidecar, clock) => {
+        sidecar.jobs.handle('report', () => NEVER);
+        await sidecar.jobs.schedule('report', { dueTime: '1s' });
+        await clock.advance('1s');
+      },
+      culprit: 'run of job report',
+    },
+  ],
+  [
+    'an activity',
+    {
+      hang: async (sidecar) => {
+        const charge = defineActivity('charge', () => NEVER);
+        const checkout = defineWorkflow('checkout', (ctx) => ctx.callActivity(charge));
+        sidecar.workflows.register(checkout, charge);
+        await sidecar.workflows.start(checkout, undefined, { instanceId: 'order-1' });
+      },
+      culprit: 'activity "charge" of workflow "order-1"',
+    },
+  ],
+  [
+    'a listener that never answers a message',
+    {
+      options: { ...toOrders, app: { listener: (req, res) => void (req.method === 'GET' && res.end('[]')) } },
+      hang: publish,
+      culprit: 'delivery of message one of topic orders',
+    },
+  ],
+  [
+    'a listener that never answers at all',
+    {
+      options: { app: { listener: () => undefined } },
+      hang: async () => undefined,
+      culprit: 'discovery of subscriptions',
+      isBrokenOff: true,
+    },
+  ],
+  [
+    'a fetch function that never answers an invocation',
+    {
+      options: { app: { fetch: silent } },
+      hang: async (sidecar) => {
+        sidecar.invocation.invoke('shop', 'POST', 'pay').catch(() => undefined);
+      },
+      culprit: 'invocation POST /pay',
+    },
+  ],
+];
+
+/** A sidecar in which something hangs. */
+async function hangingSidecar({ options, hang }: Hanging): Promise<{
+  readonly sidecar: Sidecar;
+  readonly clock: VirtualClock;
+  readonly logger: RecordingLogger;
+}> {
+  const clock = virtualClock();
+  const logger = new RecordingLogger();
+  const components = [memoryPubSub('pubsub')];
+  const sidecar = new Sidecar({ appId: 'shop', clock, logger, components, state: new KeptStore(), ...options });
+  await sidecar.start();
+  await hang(sidecar, clock);
+  return { sidecar, clock, logger };
+}
+
+/** What a stop has named, one text for each time. */
+function givenUpOn(logger: RecordingLogger): readonly string[] {
+  const message = 'the stop has given up on work that had not ended';
+  return logger.at('error').flatMap((line) => (line.message === message ? [String(line.details['running'])] : []));
+}
+
+async function secondsOf(work: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return (performance.now() - startedAt) / 1_000;
+}
+
+// vitest and jest give a test up after 5 s: these are the tests that a user writes, with the default time limit.
+describe.concurrent.each(HANGING)('%s that hangs', (_, hanging) => {
+  test('is named by settled(), and by the stop after it, before a test is given up', async () => {
+    let lines: readonly unknown[] = [];
+    const seconds = await secondsOf(async () => {
+      const { sidecar, clock, logger } = await hangingSidecar(hanging);
+      const error = await clock.settled().catch((thrown: unknown) => String(thrown));
+      expect(error).toContain(`not settled after 3000 ms; still running: `);
+      expect(error).toContain(hanging.culprit);
+      expect(error).toMatch(SINCE);
+      await sidecar.stop();
+      lines = givenUpOn(logger);
+    });
+    expect(seconds).toBeLessThan(4.5);
+    expect(lines).toEqual(hanging.isBrokenOff ? [] : [expect.stringContaining(hanging.culprit)]);
+  });
+
+  test('does not keep a stop from ending', async () => {
+    const seconds = await secondsOf(async () => {
+      const { sidecar, logger } = await hangingSidecar(hanging);
+      await sidecar.stop();
+      expect(givenUpOn(logger)).toEqual(hanging.isBrokenOff ? [] : [expect.stringContaining(hanging.culprit)]);
+    });
+    expect(seconds).toBeLessThan(4.5);
+  });
+});
+
+describe('a stop on a virtual clock', () => {
+  test('logs nothing of the kind when all has ended', async () => {
+    const logger = new RecordingLogger();
+    const sidecar = new Sidecar({ appId: 'shop', clock: virtualClock(), logger, stopTimeoutMs: 0 });
+    await sidecar.start();
+    await sidecar.stop();
+    expect(logger.at('error')).toEqual([]);
+  });
+
+  test('waits as long as it was told, and after a wait in vain no longer', async () => {
+    const clock = virtualClock({ patienceMs: 300 });
+    const work = { running: (): readonly string[] => ['something'] };
+    clock.watch(work);
+    const seconds = await secondsOf(() => expect(clock.settled()).rejects.toThrow('not settled after 300 ms'));
+    expect(seconds).toBeLessThan(1);
+    expect(clock.realPatienceMs).toBe(100);
+  });
+
+  test.each([-1, Number.NaN])('is not told to wait %d ms', (patienceMs) => {
+    expect(() => virtualClock({ patienceMs })).toThrow(TypeError);
+  });
+});
