@@ -65,7 +65,14 @@ export type {
   SubscriptionOptions,
 } from './blocks/pubsub/subscription.ts';
 export type { WaitOptions } from './blocks/workflow/completions.ts';
-export type { CallActivityOptions, CallChildOptions, InputAnd, WorkflowContext } from './blocks/workflow/context.ts';
+export type {
+  CallActivityOptions,
+  CallChildOptions,
+  ContinueAsNewOptions,
+  InputAnd,
+  WaitForEventOptions,
+  WorkflowContext,
+} from './blocks/workflow/context.ts';
 export {
   type ActivityContext,
   type ActivityDefinition,

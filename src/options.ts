@@ -15,7 +15,7 @@ import {
   type PlacementSettings,
   resolvePlacement,
 } from './blocks/placement/options.ts';
-import type { SubscriptionOptions } from './blocks/pubsub/subscription.ts';
+import { SUBSCRIPTION_OPTIONS_SCHEMA, type SubscriptionOptions } from './blocks/pubsub/subscription.ts';
 import { WORKFLOWS_OPTIONS_SCHEMA, type WorkflowsOptions } from './blocks/workflow/make-workflows.ts';
 import { memoryStore } from './components/memory/memory-store.ts';
 import type { PubSubDefinition } from './components/pubsub.ts';
@@ -192,7 +192,7 @@ const problemOf = validator(
         },
       },
       state: { type: 'object', required: ['type', 'open'], properties: { type: text, open: callable } },
-      subscriptions: { type: 'array', items: { type: 'object' } },
+      subscriptions: { type: 'array', items: SUBSCRIPTION_OPTIONS_SCHEMA },
       invocation: INVOCATION_OPTIONS_SCHEMA,
       nameResolution: NAME_RESOLUTION_SCHEMA,
       address: ADDRESS_SCHEMA,

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AdapterOptions, RequestHandler } from '../http/message.ts';
+import { type AdapterOptions, checkAdapterOptions, type RequestHandler } from '../http/message.ts';
 import { answerNode } from './node.ts';
 import type { ParsedBody } from './parsed-body.ts';
 
@@ -17,6 +17,7 @@ export type ExpressMiddleware = (req: IncomingMessage, res: ServerResponse, next
  * @public
  */
 export function expressHandler(sidecar: RequestHandler, options: AdapterOptions = {}): ExpressMiddleware {
+  checkAdapterOptions(options);
   return (req, res, next) => {
     // Express has cut the mount path off `req.url` and left what its parsers found on `req`.
     answerNode(sidecar, { req, res, url: req.url ?? '/', parsed: req as ParsedBody }, options).then(

@@ -1,6 +1,7 @@
 import {
   type AdapterOptions,
   abortionOfSignal,
+  checkAdapterOptions,
   EMPTY_BODY,
   type HeaderMap,
   leaveBody,
@@ -34,6 +35,7 @@ export function fetchHandler(
 /** Mounts the sidecar; every request is answered. @public */
 export function fetchHandler(sidecar: RequestHandler, options?: AdapterOptions): FetchHandler;
 export function fetchHandler(sidecar: RequestHandler, options: AdapterOptions = {}): FallthroughFetchHandler {
+  checkAdapterOptions(options);
   return async (request) => {
     const url = sidecar.ownCalls?.has(request) ? undefined : belowPrefix(pathOf(request.url), options.prefix);
     if (url === undefined && options.fallthrough) return undefined;

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AdapterOptions, RequestHandler } from '../http/message.ts';
+import { type AdapterOptions, checkAdapterOptions, type RequestHandler } from '../http/message.ts';
 import { answerNode } from './node.ts';
 import type { ParsedBody } from './parsed-body.ts';
 
@@ -31,6 +31,7 @@ export type KoaMiddleware = (context: KoaContextLike, next: () => Promise<unknow
  * @public
  */
 export function koaHandler(sidecar: RequestHandler, options: AdapterOptions = {}): KoaMiddleware {
+  checkAdapterOptions(options);
   return async (context, next) => {
     const { req, res, url, respond } = context;
     context.respond = false;

@@ -1,5 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AdapterOptions, RequestHandler, SidecarResponse } from '../http/message.ts';
+import {
+  type AdapterOptions,
+  checkAdapterOptions,
+  type RequestHandler,
+  type SidecarResponse,
+} from '../http/message.ts';
 import { belowPrefix } from './mount.ts';
 import { NodeRequest } from './node-request.ts';
 import { writeResponse } from './node-response.ts';
@@ -18,6 +23,7 @@ export type NodeListener = (req: IncomingMessage, res: ServerResponse, next?: (e
  * @public
  */
 export function nodeListener(sidecar: RequestHandler, options: AdapterOptions = {}): NodeListener {
+  checkAdapterOptions(options);
   return (req, res, next) => {
     void answerNode(sidecar, { req, res, url: req.url ?? '/', parsed: req as ParsedBody }, options).then((passOn) => {
       if (passOn && next !== undefined) next();

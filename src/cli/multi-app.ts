@@ -43,21 +43,35 @@ export async function readRunFile(path: string, { flags, rest }: CommandLine): P
     configPaths: flags.texts('config'),
     ...given('bodyLimitBytes', flags.bytes('max-body-size')),
   };
-  refuseSharedPorts(apps);
+  const problems = [...sharedPorts(apps), ...apps.flatMap(problemsOf)];
+  if (problems.length > 0) throw new Failure(problems.join('\n'));
   return { file, apps: apps.map((app) => settingsOf(app, shared)), notes: notes.map(formatFinding) };
 }
 
 /** What is meant for one would reach another. Applications that are started elsewhere may share a port. */
-function refuseSharedPorts(apps: readonly MultiAppEntry[]): void {
+function sharedPorts(apps: readonly MultiAppEntry[]): readonly string[] {
   const users = new Map<number, string>();
+  const problems: string[] = [];
   const take = (port: number | undefined, user: string): void => {
     if (port === undefined) return;
     const other = users.get(port);
-    if (other !== undefined) throw new Failure(`${user} must differ from ${other}: both are ${port}`);
-    users.set(port, user);
+    if (other === undefined) users.set(port, user);
+    else problems.push(`${user} must differ from ${other}: both are ${port}`);
   };
   for (const { appId, daprHTTPPort } of apps) take(daprHTTPPort, `daprHTTPPort of ${appId}`);
   for (const { appId, appPort, command } of apps) if (command.length > 0) take(appPort, `appPort of ${appId}`);
+  return problems;
+}
+
+function problemsOf({ appId, appProtocol, appPort, daprHTTPPort, command }: MultiAppEntry): readonly string[] {
+  const problems: string[] = [];
+  if (appProtocol !== 'http' && appProtocol !== 'grpc')
+    problems.push(`appProtocol of ${appId} must be http or grpc: actual is ${JSON.stringify(appProtocol)}`);
+  if (command[0] === '') problems.push(`the command of ${appId} is empty`);
+  // With a command, what is told of all ports says so already.
+  if (command.length === 0 && appPort !== undefined && appPort === daprHTTPPort)
+    problems.push(`appPort and daprHTTPPort of ${appId} must differ: both are ${appPort}`);
+  return problems;
 }
 
 function healthOf({ path, probeIntervalMs, probeTimeoutMs, threshold }: MultiAppHealth): AppHealthOptions {
@@ -87,16 +101,11 @@ function settingsOf(
   shared: Pick<AppSettings, 'resourcesPaths' | 'configPaths' | 'bodyLimitBytes'>,
 ): AppSettings {
   const { appId, appProtocol, appPort, daprHTTPPort } = app;
-  if (appProtocol !== 'http' && appProtocol !== 'grpc')
-    throw new Failure(`appProtocol of ${appId} must be http or grpc: actual is ${JSON.stringify(appProtocol)}`);
-  if (app.command[0] === '') throw new Failure(`the command of ${appId} is empty`);
-  if (appPort !== undefined && appPort === daprHTTPPort)
-    throw new Failure(`appPort and daprHTTPPort of ${appId} must differ: both are ${appPort}`);
   return {
     appId,
     isOfFile: true,
     appHost: app.appChannelAddress ?? '127.0.0.1',
-    appProtocol,
+    appProtocol: appProtocol === 'grpc' ? 'grpc' : 'http',
     mayMove: false,
     resourcesPaths: [...app.resourcesPaths, ...shared.resourcesPaths],
     configPaths: [...(app.configFilePath === undefined ? [] : [app.configFilePath]), ...shared.configPaths],

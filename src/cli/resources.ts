@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { isSidecarError, SidecarError } from '../errors.ts';
 import type { LoadedResources } from '../resources/index.ts';
 import type { AppSettings } from './settings.ts';
 
@@ -25,22 +26,32 @@ export async function readResources(apps: readonly AppSettings[], settings: Reso
   const { statePath, environment, substitute, runFile } = settings;
   const byApp = new Map<string, LoadedResources>();
   const notes = new Set<string>();
+  const refused: SidecarError[] = [];
   for (const { appId, directory, resourcesPaths, configPaths } of apps) {
     if (resourcesPaths.length === 0 && configPaths.length === 0) continue;
     // Only now: a run without files needs no reader of YAML.
     const { formatFinding, loadResources } = await import('../resources/index.ts');
-    const loaded = await loadResources(resourcesPaths, {
-      appId,
-      environment,
-      configPaths,
-      substitute,
-      workingDirectory: directory,
+    const options = { appId, environment, configPaths, substitute, workingDirectory: directory };
+    const loaded = await loadResources(resourcesPaths, options).catch((error: unknown) => {
+      if (!isSidecarError(error)) throw error;
+      refused.push(error);
     });
+    if (loaded === undefined) continue;
     byApp.set(appId, loaded);
     for (const note of loaded.notes) notes.add(formatFinding(note));
   }
+  throwAll(refused);
   const wished = [...new Set([...byApp.values()].flatMap((loaded) => loaded.statePath ?? []))];
   return { byApp, statePath: statePath ?? onePath(wished, runFile), notes: [...notes] };
+}
+
+/** Of all applications together: whoever mends one file wants to know of the others. */
+function throwAll(errors: readonly SidecarError[]): void {
+  const [first, ...more] = errors;
+  if (first === undefined) return;
+  if (more.length === 0) throw first;
+  const messages = new Set(errors.map(({ message }) => message));
+  throw new SidecarError(first.code, [...messages].join('\n'), { cause: first });
 }
 
 /** The applications of a run share one store, or messages of one would not reach another. */

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { isSidecarError } from '../errors.ts';
 import { type CheckOptions, checkResources, formatFinding, loadMultiApp } from '../resources/index.ts';
 import { type FlagValues, readArguments } from './arguments.ts';
@@ -28,9 +29,7 @@ export async function validate(args: readonly string[], place: Place): Promise<n
   const options = checkOptions(flags, place);
   let isFine = true;
   for (const path of rest) {
-    const { problems, warnings, summary } = isRunFile(path)
-      ? await checkRunFile(path, options)
-      : await checkDirectory(path, options);
+    const { problems, warnings, summary } = await check(path, options);
     for (const problem of problems) place.stderr.write(`${problem}\n`);
     for (const warning of warnings) place.stderr.write(`${warning} (not an error)\n`);
     if (problems.length === 0) place.stdout.write(`${path}: ${summary}\n`);
@@ -49,13 +48,36 @@ function checkOptions(flags: FlagValues, { environment }: Place): CheckOptions {
   };
 }
 
-/** A multi-app file has applications where resources have a kind. */
-function isRunFile(path: string): boolean {
-  return statSync(path).isFile() && /^apps:/m.test(readFileSync(path, 'utf8'));
+/** A file, or a directory with resource files, multi-app files or both. */
+async function check(path: string, options: CheckOptions): Promise<Findings> {
+  const files = statSync(path).isDirectory() ? yamlFilesIn(path) : [path];
+  const runFiles = files.filter(isRunFile);
+  if (runFiles.length === 0) return checkFiles([path], options);
+  const all: Findings[] = [];
+  for (const file of runFiles) all.push(await checkRunFile(file, options));
+  const others = files.filter((file) => !runFiles.includes(file));
+  if (others.length > 0) all.push(await checkFiles(others, options));
+  return {
+    problems: all.flatMap(({ problems }) => problems),
+    warnings: all.flatMap(({ warnings }) => warnings),
+    summary: all.map(({ summary }) => summary).join('; '),
+  };
 }
 
-async function checkDirectory(path: string, options: CheckOptions): Promise<Findings> {
-  const { problems, notes, resources } = await checkResources([path], options);
+function yamlFilesIn(directory: string): string[] {
+  const names = readdirSync(directory).filter((name) => /\.ya?ml$/.test(name));
+  return names.sort().map((name) => join(directory, name));
+}
+
+/** A multi-app file has applications where resources have a kind. */
+function isRunFile(path: string): boolean {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
+  const text = readFileSync(path, 'utf8');
+  return /^apps:/m.test(text) && !/^kind:/m.test(text);
+}
+
+async function checkFiles(paths: readonly string[], options: CheckOptions): Promise<Findings> {
+  const { problems, notes, resources } = await checkResources(paths, options);
   const counts = new Map<string, number>();
   for (const { kind } of resources) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   const summary = [...counts].map(([kind, count]) => `${count} ${kind}${count === 1 ? '' : 's'}`).join(', ');

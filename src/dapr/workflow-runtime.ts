@@ -13,8 +13,8 @@ import type { TInput, TOutput, TWorkflow, TWorkflowActivity } from './types.ts';
  * ```ts
  * const runtime = new WorkflowRuntime({ sidecar });
  * runtime.registerWorkflow(order).registerActivity(charge);
- * await runtime.start();
  * await sidecar.start();
+ * await runtime.start();
  * ```
  * @public
  */
@@ -61,8 +61,12 @@ export class WorkflowRuntime {
     return this;
   }
 
-  /** Nothing is left to do: what is registered runs as soon as the sidecar does. */
-  async start(): Promise<void> {}
+  /** Nothing is left to do: what is registered runs as soon as the sidecar does. Warns when that is not started. */
+  async start(): Promise<void> {
+    const problem =
+      'WorkflowRuntime.start() was called before sidecar.start(): workflows run when that has been called';
+    this.#workflows.warnUnlessRunning(problem);
+  }
 
   /** Nothing is left to do: `sidecar.stop()` waits for what runs. */
   async stop(): Promise<void> {}

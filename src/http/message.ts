@@ -3,7 +3,10 @@
  * The sidecar is a {@link Handler}; so is an application in the same process, and an outgoing HTTP client.
  */
 
+import { messageOf, SidecarError } from '../errors.ts';
 import { type Abortion, abortionOfSignal, NEVER, signalOfAbortion } from '../util/abortion.ts';
+import { jsonTextOf } from '../util/json-value.ts';
+import { checkFields, fieldNames } from '../util/known-fields.ts';
 
 /**
  * Header fields by name in lower case. A field that came more than once is one string where HTTP allows joining it
@@ -80,6 +83,21 @@ export interface AdapterOptions {
   readonly prefix?: string;
 }
 
+const ADAPTER_FIELDS = fieldNames<AdapterOptions>({ fallthrough: true, prefix: true });
+
+/**
+ * Refuses options of an adapter that cannot be meant: below a prefix that is misspelt, the sidecar would be at the root.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION`
+ */
+export function checkAdapterOptions(options: AdapterOptions): void {
+  checkFields(options, ADAPTER_FIELDS, 'options of the adapter', 'ERR_CONFIGURATION');
+  const { prefix = '' } = options;
+  if (prefix === '' || String(prefix).startsWith('/')) return;
+  const problem = `options.prefix of the adapter is ${JSON.stringify(prefix)}: expected a path that begins with /`;
+  throw new SidecarError('ERR_CONFIGURATION', problem);
+}
+
 /** A body without bytes. */
 export const EMPTY_BODY: Uint8Array = new Uint8Array(0);
 
@@ -138,7 +156,15 @@ function encodeBody(body: unknown): { body: Body; contentType?: string } {
   if (body instanceof Uint8Array) return { body };
   if (typeof body === 'string') return { body: Buffer.from(body) };
   if (isAsyncIterable(body)) return { body };
-  return { body: Buffer.from(JSON.stringify(body)), contentType: 'application/json' };
+  return { body: Buffer.from(jsonOf(body)), contentType: 'application/json' };
+}
+
+function jsonOf(body: unknown): string {
+  try {
+    return jsonTextOf(body) ?? '';
+  } catch (cause) {
+    throw new SidecarError('ERR_BAD_REQUEST', `the body ${messageOf(cause)}`, { cause });
+  }
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<Uint8Array> {

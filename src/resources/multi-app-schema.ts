@@ -100,6 +100,8 @@ export const UNUSED_FIELDS: ReadonlySet<string> = new Set([
   'containerImagePullPolicy',
   'createService',
   'daprGRPCPort',
+  'daprHTTPMaxRequestSize',
+  'daprHTTPReadBufferSize',
   'daprInternalGRPCPort',
   'enableApiLogging',
   'enableProfiling',

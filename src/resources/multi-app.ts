@@ -103,9 +103,8 @@ export async function loadMultiApp(path: string, options: MultiAppOptions = {}):
   let name: string | undefined;
   if (document === undefined && report.problems.length === 0)
     report.problem({ file: path, document: 0, line: 0, column: 0 }, 'it is empty: expected version and apps');
-  if (document !== undefined && check(document, report)) {
-    // The schema has just said so.
-    const template = document.value as RunFile;
+  if (document !== undefined) {
+    const template = soundPart(document.value, check(document, report));
     name = template.name;
     apps = await resolveApps(template, dirname(file), document, report);
   }
@@ -115,8 +114,33 @@ export async function loadMultiApp(path: string, options: MultiAppOptions = {}):
   return { file, ...(name === undefined ? {} : { name }), apps, notes: report.notes };
 }
 
+const PATH_FIELDS: readonly unknown[] = ['appID', 'appDirPath', 'resourcesPath', 'resourcesPaths', 'configFilePath'];
+
+/** The parts whose paths can be looked at although something else does not fit: all is told at once. */
+function soundPart(value: unknown, wrong: readonly YamlPath[]): SoundRunFile {
+  const { name, common, apps } = Object(value) as RunFile;
+  const isSound = (...part: YamlPath): boolean =>
+    !wrong.some((at) => part.every((step, index) => at[index] === String(step)) && concernsPaths(at, part.length));
+  return {
+    ...(isSound('name') ? { name } : undefined),
+    ...(isSound('common') ? { common } : undefined),
+    apps: Array.isArray(apps) ? apps.map((app, index) => (isSound('apps', index) ? app : undefined)) : [],
+  };
+}
+
+function concernsPaths(at: YamlPath, partLength: number): boolean {
+  return at.length === partLength || PATH_FIELDS.includes(at[partLength]);
+}
+
+/** A multi-app file without those parts that do not fit. */
+interface SoundRunFile {
+  readonly name?: string | undefined;
+  readonly common?: RunFileShared | undefined;
+  readonly apps: readonly (RunFile['apps'][number] | undefined)[];
+}
+
 async function resolveApps(
-  template: RunFile,
+  template: SoundRunFile,
   baseDir: string,
   document: YamlDocument,
   report: Report,
@@ -125,6 +149,7 @@ async function resolveApps(
   const seen = new Map<string, number>();
   const apps: MultiAppEntry[] = [];
   for (const [index, app] of template.apps.entries()) {
+    if (app === undefined) continue;
     const resolver = new PathResolver(document, report);
     const appDirPath = await resolver.existing(baseDir, app.appDirPath, ['apps', index, 'appDirPath']);
     const appId = app.appID ?? basename(appDirPath);

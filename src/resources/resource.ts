@@ -42,8 +42,18 @@ const CHECKS: ReadonlyMap<string, DocumentCheck> = new Map(
   ),
 );
 
+/** A multi-app file has applications where a resource has a kind. */
+function isRunFile(value: unknown): boolean {
+  const { apiVersion, kind, apps } = Object(value) as Readonly<Record<string, unknown>>;
+  return apiVersion === undefined && kind === undefined && apps !== undefined;
+}
+
 /** Reads a document as a resource. What is none of ours is noted, what does not fit is reported. */
 export function readResource(document: YamlDocument, report: Report): Resource | undefined {
+  if (isRunFile(document.value)) {
+    report.note(document.place(), 'it is a multi-app file, for --run-file: it is not used as a resource');
+    return undefined;
+  }
   const { apiVersion, kind } = Object(document.value) as Readonly<Record<string, unknown>>;
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') {
     const missing = typeof apiVersion === 'string' ? 'kind' : 'apiVersion';
@@ -70,7 +80,7 @@ export function readResource(document: YamlDocument, report: Report): Resource |
     report.problem(place, `apiVersion ${JSON.stringify(apiVersion)} of ${kind}: expected ${known.join(', ')}${hint}`);
     return undefined;
   }
-  if (!check(document, report)) return undefined;
+  if (check(document, report).length > 0) return undefined;
   // The schema has just said so.
   const { metadata, spec, scopes, auth } = document.value as Manifest;
   const { name, namespace } = metadata;

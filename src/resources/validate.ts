@@ -7,12 +7,12 @@ import type { YamlDocument, YamlPath } from './yaml-document.ts';
 
 const require = createRequire(import.meta.url);
 
-/** Checks one document and reports everything that does not fit; answers whether it fits. */
-export type DocumentCheck = (document: YamlDocument, report: Report) => boolean;
+/** Checks one document and reports everything that does not fit; answers where that is: nowhere when it fits. */
+export type DocumentCheck = (document: YamlDocument, report: Report) => readonly YamlPath[];
 
 /** How fields that a schema does not have are taken. */
 export interface DocumentCheckOptions {
-  /** When given, unknown fields are noted, not refused; these are known and have no use here. */
+  /** Fields that mean something elsewhere and have no use here: they are noted, not refused. */
   readonly unused?: ReadonlySet<string>;
 }
 
@@ -24,20 +24,20 @@ export function documentCheck(schema: Schema, { unused }: DocumentCheckOptions =
   let validate: ValidateFunction | undefined;
   return (document, report) => {
     validate ??= compile(schema);
-    if (validate(document.value)) return true;
-    let fits = true;
+    if (validate(document.value)) return [];
+    const wrong: YamlPath[] = [];
     for (const error of validate.errors ?? []) {
       // Which branch of a condition failed is said by the errors inside it.
       if (error.keyword === 'if') continue;
-      if (error.keyword === 'additionalProperties' && unused !== undefined) {
-        const { place, field, name, hint } = unknownField(document, error);
-        report.note(place, unused.has(name) ? `${field} has no use here` : `unknown field ${field} is not used${hint}`);
+      if (error.keyword === 'additionalProperties' && unused?.has(error.params['additionalProperty']) === true) {
+        const { place, field } = unknownField(document, error);
+        report.note(place, `${field} has no use here`);
         continue;
       }
-      fits = false;
+      wrong.push(wrongPath(error));
       tell(document, error, report);
     }
-    return fits;
+    return wrong;
   };
 }
 
@@ -76,19 +76,21 @@ function tell(document: YamlDocument, error: ErrorObject, report: Report): void 
   }
 }
 
-function unknownField(
-  document: YamlDocument,
-  error: ErrorObject,
-): { place: Place; field: string; name: string; hint: string } {
+function unknownField(document: YamlDocument, error: ErrorObject): { place: Place; field: string; hint: string } {
   const path = pathOf(error);
   const name = String(error.params['additionalProperty']);
   const known = Object.keys(error.parentSchema?.['properties'] ?? {});
   return {
     place: document.keyPlace(path, name),
     field: joined(fieldName(path), name),
-    name,
     hint: didYouMean(name, known),
   };
+}
+
+/** A field that there is not is wrong itself, not what it stands in. */
+function wrongPath(error: ErrorObject): YamlPath {
+  const path = pathOf(error);
+  return error.keyword === 'additionalProperties' ? [...path, String(error.params['additionalProperty'])] : path;
 }
 
 /** RFC 6901, section 4. */

@@ -27,7 +27,7 @@ export const standardErrorLogger: Logger = {
 };
 
 function writeLine(level: string, details: object, message: string): void {
-  const entry = { level, time: new Date().toISOString(), name: 'insidecar', message };
+  const entry = { level, time: new Date().toISOString(), logger: 'insidecar', message };
   process.stderr.write(`${asJson({ ...entry, ...details }) ?? asJson(entry)}\n`);
 }
 

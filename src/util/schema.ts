@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { ErrorObject, Schema, ValidateFunction } from 'ajv';
+import { unknownField } from './known-fields.ts';
 import { schemaFit } from './schema-fit.ts';
 
 const require = createRequire(import.meta.url);
@@ -54,7 +55,8 @@ function describe(error: ErrorObject | undefined, what: string, secret: boolean)
   if (error === undefined) return `${what} is not valid`;
   const field = what + error.instancePath.replaceAll('/', '.');
   if (error.keyword === 'additionalProperties') {
-    return `${field} has the unknown field ${JSON.stringify(error.params['additionalProperty'])}`;
+    const known = Object.keys(error.parentSchema?.['properties'] ?? {});
+    return unknownField(String(error.params['additionalProperty']), known, field);
   }
   if (error.keyword === 'required') return `${field}.${error.params['missingProperty']} is missing`;
   return secret ? `${field} ${error.message}` : `${field} ${error.message}: actual is ${shown(error.data)}`;

@@ -56,6 +56,27 @@ describe('insidecar validate', () => {
     expect(code).toBe(1);
   });
 
+  test('a directory may have multi-app files beside resource files', async () => {
+    const directory = await resources({
+      'dapr.yaml': 'version: 1\napps:\n  - { appID: one, appDirPath: . }\n',
+      'pubsub.yaml': REDIS.replace('redis', 'in-memory').replace(/ {2}metadata:.*/s, ''),
+    });
+    expect(await runHere(['validate', directory])).toEqual({
+      code: 0,
+      stdout: `${directory}: 1 app: one; 1 Component\n`,
+      stderr: '',
+    });
+    await writeFile(
+      join(directory, 'dapr.yaml'),
+      'version: 1\napps:\n  - { appID: one, appDirPath: ., comand: [a] }\n',
+    );
+    await writeFile(join(directory, 'pubsub.yaml'), REDIS);
+    const { code, stdout, stderr } = await runHere(['validate', directory]);
+    expect(stderr).toMatch(/dapr\.yaml:3:\d+ .*unknown field apps\[0\]\.comand; did you mean "command"\?/);
+    expect(stderr).toMatch(/pubsub\.yaml:6:\d+ .*pubsub\.redis/);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  });
+
   test.each([
     [[], 'expected a directory of resource files, or a multi-app file'],
     [['/no/such/directory'], 'there is no "/no/such/directory"'],
@@ -133,4 +154,45 @@ spec:
     const answer = await send(`http://127.0.0.1:${port}`, 'POST', '/v1.0/publish/pubsub/t', { body: 'x' });
     expect(answer.status).toBe(404);
   });
+});
+
+test('run -f tells what is wrong with the resources of every application, before it starts one', async () => {
+  const directory = await resources({
+    'dapr.yaml': `version: 1
+apps:
+  - { appID: one, appDirPath: ., resourcesPaths: [one], command: [node, -e, ""] }
+  - { appID: two, appDirPath: ., resourcesPaths: [two], command: [node, -e, ""] }
+`,
+  });
+  for (const app of ['one', 'two']) {
+    await mkdir(join(directory, app));
+    await writeFile(join(directory, app, `${app}.yaml`), REDIS);
+  }
+  const { code, stderr } = await runHere(['run', '-f', directory]);
+  expect(stderr).toMatch(/one\/one\.yaml:6:\d+ .*pubsub\.redis/);
+  expect(stderr).toMatch(/two\/two\.yaml:6:\d+ .*pubsub\.redis/);
+  expect(code).toBe(1);
+});
+
+test('run -f tells everything that is wrong with its applications', async () => {
+  const directory = await resources({
+    'dapr.yaml': `version: 1
+apps:
+  - { appID: one, appDirPath: ., appProtocol: h2c, daprHTTPPort: 3500, command: [""] }
+  - { appID: two, appDirPath: ., daprHTTPPort: 3500, appPort: 3500 }
+`,
+  });
+  const { code, stderr } = await runHere(['run', '-f', directory]);
+  expect(stderr).toContain('daprHTTPPort of two must differ from daprHTTPPort of one: both are 3500');
+  expect(stderr).toContain('appProtocol of one must be http or grpc: actual is "h2c"');
+  expect(stderr).toContain('the command of one is empty');
+  expect(stderr).toContain('appPort and daprHTTPPort of two must differ: both are 3500');
+  expect(code).toBe(1);
+});
+
+test('a multi-app file among resource files is not taken for a resource', async () => {
+  const directory = await resources({ 'dapr.yaml': 'version: 1\napps:\n  - { appDirPath: . }\n' });
+  const cli = startCli(['run', '--app-id', 'one', '--resources-path', directory, '--', 'node', '-e', '']);
+  expect((await cli.ended)[0]).toBe(0);
+  expect(cli.stderr()).toContain('it is a multi-app file, for --run-file: it is not used as a resource');
 });

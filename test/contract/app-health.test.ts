@@ -340,7 +340,7 @@ test.each<[health: unknown, message: RegExp]>([
   [{ intervalMs: 0 }, /health\.intervalMs must be >= 1/],
   [{ path: '/a b' }, /health\.path must match pattern/],
   [{ threshold: 0 }, /health\.threshold must be >= 1/],
-  [{ every: 1 }, /health has the unknown field "every"/],
+  [{ every: 1 }, /health: unknown field "every"/],
   ['yes', /options\.app\.health must be/],
 ])('health %j is refused', async (health, message) => {
   const world = createWorld({ treatment: { health: health as true } });

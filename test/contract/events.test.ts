@@ -64,7 +64,7 @@ describe('sidecar.events', () => {
   test('tells of subscriptions that were refused', async () => {
     await using world = await startWorld({ discovery: [{ ...SUBSCRIPTION, pubsubname: 'nope' }] });
     expect(world.told('subscriptionRefused')).toEqual([
-      { pubsubName: 'nope', topic: 'orders', reason: 'pubsub nope is not found' },
+      { pubsubName: 'nope', topic: 'orders', reason: 'pubsub nope is not found: expected pubsub' },
     ]);
   });
 

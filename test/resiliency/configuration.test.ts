@@ -98,7 +98,7 @@ describe('what is refused, by name', () => {
     ['a range backwards', { policies: { retries: { r: { matching: { httpStatusCodes: '599-500' } } } } }, /599-500/],
     ['a kind of retry', { policies: { retries: { r: { policy: 'linear' } } } }, /retries\.r\.policy must be equal/],
     ['fewer than no retries', { policies: { retries: { r: { maxRetries: -2 } } } }, /maxRetries must be >= -1/],
-    ['an unknown field', { policies: { retry: {} } }, /options\.resiliency\.policies has the unknown field "retry"/],
+    ['an unknown field', { policies: { retry: {} } }, /options\.resiliency\.policies: unknown field "retry"/],
     [
       'a trip over unknown names',
       { policies: { circuitBreakers: { c: { trip: 'failures > 5' } } } },

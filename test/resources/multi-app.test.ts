@@ -154,11 +154,10 @@ apps:
     expect(multi.apps[0]?.appDirPath).toBe(homedir());
   });
 
-  test('fields without a use here are noted, unknown ones too', async () => {
-    const { multi } = await load('version: 1\napps: [{appDirPath: one, metricsPort: 9090, appPrt: 1}]');
+  test('fields without a use here are noted', async () => {
+    const { multi } = await load('version: 1\napps: [{appDirPath: one, metricsPort: 9090}]');
     expect(multi.notes.map((note) => formatFinding({ ...note, file: 'dapr.yaml' }))).toEqual([
       'dapr.yaml:2:26 (document 1): apps[0].metricsPort has no use here',
-      'dapr.yaml:2:45 (document 1): unknown field apps[0].appPrt is not used; did you mean "appPort"?',
     ]);
   });
 
@@ -175,6 +174,38 @@ apps:
 });
 
 describe('a multi-app file that cannot be used', () => {
+  test('a field that there is not is an error that says which was probably meant', async () => {
+    expect(
+      await failureOf(
+        'version: 1\nnmae: x\ncommon: {env: {}, appProtocl: http}\napps: [{appDirPath: one, comand: [a]}]',
+      ),
+    ).toBe(
+      [
+        '3 problems in /dapr.yaml:',
+        '  /dapr.yaml:2:1 (document 1): unknown field nmae; did you mean "name"?',
+        '  /dapr.yaml:3:19 (document 1): unknown field common.appProtocl; did you mean "appProtocol"?',
+        '  /dapr.yaml:4:26 (document 1): unknown field apps[0].comand; did you mean "command"?',
+      ].join('\n'),
+    );
+  });
+
+  test('what the schema finds and paths that are not there are told together', async () => {
+    const yaml = `version: 1
+apps:
+- {appDirPath: one, appPort: x}
+- {appDirPath: missing, comand: [a]}
+- {appID: two, resourcesPaths: [1], appDirPath: gone}
+- {appID: two, appDirPath: two, configFilePath: nowhere.yaml}`;
+    expect((await failureOf(yaml)).split('\n').map((line) => line.replace(/: looked for.*/, ''))).toEqual([
+      '5 problems in /dapr.yaml:',
+      '  /dapr.yaml:3:30 (document 1): apps[0].appPort must be integer: actual is "x"',
+      '  /dapr.yaml:4:16 (document 1): missing is not there',
+      '  /dapr.yaml:4:25 (document 1): unknown field apps[1].comand; did you mean "command"?',
+      '  /dapr.yaml:5:33 (document 1): apps[2].resourcesPaths[0] must be string: actual is 1',
+      '  /dapr.yaml:6:49 (document 1): nowhere.yaml is not there',
+    ]);
+  });
+
   test('everything that is wrong is told together', async () => {
     expect(
       await failureOf(`version: 2

@@ -90,7 +90,7 @@ describe('an error in the log', () => {
   test('is in a line of JSON on standard error', () => {
     const lines = written(() => standardErrorLogger.error({ error: new Error('a', { cause: new Error('b') }) }, 'no'));
     expect(lines).toMatchObject([
-      { level: 'error', name: 'insidecar', message: 'no', error: { message: 'a', cause: { message: 'b' } } },
+      { level: 'error', logger: 'insidecar', message: 'no', error: { message: 'a', cause: { message: 'b' } } },
     ]);
   });
 });

@@ -13,6 +13,7 @@ import {
 } from '../../http/message.ts';
 import type { Policy } from '../../resiliency/policy.ts';
 import { type Abortion, Cancellation } from '../../util/abortion.ts';
+import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { Linked } from '../../util/linked.ts';
 import { nodeHttp } from '../../util/node-http.ts';
 import { setPatience } from '../../util/patience.ts';
@@ -36,6 +37,8 @@ export interface InvocationInit {
   /** Ends the call; rejects with its reason. */
   readonly signal?: AbortSignal;
 }
+
+const INIT_FIELDS = fieldNames<InvocationInit>({ headers: true, body: true, query: true, signal: true });
 
 /** What the block is made of. */
 export interface InvocationParts extends AttemptsHost {
@@ -94,6 +97,7 @@ export class Invocation {
    */
   async invoke(target: string, method: string, path: string, init: InvocationInit = {}): Promise<InvocationReply> {
     this.#parts.admit();
+    checkFields(init, INIT_FIELDS, 'options of invoke');
     const { headers = {}, body, query, signal } = init;
     const url = urlOf(path, query);
     const request = makeRequest(method.toUpperCase(), url, {

@@ -39,7 +39,10 @@ export function parseCronFields(text: string): CronFields {
   const parts = text.trim().split(/[ \t]+/);
   if (parts.length !== FIELDS.length) {
     const found = text.trim() === '' ? 0 : parts.length;
-    throw new Error(`expected ${FIELDS.length} fields (seconds to day of week) or an @ period, found ${found}`);
+    // What crontab takes.
+    const hint =
+      found === FIELDS.length - 1 ? `: put 0 for the seconds in front, ${quoted(`0 ${parts.join(' ')}`)}` : '';
+    throw new Error(`expected ${FIELDS.length} fields (seconds to day of week) or an @ period, found ${found}${hint}`);
   }
   const fields = FIELDS.map((field, index) => parseField(parts[index] ?? '', field));
   const isFixed = fields.slice(0, TIME_FIELDS).every((field) => SINGLE_VALUES.test(field));

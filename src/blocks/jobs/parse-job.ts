@@ -1,6 +1,8 @@
-import { SidecarError } from '../../errors.ts';
+import { messageOf, SidecarError } from '../../errors.ts';
 import { definedOnly } from '../../util/defined-only.ts';
 import { type JsonMember, jsonMembers, parseJsonBody } from '../../util/json-text.ts';
+import { jsonTextOf } from '../../util/json-value.ts';
+import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
 import { type Validator, validator } from '../../util/schema.ts';
 import { type Wire, type WireName, wireNames } from '../../wire.ts';
 import type { JobErrors } from './errors.ts';
@@ -64,17 +66,58 @@ export function parseJobBody(body: Buffer, wire: Wire, errors: JobErrors): JobFi
 
 /** The same from code. */
 export function parseJobOptions(options: JobOptions, wire: Wire, errors: JobErrors): JobFields {
-  if (!isObject(options)) throw errors.malformed(`expected an object, actual is ${JSON.stringify(options)}`);
+  const problem = optionsProblem(options);
+  if (problem !== undefined) throw errors.malformed(problem);
   const { data, dueTime, ttl, ...rest } = options;
   const given = { ...rest, dueTime: instantText(dueTime), ttl: instantText(ttl) };
   const fields = checkedFields(pickFields(given, OPTION_FIELDS, 'job', errors), wire, errors);
   if (data === undefined) return fields;
-  const json = JSON.stringify(data) as string | undefined;
-  if (json === undefined) throw errors.malformed(`data is a ${typeof data}: expected a value that JSON can hold`);
-  return { ...fields, data: json };
+  return { ...fields, data: dataText(data, errors) };
 }
 
-const DEFINITION_FIELDS: readonly string[] = ['schedule', 'dueTime', 'data', 'failurePolicy', 'timeoutMs'];
+function dataText(data: unknown, errors: JobErrors): string {
+  let text: string | undefined;
+  try {
+    text = jsonTextOf(data);
+  } catch (cause) {
+    throw errors.malformed(`data ${messageOf(cause)}`, cause);
+  }
+  if (text === undefined) throw errors.malformed(`data is a ${typeof data}: expected a value that JSON can hold`);
+  return text;
+}
+
+const CODE_FIELDS: ReadonlySet<string> = fieldNames<JobOptions>({
+  schedule: true,
+  dueTime: true,
+  repeats: true,
+  ttl: true,
+  data: true,
+  ifExists: true,
+  overwrite: true,
+  failurePolicy: true,
+});
+
+/** Fields in code that there are not; over HTTP they are left out, as Dapr does it. */
+function optionsProblem(options: JobOptions): string | undefined {
+  const { failurePolicy } = Object(options) as { readonly failurePolicy?: unknown };
+  const constant = isObject(failurePolicy) ? failurePolicy['constant'] : undefined;
+  return (
+    fieldsProblem(options, CODE_FIELDS, 'the job') ??
+    (isObject(failurePolicy) ? fieldsProblem(failurePolicy, POLICY_KINDS, 'failurePolicy') : undefined) ??
+    (isObject(constant) ? fieldsProblem(constant, CONSTANT_NAMES, 'failurePolicy.constant') : undefined)
+  );
+}
+
+const POLICY_KINDS: ReadonlySet<string> = new Set(['constant', 'drop']);
+const CONSTANT_NAMES: ReadonlySet<string> = new Set(['maxRetries', 'interval']);
+
+const DEFINITION_FIELDS: ReadonlySet<string> = fieldNames<JobDefinition>({
+  schedule: true,
+  dueTime: true,
+  data: true,
+  failurePolicy: true,
+  timeoutMs: true,
+});
 
 /** What a definition in code says. It has a schedule and no end: a job that has ended would begin anew at every start. */
 export function parseJobDefinition(
@@ -84,11 +127,12 @@ export function parseJobDefinition(
 ): JobFields {
   const about = `definition of job ${JSON.stringify(name)}`;
   if (name.includes('*')) throw errors.invalid('SCHEDULE_JOB', `${about}: expected the name of one job, without *`);
-  if (!isObject(definition)) throw errors.malformed(`${about}: expected an object, actual is ${String(definition)}`);
-  const other = Object.keys(definition).find((key) => !DEFINITION_FIELDS.includes(key));
-  if (other !== undefined)
-    throw errors.malformed(`${about} has ${other}: expected ${DEFINITION_FIELDS.join(', ')}; schedule() takes more`);
-  const fields = parseJobOptions({ ...definition, ifExists: 'update' }, wire, errors);
+  const problem = fieldsProblem(definition, DEFINITION_FIELDS, about);
+  if (problem !== undefined)
+    throw errors.malformed(isObject(definition) ? `${problem}; schedule() takes more` : problem);
+  // The limit is the function's, not the job's.
+  const { timeoutMs: _, ...job } = definition;
+  const fields = parseJobOptions({ ...job, ifExists: 'update' }, wire, errors);
   if (fields.schedule === undefined)
     throw errors.malformed(`${about} has no schedule: schedule() takes a dueTime alone`);
   return fields;

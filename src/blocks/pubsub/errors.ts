@@ -1,4 +1,5 @@
 import { type ErrorCode, messageOf, SidecarError } from '../../errors.ts';
+import { didYouMean } from '../../util/suggest.ts';
 import type { Address } from './envelope.ts';
 import type { Metadata } from './request-metadata.ts';
 
@@ -14,12 +15,27 @@ export function topicEmpty(pubsubName: string, metadata: Metadata): SidecarError
   });
 }
 
-/** A bulk publish answers 400 here, a single one 404: so the API document. */
-export function pubsubNotFound(pubsubName: string, metadata: Metadata, bulk: boolean): SidecarError {
-  return new SidecarError('ERR_PUBSUB_NOT_FOUND', `pubsub ${pubsubName} is not found`, {
+/**
+ * A bulk publish answers 400 here, a single one 404: so the API document. Who calls in code is told those that are
+ * `known`; over HTTP the message is Dapr's.
+ */
+export function pubsubNotFound(
+  pubsubName: string,
+  metadata: Metadata,
+  { bulk = false, known }: { readonly bulk?: boolean; readonly known?: Iterable<string> },
+): SidecarError {
+  const names = known === undefined ? '' : knownNames(pubsubName, known);
+  return new SidecarError('ERR_PUBSUB_NOT_FOUND', `pubsub ${pubsubName} is not found${names}`, {
     details: { reason: 'PUBSUB_NOT_FOUND', metadata },
     ...(bulk ? { status: 400 } : {}),
   });
+}
+
+/** Which components there are, as the end of a sentence. */
+export function knownNames(pubsubName: string, known: Iterable<string>): string {
+  const names = [...known];
+  if (names.length === 0) return ': there is no pub/sub component';
+  return `: expected ${names.join(', ')}${didYouMean(pubsubName, names)}`;
 }
 
 export function topicForbidden({ appId, pubsubName, topic }: Address): SidecarError {

@@ -1,3 +1,5 @@
+import { messageOf } from '../../errors.ts';
+import { jsonTextOf } from '../../util/json-value.ts';
 import { CLOUD_EVENT_TYPE } from './content-type.ts';
 import type { Address } from './envelope.ts';
 import { invalidEvent } from './errors.ts';
@@ -28,9 +30,9 @@ function isCloudEvent(data: unknown): boolean {
 function stringify(data: unknown, address: Address): string {
   let text: string | undefined;
   try {
-    text = JSON.stringify(data);
+    text = jsonTextOf(data);
   } catch (cause) {
-    throw invalidEvent(address, 'the data cannot be written as JSON', cause);
+    throw invalidEvent(address, `the data ${messageOf(cause)}`, cause);
   }
   if (text === undefined)
     throw invalidEvent(address, `the data is ${typeof data}: expected bytes, text or a JSON value`);

@@ -1,4 +1,5 @@
 import type { Trace } from '../../components/pubsub.ts';
+import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
 import { type Metadata, metadataFrom, NO_METADATA } from './request-metadata.ts';
 import type { RetryOptions } from './subscription.ts';
 
@@ -70,6 +71,70 @@ export interface SubscribeOptionsInCode {
 export interface Subscription extends AsyncDisposable {
   /** Takes nothing new and waits for what is being processed. Twice is fine. */
   close(): Promise<void>;
+}
+
+const BULK_PUBLISH_FIELDS = fieldNames<BulkPublishOptions>({
+  rawPayload: true,
+  ttlMs: true,
+  cloudEvent: true,
+  metadata: true,
+  trace: true,
+  maxBulkPubBytes: true,
+});
+const PUBLISH_FIELDS = fieldNames<PublishOptions>({
+  contentType: true,
+  rawPayload: true,
+  ttlMs: true,
+  cloudEvent: true,
+  metadata: true,
+  trace: true,
+});
+const EVENT_FIELDS = fieldNames<NonNullable<PublishOptions['cloudEvent']>>({
+  id: true,
+  source: true,
+  type: true,
+  subject: true,
+});
+const ENTRY_FIELDS = fieldNames<BulkPublishEntry>({ entryId: true, event: true, contentType: true, metadata: true });
+const SUBSCRIBE_FIELDS = fieldNames<SubscribeOptionsInCode>({
+  concurrency: true,
+  retry: true,
+  deadLetterTopic: true,
+  rawPayload: true,
+  timeoutMs: true,
+  group: true,
+  competing: true,
+});
+const RETRY_FIELDS = fieldNames<RetryOptions>({ maxRetries: true, initialDelayMs: true, maxDelayMs: true });
+
+/** What is wrong with the fields of {@link PublishOptions}. */
+export function publishOptionsProblem(options: PublishOptions): string | undefined {
+  return fieldsProblem(options, PUBLISH_FIELDS, 'options of publish') ?? eventProblem(options);
+}
+
+/** What is wrong with the fields of {@link BulkPublishOptions} and of the entries. */
+export function bulkOptionsProblem(
+  options: BulkPublishOptions,
+  entries: readonly BulkPublishEntry[],
+): string | undefined {
+  const problem = fieldsProblem(options, BULK_PUBLISH_FIELDS, 'options of publishBulk') ?? eventProblem(options);
+  if (problem !== undefined) return problem;
+  for (const [index, entry] of entries.entries()) {
+    const wrong = fieldsProblem(entry, ENTRY_FIELDS, `entry ${index} of publishBulk`);
+    if (wrong !== undefined) return wrong;
+  }
+  return undefined;
+}
+
+function eventProblem({ cloudEvent }: Pick<PublishOptions, 'cloudEvent'>): string | undefined {
+  return cloudEvent === undefined ? undefined : fieldsProblem(cloudEvent, EVENT_FIELDS, 'options.cloudEvent');
+}
+
+/** What is wrong with the fields of {@link SubscribeOptionsInCode}. */
+export function subscribeOptionsProblem(options: SubscribeOptionsInCode): string | undefined {
+  const problem = fieldsProblem(options, SUBSCRIBE_FIELDS, 'options of subscribe');
+  if (problem !== undefined || options.retry === undefined) return problem;
+  return fieldsProblem(options.retry, RETRY_FIELDS, 'options.retry of subscribe');
 }
 
 /** The metadata that options in code stand for. */

@@ -17,10 +17,13 @@ import type { SubscriptionState } from './precedence.ts';
 import {
   type BulkPublishEntry,
   type BulkPublishOptions,
+  bulkOptionsProblem,
   metadataOf,
   type PublishOptions,
+  publishOptionsProblem,
   type SubscribeOptionsInCode,
   type Subscription,
+  subscribeOptionsProblem,
 } from './publish-options.ts';
 import { type Metadata, maxBulkPubBytes, mergedMetadata, NO_METADATA, publishRules } from './request-metadata.ts';
 import { mayPublish, maySubscribe } from './scopes.ts';
@@ -87,8 +90,9 @@ export class PubSub {
    */
   async publish<T>(pubsubName: string, topic: string, data: T, options: PublishOptions = {}): Promise<void> {
     this.#parts.admit();
+    refuseOptions(publishOptionsProblem(options));
     const metadata = metadataOf(options);
-    const target = this.target({ pubsubName, topic }, metadata);
+    const target = this.#targetInCode({ pubsubName, topic }, metadata);
     const rules = publishRules(metadata, pubsubName);
     const { bytes, contentType } = encodeData(data, options.contentType, target.address);
     await this.send(target, { address: target.address, bytes, contentType, metadata, rules, trace: options.trace });
@@ -107,8 +111,9 @@ export class PubSub {
     options: BulkPublishOptions = {},
   ): Promise<void> {
     this.#parts.admit();
+    refuseOptions(bulkOptionsProblem(options, entries));
     const metadata = metadataOf(options);
-    const target = this.target({ pubsubName, topic }, metadata, true);
+    const target = this.#targetInCode({ pubsubName, topic }, metadata, true);
     const limitBytes = maxBulkPubBytes(metadata, pubsubName);
     const publishes = entries.map(({ entryId, event, contentType, metadata: own }) => {
       const merged = own === undefined ? metadata : mergedMetadata(metadata, own);
@@ -145,13 +150,14 @@ export class PubSub {
     // Only functions receive such events: a sidecar without them starts faster.
     const { CloudEvent: eventClass } = await import('cloudevents');
     this.#parts.admit();
+    refuseOptions(subscribeOptionsProblem(options));
     const { rawPayload, ...rest } = options;
     const metadata = rawPayload ? { rawPayload: 'true' } : {};
     const given = { pubsubname: pubsubName, topic, route: '/', metadata, ...rest };
     const spec = parseSubscription(given, 'STREAMING', this.#subscriber);
     if ('problem' in spec) throw new SidecarError('ERR_CONFIGURATION', spec.problem);
     const pubsub = this.#open.get(pubsubName);
-    if (pubsub === undefined) throw pubsubNotFound(pubsubName, NO_METADATA, false);
+    if (pubsub === undefined) throw pubsubNotFound(pubsubName, NO_METADATA, { known: this.#open.keys() });
     const { appId } = this.#parts;
     if (!maySubscribe(topic, appId, pubsub.topics)) throw topicForbidden({ appId, pubsubName, topic });
     const end = await this.#subscriptions.addStreaming(spec, { deliverToCode: deliverToCode(handler, eventClass) });
@@ -245,6 +251,14 @@ export class PubSub {
     if (failed !== undefined) throw failed.reason;
   }
 
+  /** The same for code: the error tells which components there are. */
+  #targetInCode(destination: Destination, metadata: Metadata, bulk = false): PublishTarget {
+    const { pubsubName } = destination;
+    if (pubsubName !== '' && !this.#open.has(pubsubName))
+      throw pubsubNotFound(pubsubName, metadata, { bulk, known: this.#open.keys() });
+    return this.target(destination, metadata, bulk);
+  }
+
   /** Looks a component up and checks that the application may publish to the topic. @internal */
   target({ pubsubName, topic }: Destination, metadata: Metadata, bulk = false): PublishTarget {
     const { appId } = this.#parts;
@@ -252,7 +266,7 @@ export class PubSub {
     if (pubsubName === '') throw pubsubNameEmpty(metadata);
     if (topic === '') throw topicEmpty(pubsubName, metadata);
     const pubsub = this.#open.get(pubsubName);
-    if (pubsub === undefined) throw pubsubNotFound(pubsubName, metadata, bulk);
+    if (pubsub === undefined) throw pubsubNotFound(pubsubName, metadata, { bulk });
     if (!mayPublish(topic, appId, pubsub.topics)) throw topicForbidden(address);
     return { address, pubsub };
   }
@@ -295,4 +309,8 @@ export class PubSub {
     if (events.listenerCount('published') > 0)
       events.emit('published', { pubsubName: address.pubsubName, topic: address.topic, messageId: id });
   }
+}
+
+function refuseOptions(problem: string | undefined): void {
+  if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
 }

@@ -140,7 +140,7 @@ const rule = {
   required: ['path'],
   properties: { match: { type: ['string', 'null'] }, path: { type: 'string' } },
 };
-const schema = {
+const SCHEMA = {
   type: 'object',
   required: ['pubsubname', 'topic'],
   properties: {
@@ -172,7 +172,20 @@ const schema = {
   },
 };
 
-const problemOf = validator(schema, 'subscription');
+/** Of options in code, where a field that there is not is a mistake. An application may tell more than is used. */
+export const SUBSCRIPTION_OPTIONS_SCHEMA: object = closed(SCHEMA);
+
+/** A schema that allows no other fields than those that it names. */
+function closed(open: object): object {
+  const members = Object.entries(open).map(([word, rule]) => {
+    if (word === 'items') return [word, closed(rule)];
+    if (word !== 'properties') return [word, rule];
+    return [word, Object.fromEntries(Object.entries(rule as object).map(([name, of]) => [name, closed(of)]))];
+  });
+  return { ...Object.fromEntries(members), ...('properties' in open ? { additionalProperties: false } : undefined) };
+}
+
+const problemOf = validator(SCHEMA, 'subscription');
 
 const DEFAULT_CONCURRENCY = 10;
 const DEFAULT_BULK = { maxMessages: 100, maxAwaitMs: 1_000 };

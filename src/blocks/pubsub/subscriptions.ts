@@ -4,6 +4,7 @@ import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import { sleep } from '../../util/clock.ts';
 import { Consumer, type ConsumerParts } from './consumer.ts';
 import type { DeliveryHost, OpenPubSub } from './delivery-host.ts';
+import { knownNames } from './errors.ts';
 import {
   chooseOnePerGroup,
   groupKey,
@@ -160,7 +161,8 @@ export class Subscriptions {
 
   #problemOf(spec: SubscriptionSpec): string | undefined {
     const pubsub = this.#pubsubs.get(spec.pubsubName);
-    if (pubsub === undefined) return `pubsub ${spec.pubsubName} is not found`;
+    if (pubsub === undefined)
+      return `pubsub ${spec.pubsubName} is not found${knownNames(spec.pubsubName, this.#pubsubs.keys())}`;
     if (!maySubscribe(spec.topic, this.#appId, pubsub.topics)) {
       return `subscription to topic '${spec.topic}' on pubsub '${spec.pubsubName}' is not allowed for app id ${this.#appId}`;
     }

@@ -1,7 +1,14 @@
 import { SidecarError } from '../../errors.ts';
 import { parseGoDuration } from '../../util/duration.ts';
+import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import type { Logger } from '../../util/logger.ts';
-import type { CallActivityOptions, CallChildOptions, WorkflowContext } from './context.ts';
+import type {
+  CallActivityOptions,
+  CallChildOptions,
+  ContinueAsNewOptions,
+  WaitForEventOptions,
+  WorkflowContext,
+} from './context.ts';
 import type { ActivityDefinition, ActivityFunction, WorkflowDefinition, WorkflowFunction } from './definition.ts';
 import { DurablePromise } from './durable-promise.ts';
 import type { Execution, Program } from './execution.ts';
@@ -46,6 +53,11 @@ class Continued extends Error {
 
 const MAX_STATUS_LENGTH = 64 * 1024;
 
+const ACTIVITY_FIELDS = fieldNames<CallActivityOptions>({ retry: true });
+const CHILD_FIELDS = fieldNames<CallChildOptions>({ instanceId: true, retry: true });
+const EVENT_FIELDS = fieldNames<WaitForEventOptions>({ timeoutMs: true });
+const CONTINUE_FIELDS = fieldNames<ContinueAsNewOptions>({ keepEvents: true });
+
 class AsyncContext implements WorkflowContext {
   readonly #execution: Execution;
   readonly #names: CodeNames;
@@ -76,6 +88,7 @@ class AsyncContext implements WorkflowContext {
     input?: unknown,
     options: CallActivityOptions = {},
   ): Promise<Output> {
+    checkFields(options, ACTIVITY_FIELDS, 'options of callActivity');
     const code = typeof activity === 'string' ? { name: activity, run: undefined } : this.#names.activity(activity);
     const text = textOfValue(input, 'the input of activity', code.name);
     return new DurablePromise(this.#execution.callActivity({ ...code, input: text, retry: options.retry }));
@@ -84,8 +97,10 @@ class AsyncContext implements WorkflowContext {
   callChild<Output>(
     workflow: WorkflowDefinition | WorkflowFunction | string,
     input?: unknown,
-    { instanceId, retry }: CallChildOptions = {},
+    options: CallChildOptions = {},
   ): Promise<Output> {
+    checkFields(options, CHILD_FIELDS, 'options of callChild');
+    const { instanceId, retry } = options;
     const name = typeof workflow === 'string' ? workflow : this.#names.workflow(workflow);
     if (instanceId !== undefined) checkInstanceId(instanceId);
     const text = textOfValue(input, 'the input of child workflow', name);
@@ -102,7 +117,9 @@ class AsyncContext implements WorkflowContext {
     return checkInstant(this.#execution.now + delayMs, JSON.stringify(until));
   }
 
-  waitForEvent<Event>(name: string, { timeoutMs }: { readonly timeoutMs?: number } = {}): Promise<Event> {
+  waitForEvent<Event>(name: string, options: WaitForEventOptions = {}): Promise<Event> {
+    checkFields(options, EVENT_FIELDS, 'options of waitForEvent');
+    const { timeoutMs } = options;
     if (timeoutMs !== undefined) checkInstant(this.#execution.now + timeoutMs, String(timeoutMs));
     return new DurablePromise(this.#execution.waitForEvent(name, timeoutMs));
   }
@@ -140,7 +157,9 @@ class AsyncContext implements WorkflowContext {
     this.#execution.setCustomStatus(status);
   }
 
-  continueAsNew(input?: unknown, { keepEvents = true }: { readonly keepEvents?: boolean } = {}): never {
+  continueAsNew(input?: unknown, options: ContinueAsNewOptions = {}): never {
+    checkFields(options, CONTINUE_FIELDS, 'options of continueAsNew');
+    const { keepEvents = true } = options;
     this.#execution.continueAsNew(textOfValue(input, 'the input of continueAsNew'), keepEvents);
     throw new Continued('the workflow continues as new: return what continueAsNew answers, and do not catch it');
   }

@@ -1,5 +1,6 @@
 import { SidecarError } from '../../errors.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
+import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import type { InstanceView } from './instance.ts';
 
 /** How long to wait. @public */
@@ -9,6 +10,8 @@ export interface WaitOptions {
   /** Ends the wait. */
   readonly signal?: AbortSignal;
 }
+
+const WAIT_FIELDS = fieldNames<WaitOptions>({ timeoutMs: true, signal: true });
 
 /** Looks again, with how the instance stands when that is known. */
 type Look = (view?: InstanceView) => void;
@@ -39,8 +42,10 @@ export class Completions {
   async wait<T>(
     id: string,
     ask: (told?: InstanceView) => T | undefined | Promise<T | undefined>,
-    { timeoutMs, signal }: WaitOptions,
+    options: WaitOptions,
   ): Promise<T> {
+    checkFields(options, WAIT_FIELDS, 'options of waiting for a workflow');
+    const { timeoutMs, signal } = options;
     signal?.throwIfAborted();
     let asked: T | undefined;
     const line = new Line();

@@ -15,6 +15,18 @@ export interface CallChildOptions {
   readonly retry?: RetryPolicy;
 }
 
+/** How an event is waited for. @public */
+export interface WaitForEventOptions {
+  /** In milliseconds. Default: as long as it takes. */
+  readonly timeoutMs?: number;
+}
+
+/** How a workflow continues as new. @public */
+export interface ContinueAsNewOptions {
+  /** Whether events that no code has waited for yet go along. Default `true`. */
+  readonly keepEvents?: boolean;
+}
+
 /** The input may be left out where `undefined` is one. @public */
 export type InputAnd<Input, Options> = undefined extends Input
   ? [input?: Input, options?: Options]
@@ -69,7 +81,7 @@ export interface WorkflowContext {
    *
    * @throws EventTimeoutError from the promise, when none came within `timeoutMs` milliseconds.
    */
-  waitForEvent<Event = unknown>(name: string, options?: { readonly timeoutMs?: number }): Promise<Event>;
+  waitForEvent<Event = unknown>(name: string, options?: WaitForEventOptions): Promise<Event>;
 
   /** `Promise.all` whose result may be left alone for a while: nobody hears of an unhandled rejection. */
   all<const T extends readonly unknown[]>(values: T): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }>;
@@ -88,7 +100,7 @@ export interface WorkflowContext {
   /** Tells what the workflow is at, for those who look at the instance. At most 64 KiB. */
   setCustomStatus(status: string): void;
   /** Ends this run and begins anew with another input and an empty history: `return ctx.continueAsNew(next)`. */
-  continueAsNew(input?: unknown, options?: { readonly keepEvents?: boolean }): never;
+  continueAsNew(input?: unknown, options?: ContinueAsNewOptions): never;
   /**
    * Whether this instance runs code that has the patch. True for instances that come here for the first time; false
    * for those whose history passed this place before the patch was there. The answer is kept in the history.

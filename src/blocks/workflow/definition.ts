@@ -1,4 +1,5 @@
 import { SidecarError } from '../../errors.ts';
+import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import type { WorkflowContext } from './context.ts';
 import type { WorkflowFailure } from './failure.ts';
 
@@ -120,6 +121,13 @@ export interface StartOptions {
 export type InputAndStart<Input> = undefined extends Input
   ? [input?: Input, options?: StartOptions]
   : [input: Input, options?: StartOptions];
+
+const START_FIELDS = fieldNames<StartOptions>({ instanceId: true, startAt: true });
+
+/** Refuses options that there are not. */
+export function checkStartOptions(options: StartOptions): void {
+  checkFields(options, START_FIELDS, 'options of start');
+}
 
 const MAX_NAME_LENGTH = 256;
 

@@ -1,4 +1,5 @@
 import { SidecarError } from '../../errors.ts';
+import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import type { Engine } from './engine.ts';
 import type { WorkflowState, WorkflowStatus } from './instance.ts';
 import { stateOf, viewOf } from './render-instance.ts';
@@ -23,6 +24,7 @@ export interface InstancePage {
   readonly cursor?: string;
 }
 
+const LIST_FIELDS = fieldNames<ListOptions>({ status: true, name: true, cursor: true, limit: true });
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 /** So many instances are looked at for one page, at most. */
@@ -33,6 +35,7 @@ export async function listInstances(
   { store, pool }: Pick<Engine, 'store' | 'pool'>,
   options: ListOptions,
 ): Promise<InstancePage> {
+  checkFields(options, LIST_FIELDS, 'options of list');
   const { status, name, limit = DEFAULT_LIMIT } = options;
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
     throw new SidecarError('ERR_BAD_REQUEST', `limit is ${limit}: expected a whole number from 1 to ${MAX_LIMIT}`);

@@ -1,4 +1,5 @@
-import { SidecarError } from '../../errors.ts';
+import { messageOf, SidecarError } from '../../errors.ts';
+import { jsonTextOf } from '../../util/json-value.ts';
 
 /**
  * Inputs, outputs and events are text inside: what came over HTTP is passed on byte for byte, what code gives is
@@ -24,9 +25,9 @@ export function textOfValue(value: unknown, what: string, name?: string): Payloa
 
 function asJson(value: unknown, what: string, name: string | undefined): string | undefined {
   try {
-    return JSON.stringify(value);
+    return jsonTextOf(value);
   } catch (cause) {
-    throw new SidecarError('ERR_BAD_REQUEST', `${wordsOf(what, name)} has no JSON form`, { cause });
+    throw new SidecarError('ERR_BAD_REQUEST', `${wordsOf(what, name)} ${messageOf(cause)}`, { cause });
   }
 }
 

@@ -1,4 +1,5 @@
 import { SidecarError } from '../../errors.ts';
+import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import type { RetryPolicy } from './definition.ts';
 import type { WorkflowFailure } from './failure.ts';
 
@@ -29,9 +30,19 @@ export function retryDelayMs(policy: RetryPolicy | undefined, failed: FailedAtte
   return delayMs;
 }
 
+const POLICY_FIELDS = fieldNames<RetryPolicy>({
+  maxAttempts: true,
+  initialIntervalMs: true,
+  backoffCoefficient: true,
+  maxIntervalMs: true,
+  timeoutMs: true,
+  handle: true,
+});
+
 /** Refuses a policy that cannot be meant. */
 export function checkRetryPolicy(policy: RetryPolicy | undefined): void {
   if (policy === undefined) return;
+  checkFields(policy, POLICY_FIELDS, 'retry');
   const { maxAttempts, backoffCoefficient = DEFAULT_COEFFICIENT } = policy;
   if (!(Number.isInteger(maxAttempts) && maxAttempts >= 1))
     throw wrong('maxAttempts', maxAttempts, 'a whole number from 1');

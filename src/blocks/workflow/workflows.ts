@@ -2,14 +2,15 @@ import { type ErrorCode, isSidecarError, messageOf, SidecarError } from '../../e
 import type { Shards } from '../../state/shards.ts';
 import type { StateStore } from '../../state/store.ts';
 import { Completions, type WaitOptions } from './completions.ts';
-import type {
-  ActivityDefinition,
-  ActivityFunction,
-  InputAndStart,
-  StartOptions,
-  WorkflowDefinition,
-  WorkflowFunction,
-  WorkflowLike,
+import {
+  type ActivityDefinition,
+  type ActivityFunction,
+  checkStartOptions,
+  type InputAndStart,
+  type StartOptions,
+  type WorkflowDefinition,
+  type WorkflowFunction,
+  type WorkflowLike,
 } from './definition.ts';
 import { Engine, type EngineParts } from './engine.ts';
 import type { IncomingEvent } from './events.ts';
@@ -188,8 +189,9 @@ export class Workflows {
   /** Starts an instance whose input is text. @internal */
   async startText(name: string, input: Payload, options: StartOptions = {}): Promise<string> {
     const { clock, newId } = this.#parts.host;
-    const { instanceId = newInstanceId(clock.now(), newId()), startAt = 0 } = options;
     this.#parts.admit();
+    checkStartOptions(options);
+    const { instanceId = newInstanceId(clock.now(), newId()), startAt = 0 } = options;
     checkWorkflowName(name);
     checkInstanceId(instanceId);
     const start = {
@@ -263,6 +265,11 @@ export class Workflows {
     if (this.#engine?.owns(instanceId) !== false) return undefined;
     const key = new WorkflowLayout(this.#parts.appId).instance(instanceId);
     return this.#shards?.watch(key, () => this.#completions.tell(instanceId));
+  }
+
+  /** Warns when it has not begun to run workflows. @internal */
+  warnUnlessRunning(problem: string): void {
+    if (this.#engine === undefined) this.#parts.host.logger.warn({}, problem);
   }
 
   /** How many workers there are, for metadata: this process, when it has workflows. @internal */

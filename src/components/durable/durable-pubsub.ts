@@ -1,5 +1,6 @@
 import type { Shards } from '../../state/shards.ts';
 import type { StateStore } from '../../state/store.ts';
+import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { BrokerAccess } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
@@ -10,6 +11,14 @@ export interface DurablePubSubOptions extends TopicScopes {
   /** App IDs that may use the component. Default: all. */
   readonly scopes?: readonly string[];
 }
+
+const FIELDS = fieldNames<DurablePubSubOptions>({
+  scopes: true,
+  publishingScopes: true,
+  subscriptionScopes: true,
+  allowedTopics: true,
+  protectedTopics: true,
+});
 
 /**
  * A pub/sub component in the sidecar's state store: as durable as that store. With `embedded({ path })` a publish
@@ -24,6 +33,7 @@ export interface DurablePubSubOptions extends TopicScopes {
  * @public
  */
 export function durablePubSub(name: string, options: DurablePubSubOptions = {}): PubSubDefinition {
+  checkFields(options, FIELDS, `options of durablePubSub ${JSON.stringify(name)}`, 'ERR_CONFIGURATION');
   const { scopes, ...topics } = options;
   // One for each host: they share the queues as hosts in several processes do. Without hosts, one for each store.
   const hubs = new WeakMap<Shards | StateStore, Promise<DurableHub>>();

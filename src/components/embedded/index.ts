@@ -7,6 +7,7 @@
 import { resolve } from 'node:path';
 import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
+import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
 import { openEmbeddedStore } from './embedded-store.ts';
 
 /** Options of {@link embedded}. @public */
@@ -17,6 +18,8 @@ export interface EmbeddedOptions {
    */
   readonly path: string;
 }
+
+const FIELDS = fieldNames<EmbeddedOptions>({ path: true });
 
 /**
  * State in a directory of the local disk, in SQLite: survives restarts, crashes and power failures, without anything
@@ -33,6 +36,8 @@ export interface EmbeddedOptions {
  * @public
  */
 export function embedded(options: EmbeddedOptions): StateDefinition {
+  const problem = fieldsProblem(options, FIELDS, 'options of embedded');
+  if (problem !== undefined) throw new StateError('invalid', problem);
   const { path } = options;
   if (typeof path !== 'string' || path === '') {
     throw new StateError(

@@ -1,4 +1,5 @@
 import { Expected } from '../../util/expected.ts';
+import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { BrokerAccess } from '../broker-access.ts';
 import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
 import { type BrokerLimits, MemoryBroker } from './broker.ts';
@@ -13,6 +14,15 @@ export interface MemoryPubSubOptions extends TopicScopes {
   readonly maxBytes?: number;
 }
 
+const FIELDS = fieldNames<MemoryPubSubOptions>({
+  scopes: true,
+  maxMessages: true,
+  maxBytes: true,
+  publishingScopes: true,
+  subscriptionScopes: true,
+  allowedTopics: true,
+  protectedTopics: true,
+});
 const DEFAULT_LIMITS: BrokerLimits = { maxMessages: 100_000, maxBytes: 256 * 1024 * 1024 };
 
 /**
@@ -28,6 +38,7 @@ const DEFAULT_LIMITS: BrokerLimits = { maxMessages: 100_000, maxBytes: 256 * 102
  * @public
  */
 export function memoryPubSub(name: string, options: MemoryPubSubOptions = {}): PubSubDefinition {
+  checkFields(options, FIELDS, `options of memoryPubSub ${JSON.stringify(name)}`, 'ERR_CONFIGURATION');
   const { scopes, maxMessages = DEFAULT_LIMITS.maxMessages, maxBytes = DEFAULT_LIMITS.maxBytes, ...topics } = options;
   const expected = new Expected();
   const broker = new MemoryBroker(name, { maxMessages, maxBytes }, expected);

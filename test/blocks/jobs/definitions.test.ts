@@ -221,10 +221,14 @@ describe('a definition that is refused', () => {
   };
   test.each<[name: string, definition: unknown, message: string]>([
     ['report', { dueTime: '1h' }, 'definition of job "report" has no schedule: schedule() takes a dueTime alone'],
-    ['report', { schedule: '@daily', repeats: 3 }, 'has repeats: expected schedule, dueTime, data, failurePolicy'],
-    ['report', { schedule: '@daily', ttl: '1h' }, 'has ttl: expected schedule'],
-    ['report', { schedule: '@daily', ifExists: 'keep' }, 'has ifExists'],
-    ['report', { schedule: '@daily', overwrite: true }, 'has overwrite'],
+    [
+      'report',
+      { schedule: '@daily', repeats: 3 },
+      'unknown field "repeats": expected schedule, dueTime, data, failurePolicy',
+    ],
+    ['report', { schedule: '@daily', ttl: '1h' }, 'unknown field "ttl": expected schedule'],
+    ['report', { schedule: '@daily', ifExists: 'keep' }, 'unknown field "ifExists"'],
+    ['report', { schedule: '@daily', overwrite: true }, 'unknown field "overwrite"'],
     ['report', { schedule: 'never' }, 'schedule "never"'],
     ['report', { schedule: '0 0 0 30 2 *' }, 'never comes due'],
     ['report', { schedule: '@daily', dueTime: 'soon' }, 'dueTime "soon"'],

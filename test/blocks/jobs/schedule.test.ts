@@ -143,7 +143,15 @@ describe('schedules: more of the same kind', () => {
     expect(() => parseSchedule('0 0 25 * * *', 'UTC')).toThrow('hours "25": 25 is outside of 0-23');
     expect(() => parseSchedule('0 0 0 * * 1,x', 'UTC')).toThrow('day of week "1,x": "x" is not a number or sun-sat');
     expect(() => parseSchedule('TZ=Mars/Olympus @daily', 'UTC')).toThrow('unknown time zone "Mars/Olympus"');
-    expect(() => parseSchedule('* * * * *', 'UTC')).toThrow('expected 6 fields');
+    expect(() => parseSchedule('* * *', 'UTC')).toThrow(
+      'expected 6 fields (seconds to day of week) or an @ period, found 3',
+    );
+  });
+
+  test('for the five fields of crontab the message says what to write', () => {
+    expect(() => parseSchedule('TZ=Europe/Rome 30 2  * * mon-fri', 'UTC')).toThrow(
+      'found 5: put 0 for the seconds in front, "0 30 2 * * mon-fri"',
+    );
   });
 });
 

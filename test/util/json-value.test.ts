@@ -1,0 +1,70 @@
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { jsonTextOf } from '../../src/util/json-value.ts';
+
+const cyclic: { list: unknown[] } = { list: [{}] };
+cyclic.list.push(cyclic);
+
+const shared = { a: 1 };
+
+test.each<[what: string, value: unknown, problem: string]>([
+  ['NaN', Number.NaN, 'is NaN'],
+  ['an infinity in a list', { items: [1, { price: Number.NEGATIVE_INFINITY }] }, 'has -Infinity at items[1].price'],
+  ['a Map', new Map([['a', 1]]), 'is a Map'],
+  ['a Set below a name that is no identifier', { 'a b': new Set() }, 'has a Set at ["a b"]'],
+  ['a Map of another realm', { map: runInNewContext('new Map()') }, 'has a Map at map'],
+  ['a promise that was not waited for', { user: Promise.resolve(1) }, 'has a Promise at user'],
+  ['an ArrayBuffer', [new ArrayBuffer(8)], 'has an ArrayBuffer at [0]'],
+  ['URLSearchParams', new URLSearchParams('a=1'), 'is a URLSearchParams'],
+  ['an invalid Date', { at: new Date(Number.NaN) }, 'has an invalid Date at at'],
+  ['a function', () => 1, 'is a function'],
+  ['a method', { a: { run() {} } }, 'has a function at a.run'],
+  ['a symbol', [[Symbol('x')]], 'has a symbol at [0][0]'],
+  ['a BigInt', { order: { id: 1n } }, 'has a BigInt at order.id'],
+  ['a cycle', cyclic, 'has a cycle at list[1]'],
+])('%s is refused, and the error says where it is', (_what, value, problem) => {
+  expect(() => jsonTextOf(value)).toThrow(new Error(`${problem}: JSON cannot hold it`));
+});
+
+test.each<[what: string, value: unknown]>([
+  ['plain values', { a: 'x', b: [1, -0.5, true, null], c: { d: {} } }],
+  [
+    'dates and what else has toJSON',
+    { at: new Date(0), bytes: Buffer.from('x'), map: Object.assign(new Map(), { toJSON: () => 1 }) },
+  ],
+  ['properties that are undefined', { a: undefined, b: [undefined] }],
+  [
+    'objects of classes and without a prototype',
+    [
+      new (class Order {
+        id = 1;
+      })(),
+      Object.assign(Object.create(null), { a: 1 }),
+    ],
+  ],
+  ['the same object twice', [shared, shared, { shared }]],
+  ['keys of the prototype', JSON.parse('{"__proto__":{"constructor":1},"toString":2}')],
+  ['text', 'x'],
+])('%s are as JSON.stringify writes them', (_what, value) => {
+  expect(jsonTextOf(value)).toBe(JSON.stringify(value));
+});
+
+test('undefined has no text', () => {
+  expect(jsonTextOf(undefined)).toBeUndefined();
+});
+
+test('what is nested too deeply for JSON is refused, not the end of the process', () => {
+  let deep: unknown = 1;
+  for (let depth = 0; depth < 100_000; depth++) deep = [deep];
+  expect(() => jsonTextOf(deep)).toThrow('has no JSON form');
+});
+
+test('what throws while it is written is the cause', () => {
+  const cause = new Error('no');
+  const value = {
+    toJSON() {
+      throw cause;
+    },
+  };
+  expect(() => jsonTextOf(value)).toThrow(expect.objectContaining({ message: 'has no JSON form', cause }));
+});
