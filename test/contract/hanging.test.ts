@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { defineActivity, defineWorkflow, memoryPubSub, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import {
+  defineActivity,
+  defineWorkflow,
+  durablePubSub,
+  memoryPubSub,
+  Sidecar,
+  type SidecarOptions,
+} from '../../src/index.ts';
 import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
 import { NEVER } from '../support/app.ts';
 import { KeptStore } from '../support/kept-store.ts';
@@ -139,6 +146,31 @@ describe.concurrent.each(HANGING)('%s that hangs', (_, hanging) => {
     });
     expect(seconds).toBeLessThan(4.5);
   });
+});
+
+test('a message of a durable component whose function hangs comes again at the next start', async () => {
+  const state = new KeptStore();
+  const components = [durablePubSub('pubsub')];
+  const attempts: number[] = [];
+  const begin = async (handler: () => unknown): Promise<{ sidecar: Sidecar; clock: VirtualClock }> => {
+    const clock = virtualClock({ patienceMs: 300 });
+    const sidecar = new Sidecar({ appId: 'shop', clock, logger: new RecordingLogger(), components, state });
+    await sidecar.start();
+    await sidecar.pubsub.subscribe('pubsub', 'orders', async (_event, { attempt }) => {
+      attempts.push(attempt);
+      await handler();
+    });
+    return { sidecar, clock };
+  };
+  const first = await begin(() => NEVER);
+  await publish(first.sidecar);
+  await first.clock.advance('1h');
+  expect(attempts).toEqual([1]);
+  await first.sidecar.stop();
+  const second = await begin(() => undefined);
+  await using _sidecar = second.sidecar;
+  await second.clock.settled();
+  expect(attempts.length).toBe(2);
 });
 
 describe('a stop on a virtual clock', () => {

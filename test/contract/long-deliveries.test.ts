@@ -182,4 +182,15 @@ describe('deliveries to the application', () => {
     await world.clock.advance('1h');
     expect([world.deliveries.length, world.told('retrying')]).toEqual([1, []]);
   });
+
+  test('have none for runs of jobs with jobs.timeoutMs 0, and 60 s without it', async () => {
+    const failurePolicy = { constant: { maxRetries: 1 } };
+    const runs = async (options: WorldOptions): Promise<number> => {
+      await using world = await startWorld({ answer: () => NEVER, ...options });
+      await world.sidecar.jobs.schedule('slow', { dueTime: '1s', failurePolicy });
+      await world.clock.advance('1h');
+      return world.at('/job/slow').length;
+    };
+    expect([await runs({ jobs: { timeoutMs: 0 } }), await runs({})]).toEqual([1, 2]);
+  });
 });

@@ -1,6 +1,7 @@
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
 import { type DeliveryContext, durablePubSub, type JobRun, Sidecar, type SidecarOptions } from '../../src/index.ts';
 import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
+import { patientClock } from './clock.ts';
 import { PausableStore } from './pausable-store.ts';
 import { RecordingLogger } from './world.ts';
 
@@ -21,7 +22,7 @@ export class Member {
   onMessage: (message: string, context: DeliveryContext) => unknown = () => undefined;
 
   constructor(store: MemoryStore, options: Partial<SidecarOptions>, startAt: number) {
-    this.clock = virtualClock({ startAt });
+    this.clock = patientClock({ startAt });
     this.store = new PausableStore(store);
     const components = [durablePubSub('pubsub')];
     const { clock, logger, store: state } = this;

@@ -5,6 +5,7 @@ import type { ShardChange } from '../../src/state/shards.ts';
 import type { Batch, StateStore } from '../../src/state/store.ts';
 import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
 import { Work } from '../../src/util/work.ts';
+import { patientClock } from './clock.ts';
 import { PausableStore } from './pausable-store.ts';
 import { RecordingLogger } from './world.ts';
 
@@ -60,7 +61,7 @@ export class TestHost {
     options: { readonly appId?: string; readonly id?: string; readonly actorTypes?: readonly string[] } = {},
   ): Promise<TestHost> {
     const { appId = 'shop', id, actorTypes = [] } = options;
-    const clock = virtualClock();
+    const clock = patientClock();
     const logger = new RecordingLogger();
     const work = new Work();
     clock.watch(work);

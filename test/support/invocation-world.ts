@@ -1,8 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { nodeListener, Sidecar, type SidecarOptions } from '../../src/index.ts';
-import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
+import type { VirtualClock } from '../../src/testing/index.ts';
 import { Received } from './app.ts';
+import { patientClock } from './clock.ts';
 import { type Answer, type Listening, listen, type Sent, send } from './http.ts';
 import { RecordingLogger, type Way } from './world.ts';
 
@@ -88,7 +89,7 @@ export async function startInvocation(options: InvocationWorldOptions = {}): Pro
   const { via = 'process', callee, listener, ...overrides } = options;
   const calls = new Calls(callee, listener);
   const closing: AsyncDisposable[] = [];
-  const clock = virtualClock();
+  const clock = patientClock();
   const logger = new RecordingLogger();
   const app: Pick<SidecarOptions, 'app'> = {};
   if (via === 'process') Object.assign(app, { app: { listener: calls.listener } });

@@ -1,5 +1,6 @@
 import { Sidecar, type SidecarOptions, type WorkflowHistoryEvent, type WorkflowState } from '../../src/index.ts';
-import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
+import type { VirtualClock } from '../../src/testing/index.ts';
+import { patientClock } from './clock.ts';
 import { KeptStore } from './kept-store.ts';
 import { RecordingLogger } from './world.ts';
 
@@ -18,7 +19,7 @@ export class WorkflowWorld implements AsyncDisposable {
   #registering: Registering;
 
   constructor(registering: Registering, options: Partial<SidecarOptions> = {}) {
-    this.clock = virtualClock({ startAt: '2026-01-01T00:00:00Z' });
+    this.clock = patientClock();
     this.#options = options;
     this.#registering = registering;
     this.sidecar = this.#make();

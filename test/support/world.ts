@@ -9,8 +9,9 @@ import {
   type SidecarEvents,
   type SidecarOptions,
 } from '../../src/index.ts';
-import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
+import type { VirtualClock } from '../../src/testing/index.ts';
 import { type Answering, type Received, RecordingApp, type Reply } from './app.ts';
+import { patientClock } from './clock.ts';
 import { type Answer, type Listening, listen, type Sent, send } from './http.ts';
 
 /** A line of the log. */
@@ -183,7 +184,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     memory,
     treatment,
     health = {},
-    clock = virtualClock(),
+    clock = patientClock(),
     ...rest
   } = options;
   const { discoveries = [Array.isArray(discovery) ? { body: discovery } : (discovery as Reply)], ...overrides } = rest;

@@ -1,5 +1,6 @@
 import { type JobRun, Sidecar, type SidecarOptions } from '../../../src/index.ts';
-import { type VirtualClock, virtualClock } from '../../../src/testing/index.ts';
+import type { VirtualClock } from '../../../src/testing/index.ts';
+import { patientClock } from '../../support/clock.ts';
 import { KeptStore } from '../../support/kept-store.ts';
 import { RecordingLogger } from '../../support/world.ts';
 
@@ -42,7 +43,7 @@ export class JobsWorld implements AsyncDisposable {
 
   constructor(options: Partial<SidecarOptions> & { store?: KeptStore; startAt?: string } = {}) {
     const { store = new KeptStore(), startAt = '2026-01-01T00:00:00Z', ...rest } = options;
-    this.clock = virtualClock({ startAt });
+    this.clock = patientClock({ startAt });
     this.store = store;
     this.#options = rest;
     this.sidecar = this.#make();
