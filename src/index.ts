@@ -81,6 +81,7 @@ export {
   defineActivity,
   defineWorkflow,
   type InputAndStart,
+  type Replacement,
   type RetryPolicy,
   type StartOptions,
   type WorkflowDefinition,
@@ -88,7 +89,7 @@ export {
   type WorkflowLike,
 } from './blocks/workflow/definition.ts';
 export { EventTimeoutError, TaskFailedError, type WorkflowFailure } from './blocks/workflow/failure.ts';
-export type { WorkflowHistoryEvent, WorkflowState, WorkflowStatus } from './blocks/workflow/instance.ts';
+export type { MissingCode, WorkflowHistoryEvent, WorkflowState, WorkflowStatus } from './blocks/workflow/instance.ts';
 export type { InstancePage, ListOptions } from './blocks/workflow/list.ts';
 export type { WorkflowRetention, WorkflowsOptions } from './blocks/workflow/make-workflows.ts';
 export type { Workflows } from './blocks/workflow/workflows.ts';

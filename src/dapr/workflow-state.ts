@@ -1,5 +1,5 @@
 import type { WorkflowFailure } from '../blocks/workflow/failure.ts';
-import type { InstanceView } from '../blocks/workflow/instance.ts';
+import type { InstanceView, MissingCode } from '../blocks/workflow/instance.ts';
 import { WorkflowRuntimeStatus } from './workflow-runtime-status.ts';
 
 /** Why a workflow failed. @public */
@@ -82,5 +82,10 @@ export class WorkflowState {
   /** What the workflow told about itself, when payloads were asked for. */
   get customStatus(): string | undefined {
     return this.#hasPayloads ? this.#view.customStatus : undefined;
+  }
+
+  /** Code that it waits for, as nobody has registered it. Dapr's SDK does not have it. */
+  get missingCode(): readonly MissingCode[] | undefined {
+    return this.#view.missingCode;
   }
 }

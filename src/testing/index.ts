@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 
+export type { ActivityContext, ActivityFunction, Replacement } from '../blocks/workflow/definition.ts';
 export type {
   ComponentSubscription,
   DeadLetterOrigin,
@@ -45,6 +46,7 @@ export type {
 export { adapterConformance } from './adapter-conformance.ts';
 export type { PubSubCase, PubSubNeed } from './pubsub-case.ts';
 export { pubSubConformance } from './pubsub-conformance.ts';
+export { type HasActivities, replaceActivities } from './replace-activities.ts';
 export type { StoreCase, StoreNeed } from './store-case.ts';
 export { stateStoreSuite } from './store-conformance.ts';
 export { VirtualClock, type VirtualClockOptions, virtualClock } from './virtual-clock.ts';

@@ -433,20 +433,6 @@ describe('mistakes are explained', () => {
       'has not failed',
     ],
     [
-      'no activity',
-      function* wrong(ctx: WorkflowContext): any {
-        yield ctx.callActivity('none');
-      },
-      '"none"',
-    ],
-    [
-      'no workflow',
-      function* wrong(ctx: WorkflowContext): any {
-        yield ctx.callChildWorkflow('none');
-      },
-      'none',
-    ],
-    [
       'a nameless activity',
       function* wrong(ctx: WorkflowContext): any {
         yield ctx.callActivity(() => 1);

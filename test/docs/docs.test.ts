@@ -53,10 +53,10 @@ test('the test that README.md shows passes', async () => {
 
 test('the recipes of docs/testing.md pass', async () => {
   const recipes = codeOf('docs/testing.md', '## Recipes');
-  const imports = `import { memoryPubSub, Sidecar } from 'insidecar';\nimport { virtualClock } from 'insidecar/testing';\n`;
+  const imports = `import { defineActivity, defineWorkflow, memoryPubSub, Sidecar } from 'insidecar';\nimport { virtualClock } from 'insidecar/testing';\n`;
   const output = start('recipes', RUNNER + imports + recipes.join('\n'));
   await expect.poll(output, PATIENCE).toContain('exit code');
-  expect(recipes.length).toBe(5);
+  expect(recipes.length).toBe(6);
   expect(output()).toContain(`pass ${recipes.length}`);
   expect(output()).toContain('exit code 0');
 });

@@ -8,7 +8,7 @@ import { codeOf, RUNNER, start } from './code-of-docs.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 const IMPORTS = `import { EventTimeoutError, TaskFailedError } from 'insidecar';
-import { virtualClock } from 'insidecar/testing';
+import { replaceActivities, virtualClock } from 'insidecar/testing';
 `;
 
 /** Runs every workflow of the guide once, with all the time that they want. */
@@ -54,7 +54,7 @@ test('the code of docs/workflows.md has the right types, and does what the guide
   for (const line of [
     "output: { order: 'o-1', receipt: 'receipt of o-1' }",
     '["Hello Ada!","Hello Bob!"]',
-    'pass 1',
+    'pass 2',
     'approval COMPLETED "5 approved by Ada"',
     'cheapest COMPLETED 2',
     'convert COMPLETED {"currency":"EUR","rate":1.1}',

@@ -84,6 +84,31 @@ describe('workflows of one app ID on two hosts', () => {
     }
   });
 
+  it('wait on a host that lacks their code, and go on where it is when that host stops', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    const flow = defineWorkflow('flow', (ctx, kid: string) =>
+      Promise.all([ctx.callActivity('note'), ctx.callChild(kid)]),
+    );
+    for (const { sidecar } of [a, b]) sidecar.workflows.register(flow);
+    b.sidecar.workflows.register(
+      defineActivity('note', () => 'noted'),
+      defineWorkflow('kid', () => 'kid'),
+    );
+    await fleet.pass(2);
+    for (const instanceId of IDS) await b.sidecar.workflows.start('flow', 'kid', { instanceId });
+    await fleet.pass(2);
+    const views = await Promise.all(IDS.map((id) => a.sidecar.workflows.get(id)));
+    const waiting = views.filter((view) => view?.missingCode !== undefined);
+    expect(waiting.length).toBeGreaterThan(5);
+    for (const view of waiting)
+      expect(view).toMatchObject({ status: 'RUNNING', missingCode: [{ kind: 'activity', name: 'note' }] });
+    fleet.members.shift();
+    await a.stop();
+    await fleet.pass(8);
+    expect(await statuses(b)).toEqual(IDS.map(() => ['noted', 'kid']));
+  });
+
   it('children run on both, and their parent gets every result', async () => {
     await using fleet = new Fleet();
     const [a, b] = await twoOf(fleet, new Runs());

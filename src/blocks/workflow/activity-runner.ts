@@ -4,8 +4,9 @@ import { Linked } from '../../util/linked.ts';
 import { sinceWhen } from '../../util/work.ts';
 import type { ActivityContext, ActivityFunction } from './definition.ts';
 import type { IncomingEvent } from './events.ts';
-import { failureOf, NOT_REGISTERED } from './failure.ts';
+import { failureOf } from './failure.ts';
 import type { LiveInstance } from './live-instance.ts';
+import { MissingNames } from './missing-names.ts';
 import type { ActivityToRun } from './open-actions.ts';
 import { textOfValue, valueOfText } from './payload.ts';
 import type { Registry } from './registry.ts';
@@ -32,8 +33,9 @@ export class ActivityRunner {
   readonly #registry: Registry;
   readonly #underway: Underway;
   readonly #waiting = new Deque<Waiting>();
-  /** Of instances that were loaded before their code was registered. */
-  #withoutCode: Waiting[] = [];
+  /** Those whose code is not registered, by instance. */
+  readonly #withoutCode = new Map<LiveInstance, Waiting[]>();
+  readonly #missing: MissingNames;
   readonly #running = new Linked<Running>();
   #isStopping = false;
 
@@ -41,11 +43,19 @@ export class ActivityRunner {
     this.#host = host;
     this.#registry = registry;
     this.#underway = underway;
+    this.#missing = new MissingNames({
+      kind: 'activity',
+      host,
+      isThere: (name) => registry.activityOf(name) !== undefined,
+      onOverdue: () => this.#goOn(),
+    });
   }
 
   /** How many run or wait to be run. */
   get count(): number {
-    return this.#running.size + this.#waiting.length + this.#withoutCode.length;
+    let count = this.#running.size + this.#waiting.length;
+    for (const waiting of this.#withoutCode.values()) count += waiting.length;
+    return count;
   }
 
   /** Those that run, and since when. */
@@ -55,67 +65,84 @@ export class ActivityRunner {
     );
   }
 
-  /** Runs an activity as soon as there is room. */
+  /** Runs an activity as soon as there is room, and code. */
   run(instance: LiveInstance, activity: ActivityToRun): void {
-    this.#waiting.push(waitingOf(instance, activity));
+    this.#waiting.push({ instance, activity, executionId: instance.record.executionId });
     this.#pump();
   }
 
-  /** Runs one again that was begun in another life: its code may be registered only later. */
-  runAgain(instance: LiveInstance, activity: ActivityToRun): void {
-    if (this.#codeOf(activity) !== undefined) return this.run(instance, activity);
-    const { name } = activity;
-    this.#host.logger.warn(
-      { instanceId: instance.id, activity: name },
-      'an activity waits for its code to be registered',
-    );
-    this.#withoutCode.push(waitingOf(instance, activity));
+  /** The names of the code that an instance waits for. */
+  missingOf(instance: LiveInstance): readonly string[] {
+    const waiting = this.#withoutCode.get(instance);
+    if (waiting === undefined) return [];
+    return [...new Set(waiting.filter(isOfThisRun).map(({ activity }) => activity.name))];
+  }
+
+  /** An instance is in memory no more. */
+  forget(instance: LiveInstance): void {
+    this.#withoutCode.delete(instance);
   }
 
   /** There is code that was not there before. */
   codeChanged(): void {
-    const waiting = this.#withoutCode;
-    this.#withoutCode = [];
-    for (const one of waiting) {
-      if (one.instance.isGone) continue;
-      if (this.#codeOf(one.activity) === undefined) this.#withoutCode.push(one);
-      else this.#waiting.push(one);
-    }
+    if (this.#missing.codeChanged()) this.#goOn();
+  }
+
+  /** Looks again at what has no code. */
+  #goOn(): void {
+    const all = [...this.#withoutCode.values()];
+    this.#withoutCode.clear();
+    for (const waiting of all) for (const one of waiting) this.#waiting.push(one);
     this.#pump();
   }
 
   /** Begins nothing any more. */
   stop(): void {
     this.#isStopping = true;
-  }
-
-  #codeOf({ name, run }: ActivityToRun): ActivityFunction | undefined {
-    return run ?? this.#registry.activityOf(name);
+    this.#missing.stop();
   }
 
   #pump(): void {
     while (this.#running.size < this.#host.maxConcurrentActivities && !this.#isStopping) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
-      if (next.instance.mayBegin && isOfThisRun(next)) void this.#runOne(next);
+      if (next.instance.mayBegin && isOfThisRun(next)) this.#begin(next);
     }
   }
 
-  async #runOne({ instance, activity, executionId }: Waiting): Promise<void> {
+  /** What is registered under a name goes before a function that was called: so code can be replaced. */
+  #begin(next: Waiting): void {
+    const { name, run } = next.activity;
+    const code = this.#registry.activityOf(name) ?? run;
+    if (code !== undefined) void this.#runOne(next, code);
+    else if (this.#missing.waitsFor(name, next.instance.id)) this.#wait(next);
+    else this.#giveUp(next);
+  }
+
+  #wait(next: Waiting): void {
+    const waiting = this.#withoutCode.get(next.instance);
+    if (waiting === undefined) this.#withoutCode.set(next.instance, [next]);
+    else waiting.push(next);
+  }
+
+  #giveUp({ instance, activity, executionId }: Waiting): void {
+    const failure = this.#missing.failureOf(activity.name);
+    const event: IncomingEvent = { type: 'activityFailed', sequence: activity.sequence, failure };
+    tellActivity(this.#host, { instanceId: instance.id, activity, event, startedAt: this.#host.clock.now() });
+    instance.post({ event, executionId });
+  }
+
+  async #runOne({ instance, activity, executionId }: Waiting, run: ActivityFunction): Promise<void> {
     const startedAt = this.#host.clock.now();
     const place = this.#running.add({ instance, activity, startedAt });
     instance.running++;
     this.#underway.add();
     const { sequence, name, input } = activity;
-    const run = this.#codeOf(activity);
     let event: IncomingEvent;
     let thrown: { readonly value: unknown } | undefined;
     try {
-      if (run === undefined) event = { type: 'activityFailed', sequence, failure: notRegistered(name) };
-      else {
-        const output = await asTold(run)(new Context(instance, activity), valueOfText(input));
-        event = { type: 'activityCompleted', sequence, output: textOfValue(output, 'the output of activity', name) };
-      }
+      const output = await asTold(run)(new Context(instance, activity), valueOfText(input));
+      event = { type: 'activityCompleted', sequence, output: textOfValue(output, 'the output of activity', name) };
     } catch (error) {
       thrown = { value: error };
       event = { type: 'activityFailed', sequence, failure: failureOf(error) };
@@ -131,16 +158,8 @@ export class ActivityRunner {
   }
 }
 
-function waitingOf(instance: LiveInstance, activity: ActivityToRun): Waiting {
-  return { instance, activity, executionId: instance.record.executionId };
-}
-
 function isOfThisRun({ instance, executionId }: Waiting): boolean {
   return instance.record.executionId === executionId;
-}
-
-function notRegistered(name: string): { errorType: string; message: string } {
-  return { errorType: NOT_REGISTERED, message: `activity ${JSON.stringify(name)} is not registered` };
 }
 
 /** What input an activity takes is for those to know who call it. */

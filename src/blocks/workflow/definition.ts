@@ -73,6 +73,12 @@ export type ActivityLike<Input = never, Output = unknown> =
   | ActivityDefinition<Input, Output>
   | ActivityFunction<Input, Output>;
 
+/** Code that stands in for other code, for a while. Taken back by `restore()` or, with `using`, at the end of the block. @public */
+export interface Replacement extends Disposable {
+  /** Takes it back: what it stood in for runs again. */
+  restore(): void;
+}
+
 /**
  * Names a workflow.
  *

@@ -13,6 +13,7 @@ import { type Absent, InstancePool } from './instance-pool.ts';
 import { InstanceStore } from './instance-store.ts';
 import type { WorkflowLayout } from './layout.ts';
 import type { LiveInstance } from './live-instance.ts';
+import { MissingNames } from './missing-names.ts';
 import { removeExpired } from './purge.ts';
 import type { InstanceRecord } from './record.ts';
 import type { Registry } from './registry.ts';
@@ -52,10 +53,10 @@ export class Engine implements InstanceHome {
   readonly #wakeups: Wakeups;
   readonly #pump: DuePump;
   readonly #inbox: Inbox;
+  /** Workflows whose instances are left alone because nobody has registered them. */
+  readonly #missing: MissingNames;
   readonly #watches: Disposable[] = [];
   readonly #work = new Work();
-  /** Instances were left alone because their code is not registered. */
-  #hasPassedOver = false;
   #isStopping = false;
   #isReadingPlanned = false;
 
@@ -68,12 +69,18 @@ export class Engine implements InstanceHome {
     this.underway = new Underway(this.host.work, () => this.activities.running());
     this.activities = new ActivityRunner(this.host, registry, this.underway);
     this.#wakeups = new Wakeups(this.store);
+    this.#missing = new MissingNames({
+      kind: 'workflow',
+      host,
+      isThere: (name) => registry.program(name) !== undefined,
+      onOverdue: () => this.#readAll(),
+    });
     this.pool = new InstancePool({
       home: this,
       store: this.store,
       registry,
       wakeups: this.#wakeups,
-      startedAt: this.now,
+      missing: this.#missing,
     });
     this.#pump = new DuePump({
       clock: host.clock,
@@ -180,8 +187,8 @@ export class Engine implements InstanceHome {
       instance = await this.pool.load(id);
     if (typeof instance === 'object' && instance.isGone) return false;
     if (typeof instance === 'object') instance.post(message);
-    else if (instance === 'no-code') this.#hasPassedOver = true;
-    else if (message.inboxKey !== undefined) await this.store.commit({ delete: [message.inboxKey] });
+    else if (instance !== 'no-code' && message.inboxKey !== undefined)
+      await this.store.commit({ delete: [message.inboxKey] });
     return typeof instance === 'object';
   }
 
@@ -220,9 +227,7 @@ export class Engine implements InstanceHome {
   /** Code was registered: looks at what was left. */
   codeChanged(): void {
     this.activities.codeChanged();
-    if (!this.#hasPassedOver) return;
-    this.#hasPassedOver = false;
-    this.#readAll();
+    if (this.#missing.codeChanged() && !this.#isStopping) this.#readAll();
   }
 
   async #shardsChanged(gained: readonly number[], lost: ReadonlySet<number>): Promise<void> {
@@ -278,14 +283,7 @@ export class Engine implements InstanceHome {
     if (typeof found === 'object') {
       found.wake();
       this.#pump.setAlarm();
-    } else if (found === 'no-code') this.#passOver(id);
-    else if (found === 'finished') void removeExpired(this, id).catch((error: unknown) => this.#readLater(error));
-  }
-
-  #passOver(id: string): void {
-    if (!this.#hasPassedOver)
-      this.host.logger.warn({ instanceId: id }, 'workflows wait for their code to be registered');
-    this.#hasPassedOver = true;
+    } else if (found === 'finished') void removeExpired(this, id).catch((error: unknown) => this.#readLater(error));
   }
 
   /** Begins nothing new, waits for turns and activities that are under way, and forgets everything. */
@@ -293,6 +291,7 @@ export class Engine implements InstanceHome {
     this.#isStopping = true;
     this.#pump.stop();
     this.activities.stop();
+    this.#missing.stop();
     for (const watch of this.#watches) watch[Symbol.dispose]();
     await this.#work.idle(this.host.clock, this.host.patienceMs);
     for (const instance of this.pool.all()) this.pool.remove(instance, new Error('the sidecar is stopping'));

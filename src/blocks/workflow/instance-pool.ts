@@ -2,10 +2,11 @@ import { Core } from './core.ts';
 import { Drain } from './drained.ts';
 import type { Program } from './execution.ts';
 import { NOT_REGISTERED } from './failure.ts';
-import { isFinished } from './instance.ts';
+import { isFinished, type MissingCode } from './instance.ts';
 import type { InstanceHome } from './instance-home.ts';
 import type { InstanceStore, Stored } from './instance-store.ts';
 import { LiveInstance } from './live-instance.ts';
+import type { MissingNames } from './missing-names.ts';
 import type { Payload } from './payload.ts';
 import type { InstanceRecord } from './record.ts';
 import type { Registry } from './registry.ts';
@@ -20,8 +21,8 @@ export interface PoolParts {
   readonly store: InstanceStore;
   readonly registry: Registry;
   readonly wakeups: Wakeups;
-  /** Instances that were created after it wait for no code: it should have been there. */
-  readonly startedAt: number;
+  /** Workflows that instances need and nobody has registered. */
+  readonly missing: MissingNames;
 }
 
 /** The instances in memory. Those that wait for something are let go when there are too many: the longest idle first. */
@@ -61,10 +62,13 @@ export class InstancePool {
   /** Puts an instance into memory that has just been written by another one. */
   async adopt(record: InstanceRecord, version: number, input: Payload): Promise<LiveInstance | undefined> {
     const present = this.#live.get(record.instanceId);
-    if (this.#programOf(record) === undefined || (present !== undefined && !isFinished(present.record.status)))
-      return undefined;
+    if (present !== undefined && !isFinished(present.record.status)) return undefined;
     // Of the instance that had the ID before, activities may still run.
     if (present !== undefined) this.remove(present, new Error('the ID of the instance is used again'));
+    if (this.#parts.registry.program(record.name) === undefined) {
+      const found = this.#withoutCode({ record, version });
+      return typeof found === 'object' ? found : undefined;
+    }
     const instance = this.#keep(record, { record, version });
     await instance.core.apply({ type: 'started', input }, record.createdAt);
     return instance;
@@ -115,8 +119,7 @@ export class InstancePool {
     const { record } = stored;
     // Activities may still run that nobody waits for.
     if (isFinished(record.status) && record.dueAt !== 0) return 'finished';
-    const program = this.#programOf(record);
-    if (program === undefined) return 'no-code';
+    if (this.#parts.registry.program(record.name) === undefined) return this.#withoutCode(stored);
     const instance = new LiveInstance(this.#parts.home, (self) => this.coreOf(record, self), record, stored);
     await this.#replay(instance);
     // What is over stays as it is, whatever its code has become.
@@ -127,7 +130,7 @@ export class InstancePool {
     this.#live.set(id, instance);
     // It may have a timer, and nothing to do before.
     this.#parts.wakeups.set(id, instance.nextAt);
-    for (const activity of instance.core.activities()) this.#parts.home.activities.runAgain(instance, activity);
+    for (const activity of instance.core.activities()) this.#parts.home.activities.run(instance, activity);
     instance.wake();
     return instance;
   }
@@ -140,11 +143,17 @@ export class InstancePool {
     core.endReplay(isFinished(record.status));
   }
 
-  /** What is not registered when an instance is read may come; what is not when one is started does not. */
-  #programOf({ name, status, createdAt }: InstanceRecord): Program | undefined {
-    const program = this.#parts.registry.program(name);
-    if (program !== undefined) return program;
-    return status === 'PENDING' && createdAt >= this.#parts.startedAt ? notRegistered(name) : undefined;
+  /** An instance whose code is not registered waits for it. When that has taken too long, it is put into memory to fail. */
+  #withoutCode({ record, version }: Stored): LiveInstance | 'no-code' {
+    const { missing } = this.#parts;
+    const { instanceId, name, status } = record;
+    if (isFinished(status) || missing.waitsFor(name, instanceId)) return 'no-code';
+    const live = this.#live.get(instanceId);
+    if (live !== undefined) return live;
+    const instance = this.#keep(record, { record, version });
+    instance.core.abandon(missing.failureOf(name));
+    instance.wake();
+    return instance;
   }
 
   /** An instance whose code is not registered, without its history: it can only be ended. */
@@ -152,6 +161,16 @@ export class InstancePool {
     const stored = await this.#parts.store.read(id);
     if (stored === undefined || this.#live.has(id)) return this.#live.get(id);
     return this.#keep(stored.record, stored);
+  }
+
+  /** Code that an instance of this host waits for. */
+  missingCodeOf({ instanceId, name, status }: InstanceRecord): readonly MissingCode[] {
+    const { home, registry } = this.#parts;
+    const live = this.#live.get(instanceId);
+    if (live !== undefined)
+      return home.activities.missingOf(live).map((activity) => ({ kind: 'activity', name: activity }));
+    if (isFinished(status) || !home.owns(instanceId) || registry.program(name) !== undefined) return [];
+    return [{ kind: 'workflow', name }];
   }
 
   /** Nothing is to be done for an instance now. */
@@ -183,6 +202,7 @@ export class InstancePool {
       // Of a new one that was not written, the entry is that of another instance which has the ID.
       if (instance.record.chunks > 0) this.#parts.wakeups.delete(instance.id);
     }
+    this.#parts.home.activities.forget(instance);
     return instance.leave(reason);
   }
 }

@@ -14,6 +14,14 @@ export function isFinished(status: WorkflowStatus): boolean {
   return status === 'COMPLETED' || status === 'FAILED' || status === 'TERMINATED';
 }
 
+/** Code that an instance needs and that nobody has registered. @public */
+export interface MissingCode {
+  /** What kind of code. */
+  readonly kind: 'workflow' | 'activity';
+  /** The name under which it is to be registered. */
+  readonly name: string;
+}
+
 /** An instance, seen from outside. @public */
 export interface WorkflowState<Output = unknown, Input = unknown> {
   /** Its ID. */
@@ -34,6 +42,8 @@ export interface WorkflowState<Output = unknown, Input = unknown> {
   readonly failure?: WorkflowFailure;
   /** What the workflow tells about itself. */
   readonly customStatus?: string;
+  /** Code that it waits for, as far as this process is the one that runs it; absent when it waits for none. */
+  readonly missingCode?: readonly MissingCode[];
   /** The instance that started it as a child. */
   readonly parentId?: string;
 }

@@ -48,7 +48,7 @@ export async function listInstances(
     for (const { record } of page.slice(0, limit)) {
       if (instances.length >= limit) return { instances, cursor: record.instanceId };
       const isAsked = (statuses?.has(record.status) ?? true) && (name === undefined || record.name === name);
-      if (isAsked) instances.push(stateOf(viewOf(record, undefined)));
+      if (isAsked) instances.push(stateOf(viewOf(record, undefined, pool.missingCodeOf(record))));
     }
     lookedAt += page.length;
     cursor = page[limit]?.record.instanceId;

@@ -16,6 +16,11 @@ export interface WorkflowsOptions {
    * them. Default 10,000.
    */
   readonly maxIdleInstances?: number;
+  /**
+   * How long code that is not registered is waited for, in milliseconds, from when this process first needs it. After
+   * that, what needs it fails with `NotRegisteredError`; 0: at once. Default: without end.
+   */
+  readonly missingCodeTimeoutMs?: number;
   /** How long instances that are over are kept. Default: until they are purged. */
   readonly retention?: WorkflowRetention;
 }
@@ -43,6 +48,7 @@ export const WORKFLOWS_OPTIONS_SCHEMA: object = {
     maxConcurrentWorkflows: positive,
     maxConcurrentActivities: positive,
     maxIdleInstances: notNegative,
+    missingCodeTimeoutMs: notNegative,
     retention: {
       type: 'object',
       additionalProperties: false,
@@ -92,6 +98,7 @@ export function makeWorkflows(settings: WorkflowsSettings): Workflows {
       maxConcurrentWorkflows: options.maxConcurrentWorkflows ?? DEFAULT_CONCURRENCY,
       maxConcurrentActivities: options.maxConcurrentActivities ?? DEFAULT_CONCURRENCY,
       maxIdleInstances: options.maxIdleInstances ?? DEFAULT_IDLE_INSTANCES,
+      missingCodeTimeoutMs: options.missingCodeTimeoutMs,
       retention: {
         completedMs: completedMs ?? anyTerminalMs,
         failedMs: failedMs ?? anyTerminalMs,

@@ -1,4 +1,7 @@
 import { SidecarError } from '../../errors.ts';
+import { checkStartOptions, type StartOptions } from './definition.ts';
+import { checkInstanceId } from './instance-id.ts';
+import type { Start } from './operations.ts';
 import { checkPayload, type Payload } from './payload.ts';
 
 /** What calls from outside are checked for. */
@@ -11,7 +14,7 @@ export function checkInput(text: Payload, what: string): Payload {
   return text === '' ? undefined : checkPayload(text, what);
 }
 
-export function checkWorkflowName(name: string): void {
+function checkWorkflowName(name: string): void {
   if (name === '') throw new SidecarError('ERR_WORKFLOW_NAME_MISSING', 'workflow name is empty');
   if (name.length > MAX_NAME_LENGTH) throw tooLong('ERR_WORKFLOW_NAME_INVALID', 'workflow', name);
 }
@@ -36,8 +39,20 @@ function tooLong(
 /** The latest instant of a Date. */
 const LAST_INSTANT = 8.64e15;
 
-/** The instant of a start. */
-export function instantOf(startAt: Date | number): number {
+/** A start that can be. `newId` makes the ID when none is given. */
+export function parseStart(
+  { name, input }: Pick<Start, 'name' | 'input'>,
+  options: StartOptions,
+  newId: () => string,
+): Start {
+  checkStartOptions(options);
+  const { instanceId = newId(), startAt = 0 } = options;
+  checkWorkflowName(name);
+  checkInstanceId(instanceId);
+  return { instanceId, name, input: checkInput(input, 'the input of the workflow'), startAt: instantOf(startAt) };
+}
+
+function instantOf(startAt: Date | number): number {
   const at = typeof startAt === 'number' ? startAt : startAt.getTime();
   if (Math.abs(at) <= LAST_INSTANT) return Math.ceil(at);
   throw new SidecarError('ERR_BAD_REQUEST', 'startAt is no instant: expected a Date or milliseconds since 1970');

@@ -1,4 +1,5 @@
 import { SidecarError } from '../../errors.ts';
+import type { Engine } from './engine.ts';
 import { isFinished } from './instance.ts';
 import type { InstanceStore, Stored } from './instance-store.ts';
 
@@ -17,7 +18,9 @@ const MAX_TRIES = 100;
  *
  * @throws SidecarError `ERR_PURGE_WORKFLOW` when one of them is not over; nothing is removed then.
  */
-export async function purge({ store }: Pick<PurgeHome, 'store'>, id: string): Promise<boolean> {
+export async function purge({ store, pool }: Pick<Engine, 'store' | 'pool'>, id: string): Promise<boolean> {
+  const live = pool.get(id);
+  if (live !== undefined && isFinished(live.record.status)) pool.remove(live, new Error('it was purged'));
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const root = await store.read(id);
     if (root === undefined) return false;

@@ -1,10 +1,24 @@
 import { payloadOf } from './codec.ts';
 import type { HistoryEvent, Turn } from './events.ts';
 import type { WorkflowHistoryEvent } from './instance.ts';
+import { canBeInstanceId } from './instance-id.ts';
+import type { InstanceStore } from './instance-store.ts';
+import { notFound } from './operations.ts';
 import { valueOfText } from './payload.ts';
 
-/** The events of a turn, as they are shown. */
-export function renderTurn({ at, events }: Turn): WorkflowHistoryEvent[] {
+/**
+ * What has happened to an instance, as it is shown.
+ *
+ * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND` when there is none.
+ */
+export async function historyOf(store: InstanceStore, id: string): Promise<readonly WorkflowHistoryEvent[]> {
+  if (!canBeInstanceId(id) || (await store.read(id)) === undefined) throw notFound(id);
+  const events: WorkflowHistoryEvent[] = [];
+  for await (const turn of store.turns(id)) for (const event of renderTurn(turn)) events.push(event);
+  return events;
+}
+
+function renderTurn({ at, events }: Turn): WorkflowHistoryEvent[] {
   const shown: WorkflowHistoryEvent[] = [];
   for (const event of events) if (event.type !== 'begun') shown.push(renderEvent(event, at));
   return shown;

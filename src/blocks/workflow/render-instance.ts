@@ -1,9 +1,9 @@
-import type { InstanceView, WorkflowState } from './instance.ts';
+import type { InstanceView, MissingCode, WorkflowState } from './instance.ts';
 import { type Payload, valueOfText } from './payload.ts';
 import type { InstanceRecord } from './record.ts';
 
 /** An instance, payloads as text. */
-export function viewOf(record: InstanceRecord, input: Payload): InstanceView {
+export function viewOf(record: InstanceRecord, input: Payload, missingCode: readonly MissingCode[] = []): InstanceView {
   const { instanceId, name, status, createdAt, updatedAt, output, failure, customStatus, parent } = record;
   return {
     instanceId,
@@ -15,6 +15,7 @@ export function viewOf(record: InstanceRecord, input: Payload): InstanceView {
     output,
     ...(failure === undefined ? undefined : { failure }),
     ...(customStatus === undefined ? undefined : { customStatus }),
+    ...(missingCode.length === 0 ? undefined : { missingCode }),
     ...(parent === undefined ? undefined : { parentId: parent.instanceId }),
   };
 }

@@ -124,9 +124,10 @@ function renderInstance(view: InstanceView, wire: Wire): object {
   };
 }
 
-function propertiesOf({ input, output, customStatus, failure }: InstanceView, prefix: string): object {
+function propertiesOf({ input, output, customStatus, missingCode, failure }: InstanceView, prefix: string): object {
   const properties = {
     custom_status: customStatus,
+    missing_code: missingCode?.map(({ kind, name }) => `${kind} ${JSON.stringify(name)}`).join(', '),
     input,
     output: failure === undefined ? output : undefined,
     'failure.error_type': failure?.errorType,

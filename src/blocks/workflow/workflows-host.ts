@@ -26,5 +26,7 @@ export interface WorkflowsHost {
   readonly maxConcurrentActivities: number;
   /** How many instances that wait for something stay in memory. */
   readonly maxIdleInstances: number;
+  /** How long code that is not registered is waited for; without end when it is not given. */
+  readonly missingCodeTimeoutMs: number | undefined;
   readonly retention: Retention;
 }

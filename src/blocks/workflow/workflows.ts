@@ -2,15 +2,16 @@ import { type ErrorCode, isSidecarError, messageOf, SidecarError } from '../../e
 import type { Shards } from '../../state/shards.ts';
 import type { StateStore } from '../../state/store.ts';
 import { Completions, type WaitOptions } from './completions.ts';
-import {
-  type ActivityDefinition,
-  type ActivityFunction,
-  checkStartOptions,
-  type InputAndStart,
-  type StartOptions,
-  type WorkflowDefinition,
-  type WorkflowFunction,
-  type WorkflowLike,
+import type {
+  ActivityDefinition,
+  ActivityFunction,
+  ActivityLike,
+  InputAndStart,
+  Replacement,
+  StartOptions,
+  WorkflowDefinition,
+  WorkflowFunction,
+  WorkflowLike,
 } from './definition.ts';
 import { Engine, type EngineParts } from './engine.ts';
 import type { IncomingEvent } from './events.ts';
@@ -22,15 +23,15 @@ import {
   type WorkflowState,
   type WorkflowStatus,
 } from './instance.ts';
-import { canBeInstanceId, checkInstanceId, newInstanceId } from './instance-id.ts';
+import { canBeInstanceId, newInstanceId } from './instance-id.ts';
 import { WorkflowLayout } from './layout.ts';
 import { type InstancePage, type ListOptions, listInstances } from './list.ts';
 import { notFound, sendEvent, startInstance } from './operations.ts';
-import { checkEventName, checkInput, checkWorkflowName, instantOf } from './parse-call.ts';
+import { checkEventName, checkInput, parseStart } from './parse-call.ts';
 import { type Payload, textOfValue } from './payload.ts';
 import { purge } from './purge.ts';
 import { Registry } from './registry.ts';
-import { renderTurn } from './render-history.ts';
+import { historyOf } from './render-history.ts';
 import { stateOf, viewOf } from './render-instance.ts';
 import type { WorkflowsHost } from './workflows-host.ts';
 
@@ -71,16 +72,15 @@ export class Workflows {
   constructor(parts: WorkflowsParts) {
     this.#parts = parts;
     this.#completions = new Completions(parts.host.clock);
-    this.#registry = new Registry(() => {
-      if (this.#registry.size === 1) parts.onFirst();
-      this.#engine?.codeChanged();
-    });
+    this.#registry = new Registry(() => this.#engine?.codeChanged(), parts.onFirst);
   }
 
   /**
-   * Registers workflows and activities. Register before the start: instances of the life before wait for their code.
+   * Registers workflows and activities. What is registered under a name is what every call of that name runs, by name,
+   * definition or function. Register before the start: instances of the life before wait for their code.
    *
-   * @throws SidecarError `ERR_CONFIGURATION` when a name is taken by other code.
+   * @throws SidecarError `ERR_CONFIGURATION` when a name is taken by other code; see `replaceActivity` and
+   * `replaceWorkflow`.
    */
   register(...definitions: readonly (WorkflowDefinition<never> | ActivityDefinition<never>)[]): void;
   /** Registers a workflow under a name. */
@@ -88,14 +88,44 @@ export class Workflows {
   register(...given: readonly unknown[]): void {
     const [first, second] = given;
     if (typeof first === 'string') return this.#registry.addWorkflow(first, second as WorkflowFunction);
-    for (const { kind, name, run } of given as readonly (WorkflowDefinition | ActivityDefinition)[])
-      if (kind === 'workflow') this.#registry.addWorkflow(name, run);
-      else this.#registry.addActivity(name, run);
+    for (const one of given) this.#registry.add(one as WorkflowDefinition | ActivityDefinition);
   }
 
   /** Registers an activity under a name: needed for those that workflows call by name. */
   registerActivity<Input, Output>(name: string, run: ActivityFunction<Input, Output>): void {
     this.#registry.addActivity(name, run as ActivityFunction);
+  }
+
+  /**
+   * Has an activity run other code, until the answer is restored: whatever is registered under its name, now or later,
+   * and however workflows call it. For tests.
+   *
+   * @example
+   * ```ts
+   * using _ = sidecar.workflows.replaceActivity(charge, (_ctx, order) => `receipt of ${order.id}`);
+   * ```
+   */
+  replaceActivity<Input, Output>(
+    activity: ActivityLike<Input, Output>,
+    run: ActivityFunction<Input, NoInfer<Output>>,
+  ): Replacement;
+  /** Has the activity of a name run other code. */
+  replaceActivity(name: string, run: ActivityFunction): Replacement;
+  replaceActivity(activity: ActivityLike | string, run: ActivityFunction): Replacement {
+    const name = typeof activity === 'string' ? activity : this.#registry.nameOfActivity(activity);
+    return this.#registry.replace({ kind: 'activity', name, run });
+  }
+
+  /** Has a workflow run other code, as a child or when it is started, until the answer is restored. For tests. */
+  replaceWorkflow<Input, Output>(
+    workflow: WorkflowLike<Input, Output>,
+    run: WorkflowFunction<Input, NoInfer<Output>>,
+  ): Replacement;
+  /** Has the workflow of a name run other code. */
+  replaceWorkflow(name: string, run: WorkflowFunction): Replacement;
+  replaceWorkflow(workflow: WorkflowLike | string, run: WorkflowFunction): Replacement {
+    const name = typeof workflow === 'string' ? workflow : this.#registry.nameOfWorkflow(workflow);
+    return this.#registry.replace({ kind: 'workflow', name, run });
   }
 
   /** Registers workflow code of another way of writing. @internal */
@@ -162,12 +192,9 @@ export class Workflows {
    * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_PURGE_WORKFLOW` when it or a child is not over.
    */
   async purge(instanceId: string): Promise<void> {
-    const isThere = await this.#call('ERR_PURGE_WORKFLOW', async (engine) => {
-      if (!canBeInstanceId(instanceId)) return false;
-      const live = engine.pool.get(instanceId);
-      if (live !== undefined && isFinished(live.record.status)) engine.pool.remove(live, new Error('it was purged'));
-      return purge(engine, instanceId);
-    });
+    const isThere = await this.#call('ERR_PURGE_WORKFLOW', async (engine) =>
+      canBeInstanceId(instanceId) ? purge(engine, instanceId) : false,
+    );
     if (!isThere) throw notFound(instanceId);
   }
 
@@ -178,30 +205,16 @@ export class Workflows {
 
   /** What has happened to an instance, since it last continued as new. */
   async history(instanceId: string): Promise<readonly WorkflowHistoryEvent[]> {
-    return this.#call('ERR_GET_WORKFLOW', async ({ store }) => {
-      if (!canBeInstanceId(instanceId) || (await store.read(instanceId)) === undefined) throw notFound(instanceId);
-      const events: WorkflowHistoryEvent[] = [];
-      for await (const turn of store.turns(instanceId)) for (const event of renderTurn(turn)) events.push(event);
-      return events;
-    });
+    return this.#call('ERR_GET_WORKFLOW', ({ store }) => historyOf(store, instanceId));
   }
 
   /** Starts an instance whose input is text. @internal */
   async startText(name: string, input: Payload, options: StartOptions = {}): Promise<string> {
     const { clock, newId } = this.#parts.host;
     this.#parts.admit();
-    checkStartOptions(options);
-    const { instanceId = newInstanceId(clock.now(), newId()), startAt = 0 } = options;
-    checkWorkflowName(name);
-    checkInstanceId(instanceId);
-    const start = {
-      instanceId,
-      name,
-      input: checkInput(input, 'the input of the workflow'),
-      startAt: instantOf(startAt),
-    };
+    const start = parseStart({ name, input }, options, () => newInstanceId(clock.now(), newId()));
     await this.#call('ERR_START_WORKFLOW', (engine) => startInstance(engine, start));
-    return instanceId;
+    return start.instanceId;
   }
 
   /** Gives an event that is text. @internal */
@@ -226,9 +239,9 @@ export class Workflows {
 
   /** The same; `undefined` when there is none. @internal */
   async find(instanceId: string): Promise<InstanceView | undefined> {
-    return this.#call('ERR_GET_WORKFLOW', async ({ store }) => {
+    return this.#call('ERR_GET_WORKFLOW', async ({ store, pool }) => {
       const stored = canBeInstanceId(instanceId) ? await store.read(instanceId) : undefined;
-      return stored && viewOf(stored.record, await store.inputOf(instanceId));
+      return stored && viewOf(stored.record, await store.inputOf(instanceId), pool.missingCodeOf(stored.record));
     });
   }
 
@@ -274,7 +287,7 @@ export class Workflows {
 
   /** How many workers there are, for metadata: this process, when it has workflows. @internal */
   get connectedWorkers(): number {
-    return this.#engine === undefined || this.#registry.size === 0 ? 0 : 1;
+    return this.#engine === undefined || !this.#registry.hasWorkflows ? 0 : 1;
   }
 
   /** How many instances are in memory, for placement. @internal */

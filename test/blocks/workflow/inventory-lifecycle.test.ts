@@ -219,11 +219,6 @@ describe('a workflow that nobody has registered', () => {
       failure: { message: expect.stringContaining('nonexistent') },
     });
   });
-
-  test('as a child fails the call', async () => {
-    await using world = await workflowWorld(register);
-    expect((await world.start('parent', 'nonexistent')).status).toBe('FAILED');
-  });
 });
 
 test('a thousand instances at once, over a restart', async () => {
