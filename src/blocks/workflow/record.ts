@@ -35,6 +35,11 @@ export interface InstanceRecord {
   readonly dueAt: number | undefined;
   readonly output: Payload;
   readonly failure: WorkflowFailure | undefined;
+  /**
+   * Where the history has the turn in which it failed. Nothing before it is touched any more; only results of
+   * activities may follow. So the instance can go on from there, see `eventsAgain`.
+   */
+  readonly failedChunk: number | undefined;
   readonly customStatus: string | undefined;
 }
 
@@ -52,6 +57,7 @@ interface Header {
   readonly v: number;
   readonly d?: number;
   readonly f?: WorkflowFailure;
+  readonly x?: number;
   /** Lengths of output and custom status. */
   readonly o: number;
   readonly m: number;
@@ -85,19 +91,21 @@ export function encodeRecord(record: InstanceRecord): Uint8Array {
   return encodeText(header, (output ?? '') + (customStatus ?? ''));
 }
 
-function rareFields({ startAt, createdAt, parent, hasChildren, dueAt, failure }: InstanceRecord): string {
+function rareFields(record: InstanceRecord): string {
+  const { startAt, createdAt, parent, hasChildren, dueAt, failure, failedChunk } = record;
   let text = '';
   if (startAt !== createdAt) text += `,"a":${startAt}`;
   if (parent !== undefined) text += `,"p":${JSON.stringify([parent.instanceId, parent.executionId, parent.sequence])}`;
   if (hasChildren) text += ',"k":1';
   if (dueAt !== undefined) text += `,"d":${dueAt}`;
   if (failure !== undefined) text += `,"f":${JSON.stringify(failure)}`;
+  if (failedChunk !== undefined) text += `,"x":${failedChunk}`;
   return text;
 }
 
 export function decodeRecord(key: string, value: Uint8Array, instanceId: string): InstanceRecord {
   const { header, payloads } = decodeText(key, value);
-  const { n, s, c, u, e, a, p, k, h, v, d, f, o, m } = header as Header;
+  const { n, s, c, u, e, a, p, k, h, v, d, f, x, o, m } = header as Header;
   return {
     instanceId,
     name: n,
@@ -112,6 +120,7 @@ export function decodeRecord(key: string, value: Uint8Array, instanceId: string)
     events: v,
     dueAt: d,
     failure: f,
+    failedChunk: x,
     output: payloads.take(o),
     customStatus: payloads.take(m),
   };

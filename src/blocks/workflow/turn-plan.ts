@@ -117,8 +117,14 @@ function recordAfter(base: InstanceRecord, end: TurnEnd, put: Put[], store: Inst
     dueAt: dueAfter(end),
     output: outcome?.kind === 'completed' || outcome?.kind === 'terminated' ? outcome.output : undefined,
     failure: outcome?.kind === 'failed' ? outcome.failure : undefined,
+    failedChunk: outcome?.kind === 'failed' ? failedChunkOf(base) : undefined,
     customStatus: end.customStatus,
   };
+}
+
+/** The turn in which it fails is the first one that finds it not over. */
+function failedChunkOf({ status, chunks, failedChunk }: InstanceRecord): number | undefined {
+  return isFinished(status) ? failedChunk : chunks;
 }
 
 const NO_HISTORY: HistoryEnd = { chunks: 0, events: 0 };
@@ -278,6 +284,7 @@ export function newRecord(of: {
     dueAt: undefined,
     output: undefined,
     failure: undefined,
+    failedChunk: undefined,
     customStatus: undefined,
   };
 }

@@ -116,7 +116,10 @@ export class Workflows {
     return this.#registry.replace({ kind: 'activity', name, run });
   }
 
-  /** Has a workflow run other code, as a child or when it is started, until the answer is restored. For tests. */
+  /**
+   * Has a workflow run other code, as a child or when it is started, until the answer is restored. Instances that have
+   * begun keep the code that they have. For tests.
+   */
   replaceWorkflow<Input, Output>(
     workflow: WorkflowLike<Input, Output>,
     run: WorkflowFunction<Input, NoInfer<Output>>,
