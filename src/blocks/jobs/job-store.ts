@@ -1,3 +1,4 @@
+import { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { isConflict } from '../../state/errors.ts';
 import { keyAfter } from '../../state/keys.ts';
 import type { Shards } from '../../state/shards.ts';
@@ -55,6 +56,7 @@ interface Found {
 /** Jobs in a state store. Each change is one commit, guarded by the version of what it changes. */
 export class JobStore {
   readonly #store: StateStore;
+  readonly #commits: CommitBatcher;
   readonly #layout: JobLayout;
   readonly #newId: () => string;
   readonly #shards: Shards | undefined;
@@ -62,6 +64,7 @@ export class JobStore {
   /** @param shards - without them, jobs are nobody else's to run. */
   constructor(store: StateStore, layout: JobLayout, newId: () => string, shards?: Shards) {
     this.#store = store;
+    this.#commits = new CommitBatcher(store);
     this.#layout = layout;
     this.#newId = newId;
     this.#shards = shards;
@@ -98,7 +101,7 @@ export class JobStore {
     const [{ key: pointer }, { key }] = put;
     const require: Precondition = { key: pointer, version: present?.pointerVersion ?? 'absent' };
     const old = present === undefined ? [] : this.#keysOf(present).filter((one) => one !== key && one !== pointer);
-    const version = await this.#store.commit({ require: [require], put, delete: old });
+    const version = await this.#commits.commit({ require: [require], put, delete: old });
     return { due: { key, version, at, job }, replaced: present?.due.key };
   }
 
@@ -138,7 +141,7 @@ export class JobStore {
       if (found === undefined) return undefined;
       const require = [{ key: this.#layout.job(name), version: found.pointerVersion }];
       try {
-        await this.#store.commit({ require, delete: this.#keysOf(found) });
+        await this.#commits.commit({ require, delete: this.#keysOf(found) });
         return found.due;
       } catch (error) {
         if (!isConflict(error) || tries >= MAX_TRIES) throw error;
@@ -154,8 +157,9 @@ export class JobStore {
   async advance(due: Due, job: StoredJob, at: number): Promise<Due> {
     const put = this.#putsOf(job, at);
     const [, { key }] = put;
-    const version = await this.#store.commit({
-      require: this.#guards(due),
+    const version = await this.#commits.commit({
+      require: [due],
+      fence: this.#fence(due),
       put,
       delete: key === due.key ? [] : [due.key],
     });
@@ -170,16 +174,16 @@ export class JobStore {
   async finish(due: Due): Promise<void> {
     const keys = [due.key, this.#layout.job(due.job.name)];
     if (due.job.dataId !== undefined) keys.push(this.#layout.data(due.job.dataId));
-    await this.#store.commit({ require: this.#guards(due), delete: keys });
+    await this.#commits.commit({ require: [due], fence: this.#fence(due), delete: keys });
   }
 
   /**
    * Whoever runs a job guards what it writes: nobody has changed the job, and it is still this host's. While this host
    * is alone it can be nobody else's, and the store is spared a look at every run.
    */
-  #guards(due: Due): Precondition[] {
-    if (this.#shards?.isShared !== true) return [due];
-    return [due, this.#shards.fence(this.#shards.shardOf(due.job.name))];
+  #fence({ job }: Due): Precondition | undefined {
+    if (this.#shards?.isShared !== true) return undefined;
+    return this.#shards.fence(this.#shards.shardOf(job.name));
   }
 
   /** The entry of a key as it is now. */

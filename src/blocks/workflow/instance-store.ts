@@ -1,3 +1,4 @@
+import { type Change, CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { isConflict } from '../../state/errors.ts';
 import { counterPart } from '../../state/keys.ts';
 import type { Batch, Precondition, Put, StateStore } from '../../state/store.ts';
@@ -5,7 +6,6 @@ import { type Chunk, decodeChunk, encodeChunk, encodeMessage, type InboxMessage,
 import type { HistoryEvent, Turn } from './events.ts';
 import type { WorkflowLayout } from './layout.ts';
 import { decodeRecord, type InstanceRecord, mayBeBehind } from './record.ts';
-import { batchOf, type TurnBatch, TurnGroup } from './turn-group.ts';
 
 /** A record with its version. */
 export interface Stored {
@@ -26,23 +26,19 @@ const CHUNK_EVENTS = 4_096;
 export class InstanceStore {
   readonly layout: WorkflowLayout;
   readonly #store: StateStore;
-  readonly #group: TurnGroup;
+  readonly #turns: CommitBatcher;
   #messages = 0;
   #lastMessageAt = 0;
 
   constructor(store: StateStore, layout: WorkflowLayout) {
     this.#store = store;
-    this.#group = new TurnGroup(store);
+    this.#turns = new CommitBatcher(store);
     this.layout = layout;
   }
 
-  /** Writes a turn together with others. Answers nothing when that does not work, but on its own it may. */
-  write(turn: TurnBatch): Promise<number | undefined> {
-    return this.#group.write(turn);
-  }
-
-  writeAlone(turn: TurnBatch): Promise<number> {
-    return this.#store.commit(batchOf(turn));
+  /** Writes a turn, in one commit with others; answers the version. */
+  write(turn: Change): Promise<number> {
+    return this.#turns.commit(turn);
   }
 
   commit(batch: Batch): Promise<number> {

@@ -1,4 +1,5 @@
 import { messageOf, SidecarError } from '../../errors.ts';
+import type { Change } from '../../kernel/commit-batcher.ts';
 import { isConflict, isStateError } from '../../state/errors.ts';
 import { MAX_BATCH_BYTES, type Precondition } from '../../state/store.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
@@ -8,7 +9,6 @@ import type { InstanceHome } from './instance-home.ts';
 import type { Stored } from './instance-store.ts';
 import type { LiveInstance } from './live-instance.ts';
 import type { InstanceRecord } from './record.ts';
-import type { TurnBatch } from './turn-group.ts';
 import type { Message } from './turn-intake.ts';
 import { planTurn, type TurnEnd, type TurnPlan } from './turn-plan.ts';
 
@@ -47,7 +47,7 @@ export async function commitTurn(home: InstanceHome, turn: TurnToWrite): Promise
     const plan = planOf(home, turn, found);
     try {
       const batch = batchOf(home, turn, plan, found.stored);
-      const version = (await home.store.write(batch)) ?? (await home.store.writeAlone(batch));
+      const version = await home.store.write(batch);
       return { plan, version: plan.isRecordWritten ? version : (found.stored?.version ?? version) };
     } catch (error) {
       if (tries >= MAX_TRIES) throw error;
@@ -114,7 +114,7 @@ function batchOf(
   { record: { instanceId, chunks }, messages }: TurnToWrite,
   { batch, isRecordWritten }: TurnPlan,
   stored: Stored | undefined,
-): TurnBatch {
+): Change {
   const { layout } = home.store;
   const require: Precondition[] = [{ key: layout.instance(instanceId), version: stored?.version ?? 'absent' }];
   // The record alone would not tell that another host has gone on with the instance.

@@ -1,10 +1,10 @@
+import { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { isConflict, isStateError, StateError } from '../../state/errors.ts';
 import { MAX_VALUE_BYTES, type StateStore } from '../../state/store.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
 import { encodeQueued } from './codec.ts';
-import { GroupCommit } from './group-commit.ts';
 import { type GroupName, Groups } from './groups.ts';
 import { Layout } from './layout.ts';
 import { Numbers } from './numbers.ts';
@@ -24,7 +24,7 @@ export class DurableHub implements Broker {
   readonly #store: StateStore;
   readonly #component: string;
   readonly #layout: Layout;
-  readonly #commits: GroupCommit;
+  readonly #commits: CommitBatcher;
   readonly #context: ComponentContext;
   readonly #groups: Groups;
   readonly #numbers: Numbers;
@@ -38,7 +38,7 @@ export class DurableHub implements Broker {
     this.#store = state;
     this.#component = component;
     this.#layout = new Layout(component);
-    this.#commits = new GroupCommit(state);
+    this.#commits = new CommitBatcher(state);
     this.#context = context;
     this.#groups = new Groups(state, this.#layout, (name) => this.#addQueue(name));
     this.#numbers = new Numbers(state, this.#layout.sequence(), clock);
@@ -121,7 +121,7 @@ export class DurableHub implements Broker {
     const onDurable = (): void => {
       for (const [at, { key }] of put.entries()) queues[at]?.published(message, number, key);
     };
-    return this.#commits.change({ put, guard, onDurable }).catch((error: unknown) => {
+    return this.#commits.commit({ put, fence: guard, onDurable }).then(settled, (error: unknown) => {
       for (const [at, { key }] of put.entries()) queues[at]?.notPublished(key);
       if (keptKey !== undefined) this.#startup.notKept(keptKey);
       return this.#publishAgain(message, error);
@@ -133,7 +133,7 @@ export class DurableHub implements Broker {
     // Where another process may have added one unseen, the store is asked.
     if (this.#store.isExclusive !== true && this.#context.shards !== undefined) {
       try {
-        await this.#commits.change({ guard: this.#groups.guard });
+        await this.#commits.commit({ fence: this.#groups.guard });
       } catch (error) {
         return this.#publishAgain(message, error);
       }
@@ -188,6 +188,8 @@ export class DurableHub implements Broker {
     return queue;
   }
 }
+
+function settled(): void {}
 
 /** For publishers, who may be anywhere: without the keys and paths that the store's own message names. */
 function refusalOf(cause: unknown): Error {

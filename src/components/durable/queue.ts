@@ -111,7 +111,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
 
   async remove(entry: StoredMessage): Promise<void> {
     try {
-      await this.#settlements.record({ remove: entry.key }, signalOf(entry));
+      await this.#settlements.record({ delete: [entry.key] }, signalOf(entry));
       this.#ahead.forget(entry);
       await this.#removeAgain(entry);
     } finally {
@@ -126,7 +126,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     if (early === undefined || again === undefined) return;
     early.again = undefined;
     if (this.#ahead.isOutdated(again)) return;
-    await this.#settlements.record({ remove: again.key }, signalOf(again));
+    await this.#settlements.record({ delete: [again.key] }, signalOf(again));
     this.#ahead.forget(again);
   }
 
@@ -134,9 +134,10 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     if (this.#ahead.isOutdated(entry)) return this.#ended(entry);
     const dueAt = Math.ceil(clock.now() + delayMs);
     const key = this.#parts.layout.delayed(dueAt, entry.number);
-    const remove = entry.key === key ? undefined : entry.key;
+    const put = [{ key, value: encodeQueued(entry) }];
+    const settlement = entry.key === key ? { put } : { put, delete: [entry.key] };
     try {
-      await this.#settlements.record({ put: [{ key, value: encodeQueued(entry) }], remove }, signalOf(entry));
+      await this.#settlements.record(settlement, signalOf(entry));
       this.#ahead.forget(entry);
       this.#ahead.delayed(key, dueAt);
     } finally {

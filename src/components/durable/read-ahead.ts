@@ -1,3 +1,4 @@
+import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { keyAfter } from '../../state/keys.ts';
 import type { KeyedEntry, StateStore } from '../../state/store.ts';
 import { type Clock, sleep, type Timer } from '../../util/clock.ts';
@@ -5,7 +6,6 @@ import type { Logger } from '../../util/logger.ts';
 import type { QueuedMessage } from '../dispatcher.ts';
 import type { Message } from '../pubsub.ts';
 import { decodeQueued } from './codec.ts';
-import type { GroupCommit } from './group-commit.ts';
 import type { QueueLayout } from './layout.ts';
 import { isCutOff, READ_AHEAD, ReadyList } from './ready-list.ts';
 import { STORE_RETRY_MS } from './settlements.ts';
@@ -21,7 +21,7 @@ export interface StoredMessage extends QueuedMessage {
 /** What a read-ahead is made of. */
 export interface ReadAheadParts {
   readonly store: StateStore;
-  readonly commits: GroupCommit;
+  readonly commits: CommitBatcher;
   readonly layout: QueueLayout;
   readonly topic: string;
   readonly logger: Logger;

@@ -1,18 +1,18 @@
+import type { Change, CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { isStateError } from '../../state/errors.ts';
 import { type Clock, sleep, systemClock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
-import type { Change, GroupCommit } from './group-commit.ts';
 import type { QueueOwner } from './queue-owner.ts';
 
 /** Wait before asking the store again after it failed. */
 export const STORE_RETRY_MS = 1_000;
 
 /** What becomes of a message's entry. */
-export type Settlement = Pick<Change, 'put' | 'remove'>;
+export type Settlement = Pick<Change, 'put' | 'delete'>;
 
 /** What settlements are recorded with. */
 export interface SettlementsParts {
-  readonly commits: GroupCommit;
+  readonly commits: CommitBatcher;
   readonly owner: QueueOwner;
   readonly logger: Logger;
   /** Called when the store has taken what it had not. */
@@ -55,10 +55,10 @@ export class Settlements {
     }
   }
 
-  async #write({ put, remove }: Settlement): Promise<void> {
+  async #write(settlement: Settlement): Promise<void> {
     const { commits, owner } = this.#parts;
     try {
-      await commits.change({ put: put ?? [], remove, guard: owner.fence() });
+      await commits.commit({ ...settlement, fence: owner.fence() });
     } catch (error) {
       if (!owner.isFenced(error)) throw error;
     }

@@ -1,3 +1,4 @@
+import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { isConflict } from '../../state/errors.ts';
 import { nameOfPart, namePart } from '../../state/keys.ts';
 import type { Put, StateStore } from '../../state/store.ts';
@@ -5,7 +6,6 @@ import type { Timer } from '../../util/clock.ts';
 import { Expected } from '../../util/expected.ts';
 import type { ComponentContext } from '../component.ts';
 import { STARTUP_LIMITS, StartupPeriod } from '../startup-period.ts';
-import type { GroupCommit } from './group-commit.ts';
 import type { GroupName, Groups } from './groups.ts';
 import { Layout } from './layout.ts';
 
@@ -17,7 +17,7 @@ const MOST_BYTES = 16 * 1024 * 1024;
 export interface StartupMessagesParts {
   readonly component: string;
   readonly store: StateStore;
-  readonly commits: GroupCommit;
+  readonly commits: CommitBatcher;
   readonly layout: Layout;
   readonly groups: Groups;
   readonly context: ComponentContext;
