@@ -16,23 +16,40 @@ export interface LoggedError {
 /** So far are causes followed, and so many errors of an `AggregateError` are told. */
 const MAX_CAUSES = 5;
 const MAX_ERRORS = 5;
+const MAX_NAME_LENGTH = 256;
 const MAX_MESSAGE_LENGTH = 4 * 1024;
 const MAX_STACK_LENGTH = 8 * 1024;
 
 /** What the log says of an error. Bounded, and never throws, whatever the error is. */
 export function loggedError(error: unknown, causes: number = MAX_CAUSES): LoggedError {
-  const [code, stack, cause, errors] = (['code', 'stack', 'cause', 'errors'] as const).map((name) => read(error, name));
+  const [code, stack, cause] = (['code', 'stack', 'cause'] as const).map((name) => read(error, name));
   const mayGoOn = causes > 0;
   return {
-    type: typeOf(error),
+    type: shortened(typeOf(error), MAX_NAME_LENGTH),
     message: shortened(messageOf(error), MAX_MESSAGE_LENGTH),
-    ...(typeof code === 'string' || typeof code === 'number' ? { code } : undefined),
+    ...codeOf(code),
     ...(typeof stack === 'string' ? { stack: shortened(stack, MAX_STACK_LENGTH) } : undefined),
     ...(mayGoOn && cause !== undefined && cause !== null ? { cause: loggedError(cause, causes - 1) } : undefined),
-    ...(mayGoOn && Array.isArray(errors)
-      ? { errors: errors.slice(0, MAX_ERRORS).map((one) => loggedError(one, 0)) }
-      : undefined),
+    ...(mayGoOn ? errorsOf(error) : undefined),
   };
+}
+
+function codeOf(code: unknown): Pick<LoggedError, 'code'> | undefined {
+  if (typeof code === 'number') return { code };
+  return typeof code === 'string' ? { code: shortened(code, MAX_NAME_LENGTH) } : undefined;
+}
+
+/** The errors of an `AggregateError`. The list may be anything too. */
+function errorsOf(error: unknown): Pick<LoggedError, 'errors'> | undefined {
+  const errors = read(error, 'errors');
+  try {
+    if (!Array.isArray(errors)) return undefined;
+    const count = Math.min(errors.length, MAX_ERRORS);
+    return { errors: Array.from({ length: count }, (_, index) => loggedError(read(errors, index), 0)) };
+  } catch {
+    // A proxy may refuse to be looked at.
+    return undefined;
+  }
 }
 
 /** The message of an error among the details of a line, if that is what it is. */
@@ -49,9 +66,9 @@ function typeOf(error: unknown): string {
 }
 
 /** A property; a getter or a proxy may throw. */
-function read(value: unknown, name: string): unknown {
+function read(value: unknown, name: string | number): unknown {
   try {
-    return (value as Readonly<Record<string, unknown>> | null | undefined)?.[name];
+    return (value as Readonly<Record<string | number, unknown>> | null | undefined)?.[name];
   } catch {
     return undefined;
   }

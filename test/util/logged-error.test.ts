@@ -63,14 +63,27 @@ describe('an error in the log', () => {
     expect(JSON.stringify(loggedError(error)).length).toBeLessThan(100_000);
   });
 
+  test('has a type and a code of at most 256 characters', () => {
+    class Long extends Error {
+      static override readonly name = 'N'.repeat(1_000_000);
+      readonly code = 'c'.repeat(1_000_000);
+    }
+    const { type, code } = loggedError(new Long());
+    expect([type, code]).toEqual([`${'N'.repeat(256)}…`, `${'c'.repeat(256)}…`]);
+  });
+
   // Made in the test: the runner would look at them for its title.
   test.each<[what: string, make: () => unknown]>([
     ['a proxy that throws', () => hostile],
-    ['a proxy that was revoked', revoked],
+    ['a proxy that was revoked', () => revoked({})],
     [
       'getters that throw',
       () => Object.defineProperties(new Error(), { stack: { get: fail }, message: { get: fail } }),
     ],
+    ['errors that are a proxy that throws', () => withErrors(new Proxy([], { get: fail }))],
+    ['errors that are a proxy that was revoked', () => withErrors(revoked([]))],
+    ['a list of errors with a getter that throws', () => withErrors(Object.defineProperty([1], 0, { get: fail }))],
+    ['a list of errors with methods of its own', () => withErrors(Object.assign([1], { slice: fail, map: fail }))],
     ['a message that is an object', () => Object.assign(new Error(), { message: { a: 1 } })],
   ])('can be anything: %s', (_, make) => {
     expect(typeof loggedError(make()).message).toBe('string');
@@ -99,8 +112,12 @@ function fail(): never {
   throw new Error('hostile');
 }
 
-function revoked(): unknown {
-  const { proxy, revoke } = Proxy.revocable({}, {});
+function withErrors(errors: unknown): unknown {
+  return Object.assign(new Error('several'), { errors });
+}
+
+function revoked(target: object): unknown {
+  const { proxy, revoke } = Proxy.revocable(target, {});
   revoke();
   return proxy;
 }
@@ -131,7 +148,7 @@ describe('what was thrown and is no error is readable', () => {
 
   test.each<[what: string, make: () => unknown]>([
     ['a proxy that throws', () => hostile],
-    ['a proxy that was revoked', revoked],
+    ['a proxy that was revoked', () => revoked({})],
     ['a tag that throws', () => Object.defineProperty({}, Symbol.toStringTag, { get: fail })],
     ['an inspection of its own that throws', () => ({ [Symbol.for('nodejs.util.inspect.custom')]: fail })],
   ])('%s does not throw again', (_, make) => {
