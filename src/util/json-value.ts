@@ -2,7 +2,7 @@
 const LOST_TAGS: ReadonlySet<string> = new Set(
   [
     ...['Map', 'Set', 'WeakMap', 'WeakSet', 'Promise', 'ArrayBuffer', 'SharedArrayBuffer', 'DataView'],
-    ...['URLSearchParams', 'FormData', 'Blob', 'File', 'Headers'],
+    ...['URLSearchParams', 'FormData', 'Blob', 'File', 'Headers', 'Error', 'DOMException', 'RegExp'],
   ].map((name) => `[object ${name}]`),
 );
 
@@ -20,7 +20,7 @@ const MAX_DEPTH = 1_000;
  * The JSON text of a value of code; `undefined` for `undefined`.
  *
  * What `JSON.stringify` drops or empties without a word is refused: functions, symbols, NaN and infinities, invalid
- * dates, maps, sets, promises. A property that is `undefined` is left out, as JSON does it.
+ * dates, maps, sets, promises, errors, regular expressions. A property that is `undefined` is left out, as JSON does it.
  *
  * @throws Error saying what it is and where; the message goes on from the name of the value: `has NaN at items[2]: …`.
  */
@@ -29,13 +29,22 @@ export function jsonTextOf(value: unknown): string | undefined {
   try {
     text = JSON.stringify(value);
   } catch (cause) {
-    // A BigInt, a cycle, or a toJSON that throws.
-    const found = lostIn(value, 0, []);
+    // A BigInt, a cycle, or a toJSON or getter that throws.
+    const found = find(value, []);
     throw found === undefined ? new Error('has no JSON form', { cause }) : notJson(found);
   }
-  const found = lostIn(value, 0);
+  const found = find(value);
   if (found !== undefined) throw notJson(found);
   return text;
+}
+
+/** The value may have code of its own: what that throws is no message for whoever reads ours. */
+function find(value: unknown, ancestors?: readonly object[]): Found | undefined {
+  try {
+    return lostIn(value, 0, ancestors);
+  } catch (cause) {
+    throw new Error('has no JSON form', { cause });
+  }
 }
 
 function notJson({ kind, path }: Found): Error {
@@ -86,7 +95,7 @@ function lostItself(value: object): string | undefined {
   if (tag === '[object Date]' && Number.isNaN((value as Date).getTime())) return 'an invalid Date';
   if (!LOST_TAGS.has(tag) || 'toJSON' in value) return undefined;
   const name = tag.slice('[object '.length, -1);
-  return name === 'ArrayBuffer' ? `an ${name}` : `a ${name}`;
+  return /^[AE]/.test(name) ? `an ${name}` : `a ${name}`;
 }
 
 const MAX_SHOWN_NAME = 64;

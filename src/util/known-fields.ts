@@ -31,6 +31,21 @@ export function checkFields(
   if (problem !== undefined) throw new SidecarError(code, problem);
 }
 
+/**
+ * Refuses code that is none: it would fail with every call of it.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION`.
+ */
+export function checkFunction(given: unknown, what: string): void {
+  if (typeof given !== 'function')
+    throw new SidecarError('ERR_CONFIGURATION', `${what} is ${nounOf(given)}: expected a function`);
+}
+
+function nounOf(given: unknown): string {
+  if (given === undefined || given === null) return String(given);
+  return Array.isArray(given) ? 'an array' : typeof given === 'object' ? 'an object' : `a ${typeof given}`;
+}
+
 /** Names a field that there is not, those that there are, and the one that was probably meant. */
 export function unknownField(name: string, known: Iterable<string>, what: string): string {
   const expected = [...known];

@@ -3,6 +3,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { embedded } from '../../src/components/embedded/index.ts';
 import { WorkflowRuntime } from '../../src/dapr/index.ts';
 import {
+  defineActivity,
+  defineWorkflow,
   durablePubSub,
   expressHandler,
   fastifySidecar,
@@ -252,4 +254,51 @@ test('WorkflowRuntime.start() says that the sidecar does not run yet', async () 
   await sidecar.start();
   await runtime.start();
   expect(logger.at('warn')).toHaveLength(1);
+});
+
+describe('code that is no function is an error, and not one with every call', () => {
+  test.each<[what: string, call: Call, code: unknown, problem: string]>([
+    [
+      'subscribe',
+      ({ pubsub }, code) => pubsub.subscribe('pubsub', 'orders', code),
+      undefined,
+      'the handler of topic "orders" is undefined: expected a function',
+    ],
+    [
+      'jobs.handle',
+      ({ jobs }, code) => jobs.handle('report', code),
+      { run: noop },
+      'the handler of jobs "report" is an object: expected a function',
+    ],
+    [
+      'jobs.define',
+      ({ jobs }, code) => jobs.define('report', { schedule: '@daily' }, code),
+      'run',
+      'the handler of jobs "report" is a string: expected a function',
+    ],
+    [
+      'defineWorkflow',
+      (_, code) => defineWorkflow('w', code),
+      null,
+      'the code of workflow "w" is null: expected a function',
+    ],
+    [
+      'defineActivity',
+      (_, code) => defineActivity('a', code),
+      [],
+      'the code of activity "a" is an array: expected a function',
+    ],
+  ])('%s', async (_what, call, code, message) => {
+    const sidecar = await started();
+    const refused = (async () => await call(sidecar, code as never))();
+    await expect(refused).rejects.toMatchObject({ code: 'ERR_CONFIGURATION', message });
+    expect(await sidecar.jobs.get('report')).toBeUndefined();
+  });
+
+  test.each([null, 5])('options of jobs.handle that are %s are one too', async (options) => {
+    const { jobs } = await started();
+    expect(() => jobs.handle('report', noop, options as never)).toThrow(
+      /^handler of jobs "report": options must be object/,
+    );
+  });
 });

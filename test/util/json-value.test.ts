@@ -14,6 +14,8 @@ test.each<[what: string, value: unknown, problem: string]>([
   ['a Set below a name that is no identifier', { 'a b': new Set() }, 'has a Set at ["a b"]'],
   ['a Map of another realm', { map: runInNewContext('new Map()') }, 'has a Map at map'],
   ['a promise that was not waited for', { user: Promise.resolve(1) }, 'has a Promise at user'],
+  ['an Error', { why: new TypeError('declined') }, 'has an Error at why'],
+  ['a regular expression', { pattern: /a+/ }, 'has a RegExp at pattern'],
   ['an ArrayBuffer', [new ArrayBuffer(8)], 'has an ArrayBuffer at [0]'],
   ['URLSearchParams', new URLSearchParams('a=1'), 'is a URLSearchParams'],
   ['an invalid Date', { at: new Date(Number.NaN) }, 'has an invalid Date at at'],
@@ -64,6 +66,18 @@ test('what throws while it is written is the cause', () => {
   const value = {
     toJSON() {
       throw cause;
+    },
+  };
+  expect(() => jsonTextOf(value)).toThrow(expect.objectContaining({ message: 'has no JSON form', cause }));
+});
+
+test.each([0, 1])('a getter that throws after %d reads is the cause', (reads) => {
+  const cause = new Error('not for the caller');
+  let left = reads;
+  const value = {
+    get price() {
+      if (left-- <= 0) throw cause;
+      return 1;
     },
   };
   expect(() => jsonTextOf(value)).toThrow(expect.objectContaining({ message: 'has no JSON form', cause }));

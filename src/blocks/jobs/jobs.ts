@@ -2,6 +2,7 @@ import { isSidecarError, type SidecarError } from '../../errors.ts';
 import { isConflict } from '../../state/errors.ts';
 import type { Shards } from '../../state/shards.ts';
 import type { StateStore } from '../../state/store.ts';
+import { checkFunction } from '../../util/known-fields.ts';
 import { Delivery } from './delivery.ts';
 import type { JobErrors, Operation } from './errors.ts';
 import { Handlers } from './handlers.ts';
@@ -156,9 +157,11 @@ export class Jobs {
    * A run lasts until the function has returned, however long that takes: the job's next run waits for it. One that
    * has no time-out and takes more than five minutes is warned of in the log, once.
    *
-   * @throws SidecarError `ERR_CONFIGURATION` when the name or pattern has a handler already, and for unknown options.
+   * @throws SidecarError `ERR_CONFIGURATION` when the name or pattern has a handler already, for unknown options, and
+   * for a handler that is no function.
    */
   handle<T = unknown>(pattern: string, handler: JobHandler<T>, options: JobHandlerOptions = {}): Disposable {
+    checkFunction(handler, `the handler of jobs ${JSON.stringify(pattern)}`);
     const timeLimitMs = timeLimitOf(pattern, options);
     // What data a job has is for those to know who scheduled it.
     this.#handlers.add(pattern, { handler: handler as JobHandler, timeLimitMs });

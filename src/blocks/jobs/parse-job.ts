@@ -145,7 +145,7 @@ const handlerOptionsProblem = validator(
 
 /** How long a function may take for a run; 0 for no limit. @throws SidecarError `ERR_CONFIGURATION` */
 export function timeLimitOf(pattern: string, options: JobHandlerOptions): number {
-  const problem = handlerOptionsProblem(definedOnly(options));
+  const problem = handlerOptionsProblem(isObject(options) ? definedOnly(options) : options);
   if (problem === undefined) return options.timeoutMs ?? 0;
   throw new SidecarError('ERR_CONFIGURATION', `handler of jobs ${JSON.stringify(pattern)}: ${problem}`);
 }

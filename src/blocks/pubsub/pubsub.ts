@@ -4,6 +4,7 @@ import type { Resiliency } from '../../resiliency/policy.ts';
 import type { Shards } from '../../state/shards.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { Expected, ExpectedOne } from '../../util/expected.ts';
+import { checkFunction } from '../../util/known-fields.ts';
 import { AppSubscriptions } from './app-subscriptions.ts';
 import { bulkFailed, checkEntryIds, publishInPortions } from './bulk-publish.ts';
 import { deliverToCode } from './code-handler.ts';
@@ -139,7 +140,7 @@ export class PubSub {
    * is warned of in the log, once.
    *
    * @throws SidecarError `ERR_PUBSUB_NOT_FOUND`, `ERR_PUBSUB_FORBIDDEN`, `ERR_CONFIGURATION` for options that cannot be
-   * used, and for a second subscription of a topic in one group that does not say `competing: true`.
+   * used, for a handler that is no function, and for a second subscription of a topic in one group that does not say `competing: true`.
    */
   async subscribe<T = unknown>(
     pubsubName: string,
@@ -150,6 +151,7 @@ export class PubSub {
     // Only functions receive such events: a sidecar without them starts faster.
     const { CloudEvent: eventClass } = await import('cloudevents');
     this.#parts.admit();
+    checkFunction(handler, `the handler of topic ${JSON.stringify(topic)}`);
     refuseOptions(subscribeOptionsProblem(options));
     const { rawPayload, ...rest } = options;
     const metadata = rawPayload ? { rawPayload: 'true' } : {};
@@ -246,9 +248,18 @@ export class PubSub {
   async stop(): Promise<void> {
     this.#app.stop();
     const consumers = await Promise.allSettled([this.#subscriptions.stop()]);
-    const components = await Promise.allSettled([...this.#open.values()].map(({ component }) => component.close()));
+    const components = await Promise.allSettled([...this.#open.values()].map((pubsub) => this.#close(pubsub)));
     const failed = [...consumers, ...components].find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
+  }
+
+  async #close({ name, component }: SubscribablePubSub): Promise<void> {
+    const done = this.#parts.host.work.begin(`closing component ${name}`);
+    try {
+      await component.close();
+    } finally {
+      done();
+    }
   }
 
   /** The same for code: the error tells which components there are. */

@@ -1,5 +1,5 @@
 import { SidecarError } from '../../errors.ts';
-import { checkFields, fieldNames } from '../../util/known-fields.ts';
+import { checkFields, checkFunction, fieldNames } from '../../util/known-fields.ts';
 import type { WorkflowContext } from './context.ts';
 import type { WorkflowFailure } from './failure.ts';
 
@@ -90,7 +90,8 @@ export interface Replacement extends Disposable {
  *   return receipt.id;
  * });
  * ```
- * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters.
+ * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, and for
+ * code that is no function.
  * @public
  */
 export function defineWorkflow<Input = undefined, Output = unknown>(
@@ -98,13 +99,15 @@ export function defineWorkflow<Input = undefined, Output = unknown>(
   run: WorkflowFunction<Input, Output>,
 ): WorkflowDefinition<Input, Output> {
   checkName('workflow', name);
+  checkFunction(run, `the code of workflow ${JSON.stringify(name)}`);
   return { kind: 'workflow', name, run };
 }
 
 /**
  * Names an activity.
  *
- * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters.
+ * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, and for
+ * code that is no function.
  * @public
  */
 export function defineActivity<Input = undefined, Output = unknown>(
@@ -112,6 +115,7 @@ export function defineActivity<Input = undefined, Output = unknown>(
   run: ActivityFunction<Input, Output>,
 ): ActivityDefinition<Input, Output> {
   checkName('activity', name);
+  checkFunction(run, `the code of activity ${JSON.stringify(name)}`);
   return { kind: 'activity', name, run };
 }
 
