@@ -21,6 +21,11 @@ import type { StateStore } from './state/store.ts';
 import { setPatience } from './util/patience.ts';
 import { Work } from './util/work.ts';
 
+/** What is closed when the time of a stop is over has so long for it, in real time; then it is left as it is. */
+const CLOSING_MS = 5_000;
+/** The same on a clock that a test moves: the test is not to be given up before the stop ends. */
+const CLOSING_IN_TEST_MS = 1_000;
+
 type Phase = 'created' | 'starting' | 'running' | 'stopping' | 'stopped';
 
 /**
@@ -202,19 +207,34 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   /** Waits for what is under way, in the time of a stop; what has not ended by then is named in the log. */
   async #windDown(): Promise<readonly PromiseSettledResult<unknown>[]> {
     const { clock, stopTimeoutMs, logger } = this.#options;
+    let giveUp = (): void => undefined;
+    const givenUp = new Promise<readonly []>((resolve) => {
+      giveUp = () => resolve([]);
+    });
+    let closing: NodeJS.Timeout | undefined;
     // Before those of the blocks, which then forget what they have waited for.
     const patience = setPatience(clock, stopTimeoutMs, () => {
-      const running = this.#work.running();
-      const answers = this.answers.underWay;
-      if (running.length + answers > 0)
-        logger.error({ running, answers }, 'the stop has given up on work that had not ended');
+      const unfinished = this.#unfinished();
+      if (unfinished.running.length + unfinished.answers > 0)
+        logger.error(unfinished, 'the stop has given up on work that had not ended');
+      const closingMs = clock.realPatienceMs === undefined ? CLOSING_MS : CLOSING_IN_TEST_MS;
+      closing = setTimeout(() => {
+        logger.error(this.#unfinished(), 'the stop has given up on something that does not close');
+        giveUp();
+      }, closingMs);
     });
-    const blocks = await Promise.allSettled([
+    const ended = Promise.allSettled([
       ...[this.pubsub, this.jobs, this.workflows, this.invocation].map((block) => block.stop()),
       this.answers.ended(clock, stopTimeoutMs),
     ]);
+    const blocks = await Promise.race([ended, givenUp]);
     patience.cancel();
+    clearTimeout(closing);
     return blocks;
+  }
+
+  #unfinished(): { readonly running: readonly string[]; readonly answers: number } {
+    return { running: [...this.#work.running(), ...this.answers.streamed], answers: this.answers.underWay };
   }
 
   /** Nobody waits for this stop: what goes wrong in it is logged. */

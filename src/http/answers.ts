@@ -1,7 +1,7 @@
 import type { Clock } from '../util/clock.ts';
 import { setPatience } from '../util/patience.ts';
 import { afterBody } from './body.ts';
-import type { SidecarResponse } from './message.ts';
+import type { SidecarRequest, SidecarResponse } from './message.ts';
 
 /**
  * Counts the requests that are being answered, streamed answers until their end, so that a stop can wait for them. It
@@ -10,12 +10,18 @@ import type { SidecarResponse } from './message.ts';
 export class Answers {
   /** How many are under way, by generation: who begins to wait begins a new one. */
   readonly #underWay: number[] = [0];
-  readonly #streams = new Set<AbortController>();
+  /** By what ends them: what they answer. */
+  readonly #streams = new Map<AbortController, string>();
   readonly #waiting = new Set<() => void>();
 
   /** How many requests are being answered now. */
   get underWay(): number {
     return this.#underWay.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** What is being streamed, in words. */
+  get streamed(): readonly string[] {
+    return [...this.#streams.values()];
   }
 
   /** Notes a request; what is returned goes to {@link Answers.end}. */
@@ -32,13 +38,17 @@ export class Answers {
   }
 
   /** Notes the end of an answer: now for one that is at hand, else when its body has been read or left. */
-  endWith(response: SidecarResponse, generation: number): SidecarResponse {
+  endWith(
+    response: SidecarResponse,
+    generation: number,
+    { method, path }: Pick<SidecarRequest, 'method' | 'path'>,
+  ): SidecarResponse {
     if (response.body instanceof Uint8Array) {
       this.end(generation);
       return response;
     }
     const stream = new AbortController();
-    this.#streams.add(stream);
+    this.#streams.set(stream, `answer to ${method} ${path}`);
     const body = afterBody(response.body, () => {
       this.#streams.delete(stream);
       this.end(generation);
@@ -48,7 +58,7 @@ export class Answers {
 
   /** Breaks off the answers that are still being streamed. */
   breakOff(reason: Error): void {
-    for (const stream of this.#streams) stream.abort(reason);
+    for (const stream of this.#streams.keys()) stream.abort(reason);
   }
 
   /** Resolves when all that are under way now have ended, or when that has taken `patienceMs`. */

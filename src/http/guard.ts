@@ -63,7 +63,7 @@ export function guard(options: GuardOptions): Handler {
       options.admit(match);
       counted = answers.begin();
       const response = await match.route.handle(request, match.params);
-      return answers.endWith(request.method === 'HEAD' ? withoutBody(response) : response, counted);
+      return answers.endWith(request.method === 'HEAD' ? withoutBody(response) : response, counted, request);
     } catch (error) {
       if (counted !== undefined) answers.end(counted);
       return errorResponse(toSidecarError(error, request, options.logger), options.errors);

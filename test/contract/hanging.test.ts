@@ -4,6 +4,9 @@ import {
   defineWorkflow,
   durablePubSub,
   memoryPubSub,
+  type PubSubComponent,
+  type PubSubDefinition,
+  request,
   Sidecar,
   type SidecarOptions,
 } from '../../src/index.ts';
@@ -171,6 +174,67 @@ test('a message of a durable component whose function hangs comes again at the n
   await using _sidecar = second.sidecar;
   await second.clock.settled();
   expect(attempts.length).toBe(2);
+});
+
+/** A component that hands nothing out. */
+function pubsubThat(hangs: 'leaving a topic' | 'closing'): PubSubDefinition {
+  const subscription = {
+    pause: () => undefined,
+    resume: () => undefined,
+    close: () => (hangs === 'leaving a topic' ? NEVER : Promise.resolve()),
+  };
+  const component = {
+    publish: async () => [],
+    subscribe: async () => subscription,
+    close: () => (hangs === 'closing' ? NEVER : Promise.resolve()),
+  };
+  return {
+    name: 'slow',
+    type: 'pubsub.slow',
+    version: 'v1',
+    topics: {},
+    open: async () => component as PubSubComponent,
+  };
+}
+
+describe.concurrent.each([
+  ['leaving a topic', 'leaving topic orders of component slow'],
+  ['closing', 'closing component slow'],
+] as const)('a component that hangs when it is %s', (hangs, culprit) => {
+  test('does not keep a stop from ending, which names it', async () => {
+    const logger = new RecordingLogger();
+    const components = [pubsubThat(hangs)];
+    const sidecar = new Sidecar({ appId: 'shop', clock: virtualClock(), logger, components });
+    await sidecar.start();
+    await sidecar.pubsub.subscribe('slow', 'orders', () => undefined);
+    expect(await secondsOf(() => sidecar.stop())).toBeLessThan(4.5);
+    expect(logger.at('error')).toMatchObject([
+      {
+        message: 'the stop has given up on work that had not ended',
+        details: { running: [expect.stringContaining(culprit)] },
+      },
+      {
+        message: 'the stop has given up on something that does not close',
+        details: { running: [expect.stringContaining(culprit)] },
+      },
+    ]);
+  });
+});
+
+test.concurrent('an answer that is streamed and never ends is named by the stop that breaks it off', async () => {
+  const logger = new RecordingLogger();
+  const fetch = (): Response =>
+    new Response(new ReadableStream({ start: (stream) => stream.enqueue(Buffer.from('x')) }));
+  const options = { appId: 'shop', clock: virtualClock({ patienceMs: 300 }), logger, app: { fetch } };
+  const sidecar = new Sidecar(options);
+  await sidecar.start();
+  const { body } = await sidecar.handle(request('GET', '/v1.0/invoke/shop/method/report?of=today'));
+  const read = (async () => {
+    for await (const _ of body as AsyncIterable<Uint8Array>);
+  })().catch((error: unknown) => String(error));
+  await sidecar.stop();
+  expect(givenUpOn(logger)).toEqual(['answer to GET /v1.0/invoke/shop/method/report']);
+  expect(await read).toContain('the sidecar has stopped');
 });
 
 describe('a stop on a virtual clock', () => {

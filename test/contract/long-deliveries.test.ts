@@ -146,6 +146,10 @@ describe.each(COMPONENTS)('a delivery to a function that takes long, %s componen
     await world.clock.advance('10s');
     await closed;
     expect(gate.calls.map(({ context }) => context.signal.aborted)).toEqual([true, true]);
+    const running = [expect.stringContaining('delivery of message'), expect.stringContaining('of topic orders')];
+    expect(warnings(world)).toEqual([
+      ['a subscription was closed, and functions ha', { pubsubName: 'pubsub', topic: 'orders', running }],
+    ]);
     await using _next = await pubsub.subscribe('pubsub', 'orders', next.pass);
     await world.clock.advance('1h');
     expect(next.calls).toEqual([]);
@@ -157,6 +161,57 @@ describe.each(COMPONENTS)('a delivery to a function that takes long, %s componen
     next.endAll();
     await world.clock.settled();
     expect(world.told('delivered')).toHaveLength(2);
+  });
+});
+
+describe('a stop', () => {
+  test('waits for what a subscription that is being closed still processes', async () => {
+    const components = [memoryPubSub('pubsub')];
+    await using world = await startWorld({ discovery: [], components });
+    const gate = new Gate();
+    const subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', gate.pass);
+    await world.sidecar.pubsub.publish('pubsub', 'orders', 'x');
+    await world.clock.advance(0);
+    let isStopped = false;
+    const stopped = Promise.all([subscription.close(), world.sidecar.stop()]).then(() => {
+      isStopped = true;
+    });
+    await world.clock.advance('1s');
+    expect([gate.attempts, isStopped]).toEqual([[1], false]);
+    gate.endAll();
+    await stopped;
+    expect(world.told('delivered')).toHaveLength(1);
+    const next = new Gate();
+    await using other = await startWorld({ discovery: [], components });
+    await using _next = await other.sidecar.pubsub.subscribe('pubsub', 'orders', next.pass);
+    await other.clock.advance('1h');
+    expect(next.attempts).toEqual([]);
+  });
+
+  test('waits for what the application still processes for a subscription that it has told no more', async () => {
+    const discoveries = [
+      { body: JSON.stringify([{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }]) },
+      { body: '[]' },
+    ];
+    let finish = (): void => undefined;
+    const answer = (): Promise<undefined> => new Promise((resolve) => (finish = () => resolve(undefined)));
+    const treatment = { health: { intervalMs: 1_000, threshold: 1 } };
+    await using world = await startWorld({ discoveries, answer, treatment });
+    await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'x' });
+    await world.received(1);
+    world.app.health = { status: 500 };
+    await world.clock.advance('1s');
+    world.app.health = { status: 200 };
+    await world.clock.advance('1s');
+    let isStopped = false;
+    const stopped = world.sidecar.stop().then(() => {
+      isStopped = true;
+    });
+    await world.clock.advance('1s');
+    expect(isStopped).toBe(false);
+    finish();
+    await stopped;
+    expect(world.told('delivered')).toHaveLength(1);
   });
 });
 

@@ -101,8 +101,13 @@ export class Consumer {
   async end(patienceMs: number): Promise<void> {
     await this.#windDown(patienceMs);
     if (this.#calls.size === 0) return this.#leave();
-    const fail = (error: unknown): void =>
-      this.#parts.host.logger.error({ topic: this.#parts.spec.topic, error }, 'subscription could not be closed');
+    const { logger } = this.#parts.host;
+    const { pubsubName, topic } = this.#parts.spec;
+    logger.warn(
+      { pubsubName, topic, running: this.#inFlight.running() },
+      'a subscription was closed, and functions have not returned: their messages come to nobody else before they do',
+    );
+    const fail = (error: unknown): void => logger.error({ topic, error }, 'subscription could not be closed');
     void this.#inFlight.whenIdle().then(() => this.#leave().catch(fail));
   }
 
@@ -116,7 +121,13 @@ export class Consumer {
 
   async #leave(): Promise<void> {
     this.#hasLeft = true;
-    await this.#subscription?.close();
+    const { host, spec } = this.#parts;
+    const done = host.work.begin(`leaving topic ${spec.topic} of component ${spec.pubsubName}`);
+    try {
+      await this.#subscription?.close();
+    } finally {
+      done();
+    }
   }
 
   #take(deliveries: readonly Delivery[]): void {

@@ -33,6 +33,8 @@ export class Subscriptions {
   #programmatic: readonly SubscriptionState[] = [];
   readonly #streaming = new Set<SubscriptionState>();
   readonly #active = new Map<SubscriptionState, Consumer>();
+  /** Of those that are active no longer, what is in flight. */
+  readonly #ending = new Set<Promise<void>>();
   /** Those that could not be started yet. */
   readonly #beginning = new Set<Promise<void>>();
   /** Of which it was said that they are ignored. */
@@ -120,8 +122,15 @@ export class Subscriptions {
     return async () => {
       this.#streaming.delete(state);
       this.#active.delete(state);
-      await consumer.end(this.#host.patienceMs);
+      await this.#untilEnded(consumer.end(this.#host.patienceMs));
     };
+  }
+
+  /** A stop that comes meanwhile waits too. */
+  #untilEnded(ended: Promise<void>): Promise<void> {
+    const ending = ended.finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+    return ending;
   }
 
   /** Resolves with true once every subscription has begun, with false when a stop comes first. */
@@ -147,7 +156,8 @@ export class Subscriptions {
     this.#stopping.abort(new Error('the sidecar is stopping'));
     const consumers = [...this.#active.values()];
     this.#active.clear();
-    await Promise.all(consumers.map((consumer) => consumer.stop(this.#host.patienceMs)));
+    const stopped = consumers.map((consumer) => consumer.stop(this.#host.patienceMs));
+    await Promise.all([...stopped, ...this.#ending]);
   }
 
   #admit(parsed: SubscriptionSpec | RefusedSubscription): SubscriptionState {
@@ -211,7 +221,8 @@ export class Subscriptions {
     const wanted = new Set(this.list());
     const ending = [...this.#active].filter(([state]) => !wanted.has(state));
     for (const [state] of ending) this.#active.delete(state);
-    await Promise.all(ending.map(([, consumer]) => consumer.stop(this.#host.patienceMs)));
+    const ended = ending.map(([, consumer]) => this.#untilEnded(consumer.stop(this.#host.patienceMs)));
+    await Promise.all(ended);
     await Promise.all([...wanted].map((state) => this.#activate(state)));
   }
 
