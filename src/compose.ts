@@ -167,7 +167,8 @@ function openInvocation(
   host: Surroundings,
   parts: { readonly app: Parts['app']; readonly resiliency: Resiliency; readonly resolver: NameResolver },
 ): OpenInvocation {
-  const security = makeSecurity({ ...options, newId: randomUUID });
+  const isGrpc = options.app !== undefined && 'protocol' in options.app && options.app.protocol === 'grpc';
+  const security = makeSecurity({ ...options, newId: randomUUID, isGrpc });
   const trustDomain = options.identity?.trustDomain ?? options.accessControl?.trustDomain ?? DEFAULT_TRUST_DOMAIN;
   return makeInvocation({ ...options, ...host, ...parts, ...security, trustDomain });
 }

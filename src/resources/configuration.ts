@@ -41,7 +41,7 @@ export async function readConfiguration(
   } = Object.fromEntries(sections) as ConfigurationSpec;
   const resourceOf = (section: string): Resource | undefined => merged.get(section)?.resource;
   const place = (section: string): Place | undefined => resourceOf(section)?.document.place(['spec', section]);
-  tryOut(place('accessControl'), report, (warn) => accessControl && makeAccessControl(accessControl, warn));
+  tryOut(place('accessControl'), report, (warn) => accessControl && makeAccessControl(accessControl, { warn }));
   tryOut(place('api'), report, () => api && permittedRoutes([], api));
   const named = resourceOf('nameResolution')?.document;
   const names = nameResolution && named && readNameResolution(nameResolution, named, report);

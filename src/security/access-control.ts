@@ -10,7 +10,7 @@ import {
   readAction,
   readVerb,
 } from './access-options.ts';
-import { FirstMatch } from './first-match.ts';
+import { FirstMatch, type OrderedRule } from './first-match.ts';
 import type { Caller } from './identity.ts';
 import { type OperationRule, OperationTree } from './operation-tree.ts';
 
@@ -31,17 +31,25 @@ export interface AccessControl {
   check(call: AccessRequest): AccessAction;
 }
 
+/** What access control is made for. */
+export interface AccessHost {
+  /** Whether the application speaks gRPC: Dapr then looks at the case of paths, and not at verbs. */
+  readonly isGrpc?: boolean;
+  /** Is told of operations that can allow nothing. */
+  readonly warn?: (message: string) => void;
+}
+
 /**
- * Makes the access control of a sidecar; `warn` is told of operations that can allow nothing.
+ * Makes the access control of a sidecar.
  *
  * @throws SidecarError `ERR_CONFIGURATION` naming field, value and what was expected.
  */
 export function makeAccessControl(
   options: AccessControlOptions,
-  warn: (message: string) => void = () => undefined,
+  { isGrpc = false, warn = () => undefined }: AccessHost = {},
 ): AccessControl {
   checkAccessControl(options);
-  const table = new PolicyTable(options);
+  const table = new PolicyTable(options, isGrpc);
   warnOfIdleAllows(options, table, warn);
   return table;
 }
@@ -56,10 +64,12 @@ interface CompiledPolicy {
 }
 
 class PolicyTable implements AccessControl {
+  readonly #isGrpc: boolean;
   readonly #fallback: AccessAction;
   readonly #policies = new Map<string, CompiledPolicy>();
 
-  constructor({ defaultAction, policies = [] }: AccessControlOptions) {
+  constructor({ defaultAction, policies = [] }: AccessControlOptions, isGrpc: boolean) {
+    this.#isGrpc = isGrpc;
     this.#fallback = readAction(defaultAction ?? 'deny');
     for (const [index, policy] of policies.entries()) this.#add(policy, `options.accessControl.policies.${index}`);
   }
@@ -76,12 +86,15 @@ class PolicyTable implements AccessControl {
     this.#policies.set(key, {
       trustDomain: policy.trustDomain,
       fallback: policy.defaultAction === undefined ? this.#fallback : readAction(policy.defaultAction),
-      ordered: new FirstMatch(
-        rules.map((rule) => ({ ...rule, segments: rule.name.toLowerCase().split('/').slice(1) })),
-      ),
+      ordered: new FirstMatch(rules.map((rule) => this.#asInDapr(rule))),
       exact: new OperationTree(rules),
       folded: new OperationTree(rules.map((rule) => ({ ...rule, segments: rule.segments.map(fold) }))),
     });
+  }
+
+  #asInDapr({ name, verbs, action }: ReadOperation): OrderedRule {
+    const segments = (this.#isGrpc ? name : fold(name)).split('/').slice(1);
+    return { segments, verbs: this.#isGrpc ? ['*'] : verbs, action };
   }
 
   check({ caller, verb, path, rawPath }: AccessRequest): AccessAction {
@@ -91,7 +104,8 @@ class PolicyTable implements AccessControl {
     const capitals = verb.toUpperCase();
     const small = fold(path);
     // What Dapr denies is denied. What it allows must be allowed by the most specific operation as well.
-    const ordered = policy.ordered.find(segmentsOf(small), ACCESS_VERBS.has(capitals) ? capitals : 'POST');
+    const own = segmentsOf(this.#isGrpc ? path : small);
+    const ordered = policy.ordered.find(own, ACCESS_VERBS.has(capitals) ? capitals : 'POST');
     if ((ordered ?? policy.fallback) === 'deny') return 'deny';
     const exact = policy.exact.find(segmentsOf(path), capitals) ?? policy.fallback;
     if (exact === 'deny') return 'deny';
@@ -111,8 +125,12 @@ function keyOf({ appId, namespace }: Pick<Caller, 'appId' | 'namespace'>): strin
   return `${namespace}/${appId}`;
 }
 
+/**
+ * In small letters, each character by itself, as Dapr has them. `toLowerCase` alone makes two characters of `İ`, and a
+ * `Σ` that ends a word becomes another letter than in its middle.
+ */
 function fold(text: string): string {
-  return text.toLowerCase();
+  return text.replaceAll('İ', 'i').replaceAll('Σ', 'σ').toLowerCase();
 }
 
 function segmentsOf(path: string): string[] {

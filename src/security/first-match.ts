@@ -3,7 +3,7 @@ import { SegmentPattern } from './segment-pattern.ts';
 
 /** An operation as Dapr reads it. */
 export interface OrderedRule {
-  /** Its path in small letters, split at slashes; empty segments are kept. */
+  /** Its path, in small letters unless the application speaks gRPC, split at slashes; empty segments are kept. */
   readonly segments: readonly string[];
   readonly verbs: readonly string[];
   readonly action: AccessAction;

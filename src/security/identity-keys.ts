@@ -4,7 +4,7 @@ import {
   createPrivateKey,
   createPublicKey,
   createSecretKey,
-  type JsonWebKey,
+  type JsonWebKeyInput,
   type KeyObject,
 } from 'node:crypto';
 import { SidecarError } from '../errors.ts';
@@ -56,9 +56,9 @@ function readKeyPair({ privateKey, publicKey, kid }: KeyPair, where: string): Re
   return { kid: kid ?? thumbprint(verifying), algorithm: 'EdDSA', verifying, signing: signing || undefined };
 }
 
-type KeyInput = string | { key: JsonWebKey; format: 'jwk' };
+type KeyInput = string | { key: JsonWebKeyInput['key']; format: 'jwk' };
 
-function ed25519(read: (input: KeyInput) => KeyObject, key: string | JsonWebKey, where: string): KeyObject {
+function ed25519(read: (input: KeyInput) => KeyObject, key: string | JsonWebKeyInput['key'], where: string): KeyObject {
   let object: KeyObject;
   try {
     object = read(typeof key === 'string' ? key : { key, format: 'jwk' });

@@ -1,4 +1,4 @@
-import type { JsonWebKey } from 'node:crypto';
+import type { JsonWebKeyInput } from 'node:crypto';
 import { SidecarError } from '../errors.ts';
 import { validator } from '../util/schema.ts';
 
@@ -19,9 +19,9 @@ export interface SharedKey {
 /** An Ed25519 key pair, or its public half; tokens are signed with EdDSA. @public */
 export interface KeyPair {
   /** The private key, PEM (PKCS #8) or JWK: signs. Needed in the first of the keys. */
-  readonly privateKey?: string | JsonWebKey;
+  readonly privateKey?: string | JsonWebKeyInput['key'];
   /** The public key, PEM (SPKI) or JWK: verifies. Default: the private key's. */
-  readonly publicKey?: string | JsonWebKey;
+  readonly publicKey?: string | JsonWebKeyInput['key'];
   /** Names the key in tokens. Default: the key's thumbprint (RFC 7638). */
   readonly kid?: string;
 }

@@ -14,6 +14,8 @@ export interface SecurityHost {
   readonly logger: Logger;
   readonly identity: IdentityOptions | undefined;
   readonly accessControl: AccessControlOptions | undefined;
+  /** Whether the application speaks gRPC. */
+  readonly isGrpc: boolean;
 }
 
 /** How a sidecar knows other sidecars, and what it lets them do. */
@@ -25,10 +27,11 @@ export interface Security {
 }
 
 /** @throws SidecarError `ERR_CONFIGURATION` */
-export function makeSecurity({ identity, accessControl, ...host }: SecurityHost): Security {
+export function makeSecurity({ identity, accessControl, isGrpc, ...host }: SecurityHost): Security {
   const { trustDomain } = accessControl ?? {};
+  const warn = (message: string): void => host.logger.warn({}, message);
   return {
-    accessControl: accessControl && makeAccessControl(accessControl, (message) => host.logger.warn({}, message)),
+    accessControl: accessControl && makeAccessControl(accessControl, { isGrpc, warn }),
     identity: identity && makeIdentity(identity, { ...host, trustDomain }),
   };
 }

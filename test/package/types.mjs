@@ -1,7 +1,8 @@
 // The declarations, from TypeScript 5.9 and 7, in every module system; what TypeScript makes of the program is run.
+// And with the types of the newest Node, in which some names are no longer there.
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { check, directory, npmInstall, packed, repository, run } from './harness.mjs';
+import { check, directory, NODES, npmInstall, packed, repository, run } from './harness.mjs';
 
 const COMMON = ['--strict', '--skipLibCheck', 'false', '--target', 'es2022', '--types', 'node'];
 /** Module, resolution (none: its default), and the file whose name says what it becomes. */
@@ -35,5 +36,10 @@ export function types() {
       const program = run(cwd, process.execPath, join(outDir, file.replace(/ts$/, 'js')));
       check(`${what}: runs`, { ...program, said: '' });
     }
+  }
+  npmInstall(cwd, `@types/node@${NODES.at(-1)}`);
+  for (const [version, tsc] of compilers) {
+    const compiled = run(cwd, process.execPath, tsc, ...COMMON, '--module', 'nodenext', '--noEmit', 'consumer.mts');
+    check(`TypeScript ${version}, types of Node ${NODES.at(-1)}: compiles`, compiled);
   }
 }

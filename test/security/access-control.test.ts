@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkPath, cleanedPath } from '../../src/blocks/invocation/method-path.ts';
 import { isSidecarError } from '../../src/errors.ts';
+import type { AppOptions } from '../../src/options.ts';
 import { type AccessControl, makeAccessControl } from '../../src/security/access-control.ts';
 import type { AccessAction, AccessControlOptions, AccessOperation } from '../../src/security/access-options.ts';
 import { Sidecar } from '../../src/sidecar.ts';
@@ -172,6 +173,9 @@ describe('rules', () => {
     ['a verb that Dapr does not know is not allowed as POST', 'deny', '/op allow POST', 'PROPFIND op', 'deny'],
     ['a deny holds in any case', 'allow', '/admin deny', '/ADMIN/Users', 'deny'],
     ['a deny in capitals holds in small letters', 'allow', '/Admin deny', '/admin', 'deny'],
+    ['a deny holds for İ, which is i to Dapr', 'allow', '/admin deny', '/ADMİN', 'deny'],
+    ['a deny holds for a Σ at the end of a word', 'allow', '/σοσ deny', '/ΣΟΣ', 'deny'],
+    ['a deny with a Σ at the end of a word holds', 'allow', '/ΣΟΣ deny', '/σοσ', 'deny'],
     ['an allow in capitals', 'deny', '/Admin allow', '/Admin', 'allow'],
     ['an allow in another case than asked', 'deny', '/Admin allow', '/admin', 'deny'],
     ['names that differ in case are one to Dapr', 'deny', '/admin deny, /Admin allow', '/Admin', 'deny'],
@@ -214,12 +218,46 @@ describe('rules', () => {
     ['deny', '/op allow, /op/x deny', []],
   ])('by default %s, %s: tells which operations allow nothing', (defaultAction, text, idle) => {
     const told: string[] = [];
-    makeAccessControl(optionsOf(defaultAction, rulesOf(text)), (message) => told.push(message));
+    makeAccessControl(optionsOf(defaultAction, rulesOf(text)), { warn: (message) => told.push(message) });
     expect(told).toEqual(
       idle.map((which) =>
         expect.stringContaining(`options.accessControl.policies.0.${which} allows nothing: other operations deny`),
       ),
     );
+  });
+});
+
+describe('for an application that speaks gRPC', () => {
+  const checkGrpc = (defaultAction: AccessAction, text: string, path: string, verb = 'POST'): AccessAction => {
+    const options = optionsOf(defaultAction, rulesOf(text));
+    const ours = makeAccessControl(options, { isGrpc: true }).check({ caller: CALLER, verb, path });
+    if (ours === 'allow') expect(daprDecision(options, { caller: CALLER, verb, path }, true)).toBe('allow');
+    return ours;
+  };
+
+  test('a deny is for all verbs, also when it names one', () => {
+    expect(checkGrpc('allow', '/op deny GET', '/op')).toBe('deny');
+    expect(checkGrpc('allow', '/op deny GET', '/other')).toBe('allow');
+  });
+
+  test('the order is that of paths as they are written', () => {
+    expect(checkGrpc('deny', '/A/z allow, /a* deny, /a/b allow', '/a/b')).toBe('deny');
+    expect(checkGrpc('deny', '/A/z allow, /a/b allow, /a* deny', '/a/b')).toBe('allow');
+  });
+
+  test('an allow of one verb stays one of that verb', () => {
+    expect(checkGrpc('deny', '/op allow GET', '/op', 'GET')).toBe('allow');
+    expect(checkGrpc('deny', '/op allow GET', '/op')).toBe('deny');
+  });
+
+  test('a sidecar takes it from its application', () => {
+    const warnings = (app: AppOptions): number => {
+      const logger = new RecordingLogger();
+      const accessControl = optionsOf('deny', rulesOf('/A/z allow, /a* deny, /a/b allow'));
+      new Sidecar({ appId: 'callee', logger, app, accessControl });
+      return logger.at('warn').filter(({ message }) => message.includes('allows nothing')).length;
+    };
+    expect([warnings({ port: 1 }), warnings({ port: 1, protocol: 'grpc' })]).toEqual([0, 1]);
   });
 });
 
@@ -334,7 +372,7 @@ describe('policies that cannot be meant are refused when they are read', () => {
   });
 });
 
-const segment = fc.constantFrom('a', 'b', 'A', 'ab', '*', 'a*', '*b');
+const segment = fc.constantFrom('a', 'b', 'A', 'ab', 'i', 'σοσ', '*', 'a*', '*b');
 const anyRule: fc.Arbitrary<Rule> = fc
   .tuple(
     fc.array(segment, { maxLength: 3 }),
@@ -423,7 +461,26 @@ const encoded = (text: string): string =>
   [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
 const rawSegment = fc
   .tuple(
-    fc.constantFrom('a', 'b', 'A', 'ab', 'aB', 'axb', 'c', '', '*', 'a*', '.', '..', 'é', 'a b', 'a;v=1', '%'),
+    fc.constantFrom(
+      'a',
+      'b',
+      'A',
+      'ab',
+      'aB',
+      'axb',
+      'c',
+      'İ',
+      'ΣΟΣ',
+      '',
+      '*',
+      'a*',
+      '.',
+      '..',
+      'é',
+      'a b',
+      'a;v=1',
+      '%',
+    ),
     fc.constantFrom(encodeURIComponent, encoded, (text: string) => encodeURIComponent(encoded(text))),
   )
   .map(([text, write]) => (text === '.' || text === '..' ? text : write(text)));
@@ -446,10 +503,10 @@ describe('policies that were written for Dapr', () => {
     let allowed = 0;
     let refused = 0;
     fc.assert(
-      fc.property(anyOptions, anyCaller, anyVerb, rawPath, (options, caller, verb, path) => {
+      fc.property(anyOptions, anyCaller, anyVerb, rawPath, fc.boolean(), (options, caller, verb, path, isGrpc) => {
         let control: AccessControl;
         try {
-          control = makeAccessControl(options);
+          control = makeAccessControl(options, { isGrpc });
         } catch (error) {
           // What Dapr would leave out of account is refused at the start.
           expect(isSidecarError(error)).toBe(true);
@@ -458,7 +515,7 @@ describe('policies that were written for Dapr', () => {
         }
         if (decideOnRaw(control, caller, verb, path) === 'deny') return;
         allowed++;
-        expect(daprDecision(options, { caller, verb, path })).toBe('allow');
+        expect(daprDecision(options, { caller, verb, path }, isGrpc)).toBe('allow');
       }),
       { numRuns: 10_000 },
     );

@@ -19,9 +19,14 @@ const VERBS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TR
 
 /**
  * Whether Dapr allows a call, by its own algorithm as the reference tells it: the policy of app ID and namespace (the
- * last one written), its trust domain, its trie of operations, its default, the default of all.
+ * last one written), its trust domain, its trie of operations, its default, the default of all. For applications that
+ * speak gRPC the case of paths counts, and an operation is for all verbs, also when it names some.
  */
-export function daprDecision(options: AccessControlOptions, { caller, verb, path }: ModelCall): AccessAction {
+export function daprDecision(
+  options: AccessControlOptions,
+  { caller, verb, path }: ModelCall,
+  isGrpc = false,
+): AccessAction {
   const forAll = options.defaultAction ?? 'allow';
   const policy = options.policies?.findLast(
     ({ appId, namespace }) => caller !== undefined && appId === caller.appId && namespace === caller.namespace,
@@ -30,7 +35,9 @@ export function daprDecision(options: AccessControlOptions, { caller, verb, path
   const byDefault = policy.defaultAction ?? forAll;
   const method = normalised(path);
   if (method === undefined) return 'deny';
-  const verbs = search(trieOf(policy.operations ?? []), `/${method}`.toLowerCase().split('/').slice(1));
+  const asFound = isGrpc ? (text: string) => text : small;
+  const verbs = search(trieOf(policy.operations ?? [], asFound), asFound(`/${method}`).split('/').slice(1));
+  if (isGrpc) return verbs?.values().next().value ?? byDefault;
   const known = VERBS.includes(verb.toUpperCase()) ? verb.toUpperCase() : 'POST';
   return verbs?.get(known) ?? verbs?.get('*') ?? byDefault;
 }
@@ -52,12 +59,17 @@ function normalised(path: string): string | undefined {
   }
 }
 
-function trieOf(operations: readonly AccessOperation[]): TrieNode {
+/** Small letters as Go makes them: character by character, one for each. */
+function small(text: string): string {
+  return [...text].map((one) => (one === 'İ' ? 'i' : one.toLowerCase())).join('');
+}
+
+function trieOf(operations: readonly AccessOperation[], asFound: (text: string) => string): TrieNode {
   const root: TrieNode = { text: '', children: [] };
   for (const { name, httpVerb, action } of operations) {
     let at = root;
     const slashed = name.startsWith('/') ? name : `/${name}`;
-    for (const text of slashed.toLowerCase().split('/').slice(1)) {
+    for (const text of asFound(slashed).split('/').slice(1)) {
       let child = at.children.find((one) => one.text === text);
       if (child === undefined) {
         child = { text, children: [] };
