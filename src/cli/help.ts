@@ -73,9 +73,11 @@ export function runHelp(): string {
   return [
     'insidecar run [options] [-- command] – a sidecar, and the command beside it\n',
     ...groups,
-    'The command gets APP_ID, APP_PORT, DAPR_HTTP_PORT and SIDECAR_HTTP_PORT. Flags',
-    'of Dapr that mean nothing here are accepted with a note. Ctrl+C stops the',
-    'command, then the sidecar; a second one kills.\n',
+    'The command gets APP_ID, APP_PORT, DAPR_HTTP_PORT and SIDECAR_HTTP_PORT. Tokens',
+    'are read from DAPR_API_TOKEN (SIDECAR_API_TOKEN) and APP_API_TOKEN, the secret',
+    'that proves the app ID to other sidecars from SIDECAR_IDENTITY_SECRET. Flags of',
+    'Dapr that mean nothing here are accepted with a note. Ctrl+C stops the command,',
+    'then the sidecar; a second one kills.\n',
   ].join('\n');
 }
 

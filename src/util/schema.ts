@@ -59,7 +59,12 @@ function describe(error: ErrorObject | undefined, what: string, secret: boolean)
     return unknownField(String(error.params['additionalProperty']), known, field);
   }
   if (error.keyword === 'required') return `${field}.${error.params['missingProperty']} is missing`;
-  return secret ? `${field} ${error.message}` : `${field} ${error.message}: actual is ${shown(error.data)}`;
+  const must = error.keyword === 'enum' ? oneOf(error.params['allowedValues']) : error.message;
+  return secret ? `${field} ${must}` : `${field} ${must}: actual is ${shown(error.data)}`;
+}
+
+function oneOf(values: readonly unknown[]): string {
+  return `must be ${values.map(shown).join(' or ')}`;
 }
 
 function shown(value: unknown): string {

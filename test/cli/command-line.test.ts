@@ -25,6 +25,12 @@ describe('insidecar', () => {
     },
   );
 
+  test('run --help names the variables that are read', async () => {
+    const { stdout } = await runHere(['run', '--help']);
+    for (const name of ['DAPR_API_TOKEN', 'SIDECAR_API_TOKEN', 'APP_API_TOKEN', 'SIDECAR_IDENTITY_SECRET'])
+      expect(stdout).toContain(name);
+  });
+
   test('without a command: the help, and a failure', async () => {
     const { code, stdout, stderr } = await runCli([]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -293,7 +293,7 @@ describe('schedule with ifExists', () => {
 
   test.each<[options: object, message: string]>([
     [{ ifExists: 'keep', overwrite: true }, 'both overwrite and ifExists'],
-    [{ ifExists: 'merge' }, 'ifExists'],
+    [{ ifExists: 'merge' }, 'ifExists must be "fail" or "keep" or "replace" or "update": actual is "merge"'],
   ])('%j is an error', async (options, message) => {
     await using world = await deployed(undefined);
     await expect(world.sidecar.jobs.schedule('job', { ...present, ...options })).rejects.toThrow(message);
