@@ -327,7 +327,7 @@ describe('a sidecar of a gRPC application', () => {
     [
       'another protocol',
       { app: { port: 1, protocol: 'h2c' } as unknown as AppOptions },
-      'options.app.protocol must be equal to one of',
+      'options.app.protocol must be "http" or "grpc": actual is "h2c"',
     ],
   ])('is refused with %s', (_, options, message) => {
     expect(() => new Sidecar({ appId: 'shop', ...options })).toThrow(message);

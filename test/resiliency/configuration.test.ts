@@ -96,7 +96,11 @@ describe('what is refused, by name', () => {
     ['a negative number', { policies: { timeouts: { t: -1 } } }, /timeouts\.t is -1/],
     ['statuses that are none', { policies: { retries: { r: { matching: { httpStatusCodes: '5xx' } } } } }, /is "5xx"/],
     ['a range backwards', { policies: { retries: { r: { matching: { httpStatusCodes: '599-500' } } } } }, /599-500/],
-    ['a kind of retry', { policies: { retries: { r: { policy: 'linear' } } } }, /retries\.r\.policy must be equal/],
+    [
+      'a kind of retry',
+      { policies: { retries: { r: { policy: 'linear' } } } },
+      /retries\.r\.policy must be "constant" or "exponential"/,
+    ],
     ['fewer than no retries', { policies: { retries: { r: { maxRetries: -2 } } } }, /maxRetries must be >= -1/],
     ['an unknown field', { policies: { retry: {} } }, /options\.resiliency\.policies: unknown field "retry"/],
     [

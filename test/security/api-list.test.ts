@@ -78,7 +78,10 @@ describe('the list of what there is', () => {
     [{ allowed: [{ name: 'constructor' }] }, 'options.api.allowed.0.name "constructor" is not known'],
     [{ denied: [{ name: 'publish', version: '1' }] }, 'options.api.denied.0.version must match pattern'],
     [{ denied: [{ version: 'v1' }] }, 'options.api.denied.0.name is missing'],
-    [{ denied: [{ name: 'publish', protocol: 'ws' }] }, 'options.api.denied.0.protocol must be equal to one of'],
+    [
+      { denied: [{ name: 'publish', protocol: 'ws' }] },
+      'options.api.denied.0.protocol must be "http" or "grpc": actual is "ws"',
+    ],
     [{ deny: [] }, 'unknown field "deny"'],
   ])('%j is refused', async (api, message) => {
     await expect(createWorld({ api: api as ApiOptions })).rejects.toThrow(message);
