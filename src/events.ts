@@ -1,5 +1,5 @@
 import { EventEmitter } from 'eventemitter3';
-import type { WorkflowFailure } from './blocks/workflow/failure.ts';
+import type { WorkflowFailure } from './blocks/workflow/model/failure.ts';
 import type { CircuitBreakerChange } from './resiliency/resiliency.ts';
 import type { Logger } from './util/logger.ts';
 

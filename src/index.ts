@@ -24,6 +24,8 @@ export type { Invocation, InvocationInit } from './blocks/invocation/invocation.
 export type { InvocationOptions } from './blocks/invocation/options.ts';
 export type { InvocationReply } from './blocks/invocation/reply.ts';
 export type { NameResolutionOptions } from './blocks/invocation/resolution/options.ts';
+export type { Jobs } from './blocks/jobs/jobs.ts';
+export type { JobsOptions } from './blocks/jobs/make-jobs.ts';
 export type {
   IfJobExists,
   Job,
@@ -33,9 +35,7 @@ export type {
   JobHandlerOptions,
   JobOptions,
   JobRun,
-} from './blocks/jobs/job.ts';
-export type { Jobs } from './blocks/jobs/jobs.ts';
-export type { JobsOptions } from './blocks/jobs/make-jobs.ts';
+} from './blocks/jobs/model/job.ts';
 export type {
   AppConnectionMetadata,
   AppHealthMetadata,
@@ -48,14 +48,6 @@ export type {
 export type { PlacementOptions } from './blocks/placement/options.ts';
 export type { Placement, PlacementHost, PlacementTable } from './blocks/placement/placement.ts';
 export type {
-  BulkPublishEntry,
-  BulkPublishOptions,
-  PublishOptions,
-  SubscribeOptionsInCode,
-  Subscription,
-} from './blocks/pubsub/publish-options.ts';
-export type { PubSub } from './blocks/pubsub/pubsub.ts';
-export type {
   BulkSubscribeOptions,
   DeliveryContext,
   MessageHandler,
@@ -63,8 +55,16 @@ export type {
   RetryOptions,
   RouteRule,
   SubscriptionOptions,
-} from './blocks/pubsub/subscription.ts';
-export type { WaitOptions } from './blocks/workflow/completions.ts';
+} from './blocks/pubsub/delivery/subscription.ts';
+export type {
+  BulkPublishEntry,
+  BulkPublishOptions,
+  PublishOptions,
+  SubscribeOptionsInCode,
+  Subscription,
+} from './blocks/pubsub/publishing/publish-options.ts';
+export type { PubSub } from './blocks/pubsub/pubsub.ts';
+export type { WorkflowRetention, WorkflowsOptions } from './blocks/workflow/make-workflows.ts';
 export type {
   CallActivityOptions,
   CallChildOptions,
@@ -72,7 +72,7 @@ export type {
   InputAnd,
   WaitForEventOptions,
   WorkflowContext,
-} from './blocks/workflow/context.ts';
+} from './blocks/workflow/model/context.ts';
 export {
   type ActivityContext,
   type ActivityDefinition,
@@ -87,12 +87,19 @@ export {
   type WorkflowDefinition,
   type WorkflowFunction,
   type WorkflowLike,
-} from './blocks/workflow/definition.ts';
-export { EventTimeoutError, TaskFailedError, type WorkflowFailure } from './blocks/workflow/failure.ts';
-export type { MissingCode, WorkflowHistoryEvent, WorkflowState, WorkflowStatus } from './blocks/workflow/instance.ts';
-export type { InstancePage, ListOptions } from './blocks/workflow/list.ts';
-export type { WorkflowRetention, WorkflowsOptions } from './blocks/workflow/make-workflows.ts';
+} from './blocks/workflow/model/definition.ts';
+export { EventTimeoutError, TaskFailedError, type WorkflowFailure } from './blocks/workflow/model/failure.ts';
+export type {
+  MissingCode,
+  WorkflowHistoryEvent,
+  WorkflowState,
+  WorkflowStatus,
+} from './blocks/workflow/model/instance.ts';
+export type { WaitOptions } from './blocks/workflow/operations/completions.ts';
+export type { InstancePage, ListOptions } from './blocks/workflow/operations/list.ts';
 export type { Workflows } from './blocks/workflow/workflows.ts';
+export type { ShardChange, Shards } from './cluster/shards.ts';
+export { sharedState } from './cluster/shared-state.ts';
 export type { ComponentContext, ComponentDefinition } from './components/component.ts';
 export { type DurablePubSubOptions, durablePubSub } from './components/durable/durable-pubsub.ts';
 export { type MemoryPubSubOptions, memoryPubSub } from './components/memory/memory-pubsub.ts';
@@ -141,7 +148,6 @@ export {
   type SidecarRequest,
   type SidecarResponse,
 } from './http/message.ts';
-export type { AppOptions, SidecarOptions } from './options.ts';
 export type { BreakerState } from './resiliency/breaker.ts';
 export type {
   AppPolicies,
@@ -156,10 +162,9 @@ export type { AccessAction, AccessControlOptions, AccessOperation, AccessPolicy 
 export type { ApiOptions, ApiRule } from './security/api-list.ts';
 export type { CorsOptions } from './security/cors.ts';
 export type { IdentityKey, IdentityOptions, KeyPair, SharedKey } from './security/identity-options.ts';
-export { Sidecar } from './sidecar.ts';
+export type { AppOptions, SidecarOptions } from './sidecar/options.ts';
+export { Sidecar } from './sidecar/sidecar.ts';
 export { ConflictError, isConflict, isStateError, StateError, type StateErrorKind } from './state/errors.ts';
-export type { ShardChange, Shards } from './state/shards.ts';
-export { sharedState } from './state/shared.ts';
 export {
   type Batch,
   type Entry,

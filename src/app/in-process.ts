@@ -6,7 +6,7 @@ import { asBuffer } from '../http/body.ts';
 import { abortionOf, type Body, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
 import { nodeHttp } from '../util/node-http.ts';
 import { captureResponse } from './captured-response.ts';
-import { NowhereSocket } from './nowhere-socket.ts';
+import { NowhereSocket } from './null-socket.ts';
 import type { AppTransport } from './transport.ts';
 
 /** A request listener of node:http, an Express app, a Koa callback. @public */

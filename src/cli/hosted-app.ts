@@ -1,12 +1,12 @@
 import type { Server } from 'node:http';
 import { type NodeListener, nodeListener } from '../adapters/node.ts';
 import { SECRET_VARIABLE } from '../security/identity-options.ts';
-import { Sidecar } from '../sidecar.ts';
+import { Sidecar } from '../sidecar/sidecar.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
-import { Command, type CommandOptions, type Ending } from './command.ts';
-import { byWhom, closeServer, isTaken, listenOn } from './listening.ts';
 import { inWordsOfCommand } from './option-names.ts';
+import { Command, type CommandOptions, type Ending } from './process/command.ts';
+import { byWhom, closeServer, isTaken, listenOn } from './process/listening.ts';
 import type { AppSettings } from './settings.ts';
 import { type SidecarParts, sidecarOptions } from './sidecar-options.ts';
 

@@ -1,18 +1,17 @@
+import { sharedState } from '../cluster/shared-state.ts';
 import { embedded } from '../components/embedded/index.ts';
 import { memoryStore } from '../components/memory/memory-store.ts';
-
-import { sharedState } from '../state/shared.ts';
 
 import type { StateDefinition } from '../state/store.ts';
 import { VERSION } from '../version.ts';
 import { type CommandLine, readArguments } from './arguments.ts';
 import { EXIT } from './failure.ts';
-import { Guard } from './guard.ts';
 import { runHelp } from './help.ts';
 import type { Surroundings } from './hosted-app.ts';
 import { type Loggers, type LogOptions, openLog } from './log.ts';
 import { labels } from './output.ts';
 import type { Place } from './place.ts';
+import { Guard } from './process/orphan-reaper.ts';
 import { type RunResources, readResources } from './resources.ts';
 import { RUN_FLAGS } from './run-flags.ts';
 import { Session, StopRequests, watchState } from './session.ts';

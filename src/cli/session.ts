@@ -2,10 +2,10 @@ import { isStateError } from '../state/errors.ts';
 import type { StateDefinition, StateStore } from '../state/store.ts';
 import { type Clock, sleep } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
-import type { Ending } from './command.ts';
 import { EXIT } from './failure.ts';
 import { HostedApp, type Surroundings } from './hosted-app.ts';
 import type { Loggers } from './log.ts';
+import type { Ending } from './process/command.ts';
 import type { AppSettings } from './settings.ts';
 
 /** How long a stop that was asked for twice waits for anything. */

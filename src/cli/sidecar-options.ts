@@ -1,7 +1,7 @@
 import { durablePubSub } from '../components/durable/durable-pubsub.ts';
 import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
-import type { SidecarOptions } from '../options.ts';
+import type { SidecarOptions } from '../sidecar/options.ts';
 import type { StateDefinition } from '../state/store.ts';
 import type { Logger } from '../util/logger.ts';
 import type { RunResources } from './resources.ts';

@@ -1,4 +1,4 @@
-import type { Shards } from '../state/shards.ts';
+import type { Shards } from '../cluster/shards.ts';
 import type { StateStore } from '../state/store.ts';
 import type { Clock } from '../util/clock.ts';
 import type { ExpectedOne } from '../util/expected.ts';

@@ -1,4 +1,4 @@
-import type { ActivityFunction } from '../blocks/workflow/definition.ts';
+import type { ActivityFunction } from '../blocks/workflow/model/definition.ts';
 import type { TInput, TOutput, TWorkflowActivity } from './types.ts';
 import { WorkflowActivityContext } from './workflow-activity-context.ts';
 

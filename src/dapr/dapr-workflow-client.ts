@@ -1,4 +1,4 @@
-import type { InstanceView } from '../blocks/workflow/instance.ts';
+import type { InstanceView } from '../blocks/workflow/model/instance.ts';
 import type { Workflows } from '../blocks/workflow/workflows.ts';
 import { isSidecarError } from '../errors.ts';
 import { type DaprWorkflowOptions, workflowsOf } from './attach.ts';

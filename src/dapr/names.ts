@@ -1,4 +1,4 @@
-import { checkName } from '../blocks/workflow/definition.ts';
+import { checkName } from '../blocks/workflow/model/definition.ts';
 import type { TWorkflow, TWorkflowActivity } from './types.ts';
 
 /** A function that has a name, or its name. */

@@ -1,4 +1,4 @@
-import type { RetryPolicy as CorePolicy } from '../blocks/workflow/definition.ts';
+import type { RetryPolicy as CorePolicy } from '../blocks/workflow/model/definition.ts';
 import type { FailureDetails } from './task-failed-error.ts';
 
 /** How often and when a failed activity or child workflow is tried again. Times are in seconds. @public */

@@ -1,6 +1,6 @@
-import type { Execution, Program } from '../blocks/workflow/execution.ts';
-import { failureOf } from '../blocks/workflow/failure.ts';
-import { textOfValue, valueOfText } from '../blocks/workflow/payload.ts';
+import { failureOf } from '../blocks/workflow/model/failure.ts';
+import { textOfValue, valueOfText } from '../blocks/workflow/model/payload.ts';
+import type { Execution, Program } from '../blocks/workflow/replay/execution.ts';
 import type { Names } from './names.ts';
 import { Task } from './task.ts';
 import type { TWorkflow } from './types.ts';

@@ -1,5 +1,9 @@
-import type { Task as CoreTask } from '../blocks/workflow/execution.ts';
-import { TaskFailedError as CoreTaskFailedError, TIMED_OUT, type WorkflowFailure } from '../blocks/workflow/failure.ts';
+import {
+  TaskFailedError as CoreTaskFailedError,
+  TIMED_OUT,
+  type WorkflowFailure,
+} from '../blocks/workflow/model/failure.ts';
+import type { Task as CoreTask } from '../blocks/workflow/replay/execution.ts';
 
 /** What is known of a failure. @public */
 export interface FailureDetails {

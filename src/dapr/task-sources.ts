@@ -1,5 +1,5 @@
-import type { Task as CoreTask } from '../blocks/workflow/execution.ts';
-import { valueOfText } from '../blocks/workflow/payload.ts';
+import { valueOfText } from '../blocks/workflow/model/payload.ts';
+import type { Task as CoreTask } from '../blocks/workflow/replay/execution.ts';
 import { type TaskFailedError, taskError } from './task-failed-error.ts';
 
 /** Where a task has its end from. */

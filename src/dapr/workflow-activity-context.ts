@@ -1,4 +1,4 @@
-import type { ActivityContext } from '../blocks/workflow/definition.ts';
+import type { ActivityContext } from '../blocks/workflow/model/definition.ts';
 
 /** What an activity is told. @public */
 export class WorkflowActivityContext {

@@ -1,6 +1,6 @@
-import type { Task as CoreTask, Execution } from '../blocks/workflow/execution.ts';
-import { checkInstanceId } from '../blocks/workflow/instance-id.ts';
-import { textOfValue } from '../blocks/workflow/payload.ts';
+import { checkInstanceId } from '../blocks/workflow/model/instance-id.ts';
+import { textOfValue } from '../blocks/workflow/model/payload.ts';
+import type { Task as CoreTask, Execution } from '../blocks/workflow/replay/execution.ts';
 import { activityFunction } from './activity-function.ts';
 import type { Names } from './names.ts';
 import { corePolicyOf, type RetryPolicy } from './retry-policy.ts';

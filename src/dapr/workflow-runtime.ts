@@ -1,4 +1,4 @@
-import { checkName } from '../blocks/workflow/definition.ts';
+import { checkName } from '../blocks/workflow/model/definition.ts';
 import type { Workflows } from '../blocks/workflow/workflows.ts';
 import { activityFunction } from './activity-function.ts';
 import { type DaprWorkflowOptions, workflowsOf } from './attach.ts';

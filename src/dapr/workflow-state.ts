@@ -1,5 +1,5 @@
-import type { WorkflowFailure } from '../blocks/workflow/failure.ts';
-import type { InstanceView, MissingCode } from '../blocks/workflow/instance.ts';
+import type { WorkflowFailure } from '../blocks/workflow/model/failure.ts';
+import type { InstanceView, MissingCode } from '../blocks/workflow/model/instance.ts';
 import { WorkflowRuntimeStatus } from './workflow-runtime-status.ts';
 
 /** Why a workflow failed. @public */

@@ -1,5 +1,5 @@
 import type { Logger } from '../util/logger.ts';
-import { Recent } from '../util/recent.ts';
+import { Recent } from '../util/lru.ts';
 import { type BreakerState, CircuitBreaker } from './breaker.ts';
 import { CallPolicy, type PolicyHost } from './call-policy.ts';
 import type { ResiliencySpec } from './options.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { HttpEndpointOptions } from '../blocks/invocation/endpoints.ts';
 import type { NameResolutionOptions } from '../blocks/invocation/resolution/options.ts';
-import type { SubscriptionOptions } from '../blocks/pubsub/subscription.ts';
+import type { SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
 import { embedded } from '../components/embedded/index.ts';
 import { memoryStore } from '../components/memory/memory-store.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';

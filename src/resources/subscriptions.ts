@@ -1,5 +1,5 @@
-import { compileMatch } from '../blocks/pubsub/rules.ts';
-import type { SubscriptionOptions } from '../blocks/pubsub/subscription.ts';
+import { compileMatch } from '../blocks/pubsub/delivery/rules.ts';
+import type { SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
 import { messageOf } from '../errors.ts';
 import type { Report } from './report.ts';
 import type { Resource } from './resource.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
-import { Sidecar } from '../sidecar.ts';
+import { Sidecar } from '../sidecar/sidecar.ts';
 import { type AdapterCase, gate, handlerOf, mounted } from './adapter-case.ts';
 import { flood, RawClient, stalled } from './adapter-client.ts';
 

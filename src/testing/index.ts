@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 
-export type { ActivityContext, ActivityFunction, Replacement } from '../blocks/workflow/definition.ts';
+export type { ActivityContext, ActivityFunction, Replacement } from '../blocks/workflow/model/definition.ts';
 export type {
   ComponentSubscription,
   DeadLetterOrigin,

@@ -1,4 +1,4 @@
-import type { ActivityFunction, Replacement } from '../blocks/workflow/definition.ts';
+import type { ActivityFunction, Replacement } from '../blocks/workflow/model/definition.ts';
 
 /** A sidecar whose activities can be replaced. @public */
 export interface HasActivities {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { ErrorObject, Schema, ValidateFunction } from 'ajv';
+import { schemaFit } from './fast-validate.ts';
 import { unknownField } from './known-fields.ts';
-import { schemaFit } from './schema-fit.ts';
 
 const require = createRequire(import.meta.url);
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PrefixedLines } from '../../src/cli/lines.ts';
+import { PrefixedLines } from '../../src/cli/process/lines.ts';
 
 function taken(...chunks: readonly (string | Buffer)[]): string {
   const lines = new PrefixedLines('a | ');

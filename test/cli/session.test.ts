@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { readArguments } from '../../src/cli/arguments.ts';
-import { Guard } from '../../src/cli/guard.ts';
 import { Output } from '../../src/cli/output.ts';
+import { Guard } from '../../src/cli/process/orphan-reaper.ts';
 import { RUN_FLAGS } from '../../src/cli/run-flags.ts';
 import { Session, StopRequests } from '../../src/cli/session.ts';
 import { appSettings, runSettings } from '../../src/cli/settings.ts';

@@ -1,7 +1,7 @@
 import express from 'express';
 import { describe, expect, test } from 'vitest';
 import { expressHandler, fetchHandler, nodeListener, request, Sidecar, type WireName } from '../../src/index.ts';
-import { resolveOptions } from '../../src/options.ts';
+import { resolveOptions } from '../../src/sidecar/options.ts';
 import { type Answer, freePort, listen, send } from '../support/http.ts';
 import { startInvocation } from '../support/invocation-world.ts';
 import { WAYS } from '../support/world.ts';

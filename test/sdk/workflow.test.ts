@@ -1,6 +1,6 @@
 /** The workflow calls of the package `@dapr/dapr`, unmodified, over HTTP (`v1.0-beta1`). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { defineActivity, defineWorkflow } from '../../src/blocks/workflow/definition.ts';
+import { defineActivity, defineWorkflow } from '../../src/blocks/workflow/model/definition.ts';
 import { PATIENCE, type SdkWorld, sdkWorld } from './world.ts';
 
 let world: SdkWorld;

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkPath, cleanedPath } from '../../src/blocks/invocation/method-path.ts';
 import { isSidecarError } from '../../src/errors.ts';
-import type { AppOptions } from '../../src/options.ts';
 import { type AccessControl, makeAccessControl } from '../../src/security/access-control.ts';
 import type { AccessAction, AccessControlOptions, AccessOperation } from '../../src/security/access-options.ts';
-import { Sidecar } from '../../src/sidecar.ts';
+import type { AppOptions } from '../../src/sidecar/options.ts';
+import { Sidecar } from '../../src/sidecar/sidecar.ts';
 import { RecordingLogger } from '../support/world.ts';
 import { daprDecision } from './dapr-model.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readHosts } from '../../src/state/hosts.ts';
-import { assignment, SHARD_COUNT, shardOf } from '../../src/state/shards.ts';
+import { readHosts } from '../../src/cluster/hosts.ts';
+import { assignment, SHARD_COUNT, shardOf } from '../../src/cluster/shards.ts';
 import { OpenStore, pass, TestHost } from '../support/hosts.ts';
 
 const ALL = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);

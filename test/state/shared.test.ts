@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
+import { sharedState } from '../../src/cluster/shared-state.ts';
 import { memoryStore } from '../../src/components/memory/memory-store.ts';
 import { isStateError } from '../../src/state/errors.ts';
-import { sharedState } from '../../src/state/shared.ts';
 import type { StateDefinition, StateStore } from '../../src/state/store.ts';
 import { stateStoreSuite } from '../../src/testing/store-conformance.ts';
 import { systemClock } from '../../src/util/clock.ts';

@@ -1,7 +1,7 @@
+import { Membership } from '../../src/cluster/membership.ts';
+import type { ShardChange } from '../../src/cluster/shards.ts';
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
 import { isConflict } from '../../src/state/errors.ts';
-import { Membership } from '../../src/state/membership.ts';
-import type { ShardChange } from '../../src/state/shards.ts';
 import type { Batch, StateStore } from '../../src/state/store.ts';
 import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
 import { Work } from '../../src/util/work.ts';

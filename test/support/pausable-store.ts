@@ -1,5 +1,5 @@
+import { noteHandle, originalOf } from '../../src/cluster/local-hosts.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateDefinition, StateStore } from '../../src/index.ts';
-import { noteHandle, originalOf } from '../../src/state/local-hosts.ts';
 
 /** One host's access to a store. While it is paused nothing goes through, as when the process of the host stands still. */
 export class PausableStore implements StateStore, StateDefinition {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Recent } from '../../src/util/recent.ts';
+import { Recent } from '../../src/util/lru.ts';
 
 test('keeps the values that were used last, and makes the others anew', () => {
   const recent = new Recent<string>(2);

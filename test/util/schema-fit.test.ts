@@ -10,7 +10,7 @@ import { RESILIENCY_SCHEMA } from '../../src/resiliency/options.ts';
 import { ACCESS_CONTROL_SCHEMA } from '../../src/security/access-options.ts';
 import { API_SCHEMA } from '../../src/security/api-list.ts';
 import { CORS_SCHEMA } from '../../src/security/cors.ts';
-import { schemaFit } from '../../src/util/schema-fit.ts';
+import { schemaFit } from '../../src/util/fast-validate.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -2,10 +2,10 @@ import type { ClientPool } from '../../http/client-pool.ts';
 import type { Destination } from './destination.ts';
 import { type HttpEndpoint, placeOf } from './endpoints.ts';
 import { failed, refused, shown } from './errors.ts';
+import { Service } from './external-service.ts';
 import { checkPath } from './method-path.ts';
 import { type NamedCaller, OwnApp, type OwnAppParts } from './own-app.ts';
 import { RemoteApp, type RemoteAppParts } from './remote-app.ts';
-import { Service } from './service.ts';
 
 /** What targets can be. */
 export interface DestinationsParts extends OwnAppParts, RemoteAppParts {

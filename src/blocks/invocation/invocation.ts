@@ -18,13 +18,13 @@ import { Linked } from '../../util/linked.ts';
 import { nodeHttp } from '../../util/node-http.ts';
 import { setPatience } from '../../util/patience.ts';
 import type { Address } from './address.ts';
-import { type AttemptsHost, sendByPolicy, sendUntilAnswered } from './attempts.ts';
 import type { Destination } from './destination.ts';
 import type { Destinations } from './destinations.ts';
 import { asFailed, notOffered, shown } from './errors.ts';
 import { asksForUpgrade, passOn, type RequestHeaders } from './headers.ts';
 import { checkPath, checkQuery } from './method-path.ts';
 import { InvocationReply } from './reply.ts';
+import { type AttemptsHost, sendByPolicy, sendUntilAnswered } from './send-with-retry.ts';
 
 /** What {@link Invocation.invoke} may be given beside target, method and path. @public */
 export interface InvocationInit {

@@ -11,10 +11,10 @@ import type { Wire } from '../../wire.ts';
 import { Destinations } from './destinations.ts';
 import { type HttpEndpointOptions, openEndpoints } from './endpoints.ts';
 import { RequestHeaders } from './headers.ts';
+import { Peers } from './inbound-calls.ts';
 import { Invocation } from './invocation.ts';
 import type { InvocationOptions } from './options.ts';
 import type { InvokedApp } from './own-app.ts';
-import { Peers } from './peers.ts';
 import type { Resolver } from './resolver.ts';
 import { invocationFallback, invocationRoutes, peerRoutes } from './routes.ts';
 

@@ -7,9 +7,9 @@ import type { Wire } from '../../wire.ts';
 import type { Destination } from './destination.ts';
 import { failed } from './errors.ts';
 import type { Fields } from './headers.ts';
+import { vouchFor } from './in-process-caller.ts';
 import type { NamedCaller } from './own-app.ts';
 import type { Resolver } from './resolver.ts';
-import { vouchFor } from './vouching.ts';
 
 /** What calls of other applications are made with. */
 export interface RemoteAppParts {

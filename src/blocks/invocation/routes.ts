@@ -2,7 +2,7 @@ import type { SidecarRequest } from '../../http/message.ts';
 import { type Match, type Route, route } from '../../http/router.ts';
 import type { Wire } from '../../wire.ts';
 import { type Address, addressOfHeaders, addressOfPath } from './address.ts';
-import type { Peers } from './peers.ts';
+import type { Peers } from './inbound-calls.ts';
 
 const PATTERN = '/v1.0/invoke/**call';
 

@@ -1,26 +1,34 @@
+import type { Shards } from '../../cluster/shards.ts';
 import { isSidecarError, type SidecarError } from '../../errors.ts';
 import { isConflict } from '../../state/errors.ts';
-import type { Shards } from '../../state/shards.ts';
 import type { StateStore } from '../../state/store.ts';
 import { checkFunction } from '../../util/known-fields.ts';
-import { Delivery } from './delivery.ts';
-import type { JobErrors, Operation } from './errors.ts';
-import { Handlers } from './handlers.ts';
-import { replacementOf } from './if-exists.ts';
-import type { Job, JobDefinition, JobFields, JobHandler, JobHandlerOptions, JobOptions, StoredJob } from './job.ts';
-import { checkJobName } from './job-name.ts';
-import { JobStore, type PlannedJob, type Scheduled } from './job-store.ts';
-import type { JobsHost } from './jobs-host.ts';
-import { JobLayout } from './layout.ts';
-import { Ownership } from './ownership.ts';
-import { parseJobDefinition, parseJobOptions, timeLimitOf } from './parse-job.ts';
-import { type PlanRules, planJob } from './plan.ts';
-import { tellGone, tellScheduled } from './run-events.ts';
-import { Schedules } from './schedule-cache.ts';
-import { Scheduler } from './scheduler.ts';
-import { firstInstantOf } from './transition.ts';
-import type { UnhandledJob } from './unhandled.ts';
-import { localZoneName } from './zone.ts';
+import type { JobErrors, Operation } from './model/errors.ts';
+import type {
+  Job,
+  JobDefinition,
+  JobFields,
+  JobHandler,
+  JobHandlerOptions,
+  JobOptions,
+  StoredJob,
+} from './model/job.ts';
+import { checkJobName } from './model/job-name.ts';
+import { replacementOf } from './planning/if-exists.ts';
+import { parseJobDefinition, parseJobOptions, timeLimitOf } from './planning/parse-job.ts';
+import { type PlanRules, planJob } from './planning/plan.ts';
+import { Schedules } from './planning/schedule-cache.ts';
+import { firstInstantOf } from './planning/transition.ts';
+import { localZoneName } from './planning/zone.ts';
+import { Delivery } from './running/delivery.ts';
+import { tellGone, tellScheduled } from './running/emit-events.ts';
+import { Handlers } from './running/handlers.ts';
+import { JobStore, type PlannedJob, type Scheduled } from './running/job-store.ts';
+import type { JobsHost } from './running/jobs-host.ts';
+import { JobLayout } from './running/layout.ts';
+import { Ownership } from './running/ownership.ts';
+import { Scheduler } from './running/scheduler.ts';
+import type { UnhandledJob } from './running/unhandled.ts';
 
 /** What the block is made of. */
 export interface JobsParts {

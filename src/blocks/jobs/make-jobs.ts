@@ -5,9 +5,9 @@ import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { Work } from '../../util/work.ts';
 import type { Wire } from '../../wire.ts';
-import { JobErrors } from './errors.ts';
 import { Jobs } from './jobs.ts';
-import type { JobApp } from './jobs-host.ts';
+import { JobErrors } from './model/errors.ts';
+import type { JobApp } from './running/jobs-host.ts';
 
 /** How jobs are run. @public */
 export interface JobsOptions {

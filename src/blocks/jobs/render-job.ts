@@ -1,7 +1,7 @@
 import type { Wire } from '../../wire.ts';
-import type { PolicyFields } from './job.ts';
 import type { FoundJob } from './jobs.ts';
-import { DEFAULT_POLICY } from './policy.ts';
+import type { PolicyFields } from './model/job.ts';
+import { DEFAULT_POLICY } from './planning/policy.ts';
 
 /** The body of a read, in the spelling of the wire. `data` is spliced in as it was sent. */
 export function renderJob({ job, data }: FoundJob, wire: Wire): string {

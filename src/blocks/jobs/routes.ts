@@ -3,7 +3,7 @@ import { NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../htt
 import { type Route, route } from '../../http/router.ts';
 import type { Wire } from '../../wire.ts';
 import type { Jobs } from './jobs.ts';
-import { parseJobBody } from './parse-job.ts';
+import { parseJobBody } from './planning/parse-job.ts';
 import { renderJob } from './render-job.ts';
 
 /** What the routes are made of. */

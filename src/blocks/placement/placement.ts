@@ -1,5 +1,5 @@
+import type { HostRecord, HostTable } from '../../cluster/hosts.ts';
 import { SidecarError } from '../../errors.ts';
-import type { HostRecord, HostTable } from '../../state/hosts.ts';
 import type { Logger } from '../../util/logger.ts';
 
 /** A host with actor types. @public */

@@ -1,7 +1,7 @@
 import { type ErrorCode, messageOf, SidecarError } from '../../errors.ts';
 import { didYouMean } from '../../util/suggest.ts';
-import type { Address } from './envelope.ts';
-import type { Metadata } from './request-metadata.ts';
+import type { Address } from './publishing/envelope.ts';
+import type { Metadata } from './publishing/request-metadata.ts';
 
 /** The errors of publishing, with the details that Dapr's clients know. */
 

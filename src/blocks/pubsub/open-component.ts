@@ -1,8 +1,8 @@
 import type { ComponentContext } from '../../components/component.ts';
 import type { PubSubDefinition } from '../../components/pubsub.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
-import { GuardedPubSub } from './guarded-component.ts';
-import type { SubscribablePubSub } from './subscriptions.ts';
+import type { SubscribablePubSub } from './delivery/subscriptions.ts';
+import { GuardedPubSub } from './resilient-component.ts';
 
 /** Opens a component, with the policies that hold for it. */
 export async function openComponent(

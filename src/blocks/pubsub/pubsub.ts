@@ -1,42 +1,47 @@
+import type { Shards } from '../../cluster/shards.ts';
 import type { Message, PublishFailure, PubSubDefinition } from '../../components/pubsub.ts';
 import { SidecarError } from '../../errors.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
-import type { Shards } from '../../state/shards.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { Expected, ExpectedOne } from '../../util/expected.ts';
-import { checkFunction } from '../../util/known-fields.ts';
-import { AppSubscriptions } from './app-subscriptions.ts';
-import { bulkFailed, checkEntryIds, publishInPortions } from './bulk-publish.ts';
-import { deliverToCode } from './code-handler.ts';
-import type { DeliveryHost } from './delivery-host.ts';
-import { encodeMessage, type Publish } from './encode.ts';
-import type { Address, Destination } from './envelope.ts';
-import { publishFailed, pubsubNameEmpty, pubsubNotFound, topicEmpty, topicForbidden } from './errors.ts';
-import { openComponent } from './open-component.ts';
-import { encodeData } from './payload.ts';
-import type { SubscriptionState } from './precedence.ts';
-import {
-  type BulkPublishEntry,
-  type BulkPublishOptions,
-  bulkOptionsProblem,
-  metadataOf,
-  type PublishOptions,
-  publishOptionsProblem,
-  type SubscribeOptionsInCode,
-  type Subscription,
-  subscribeOptionsProblem,
-} from './publish-options.ts';
-import { type Metadata, maxBulkPubBytes, mergedMetadata, NO_METADATA, publishRules } from './request-metadata.ts';
-import { mayPublish, maySubscribe } from './scopes.ts';
+import { AppSubscriptions } from './delivery/app-subscriptions.ts';
+import { deliverToCode } from './delivery/code-handler.ts';
+import type { DeliveryHost } from './delivery/delivery-host.ts';
+import type { SubscriptionState } from './delivery/precedence.ts';
 import {
   type MessageHandler,
   parseSubscription,
   parseSubscriptions,
   type Subscriber,
   type SubscriptionOptions,
-} from './subscription.ts';
-import { type SubscribablePubSub, Subscriptions } from './subscriptions.ts';
-import { Unsubscribed, type UnsubscribedTopic } from './unsubscribed.ts';
+} from './delivery/subscription.ts';
+import { type SubscribablePubSub, Subscriptions } from './delivery/subscriptions.ts';
+import { publishFailed, pubsubNameEmpty, pubsubNotFound, topicEmpty, topicForbidden } from './errors.ts';
+import { openComponent } from './open-component.ts';
+import { bulkFailed, checkEntryIds, publishInPortions } from './publishing/bulk-publish.ts';
+import { encodeMessage, type Publish } from './publishing/encode.ts';
+import type { Address, Destination } from './publishing/envelope.ts';
+import { encodeData } from './publishing/payload.ts';
+import {
+  type BulkPublishEntry,
+  type BulkPublishOptions,
+  checkBulkOptions,
+  checkPublishOptions,
+  checkSubscribeOptions,
+  metadataOf,
+  type PublishOptions,
+  type SubscribeOptionsInCode,
+  type Subscription,
+} from './publishing/publish-options.ts';
+import {
+  type Metadata,
+  maxBulkPubBytes,
+  mergedMetadata,
+  NO_METADATA,
+  publishRules,
+} from './publishing/request-metadata.ts';
+import { Unsubscribed, type UnsubscribedTopic } from './publishing/unsubscribed.ts';
+import { mayPublish, maySubscribe } from './scopes.ts';
 
 /** What the block is made of. */
 export interface PubSubParts {
@@ -91,7 +96,7 @@ export class PubSub {
    */
   async publish<T>(pubsubName: string, topic: string, data: T, options: PublishOptions = {}): Promise<void> {
     this.#parts.admit();
-    refuseOptions(publishOptionsProblem(options));
+    checkPublishOptions(options);
     const metadata = metadataOf(options);
     const target = this.#targetInCode({ pubsubName, topic }, metadata);
     const rules = publishRules(metadata, pubsubName);
@@ -112,7 +117,7 @@ export class PubSub {
     options: BulkPublishOptions = {},
   ): Promise<void> {
     this.#parts.admit();
-    refuseOptions(bulkOptionsProblem(options, entries));
+    checkBulkOptions(options, entries);
     const metadata = metadataOf(options);
     const target = this.#targetInCode({ pubsubName, topic }, metadata, true);
     const limitBytes = maxBulkPubBytes(metadata, pubsubName);
@@ -151,8 +156,7 @@ export class PubSub {
     // Only functions receive such events: a sidecar without them starts faster.
     const { CloudEvent: eventClass } = await import('cloudevents');
     this.#parts.admit();
-    checkFunction(handler, `the handler of topic ${JSON.stringify(topic)}`);
-    refuseOptions(subscribeOptionsProblem(options));
+    checkSubscribeOptions(topic, handler, options);
     const { rawPayload, ...rest } = options;
     const metadata = rawPayload ? { rawPayload: 'true' } : {};
     const given = { pubsubname: pubsubName, topic, route: '/', metadata, ...rest };
@@ -320,8 +324,4 @@ export class PubSub {
     if (events.listenerCount('published') > 0)
       events.emit('published', { pubsubName: address.pubsubName, topic: address.topic, messageId: id });
   }
-}
-
-function refuseOptions(problem: string | undefined): void {
-  if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
 }

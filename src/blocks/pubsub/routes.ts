@@ -2,13 +2,13 @@ import { readBody } from '../../http/body.ts';
 import { headerOf, NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
 import type { Wire } from '../../wire.ts';
-import { parseBulkEntries } from './bulk-entries.ts';
-import { binaryAttributes } from './cloud-event.ts';
-import { contentKind } from './content-type.ts';
-import type { Destination } from './envelope.ts';
+import { parseBulkEntries } from './publishing/bulk-entries.ts';
+import { binaryAttributes } from './publishing/cloud-event.ts';
+import { contentKind } from './publishing/content-type.ts';
+import type { Destination } from './publishing/envelope.ts';
+import { maxBulkPubBytes, mergedMetadata, metadataOfQuery, publishRules } from './publishing/request-metadata.ts';
+import { traceOfHeaders } from './publishing/trace.ts';
 import type { PubSub } from './pubsub.ts';
-import { maxBulkPubBytes, mergedMetadata, metadataOfQuery, publishRules } from './request-metadata.ts';
-import { traceOfHeaders } from './trace.ts';
 
 /** A pub/sub may not have this name: its publish routes would be those of bulk publishing. */
 export const RESERVED_PUBSUB_NAME = 'bulk';

@@ -4,8 +4,8 @@ import { readBody } from '../../http/body.ts';
 import { EMPTY_BODY, jsonResponse, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
 import type { Wire } from '../../wire.ts';
-import type { InstanceView } from './instance.ts';
-import type { Payload } from './payload.ts';
+import type { InstanceView } from './model/instance.ts';
+import type { Payload } from './model/payload.ts';
 import type { Workflows } from './workflows.ts';
 
 /** What the routes are made of. */

@@ -1,7 +1,8 @@
+import type { Shards } from '../../cluster/shards.ts';
 import { type ErrorCode, isSidecarError, messageOf, SidecarError } from '../../errors.ts';
-import type { Shards } from '../../state/shards.ts';
 import type { StateStore } from '../../state/store.ts';
-import { Completions, type WaitOptions } from './completions.ts';
+import { Registry } from './authoring/registry.ts';
+import { Engine, type EngineParts } from './engine/engine.ts';
 import type {
   ActivityDefinition,
   ActivityFunction,
@@ -12,28 +13,27 @@ import type {
   WorkflowDefinition,
   WorkflowFunction,
   WorkflowLike,
-} from './definition.ts';
-import { Engine, type EngineParts } from './engine.ts';
-import type { IncomingEvent } from './events.ts';
-import type { Program } from './execution.ts';
+} from './model/definition.ts';
+import type { IncomingEvent } from './model/events.ts';
 import {
   type InstanceView,
   isFinished,
   type WorkflowHistoryEvent,
   type WorkflowState,
   type WorkflowStatus,
-} from './instance.ts';
-import { canBeInstanceId, newInstanceId } from './instance-id.ts';
-import { WorkflowLayout } from './layout.ts';
-import { type InstancePage, type ListOptions, listInstances } from './list.ts';
-import { notFound, sendEvent, startInstance } from './operations.ts';
-import { checkEventName, checkInput, parseStart } from './parse-call.ts';
-import { type Payload, textOfValue } from './payload.ts';
-import { purge } from './purge.ts';
-import { Registry } from './registry.ts';
-import { historyOf } from './render-history.ts';
-import { stateOf, viewOf } from './render-instance.ts';
-import type { WorkflowsHost } from './workflows-host.ts';
+} from './model/instance.ts';
+import { canBeInstanceId, newInstanceId } from './model/instance-id.ts';
+import { type Payload, textOfValue } from './model/payload.ts';
+import type { WorkflowsHost } from './model/workflows-host.ts';
+import { Completions, type WaitOptions } from './operations/completions.ts';
+import { type InstancePage, type ListOptions, listInstances } from './operations/list.ts';
+import { notFound, sendEvent, startInstance } from './operations/operations.ts';
+import { checkEventName, checkInput, parseStart } from './operations/parse-call.ts';
+import type { Program } from './replay/execution.ts';
+import { WorkflowLayout } from './storage/layout.ts';
+import { purge } from './storage/purge.ts';
+import { historyOf } from './storage/render-history.ts';
+import { stateOf, viewOf } from './storage/render-instance.ts';
 
 /** What the block is made of. */
 export interface WorkflowsParts {

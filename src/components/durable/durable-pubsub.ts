@@ -1,10 +1,10 @@
-import type { Shards } from '../../state/shards.ts';
+import type { Shards } from '../../cluster/shards.ts';
 import type { StateStore } from '../../state/store.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { BrokerAccess } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
-import { DurableHub } from './hub.ts';
+import { DurableHub } from './durable-broker.ts';
 
 /** Options of {@link durablePubSub}. @public */
 export interface DurablePubSubOptions extends TopicScopes {

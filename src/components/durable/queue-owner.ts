@@ -1,4 +1,4 @@
-import type { Shards } from '../../state/shards.ts';
+import type { Shards } from '../../cluster/shards.ts';
 import type { Precondition } from '../../state/store.ts';
 
 /** Whether this host hands a group's messages out. */

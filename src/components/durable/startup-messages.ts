@@ -6,7 +6,7 @@ import type { Timer } from '../../util/clock.ts';
 import { Expected } from '../../util/expected.ts';
 import type { ComponentContext } from '../component.ts';
 import { STARTUP_LIMITS, StartupPeriod } from '../startup-period.ts';
-import type { GroupName, Groups } from './groups.ts';
+import type { GroupName, Groups } from './consumer-groups.ts';
 import { Layout } from './layout.ts';
 
 /** The most entries that one commit writes or deletes, and about the most bytes. */

@@ -1,13 +1,13 @@
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
 import { ConflictError, StateError } from '../../state/errors.ts';
+import { Watchers } from '../../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateStore } from '../../state/store.ts';
-import { Watchers } from '../../state/watchers.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
+import type { PacketReader } from './binary-codec.ts';
+import { Gathering } from './commit-window.ts';
 import { canRecover } from './failures.ts';
-import { Gathering } from './gathering.ts';
-import { Lane } from './lane.ts';
-import type { PacketReader } from './packet.ts';
+import { Lane } from './pending-calls.ts';
 import {
   errorOf,
   type Failure,

@@ -1,6 +1,6 @@
 import { StateError, type StateErrorKind } from '../../state/errors.ts';
 import type { Batch, Entry, KeyedEntry, Scan } from '../../state/store.ts';
-import { PacketReader, type PacketWriter } from './packet.ts';
+import { PacketReader, type PacketWriter } from './binary-codec.ts';
 
 /** What the thread is started with. */
 export interface WorkerSettings {

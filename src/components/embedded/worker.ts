@@ -1,9 +1,9 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock, type Timer } from '../../util/clock.ts';
+import { PacketWriter } from './binary-codec.ts';
 import { loadSqlite } from './driver.ts';
 import { Engine } from './engine.ts';
 import { stateErrorOf } from './failures.ts';
-import { PacketWriter } from './packet.ts';
 import {
   type Failure,
   readBatches,

@@ -1,8 +1,8 @@
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
 import { ConflictError, StateError } from '../../state/errors.ts';
 import { sortFormOf } from '../../state/keys.ts';
+import { Watchers } from '../../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, StateStore } from '../../state/store.ts';
-import { Watchers } from '../../state/watchers.ts';
 import { SortedMap } from './sorted-map.ts';
 
 /**

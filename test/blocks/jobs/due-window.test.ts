@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { DueWindow } from '../../../src/blocks/jobs/due-window.ts';
-import type { StoredJob } from '../../../src/blocks/jobs/job.ts';
-import { type Due, JobStore } from '../../../src/blocks/jobs/job-store.ts';
-import { JobLayout } from '../../../src/blocks/jobs/layout.ts';
+import type { StoredJob } from '../../../src/blocks/jobs/model/job.ts';
+import { DueWindow } from '../../../src/blocks/jobs/running/due-window.ts';
+import { type Due, JobStore } from '../../../src/blocks/jobs/running/job-store.ts';
+import { JobLayout } from '../../../src/blocks/jobs/running/layout.ts';
 import { Heap } from '../../../src/util/heap.ts';
 import { KeptStore } from '../../support/kept-store.ts';
 

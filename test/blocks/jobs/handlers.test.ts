@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type HandledJob, Handlers } from '../../../src/blocks/jobs/handlers.ts';
+import { type HandledJob, Handlers } from '../../../src/blocks/jobs/running/handlers.ts';
 
 const named = (name: string): HandledJob => ({ handler: () => name, timeLimitMs: 0 });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseSchedule } from '../../../src/blocks/jobs/schedule.ts';
+import { parseSchedule } from '../../../src/blocks/jobs/planning/schedule.ts';
 
 interface Vector {
   readonly spec: string;

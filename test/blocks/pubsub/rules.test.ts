@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compileMatch } from '../../../src/blocks/pubsub/rules.ts';
+import { compileMatch } from '../../../src/blocks/pubsub/delivery/rules.ts';
 
 const event: unknown = JSON.parse(
   '{"type":"order.created","source":"shop","data":{"amount":5,"price":1.5,"name":"abc","tags":["old","new"],"nested":{"deep":{"n":1}}}}',

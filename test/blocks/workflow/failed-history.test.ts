@@ -1,13 +1,13 @@
 /** What is kept of an instance that has failed is enough to let it go on from there. */
 import { describe, expect, test } from 'vitest';
-import { asyncProgram } from '../../../src/blocks/workflow/async-program.ts';
-import { Core } from '../../../src/blocks/workflow/core.ts';
-import { eventsAgain } from '../../../src/blocks/workflow/cut-history.ts';
-import { Drain } from '../../../src/blocks/workflow/drained.ts';
-import type { Turn } from '../../../src/blocks/workflow/events.ts';
-import { InstanceStore } from '../../../src/blocks/workflow/instance-store.ts';
-import { WorkflowLayout } from '../../../src/blocks/workflow/layout.ts';
-import { Registry } from '../../../src/blocks/workflow/registry.ts';
+import { asyncProgram } from '../../../src/blocks/workflow/authoring/async-program.ts';
+import { Registry } from '../../../src/blocks/workflow/authoring/registry.ts';
+import type { Turn } from '../../../src/blocks/workflow/model/events.ts';
+import { Core } from '../../../src/blocks/workflow/replay/core.ts';
+import { eventsAgain } from '../../../src/blocks/workflow/replay/cut-history.ts';
+import { Drain } from '../../../src/blocks/workflow/replay/microtask-drain.ts';
+import { InstanceStore } from '../../../src/blocks/workflow/storage/instance-store.ts';
+import { WorkflowLayout } from '../../../src/blocks/workflow/storage/layout.ts';
 import { defineActivity, defineWorkflow, type WorkflowFunction } from '../../../src/index.ts';
 import { type WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
 import { RecordingLogger } from '../../support/world.ts';

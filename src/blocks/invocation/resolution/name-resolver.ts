@@ -1,4 +1,4 @@
-import type { Membership } from '../../../state/membership.ts';
+import type { Membership } from '../../../cluster/membership.ts';
 import type { Clock } from '../../../util/clock.ts';
 import type { Instance, Resolver } from '../resolver.ts';
 import { Instances } from './instances.ts';

@@ -1,6 +1,6 @@
+import type { HostRecord } from '../../../cluster/hosts.ts';
+import type { Membership } from '../../../cluster/membership.ts';
 import type { Handler } from '../../../http/message.ts';
-import type { HostRecord } from '../../../state/hosts.ts';
-import type { Membership } from '../../../state/membership.ts';
 import type { Clock } from '../../../util/clock.ts';
 import { placeOf } from '../endpoints.ts';
 import type { Instance } from '../resolver.ts';

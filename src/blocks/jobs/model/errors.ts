@@ -1,0 +1,74 @@
+import { messageOf, type SchedulerErrorCode, SidecarError } from '../../../errors.ts';
+
+type Reason = SchedulerErrorCode extends `${string}_SCHEDULER_${infer R}` ? R : never;
+
+/** What the jobs API can be asked for, in its codes. */
+export type Operation = Extract<Reason, 'SCHEDULE_JOB' | 'GET_JOB' | 'DELETE_JOB'>;
+
+const VERBS: Readonly<Record<Operation, string>> = { SCHEDULE_JOB: 'schedule', GET_JOB: 'get', DELETE_JOB: 'delete' };
+
+/** Who the errors are about. */
+export interface JobErrorNames {
+  /** The wire's prefix of codes and reasons: `SIDECAR_` or `DAPR_`. */
+  readonly reasonPrefix: 'SIDECAR_' | 'DAPR_';
+  readonly appId: string;
+  readonly namespace: string;
+}
+
+/** The errors of jobs, with the codes and details that Dapr's clients know. */
+export class JobErrors {
+  readonly #names: JobErrorNames;
+
+  constructor(names: JobErrorNames) {
+    this.#names = names;
+  }
+
+  /** Not JSON, or a field of the wrong type. */
+  malformed(problem: string, cause?: unknown): SidecarError {
+    return new SidecarError('ERR_MALFORMED_REQUEST', `job is malformed: ${problem}`, { cause });
+  }
+
+  nameInBody(): SidecarError {
+    return this.#error('JOB_NAME', 'the job has a name in the body: expected it in the path only', 400);
+  }
+
+  nameEmpty(): SidecarError {
+    return this.#error('JOB_NAME_EMPTY', 'job name is empty', 400);
+  }
+
+  scheduleEmpty(): SidecarError {
+    return this.#error('SCHEDULE_EMPTY', 'the job has neither schedule nor dueTime: expected at least one', 400);
+  }
+
+  /** What was asked for cannot be done, whoever asks. */
+  invalid(operation: Operation, problem: string, cause?: unknown): SidecarError {
+    return this.#error(operation, problemOf(operation, problem), 400, cause);
+  }
+
+  exists(name: string): SidecarError {
+    const problem = `job already exists: ${JSON.stringify(name)}; expected overwrite: true to replace it`;
+    return this.#error('SCHEDULE_JOB', problemOf('SCHEDULE_JOB', problem), 409);
+  }
+
+  notFound(name: string): SidecarError {
+    return this.#error('GET_JOB', problemOf('GET_JOB', `job not found: ${JSON.stringify(name)}`), 500);
+  }
+
+  /** The store could not do it. */
+  failed(operation: Operation, cause: unknown): SidecarError {
+    return this.#error(operation, problemOf(operation, messageOf(cause)), 500, cause);
+  }
+
+  #error(reason: Reason, message: string, status: number, cause?: unknown): SidecarError {
+    const { reasonPrefix, appId: appID, namespace } = this.#names;
+    return new SidecarError(`${reasonPrefix}SCHEDULER_${reason}`, message, {
+      status,
+      cause,
+      details: { reason: `SCHEDULER_${reason}`, metadata: { appID, namespace } },
+    });
+  }
+}
+
+function problemOf(operation: Operation, problem: string): string {
+  return `failed to ${VERBS[operation]} job due to: ${problem}`;
+}

@@ -1,0 +1,43 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { IfJobExists, StoredJob } from '../model/job.ts';
+import type { PlannedJob, PresentJob } from '../running/job-store.ts';
+
+/** What takes the place of a job that is there; `undefined` when it stays as it is. */
+export function replacementOf(planned: PlannedJob, present: PresentJob, ifExists: IfJobExists): PlannedJob | undefined {
+  switch (ifExists) {
+    case 'fail':
+    case 'keep':
+      return undefined;
+    case 'replace':
+      return planned;
+    case 'update':
+      return updateOf(planned, present);
+  }
+}
+
+/**
+ * Compares what was set, as it was set: what follows from it, such as the next instant, is different in every process.
+ * What leaves the times alone does not touch them: an interval that began anew with every deploy might never end.
+ */
+function updateOf(planned: PlannedJob, present: PresentJob): PlannedJob | undefined {
+  const { job } = planned;
+  if (!hasSameTimes(job, present.job)) return planned;
+  if (isDeepStrictEqual(job.policy, present.job.policy) && isSameJson(job.data, present.data)) return undefined;
+  return { job: { ...present.job, policy: job.policy, data: job.data, dataId: undefined }, at: present.at };
+}
+
+function hasSameTimes(one: StoredJob, other: StoredJob): boolean {
+  return (
+    one.schedule === other.schedule &&
+    one.dueTime === other.dueTime &&
+    one.repeats === other.repeats &&
+    one.ttl === other.ttl
+  );
+}
+
+/** The order of keys, and white space, are no difference. */
+function isSameJson(one: string | undefined, other: string | undefined): boolean {
+  if (one === other) return true;
+  if (one === undefined || other === undefined) return false;
+  return isDeepStrictEqual(JSON.parse(one), JSON.parse(other));
+}

@@ -1,0 +1,57 @@
+import { parseGoDuration, parseInstant } from '../../../util/duration.ts';
+
+const HAS_OFFSET = /(?:[Zz]|[+-]\d{2}:\d{2})$/;
+const ISO_DURATION =
+  /^(-)?P(?=[-\dT])(?:(-?\d+)Y)?(?:(-?\d+)M)?(?:(-?\d+)W)?(?:(-?\d+)D)?(?:T(?=[-\d])(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:[.,]\d+)?)S)?)?$/;
+const LONGEST_TEXT = 64;
+const DAYS_PER_WEEK = 7;
+
+/**
+ * Reads a point in time: RFC 3339 (without an offset it is the server's local time), a Go duration or an ISO 8601
+ * duration from `base` on, also a negative one. In whole milliseconds since 1970; `undefined` when it is none of them.
+ */
+export function parsePointInTime(text: string, base: number): number | undefined {
+  if (text.length > LONGEST_TEXT) return undefined;
+  const at = parseInstant(text) ?? parseLocalTime(text) ?? parseOffset(text, base);
+  return at !== undefined && isInstant(at) ? Math.floor(at) : undefined;
+}
+
+/** Whether it is a duration, and so depends on where it is counted from. */
+export function isDuration(text: string): boolean {
+  return parseOffset(text, 0) !== undefined;
+}
+
+function parseOffset(text: string, base: number): number | undefined {
+  const durationMs = parseGoDuration(text);
+  return durationMs === undefined ? addIsoDuration(text, base) : base + durationMs;
+}
+
+/** Whether a Date can hold it. */
+function isInstant(at: number): boolean {
+  return !Number.isNaN(new Date(at).getTime());
+}
+
+function parseLocalTime(text: string): number | undefined {
+  if (HAS_OFFSET.test(text) || parseInstant(`${text}Z`) === undefined) return undefined;
+  // JavaScript reads a time without an offset as local.
+  return Date.parse(text.toUpperCase().replace(/:60(?=\.|$)/, ':59'));
+}
+
+/** Years and months by the calendar, in UTC; a day that the month does not have runs over into the next. */
+function addIsoDuration(text: string, base: number): number | undefined {
+  const match = ISO_DURATION.exec(text);
+  if (match === null) return undefined;
+  const sign = match[1] === undefined ? 1 : -1;
+  const [years, months, weeks, days, hours, minutes, seconds] = Array.from(
+    { length: 7 },
+    (_, index) => sign * Number((match[index + 2] ?? '0').replace(',', '.')),
+  ) as [number, number, number, number, number, number, number];
+  const from = new Date(base);
+  const day = Date.UTC(
+    from.getUTCFullYear() + years,
+    from.getUTCMonth() + months,
+    from.getUTCDate() + weeks * DAYS_PER_WEEK + days,
+  );
+  const midnight = Date.UTC(from.getUTCFullYear(), from.getUTCMonth(), from.getUTCDate());
+  return day + (base - midnight) + hours * 3_600_000 + minutes * 60_000 + seconds * 1_000;
+}

@@ -1,0 +1,100 @@
+import { messageOf } from '../../../errors.ts';
+import { formatInstant, parseGoDuration } from '../../../util/duration.ts';
+import type { JobRules } from '../../../wire.ts';
+import type { JobErrors } from '../model/errors.ts';
+import type { JobFields, StoredJob } from '../model/job.ts';
+import { isDuration, parsePointInTime } from './instants.ts';
+import type { Schedule } from './schedule.ts';
+import type { Schedules } from './schedule-cache.ts';
+
+/** By which rules a job is planned. */
+export interface PlanRules {
+  readonly schedules: Schedules;
+  readonly wire: Pick<JobRules, 'ttlFromDueTime' | 'keepsPastDueTime'>;
+  readonly errors: JobErrors;
+}
+
+/**
+ * Decides when a new job runs first and when it ends.
+ *
+ * @throws SidecarError of status 400 for what has no meaning.
+ */
+export function planJob(name: string, fields: JobFields, now: number, rules: PlanRules): StoredJob {
+  const { schedule: scheduleText, dueTime, ttl, repeats, failurePolicy } = fields;
+  const { errors } = rules;
+  if (scheduleText === undefined && dueTime === undefined) throw errors.scheduleEmpty();
+  const schedule = scheduleText === undefined ? undefined : readSchedule(scheduleText, rules);
+  if (schedule === undefined) refuseWithoutSchedule(fields, errors);
+  checkPolicy(fields, errors);
+  const dueAt = dueTime === undefined ? undefined : readInstant('dueTime', dueTime, now, errors);
+  // Where a due time in the past is not kept it is now: one run at once, then the schedule from now on.
+  const startAt = dueAt === undefined || (dueAt < now && !rules.wire.keepsPastDueTime) ? now : dueAt;
+  const nextAt = schedule?.next(startAt, startAt);
+  if (schedule !== undefined && nextAt === undefined)
+    throw errors.invalid('SCHEDULE_JOB', `schedule ${JSON.stringify(scheduleText)} never comes due`);
+  const base = rules.wire.ttlFromDueTime ? (dueAt ?? now) : now;
+  const expiresAt = ttl === undefined ? undefined : readInstant('ttl', ttl, base, errors);
+  if (expiresAt !== undefined && dueAt !== undefined) checkOrder(fields, expiresAt, dueAt, rules);
+  const tickAt = dueAt === undefined ? (nextAt ?? startAt) : startAt;
+  return {
+    name,
+    schedule: scheduleText,
+    dueTime,
+    ttl,
+    repeats,
+    policy: failurePolicy,
+    data: fields.data,
+    dataId: undefined,
+    anchorAt: startAt,
+    expiresAt,
+    tickAt,
+    failures: 0,
+    coveredTo: undefined,
+    runs: 0,
+    ended: expiresAt !== undefined && tickAt > expiresAt,
+  };
+}
+
+function readSchedule(text: string, { schedules, errors }: PlanRules): Schedule {
+  try {
+    return schedules.get(text);
+  } catch (error) {
+    throw errors.invalid('SCHEDULE_JOB', `schedule ${JSON.stringify(text)}: ${messageOf(error)}`, error);
+  }
+}
+
+function refuseWithoutSchedule({ repeats, ttl }: JobFields, errors: JobErrors): void {
+  if (repeats !== undefined && repeats > 1)
+    throw errors.invalid('SCHEDULE_JOB', `repeats is ${repeats} without a schedule: expected 1, or a schedule`);
+  if (ttl !== undefined)
+    throw errors.invalid('SCHEDULE_JOB', `ttl ${JSON.stringify(ttl)} without a schedule: expected a schedule`);
+}
+
+function checkPolicy({ failurePolicy }: JobFields, errors: JobErrors): void {
+  if (failurePolicy === undefined || 'drop' in failurePolicy) return;
+  const { interval } = failurePolicy.constant;
+  if (interval === undefined) return;
+  const intervalMs = parseGoDuration(interval);
+  if (intervalMs === undefined || intervalMs < 0 || !Number.isSafeInteger(Math.ceil(intervalMs))) {
+    const expected = 'expected a duration of 0 or more, such as 200ms';
+    throw errors.invalid('SCHEDULE_JOB', `failurePolicy.constant.interval is ${JSON.stringify(interval)}: ${expected}`);
+  }
+}
+
+function readInstant(field: string, text: string, base: number, errors: JobErrors): number {
+  const at = parsePointInTime(text, base);
+  if (at !== undefined) return at;
+  const expected = 'an instant in RFC 3339, a Go duration such as 1h30m, or an ISO 8601 duration such as P1D';
+  throw errors.invalid('SCHEDULE_JOB', `${field} ${JSON.stringify(text)} cannot be read: expected ${expected}`);
+}
+
+function checkOrder({ ttl = '', dueTime = '' }: JobFields, expiresAt: number, dueAt: number, rules: PlanRules): void {
+  if (expiresAt > dueAt) return;
+  // Counted from the due time, a ttl of nothing ends with it.
+  if (rules.wire.ttlFromDueTime && isDuration(ttl) && expiresAt === dueAt) return;
+  const [end, due] = [formatInstant(expiresAt), formatInstant(dueAt)];
+  throw rules.errors.invalid(
+    'SCHEDULE_JOB',
+    `ttl ${JSON.stringify(ttl)} ends at ${end}: expected after dueTime ${JSON.stringify(dueTime)}, which is ${due}`,
+  );
+}

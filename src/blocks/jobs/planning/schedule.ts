@@ -1,0 +1,154 @@
+import { Cron } from 'croner';
+import { messageOf } from '../../../errors.ts';
+import { parseGoDuration } from '../../../util/duration.ts';
+import { parseCronFields } from './cron-fields.ts';
+import { Zone } from './zone.ts';
+
+/** When a job runs, again and again. */
+export interface Schedule {
+  /**
+   * The first instant after `after`, in milliseconds; `undefined` when there is none. `anchor` is where an interval
+   * is counted from; clock times do not need it.
+   */
+  next(after: number, anchor: number): number | undefined;
+}
+
+/** `@` periods and what they stand for. */
+const PERIODS: ReadonlyMap<string, string> = new Map([
+  ['@yearly', '0 0 0 1 1 *'],
+  ['@annually', '0 0 0 1 1 *'],
+  ['@monthly', '0 0 0 1 * *'],
+  ['@weekly', '0 0 0 * * 0'],
+  ['@daily', '0 0 0 * * *'],
+  ['@midnight', '0 0 0 * * *'],
+  ['@hourly', '0 0 * * * *'],
+]);
+
+const ZONE_PREFIX = /^(?:CRON_)?TZ=(\S*)(?:\s+(.*))?$/s;
+const EVERY = '@every ';
+const SHORTEST_INTERVAL_MS = 1;
+/** What Go's durations can hold. */
+const LONGEST_INTERVAL_MS = 2 ** 63 / 1e6;
+
+/**
+ * Reads a schedule: six cron fields, an `@` period, or `@every` with a Go duration; the first two may have a zone
+ * in front (`TZ=` or `CRON_TZ=`).
+ *
+ * @param defaultZone - the zone of a schedule that names none
+ * @throws Error with what was expected.
+ */
+export function parseSchedule(text: string, defaultZone: string): Schedule {
+  const prefixed = ZONE_PREFIX.exec(text);
+  if (prefixed === null) return parsePlain(text, () => new Zone(defaultZone));
+  const [, zone = '', rest = ''] = prefixed;
+  if (rest.trim() === '') throw new Error(`the zone ${JSON.stringify(zone)} is not followed by a schedule`);
+  if (rest.trimStart().startsWith('@every')) throw new Error('@every runs by elapsed time: expected no zone before it');
+  return parsePlain(rest.trim(), () => namedZone(zone));
+}
+
+function parsePlain(text: string, zone: () => Zone): Schedule {
+  if (text.startsWith(EVERY)) return new IntervalSchedule(parseInterval(text.slice(EVERY.length)));
+  const fields = text.startsWith('@') ? PERIODS.get(text) : text;
+  if (fields === undefined) {
+    throw new Error(`expected one of ${[...PERIODS.keys()].join(', ')} or @every <duration>, in lower case`);
+  }
+  const { pattern, isFixed } = parseCronFields(fields);
+  return cronSchedule(pattern, isFixed, zone());
+}
+
+function namedZone(name: string): Zone {
+  // Node takes offsets for zones, which the API does not.
+  if (!/^[A-Za-z]/.test(name)) throw unknownZone(name);
+  try {
+    return new Zone(name);
+  } catch (error) {
+    throw unknownZone(name, error);
+  }
+}
+
+function unknownZone(name: string, cause?: unknown): Error {
+  return new Error(`unknown time zone ${JSON.stringify(name)}: expected an IANA name such as Europe/Rome`, { cause });
+}
+
+function parseInterval(text: string): number {
+  const intervalMs = parseGoDuration(text);
+  if (intervalMs === undefined || intervalMs >= LONGEST_INTERVAL_MS)
+    throw new Error(`${JSON.stringify(text)} is no duration: expected such as 1h30m after @every and one space`);
+  if (intervalMs < SHORTEST_INTERVAL_MS) throw new Error(`@every ${text} is too short: expected at least 1ms`);
+  return intervalMs;
+}
+
+/** A grid of equal steps from its anchor: however late a run is, the next one is not. */
+class IntervalSchedule implements Schedule {
+  readonly #intervalMs: number;
+
+  constructor(intervalMs: number) {
+    this.#intervalMs = intervalMs;
+  }
+
+  next(after: number, anchor: number): number | undefined {
+    let step = Math.max(1, Math.floor((after - anchor) / this.#intervalMs) + 1);
+    // A fraction of a millisecond is rounded up: never early.
+    while (this.#at(anchor, step) <= after) step++;
+    const at = this.#at(anchor, step);
+    return Number.isSafeInteger(at) ? at : undefined;
+  }
+
+  #at(anchor: number, step: number): number {
+    return Math.ceil(anchor + step * this.#intervalMs);
+  }
+}
+
+function cronSchedule(pattern: string, isFixed: boolean, zone: Zone): Schedule {
+  // croner's fixed offset is three times faster than its zones, even than its zone UTC.
+  const inUtc = (): Cron => new Cron(pattern, { mode: '6-part', paused: true, utcOffset: 0 });
+  try {
+    if (zone.name === 'UTC') return new CronSchedule(inUtc());
+    if (isFixed) return new WallTimeSchedule(inUtc(), zone);
+    return new CronSchedule(new Cron(pattern, { mode: '6-part', paused: true, timezone: zone.name }));
+  } catch (error) {
+    throw new Error(`cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Steps, ranges and wildcards: in a time change they go on by elapsed time. */
+class CronSchedule implements Schedule {
+  readonly #cron: Cron;
+
+  constructor(cron: Cron) {
+    this.#cron = cron;
+  }
+
+  next(after: number): number | undefined {
+    return nextOf(this.#cron, after);
+  }
+}
+
+/** Fixed wall times: in a spring gap they run at its end, in an autumn overlap once. */
+class WallTimeSchedule implements Schedule {
+  readonly #cron: Cron;
+  readonly #zone: Zone;
+
+  constructor(cron: Cron, zone: Zone) {
+    this.#cron = cron;
+    this.#zone = zone;
+  }
+
+  next(after: number): number | undefined {
+    let wall: number | undefined = this.#zone.wallOf(after);
+    for (;;) {
+      wall = nextOf(this.#cron, wall);
+      if (wall === undefined) return undefined;
+      const at = this.#zone.instantOf(wall);
+      if (at > after) return at;
+    }
+  }
+}
+
+/** The last instant that a Date can hold. */
+const LAST_INSTANT = 8.64e15;
+
+function nextOf(cron: Cron, after: number): number | undefined {
+  if (after >= LAST_INSTANT) return undefined;
+  return cron.nextRun(new Date(after))?.getTime();
+}

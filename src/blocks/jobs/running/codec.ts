@@ -1,0 +1,118 @@
+import { readValue } from '../../../state/values.ts';
+import type { PolicyFields, StoredJob } from '../model/job.ts';
+
+/** Format 1 of a job: a header in JSON without line ends, a line end, the data. */
+const JOB_FORMAT = 1;
+
+/** Format 1 of a pointer: the instant in decimal digits, then a space and the data's ID if that lies apart. */
+const POINTER_FORMAT = 1;
+const DATA_FORMAT = 1;
+
+/** Everything of a job but its data. Short names: it is written with every run. */
+interface Header {
+  readonly n: string;
+  readonly s?: string;
+  readonly d?: string;
+  readonly r?: number;
+  readonly t?: string;
+  readonly p?: PolicyFields;
+  /** Data: 1 when it follows, else its ID. */
+  readonly x?: 1 | string;
+  readonly a: number;
+  readonly e?: number;
+  readonly k: number;
+  readonly f?: number;
+  readonly c?: number;
+  readonly o?: number;
+  readonly z?: 1;
+}
+
+/** The stored form of a job. */
+export function encodeJob(job: StoredJob): Uint8Array {
+  const header = `{"n":${JSON.stringify(job.name)}${setFields(job)}${stateFields(job)}}`;
+  return valueOfText(JOB_FORMAT, `${header}\n${job.data ?? ''}`);
+}
+
+/** Put together by hand: three times as fast as JSON.stringify of an object in which most is undefined. */
+function setFields({ schedule, dueTime, repeats, ttl, policy, data, dataId }: StoredJob): string {
+  let text = '';
+  if (schedule !== undefined) text += `,"s":${JSON.stringify(schedule)}`;
+  if (dueTime !== undefined) text += `,"d":${JSON.stringify(dueTime)}`;
+  if (repeats !== undefined) text += `,"r":${repeats}`;
+  if (ttl !== undefined) text += `,"t":${JSON.stringify(ttl)}`;
+  if (policy !== undefined) text += `,"p":${JSON.stringify(policy)}`;
+  if (data !== undefined) text += ',"x":1';
+  else if (dataId !== undefined) text += `,"x":${JSON.stringify(dataId)}`;
+  return text;
+}
+
+function stateFields({ anchorAt, expiresAt, tickAt, failures, coveredTo, runs, ended }: StoredJob): string {
+  let text = `,"a":${anchorAt},"k":${tickAt}`;
+  if (expiresAt !== undefined) text += `,"e":${expiresAt}`;
+  if (failures > 0) text += `,"f":${failures}`;
+  if (coveredTo !== undefined) text += `,"c":${coveredTo}`;
+  if (runs > 0) text += `,"o":${runs}`;
+  if (ended) text += ',"z":1';
+  return text;
+}
+
+/** Reads the stored form back. */
+export function decodeJob(key: string, value: Uint8Array): StoredJob {
+  return readValue(key, value, { [JOB_FORMAT]: readJob });
+}
+
+function readJob(payload: Uint8Array): StoredJob {
+  const text = textOf(payload);
+  const headerEnd = text.indexOf('\n');
+  const { n, s, d, r, t, p, x, a, e, k, f, c, o, z } = JSON.parse(text.slice(0, headerEnd)) as Header;
+  return {
+    name: n,
+    schedule: s,
+    dueTime: d,
+    repeats: r,
+    ttl: t,
+    policy: p,
+    data: x === 1 ? text.slice(headerEnd + 1) : undefined,
+    dataId: x === 1 ? undefined : x,
+    anchorAt: a,
+    expiresAt: e,
+    tickAt: k,
+    failures: f ?? 0,
+    coveredTo: c,
+    runs: o ?? 0,
+    ended: z === 1,
+  };
+}
+
+/** Where a job lies. */
+export interface Pointer {
+  readonly at: number;
+  readonly dataId: string | undefined;
+}
+
+export function encodePointer({ at, dataId }: Pointer): Uint8Array {
+  return valueOfText(POINTER_FORMAT, dataId === undefined ? String(at) : `${at} ${dataId}`);
+}
+
+export function decodePointer(key: string, value: Uint8Array): Pointer {
+  const [at, dataId] = readValue(key, value, { [POINTER_FORMAT]: textOf }).split(' ');
+  return { at: Number(at), dataId };
+}
+
+export function encodeData(data: string): Uint8Array {
+  return valueOfText(DATA_FORMAT, data);
+}
+
+export function decodeData(key: string, value: Uint8Array): string {
+  return readValue(key, value, { [DATA_FORMAT]: textOf });
+}
+
+/** A value whose payload is text, written in one go. */
+function valueOfText(format: number, text: string): Uint8Array {
+  // A format below 128 is one character and one byte.
+  return Buffer.from(String.fromCharCode(format) + text);
+}
+
+function textOf(payload: Uint8Array): string {
+  return Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString();
+}

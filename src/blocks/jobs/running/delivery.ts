@@ -1,0 +1,117 @@
+import { AsyncResource } from 'node:async_hooks';
+import { isNoConnection } from '../../../app/no-connection.ts';
+import { EMPTY_BODY, type HeaderMap } from '../../../http/message.ts';
+import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
+import type { Work } from '../../../util/work.ts';
+import { type Failure, thrown } from '../../failure.ts';
+import type { JobRun, StoredJob } from '../model/job.ts';
+import type { HandledJob, Handlers } from './handlers.ts';
+import type { JobApp, JobsHost } from './jobs-host.ts';
+
+/** How an attempt went. */
+export type Outcome =
+  | { readonly kind: 'done' }
+  | (Failure & { readonly kind: 'failed' })
+  /** A stop has broken it off: it counts as not begun. */
+  | (Failure & { readonly kind: 'brokenOff' })
+  /** It has reached nobody: no attempt was made. */
+  | { readonly kind: 'undelivered'; readonly reason: string };
+
+/** Runs a job once. */
+export type Target = (job: StoredJob, data: string | undefined) => Promise<Outcome>;
+
+const DONE: Outcome = { kind: 'done' };
+const HEADERS: HeaderMap = { 'content-type': 'application/json' };
+
+/** Brings runs to a function in code, or to the application. */
+export class Delivery {
+  readonly #host: JobsHost;
+  readonly #handlers: Handlers;
+  readonly #calls: CodeCalls;
+  readonly #outside = new AsyncResource('insidecar.jobs');
+  /** Whether the application is there. */
+  isAppReady = false;
+
+  constructor(host: JobsHost, handlers: Handlers) {
+    this.#host = host;
+    this.#handlers = handlers;
+    this.#calls = new CodeCalls(host);
+  }
+
+  /** Who runs a job now; `undefined` when there is nobody. */
+  targetOf(name: string): Target | undefined {
+    const handled = this.#handlers.find(name);
+    if (handled !== undefined) return (job, data) => this.#runInCode(handled, job, data);
+    const { app } = this.#host;
+    if (app === undefined || !this.isAppReady) return undefined;
+    return (job, data) => this.#callApp(app, job, data);
+  }
+
+  /** Waits for `work`, the runs in hand, in the time of a stop. */
+  stop(work: Work, patienceMs: number): Promise<void> {
+    return this.#calls.stop(work, patienceMs, new Error('the sidecar is stopping'));
+  }
+
+  async #callApp(app: JobApp, job: StoredJob, data: string | undefined): Promise<Outcome> {
+    const { logger, timeLimitMs } = this.#host;
+    const body = data === undefined ? EMPTY_BODY : Buffer.from(data);
+    try {
+      const call = { method: 'POST', url: pathOf(job.name), headers: HEADERS, body, timeLimitMs };
+      const { status } = await app.call(call);
+      if (status >= 200 && status <= 299) return DONE;
+      if (status !== 404) return { kind: 'failed', reason: `the application answered ${status}` };
+      logger.error({ job: job.name, status }, 'the application has no route for the job: the run counts as done');
+      return DONE;
+    } catch (error) {
+      const failure = thrown(error);
+      if (app.isRemote && isNoConnection(error)) return { kind: 'undelivered', reason: failure.reason };
+      return { kind: 'failed', ...failure };
+    }
+  }
+
+  /** However long it takes: what has not returned is still running, and its next run may not begin beside it. */
+  #runInCode({ handler, timeLimitMs }: HandledJob, job: StoredJob, data: string | undefined): Promise<Outcome> {
+    // Not in the context of whoever scheduled the job.
+    return this.#outside.runInAsyncScope(async (): Promise<Outcome> => {
+      const call = this.#calls.begin(timeLimitMs, () => ({ job: job.name, attempt: job.failures + 1 }));
+      try {
+        await handler(new Run(job, data, call));
+        return DONE;
+      } catch (error) {
+        return { kind: this.#calls.areEnding ? 'brokenOff' : 'failed', ...thrown(error) };
+      } finally {
+        this.#calls.end(call);
+      }
+    });
+  }
+}
+
+class Run implements JobRun {
+  readonly name: string;
+  readonly data: unknown;
+  readonly dueAt: number;
+  readonly attempt: number;
+  readonly #call: CodeCall;
+
+  constructor({ name, tickAt, failures }: StoredJob, data: string | undefined, call: CodeCall) {
+    this.name = name;
+    this.data = data === undefined ? undefined : (JSON.parse(data) as unknown);
+    this.dueAt = tickAt;
+    this.attempt = failures + 1;
+    this.#call = call;
+  }
+
+  get signal(): AbortSignal {
+    return this.#call.signal;
+  }
+}
+
+const PLAIN = /^[A-Za-z0-9_.~-]+$/;
+/** Characters that encodeURIComponent escapes and that may stand in a path as they are (RFC 3986, section 3.3). */
+const MAY_STAND = /%(?:24|26|2B|2C|3A|3B|3D|40)/g;
+
+/** The route of a job: its name as one segment of a path. */
+function pathOf(name: string): string {
+  if (PLAIN.test(name)) return `/job/${name}`;
+  return `/job/${encodeURIComponent(name).replace(MAY_STAND, decodeURIComponent)}`;
+}

@@ -1,0 +1,57 @@
+import type { JobRunInfo, SidecarEventEmitter } from '../../../events.ts';
+import { logged, told } from '../../failure.ts';
+import type { StoredJob } from '../model/job.ts';
+import type { Next } from '../planning/transition.ts';
+import type { Outcome } from './delivery.ts';
+import type { JobsHost } from './jobs-host.ts';
+
+/** An attempt whose end is recorded. */
+export interface RecordedAttempt {
+  /** As it was before the attempt. */
+  readonly job: StoredJob;
+  readonly outcome: Outcome;
+  readonly next: Next;
+  readonly durationMs: number;
+  readonly now: number;
+}
+
+function infoOf({ name, tickAt, failures }: StoredJob): JobRunInfo {
+  return { jobName: name, dueAt: tickAt, attempt: failures + 1 };
+}
+
+export function tellScheduled(events: SidecarEventEmitter, { name, tickAt }: StoredJob): void {
+  if (events.listenerCount('jobScheduled') > 0) events.emit('jobScheduled', { jobName: name, dueAt: tickAt });
+}
+
+export function tellTriggered(events: SidecarEventEmitter, job: StoredJob): void {
+  if (events.listenerCount('jobTriggered') > 0) events.emit('jobTriggered', infoOf(job));
+}
+
+export function tellGone(
+  events: SidecarEventEmitter,
+  jobName: string,
+  reason: 'finished' | 'expired' | 'deleted',
+): void {
+  if (events.listenerCount('jobGone') > 0) events.emit('jobGone', { jobName, reason });
+}
+
+/** Logs and tells how an attempt went. */
+export function tellOutcome(
+  { events, logger }: JobsHost,
+  { job, outcome, next, durationMs, now }: RecordedAttempt,
+): void {
+  if (outcome.kind === 'done') {
+    if (events.listenerCount('jobDone') > 0) events.emit('jobDone', { ...infoOf(job), durationMs });
+    return;
+  }
+  const info = { ...infoOf(job), ...told(outcome) };
+  const details = { job: job.name, attempt: info.attempt, ...logged(outcome) };
+  if (next.kind === 'retry') {
+    logger.warn(details, 'run of a job failed: will be tried again');
+    events.emit('jobRetrying', { ...info, delayMs: Math.max(0, next.at - now) });
+    return;
+  }
+  logger.error(details, 'run of a job failed for good');
+  const isDropped = job.policy !== undefined && 'drop' in job.policy;
+  events.emit(isDropped ? 'jobDropped' : 'jobFailed', info);
+}

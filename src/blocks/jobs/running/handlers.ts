@@ -1,0 +1,65 @@
+import { SidecarError } from '../../../errors.ts';
+import type { JobHandler } from '../model/job.ts';
+
+/** A function for jobs, and how long it may take. */
+export interface HandledJob {
+  readonly handler: JobHandler;
+  /** In milliseconds; 0 for no limit. */
+  readonly timeLimitMs: number;
+}
+
+const ANY = '*';
+
+interface Pattern {
+  readonly text: string;
+  readonly parts: readonly string[];
+  /** How many characters it names: the more, the closer it fits. */
+  readonly weight: number;
+  readonly handled: HandledJob;
+}
+
+/** Functions for jobs, by name or by a pattern in which `*` stands for any characters. */
+export class Handlers {
+  readonly #byName = new Map<string, HandledJob>();
+  #patterns: readonly Pattern[] = [];
+
+  /**
+   * Adds a function.
+   *
+   * @throws SidecarError `ERR_CONFIGURATION` when the name or pattern has one, or is empty.
+   */
+  add(pattern: string, handled: HandledJob): void {
+    if (pattern === '') throw new SidecarError('ERR_CONFIGURATION', 'the name of a job handler is empty');
+    if (this.#byName.has(pattern) || this.#patterns.some(({ text }) => text === pattern))
+      throw new SidecarError('ERR_CONFIGURATION', `jobs ${JSON.stringify(pattern)} have a handler already`);
+    if (!pattern.includes(ANY)) return void this.#byName.set(pattern, handled);
+    const parts = pattern.split(ANY);
+    const weight = parts.reduce((sum, part) => sum + part.length, 0);
+    const added = [...this.#patterns, { text: pattern, parts, weight, handled }];
+    this.#patterns = added.sort((a, b) => b.weight - a.weight);
+  }
+
+  remove(pattern: string): void {
+    this.#byName.delete(pattern);
+    this.#patterns = this.#patterns.filter(({ text }) => text !== pattern);
+  }
+
+  /** The function for a job: its own, else that of the pattern that names most characters. */
+  find(name: string): HandledJob | undefined {
+    return this.#byName.get(name) ?? this.#patterns.find(({ parts }) => matches(name, parts))?.handled;
+  }
+}
+
+function matches(name: string, parts: readonly string[]): boolean {
+  const [first = '', ...rest] = parts;
+  const last = rest.pop() ?? '';
+  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last)) return false;
+  const end = name.length - last.length;
+  let at = first.length;
+  for (const part of rest) {
+    const found = name.indexOf(part, at);
+    if (found === -1 || found + part.length > end) return false;
+    at = found + part.length;
+  }
+  return at <= end;
+}

@@ -1,0 +1,250 @@
+import type { Shards } from '../../../cluster/shards.ts';
+import { CommitBatcher } from '../../../kernel/commit-batcher.ts';
+import { isConflict } from '../../../state/errors.ts';
+import { keyAfter } from '../../../state/keys.ts';
+import type { KeyedEntry, Precondition, Put, StateStore } from '../../../state/store.ts';
+import { MAX_INLINE_DATA_BYTES, type StoredJob } from '../model/job.ts';
+import { decodeData, decodeJob, decodePointer, encodeData, encodeJob, encodePointer, type Pointer } from './codec.ts';
+import type { JobLayout } from './layout.ts';
+
+/** A job in the store, and the entry in which it is. */
+export interface Due {
+  readonly key: string;
+  readonly version: number;
+  /** When there is something to do for it. */
+  readonly at: number;
+  readonly job: StoredJob;
+}
+
+const NO_PUTS: readonly Put[] = [];
+
+/** How often something is tried again because the job moves on at the same time. */
+const MAX_TRIES = 1_000;
+
+/** What is written of a job: its pointer, the job, and maybe its data. */
+type Puts = readonly [pointer: Put, due: Put, ...data: Put[]];
+
+/** A job to be written, with all its data, and when there is something to do for it. */
+export interface PlannedJob {
+  readonly job: StoredJob;
+  readonly at: number;
+}
+
+/** A job that has the name of one that is to be written. */
+export interface PresentJob extends PlannedJob {
+  /** Its data as JSON text; `undefined` when it has none. */
+  readonly data: string | undefined;
+}
+
+/** Decides what takes the place of a job that is there; `undefined` leaves it as it is. */
+export type Replace = (present: PresentJob) => PlannedJob | undefined;
+
+/** A job that has been written. */
+export interface Scheduled {
+  readonly due: Due;
+  /** The key of the job that it took the place of. */
+  readonly replaced: string | undefined;
+}
+
+/** A job that is found by its name, and its pointer. */
+interface Found {
+  readonly pointer: Pointer;
+  readonly pointerVersion: number;
+  readonly due: Due;
+}
+
+/** Jobs in a state store. Each change is one commit, guarded by the version of what it changes. */
+export class JobStore {
+  readonly #store: StateStore;
+  readonly #commits: CommitBatcher;
+  readonly #layout: JobLayout;
+  readonly #newId: () => string;
+  readonly #shards: Shards | undefined;
+
+  /** @param shards - without them, jobs are nobody else's to run. */
+  constructor(store: StateStore, layout: JobLayout, newId: () => string, shards?: Shards) {
+    this.#store = store;
+    this.#commits = new CommitBatcher(store);
+    this.#layout = layout;
+    this.#newId = newId;
+    this.#shards = shards;
+  }
+
+  /**
+   * Writes a new job, or what `replace` puts in the place of a job that is there; answers `undefined` when that one was
+   * left as it is. Most names are new: the first try does not look.
+   */
+  async schedule(planned: PlannedJob, replace: Replace): Promise<Scheduled | undefined> {
+    let next: PlannedJob | undefined = planned;
+    let present: Found | undefined;
+    for (let tries = 1; next !== undefined; tries++) {
+      try {
+        return await this.#put(next, present);
+      } catch (error) {
+        if (!isConflict(error) || tries >= MAX_TRIES) throw error;
+      }
+      present = await this.#find(planned.job.name);
+      next = present === undefined ? planned : await this.#replacement(present, replace);
+    }
+    return undefined;
+  }
+
+  async #replacement({ due: { job, at } }: Found, replace: Replace): Promise<PlannedJob | undefined> {
+    return replace({ job, at, data: await this.dataOf(job) });
+  }
+
+  /** Writes a job, provided that the present one, or that there is none, is still true. */
+  async #put(planned: PlannedJob, present: Found | undefined): Promise<Scheduled> {
+    const { at } = planned;
+    const { job, dataPuts } = this.#withDataApart(planned.job);
+    const put: Puts = [...this.#putsOf(job, at), ...dataPuts];
+    const [{ key: pointer }, { key }] = put;
+    const require: Precondition = { key: pointer, version: present?.pointerVersion ?? 'absent' };
+    const old = present === undefined ? [] : this.#keysOf(present).filter((one) => one !== key && one !== pointer);
+    const version = await this.#commits.commit({ require: [require], put, delete: old });
+    return { due: { key, version, at, job }, replaced: present?.due.key };
+  }
+
+  /** Large data is written once, and not with every run. */
+  #withDataApart(planned: StoredJob): { readonly job: StoredJob; readonly dataPuts: readonly Put[] } {
+    const { data } = planned;
+    if (data === undefined || isShort(data)) return { job: planned, dataPuts: NO_PUTS };
+    const dataId = this.#newId();
+    const job = { ...planned, data: undefined, dataId };
+    return { job, dataPuts: [{ key: this.#layout.data(dataId), value: encodeData(data) }] };
+  }
+
+  /** The job of a name. */
+  async find(name: string): Promise<Due | undefined> {
+    return (await this.#find(name))?.due;
+  }
+
+  async #find(name: string): Promise<Found | undefined> {
+    const pointerKey = this.#layout.job(name);
+    for (let tries = 1; ; tries++) {
+      const entry = await this.#store.get(pointerKey);
+      if (entry === undefined) return undefined;
+      const pointer = decodePointer(pointerKey, entry.value);
+      const key = this.#layout.due(pointer.at, name);
+      const due = await this.#store.get(key);
+      if (due !== undefined)
+        return { pointer, pointerVersion: entry.version, due: this.#dueOf({ key, ...due }, pointer.at) };
+      // It has moved on between the two reads.
+      if (tries >= MAX_TRIES) throw new Error(`job ${JSON.stringify(name)} has no entry at ${pointer.at}`);
+    }
+  }
+
+  /** Removes a job; answers the entry that it had. */
+  async remove(name: string): Promise<Due | undefined> {
+    for (let tries = 1; ; tries++) {
+      const found = await this.#find(name);
+      if (found === undefined) return undefined;
+      const require = [{ key: this.#layout.job(name), version: found.pointerVersion }];
+      try {
+        await this.#commits.commit({ require, delete: this.#keysOf(found) });
+        return found.due;
+      } catch (error) {
+        if (!isConflict(error) || tries >= MAX_TRIES) throw error;
+      }
+    }
+  }
+
+  /**
+   * Replaces a job's entry by its next one.
+   *
+   * @throws ConflictError when it is not the job's entry any more, or another host runs the job now.
+   */
+  async advance(due: Due, job: StoredJob, at: number): Promise<Due> {
+    const put = this.#putsOf(job, at);
+    const [, { key }] = put;
+    const version = await this.#commits.commit({
+      require: [due],
+      fence: this.#fence(due),
+      put,
+      delete: key === due.key ? [] : [due.key],
+    });
+    return { key, version, at, job };
+  }
+
+  /**
+   * Removes a job whose last run is over.
+   *
+   * @throws ConflictError when it is not the job's entry any more, or another host runs the job now.
+   */
+  async finish(due: Due): Promise<void> {
+    const keys = [due.key, this.#layout.job(due.job.name)];
+    if (due.job.dataId !== undefined) keys.push(this.#layout.data(due.job.dataId));
+    await this.#commits.commit({ require: [due], fence: this.#fence(due), delete: keys });
+  }
+
+  /**
+   * Whoever runs a job guards what it writes: nobody has changed the job, and it is still this host's. While this host
+   * is alone it can be nobody else's, and the store is spared a look at every run.
+   */
+  #fence({ job }: Due): Precondition | undefined {
+    if (this.#shards?.isShared !== true) return undefined;
+    return this.#shards.fence(this.#shards.shardOf(job.name));
+  }
+
+  /** The entry of a key as it is now. */
+  async entry(key: string): Promise<Due | undefined> {
+    const entry = await this.#store.get(key);
+    return entry && this.#dueOf({ key, ...entry });
+  }
+
+  /** Below which all due entries are. */
+  get duePrefix(): string {
+    return this.#layout.duePrefix;
+  }
+
+  /** The name of a due entry's key. */
+  nameOf(key: string): string {
+    return this.#layout.nameOf(key);
+  }
+
+  /** The data of a job as JSON text; `undefined` when it has none. */
+  async dataOf(job: StoredJob): Promise<string | undefined> {
+    if (job.dataId === undefined) return job.data;
+    const key = this.#layout.data(job.dataId);
+    const entry = await this.#store.get(key);
+    return entry && decodeData(key, entry.value);
+  }
+
+  /** The earliest entries behind a key, in order; `isLast` when none are behind them. */
+  async readDue(
+    after: string | undefined,
+    limit: number,
+    maxBytes: number,
+  ): Promise<{ readonly dues: readonly Due[]; readonly isLast: boolean }> {
+    const range = this.#layout.dueRange;
+    const from = after === undefined ? range.from : keyAfter(after);
+    const entries = await this.#store.scan({ from, to: range.to, limit, maxBytes });
+    const bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
+    return {
+      dues: entries.map((entry) => this.#dueOf(entry)),
+      isLast: entries.length < limit && bytes < maxBytes,
+    };
+  }
+
+  #putsOf(job: StoredJob, at: number): Puts {
+    return [
+      { key: this.#layout.job(job.name), value: encodePointer({ at, dataId: job.dataId }) },
+      { key: this.#layout.due(at, job.name), value: encodeJob(job) },
+    ];
+  }
+
+  #keysOf({ pointer, due }: Found): string[] {
+    const keys = [this.#layout.job(due.job.name), due.key];
+    if (pointer.dataId !== undefined) keys.push(this.#layout.data(pointer.dataId));
+    return keys;
+  }
+
+  #dueOf({ key, value, version }: KeyedEntry, at: number = this.#layout.instantOf(key)): Due {
+    return { key, version, at, job: decodeJob(key, value) };
+  }
+}
+
+/** Whether data is written together with the rest. */
+function isShort(data: string): boolean {
+  return data.length <= MAX_INLINE_DATA_BYTES && Buffer.byteLength(data) <= MAX_INLINE_DATA_BYTES;
+}

@@ -1,0 +1,302 @@
+import { isConflict } from '../../../state/errors.ts';
+import { Alarm } from '../../../util/alarm.ts';
+import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
+import { sleep, type Timer } from '../../../util/clock.ts';
+import { Work } from '../../../util/work.ts';
+import type { Schedules } from '../planning/schedule-cache.ts';
+import { type Attempt, afterAttempt, type Next } from '../planning/transition.ts';
+import { AppReturn } from './app-reconnect.ts';
+import type { Delivery, Outcome, Target } from './delivery.ts';
+import { DueWindow } from './due-window.ts';
+import { tellGone, tellOutcome, tellTriggered } from './emit-events.ts';
+import type { Due, JobStore } from './job-store.ts';
+import type { JobsHost } from './jobs-host.ts';
+import type { Ownership } from './ownership.ts';
+import { Hands } from './running-jobs.ts';
+import { UnhandledJobs } from './unhandled.ts';
+
+/** How long to wait before the store, or the application, is asked again. */
+const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
+/** Runs that have ended and are being recorded do not count as running, up to so many. */
+const MAX_UNRECORDED = 1_000;
+
+/** What a scheduler is made of. */
+export interface SchedulerParts {
+  readonly store: JobStore;
+  readonly schedules: Schedules;
+  readonly delivery: Delivery;
+  readonly host: JobsHost;
+  readonly ownership: Ownership;
+}
+
+/**
+ * Runs jobs when they are due: takes them from the window in order of time, with one timer for the next one. A job is
+ * in hand from the begin of an attempt until what follows it is in the store.
+ */
+export class Scheduler {
+  readonly #parts: SchedulerParts;
+  readonly #window: DueWindow;
+  readonly #alarm: Alarm;
+  readonly #hands = new Hands();
+  readonly #stopRequested = new AbortController();
+  readonly #appReturn: AppReturn;
+  readonly #work = new Work();
+  #running = 0;
+  #isReading = false;
+  #again: Timer | undefined;
+  /** What was due while nobody was there to run it. */
+  readonly unhandled: UnhandledJobs;
+  /** Entries were left in the store because nobody was there to run them. */
+  #hasPassedOver = false;
+
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts;
+    this.unhandled = new UnhandledJobs(parts.host.logger);
+    this.#window = new DueWindow(parts.store, (due) => this.#isTaken(due));
+    const { delivery, host } = parts;
+    const onReturn = (): void => this.targetsChanged();
+    this.#appReturn = new AppReturn({
+      delivery,
+      host,
+      backoff: BACKOFF,
+      stopping: this.#stopRequested.signal,
+      onReturn,
+    });
+    this.#alarm = new Alarm(parts.host.clock, () => this.#pump());
+  }
+
+  /** Begins to run jobs. */
+  start(): void {
+    const onChange = (): void => this.readAnew();
+    const onHint = (keys: readonly string[]): void => void this.#onHint(keys);
+    this.#parts.ownership.start({ onChange, onHint, inHand: () => this.#hands.names() }, this.#parts.store.duePrefix);
+    void this.#read();
+  }
+
+  /** A job has been written. */
+  add(due: Due): void {
+    if (!this.#parts.ownership.owns(due.job.name)) return;
+    this.#window.add(due);
+    if (!this.#stopped) this.#pump();
+  }
+
+  /** A job's entry has been removed. */
+  remove(removed: Pick<Due, 'key' | 'job'>): void {
+    this.#window.remove(removed.key);
+    this.#hands.forget(removed);
+  }
+
+  /** Somebody is there who was not there before: looks at what was left. */
+  targetsChanged(): void {
+    if (this.#hasPassedOver) this.readAnew();
+  }
+
+  /** Reads from the store what there is: for when it is not certain what has been written. */
+  readAnew(): void {
+    this.#hasPassedOver = false;
+    this.#window.reset();
+    if (!this.#stopped) void this.#read();
+  }
+
+  /** Begins nothing new, and waits for what is in hand, but not longer than `patienceMs`. */
+  async stop(patienceMs: number): Promise<void> {
+    this.#stopRequested.abort(new Error('the scheduler is stopping'));
+    this.#parts.ownership.stop();
+    this.#alarm.off();
+    this.#again?.cancel();
+    await this.#parts.delivery.stop(this.#work, patienceMs);
+  }
+
+  get #stopped(): boolean {
+    return this.#stopRequested.signal.aborted;
+  }
+
+  /** In hand, or another host's. */
+  #isTaken(due: Due): boolean {
+    return !this.#parts.ownership.owns(due.job.name) || this.#hands.hasEntry(due);
+  }
+
+  /** Begins whatever is due, as far as there is room. */
+  #pump(): void {
+    if (this.#stopped) return;
+    const now = this.#parts.host.clock.now();
+    let due = this.#window.first();
+    while (due !== undefined && due.at <= now && this.#hasRoom) {
+      this.#window.shift();
+      this.#begin(due, now);
+      due = this.#window.first();
+    }
+    // Without room, the end of a run looks again.
+    this.#alarm.set(this.#hasRoom ? due?.at : undefined);
+    if (this.#window.isLow) void this.#read();
+  }
+
+  get #hasRoom(): boolean {
+    const { concurrency } = this.#parts.host;
+    return this.#running < concurrency && this.#hands.size < concurrency + MAX_UNRECORDED;
+  }
+
+  #begin(due: Due, now: number): void {
+    const { name } = due.job;
+    // It is read again when it is this host's.
+    if (!this.#parts.ownership.owns(name)) return;
+    if (this.#hands.has(name)) return this.#hands.holdBack(due);
+    const target = due.job.ended ? undefined : this.#parts.delivery.targetOf(name);
+    if (target === undefined && !due.job.ended) {
+      this.#hasPassedOver = true;
+      // With an application, it waits for that.
+      if (this.#parts.host.app === undefined) this.unhandled.add(due);
+      return;
+    }
+    void this.#handle(due, target, now);
+  }
+
+  /** Has a job in hand as long as something is done for it. */
+  async #handle(due: Due, target: Target | undefined, now: number): Promise<void> {
+    const { host } = this.#parts;
+    const { name } = due.job;
+    this.#hands.take(due);
+    const done = this.#work.begin(name);
+    const doneForAll = host.work.begin(`run of job ${name}`);
+    try {
+      await (target === undefined ? this.#expire(due) : this.#run(due, target, now));
+    } catch (error) {
+      host.logger.error({ job: name, error }, 'run failed unexpectedly');
+    }
+    // What was replaced meanwhile has its turn.
+    const held = this.#hands.letGo(due);
+    if (held !== undefined) this.#window.add(held);
+    this.#parts.ownership.released();
+    done();
+    doneForAll();
+    this.#pump();
+  }
+
+  /** Other hosts may have changed jobs. */
+  async #onHint(keys: readonly string[]): Promise<void> {
+    if (this.#stopped) return;
+    if (keys.length === 0) return this.readAnew();
+    const { store, ownership, host } = this.#parts;
+    const done = host.work.begin('reading jobs that others have changed');
+    try {
+      await this.#window.look(keys.filter((key) => ownership.owns(store.nameOf(key))));
+      this.#pump();
+    } catch (error) {
+      this.#readLater(error);
+    } finally {
+      done();
+    }
+  }
+
+  async #expire(due: Due): Promise<void> {
+    const next: Next = { kind: 'gone', reason: 'expired' };
+    if (await this.#record(due, next)) tellGone(this.#parts.host.events, due.job.name, next.reason);
+  }
+
+  async #run(due: Due, target: Target, startedAt: number): Promise<void> {
+    const { host, store, schedules, ownership } = this.#parts;
+    const { job } = due;
+    const schedule = job.schedule === undefined ? undefined : schedules.get(job.schedule);
+    let outcome: Outcome;
+    this.#running++;
+    try {
+      // What other hosts may have changed is looked at before it is run.
+      if (ownership.isShared && !((await this.#window.isCurrent(due)) && ownership.owns(job.name))) return;
+      const data = job.dataId === undefined ? job.data : await store.dataOf(job);
+      // Its data goes with a job that is replaced or removed.
+      if (job.dataId !== undefined && data === undefined) return;
+      tellTriggered(host.events, job);
+      outcome = await target(job, data);
+    } catch (error) {
+      return this.#readLater(error);
+    } finally {
+      this.#running--;
+    }
+    if (outcome.kind === 'undelivered') {
+      this.#hasPassedOver = true;
+      return this.#appReturn.expect(outcome.reason);
+    }
+    if (outcome.kind === 'brokenOff') return;
+    const now = host.clock.now();
+    const end = { outcome: outcome.kind satisfies Attempt, startedAt, now, schedule, everyTick: host.everyTick };
+    const next = afterAttempt(job, end);
+    // The application is free, whatever the store is doing.
+    this.#pump();
+    if (!(await this.#record(due, next))) return;
+    tellOutcome(host, { job, outcome, next, durationMs: now - startedAt, now });
+    if (next.kind === 'gone') tellGone(host.events, job.name, next.reason);
+  }
+
+  /** Writes what follows, until that has worked or has become pointless; answers whether it was written. */
+  async #record(due: Due, next: Next): Promise<boolean> {
+    for (let tries = 1; !this.#stopped || tries === 1; tries++) {
+      try {
+        await this.#write(due, next);
+        return true;
+      } catch (error) {
+        if (this.#parts.ownership.isFenced(error)) return this.#passOn(due);
+        if (isConflict(error)) {
+          // Replaced or removed while it ran. But if a try before this one has failed, it may have been that one.
+          if (tries > 1) this.readAnew();
+          return false;
+        }
+        await this.#afterFailure(error, due, tries);
+      }
+    }
+    return false;
+  }
+
+  /** The job is another host's, who runs it again; or this one's anew, and is read again. */
+  #passOn(due: Due): false {
+    this.#hands.drop(due.job.name);
+    this.readAnew();
+    return false;
+  }
+
+  async #write(due: Due, next: Next): Promise<void> {
+    const { store } = this.#parts;
+    if (next.kind === 'gone') {
+      await store.finish(due);
+      return this.#window.remove(due.key);
+    }
+    const following = await store.advance(due, next.job, next.at);
+    this.#window.remove(due.key);
+    this.#hands.drop(due.job.name);
+    this.#window.add(following);
+  }
+
+  async #afterFailure(error: unknown, { job }: Due, tries: number): Promise<void> {
+    const { logger, clock, random } = this.#parts.host;
+    if (this.#stopped) return;
+    logger.error({ job: job.name, error }, 'the end of a run could not be recorded: will be tried again');
+    await sleep(clock, backoffDelayMs(BACKOFF, tries, random), this.#stopRequested.signal).catch(() => undefined);
+  }
+
+  /** Reads ahead, one scan at a time. */
+  async #read(): Promise<void> {
+    if (this.#isReading || this.#stopped) return;
+    this.#isReading = true;
+    const done = this.#parts.host.work.begin('reading jobs that are due');
+    try {
+      while (this.#window.isLow && !this.#stopped) await this.#window.read();
+    } catch (error) {
+      this.#readLater(error);
+      return;
+    } finally {
+      this.#isReading = false;
+      done();
+    }
+    this.#pump();
+  }
+
+  /** What could not be read is in the store as it was. One wait for all that failed. */
+  #readLater(error: unknown): void {
+    const { logger, clock } = this.#parts.host;
+    if (this.#stopped) return;
+    logger.error({ error }, 'jobs could not be read from the store: will be tried again');
+    this.#again ??= clock.setTimeout(() => {
+      this.#again = undefined;
+      this.readAnew();
+    }, BACKOFF.maxDelayMs);
+  }
+}

@@ -1,0 +1,125 @@
+import type { AppCall } from '../../../app/channel.ts';
+import type { Delivery, Message } from '../../../components/pubsub.ts';
+import { asBuffer } from '../../../http/body.ts';
+import type { HeaderMap } from '../../../http/message.ts';
+import { CLOUD_EVENT_TYPE } from '../publishing/content-type.ts';
+import { quote, wrap } from '../publishing/envelope.ts';
+import { NO_METADATA } from '../publishing/request-metadata.ts';
+import { entryMetadata, isOfOrigin, originHeaders } from './dead-letter.ts';
+import type { DeliveryHost } from './delivery-host.ts';
+import type { SubscriptionSpec } from './subscription.ts';
+
+/** Names that a message's metadata may not take in a request to the application. */
+const RESERVED =
+  /^(?:accept.*|authorization|cookie|forwarded|x-forwarded-.*|x-http-method.*|content-.*|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|http2-settings|proxy-.*|pubsubname|traceparent|tracestate|.*-(?:api-token|app-id|caller-namespace|bin))$/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+// Everything a field value may hold by RFC 9110, section 5.5: no control characters but the tab.
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Makes the requests that carry a subscription's messages to the application. */
+export class AppRequests {
+  readonly #spec: SubscriptionSpec;
+  readonly #host: DeliveryHost;
+  readonly #timeLimitMs: number;
+  /** As a header can hold it. */
+  readonly #pubsubName: string;
+  readonly #eventHeaders: HeaderMap;
+
+  constructor(spec: SubscriptionSpec, host: DeliveryHost, timeLimitMs: number) {
+    this.#spec = spec;
+    this.#host = host;
+    this.#timeLimitMs = timeLimitMs;
+    this.#pubsubName = asHeaderValue(spec.pubsubName);
+    this.#eventHeaders = { 'content-type': CLOUD_EVENT_TYPE, pubsubname: this.#pubsubName };
+  }
+
+  /** The request for one message: its bytes as they are. */
+  single(path: string, message: Message): AppCall {
+    const asEvent = this.#spec.rawPayload && this.#host.wire.rawPayloadAsEvent;
+    const body = asEvent ? this.#rawAsEvent(message) : message.data;
+    const contentType = asEvent ? CLOUD_EVENT_TYPE : message.contentType;
+    return {
+      method: 'POST',
+      url: path,
+      headers: this.#headers(message, contentType),
+      body,
+      timeLimitMs: this.#timeLimitMs,
+    };
+  }
+
+  /** The request for several messages. */
+  bulk(path: string, entries: ReadonlyMap<string, Delivery>): AppCall {
+    const { pubsubName, topic } = this.#spec;
+    const { newId, wire } = this.#host;
+    const list = [...entries].map(([entryId, { message }]) => this.#entry(entryId, message)).join(',');
+    const tail = `"metadata":{"pubsubName":${quote(pubsubName)}},"pubsubname":${quote(pubsubName)},"topic":${quote(topic)}`;
+    const body = `{"id":${quote(newId())},"entries":[${list}],${tail},"type":${quote(wire.bulkEventType)}}`;
+    const headers = { 'content-type': 'application/json', pubsubname: this.#pubsubName };
+    return { method: 'POST', url: path, headers, body: Buffer.from(body), timeLimitMs: this.#timeLimitMs };
+  }
+
+  /** The event that rules and functions see. A raw payload gets an envelope for them. */
+  eventOf(message: Message): unknown {
+    return JSON.parse(asBuffer(message.raw ? this.#wrapped(message, message.contentType) : message.data).toString());
+  }
+
+  #entry(entryId: string, message: Message): string {
+    const { data, raw, contentType } = message;
+    // Dapr's server reads no other type of a raw entry.
+    const asBytes = this.#spec.rawPayload && this.#host.wire.rawPayloadAsEvent;
+    const event = raw || asBytes ? `"${asBuffer(data).toString('base64')}"` : asBuffer(data).toString();
+    const type = quote(asBytes ? 'application/octet-stream' : contentType);
+    const metadata = JSON.stringify(entryMetadata(message, this.#host.wire.headers.deadLetter));
+    return `{"entryId":"${entryId}","event":${event},"contentType":${type},"metadata":${metadata}}`;
+  }
+
+  #rawAsEvent(message: Message): Buffer {
+    return this.#wrapped(message, 'application/octet-stream');
+  }
+
+  #wrapped(message: Message, contentType: string): Buffer {
+    const { pubsubName, topic } = this.#spec;
+    const payload = {
+      bytes: message.data,
+      contentType,
+      address: { appId: '', pubsubName, topic },
+      trace: message.trace,
+      expiresAt: undefined,
+      metadata: { 'cloudevent.id': message.id },
+    };
+    return wrap(payload, this.#host.envelope).data;
+  }
+
+  #headers({ metadata, trace, deadLetter }: Message, contentType: string): HeaderMap {
+    const isPlain = metadata === NO_METADATA && trace === undefined && deadLetter === undefined;
+    if (isPlain && contentType === CLOUD_EVENT_TYPE) return this.#eventHeaders;
+    const { deadLetter: prefix } = this.#host.wire.headers;
+    const headers: Record<string, string> = {
+      ...metadataHeaders(metadata, prefix),
+      ...(deadLetter === undefined ? undefined : originHeaders(deadLetter, prefix)),
+      'content-type': contentType,
+      pubsubname: this.#pubsubName,
+    };
+    if (!HEADER_VALUE.test(contentType)) headers['content-type'] = 'application/octet-stream';
+    if (trace !== undefined && HEADER_VALUE.test(trace.traceparent)) headers['traceparent'] = trace.traceparent;
+    if (trace?.tracestate !== undefined && HEADER_VALUE.test(trace.tracestate))
+      headers['tracestate'] = trace.tracestate;
+    return headers;
+  }
+}
+
+/** Text that is not ASCII is percent-encoded: no two parties agree on its bytes in a header. */
+function asHeaderValue(text: string): string {
+  return /^[!-~](?:[ -~]*[!-~])?$/.test(text) ? text : encodeURIComponent(Buffer.from(text).toString());
+}
+
+/** A message's metadata as headers; what no header can hold, and what is not its to set, is left out. */
+function metadataHeaders(metadata: Message['metadata'], originPrefix: string): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [key, value] of Object.entries(metadata)) {
+    const name = key.toLowerCase();
+    if (RESERVED.test(name) || isOfOrigin(name, originPrefix)) continue;
+    if (HEADER_NAME.test(name) && HEADER_VALUE.test(value)) headers[name] = value;
+  }
+  return headers;
+}

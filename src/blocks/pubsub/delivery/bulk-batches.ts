@@ -1,0 +1,70 @@
+import type { Delivery } from '../../../components/pubsub.ts';
+import type { Clock, Timer } from '../../../util/clock.ts';
+
+/** When a batch is complete. */
+export interface BatchLimits {
+  readonly maxMessages: number;
+  /** The longest that the oldest message of a batch waits for more. */
+  readonly maxAwaitMs: number;
+}
+
+/** Collects messages into batches: a batch goes out as soon as it is full or its oldest message has waited enough. */
+export class BulkBatches {
+  readonly #limits: BatchLimits;
+  readonly #concurrency: number;
+  readonly #clock: Clock;
+  readonly #send: (batch: readonly Delivery[]) => Promise<void>;
+  #waiting: { readonly delivery: Delivery; readonly since: number }[] = [];
+  #sending = 0;
+  #timer: Timer | undefined;
+
+  constructor(
+    limits: BatchLimits,
+    concurrency: number,
+    clock: Clock,
+    send: (batch: readonly Delivery[]) => Promise<void>,
+  ) {
+    this.#limits = limits;
+    this.#concurrency = concurrency;
+    this.#clock = clock;
+    this.#send = send;
+  }
+
+  add(deliveries: readonly Delivery[]): void {
+    const since = this.#clock.now();
+    for (const delivery of deliveries) this.#waiting.push({ delivery, since });
+    this.#flush();
+  }
+
+  /** Forgets what has not gone out: it stays unsettled. */
+  clear(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#waiting = [];
+  }
+
+  #flush(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    while (this.#sending < this.#concurrency && this.#isDue()) {
+      const batch = this.#waiting.splice(0, this.#limits.maxMessages).map(({ delivery }) => delivery);
+      this.#sending++;
+      void this.#send(batch).finally(() => {
+        this.#sending--;
+        this.#flush();
+      });
+    }
+    const [oldest] = this.#waiting;
+    if (oldest === undefined || this.#sending >= this.#concurrency) return;
+    const delayMs = oldest.since + this.#limits.maxAwaitMs - this.#clock.now();
+    this.#timer = this.#clock.setTimeout(() => this.#flush(), delayMs);
+  }
+
+  #isDue(): boolean {
+    const [oldest] = this.#waiting;
+    if (oldest === undefined) return false;
+    return (
+      this.#waiting.length >= this.#limits.maxMessages || oldest.since + this.#limits.maxAwaitMs <= this.#clock.now()
+    );
+  }
+}

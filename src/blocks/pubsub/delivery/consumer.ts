@@ -1,0 +1,272 @@
+import type { ComponentSubscription, Delivery, Message } from '../../../components/pubsub.ts';
+import { messageOf } from '../../../errors.ts';
+import type { Ending, Pass } from '../../../resiliency/breaker.ts';
+import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
+import { Work } from '../../../util/work.ts';
+import { AppRequests } from './app-request.ts';
+import { BulkBatches } from './bulk-batches.ts';
+import { type DeliveryHost, type OpenPubSub, ownLimitMs } from './delivery-host.ts';
+import { Gate } from './gate.ts';
+import { bulkOutcomes, drop, failedOutcome, type Outcome, retry, singleOutcome } from './outcome.ts';
+import { ParserHint } from './parser-hint.ts';
+import { RouteTable } from './routing.ts';
+import { Settlement } from './settlement.ts';
+import type { SubscriptionSpec } from './subscription.ts';
+
+/** Delivers one message to a function in code. */
+export type DeliverToCode = (event: unknown, delivery: Delivery, call: CodeCall) => Promise<Outcome>;
+
+/** What a consumer is made of. */
+export interface ConsumerParts {
+  readonly spec: SubscriptionSpec;
+  readonly pubsub: OpenPubSub;
+  readonly host: DeliveryHost;
+  readonly group: string;
+  /** The function of a streaming subscription; without it, messages go to the application's routes. */
+  readonly deliverToCode?: DeliverToCode;
+}
+
+/** What a stop has broken off has not failed. */
+const BROKEN_OFF: Outcome = failedOutcome('the subscription has ended');
+
+/** The most messages in flight that a bulk subscription asks for. */
+const MAX_BULK_IN_FLIGHT = 10_000;
+
+/** An active subscription: takes messages from the component, delivers them, settles them. */
+export class Consumer {
+  readonly #parts: ConsumerParts;
+  readonly #requests: AppRequests;
+  readonly #routes: RouteTable;
+  readonly #settlement: Settlement;
+  readonly #batches: BulkBatches | undefined;
+  readonly #gate: Gate;
+  readonly #parserHint: ParserHint;
+  readonly #inFlight = new Work();
+  readonly #calls: CodeCalls;
+  /** Of functions in code; 0 for no limit. */
+  readonly #codeLimitMs: number;
+  #hasLeft = false;
+  #subscription: ComponentSubscription | undefined;
+
+  /** @throws Error when a rule does not compile. */
+  constructor(parts: ConsumerParts) {
+    const { spec, pubsub, host } = parts;
+    this.#parts = parts;
+    const limitMs = ownLimitMs(spec, pubsub);
+    this.#requests = new AppRequests(spec, host, limitMs ?? host.timeLimitMs);
+    this.#calls = new CodeCalls(host);
+    this.#codeLimitMs = limitMs ?? 0;
+    this.#gate = new Gate(pubsub.inbound?.breaker, host.clock);
+    this.#routes = new RouteTable(spec.rules, host.logger);
+    this.#settlement = new Settlement(parts);
+    this.#parserHint = new ParserHint(spec, host.logger);
+    this.#batches =
+      spec.bulk && new BulkBatches(spec.bulk, spec.concurrency, host.clock, (batch) => this.#deliverBulk(batch));
+  }
+
+  /** Joins the group; `paused` collects messages without delivering any. */
+  async start(paused: boolean): Promise<void> {
+    const { spec, pubsub, group } = this.#parts;
+    const { topic, concurrency, bulk } = spec;
+    const maxInFlight = bulk === undefined ? concurrency : Math.min(bulk.maxMessages * concurrency, MAX_BULK_IN_FLIGHT);
+    this.#subscription = await pubsub.component.subscribe({
+      topic,
+      group,
+      maxInFlight,
+      ordered: concurrency === 1 && bulk === undefined,
+      paused,
+      deliver: (deliveries) => this.#take(deliveries),
+    });
+  }
+
+  /** Delivers again. */
+  resume(): void {
+    this.#gate.open();
+    this.#subscription?.resume();
+  }
+
+  /** Takes nothing new. */
+  pause(): void {
+    this.#gate.shut();
+    this.#subscription?.pause();
+  }
+
+  /** Takes nothing new, waits at most `patienceMs` for what is in flight, and leaves the rest unsettled. */
+  async stop(patienceMs: number): Promise<void> {
+    await this.#windDown(patienceMs);
+    await this.#leave();
+  }
+
+  /** As a stop; but a message whose function has not returned by then comes to nobody else before it has. */
+  async end(patienceMs: number): Promise<void> {
+    await this.#windDown(patienceMs);
+    if (this.#calls.size === 0) return this.#leave();
+    const { logger } = this.#parts.host;
+    const { pubsubName, topic } = this.#parts.spec;
+    logger.warn(
+      { pubsubName, topic, running: this.#inFlight.running() },
+      'a subscription was closed, and functions have not returned: their messages come to nobody else before they do',
+    );
+    const fail = (error: unknown): void => logger.error({ topic, error }, 'subscription could not be closed');
+    void this.#inFlight.whenIdle().then(() => this.#leave().catch(fail));
+  }
+
+  async #windDown(patienceMs: number): Promise<void> {
+    this.pause();
+    this.#gate.close();
+    this.#batches?.clear();
+    this.#settlement.stop();
+    await this.#calls.stop(this.#inFlight, patienceMs, new Error('the subscription has ended'));
+  }
+
+  async #leave(): Promise<void> {
+    this.#hasLeft = true;
+    const { host, spec } = this.#parts;
+    const done = host.work.begin(`leaving topic ${spec.topic} of component ${spec.pubsubName}`);
+    try {
+      await this.#subscription?.close();
+    } finally {
+      done();
+    }
+  }
+
+  #take(deliveries: readonly Delivery[]): void {
+    if (this.#batches !== undefined) return this.#batches.add(deliveries);
+    for (const delivery of deliveries) {
+      const pass = this.#gate.tryEnter();
+      if (pass === undefined) this.#gate.wait((later) => this.#begin(delivery, later));
+      else this.#begin(delivery, pass);
+    }
+  }
+
+  #begin(delivery: Delivery, pass: Pass): void {
+    void this.#track(`message ${delivery.message.id}`, () => this.#deliver(delivery, pass));
+  }
+
+  async #track(what: string, work: () => Promise<void>): Promise<void> {
+    const label = `delivery of ${what} of topic ${this.#parts.spec.topic}`;
+    const ends = [this.#inFlight.begin(label), this.#parts.host.work.begin(label)];
+    try {
+      await work();
+    } catch (error) {
+      this.#parts.host.logger.error({ topic: this.#parts.spec.topic, error }, 'delivery failed unexpectedly');
+    } finally {
+      for (const end of ends) end();
+    }
+  }
+
+  async #deliver(delivery: Delivery, pass: Pass): Promise<void> {
+    const startedAt = this.#parts.host.clock.now();
+    const prepared = this.#prepare(delivery.message);
+    const route = typeof prepared === 'string' ? prepared : '';
+    const isSent = typeof prepared === 'string';
+    const outcome = isSent ? await this.#send(prepared, delivery) : prepared;
+    this.#gate.leave(pass, isSent && outcome !== BROKEN_OFF ? endingOf(outcome) : 'abandoned');
+    // It is unsettled, and so handed out again.
+    if (this.#hasLeft || outcome === BROKEN_OFF) return;
+    await this.#settlement.settle({ delivery, route, startedAt }, outcome);
+  }
+
+  /** The route of a message, or why it goes nowhere. */
+  #prepare(message: Message): string | Outcome {
+    const { spec, host } = this.#parts;
+    if (message.expiresAt !== undefined && message.expiresAt <= host.clock.now())
+      return drop('warn', 'the message has expired');
+    if (message.raw && !spec.rawPayload)
+      return drop('warn', 'it is a raw payload and the subscription does not ask for rawPayload');
+    try {
+      const path = this.#routes.pathFor(() => this.#requests.eventOf(message));
+      return path ?? drop('debug', 'no rule matches and there is no default route');
+    } catch (error) {
+      return drop('error', `the message is no CloudEvent: ${messageOf(error)}`);
+    }
+  }
+
+  async #send(path: string, delivery: Delivery): Promise<Outcome> {
+    const { host, deliverToCode } = this.#parts;
+    try {
+      if (deliverToCode !== undefined) return await this.#sendToCode(deliverToCode, delivery);
+      const reply = await host.call(this.#requests.single(path, delivery.message));
+      this.#parserHint.look(reply.status);
+      return singleOutcome(reply);
+    } catch (error) {
+      return deliverToCode !== undefined && this.#calls.areEnding ? BROKEN_OFF : failedOutcome(error);
+    }
+  }
+
+  /** However long it takes: what has not returned is still at work, and must not be delivered again beside it. */
+  async #sendToCode(deliverToCode: DeliverToCode, delivery: Delivery): Promise<Outcome> {
+    const { pubsubName, topic } = this.#parts.spec;
+    const { message, attempt } = delivery;
+    const event = this.#requests.eventOf(message);
+    const call = this.#calls.begin(this.#codeLimitMs, () => ({ pubsubName, topic, messageId: message.id, attempt }));
+    try {
+      return await deliverToCode(event, delivery, call);
+    } finally {
+      this.#calls.end(call);
+    }
+  }
+
+  /** One request for each route that the batch's messages have; for the circuit breaker they are one. */
+  async #deliverBulk(batch: readonly Delivery[]): Promise<void> {
+    const pass = this.#gate.tryEnter() ?? (await new Promise<Pass>((enter) => this.#gate.wait(enter)));
+    await this.#track(`${batch.length} messages`, async () => {
+      const startedAt = this.#parts.host.clock.now();
+      const byPath = new Map<string, Delivery[]>();
+      const settled: Promise<void>[] = [];
+      for (const delivery of batch) {
+        const prepared = this.#prepare(delivery.message);
+        const together = typeof prepared === 'string' ? byPath.get(prepared) : undefined;
+        if (typeof prepared !== 'string')
+          settled.push(this.#settlement.settle({ delivery, route: '', startedAt }, prepared));
+        else if (together === undefined) byPath.set(prepared, [delivery]);
+        else together.push(delivery);
+      }
+      const sent = [...byPath].map(([path, deliveries]) => this.#sendBulk(path, deliveries));
+      settled.push(...sent.map(async (answered) => this.#settleBulk(await answered, startedAt)));
+      this.#gate.leave(pass, endingOfBulk(await Promise.all(sent)));
+      await Promise.all(settled);
+    });
+  }
+
+  async #sendBulk(path: string, deliveries: readonly Delivery[]): Promise<AnsweredBulk> {
+    const { host } = this.#parts;
+    const entries = new Map(deliveries.map((delivery) => [host.newId(), delivery]));
+    try {
+      const reply = await host.call(this.#requests.bulk(path, entries));
+      return { path, entries, outcomes: bulkOutcomes(reply, [...entries.keys()]) };
+    } catch (error) {
+      return {
+        path,
+        entries,
+        outcomes: new Map([...entries.keys()].map((entryId) => [entryId, failedOutcome(error)])),
+      };
+    }
+  }
+
+  async #settleBulk({ path, entries, outcomes }: AnsweredBulk, startedAt: number): Promise<void> {
+    await Promise.all(
+      [...entries].map(([entryId, delivery]) =>
+        this.#settlement.settle({ delivery, route: path, startedAt }, outcomes.get(entryId) ?? retry('no outcome')),
+      ),
+    );
+  }
+}
+
+/** What one bulk request has come to. */
+interface AnsweredBulk {
+  readonly path: string;
+  readonly entries: ReadonlyMap<string, Delivery>;
+  readonly outcomes: ReadonlyMap<string, Outcome>;
+}
+
+/** What the circuit breaker counts: a message that must come again. What the application drops, it has seen. */
+function endingOf({ kind }: Outcome): Ending {
+  return kind === 'retry' ? 'failure' : 'success';
+}
+
+function endingOfBulk(sent: readonly AnsweredBulk[]): Ending {
+  if (sent.length === 0) return 'abandoned';
+  const isWell = sent.every(({ outcomes }) => [...outcomes.values()].every((one) => endingOf(one) === 'success'));
+  return isWell ? 'success' : 'failure';
+}

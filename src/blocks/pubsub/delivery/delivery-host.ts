@@ -1,0 +1,26 @@
+import type { AppCall, AppReply } from '../../../app/channel.ts';
+import type { PubSubComponent } from '../../../components/pubsub.ts';
+import type { Policy } from '../../../resiliency/policy.ts';
+import type { BlockHost } from '../../block-host.ts';
+import type { EnvelopeDefaults } from '../publishing/envelope.ts';
+import type { SubscriptionSpec } from './subscription.ts';
+
+/** What deliveries need of their surroundings. */
+export interface DeliveryHost extends BlockHost {
+  readonly envelope: EnvelopeDefaults;
+  /** Calls the application. */
+  readonly call: (call: AppCall) => Promise<AppReply>;
+}
+
+/** The component of a subscription. */
+export interface OpenPubSub {
+  readonly name: string;
+  readonly component: PubSubComponent;
+  /** What holds for deliveries from it, if anything is configured. */
+  readonly inbound?: Policy | undefined;
+}
+
+/** How long a delivery may take, by the subscription or by the component, if one of them says so; 0 for no limit. */
+export function ownLimitMs({ timeoutMs }: SubscriptionSpec, { inbound }: OpenPubSub): number | undefined {
+  return timeoutMs ?? inbound?.timeoutMs;
+}

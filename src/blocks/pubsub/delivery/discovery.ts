@@ -1,0 +1,35 @@
+import type { AppCall, AppReply } from '../../../app/channel.ts';
+import { EMPTY_BODY } from '../../../http/message.ts';
+import type { Wire } from '../../../wire.ts';
+
+/** How long the application may take to tell its subscriptions. */
+const TIME_LIMIT_MS = 10_000;
+
+/**
+ * Asks the application for its subscriptions: what it answered, unchecked; an empty list when it has none (404, 204).
+ *
+ * @throws Error when it could not be asked or its answer cannot be read: to be tried again.
+ */
+export async function discoverSubscriptions(
+  call: (call: AppCall) => Promise<AppReply>,
+  wire: Wire,
+  appId: string,
+): Promise<readonly unknown[]> {
+  const headers = { 'content-type': 'application/json', accept: 'application/json', [wire.headers.appId]: appId };
+  const reply = await call({
+    method: 'GET',
+    url: wire.subscribePath,
+    headers,
+    body: EMPTY_BODY,
+    timeLimitMs: TIME_LIMIT_MS,
+  });
+  if (reply.status === 404 || reply.status === 204) return [];
+  if (reply.status !== 200)
+    throw new Error(`GET ${wire.subscribePath} answered ${reply.status}: expected 200, 204 or 404`);
+  if (reply.body.length === 0) return [];
+  const list: unknown = JSON.parse(reply.body.toString());
+  if (list === null) return [];
+  if (!Array.isArray(list))
+    throw new Error(`GET ${wire.subscribePath} answered ${typeof list}: expected an array of subscriptions`);
+  return list as readonly unknown[];
+}

@@ -1,0 +1,92 @@
+import type { CircuitBreaker, Ending, Pass } from '../../../resiliency/breaker.ts';
+import type { Clock, Timer } from '../../../util/clock.ts';
+import { Deque } from '../../../util/deque.ts';
+
+/** The pass of a gate without a breaker. */
+const FREE: Pass = 0;
+
+/**
+ * Where deliveries wait, in order, while the circuit breaker lets none through or the application takes none. They keep
+ * their places in flight, so that the component hands out no more than those, and no attempt is counted for them.
+ */
+export class Gate {
+  readonly #breaker: CircuitBreaker | undefined;
+  readonly #clock: Clock;
+  readonly #waiting = new Deque<(pass: Pass) => void>();
+  #isShut = false;
+  #isClosed = false;
+  #timer: Timer | undefined;
+  #deaf: (() => void) | undefined;
+
+  constructor(breaker: CircuitBreaker | undefined, clock: Clock) {
+    this.#breaker = breaker;
+    this.#clock = clock;
+  }
+
+  /** Lets a delivery through, now or not at all. */
+  tryEnter(): Pass | undefined {
+    return this.#waiting.length > 0 ? undefined : this.#pass();
+  }
+
+  /** Calls back when the delivery's turn has come; never when the gate is closed before that. */
+  wait(enter: (pass: Pass) => void): void {
+    this.#waiting.push(enter);
+    this.#letIn();
+  }
+
+  /** The delivery has ended; one that was not sent is abandoned. */
+  leave(pass: Pass, ending: Ending): void {
+    this.#breaker?.leave(pass, ending);
+  }
+
+  /** Lets nobody in until {@link Gate.open}. */
+  shut(): void {
+    this.#isShut = true;
+  }
+
+  /** Lets in again. */
+  open(): void {
+    this.#isShut = false;
+    this.#letIn();
+  }
+
+  /** Lets nobody in any more; those who wait are forgotten. */
+  close(): void {
+    this.#isClosed = true;
+    this.#unwatch();
+  }
+
+  #pass(): Pass | undefined {
+    if (this.#isShut || this.#isClosed) return undefined;
+    if (this.#breaker === undefined) return FREE;
+    return this.#breaker.isFree ? this.#breaker.enter() : undefined;
+  }
+
+  #letIn(): void {
+    this.#unwatch();
+    for (let pass = this.#next(); pass !== undefined; pass = this.#next()) this.#waiting.shift()?.(pass);
+    if (this.#waiting.length > 0) this.#watch();
+  }
+
+  #next(): Pass | undefined {
+    return this.#waiting.length === 0 ? undefined : this.#pass();
+  }
+
+  /** Only while somebody waits: a breaker outlives the subscriptions that it guards. */
+  #watch(): void {
+    const breaker = this.#breaker;
+    if (breaker === undefined || this.#isShut || this.#isClosed) return;
+    // Not in the midst of what the breaker tells.
+    this.#deaf = breaker.onChange(() => queueMicrotask(() => this.#letIn()));
+    const { changesAt } = breaker;
+    if (!Number.isFinite(changesAt)) return;
+    this.#timer = this.#clock.setTimeout(() => this.#letIn(), changesAt - this.#clock.now());
+  }
+
+  #unwatch(): void {
+    this.#deaf?.();
+    this.#deaf = undefined;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+}

@@ -1,0 +1,91 @@
+import { type Failure, thrown } from '../../failure.ts';
+import type { ProcessingStatus } from './subscription.ts';
+
+/** What is to become of a message. */
+export type Outcome =
+  | { readonly kind: 'success' }
+  | (Failure & {
+      readonly kind: 'retry';
+      readonly level: 'info' | 'warn';
+      /** The HTTP status, when that is why. */
+      readonly status?: number;
+    })
+  | (Failure & { readonly kind: 'drop'; readonly level: 'debug' | 'warn' | 'error' });
+
+const SUCCESS: Outcome = { kind: 'success' };
+
+/** The application's answer to a delivery, as far as it matters. */
+export interface Reply {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+export function retry(reason: string, level: 'info' | 'warn' = 'warn'): Outcome {
+  return { kind: 'retry', reason, level };
+}
+
+export function drop(level: 'debug' | 'warn' | 'error', reason: string): Outcome & { kind: 'drop' } {
+  return { kind: 'drop', level, reason };
+}
+
+/** The API document's table of single-message delivery outcomes. */
+export function singleOutcome({ status, body }: Reply): Outcome {
+  if (status < 200 || status > 299) return unsuccessful(status);
+  return body.length === 0 ? SUCCESS : byStatus(member(parse(body), 'status'));
+}
+
+/** The API document's table of bulk delivery outcomes, by entry ID. */
+export function bulkOutcomes({ status, body }: Reply, entryIds: readonly string[]): Map<string, Outcome> {
+  const all = (outcome: Outcome): Map<string, Outcome> => new Map(entryIds.map((id) => [id, outcome]));
+  if (status < 200 || status > 299) return all(unsuccessful(status));
+  const statuses = member(parse(body), 'statuses');
+  if (!Array.isArray(statuses)) return all(retry('the reply has no readable statuses'));
+  const outcomes = all(retry('the reply has no status for this entry'));
+  for (const entry of statuses as unknown[]) {
+    const entryId = member(entry, 'entryId');
+    const known = typeof entryId === 'string' && outcomes.has(entryId);
+    if (known) outcomes.set(entryId, entryOutcome(member(entry, 'status')));
+  }
+  return outcomes;
+}
+
+/** What a function in code returned. */
+export function returnedOutcome(status: ProcessingStatus | void): Outcome {
+  return byStatus(status);
+}
+
+/** The application could not be asked, or threw. */
+export function failedOutcome(error: unknown): Outcome {
+  return { kind: 'retry', level: 'warn', ...thrown(error) };
+}
+
+function unsuccessful(status: number): Outcome {
+  if (status === 404) return drop('error', 'the application answered 404');
+  return { kind: 'retry', reason: `the application answered ${status}`, level: 'warn', status };
+}
+
+function entryOutcome(status: unknown): Outcome {
+  return typeof status === 'string' && status !== '' ? byStatus(status) : retry('the entry has no status');
+}
+
+function byStatus(status: unknown): Outcome {
+  if (typeof status !== 'string' || status === '' || status === 'SUCCESS') return SUCCESS;
+  if (status === 'DROP') return drop('warn', 'the application answered DROP');
+  if (status === 'RETRY') return retry('the application answered RETRY', 'info');
+  return retry(`the application answered the unknown status ${JSON.stringify(status)}`);
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** An own member of an object; a reply may be any JSON. */
+function member(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;
+}

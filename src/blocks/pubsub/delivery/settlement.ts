@@ -1,0 +1,179 @@
+import type { DeadLetterOrigin, Delivery, Message } from '../../../components/pubsub.ts';
+import { messageOf } from '../../../errors.ts';
+import type { DeliveryInfo } from '../../../events.ts';
+import type { Retry } from '../../../resiliency/retry.ts';
+import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
+import type { Timer } from '../../../util/clock.ts';
+import { definedOnly } from '../../../util/defined-only.ts';
+import { formatInstant } from '../../../util/duration.ts';
+import { type Failure, logged, told } from '../../failure.ts';
+import { deadLetterOf, shortReason } from './dead-letter.ts';
+import type { DeliveryHost, OpenPubSub } from './delivery-host.ts';
+import { drop, type Outcome } from './outcome.ts';
+import type { SubscriptionSpec } from './subscription.ts';
+
+const RETRY_DEFAULTS = { initialDelayMs: 100, maxDelayMs: 30_000 };
+const RETRIES_BEFORE_DEAD_LETTER = 3;
+
+/** A delivery that the application has answered. */
+export interface Answered {
+  readonly delivery: Delivery;
+  readonly route: string;
+  /** When it was sent to the application. */
+  readonly startedAt: number;
+}
+
+/** Whose messages are settled. */
+export interface SettlementParts {
+  readonly spec: SubscriptionSpec;
+  readonly pubsub: OpenPubSub;
+  readonly host: DeliveryHost;
+  readonly group: string;
+}
+
+/** Settles messages by their outcome: acknowledge, retry with back-off, dead letter. */
+export class Settlement {
+  readonly #spec: SubscriptionSpec;
+  readonly #pubsub: OpenPubSub;
+  readonly #host: DeliveryHost;
+  readonly #group: string;
+  readonly #backoff: Backoff;
+  /** The policy of the component; a subscription that says how it is retried itself has none. */
+  readonly #policy: Retry | undefined;
+  readonly #maxRetries: number;
+  readonly #timers = new Set<Timer>();
+  #stopped = false;
+
+  constructor({ spec, pubsub, host, group }: SettlementParts) {
+    this.#spec = spec;
+    this.#pubsub = pubsub;
+    this.#host = host;
+    this.#group = group;
+    this.#backoff = { ...RETRY_DEFAULTS, ...definedOnly(spec.retry), factor: 2, jitter: 0.2 };
+    this.#policy = Object.keys(definedOnly(spec.retry)).length > 0 ? undefined : pubsub.inbound?.retry;
+    this.#maxRetries =
+      this.#policy?.maxRetries ??
+      spec.retry.maxRetries ??
+      (spec.deadLetterTopic === '' ? Number.POSITIVE_INFINITY : RETRIES_BEFORE_DEAD_LETTER);
+  }
+
+  /** Does what the outcome asks for. Never rejects. */
+  async settle(answered: Answered, outcome: Outcome): Promise<void> {
+    const { delivery } = answered;
+    try {
+      if (outcome.kind === 'success') await this.#succeed(answered);
+      else if (outcome.kind === 'drop') await this.#drop(answered, outcome);
+      else if (this.#policy !== undefined && outcome.status !== undefined && !this.#policy.includes(outcome.status))
+        await this.#drop(answered, drop('error', `${outcome.reason}, which the retry policy does not match`));
+      else if (delivery.attempt > this.#maxRetries) await this.#exhaust(answered, outcome);
+      else await this.#retry(answered, outcome);
+    } catch (error) {
+      this.#host.logger.error(
+        { ...this.#info(answered), error },
+        'message could not be settled: it will be delivered again',
+      );
+    }
+  }
+
+  /** Stops trying; what is not settled stays unsettled. */
+  stop(): void {
+    this.#stopped = true;
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+  }
+
+  async #succeed(answered: Answered): Promise<void> {
+    await answered.delivery.ack();
+    const { events, clock } = this.#host;
+    if (events.listenerCount('delivered') === 0) return;
+    events.emit('delivered', { ...this.#info(answered), durationMs: clock.now() - answered.startedAt });
+  }
+
+  async #drop(answered: Answered, outcome: Outcome & { kind: 'drop' }): Promise<void> {
+    this.#host.logger[outcome.level]({ ...this.#info(answered), ...logged(outcome) }, 'message not processed');
+    if (this.#spec.deadLetterTopic !== '') return this.#deadLetter(answered, outcome, 1);
+    await answered.delivery.ack();
+    this.#tellDropped(answered, outcome);
+  }
+
+  async #exhaust(answered: Answered, failure: Failure): Promise<void> {
+    if (this.#spec.deadLetterTopic !== '') return this.#deadLetter(answered, failure, 1);
+    this.#host.logger.error(
+      { ...this.#info(answered), ...logged(failure) },
+      'message dropped: its retries are used up and there is no dead-letter topic',
+    );
+    await answered.delivery.ack();
+    this.#tellDropped(answered, failure);
+  }
+
+  async #retry(answered: Answered, outcome: Outcome & { kind: 'retry' }): Promise<void> {
+    const { events, logger, random } = this.#host;
+    const { attempt } = answered.delivery;
+    const delayMs = this.#policy?.delayMs(attempt, random) ?? backoffDelayMs(this.#backoff, attempt, random);
+    const details = { ...this.#info(answered), ...logged(outcome), delayMs: Math.round(delayMs) };
+    logger[outcome.level](details, 'message will be delivered again');
+    await answered.delivery.retry(delayMs);
+    if (events.listenerCount('retrying') > 0)
+      events.emit('retrying', { ...this.#info(answered), ...told(outcome), delayMs });
+  }
+
+  /**
+   * Publishes the original bytes to the dead-letter topic and only then acknowledges. When publishing fails the message
+   * stays unacknowledged, in its place in flight, and is tried again: the application is not asked twice.
+   */
+  async #deadLetter(answered: Answered, failure: Failure, attempt: number): Promise<void> {
+    const { deadLetterTopic } = this.#spec;
+    const { events, logger } = this.#host;
+    try {
+      await this.#publish(deadLetterOf(answered.delivery.message, deadLetterTopic, this.#origin(answered, failure)));
+    } catch (error) {
+      logger.error(
+        { ...this.#info(answered), deadLetterTopic, error: messageOf(error) },
+        'dead letter could not be published: will be tried again',
+      );
+      return this.#deadLetterLater(answered, failure, attempt + 1);
+    }
+    await answered.delivery.ack();
+    logger.warn({ ...this.#info(answered), deadLetterTopic, ...logged(failure) }, 'message dead-lettered');
+    if (events.listenerCount('deadLettered') > 0)
+      events.emit('deadLettered', { ...this.#info(answered), deadLetterTopic, ...told(failure) });
+  }
+
+  #origin({ delivery }: Answered, { reason }: Failure): DeadLetterOrigin {
+    const { topic } = this.#spec;
+    const at = formatInstant(this.#host.clock.now());
+    return { topic, group: this.#group, reason: shortReason(reason), attempts: delivery.attempt, at };
+  }
+
+  #deadLetterLater(answered: Answered, failure: Failure, attempt: number): void {
+    if (this.#stopped) return;
+    const timer = this.#host.clock.setTimeout(
+      () => {
+        this.#timers.delete(timer);
+        const done = this.#host.work.begin(`dead letter of message ${answered.delivery.message.id}`);
+        void this.#deadLetter(answered, failure, attempt)
+          .catch((error: unknown) =>
+            this.#host.logger.error({ ...this.#info(answered), error }, 'message could not be settled'),
+          )
+          .finally(done);
+      },
+      backoffDelayMs(this.#backoff, attempt, this.#host.random),
+    );
+    this.#timers.add(timer);
+  }
+
+  async #publish(message: Message): Promise<void> {
+    const [failure] = await this.#pubsub.component.publish([message]);
+    if (failure !== undefined) throw failure.error;
+  }
+
+  #tellDropped(answered: Answered, failure: Failure): void {
+    const { events } = this.#host;
+    if (events.listenerCount('dropped') > 0) events.emit('dropped', { ...this.#info(answered), ...told(failure) });
+  }
+
+  #info({ delivery, route }: Answered): DeliveryInfo {
+    const { topic, pubsubName } = this.#spec;
+    return { pubsubName, topic, messageId: delivery.message.id, route, attempt: delivery.attempt };
+  }
+}

@@ -1,0 +1,280 @@
+import type { CloudEvent } from 'cloudevents';
+import type { DeadLetterOrigin, Message } from '../../../components/pubsub.ts';
+import { NAME_PATTERN } from '../../../util/name-pattern.ts';
+import { validator } from '../../../util/schema.ts';
+import type { Wire } from '../../../wire.ts';
+import { readBoolean } from '../publishing/request-metadata.ts';
+
+/** A rule of a subscription: where a message goes when an expression holds. @public */
+export interface RouteRule {
+  /** A CEL expression over `event`, the whole CloudEvent; empty is always true. */
+  readonly match: string;
+  /** The application's route. */
+  readonly path: string;
+}
+
+/** A subscription that delivers to routes of the application. @public */
+export interface SubscriptionOptions {
+  /** The pub/sub component. */
+  readonly pubsubname: string;
+  /** The topic. */
+  readonly topic: string;
+  /** Where messages go: the first rule that holds, else the default. */
+  readonly routes?: { readonly rules?: readonly RouteRule[]; readonly default?: string };
+  /** Short for `routes.default`. */
+  readonly route?: string;
+  /** Where messages go that cannot be processed: a topic of the same component. Default: nowhere. */
+  readonly deadLetterTopic?: string;
+  /** Metadata for the component. `rawPayload: 'true'` subscribes to messages that are not CloudEvents. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** Deliver several messages in one request. */
+  readonly bulkSubscribe?: BulkSubscribeOptions;
+  /**
+   * The most requests to the application at a time for this subscription. Default 10.
+   * With 1, messages are delivered in order, and a retry holds up those behind it.
+   */
+  readonly concurrency?: number;
+  /** When and how often a message is delivered again. */
+  readonly retry?: RetryOptions;
+  /**
+   * How long the application may take for a message, in milliseconds; 0 for no limit. Default: the time-out of the
+   * component's resiliency policy, else the option `deliveryTimeoutMs`.
+   */
+  readonly timeoutMs?: number;
+  /**
+   * A consumer group of its own among those of the app ID: each group receives every message of the topic, from its
+   * first subscription on. 1 to 256 characters, no dots, slashes or white space; the app ID stands for the default.
+   * Default: the group of the app ID that has no name.
+   */
+  readonly group?: string;
+  /**
+   * Shares the messages of its group with other subscriptions of this process: each message goes to one of them.
+   * Of those in one group, all but one must say so. Default `false`.
+   */
+  readonly competing?: boolean;
+}
+
+/** How messages are delivered in bulk. @public */
+export interface BulkSubscribeOptions {
+  /** Default `true`; with `wire: 'dapr'` it must be given. */
+  readonly enabled?: boolean;
+  /** The most messages in one request. Default 100. */
+  readonly maxMessagesCount?: number;
+  /** The longest that the oldest of them waits for more, in milliseconds. Default 1,000. */
+  readonly maxAwaitDurationMs?: number;
+}
+
+/** When and how often a message is delivered again. @public */
+export interface RetryOptions {
+  /** Retries after the first delivery. Default: no limit; 3 with a dead-letter topic. */
+  readonly maxRetries?: number;
+  /** The delay before the first retry, in milliseconds; it doubles with each. Default 100. */
+  readonly initialDelayMs?: number;
+  /** The longest delay, in milliseconds. Default 30,000. */
+  readonly maxDelayMs?: number;
+}
+
+/** What a subscription's function says of a message; nothing means `SUCCESS`. @public */
+export type ProcessingStatus = 'SUCCESS' | 'RETRY' | 'DROP';
+
+/** What a subscription's function gets beside the event. @public */
+export interface DeliveryContext {
+  /** The message as it lies in the component; its bytes have every digit of every number. */
+  readonly message: Message;
+  /** How often it has been delivered, this time included. */
+  readonly attempt: number;
+  /** Where it comes from, when it was dead-lettered and its component keeps that; `undefined` for other messages. */
+  readonly deadLetter: DeadLetterOrigin | undefined;
+  /**
+   * Fires when the time-out is over, and when a stop has waited half of its time. What is thrown after that of a stop
+   * is no failure: the message comes again. To return is an answer, always.
+   */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Processes a message in code. A thrown error means `RETRY`.
+ *
+ * @public
+ */
+export type MessageHandler<T> = (
+  event: CloudEvent<T>,
+  context: DeliveryContext,
+) => ProcessingStatus | void | Promise<ProcessingStatus | void>;
+
+/** Where a subscription came from. */
+export type SubscriptionType = 'DECLARATIVE' | 'PROGRAMMATIC' | 'STREAMING';
+
+/** A subscription, checked and with its defaults. */
+export interface SubscriptionSpec {
+  readonly type: SubscriptionType;
+  readonly pubsubName: string;
+  readonly topic: string;
+  /** In order; the default route is a last rule that is always true. */
+  readonly rules: readonly RouteRule[];
+  readonly deadLetterTopic: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly rawPayload: boolean;
+  readonly bulk: { readonly maxMessages: number; readonly maxAwaitMs: number } | undefined;
+  readonly concurrency: number;
+  readonly retry: RetryOptions;
+  readonly timeoutMs: number | undefined;
+  /** Empty for the group of the app ID that has no name. */
+  readonly group: string;
+  readonly competing: boolean;
+}
+
+/** A subscription that was refused, with as much as could be read of it. */
+export interface RefusedSubscription {
+  readonly type: SubscriptionType;
+  readonly pubsubName: string;
+  readonly topic: string;
+  readonly group: string;
+  readonly problem: string;
+}
+
+const positive = { type: 'integer', minimum: 1 };
+const delay = { type: 'number', minimum: 0 };
+const rule = {
+  type: 'object',
+  required: ['path'],
+  properties: { match: { type: ['string', 'null'] }, path: { type: 'string' } },
+};
+const SCHEMA = {
+  type: 'object',
+  required: ['pubsubname', 'topic'],
+  properties: {
+    pubsubname: { type: 'string', minLength: 1 },
+    topic: { type: 'string', minLength: 1 },
+    route: { type: ['string', 'null'] },
+    routes: {
+      type: ['object', 'null'],
+      properties: { rules: { type: ['array', 'null'], items: rule }, default: { type: ['string', 'null'] } },
+    },
+    deadLetterTopic: { type: ['string', 'null'] },
+    metadata: { type: ['object', 'null'], additionalProperties: { type: 'string' } },
+    bulkSubscribe: {
+      type: ['object', 'null'],
+      properties: {
+        enabled: { type: ['boolean', 'null'] },
+        maxMessagesCount: { type: ['integer', 'null'] },
+        maxAwaitDurationMs: { type: ['number', 'null'] },
+      },
+    },
+    concurrency: positive,
+    retry: {
+      type: 'object',
+      properties: { maxRetries: { type: 'integer', minimum: 0 }, initialDelayMs: delay, maxDelayMs: delay },
+    },
+    timeoutMs: { type: ['integer', 'null'], minimum: 0 },
+    group: { type: ['string', 'null'], pattern: NAME_PATTERN },
+    competing: { type: ['boolean', 'null'] },
+  },
+};
+
+/** Of options in code, where a field that there is not is a mistake. An application may tell more than is used. */
+export const SUBSCRIPTION_OPTIONS_SCHEMA: object = closed(SCHEMA);
+
+/** A schema that allows no other fields than those that it names. */
+function closed(open: object): object {
+  const members = Object.entries(open).map(([word, rule]) => {
+    if (word === 'items') return [word, closed(rule)];
+    if (word !== 'properties') return [word, rule];
+    return [word, Object.fromEntries(Object.entries(rule as object).map(([name, of]) => [name, closed(of)]))];
+  });
+  return { ...Object.fromEntries(members), ...('properties' in open ? { additionalProperties: false } : undefined) };
+}
+
+const problemOf = validator(SCHEMA, 'subscription');
+
+const DEFAULT_CONCURRENCY = 10;
+const DEFAULT_BULK = { maxMessages: 100, maxAwaitMs: 1_000 };
+
+/** Whose subscriptions are read. */
+export interface Subscriber {
+  readonly appId: string;
+  readonly wire: Wire;
+}
+
+/** Checks the subscriptions of the application or the options; a refusal names the element and the field. */
+export function parseSubscriptions(
+  list: readonly unknown[],
+  type: SubscriptionType,
+  subscriber: Subscriber,
+): (SubscriptionSpec | RefusedSubscription)[] {
+  return list.map((value, index) => {
+    const parsed = parseSubscription(value, type, subscriber);
+    return 'problem' in parsed ? { ...parsed, problem: `element ${index}: ${parsed.problem}` } : parsed;
+  });
+}
+
+/** Checks one subscription; unknown keys are ignored. */
+export function parseSubscription(
+  value: unknown,
+  type: SubscriptionType,
+  { appId, wire }: Subscriber,
+): SubscriptionSpec | RefusedSubscription {
+  const problem = problemOf(value);
+  if (problem !== undefined) return { ...nameOf(value), type, problem };
+  // The schema has just said so; `null` stands for absent below.
+  const options = value as SubscriptionOptions;
+  const { pubsubname, topic, metadata, deadLetterTopic } = options;
+  const raw = metadata?.['rawPayload'];
+  const rawPayload = raw === undefined ? false : readBoolean(raw);
+  const rules = rulesOf(options);
+  const group = options.group === appId ? '' : (options.group ?? '');
+  const name = { type, pubsubName: pubsubname, topic, group };
+  if (rawPayload === undefined)
+    return { ...name, problem: `metadata.rawPayload is ${JSON.stringify(raw)}: expected a boolean` };
+  if (deadLetterTopic === topic)
+    return { ...name, problem: `deadLetterTopic is the topic itself, ${JSON.stringify(topic)}: expected another one` };
+  if (rules.length === 0) return { ...name, problem: 'it has neither a rule nor a default route' };
+  return {
+    ...name,
+    rules,
+    deadLetterTopic: deadLetterTopic ?? '',
+    metadata: metadata ?? {},
+    rawPayload,
+    bulk: bulkOf(options.bulkSubscribe, wire),
+    concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
+    retry: options.retry ?? {},
+    timeoutMs: options.timeoutMs ?? undefined,
+    competing: options.competing ?? false,
+  };
+}
+
+function nameOf(value: unknown): { pubsubName: string; topic: string; group: string } {
+  const { pubsubname, topic, group } = Object(value) as Readonly<Record<string, unknown>>;
+  const text = (name: unknown): string => (typeof name === 'string' ? name : '');
+  return { pubsubName: text(pubsubname), topic: text(topic), group: text(group) };
+}
+
+function rulesOf({ route, routes }: SubscriptionOptions): RouteRule[] {
+  const rules = (routes?.rules ?? []).map(({ match, path }) => ({ match: match ?? '', path: cleanPath(path) }));
+  const last = routes?.default || route;
+  return last ? [...rules, { match: '', path: cleanPath(last) }] : rules;
+}
+
+function bulkOf(options: BulkSubscribeOptions | null | undefined, wire: Wire): SubscriptionSpec['bulk'] {
+  if (options === undefined || options === null) return undefined;
+  if (wire.bulkSubscribeNeedsEnabled ? options.enabled !== true : options.enabled === false) return undefined;
+  const { maxMessagesCount, maxAwaitDurationMs } = options;
+  return {
+    maxMessages: maxMessagesCount && maxMessagesCount > 0 ? maxMessagesCount : DEFAULT_BULK.maxMessages,
+    maxAwaitMs: maxAwaitDurationMs && maxAwaitDurationMs > 0 ? maxAwaitDurationMs : DEFAULT_BULK.maxAwaitMs,
+  };
+}
+
+/** A leading slash, no dot segments, no doubled slashes; the query stays. */
+function cleanPath(path: string): string {
+  const [, plain = '', query = ''] = /^([^?]*)(.*)$/s.exec(path) ?? [];
+  const clean: string[] = [];
+  for (const segment of plain.split('/')) {
+    if (segment === '..') clean.pop();
+    else if (segment !== '' && segment !== '.') clean.push(segment);
+  }
+  // What no request target can hold is percent-encoded (RFC 3986, section 2); escapes that are there stay.
+  return `/${clean.join('/')}${query}`.replace(/[^\x21-\x7e]/gu, (character) =>
+    encodeURIComponent(Buffer.from(character).toString()),
+  );
+}

@@ -1,0 +1,277 @@
+import type { TopicScopes } from '../../../components/pubsub.ts';
+import { messageOf, SidecarError } from '../../../errors.ts';
+import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
+import { sleep } from '../../../util/clock.ts';
+import { knownNames } from '../errors.ts';
+import { maySubscribe } from '../scopes.ts';
+import { Consumer, type ConsumerParts } from './consumer.ts';
+import type { DeliveryHost, OpenPubSub } from './delivery-host.ts';
+import {
+  chooseOnePerGroup,
+  groupKey,
+  isExclusive,
+  mergeSources,
+  type SubscriptionState,
+  stateOf,
+} from './precedence.ts';
+import type { RefusedSubscription, SubscriptionSpec } from './subscription.ts';
+
+/** A component that subscriptions can use. */
+export interface SubscribablePubSub extends OpenPubSub {
+  readonly topics: TopicScopes;
+}
+
+const START_BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 60_000, factor: 2, jitter: 0.2 };
+
+/** The subscriptions of a sidecar, from all three sources, and the consumers of those that are active. */
+export class Subscriptions {
+  readonly #appId: string;
+  readonly #pubsubs: ReadonlyMap<string, SubscribablePubSub>;
+  readonly #host: DeliveryHost;
+  readonly #stopping = new AbortController();
+  #declarative: readonly SubscriptionState[] = [];
+  #programmatic: readonly SubscriptionState[] = [];
+  readonly #streaming = new Set<SubscriptionState>();
+  readonly #active = new Map<SubscriptionState, Consumer>();
+  /** Of those that are active no longer, what is in flight. */
+  readonly #ending = new Set<Promise<void>>();
+  /** Those that could not be started yet. */
+  readonly #beginning = new Set<Promise<void>>();
+  /** Of which it was said that they are ignored. */
+  #ignored: ReadonlySet<string> = new Set();
+  #paused = true;
+  #reconciled: Promise<void> = Promise.resolve();
+
+  constructor(appId: string, pubsubs: ReadonlyMap<string, SubscribablePubSub>, host: DeliveryHost) {
+    this.#appId = appId;
+    this.#pubsubs = pubsubs;
+    this.#host = host;
+  }
+
+  /** Declarative ones first, a programmatic one in the place of the one that it replaces, streaming ones last. */
+  list(): readonly SubscriptionState[] {
+    return [...mergeSources(this.#declarative, this.#programmatic).kept, ...this.#streaming];
+  }
+
+  /** Takes the declarative subscriptions: of several that want one group the first counts. */
+  async setDeclarative(parsed: readonly (SubscriptionSpec | RefusedSubscription)[]): Promise<void> {
+    const { kept, ignored } = chooseOnePerGroup(
+      parsed.map((one) => this.#admit(one)),
+      'first',
+    );
+    this.#declarative = kept;
+    for (const state of ignored) this.#warnIgnored(state, 'another one before it has its group');
+    await this.#reconcile();
+  }
+
+  /**
+   * Takes what the application told: of several that want one group the last counts, and it replaces a declarative one.
+   */
+  async setProgrammatic(parsed: readonly (SubscriptionSpec | RefusedSubscription)[]): Promise<void> {
+    // What is as it was stays as it is: its consumer goes on, and the component sees nobody leave.
+    const before = new Map(this.#programmatic.map((state) => [JSON.stringify(state), state]));
+    const { kept, ignored } = chooseOnePerGroup(
+      parsed.map((one) => this.#admit(one)),
+      'last',
+    );
+    this.#programmatic = kept.map((state) => before.get(JSON.stringify(state)) ?? state);
+    const replaced = mergeSources(this.#declarative, this.#programmatic).ignored;
+    const warned = this.#ignored;
+    this.#ignored = new Set([...ignored, ...replaced].map((state) => JSON.stringify(state)));
+    for (const state of ignored) this.#warnIgnored(state, 'another one behind it has its group', warned);
+    for (const state of replaced) this.#warnIgnored(state, 'the application itself has told one for its group', warned);
+    await this.#reconcile();
+  }
+
+  /** An application that comes back tells the same again: it is warned of once. */
+  #warnIgnored(state: SubscriptionState, why: string, warned: ReadonlySet<string> = new Set()): void {
+    if (warned.has(JSON.stringify(state))) return;
+    const { pubsubName, topic, group, type, spec } = state;
+    const routes = (spec?.rules ?? []).map(({ path }) => path);
+    this.#host.logger.warn({ pubsubName, topic, group, type, routes }, `subscription ignored: ${why}`);
+  }
+
+  /**
+   * Adds a function's subscription; resolves when it receives messages. Call what it returns to end it.
+   *
+   * @throws SidecarError `ERR_CONFIGURATION` when it wants a group that another subscription has.
+   */
+  async addStreaming(
+    spec: SubscriptionSpec,
+    parts: Pick<ConsumerParts, 'deliverToCode'>,
+  ): Promise<() => Promise<void>> {
+    const problem = this.#problemOf(spec);
+    if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
+    const state = stateOf(spec);
+    const consumer = this.#makeConsumer(spec, parts);
+    // At once: of two that are added at the same time, the second must see the first.
+    this.#streaming.add(state);
+    try {
+      await consumer.start(false);
+    } catch (error) {
+      this.#streaming.delete(state);
+      throw error;
+    }
+    if (this.#stopping.signal.aborted) {
+      this.#streaming.delete(state);
+      await consumer.stop(0);
+      throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar is stopping');
+    }
+    this.#active.set(state, consumer);
+    this.#tellSubscribed(state);
+    return async () => {
+      this.#streaming.delete(state);
+      this.#active.delete(state);
+      await this.#untilEnded(consumer.end(this.#host.patienceMs));
+    };
+  }
+
+  /** A stop that comes meanwhile waits too. */
+  #untilEnded(ended: Promise<void>): Promise<void> {
+    const ending = ended.finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+    return ending;
+  }
+
+  /** Resolves with true once every subscription has begun, with false when a stop comes first. */
+  async started(): Promise<boolean> {
+    while (this.#beginning.size > 0) await Promise.all(this.#beginning);
+    return !this.#stopping.signal.aborted;
+  }
+
+  /** Delivers to the application, which takes requests now. */
+  resume(): void {
+    this.#paused = false;
+    for (const consumer of this.#active.values()) consumer.resume();
+  }
+
+  /** The application takes no requests now: what goes to it waits. What goes to functions in code goes on. */
+  pause(): void {
+    this.#paused = true;
+    for (const [{ type }, consumer] of this.#active) if (type !== 'STREAMING') consumer.pause();
+  }
+
+  /** Takes nothing new and waits for what is in flight. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the sidecar is stopping'));
+    const consumers = [...this.#active.values()];
+    this.#active.clear();
+    const stopped = consumers.map((consumer) => consumer.stop(this.#host.patienceMs));
+    await Promise.all([...stopped, ...this.#ending]);
+  }
+
+  #admit(parsed: SubscriptionSpec | RefusedSubscription): SubscriptionState {
+    const problem = 'problem' in parsed ? parsed.problem : this.#problemOf(parsed);
+    if (problem === undefined) return stateOf(parsed);
+    const { type, pubsubName, topic } = parsed;
+    this.#host.logger.warn({ pubsubName, topic, type, problem }, 'subscription refused');
+    this.#host.events.emit('subscriptionRefused', { pubsubName, topic, reason: problem });
+    return stateOf(parsed, problem);
+  }
+
+  #problemOf(spec: SubscriptionSpec): string | undefined {
+    const pubsub = this.#pubsubs.get(spec.pubsubName);
+    if (pubsub === undefined)
+      return `pubsub ${spec.pubsubName} is not found${knownNames(spec.pubsubName, this.#pubsubs.keys())}`;
+    if (!maySubscribe(spec.topic, this.#appId, pubsub.topics)) {
+      return `subscription to topic '${spec.topic}' on pubsub '${spec.pubsubName}' is not allowed for app id ${this.#appId}`;
+    }
+    try {
+      this.#makeConsumer(spec, {});
+    } catch (error) {
+      return messageOf(error);
+    }
+    return this.#conflictOf(stateOf(spec));
+  }
+
+  /** Two that want one group would each get a part of its messages, and neither would notice. */
+  #conflictOf(state: SubscriptionState): string | undefined {
+    const isInCode = state.type === 'STREAMING';
+    // What comes from options and what the application tells settle it among themselves.
+    const others = isInCode ? this.list() : [...this.#streaming];
+    const other = isExclusive(state)
+      ? others.find((one) => isExclusive(one) && groupKey(one) === groupKey(state))
+      : undefined;
+    if (other === undefined) return undefined;
+    const { pubsubName, topic, group } = state;
+    const where = { DECLARATIVE: 'the options', PROGRAMMATIC: 'the application', STREAMING: 'code' }[other.type];
+    const name = group === '' ? '' : ` in group ${JSON.stringify(group)}`;
+    return (
+      `topic ${JSON.stringify(topic)} of pubsub ${JSON.stringify(pubsubName)} has a subscription${name} already, in ` +
+      `${where}: expected a group of its own (group: '…') to receive every message too, or competing: true to share them`
+    );
+  }
+
+  #makeConsumer(spec: SubscriptionSpec, parts: Pick<ConsumerParts, 'deliverToCode'>): Consumer {
+    const pubsub = this.#pubsubs.get(spec.pubsubName);
+    if (pubsub === undefined) throw new Error(`pubsub ${spec.pubsubName} is not found`);
+    const group = spec.group === '' ? this.#appId : `${this.#appId}/${spec.group}`;
+    return new Consumer({ spec, pubsub, host: this.#host, group, ...parts });
+  }
+
+  /** One time after the other: the application may come back while what it had before is being ended. */
+  #reconcile(): Promise<void> {
+    this.#reconciled = this.#reconciled.catch(() => undefined).then(() => this.#reconcileOnce());
+    return this.#reconciled;
+  }
+
+  /** Ends what is no longer in the list and begins what is new in it. */
+  async #reconcileOnce(): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    const wanted = new Set(this.list());
+    const ending = [...this.#active].filter(([state]) => !wanted.has(state));
+    for (const [state] of ending) this.#active.delete(state);
+    const ended = ending.map(([, consumer]) => this.#untilEnded(consumer.stop(this.#host.patienceMs)));
+    await Promise.all(ended);
+    await Promise.all([...wanted].map((state) => this.#activate(state)));
+  }
+
+  async #activate(state: SubscriptionState): Promise<void> {
+    const { spec } = state;
+    if (spec === undefined || state.problem !== undefined || this.#active.has(state)) return;
+    if (this.#stopping.signal.aborted) return;
+    const consumer = this.#makeConsumer(spec, {});
+    this.#active.set(state, consumer);
+    if (await this.#tryStart(state, consumer)) return;
+    const later = this.#startLater(state, consumer).finally(() => this.#beginning.delete(later));
+    this.#beginning.add(later);
+  }
+
+  async #tryStart(state: SubscriptionState, consumer: Consumer): Promise<boolean> {
+    try {
+      await consumer.start(this.#paused);
+      // It was ended while the component was subscribing: what it has taken is to go to others.
+      if (this.#active.get(state) !== consumer) {
+        await consumer.stop(0);
+        return true;
+      }
+    } catch (error) {
+      this.#host.logger.error(
+        { pubsubName: state.pubsubName, topic: state.topic, error },
+        'subscription could not be started: will be tried again',
+      );
+      return false;
+    }
+    // The application may have come up, or gone, while the component was subscribing.
+    if (this.#paused) consumer.pause();
+    else consumer.resume();
+    this.#tellSubscribed(state);
+    return true;
+  }
+
+  async #startLater(state: SubscriptionState, consumer: Consumer): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let attempt = 1; this.#active.get(state) === consumer; attempt++) {
+      try {
+        await sleep(this.#host.clock, backoffDelayMs(START_BACKOFF, attempt, this.#host.random), signal);
+      } catch {
+        return;
+      }
+      if (this.#active.get(state) !== consumer || (await this.#tryStart(state, consumer))) return;
+    }
+  }
+
+  #tellSubscribed({ pubsubName, topic }: SubscriptionState): void {
+    this.#host.events.emit('subscribed', { pubsubName, topic });
+  }
+}

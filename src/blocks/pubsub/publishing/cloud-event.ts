@@ -1,0 +1,163 @@
+import type { Trace } from '../../../components/pubsub.ts';
+import { messageOf } from '../../../errors.ts';
+import { asBuffer } from '../../../http/body.ts';
+import { type HeaderMap, headerOf } from '../../../http/message.ts';
+import { formatInstant, parseInstant } from '../../../util/duration.ts';
+import { jsonMembers, kindOfJson, parseJsonBody } from '../../../util/json-text.ts';
+import { invalidEvent } from '../errors.ts';
+import { type Address, type EncodedEvent, type EnvelopeDefaults, type Payload, quote, withData } from './envelope.ts';
+
+/**
+ * CloudEvents that the caller makes: whole in JSON, or in binary mode with attributes in headers.
+ * What CloudEvents 1.0 forbids of an attribute is refused by name (CloudEvents 1.0, section 3).
+ */
+
+const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+(?:\s*;.*)?$/;
+const ABSOLUTE_URI = /^[A-Za-z][A-Za-z0-9+.-]*:\S*$/;
+
+const FORBIDDEN: Readonly<Record<string, (value: string) => boolean>> = {
+  specversion: (value) => value !== '1.0',
+  time: (value) => parseInstant(value) === undefined,
+  datacontenttype: (value) => !MEDIA_TYPE.test(value),
+  dataschema: (value) => !ABSOLUTE_URI.test(value),
+};
+const EXPECTED: Readonly<Record<string, string>> = {
+  specversion: '"1.0"',
+  time: 'an RFC 3339 timestamp',
+  datacontenttype: 'a media type',
+  dataschema: 'an absolute URI',
+};
+const ATTRIBUTES = ['id', 'source', 'type', 'subject', ...Object.keys(FORBIDDEN)] as const;
+const REQUIRED = ['specversion', 'type', 'source', 'id'] as const;
+
+function checkAttribute(name: string, value: unknown, address: Address): void {
+  if (typeof value === 'string' && value !== '' && !FORBIDDEN[name]?.(value)) return;
+  const expected = EXPECTED[name] ?? 'a string that is not empty';
+  throw invalidEvent(address, `attribute ${name} is ${JSON.stringify(value)}: expected ${expected}`);
+}
+
+/** Completes the caller's own event, keeping the text of every member that stays. */
+export function completeEvent(payload: Payload, defaults: EnvelopeDefaults): EncodedEvent {
+  const { address } = payload;
+  const { text, event } = parseEvent(payload.bytes, address);
+  for (const name of ATTRIBUTES) {
+    const value = event[name];
+    if (value !== undefined && value !== null) checkAttribute(name, value, address);
+  }
+  const members = new Map<string, string>();
+  for (const { key, value } of jsonMembers(text)) members.set(key, value);
+  fillIn(members, payload, defaults);
+  const data = Buffer.from(`{${[...members].map(([key, value]) => `${quote(key)}:${value}`).join(',')}}`);
+  const id = JSON.parse(members.get('id') ?? '""') as string;
+  const { expiration } = event as { readonly expiration?: unknown };
+  return { id, data, trace: traceOfMembers(members), ...(typeof expiration === 'string' ? { expiration } : {}) };
+}
+
+function parseEvent(bytes: Uint8Array, address: Address): { text: string; event: Readonly<Record<string, unknown>> } {
+  const { text, value } = parseJsonBody(asBuffer(bytes), (problem, cause) =>
+    invalidEvent(address, cause === undefined ? problem : `${problem}: ${messageOf(cause)}`, cause),
+  );
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidEvent(address, `the body is ${kindOfJson(value)}: expected a JSON object`);
+  }
+  return { text, event: value as Readonly<Record<string, unknown>> };
+}
+
+function fillIn(members: Map<string, string>, payload: Payload, defaults: EnvelopeDefaults): void {
+  const absent = (name: string): boolean => (members.get(name) ?? 'null') === 'null';
+  if (absent('id')) members.set('id', quote(defaults.newId()));
+  if (absent('source')) members.set('source', quote(defaults.source));
+  if (absent('type')) members.set('type', quote(defaults.type));
+  if (absent('specversion')) members.set('specversion', '"1.0"');
+  if (absent('time')) members.set('time', `"${defaults.timestamp()}"`);
+  members.set('topic', quote(payload.address.topic));
+  members.set('pubsubname', quote(payload.address.pubsubName));
+  const { trace } = payload;
+  if (trace !== undefined && !members.has('traceparent')) {
+    if (!members.has('traceid')) members.set('traceid', quote(trace.traceparent));
+    members.set('traceparent', quote(trace.traceparent));
+    if (trace.tracestate !== undefined && !members.has('tracestate'))
+      members.set('tracestate', quote(trace.tracestate));
+  }
+  if (payload.expiresAt !== undefined) members.set('expiration', `"${formatInstant(payload.expiresAt)}"`);
+}
+
+/** The trace that an event names itself; members of another type than text are the caller's own. */
+function traceOfMembers(members: ReadonlyMap<string, string>): Trace | undefined {
+  const [traceparent, tracestate] = ['traceparent', 'tracestate'].map((name): unknown =>
+    JSON.parse(members.get(name) ?? 'null'),
+  );
+  if (typeof traceparent !== 'string' || traceparent === '') return undefined;
+  return typeof tracestate === 'string' && tracestate !== '' ? { traceparent, tracestate } : { traceparent };
+}
+
+/** The attributes of binary mode, by name. */
+export type BinaryAttributes = ReadonlyMap<string, string>;
+
+const HEADER = /^ce([_-])(.+)$/;
+/** These are not for the caller to set, or come from elsewhere. */
+const NOT_TAKEN = new Set(['datacontenttype', 'topic', 'pubsubname', 'expiration']);
+
+/**
+ * Reads the attributes of CloudEvents binary mode from `ce_` headers (the API document's form) and `ce-` headers
+ * (CloudEvents' HTTP binding, percent-decoded); `undefined` when none of the four required ones is there.
+ *
+ * @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` naming what is missing or forbidden.
+ */
+export function binaryAttributes(headers: HeaderMap, address: Address): BinaryAttributes | undefined {
+  if (!isBinaryMode(headers)) return undefined;
+  const attributes = new Map<string, string>();
+  for (const header of Object.keys(headers)) {
+    const [, separator, name] = HEADER.exec(header) ?? [];
+    if (name === undefined || NOT_TAKEN.has(name) || (separator === '-' && headers[`ce_${name}`] !== undefined))
+      continue;
+    const text = headerOf(headers, header) ?? '';
+    attributes.set(name, separator === '-' ? percentDecoded(text, header, address) : text);
+  }
+  const missing = REQUIRED.filter((name) => !attributes.has(name));
+  if (missing.length > 0)
+    throw invalidEvent(address, `missing headers ${missing.map((name) => `ce_${name}`).join(', ')}`);
+  for (const [name, value] of attributes) checkBinaryAttribute(name, value, address);
+  return attributes;
+}
+
+const REQUIRED_HEADERS: readonly string[] = REQUIRED.flatMap((name) => [`ce_${name}`, `ce-${name}`]);
+
+/** A plain loop over names made before: this runs for every publish. */
+function isBinaryMode(headers: HeaderMap): boolean {
+  for (const header of REQUIRED_HEADERS) if (headers[header] !== undefined) return true;
+  return false;
+}
+
+function percentDecoded(text: string, header: string, address: Address): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (cause) {
+    throw invalidEvent(
+      address,
+      `header ${header} is ${JSON.stringify(text)}: expected percent-escapes of UTF-8`,
+      cause,
+    );
+  }
+}
+
+function checkBinaryAttribute(name: string, value: string, address: Address): void {
+  if (!/^[a-z0-9]+$/.test(name) || name === 'data') {
+    throw invalidEvent(
+      address,
+      `attribute name ${JSON.stringify(name)}: expected lower-case letters and digits, not data`,
+    );
+  }
+  if ((ATTRIBUTES as readonly string[]).includes(name)) checkAttribute(name, value, address);
+}
+
+/** Makes the event of binary mode: attributes from headers, data from the body. */
+export function binaryEvent(payload: Payload, attributes: BinaryAttributes, defaults: EnvelopeDefaults): EncodedEvent {
+  const members = new Map<string, string>();
+  for (const [name, value] of attributes) members.set(name, quote(value));
+  members.set('datacontenttype', quote(payload.contentType));
+  fillIn(members, payload, defaults);
+  const head = `{${[...members].map(([key, value]) => `${quote(key)}:${value}`).join(',')}`;
+  const data = withData(head, payload.bytes, payload.contentType);
+  return { id: attributes.get('id') ?? '', data, trace: traceOfMembers(members) };
+}

@@ -1,0 +1,169 @@
+import { isUtf8 } from 'node:buffer';
+import type { Trace } from '../../../components/pubsub.ts';
+import { asBuffer } from '../../../http/body.ts';
+import type { Clock } from '../../../util/clock.ts';
+import { formatInstant } from '../../../util/duration.ts';
+import type { Wire } from '../../../wire.ts';
+import { contentKind } from './content-type.ts';
+import { type Metadata, NO_METADATA } from './request-metadata.ts';
+
+/** Where a message goes. */
+export interface Address extends Destination {
+  /** Who publishes. */
+  readonly appId: string;
+}
+
+/** Where a request wants a message to go. */
+export interface Destination {
+  readonly pubsubName: string;
+  readonly topic: string;
+}
+
+/** What all envelopes of a sidecar have in common. */
+export interface EnvelopeDefaults {
+  /** `source` of wrapped messages: the app ID. */
+  readonly source: string;
+  /** `type` of wrapped messages. */
+  readonly type: string;
+  /** The present instant, in RFC 3339. */
+  readonly timestamp: () => string;
+  /** A new ID, of letters, digits and dashes. */
+  readonly newId: () => string;
+  /** `source` and `type` as members of an envelope: written out once, not for every message. */
+  readonly members: string;
+  /** A `tracestate` of the metadata is kept also without a `traceparent`. */
+  readonly keepsLoneTracestate: boolean;
+}
+
+/** Makes what the envelopes of a sidecar have in common. */
+export function envelopeDefaults(
+  source: string,
+  { eventType: type, keepsLoneTracestate }: Wire,
+  host: { readonly clock: Clock; readonly newId: () => string },
+): EnvelopeDefaults {
+  const { clock, newId } = host;
+  const members = ownMembers(source, type);
+  return { source, type, newId, timestamp: timestamps(() => clock.now()), members, keepsLoneTracestate };
+}
+
+function ownMembers(source: string, type: string): string {
+  return `,"source":${quote(source)},"type":${quote(type)}`;
+}
+
+/** A payload to be wrapped. */
+export interface Payload {
+  readonly bytes: Uint8Array;
+  readonly contentType: string;
+  readonly address: Address;
+  readonly trace: Trace | undefined;
+  readonly expiresAt: number | undefined;
+  readonly metadata: Metadata;
+}
+
+/** An encoded CloudEvent and its ID. */
+export interface EncodedEvent {
+  readonly id: string;
+  readonly data: Buffer;
+  readonly trace?: Trace | undefined;
+  /** `expiration` of the caller's own event. */
+  readonly expiration?: string;
+}
+
+/** Wraps a payload as a CloudEvent 1.0 in JSON. By hand: the `cloudevents` package takes five times as long. */
+export function wrap(payload: Payload, defaults: EnvelopeDefaults): EncodedEvent {
+  const { contentType, metadata } = payload;
+  const time = `"datacontenttype":${quote(contentType)},"time":"${defaults.timestamp()}"`;
+  const { topic, pubsubName } = payload.address;
+  let head = `,"specversion":"1.0",${time},"topic":${quote(topic)},"pubsubname":${quote(pubsubName)}`;
+  let id: string;
+  let { trace } = payload;
+  if (metadata === NO_METADATA) {
+    id = defaults.newId();
+    head = `{"id":"${id}"${defaults.members}${head}`;
+  } else {
+    id = metadata['cloudevent.id'] || defaults.newId();
+    trace = traceOf(metadata, trace);
+    head = `{"id":${quote(id)}${attributes(metadata, defaults)}${head}`;
+  }
+  if (trace !== undefined) head += traceMembers(trace, metadata);
+  else if (metadata !== NO_METADATA && defaults.keepsLoneTracestate) head += loneTracestate(metadata);
+  if (payload.expiresAt !== undefined) head += `,"expiration":"${formatInstant(payload.expiresAt)}"`;
+  return { id, data: withData(head, payload.bytes, contentType), trace };
+}
+
+/** What the publisher's metadata say of the envelope, else the sidecar's own. */
+function attributes(metadata: Metadata, defaults: EnvelopeDefaults): string {
+  const { 'cloudevent.source': source, 'cloudevent.type': type } = metadata;
+  const members = ownMembers(source || defaults.source, type || defaults.type);
+  const subject = metadata['cloudevent.subject'];
+  return subject ? `${members},"subject":${quote(subject)}` : members;
+}
+
+/** Text of which nothing is escaped in JSON. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+/** `JSON.stringify` of a string, four times as fast for plain text: a sixth of a publish was spent on it. */
+export function quote(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+/** The present instant as text. Remembers the last one: many messages share a millisecond. */
+function timestamps(now: () => number): () => string {
+  let lastAt = 0;
+  let lastText = '';
+  return () => {
+    const at = now();
+    if (at !== lastAt) lastText = formatInstant(at);
+    lastAt = at;
+    return lastText;
+  };
+}
+
+/** The trace of a wrapped message: what the publisher's metadata say, else that of the request. */
+function traceOf(metadata: Metadata, requested: Trace | undefined): Trace | undefined {
+  const traceparent = metadata['cloudevent.traceparent'] || metadata['cloudevent.traceid'] || requested?.traceparent;
+  if (!traceparent) return undefined;
+  const tracestate = metadata['cloudevent.tracestate'] || requested?.tracestate;
+  return tracestate ? { traceparent, tracestate } : { traceparent };
+}
+
+function traceMembers({ traceparent, tracestate }: Trace, metadata: Metadata): string {
+  const traceid = metadata['cloudevent.traceid'] || traceparent;
+  const members = `,"traceid":${quote(traceid)},"traceparent":${quote(traceparent)}`;
+  return tracestate === undefined ? members : `${members},"tracestate":${quote(tracestate)}`;
+}
+
+function loneTracestate({ 'cloudevent.tracestate': tracestate }: Metadata): string {
+  return tracestate ? `,"tracestate":${quote(tracestate)}` : '';
+}
+
+/**
+ * Closes an envelope with `data` or `data_base64`, by the content type: JSON goes in byte for byte, so that numbers
+ * keep every digit; what is not JSON although it says so goes in as text; what is not text, in base64.
+ */
+export function withData(head: string, bytes: Uint8Array, contentType: string): Buffer {
+  const buffer = asBuffer(bytes);
+  const kind = contentKind(contentType);
+  if (kind === 'binary' || !isUtf8(buffer)) return Buffer.from(`${head},"data_base64":"${buffer.toString('base64')}"}`);
+  if (kind === 'text' || !isJson(buffer)) return Buffer.from(`${head},"data":${quote(buffer.toString())}}`);
+  return splice(`${head},"data":`, buffer);
+}
+
+/** Whether the bytes are JSON text. */
+function isJson(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString());
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function splice(head: string, json: Buffer): Buffer {
+  const headBytes = Buffer.byteLength(head);
+  const event = Buffer.allocUnsafe(headBytes + json.length + 1);
+  event.write(head);
+  json.copy(event, headBytes);
+  event[event.length - 1] = 0x7d;
+  return event;
+}

@@ -1,0 +1,40 @@
+import { messageOf } from '../../../errors.ts';
+import { jsonTextOf } from '../../../util/json-value.ts';
+import { invalidEvent } from '../errors.ts';
+import { CLOUD_EVENT_TYPE } from './content-type.ts';
+import type { Address } from './envelope.ts';
+
+/** Bytes and what they are. */
+export interface EncodedData {
+  readonly bytes: Uint8Array;
+  readonly contentType: string;
+}
+
+/**
+ * The bytes of data that are published in code: bytes and text as they are, a `CloudEvent` whole, anything else as JSON.
+ *
+ * @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` for what JSON cannot express.
+ */
+export function encodeData(data: unknown, contentType: string | undefined, address: Address): EncodedData {
+  if (data instanceof Uint8Array) return { bytes: data, contentType: contentType ?? 'application/octet-stream' };
+  if (typeof data === 'string') return { bytes: Buffer.from(data), contentType: contentType ?? 'text/plain' };
+  const type = contentType ?? (isCloudEvent(data) ? CLOUD_EVENT_TYPE : 'application/json');
+  return { bytes: Buffer.from(stringify(data, address)), contentType: type };
+}
+
+/** Told by its shape: it may be one of another loaded copy of the `cloudevents` package, and that need not be loaded. */
+function isCloudEvent(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && 'specversion' in data && 'cloneWith' in data;
+}
+
+function stringify(data: unknown, address: Address): string {
+  let text: string | undefined;
+  try {
+    text = jsonTextOf(data);
+  } catch (cause) {
+    throw invalidEvent(address, `the data ${messageOf(cause)}`, cause);
+  }
+  if (text === undefined)
+    throw invalidEvent(address, `the data is ${typeof data}: expected bytes, text or a JSON value`);
+  return text;
+}

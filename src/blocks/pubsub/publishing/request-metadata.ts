@@ -1,0 +1,98 @@
+import { NO_METADATA } from '../../../components/pubsub.ts';
+import { parseGoDuration } from '../../../util/duration.ts';
+import { invalidMetadata } from '../errors.ts';
+
+/** Metadata by name. Without a prototype, so that any name is an ordinary one. */
+export type Metadata = Readonly<Record<string, string>>;
+
+export { NO_METADATA };
+
+/** Metadata with these entries; later ones win. */
+export function metadataFrom(entries: Iterable<readonly [string, string]>): Metadata {
+  const metadata = Object.create(null) as Record<string, string>;
+  for (const [name, value] of entries) metadata[name] = value;
+  return metadata;
+}
+
+/** The metadata of a bulk entry: its own win over the request's, whichever name of the TTL either uses. */
+export function mergedMetadata(ofRequest: Metadata, ofEntry: Metadata): Metadata {
+  const own = Object.entries(ofEntry);
+  if (own.length === 0) return ofRequest;
+  const hasTtl = own.some(([name]) => isTtl(name));
+  const inherited = Object.entries(ofRequest).filter(([name]) => !(hasTtl && isTtl(name)));
+  return metadataFrom([...inherited, ...own]);
+}
+
+function isTtl(name: string): boolean {
+  const key = name.toLowerCase();
+  return key === 'ttlinseconds' || key === 'ttl';
+}
+
+const PREFIX = 'metadata.';
+
+/** The `metadata.<name>` parameters of a query, without their prefix. Of a repeated one the first counts. */
+export function metadataOfQuery(search: string, query: () => URLSearchParams): Metadata {
+  if (search === '') return NO_METADATA;
+  const entries = [...query()].filter(([name]) => name.startsWith(PREFIX) && name.length > PREFIX.length);
+  return metadataFrom(entries.reverse().map(([name, value]) => [name.slice(PREFIX.length), value] as const));
+}
+
+/** What metadata ask of a publish. */
+export interface PublishRules {
+  /** Publish the bytes as they are, without an envelope. */
+  readonly rawPayload: boolean;
+  /** How long the message may live, in milliseconds. */
+  readonly ttlMs?: number;
+}
+
+const DEFAULT_RULES: PublishRules = { rawPayload: false };
+
+/**
+ * Reads `rawPayload` and `ttlInSeconds` (or `ttl`, in any case).
+ *
+ * @throws SidecarError `ERR_PUBSUB_REQUEST_METADATA` for a value that is neither.
+ */
+export function publishRules(metadata: Metadata, pubsubName: string): PublishRules {
+  if (metadata === NO_METADATA) return DEFAULT_RULES;
+  const raw = metadata['rawPayload'];
+  const rawPayload = raw === undefined ? false : readBoolean(raw);
+  if (rawPayload === undefined)
+    throw invalidMetadata(pubsubName, metadata, `rawPayload value must be a valid boolean: actual is '${raw}'`);
+  for (const [name, value] of Object.entries(metadata)) {
+    if (!isTtl(name)) continue;
+    const ttlMs = readTtl(value);
+    if (ttlMs !== undefined) return { rawPayload, ttlMs };
+    const expected = 'a positive number of seconds or a duration such as 1m30s';
+    throw invalidMetadata(pubsubName, metadata, `${name} must be ${expected}: actual is '${value}'`);
+  }
+  return { rawPayload };
+}
+
+/** Reads a boolean as Go's `strconv.ParseBool` does, in any case; `undefined` when it is none. */
+export function readBoolean(value: string): boolean | undefined {
+  const text = value.toLowerCase();
+  if (text === 'true' || text === '1' || text === 't') return true;
+  if (text === 'false' || text === '0' || text === 'f') return false;
+  return undefined;
+}
+
+/** Instants beyond this are no dates any more. */
+const MAX_TTL_MS = 100 * 365 * 24 * 3_600_000;
+
+function readTtl(value: string): number | undefined {
+  const ttlMs = /^\d{1,15}$/.test(value) ? Number(value) * 1_000 : parseGoDuration(value);
+  return ttlMs === undefined || ttlMs <= 0 ? undefined : Math.min(ttlMs, MAX_TTL_MS);
+}
+
+/**
+ * Reads `maxBulkPubBytes`; no limit when it is absent.
+ *
+ * @throws SidecarError `ERR_PUBSUB_REQUEST_METADATA` when it is not a positive integer.
+ */
+export function maxBulkPubBytes(metadata: Metadata, pubsubName: string): number {
+  const value = metadata['maxBulkPubBytes'];
+  if (value === undefined) return Number.POSITIVE_INFINITY;
+  if (!/^\d{1,15}$/.test(value) || Number(value) === 0)
+    throw invalidMetadata(pubsubName, metadata, `maxBulkPubBytes must be a positive integer: actual is '${value}'`);
+  return Number(value);
+}

@@ -1,0 +1,192 @@
+import { SidecarError } from '../../../errors.ts';
+import { parseGoDuration } from '../../../util/duration.ts';
+import { checkFields, fieldNames } from '../../../util/known-fields.ts';
+import type { Logger } from '../../../util/logger.ts';
+import type {
+  CallActivityOptions,
+  CallChildOptions,
+  ContinueAsNewOptions,
+  WaitForEventOptions,
+  WorkflowContext,
+} from '../model/context.ts';
+import type {
+  ActivityDefinition,
+  ActivityFunction,
+  WorkflowDefinition,
+  WorkflowFunction,
+} from '../model/definition.ts';
+import { failureOf } from '../model/failure.ts';
+import { checkInstanceId } from '../model/instance-id.ts';
+import { textOfValue, valueOfText } from '../model/payload.ts';
+import type { Execution, Program } from '../replay/execution.ts';
+import { DurablePromise } from './durable-promise.ts';
+
+/** How calls name code: functions that are registered, and the names of those that are not. */
+export interface CodeNames {
+  activity(code: ActivityDefinition | ActivityFunction): { readonly name: string; readonly run: ActivityFunction };
+  workflow(code: WorkflowDefinition | WorkflowFunction): string;
+}
+
+/** The program of an async function. */
+export function asyncProgram(run: WorkflowFunction<unknown>, names: CodeNames): Program {
+  return (execution) => {
+    const result = begin(run, new AsyncContext(execution, names), execution);
+    result.then(
+      (output) => end(execution, output),
+      (error: unknown) => execution.fail(failureOf(error)),
+    );
+  };
+}
+
+/** A function that throws in place of rejecting does the same. */
+async function begin(run: WorkflowFunction<unknown>, context: WorkflowContext, { input }: Execution): Promise<unknown> {
+  return run(context, valueOfText(input));
+}
+
+function end(execution: Execution, output: unknown): void {
+  try {
+    execution.complete(textOfValue(output, 'the output of the workflow'));
+  } catch (error) {
+    execution.fail(failureOf(error));
+  }
+}
+
+/** Ends the code where it continues as new; what catches it changes nothing any more. */
+class Continued extends Error {
+  override readonly name = 'Continued';
+}
+
+const MAX_STATUS_LENGTH = 64 * 1024;
+
+const ACTIVITY_FIELDS = fieldNames<CallActivityOptions>({ retry: true });
+const CHILD_FIELDS = fieldNames<CallChildOptions>({ instanceId: true, retry: true });
+const EVENT_FIELDS = fieldNames<WaitForEventOptions>({ timeoutMs: true });
+const CONTINUE_FIELDS = fieldNames<ContinueAsNewOptions>({ keepEvents: true });
+
+class AsyncContext implements WorkflowContext {
+  readonly #execution: Execution;
+  readonly #names: CodeNames;
+
+  constructor(execution: Execution, names: CodeNames) {
+    this.#execution = execution;
+    this.#names = names;
+  }
+
+  get instanceId(): string {
+    return this.#execution.instanceId;
+  }
+
+  get workflowName(): string {
+    return this.#execution.workflowName;
+  }
+
+  get isReplaying(): boolean {
+    return this.#execution.isReplaying;
+  }
+
+  get log(): Logger {
+    return this.#execution.log;
+  }
+
+  callActivity<Output>(
+    activity: ActivityDefinition | ActivityFunction | string,
+    input?: unknown,
+    options: CallActivityOptions = {},
+  ): Promise<Output> {
+    checkFields(options, ACTIVITY_FIELDS, 'options of callActivity');
+    const code = typeof activity === 'string' ? { name: activity, run: undefined } : this.#names.activity(activity);
+    const text = textOfValue(input, 'the input of activity', code.name);
+    return new DurablePromise(this.#execution.callActivity({ ...code, input: text, retry: options.retry }));
+  }
+
+  callChild<Output>(
+    workflow: WorkflowDefinition | WorkflowFunction | string,
+    input?: unknown,
+    options: CallChildOptions = {},
+  ): Promise<Output> {
+    checkFields(options, CHILD_FIELDS, 'options of callChild');
+    const { instanceId, retry } = options;
+    const name = typeof workflow === 'string' ? workflow : this.#names.workflow(workflow);
+    if (instanceId !== undefined) checkInstanceId(instanceId);
+    const text = textOfValue(input, 'the input of child workflow', name);
+    return new DurablePromise(this.#execution.callChild({ name, input: text, instanceId, retry }));
+  }
+
+  sleep(until: number | string | Date): Promise<void> {
+    return new DurablePromise(this.#execution.createTimer(this.#instantOf(until)));
+  }
+
+  #instantOf(until: number | string | Date): number {
+    if (until instanceof Date) return checkInstant(until.getTime(), 'an invalid Date');
+    const delayMs = typeof until === 'number' ? until : (parseGoDuration(until) ?? Number.NaN);
+    return checkInstant(this.#execution.now + delayMs, JSON.stringify(until));
+  }
+
+  waitForEvent<Event>(name: string, options: WaitForEventOptions = {}): Promise<Event> {
+    checkFields(options, EVENT_FIELDS, 'options of waitForEvent');
+    const { timeoutMs } = options;
+    if (timeoutMs !== undefined) checkInstant(this.#execution.now + timeoutMs, String(timeoutMs));
+    return new DurablePromise(this.#execution.waitForEvent(name, timeoutMs));
+  }
+
+  all<const T extends readonly unknown[]>(values: T): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+    return watched(Promise.all(values));
+  }
+
+  any<const T extends readonly unknown[]>(values: T): Promise<Awaited<T[number]>> {
+    return watched(Promise.any(values));
+  }
+
+  race<const T extends readonly unknown[]>(values: T): Promise<Awaited<T[number]>> {
+    return watched(Promise.race(values));
+  }
+
+  now(): number {
+    return this.#execution.now;
+  }
+
+  uuid(): string {
+    return this.#execution.newUuid();
+  }
+
+  random(): number {
+    return this.#execution.random();
+  }
+
+  setCustomStatus(status: string): void {
+    if (typeof status !== 'string' || status.length > MAX_STATUS_LENGTH)
+      throw new SidecarError(
+        'ERR_BAD_REQUEST',
+        `custom status must be a string of at most ${MAX_STATUS_LENGTH} characters`,
+      );
+    this.#execution.setCustomStatus(status);
+  }
+
+  continueAsNew(input?: unknown, options: ContinueAsNewOptions = {}): never {
+    checkFields(options, CONTINUE_FIELDS, 'options of continueAsNew');
+    const { keepEvents = true } = options;
+    this.#execution.continueAsNew(textOfValue(input, 'the input of continueAsNew'), keepEvents);
+    throw new Continued('the workflow continues as new: return what continueAsNew answers, and do not catch it');
+  }
+
+  isPatched(patch: string): boolean {
+    return this.#execution.isPatched(patch);
+  }
+}
+
+/** Nobody hears of a rejection that nobody has waited for yet: a process must not end because of it. */
+function watched<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+/** The latest instant of a Date. */
+const LAST_INSTANT = 8.64e15;
+
+function checkInstant(at: number, what: string): number {
+  if (Math.abs(at) <= LAST_INSTANT) return Math.ceil(at);
+  throw new SidecarError(
+    'ERR_BAD_REQUEST',
+    `${what} is no time to wait: expected milliseconds, such as 1h30m, or a Date`,
+  );
+}

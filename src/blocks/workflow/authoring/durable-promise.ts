@@ -1,0 +1,47 @@
+import { EventTimeoutError, TaskFailedError, TIMED_OUT } from '../model/failure.ts';
+import { valueOfText } from '../model/payload.ts';
+import type { Task } from '../replay/execution.ts';
+
+/**
+ * A task as a promise. It listens to the task only when somebody waits for it: a failed task that nobody waits for is
+ * no unhandled rejection, and the engine knows what the code waits for.
+ */
+export class DurablePromise<T> extends Promise<T> {
+  /** What follows from it is a plain promise. */
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise;
+  }
+
+  readonly #listen: () => void;
+  #isListening = false;
+
+  constructor(task: Task) {
+    let settle: { resolve: (value: T) => void; reject: (error: Error) => void } | undefined;
+    super((resolve, reject) => {
+      settle = { resolve, reject };
+    });
+    this.#listen = () =>
+      task.onSettled(() => {
+        // What an activity answers is for those to know who call it.
+        if (task.state === 'completed') settle?.resolve(valueOfText(task.value) as T);
+        else settle?.reject(errorOf(task));
+      });
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: it is a promise
+  override then<A = T, B = never>(
+    onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    if (!this.#isListening) {
+      this.#isListening = true;
+      this.#listen();
+    }
+    return super.then(onFulfilled, onRejected);
+  }
+}
+
+function errorOf({ what, failure }: Task): TaskFailedError {
+  const known = failure ?? { errorType: 'Error', message: 'unknown' };
+  return known.errorType === TIMED_OUT ? new EventTimeoutError(what, known) : new TaskFailedError(what, known);
+}

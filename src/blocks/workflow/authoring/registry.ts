@@ -1,0 +1,127 @@
+import { SidecarError } from '../../../errors.ts';
+import {
+  type ActivityDefinition,
+  type ActivityFunction,
+  checkName,
+  type Replacement,
+  type WorkflowDefinition,
+  type WorkflowFunction,
+} from '../model/definition.ts';
+import type { Program } from '../replay/execution.ts';
+import { asyncProgram, type CodeNames } from './async-program.ts';
+import { CodeTable } from './code-table.ts';
+
+/** Code by name, and names of code. */
+export class Registry implements CodeNames {
+  readonly #programs = new CodeTable<Program>();
+  readonly #activities = new CodeTable<ActivityFunction>();
+  readonly #workflowNames = new Map<object, string>();
+  readonly #activityNames = new Map<object, string>();
+  readonly #onChange: () => void;
+  readonly #onFirst: () => void;
+
+  /** `onChange` hears of code that was not there before, `onFirst` of the first workflow. */
+  constructor(onChange: () => void, onFirst: () => void) {
+    this.#onChange = onChange;
+    this.#onFirst = onFirst;
+  }
+
+  get hasWorkflows(): boolean {
+    return !this.#programs.isEmpty;
+  }
+
+  /** @throws SidecarError `ERR_CONFIGURATION` when the name is taken by other code. */
+  add({ kind, name, run }: WorkflowDefinition | ActivityDefinition): void {
+    if (kind === 'workflow') this.addWorkflow(name, run);
+    else this.addActivity(name, run);
+  }
+
+  addWorkflow(name: string, run: WorkflowFunction): void {
+    checkName('workflow', name);
+    if (this.#workflowNames.get(run) === name && this.#programs.registered(name) !== undefined) return;
+    this.addProgram(name, asyncProgram(asTold(run), this), run);
+  }
+
+  addProgram(name: string, program: Program, code: object = program): void {
+    checkName('workflow', name);
+    if (this.#programs.registered(name) !== undefined) throw isTaken('workflow', name);
+    if (!this.hasWorkflows) this.#onFirst();
+    this.#programs.register(name, program);
+    this.#workflowNames.set(code, name);
+    this.#onChange();
+  }
+
+  addActivity(name: string, run: ActivityFunction): void {
+    checkName('activity', name);
+    const present = this.#activities.registered(name);
+    if (present === run) return;
+    if (present !== undefined) throw isTaken('activity', name);
+    this.#activities.register(name, run);
+    this.#activityNames.set(run, name);
+    this.#onChange();
+  }
+
+  /** Has a definition stand in for the code of its name. */
+  replace({ kind, name, run }: WorkflowDefinition | ActivityDefinition): Replacement {
+    checkName(kind, name);
+    if (kind === 'workflow' && !this.hasWorkflows) this.#onFirst();
+    const restore =
+      kind === 'workflow'
+        ? this.#programs.replace(name, asyncProgram(asTold(run), this))
+        : this.#activities.replace(name, run);
+    this.#onChange();
+    return { restore, [Symbol.dispose]: restore };
+  }
+
+  program(name: string): Program | undefined {
+    return this.#programs.get(name);
+  }
+
+  activityOf(name: string): ActivityFunction | undefined {
+    return this.#activities.get(name);
+  }
+
+  activity(code: ActivityDefinition | ActivityFunction): { readonly name: string; readonly run: ActivityFunction } {
+    return { name: this.nameOfActivity(code), run: typeof code === 'object' ? code.run : code };
+  }
+
+  nameOfActivity(code: ActivityDefinition | ActivityFunction): string {
+    return nameOf('activity', code, this.#activityNames);
+  }
+
+  nameOfWorkflow(code: WorkflowDefinition | WorkflowFunction): string {
+    return nameOf('workflow', code, this.#workflowNames);
+  }
+
+  /** The name of a workflow; its code is registered by being used. */
+  workflow(code: WorkflowDefinition | WorkflowFunction): string {
+    const name = this.nameOfWorkflow(code);
+    if (this.#programs.registered(name) === undefined)
+      this.addWorkflow(name, typeof code === 'object' ? code.run : code);
+    return name;
+  }
+}
+
+/** A definition has its name; a function that under which it is registered, or its own. */
+function nameOf(
+  kind: 'workflow' | 'activity',
+  code: WorkflowDefinition | WorkflowFunction | ActivityDefinition | ActivityFunction,
+  registered: ReadonlyMap<object, string>,
+): string {
+  if (typeof code === 'object') return code.name;
+  const name = registered.get(code) ?? code.name;
+  checkName(kind, name);
+  return name;
+}
+
+function isTaken(kind: 'workflow' | 'activity', name: string): SidecarError {
+  return new SidecarError(
+    'ERR_CONFIGURATION',
+    `${kind} ${JSON.stringify(name)} is registered already, with other code: to have a test run other code, use ${kind === 'workflow' ? 'replaceWorkflow' : 'replaceActivity'}`,
+  );
+}
+
+/** What input a workflow takes is for those to know who start it. */
+function asTold(run: WorkflowFunction): WorkflowFunction<unknown> {
+  return run as WorkflowFunction<unknown>;
+}

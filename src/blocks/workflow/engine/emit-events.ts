@@ -1,0 +1,65 @@
+import type { SidecarEventEmitter } from '../../../events.ts';
+import { told } from '../../failure.ts';
+import type { IncomingEvent } from '../model/events.ts';
+import { isFinished } from '../model/instance.ts';
+import type { WorkflowsHost } from '../model/workflows-host.ts';
+import type { ActivityToRun } from '../replay/open-actions.ts';
+import type { InstanceRecord } from '../storage/record.ts';
+import type { Followed } from './engine-services.ts';
+
+/** An attempt that is over. */
+export interface EndedActivity {
+  readonly instanceId: string;
+  readonly activity: ActivityToRun;
+  readonly event: IncomingEvent;
+  readonly startedAt: number;
+  /** What was thrown, when something was. */
+  readonly thrown?: { readonly value: unknown } | undefined;
+}
+
+/** Tells how an attempt went. */
+export function tellActivity(
+  { events, clock }: WorkflowsHost,
+  { instanceId, activity, event, startedAt, thrown }: EndedActivity,
+): void {
+  const hasFailed = event.type === 'activityFailed';
+  if (events.listenerCount(hasFailed ? 'activityFailed' : 'activityCompleted') === 0) return;
+  const { name, activityId, attempt } = activity;
+  const info = { instanceId, activityName: name, activityId, attempt, durationMs: clock.now() - startedAt };
+  if (hasFailed) events.emit('activityFailed', { ...info, ...told({ reason: event.failure.message, thrown }) });
+  else events.emit('activityCompleted', info);
+}
+
+/** Tells, and logs, what a turn came to. */
+export function tellTurn({ events, logger }: WorkflowsHost, { plan, before, retries }: Followed): void {
+  const { record } = plan;
+  if (before.chunks === 0) tellStarted(events, record);
+  for (const child of plan.children) tellStarted(events, child.record);
+  for (const { what, attempt, delayMs, failure } of retries) {
+    const { message: reason, stackTrace } = failure;
+    logger.warn(
+      { instanceId: record.instanceId, task: what, attempt, reason, stackTrace },
+      'a task of a workflow failed: will be tried again',
+    );
+    events.emit('workflowTaskRetrying', { ...infoOf(record), task: what, attempt, delayMs, reason, failure });
+  }
+  if (isFinished(record.status) && !isFinished(before.status)) tellEnded({ events, logger }, record);
+}
+
+function tellStarted(events: SidecarEventEmitter, record: InstanceRecord): void {
+  if (events.listenerCount('workflowStarted') > 0) events.emit('workflowStarted', infoOf(record));
+}
+
+function tellEnded({ events, logger }: Pick<WorkflowsHost, 'events' | 'logger'>, record: InstanceRecord): void {
+  if (record.failure !== undefined) {
+    const { failure } = record;
+    const { errorType, message: reason, stackTrace } = failure;
+    logger.warn({ ...infoOf(record), errorType, reason, stackTrace }, 'a workflow failed');
+    events.emit('workflowFailed', { ...infoOf(record), reason, failure });
+  } else if (record.status === 'TERMINATED') events.emit('workflowTerminated', infoOf(record));
+  else if (events.listenerCount('workflowCompleted') > 0) events.emit('workflowCompleted', infoOf(record));
+}
+
+function infoOf({ instanceId, name }: InstanceRecord): { instanceId: string; workflowName: string } {
+  return { instanceId, workflowName: name };
+}

@@ -1,0 +1,299 @@
+import type { Shards } from '../../../cluster/shards.ts';
+import { isSidecarError } from '../../../errors.ts';
+import { isConflict } from '../../../state/errors.ts';
+import type { Precondition, StateStore } from '../../../state/store.ts';
+import { Work } from '../../../util/work.ts';
+import type { Registry } from '../authoring/registry.ts';
+import { type InstanceView, isFinished, type WorkflowStatus } from '../model/instance.ts';
+import type { WorkflowsHost } from '../model/workflows-host.ts';
+import type { Core } from '../replay/core.ts';
+import { InstanceStore } from '../storage/instance-store.ts';
+import type { WorkflowLayout } from '../storage/layout.ts';
+import { removeExpired } from '../storage/purge.ts';
+import type { InstanceRecord } from '../storage/record.ts';
+import type { Outgoing } from '../storage/turn-plan.ts';
+import { ActivityRunner } from './activity-runner.ts';
+import { Wakeups } from './due-instances.ts';
+import { DuePump } from './due-pump.ts';
+import { tellTurn } from './emit-events.ts';
+import type { Followed, InstanceHome } from './engine-services.ts';
+import { Underway } from './in-flight-counter.ts';
+import { Inbox } from './inbox.ts';
+import { type Absent, InstancePool } from './instance-pool.ts';
+import type { LiveInstance } from './live-instance.ts';
+import { MissingNames } from './missing-names.ts';
+import type { Message } from './turn-intake.ts';
+import { TurnQueue } from './turn-queue.ts';
+
+/** What an engine is made of. */
+export interface EngineParts {
+  readonly state: StateStore;
+  readonly shards: Shards;
+  readonly layout: WorkflowLayout;
+  readonly registry: Registry;
+  readonly host: WorkflowsHost;
+  /** An instance has begun, or is over; how it stands, when that is known without asking the store. */
+  readonly onStatus: (id: string, view?: () => InstanceView | undefined) => void;
+}
+
+/** Made once: with its stack it costs as much as the rest of an end. */
+const ENDED = new Error('the workflow has ended');
+/** How long after a failure the store is read again. */
+const READ_AGAIN_MS = 5_000;
+
+/** Brings instances into memory when there is something to do for them, and their turns into the store. */
+export class Engine implements InstanceHome {
+  readonly host: WorkflowsHost;
+  readonly store: InstanceStore;
+  readonly turns: TurnQueue;
+  readonly underway: Underway;
+  readonly activities: ActivityRunner;
+  readonly pool: InstancePool;
+  readonly #parts: EngineParts;
+  readonly #wakeups: Wakeups;
+  readonly #pump: DuePump;
+  readonly #inbox: Inbox;
+  /** Workflows whose instances are left alone because nobody has registered them. */
+  readonly #missing: MissingNames;
+  readonly #watches: Disposable[] = [];
+  readonly #work = new Work();
+  #isStopping = false;
+  #isReadingPlanned = false;
+
+  constructor(parts: EngineParts) {
+    const { host, state, layout, registry } = parts;
+    this.#parts = parts;
+    this.host = { ...host, work: { begin: (what) => this.#begin(what) } };
+    this.store = new InstanceStore(state, layout);
+    this.turns = new TurnQueue(this.host.maxConcurrentWorkflows);
+    this.underway = new Underway(this.host.work, () => this.activities.running());
+    this.activities = new ActivityRunner(this.host, registry, this.underway);
+    this.#wakeups = new Wakeups(this.store);
+    this.#missing = new MissingNames({
+      kind: 'workflow',
+      host,
+      isThere: (name) => registry.program(name) !== undefined,
+      onOverdue: () => this.#readAll(),
+    });
+    this.pool = new InstancePool({
+      home: this,
+      store: this.store,
+      registry,
+      wakeups: this.#wakeups,
+      missing: this.#missing,
+    });
+    this.#pump = new DuePump({
+      clock: host.clock,
+      work: this.host.work,
+      wakeups: this.#wakeups,
+      isOurs: (id) => this.owns(id) && !this.pool.has(id),
+      isLive: (id) => this.pool.has(id),
+      look: (id) => this.#look(id),
+      onFailure: (error) => this.#readLater(error),
+    });
+    this.#inbox = new Inbox({
+      store: this.store,
+      isOurs: (id) => !this.#isStopping && this.owns(id),
+      deliver: (id, message) => this.#deliver(id, message),
+      onFailure: (error) => this.#readLater(error),
+    });
+  }
+
+  /** Begins to look for work. */
+  start(): void {
+    const { shards, layout } = this.#parts;
+    this.#watches.push(
+      shards.watch(layout.inboxPrefix, (keys) => void this.#inbox.changed(keys)),
+      shards.onChange(({ gained, lost }) => this.#shardsChanged(gained, new Set(lost))),
+    );
+    this.#readAll();
+  }
+
+  /** Notes work for the sidecar, and for the stop of this block. */
+  #begin(what: Parameters<Work['begin']>[0]): () => void {
+    const done = this.#work.begin(what);
+    const doneForAll = this.#parts.host.work.begin(what);
+    return () => {
+      done();
+      doneForAll();
+    };
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  get now(): number {
+    return Math.floor(this.host.clock.now());
+  }
+
+  fence(id: string): Precondition | undefined {
+    const { shards } = this.#parts;
+    return shards.isShared ? shards.fence(shards.shardOf(id)) : undefined;
+  }
+
+  /** Whether this host may work on an instance. */
+  owns(id: string): boolean {
+    const { shards } = this.#parts;
+    return shards.owns(shards.shardOf(id));
+  }
+
+  isActive(id: string): boolean {
+    const instance = this.pool.get(id);
+    return instance !== undefined && !isFinished(instance.record.status);
+  }
+
+  retentionOf(status: WorkflowStatus): number | undefined {
+    const { completedMs, failedMs, terminatedMs } = this.host.retention;
+    if (status === 'COMPLETED') return completedMs;
+    if (status === 'FAILED') return failedMs;
+    return status === 'TERMINATED' ? terminatedMs : undefined;
+  }
+
+  coreOf(record: InstanceRecord, instance: LiveInstance): Core {
+    return this.pool.coreOf(record, instance);
+  }
+
+  follow(instance: LiveInstance, followed: Followed): void {
+    const { plan, version } = followed;
+    tellTurn(this.host, followed);
+    for (const { record, input } of plan.children)
+      if (this.owns(record.instanceId)) void this.pool.adopt(record, version, input).then((child) => child?.wake());
+    for (const outgoing of plan.outgoing) this.#send(outgoing);
+    const { instanceId, status } = plan.record;
+    if (status !== followed.before.status) this.#parts.onStatus(instanceId, () => instance.view);
+  }
+
+  /** Gives a message that is in the store to an instance of this host, without reading it again. */
+  #send({ to, key, event, executionId }: Outgoing): void {
+    if (this.#isStopping || !this.owns(to) || !this.#inbox.take(key)) return;
+    const message = { event, executionId, inboxKey: key };
+    const done = this.host.work.begin('message to a workflow');
+    this.#deliver(to, message)
+      .then(
+        (isDelivered) => isDelivered || this.released(key),
+        (error: unknown) => {
+          this.released(key);
+          this.#readLater(error);
+        },
+      )
+      .finally(done);
+  }
+
+  async #deliver(id: string, message: Message): Promise<boolean> {
+    let instance = await this.pool.load(id);
+    // One that was let go meanwhile is read again: nobody else would hand the message out.
+    while (typeof instance === 'object' && instance.isGone && !this.#isStopping && this.owns(id))
+      instance = await this.pool.load(id);
+    if (typeof instance === 'object' && instance.isGone) return false;
+    if (typeof instance === 'object') instance.post(message);
+    else if (instance !== 'no-code' && message.inboxKey !== undefined)
+      await this.store.commit({ delete: [message.inboxKey] });
+    return typeof instance === 'object';
+  }
+
+  released(inboxKey: string): void {
+    this.#inbox.release(inboxKey);
+  }
+
+  resting(instance: LiveInstance): void {
+    this.pool.resting(instance);
+    this.#pump.setAlarm();
+  }
+
+  ended(instance: LiveInstance): void {
+    const left = this.pool.remove(instance, ENDED);
+    if (left.length > 0) this.store.commit({ delete: left }).catch((error: unknown) => this.#readLater(error));
+    this.#wakeups.sleep(instance.id, instance.record.dueAt);
+    this.#pump.setAlarm();
+  }
+
+  /** Its turn could not be written: it is forgotten, and read again if it is still ours. */
+  broken(instance: LiveInstance, error: unknown): void {
+    const { id, record } = instance;
+    this.pool.remove(instance, error);
+    if (this.#isStopping) return;
+    // The turn may have been written all the same: others are to hear of it.
+    if (!isSidecarError(error) && !this.#parts.shards.isFenced(error)) this.#planReading();
+    // Who waits for one that was never written has to be told.
+    this.#parts.onStatus(id);
+    // The ID may be that of another instance, which slept and was not looked after meanwhile.
+    if (record.chunks === 0) return void this.#look(id);
+    if (!this.#parts.shards.isFenced(error))
+      this.host.logger.error({ instanceId: id, error }, 'the turn of a workflow failed: it is read again');
+    this.host.clock.setTimeout(() => void this.#look(id), isConflict(error) ? 0 : READ_AGAIN_MS);
+  }
+
+  /** Code was registered: looks at what was left. */
+  codeChanged(): void {
+    this.activities.codeChanged();
+    if (this.#missing.codeChanged() && !this.#isStopping) this.#readAll();
+  }
+
+  async #shardsChanged(gained: readonly number[], lost: ReadonlySet<number>): Promise<void> {
+    const { shards } = this.#parts;
+    if (gained.length > 0 && !this.#isStopping) this.#readAll();
+    if (lost.size === 0) return;
+    const reason = new Error('another host has taken the instance over');
+    const leaving = this.pool.all().filter(({ id }) => lost.has(shards.shardOf(id)));
+    await Promise.all(leaving.map((instance) => instance.resign().then(() => this.#handOver(instance, reason))));
+  }
+
+  #handOver(instance: LiveInstance, reason: Error): void {
+    this.pool.remove(instance, reason);
+    // The shard may have come back before this instance was quiet: nobody else looks after it then.
+    void this.#look(instance.id);
+  }
+
+  #readAll(): void {
+    this.#pump.readAnew();
+    const done = this.host.work.begin('reading messages of workflows');
+    void this.#inbox.readAll().finally(done);
+  }
+
+  #readLater(error: unknown): void {
+    if (this.#isStopping) return;
+    this.host.logger.error({ error }, 'workflows could not be read from the store: will be tried again');
+    this.#planReading();
+  }
+
+  /** Has everything read anew in a while, once for all who want it. */
+  #planReading(): void {
+    if (this.#isReadingPlanned) return;
+    this.#isReadingPlanned = true;
+    this.host.clock.setTimeout(() => {
+      this.#isReadingPlanned = false;
+      if (!this.#isStopping) this.#readAll();
+    }, READ_AGAIN_MS);
+  }
+
+  /** Does what is to be done for an instance. */
+  async #look(id: string): Promise<void> {
+    if (this.#isStopping || !this.owns(id)) return;
+    const live = this.pool.get(id);
+    if (live !== undefined) return live.wake();
+    try {
+      this.#lookedAt(id, await this.pool.load(id));
+    } catch (error) {
+      this.#readLater(error);
+    }
+  }
+
+  #lookedAt(id: string, found: LiveInstance | Absent): void {
+    if (typeof found === 'object') {
+      found.wake();
+      this.#pump.setAlarm();
+    } else if (found === 'finished') void removeExpired(this, id).catch((error: unknown) => this.#readLater(error));
+  }
+
+  /** Begins nothing new, waits for turns and activities that are under way, and forgets everything. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#pump.stop();
+    this.activities.stop();
+    this.#missing.stop();
+    for (const watch of this.#watches) watch[Symbol.dispose]();
+    await this.#work.idle(this.host.clock, this.host.patienceMs);
+    for (const instance of this.pool.all()) this.pool.remove(instance, new Error('the sidecar is stopping'));
+  }
+}

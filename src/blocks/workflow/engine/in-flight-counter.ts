@@ -1,0 +1,28 @@
+import type { WorkflowsHost } from '../model/workflows-host.ts';
+
+/** Counts turns and activities that are under way. Noted as one piece of work: there are thousands a second. */
+export class Underway {
+  readonly #work: WorkflowsHost['work'];
+  readonly #named: () => readonly string[];
+  #count = 0;
+  #done: () => void = () => undefined;
+
+  /** @param activities - names those that run */
+  constructor(work: WorkflowsHost['work'], activities: () => readonly string[]) {
+    this.#work = work;
+    this.#named = () => {
+      const named = activities();
+      return named.length > 0 ? named : ['turns of workflows'];
+    };
+  }
+
+  add(): void {
+    if (this.#count++ === 0) this.#done = this.#work.begin(this.#named);
+  }
+
+  remove(count = 1): void {
+    if (count === 0) return;
+    this.#count -= count;
+    if (this.#count === 0) this.#done();
+  }
+}

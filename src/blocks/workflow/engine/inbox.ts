@@ -1,0 +1,86 @@
+import { decodeMessage } from '../storage/codec.ts';
+import type { InstanceStore } from '../storage/instance-store.ts';
+import type { Message } from './turn-intake.ts';
+
+const PAGE = 256;
+
+/** What an inbox is made of. */
+export interface InboxParts {
+  readonly store: InstanceStore;
+  readonly isOurs: (id: string) => boolean;
+  /** Gives a message to its instance. Answers false when that cannot be done now. */
+  readonly deliver: (id: string, message: Message) => Promise<boolean>;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Messages in the store, from other instances and other hosts. Each is in hand once, until its turn is written. */
+export class Inbox {
+  readonly #parts: InboxParts;
+  readonly #inHand = new Set<string>();
+  #isReading = false;
+  #readsAgain = false;
+
+  constructor(parts: InboxParts) {
+    this.#parts = parts;
+  }
+
+  /** A message is about to be written and given to its instance here. */
+  take(key: string): boolean {
+    if (this.#inHand.has(key)) return false;
+    this.#inHand.add(key);
+    return true;
+  }
+
+  /** A message is in nobody's hands any more. */
+  release(key: string): void {
+    this.#inHand.delete(key);
+  }
+
+  /** Hands out some messages, or looks at all when no keys are told. */
+  async changed(keys: readonly string[]): Promise<void> {
+    if (keys.length === 0) return this.readAll();
+    for (const key of keys) await this.#handOut(key, undefined).catch(this.#parts.onFailure);
+  }
+
+  /** Hands out all messages. */
+  async readAll(): Promise<void> {
+    this.#readsAgain = true;
+    if (this.#isReading) return;
+    this.#isReading = true;
+    try {
+      while (this.#readsAgain) {
+        this.#readsAgain = false;
+        await this.#readOnce();
+      }
+    } catch (error) {
+      this.#parts.onFailure(error);
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  async #readOnce(): Promise<void> {
+    const { store } = this.#parts;
+    for (let from: string | undefined = store.layout.inboxRange.from; from !== undefined; ) {
+      const entries = await store.inboxFrom(from, PAGE);
+      for (const { key, value } of entries) await this.#handOut(key, value);
+      const last = entries.at(-1);
+      from = last && `${last.key}\u0000`;
+    }
+  }
+
+  async #handOut(key: string, read: Uint8Array | undefined): Promise<void> {
+    const { store, isOurs, deliver } = this.#parts;
+    const id = store.layout.instanceIdOf(key);
+    if (!isOurs(id) || !this.take(key)) return;
+    let isDelivered = false;
+    try {
+      const value = read ?? (await store.message(key));
+      if (value === undefined) return;
+      const { event, executionId } = decodeMessage(key, value);
+      isDelivered = await deliver(id, { event, executionId, inboxKey: key });
+    } finally {
+      if (!isDelivered) this.release(key);
+    }
+  }
+}

@@ -1,0 +1,214 @@
+import type { Registry } from '../authoring/registry.ts';
+import { NOT_REGISTERED } from '../model/failure.ts';
+import { isFinished, type MissingCode } from '../model/instance.ts';
+import type { Payload } from '../model/payload.ts';
+import { Core } from '../replay/core.ts';
+import type { Program } from '../replay/execution.ts';
+import { Drain } from '../replay/microtask-drain.ts';
+import type { InstanceStore, Stored } from '../storage/instance-store.ts';
+import type { InstanceRecord } from '../storage/record.ts';
+import type { Wakeups } from './due-instances.ts';
+import type { InstanceHome } from './engine-services.ts';
+import { LiveInstance } from './live-instance.ts';
+import type { MissingNames } from './missing-names.ts';
+
+/** Why an instance is not in memory: there is none, it is over, or nobody has registered its code. */
+export type Absent = 'missing' | 'finished' | 'no-code';
+
+/** What a pool is made of. */
+export interface PoolParts {
+  readonly home: InstanceHome;
+  readonly store: InstanceStore;
+  readonly registry: Registry;
+  readonly wakeups: Wakeups;
+  /** Workflows that instances need and nobody has registered. */
+  readonly missing: MissingNames;
+}
+
+/** The instances in memory. Those that wait for something are let go when there are too many: the longest idle first. */
+export class InstancePool {
+  readonly #parts: PoolParts;
+  readonly #drain = new Drain();
+  readonly #live = new Map<string, LiveInstance>();
+  readonly #loading = new Map<string, Promise<LiveInstance | Absent>>();
+  /** In the order in which they came to rest. */
+  readonly #idle = new Map<string, LiveInstance>();
+
+  constructor(parts: PoolParts) {
+    this.#parts = parts;
+  }
+
+  get(id: string): LiveInstance | undefined {
+    return this.#live.get(id);
+  }
+
+  has(id: string): boolean {
+    return this.#live.has(id);
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  all(): readonly LiveInstance[] {
+    return [...this.#live.values()];
+  }
+
+  /** Puts a new instance into memory. It is in the store only after its first turn. */
+  add(record: InstanceRecord): LiveInstance {
+    return this.#keep(record, undefined);
+  }
+
+  /** Puts an instance into memory that has just been written by another one. */
+  async adopt(record: InstanceRecord, version: number, input: Payload): Promise<LiveInstance | undefined> {
+    const present = this.#live.get(record.instanceId);
+    if (present !== undefined && !isFinished(present.record.status)) return undefined;
+    // Of the instance that had the ID before, activities may still run.
+    if (present !== undefined) this.remove(present, new Error('the ID of the instance is used again'));
+    if (this.#parts.registry.program(record.name) === undefined) {
+      const found = this.#withoutCode({ record, version });
+      return typeof found === 'object' ? found : undefined;
+    }
+    const instance = this.#keep(record, { record, version });
+    await instance.core.apply({ type: 'started', input }, record.createdAt);
+    return instance;
+  }
+
+  #keep(record: InstanceRecord, stored: Stored | undefined): LiveInstance {
+    const { home } = this.#parts;
+    const instance = new LiveInstance(home, (self) => this.coreOf(record, self), record, stored);
+    this.#live.set(record.instanceId, instance);
+    return instance;
+  }
+
+  /** A run of an instance's code. */
+  coreOf({ instanceId, executionId, name }: InstanceRecord, instance: LiveInstance): Core {
+    const program = this.#parts.registry.program(name) ?? notRegistered(name);
+    const { logger } = this.#parts.home.host;
+    const drain = this.#drain;
+    return new Core({
+      drain,
+      instanceId,
+      executionId,
+      workflowName: name,
+      program,
+      logger,
+      onStray: () => instance.wake(),
+    });
+  }
+
+  /** The instance, read and replayed when it is not in memory. */
+  load(id: string): Promise<LiveInstance | Absent> {
+    const live = this.#live.get(id);
+    if (live !== undefined) return Promise.resolve(live);
+    let loading = this.#loading.get(id);
+    if (loading === undefined) {
+      const done = this.#parts.home.host.work.begin('reading of a workflow');
+      loading = this.#read(id).finally(() => {
+        done();
+        this.#loading.delete(id);
+      });
+      this.#loading.set(id, loading);
+    }
+    return loading;
+  }
+
+  async #read(id: string): Promise<LiveInstance | Absent> {
+    const stored = await this.#parts.store.read(id);
+    if (stored === undefined) return 'missing';
+    const { record } = stored;
+    // Activities may still run that nobody waits for.
+    if (isFinished(record.status) && record.dueAt !== 0) return 'finished';
+    if (this.#parts.registry.program(record.name) === undefined) return this.#withoutCode(stored);
+    const instance = new LiveInstance(this.#parts.home, (self) => this.coreOf(record, self), record, stored);
+    await this.#replay(instance);
+    // What is over stays as it is, whatever its code has become.
+    if (isFinished(record.status) && (instance.core.outcome === undefined || instance.core.isNonDeterministic))
+      return 'finished';
+    const other = this.#live.get(id);
+    if (other !== undefined) return other;
+    this.#live.set(id, instance);
+    // It may have a timer, and nothing to do before.
+    this.#parts.wakeups.set(id, instance.nextAt);
+    for (const activity of instance.core.activities()) this.#parts.home.activities.run(instance, activity);
+    instance.wake();
+    return instance;
+  }
+
+  async #replay({ core, id, record }: LiveInstance): Promise<void> {
+    for await (const turn of this.#parts.store.turns(id)) {
+      if (core.isNonDeterministic) break;
+      await core.replay(turn);
+    }
+    core.endReplay(isFinished(record.status));
+  }
+
+  /** An instance whose code is not registered waits for it. When that has taken too long, it is put into memory to fail. */
+  #withoutCode({ record, version }: Stored): LiveInstance | 'no-code' {
+    const { missing } = this.#parts;
+    const { instanceId, name, status } = record;
+    if (isFinished(status) || missing.waitsFor(name, instanceId)) return 'no-code';
+    const live = this.#live.get(instanceId);
+    if (live !== undefined) return live;
+    const instance = this.#keep(record, { record, version });
+    instance.core.abandon(missing.failureOf(name));
+    instance.wake();
+    return instance;
+  }
+
+  /** An instance whose code is not registered, without its history: it can only be ended. */
+  async loadWithoutCode(id: string): Promise<LiveInstance | undefined> {
+    const stored = await this.#parts.store.read(id);
+    if (stored === undefined || this.#live.has(id)) return this.#live.get(id);
+    return this.#keep(stored.record, stored);
+  }
+
+  /** Code that an instance of this host waits for. */
+  missingCodeOf({ instanceId, name, status }: InstanceRecord): readonly MissingCode[] {
+    const { home, registry } = this.#parts;
+    const live = this.#live.get(instanceId);
+    if (live !== undefined)
+      return home.activities.missingOf(live).map((activity) => ({ kind: 'activity', name: activity }));
+    if (isFinished(status) || !home.owns(instanceId) || registry.program(name) !== undefined) return [];
+    return [{ kind: 'workflow', name }];
+  }
+
+  /** Nothing is to be done for an instance now. */
+  resting(instance: LiveInstance): void {
+    const { wakeups, home } = this.#parts;
+    wakeups.set(instance.id, instance.nextAt);
+    this.#idle.delete(instance.id);
+    if (!instance.isIdle) return;
+    this.#idle.set(instance.id, instance);
+    if (this.#idle.size > home.host.maxIdleInstances) this.#letGoOne();
+  }
+
+  #letGoOne(): void {
+    for (const instance of this.#idle.values()) {
+      this.#idle.delete(instance.id);
+      // It has got something to do since.
+      if (!instance.isIdle) continue;
+      this.remove(instance, new Error('the instance is not in memory'));
+      this.#parts.wakeups.sleep(instance.id, instance.record.dueAt);
+      return;
+    }
+  }
+
+  /** Takes an instance out of memory; answers the messages in the store that it has not taken in. */
+  remove(instance: LiveInstance, reason: unknown): readonly string[] {
+    if (this.#live.get(instance.id) === instance) {
+      this.#live.delete(instance.id);
+      this.#idle.delete(instance.id);
+      // Of a new one that was not written, the entry is that of another instance which has the ID.
+      if (instance.record.chunks > 0) this.#parts.wakeups.delete(instance.id);
+    }
+    this.#parts.home.activities.forget(instance);
+    return instance.leave(reason);
+  }
+}
+
+/** What runs in place of code that nobody has registered. */
+function notRegistered(name: string): Program {
+  const message = `workflow ${JSON.stringify(name)} is not registered: register it before the sidecar starts`;
+  return (execution) => execution.fail({ errorType: NOT_REGISTERED, message });
+}

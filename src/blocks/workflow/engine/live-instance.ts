@@ -1,0 +1,252 @@
+import { type Abortion, Cancellation } from '../../../util/abortion.ts';
+import { Deque } from '../../../util/deque.ts';
+import { type ActionEvent, type HistoryEvent, isAction } from '../model/events.ts';
+import { TOO_LARGE } from '../model/failure.ts';
+import { type InstanceView, isFinished } from '../model/instance.ts';
+import type { Core } from '../replay/core.ts';
+import type { Stored } from '../storage/instance-store.ts';
+import type { InstanceRecord } from '../storage/record.ts';
+import { viewOf } from '../storage/render-instance.ts';
+import type { TurnEnd } from '../storage/turn-plan.ts';
+import type { InstanceHome } from './engine-services.ts';
+import { commitTurn, type Written } from './turn-commit.ts';
+import { type Message, TurnIntake } from './turn-intake.ts';
+import { endOfTurn } from './turn-result.ts';
+
+const NONE: readonly never[] = [];
+/** The longest history. Code that goes on for ever has to continue as new. */
+const MAX_HISTORY_EVENTS = 100_000;
+
+/**
+ * An instance in memory: takes what comes for it, one turn after the other. What a turn takes in, what the code does
+ * and where the instance stands then is one commit; only after it anything of that becomes visible or is begun.
+ */
+export class LiveInstance {
+  readonly #home: InstanceHome;
+  readonly #queue = new Deque<Message>();
+  #core: Core;
+  #stored: Stored | undefined;
+  #record: InstanceRecord;
+  #cancellation: Cancellation | undefined;
+  #leftFor: unknown;
+  /** How many of its activities are running. */
+  running = 0;
+  #isTurning = false;
+  #isGone = false;
+  /** Called when nothing of it is under way any more: it begins nothing new then. */
+  #onQuiet: (() => void) | undefined;
+
+  /** `stored` is what the store has under its ID; of a new instance nothing. */
+  constructor(
+    home: InstanceHome,
+    coreOf: (self: LiveInstance) => Core,
+    record: InstanceRecord,
+    stored: Stored | undefined,
+  ) {
+    this.#home = home;
+    this.#record = record;
+    this.#stored = stored;
+    this.#core = coreOf(this);
+  }
+
+  get id(): string {
+    return this.#record.instanceId;
+  }
+
+  /** As it is in the store. */
+  get record(): InstanceRecord {
+    return this.#record;
+  }
+
+  get core(): Core {
+    return this.#core;
+  }
+
+  /** Tells activities that nobody waits for them any more. */
+  get cancellation(): Abortion {
+    if (this.#cancellation === undefined) {
+      this.#cancellation = new Cancellation();
+      if (this.#isGone) this.#cancellation.abort(this.#leftFor);
+    }
+    return this.#cancellation;
+  }
+
+  /** As the store would show it; `undefined` while its input is not known here. */
+  get view(): InstanceView | undefined {
+    const { hasInput, input, outcome } = this.#core;
+    return hasInput && outcome?.kind !== 'continued' ? viewOf(this.#record, input) : undefined;
+  }
+
+  /** It waits for something from outside, or for time. */
+  get isIdle(): boolean {
+    return !this.#isTurning && this.#queue.length === 0 && this.#core.activityCount === 0;
+  }
+
+  /** Whether activities may begin. */
+  get mayBegin(): boolean {
+    return !this.#isGone && this.#onQuiet === undefined;
+  }
+
+  /** Another host takes it over: resolves when nothing of it is under way. */
+  resign(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onQuiet = resolve;
+      this.#checkQuiet();
+    });
+  }
+
+  #checkQuiet(): void {
+    if (this.#isGone || (!this.#isTurning && this.running === 0 && this.#queue.length === 0)) this.#onQuiet?.();
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** When it has something to do by itself. */
+  get nextAt(): number | undefined {
+    if (isFinished(this.#record.status)) return undefined;
+    return this.#core.hasBegun || this.#core.isSuspended ? this.#core.nextTimerAt : this.#record.startAt;
+  }
+
+  post(message: Message): void {
+    if (this.#isGone) return void message.done?.(new Error('the instance is no longer in memory'));
+    this.#queue.push(message);
+    this.#request();
+  }
+
+  /** Looks whether there is something to do. */
+  wake(): void {
+    if (this.#hasWork) this.#request();
+  }
+
+  /** It is in memory no more: whoever waits is told. Answers the messages in the store that it has not taken in. */
+  leave(reason: unknown): readonly string[] {
+    const left: string[] = [];
+    if (this.#isGone) return left;
+    this.#isGone = true;
+    this.#leftFor = reason;
+    this.#cancellation?.abort(reason);
+    // Activities that hang hold nobody up.
+    this.#home.underway.remove(this.running);
+    for (let message = this.#queue.shift(); message !== undefined; message = this.#queue.shift()) {
+      if (message.inboxKey !== undefined) left.push(message.inboxKey);
+      this.#drop(message, reason);
+    }
+    this.#onQuiet?.();
+    return left;
+  }
+
+  #drop(message: Message, reason: unknown): void {
+    if (message.inboxKey !== undefined) this.#home.released(message.inboxKey);
+    message.done?.(reason);
+  }
+
+  get #hasWork(): boolean {
+    if (this.#queue.length > 0) return true;
+    if (this.#home.isStopping || this.#onQuiet !== undefined || isFinished(this.#record.status)) return false;
+    const at = this.nextAt;
+    return this.#core.outcome !== undefined || (at !== undefined && at <= this.#home.now);
+  }
+
+  #request(): void {
+    if (this.#isTurning || this.#isGone) return;
+    this.#isTurning = true;
+    this.#home.underway.add();
+    this.#home.turns.push(this);
+  }
+
+  async turn(): Promise<void> {
+    try {
+      if (!this.#isGone) await this.#takeTurn();
+    } catch (error) {
+      this.#home.broken(this, error);
+    }
+    this.#isTurning = false;
+    if (!this.#isGone) {
+      if (this.#hasWork) this.#request();
+      else this.#home.resting(this);
+      this.#checkQuiet();
+    }
+    this.#home.turns.ended();
+    this.#home.underway.remove();
+  }
+
+  async #takeTurn(): Promise<void> {
+    const intake = new TurnIntake(this.#core, this.#record, this.#queue, this.#home.now);
+    for (let running = intake.next(); running !== undefined; running = intake.next()) await running;
+    const { messages } = intake;
+    const actions = this.#takeActions(intake);
+    if (this.#isNothing(intake, actions)) {
+      for (const message of messages) message.done?.();
+      return;
+    }
+    try {
+      const orphans = this.#leavesOrphans ? await this.#home.store.children(this.id) : NONE;
+      const end = endOfTurn(this.#home, { intake, actions, orphans, core: this.#core, record: this.#record });
+      const turn = { record: this.#record, stored: this.#stored, end, messages, instance: this };
+      const running = this.#follow(await commitTurn(this.#home, turn), end, messages);
+      if (running !== undefined) await running;
+    } catch (error) {
+      for (const message of messages) this.#drop(message, error);
+      throw error;
+    }
+  }
+
+  /** It is terminated now, and its children with it. */
+  get #leavesOrphans(): boolean {
+    const { hasChildren, status } = this.#record;
+    return hasChildren && !isFinished(status) && this.#core.outcome?.kind === 'terminated';
+  }
+
+  /** What came was too late: there is nothing to write. */
+  #isNothing({ messages, events }: TurnIntake, actions: readonly ActionEvent[]): boolean {
+    if (events.length > 0 || actions.length > 0) return false;
+    if (this.#core.outcome !== undefined && !isFinished(this.#record.status)) return false;
+    return messages.every(({ inboxKey }) => inboxKey === undefined);
+  }
+
+  #takeActions({ events }: TurnIntake): readonly ActionEvent[] {
+    const actions = this.#core.takeActions();
+    const length = this.#record.events + events.length + actions.length;
+    if (length <= MAX_HISTORY_EVENTS || isFinished(this.#record.status)) return actions;
+    const message = `its history would have more than ${MAX_HISTORY_EVENTS} events: continue as new from time to time`;
+    this.#core.abandon({ errorType: 'HistoryLimitError', message });
+    return [];
+  }
+
+  /** The turn is in the store: what it began is begun now. */
+  #follow({ plan, version }: Written, end: TurnEnd, messages: readonly Message[]): Promise<void> | undefined {
+    const before = this.#record;
+    this.#record = plan.record;
+    this.#stored = { record: plan.record, version };
+    for (const message of messages) {
+      if (message.inboxKey !== undefined) this.#home.released(message.inboxKey);
+      message.done?.();
+    }
+    this.#home.follow(this, { plan, version, end, before, retries: this.#core.takeRetries() });
+    if (end.outcome?.kind === 'continued') return this.#renew(end.nextEvents, end.now);
+    if (end.outcome?.kind !== 'terminated') this.#runActivities(end.events);
+    if (isFinished(this.#record.status) && this.#core.activityCount === 0) this.#home.ended(this);
+    return undefined;
+  }
+
+  #runActivities(events: readonly HistoryEvent[]): void {
+    for (const event of events) {
+      if (event.type !== 'activityScheduled') continue;
+      const activity = this.#core.activity(event.sequence);
+      if (activity !== undefined) this.#home.activities.run(this, activity);
+    }
+  }
+
+  /** Begins the next run. */
+  async #renew(events: readonly HistoryEvent[], now: number): Promise<void> {
+    this.#core = this.#home.coreOf(this.#record, this);
+    for (const event of events) if (!isAction(event)) await this.#core.apply(event, now);
+  }
+
+  /** The engine gives up on it: its turn cannot be written. */
+  abandon(message: string): void {
+    this.#core.abandon({ errorType: TOO_LARGE, message });
+  }
+}

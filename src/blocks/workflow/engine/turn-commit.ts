@@ -1,0 +1,174 @@
+import { messageOf, SidecarError } from '../../../errors.ts';
+import type { Change } from '../../../kernel/commit-batcher.ts';
+import { isConflict, isStateError } from '../../../state/errors.ts';
+import { MAX_BATCH_BYTES, type Precondition } from '../../../state/store.ts';
+import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
+import { TOO_LARGE } from '../model/failure.ts';
+import { isFinished } from '../model/instance.ts';
+import type { Stored } from '../storage/instance-store.ts';
+import type { InstanceRecord } from '../storage/record.ts';
+import { planTurn, type TurnEnd, type TurnPlan } from '../storage/turn-plan.ts';
+import type { InstanceHome } from './engine-services.ts';
+import type { LiveInstance } from './live-instance.ts';
+import type { Message } from './turn-intake.ts';
+
+/** A turn to be written. */
+export interface TurnToWrite {
+  readonly instance: LiveInstance;
+  readonly record: InstanceRecord;
+  readonly stored: Stored | undefined;
+  readonly end: TurnEnd;
+  readonly messages: readonly Message[];
+}
+
+/** A turn that is in the store. */
+export interface Written {
+  readonly plan: TurnPlan;
+  /** That of the record. */
+  readonly version: number;
+}
+
+/** How long to wait before a store that failed is tried again. */
+const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
+const MAX_TRIES = 1_000;
+/** Keys count as well. */
+const MAX_VALUES_BYTES = MAX_BATCH_BYTES * 0.75;
+
+/**
+ * Writes a turn. What stands in the way of children is looked at and planned around; a store that fails is tried again
+ * until it works, unless nobody has heard of the instance yet.
+ *
+ * @throws ConflictError when the instance is no longer this host's.
+ */
+export async function commitTurn(home: InstanceHome, turn: TurnToWrite): Promise<Written> {
+  const found: Found = { stored: turn.stored, replaced: NONE_REPLACED, occupied: NONE_OCCUPIED, refusal: undefined };
+  const isNew = turn.stored === undefined;
+  for (let tries = 1; ; tries++) {
+    const plan = planOf(home, turn, found);
+    try {
+      const batch = batchOf(home, turn, plan, found.stored);
+      const version = await home.store.write(batch);
+      return { plan, version: plan.isRecordWritten ? version : (found.stored?.version ?? version) };
+    } catch (error) {
+      if (tries >= MAX_TRIES) throw error;
+      if (isRefused(error)) found.refusal ??= `the turn cannot be written: ${messageOf(error)}`;
+      else if (isConflict(error)) await lookAt(error.key, { home, turn, found, isNew, error });
+      else if (isNew || home.isStopping) throw error;
+      else await pause(home, turn, error, tries);
+    }
+  }
+}
+
+const NONE_REPLACED: ReadonlyMap<string, Stored> = new Map();
+const NONE_OCCUPIED: ReadonlySet<string> = new Set();
+
+/** What a turn has met with in the store: mostly nothing. */
+interface Found {
+  /** What is stored under the ID of the instance. */
+  stored: Stored | undefined;
+  replaced: ReadonlyMap<string, Stored>;
+  occupied: ReadonlySet<string>;
+  /** Why the store will never take the turn. */
+  refusal: string | undefined;
+}
+
+/** Too many bytes for one commit, mostly. */
+function isRefused(error: unknown): boolean {
+  return isStateError(error) && error.kind === 'invalid';
+}
+
+function planOf(home: InstanceHome, turn: TurnToWrite, found: Found): TurnPlan {
+  const { stored, replaced, occupied, refusal } = found;
+  const { store, host } = home;
+  const context = {
+    store,
+    newId: host.newId,
+    isActive: (id: string) => home.isActive(id),
+    owns: (id: string) => home.owns(id),
+    replaced,
+    occupied,
+  };
+  const plan = planTurn(stored, turn.record, turn.end, context);
+  const bytes = plan.batch.put.reduce((sum, { value }) => sum + value.byteLength, 0);
+  if (bytes <= MAX_VALUES_BYTES && refusal === undefined) return plan;
+  const message = refusal ?? `one turn would write ${bytes} bytes: at most ${MAX_VALUES_BYTES} are possible`;
+  turn.instance.abandon(message);
+  return planTurn(
+    stored,
+    turn.record,
+    { ...turn.end, events: [], children: [], orphans: [], ...failed(message) },
+    context,
+  );
+}
+
+function failed(message: string): Pick<TurnEnd, 'outcome' | 'status' | 'activityCount'> {
+  return {
+    outcome: { kind: 'failed', failure: { errorType: TOO_LARGE, message } },
+    status: 'FAILED',
+    activityCount: 0,
+  };
+}
+
+function batchOf(
+  home: InstanceHome,
+  { record: { instanceId, chunks }, messages }: TurnToWrite,
+  { batch, isRecordWritten }: TurnPlan,
+  stored: Stored | undefined,
+): Change {
+  const { layout } = home.store;
+  const require: Precondition[] = [{ key: layout.instance(instanceId), version: stored?.version ?? 'absent' }];
+  // The record alone would not tell that another host has gone on with the instance.
+  if (!isRecordWritten) require.push({ key: layout.history(instanceId, chunks), version: 'absent' });
+  const remove = [...batch.delete];
+  for (const { inboxKey } of messages) if (inboxKey !== undefined) remove.push(inboxKey);
+  return { require: [...require, ...batch.require], put: batch.put, delete: remove, fence: home.fence(instanceId) };
+}
+
+interface Obstacle {
+  readonly home: InstanceHome;
+  readonly turn: TurnToWrite;
+  readonly found: Found;
+  readonly isNew: boolean;
+  readonly error: unknown;
+}
+
+/** Looks at what is stored under a key that was expected to be otherwise. */
+async function lookAt(key: string, { home, turn, found, isNew, error }: Obstacle): Promise<void> {
+  const { layout } = home.store;
+  const isOwn = key === layout.instance(turn.record.instanceId);
+  const child = turn.end.children.find(({ instanceId }) => layout.instance(instanceId) === key);
+  if ((isOwn && !isNew) || (!isOwn && child === undefined)) throw error;
+  const id = child?.instanceId ?? turn.record.instanceId;
+  const present = await home.store.read(id);
+  if (isOwn) {
+    if (present !== undefined && !isFinished(present.record.status)) throw isInUse(id);
+    found.stored = present;
+  } else if (present !== undefined && !isFinished(present.record.status))
+    found.occupied = new Set([...found.occupied, id]);
+  else {
+    const replaced = new Map(found.replaced);
+    if (present === undefined) replaced.delete(id);
+    else replaced.set(id, present);
+    found.replaced = replaced;
+  }
+}
+
+/** The ID of a new instance is that of one which is not over. */
+export function isInUse(id: string): SidecarError {
+  return new SidecarError('ERR_START_WORKFLOW', `an active workflow with ID ${JSON.stringify(id)} already exists`);
+}
+
+async function pause(
+  { host }: InstanceHome,
+  { instance, messages }: TurnToWrite,
+  error: unknown,
+  tries: number,
+): Promise<void> {
+  const { clock, logger, random } = host;
+  // Who waits for it is told now: it may come through all the same.
+  for (const { done } of messages) done?.(error);
+  logger.error({ instanceId: instance.id, error }, 'the turn of a workflow could not be written: will be tried again');
+  await new Promise<void>((resolve) => {
+    clock.setTimeout(resolve, backoffDelayMs(BACKOFF, tries, random));
+  });
+}

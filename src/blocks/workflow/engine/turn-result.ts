@@ -1,0 +1,82 @@
+import type { ActionEvent, ChildStarted, HistoryEvent } from '../model/events.ts';
+import { isFinished, type WorkflowStatus } from '../model/instance.ts';
+import type { Core } from '../replay/core.ts';
+import type { InstanceRecord } from '../storage/record.ts';
+import type { TurnEnd } from '../storage/turn-plan.ts';
+import type { InstanceHome } from './engine-services.ts';
+import type { TurnIntake } from './turn-intake.ts';
+
+/** What a turn took in, and what the code did. */
+export interface EndedTurn {
+  readonly core: Core;
+  /** The instance before it. */
+  readonly record: InstanceRecord;
+  readonly intake: TurnIntake;
+  readonly actions: readonly ActionEvent[];
+  /** Children that are terminated with it. */
+  readonly orphans: readonly string[];
+}
+
+/** Where a turn leaves the instance. */
+export function endOfTurn(home: InstanceHome, turn: EndedTurn): TurnEnd {
+  const { core, record, intake } = turn;
+  const { now, isOrphan } = intake;
+  const { outcome } = core;
+  if (core.isNonDeterministic) core.dropOpen();
+  const actions = keptActions(turn);
+  const hasEnded = isFinished(record.status);
+  const status = statusOf(core, record);
+  const isNext = outcome?.kind === 'continued';
+  return {
+    now,
+    events: actions.length === 0 ? intake.events : [...intake.events, ...actions],
+    outcome,
+    status,
+    customStatus: core.customStatus ?? record.customStatus,
+    activityCount: isNext ? 0 : core.activityCount,
+    nextAt: core.hasBegun || core.isSuspended ? core.nextTimerAt : record.startAt,
+    nextExecutionId: isNext ? home.host.newId() : '',
+    nextEvents: isNext ? nextEvents(core, outcome.input) : NONE,
+    children: actions.some(isChild) ? actions.filter(isChild) : NONE,
+    orphans: turn.orphans,
+    retentionMs: home.retentionOf(status),
+    tellsParent: !hasEnded && !isOrphan,
+  };
+}
+
+const NONE: readonly never[] = [];
+
+/** What was begun in the turn that ends the run is dropped, unless the code has just returned or thrown. */
+function keptActions({ core, actions }: EndedTurn): readonly ActionEvent[] {
+  const kind = core.outcome?.kind;
+  return kind === 'terminated' || kind === 'continued' || core.isNonDeterministic ? NONE : actions;
+}
+
+function isChild(action: ActionEvent): action is ChildStarted {
+  return action.type === 'childStarted';
+}
+
+function nextEvents(core: Core, input: string | undefined): readonly HistoryEvent[] {
+  const unread = core.takeUnread();
+  return [
+    { type: 'started', input },
+    ...unread.map(({ name, data }) => ({ type: 'eventRaised', name, data }) as const),
+  ];
+}
+
+function statusOf({ outcome, isSuspended, hasBegun }: Core, { status }: InstanceRecord): WorkflowStatus {
+  switch (outcome?.kind) {
+    case 'completed':
+      return 'COMPLETED';
+    case 'failed':
+      return 'FAILED';
+    case 'terminated':
+      return 'TERMINATED';
+    case 'continued':
+      return 'RUNNING';
+    default:
+      if (isSuspended) return 'SUSPENDED';
+      // A run before this one has continued as new.
+      return hasBegun || status === 'RUNNING' ? 'RUNNING' : 'PENDING';
+  }
+}

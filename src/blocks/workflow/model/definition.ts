@@ -1,0 +1,152 @@
+import { SidecarError } from '../../../errors.ts';
+import { checkFields, checkFunction, fieldNames } from '../../../util/known-fields.ts';
+import type { WorkflowContext } from './context.ts';
+import type { WorkflowFailure } from './failure.ts';
+
+/** How often and when a failed activity or child workflow is tried again. Waits are durable timers. @public */
+export interface RetryPolicy {
+  /** The most attempts, the first one included. */
+  readonly maxAttempts: number;
+  /** The wait before the second attempt, in milliseconds. Default 1,000. */
+  readonly initialIntervalMs?: number;
+  /** What each further wait is multiplied with, 1 or more. Default 2. */
+  readonly backoffCoefficient?: number;
+  /** The longest wait, in milliseconds. Default: no limit. */
+  readonly maxIntervalMs?: number;
+  /** How long all attempts may take together, in milliseconds: none begins after that. Default: no limit. */
+  readonly timeoutMs?: number;
+  /** Whether a failure is worth another attempt. Part of the workflow code: it must always decide alike. */
+  readonly handle?: (failure: WorkflowFailure) => boolean;
+}
+
+/** What an activity is told. @public */
+export interface ActivityContext {
+  /** The workflow that called it. */
+  readonly instanceId: string;
+  /** The number of the call within the workflow; the same when it is run again after a crash: a key for idempotence. */
+  readonly activityId: number;
+  /** 1 for the first attempt of a retry policy. */
+  readonly attempt: number;
+  /** Fires when the sidecar stops and waits no longer. */
+  readonly signal: AbortSignal;
+}
+
+/** The code of an activity: it may do anything, and runs at least once. @public */
+export type ActivityFunction<Input = never, Output = unknown> = (
+  context: ActivityContext,
+  input: Input,
+) => Output | Promise<Output>;
+
+/** The code of a workflow: it must do the same whenever it is run again over the same history. @public */
+export type WorkflowFunction<Input = never, Output = unknown> = (
+  context: WorkflowContext,
+  input: Input,
+) => Output | Promise<Output>;
+
+/** A workflow with its name. Made by {@link defineWorkflow}. @public */
+export interface WorkflowDefinition<Input = never, Output = unknown> {
+  /** `workflow`. */
+  readonly kind: 'workflow';
+  /** The name under which instances are kept. */
+  readonly name: string;
+  /** The code. */
+  readonly run: WorkflowFunction<Input, Output>;
+}
+
+/** An activity with its name. Made by {@link defineActivity}. @public */
+export interface ActivityDefinition<Input = never, Output = unknown> {
+  /** `activity`. */
+  readonly kind: 'activity';
+  /** The name that histories tell. */
+  readonly name: string;
+  /** The code. */
+  readonly run: ActivityFunction<Input, Output>;
+}
+
+/** A workflow, as calls name it: its definition, or its function. @public */
+export type WorkflowLike<Input = never, Output = unknown> =
+  | WorkflowDefinition<Input, Output>
+  | WorkflowFunction<Input, Output>;
+
+/** An activity, as calls name it: its definition, or its function. @public */
+export type ActivityLike<Input = never, Output = unknown> =
+  | ActivityDefinition<Input, Output>
+  | ActivityFunction<Input, Output>;
+
+/** Code that stands in for other code, for a while. Taken back by `restore()` or, with `using`, at the end of the block. @public */
+export interface Replacement extends Disposable {
+  /** Takes it back: what it stood in for runs again. */
+  restore(): void;
+}
+
+/**
+ * Names a workflow.
+ *
+ * @example
+ * ```ts
+ * const checkout = defineWorkflow('checkout', async (ctx, order: Order) => {
+ *   const receipt = await ctx.callActivity(charge, order, { retry: { maxAttempts: 3 } });
+ *   await ctx.sleep('1h');
+ *   return receipt.id;
+ * });
+ * ```
+ * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, and for
+ * code that is no function.
+ * @public
+ */
+export function defineWorkflow<Input = undefined, Output = unknown>(
+  name: string,
+  run: WorkflowFunction<Input, Output>,
+): WorkflowDefinition<Input, Output> {
+  checkName('workflow', name);
+  checkFunction(run, `the code of workflow ${JSON.stringify(name)}`);
+  return { kind: 'workflow', name, run };
+}
+
+/**
+ * Names an activity.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, and for
+ * code that is no function.
+ * @public
+ */
+export function defineActivity<Input = undefined, Output = unknown>(
+  name: string,
+  run: ActivityFunction<Input, Output>,
+): ActivityDefinition<Input, Output> {
+  checkName('activity', name);
+  checkFunction(run, `the code of activity ${JSON.stringify(name)}`);
+  return { kind: 'activity', name, run };
+}
+
+/** How an instance is started. @public */
+export interface StartOptions {
+  /** Its ID, of letters, digits, `_` and `-`, at most 64. Default: a UUID. */
+  readonly instanceId?: string;
+  /** When it begins. Default: now. */
+  readonly startAt?: Date | number;
+}
+
+/** Input and options of a start; the input may be left out where `undefined` is one. @public */
+export type InputAndStart<Input> = undefined extends Input
+  ? [input?: Input, options?: StartOptions]
+  : [input: Input, options?: StartOptions];
+
+const START_FIELDS = fieldNames<StartOptions>({ instanceId: true, startAt: true });
+
+/** Refuses options that there are not. */
+export function checkStartOptions(options: StartOptions): void {
+  checkFields(options, START_FIELDS, 'options of start');
+}
+
+const MAX_NAME_LENGTH = 256;
+
+/** Refuses a name that is empty or too long. */
+export function checkName(what: string, name: string): void {
+  if (typeof name === 'string' && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
+  const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 80)) : typeof name;
+  throw new SidecarError(
+    'ERR_CONFIGURATION',
+    `the ${what} name ${shown} must have 1 to ${MAX_NAME_LENGTH} characters: name the function, or define the ${what} with a name`,
+  );
+}

@@ -1,0 +1,63 @@
+import { messageOf, SidecarError } from '../../../errors.ts';
+import { jsonTextOf } from '../../../util/json-value.ts';
+
+/**
+ * Inputs, outputs and events are text inside: what came over HTTP is passed on byte for byte, what code gives is
+ * written as JSON. `undefined` is no payload, and so is empty text.
+ */
+export type Payload = string | undefined;
+
+/** The longest payload, in bytes of its UTF-8 form: 6 MiB. With what belongs to it, it has to fit into one value. */
+const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
+
+/**
+ * What a value of code is inside. `what` and the name of something stand in messages.
+ *
+ * @throws SidecarError `ERR_BAD_REQUEST` for a value that has no JSON form, and for one that is too large.
+ */
+export function textOfValue(value: unknown, what: string, name?: string): Payload {
+  if (value === undefined) return undefined;
+  const text = asJson(value, what, name);
+  if (text === undefined)
+    throw new SidecarError('ERR_BAD_REQUEST', `${wordsOf(what, name)} is ${typeof value}: expected JSON`);
+  return isSmall(text) ? text : checkPayload(text, wordsOf(what, name));
+}
+
+function asJson(value: unknown, what: string, name: string | undefined): string | undefined {
+  try {
+    return jsonTextOf(value);
+  } catch (cause) {
+    throw new SidecarError('ERR_BAD_REQUEST', `${wordsOf(what, name)} ${messageOf(cause)}`, { cause });
+  }
+}
+
+function wordsOf(what: string, name: string | undefined): string {
+  return name === undefined ? what : `${what} ${JSON.stringify(name)}`;
+}
+
+/** The value of a payload: parsed JSON, or the text itself when it is none. */
+export function valueOfText(text: Payload): unknown {
+  if (text === undefined || text === '') return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+const MAX_BYTES_PER_UNIT = 3;
+
+function isSmall(text: string): boolean {
+  return text.length * MAX_BYTES_PER_UNIT <= MAX_PAYLOAD_BYTES;
+}
+
+/** Refuses what is too large. */
+export function checkPayload<T extends Payload>(text: T, what: string): T {
+  if (text === undefined || isSmall(text)) return text;
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= MAX_PAYLOAD_BYTES) return text;
+  throw new SidecarError(
+    'ERR_BODY_TOO_LARGE',
+    `${what} has ${bytes} bytes: at most ${MAX_PAYLOAD_BYTES} bytes are accepted`,
+  );
+}

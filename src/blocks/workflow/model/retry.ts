@@ -1,0 +1,58 @@
+import { SidecarError } from '../../../errors.ts';
+import { checkFields, fieldNames } from '../../../util/known-fields.ts';
+import type { RetryPolicy } from './definition.ts';
+import type { WorkflowFailure } from './failure.ts';
+
+/** An attempt that has failed. */
+export interface FailedAttempt {
+  /** From 1. */
+  readonly attempt: number;
+  readonly firstAt: number;
+  readonly now: number;
+  readonly failure: WorkflowFailure;
+}
+
+const DEFAULT_INTERVAL_MS = 1_000;
+const DEFAULT_COEFFICIENT = 2;
+/** Higher powers are beyond every limit. */
+const MAX_POWER = 1_000;
+/** About a hundred years: a timer has to be an instant. */
+const MAX_DELAY_MS = 100 * 365.25 * 24 * 3_600_000;
+
+/** When the next attempt begins, in milliseconds from now; `undefined` when there is none. Always decides alike. */
+export function retryDelayMs(policy: RetryPolicy | undefined, failed: FailedAttempt): number | undefined {
+  if (policy === undefined || failed.attempt >= policy.maxAttempts) return undefined;
+  if (policy.handle?.(failed.failure) === false) return undefined;
+  const { initialIntervalMs = DEFAULT_INTERVAL_MS, backoffCoefficient = DEFAULT_COEFFICIENT, maxIntervalMs } = policy;
+  const full = initialIntervalMs * backoffCoefficient ** Math.min(failed.attempt - 1, MAX_POWER);
+  const delayMs = Math.ceil(Math.min(full, maxIntervalMs ?? MAX_DELAY_MS, MAX_DELAY_MS));
+  if (policy.timeoutMs !== undefined && failed.now + delayMs > failed.firstAt + policy.timeoutMs) return undefined;
+  return delayMs;
+}
+
+const POLICY_FIELDS = fieldNames<RetryPolicy>({
+  maxAttempts: true,
+  initialIntervalMs: true,
+  backoffCoefficient: true,
+  maxIntervalMs: true,
+  timeoutMs: true,
+  handle: true,
+});
+
+/** Refuses a policy that cannot be meant. */
+export function checkRetryPolicy(policy: RetryPolicy | undefined): void {
+  if (policy === undefined) return;
+  checkFields(policy, POLICY_FIELDS, 'retry');
+  const { maxAttempts, backoffCoefficient = DEFAULT_COEFFICIENT } = policy;
+  if (!(Number.isInteger(maxAttempts) && maxAttempts >= 1))
+    throw wrong('maxAttempts', maxAttempts, 'a whole number from 1');
+  if (!(backoffCoefficient >= 1)) throw wrong('backoffCoefficient', backoffCoefficient, 'a number from 1');
+  for (const field of ['initialIntervalMs', 'maxIntervalMs', 'timeoutMs'] as const) {
+    const value = policy[field];
+    if (value !== undefined && !(value >= 0)) throw wrong(field, value, 'milliseconds, 0 or more');
+  }
+}
+
+function wrong(field: string, value: unknown, expected: string): SidecarError {
+  return new SidecarError('ERR_BAD_REQUEST', `retry.${field} is ${String(value)}: expected ${expected}`);
+}

@@ -1,0 +1,110 @@
+import { SidecarError } from '../../../errors.ts';
+import type { Clock, Timer } from '../../../util/clock.ts';
+import { checkFields, fieldNames } from '../../../util/known-fields.ts';
+import type { InstanceView } from '../model/instance.ts';
+
+/** How long to wait. @public */
+export interface WaitOptions {
+  /** In milliseconds. Default: as long as it takes. */
+  readonly timeoutMs?: number;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal;
+}
+
+const WAIT_FIELDS = fieldNames<WaitOptions>({ timeoutMs: true, signal: true });
+
+/** Looks again, with how the instance stands when that is known. */
+type Look = (view?: InstanceView) => void;
+
+/** Those who wait for the end of instances. */
+export class Completions {
+  readonly #clock: Clock;
+  readonly #waiting = new Map<string, Set<Look>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** An instance may be over. `viewOf` is asked only when somebody waits. */
+  tell(id: string, viewOf?: () => InstanceView | undefined): void {
+    const looks = this.#waiting.get(id);
+    if (looks === undefined) return;
+    const view = viewOf?.();
+    for (const look of looks) look(view);
+  }
+
+  /** Everybody looks: nobody will tell them any more. */
+  tellAll(): void {
+    for (const id of [...this.#waiting.keys()]) this.tell(id);
+  }
+
+  /** Asks until there is an answer: at once, and whenever the instance may be over, with what was told of it. */
+  async wait<T>(
+    id: string,
+    ask: (told?: InstanceView) => T | undefined | Promise<T | undefined>,
+    options: WaitOptions,
+  ): Promise<T> {
+    checkFields(options, WAIT_FIELDS, 'options of waiting for a workflow');
+    const { timeoutMs, signal } = options;
+    signal?.throwIfAborted();
+    let asked: T | undefined;
+    const line = new Line();
+    const remove = this.#add(id, (view) => line.move(view));
+    const timer: Timer | undefined =
+      timeoutMs === undefined ? undefined : this.#clock.setTimeout(() => line.end(timedOut(id, timeoutMs)), timeoutMs);
+    const onAbort = (): void => line.end(signal?.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      for (asked = await ask(); asked === undefined; ) asked = await ask(await line.next());
+      return asked;
+    } finally {
+      timer?.cancel();
+      signal?.removeEventListener('abort', onAbort);
+      remove();
+    }
+  }
+
+  #add(id: string, look: Look): () => void {
+    const looks = this.#waiting.get(id) ?? new Set<Look>();
+    this.#waiting.set(id, looks);
+    looks.add(look);
+    return () => {
+      looks.delete(look);
+      if (looks.size === 0 && this.#waiting.get(id) === looks) this.#waiting.delete(id);
+    };
+  }
+}
+
+/** A wait for the next move, which may have come already. */
+class Line {
+  #hasMoved = false;
+  #told: InstanceView | undefined;
+  #error: { readonly reason: unknown } | undefined;
+  #wake: () => void = () => undefined;
+
+  move(view?: InstanceView): void {
+    this.#told = view;
+    this.#hasMoved = true;
+    this.#wake();
+  }
+
+  end(reason: unknown): void {
+    this.#error ??= { reason };
+    this.move();
+  }
+
+  /** What was told last, if anything was. */
+  async next(): Promise<InstanceView | undefined> {
+    if (!this.#hasMoved)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    this.#hasMoved = false;
+    if (this.#error !== undefined) throw this.#error.reason;
+    return this.#told;
+  }
+}
+
+function timedOut(id: string, timeoutMs: number): SidecarError {
+  return new SidecarError('ERR_WORKFLOW_TIMEOUT', `workflow ${JSON.stringify(id)} was not over within ${timeoutMs} ms`);
+}

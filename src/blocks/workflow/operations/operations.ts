@@ -1,0 +1,147 @@
+import { SidecarError } from '../../../errors.ts';
+import { isConflict } from '../../../state/errors.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { LiveInstance } from '../engine/live-instance.ts';
+import { isInUse } from '../engine/turn-commit.ts';
+import type { IncomingEvent } from '../model/events.ts';
+import { isFinished } from '../model/instance.ts';
+import type { Payload } from '../model/payload.ts';
+import type { Stored } from '../storage/instance-store.ts';
+import type { InstanceRecord } from '../storage/record.ts';
+import { newRecord, planTurn, type TurnEnd } from '../storage/turn-plan.ts';
+
+/** How often something is tried again because ownership or the instance moves on at the same time. */
+const MAX_TRIES = 100;
+
+/** What is to be started. */
+export interface Start {
+  readonly instanceId: string;
+  readonly name: string;
+  readonly input: Payload;
+  readonly startAt: number;
+}
+
+/** Starts an instance. When this resolves it is kept; mostly, its first turn is as well. */
+export async function startInstance(engine: Engine, start: Start): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await (engine.owns(start.instanceId) ? startHere(engine, start) : startElsewhere(engine, start));
+    } catch (error) {
+      if (tries >= MAX_TRIES || !isConflict(error)) throw error;
+    }
+  }
+}
+
+function recordOf(engine: Engine, { instanceId, name, startAt }: Start): InstanceRecord {
+  const { now } = engine;
+  return newRecord({ instanceId, name, now, executionId: engine.host.newId(), startAt: Math.max(now, startAt) });
+}
+
+/** The start and the first turn are one commit. */
+async function startHere(engine: Engine, start: Start): Promise<void> {
+  const live = engine.pool.get(start.instanceId);
+  if (live !== undefined) {
+    if (!isFinished(live.record.status)) throw isInUse(start.instanceId);
+    engine.pool.remove(live, new Error('the ID of the instance is used again'));
+  }
+  const instance = engine.pool.add(recordOf(engine, start));
+  await posted(instance, { type: 'started', input: start.input });
+}
+
+/** The owner of the shard finds it in the store, and is told where. */
+async function startElsewhere(engine: Engine, start: Start): Promise<void> {
+  const { store, host, now } = engine;
+  const stored = await store.read(start.instanceId);
+  if (stored !== undefined && !isFinished(stored.record.status)) throw isInUse(start.instanceId);
+  const record = recordOf(engine, start);
+  const context = {
+    store,
+    newId: host.newId,
+    isActive: () => false,
+    owns: () => false,
+    replaced: new Map(),
+    occupied: new Set<string>(),
+  };
+  const { batch } = planTurn(stored, record, waiting(start, record.startAt > now ? record.startAt : 0, now), context);
+  await store.commit({
+    require: [precondition(engine, start.instanceId, stored), ...batch.require],
+    put: [...batch.put, hint(engine, start.instanceId, undefined)],
+    delete: batch.delete,
+  });
+}
+
+function precondition({ store }: Engine, id: string, stored: Stored | undefined) {
+  return { key: store.layout.instance(id), version: stored?.version ?? ('absent' as const) };
+}
+
+function waiting({ input }: Start, nextAt: number, now: number): TurnEnd {
+  return {
+    now,
+    events: [{ type: 'started', input }],
+    outcome: undefined,
+    status: 'PENDING',
+    customStatus: undefined,
+    activityCount: 0,
+    nextAt,
+    nextExecutionId: '',
+    nextEvents: [],
+    children: [],
+    orphans: [],
+    retentionMs: undefined,
+    tellsParent: false,
+  };
+}
+
+function hint({ store, host, now }: Engine, id: string, event: IncomingEvent | undefined) {
+  return store.messagePut(store.messageKey(id, now, host.newId()), { event, executionId: '' });
+}
+
+/**
+ * Gives an event to an instance. When this resolves it is kept: in the history, or in the instance's inbox. One that
+ * is over takes nothing any more, and that is no error.
+ *
+ * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND` when there is no such instance.
+ */
+export async function sendEvent(engine: Engine, id: string, event: IncomingEvent): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const target = await find(engine, id, event);
+    if (target === 'finished') return;
+    if (target === 'elsewhere') return void (await engine.store.commit({ put: [hint(engine, id, event)] }));
+    try {
+      return await posted(target, event);
+    } catch (error) {
+      if (tries >= MAX_TRIES || !(isConflict(error) || target.isGone) || engine.isStopping) throw error;
+    }
+  }
+}
+
+/** The instance in memory, or why it is not there. */
+async function find(
+  engine: Engine,
+  id: string,
+  event: IncomingEvent,
+): Promise<LiveInstance | 'finished' | 'elsewhere'> {
+  if (engine.owns(id)) {
+    const found = await engine.pool.load(id);
+    if (typeof found === 'object') return isFinished(found.record.status) ? 'finished' : found;
+    if (found === 'missing') throw notFound(id);
+    if (found === 'finished') return found;
+    // Without its code it can take in nothing but its end.
+    return (event.type === 'terminated' ? await engine.pool.loadWithoutCode(id) : undefined) ?? 'elsewhere';
+  }
+  const stored = await engine.store.read(id);
+  if (stored === undefined) throw notFound(id);
+  return isFinished(stored.record.status) ? 'finished' : 'elsewhere';
+}
+
+export function notFound(id: string): SidecarError {
+  return new SidecarError('ERR_INSTANCE_ID_NOT_FOUND', `unable to find workflow with the provided instance ID: ${id}`);
+}
+
+/** Resolves when the event is in the history. */
+function posted(instance: LiveInstance, event: IncomingEvent): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (error?: unknown): void => (error === undefined ? resolve() : reject(error));
+    instance.post({ event, executionId: '', done });
+  });
+}

@@ -1,0 +1,59 @@
+import { SidecarError } from '../../../errors.ts';
+import { checkStartOptions, type StartOptions } from '../model/definition.ts';
+import { checkInstanceId } from '../model/instance-id.ts';
+import { checkPayload, type Payload } from '../model/payload.ts';
+import type { Start } from './operations.ts';
+
+/** What calls from outside are checked for. */
+
+/** The longest names of workflows and events, in characters. */
+const MAX_NAME_LENGTH = 256;
+
+/** A payload as it is kept: empty text is none. */
+export function checkInput(text: Payload, what: string): Payload {
+  return text === '' ? undefined : checkPayload(text, what);
+}
+
+function checkWorkflowName(name: string): void {
+  if (name === '') throw new SidecarError('ERR_WORKFLOW_NAME_MISSING', 'workflow name is empty');
+  if (name.length > MAX_NAME_LENGTH) throw tooLong('ERR_WORKFLOW_NAME_INVALID', 'workflow', name);
+}
+
+export function checkEventName(name: string): void {
+  if (name === '') throw new SidecarError('ERR_WORKFLOW_EVENT_NAME_MISSING', 'event name is empty');
+  if (name.length > MAX_NAME_LENGTH) throw tooLong('ERR_WORKFLOW_EVENT_NAME_INVALID', 'event', name);
+}
+
+function tooLong(
+  code: 'ERR_WORKFLOW_NAME_INVALID' | 'ERR_WORKFLOW_EVENT_NAME_INVALID',
+  what: string,
+  name: string,
+): SidecarError {
+  const shown = JSON.stringify(name.slice(0, MAX_NAME_LENGTH));
+  return new SidecarError(
+    code,
+    `${what} name ${shown}… has ${name.length} characters: at most ${MAX_NAME_LENGTH} are accepted`,
+  );
+}
+
+/** The latest instant of a Date. */
+const LAST_INSTANT = 8.64e15;
+
+/** A start that can be. `newId` makes the ID when none is given. */
+export function parseStart(
+  { name, input }: Pick<Start, 'name' | 'input'>,
+  options: StartOptions,
+  newId: () => string,
+): Start {
+  checkStartOptions(options);
+  const { instanceId = newId(), startAt = 0 } = options;
+  checkWorkflowName(name);
+  checkInstanceId(instanceId);
+  return { instanceId, name, input: checkInput(input, 'the input of the workflow'), startAt: instantOf(startAt) };
+}
+
+function instantOf(startAt: Date | number): number {
+  const at = typeof startAt === 'number' ? startAt : startAt.getTime();
+  if (Math.abs(at) <= LAST_INSTANT) return Math.ceil(at);
+  throw new SidecarError('ERR_BAD_REQUEST', 'startAt is no instant: expected a Date or milliseconds since 1970');
+}

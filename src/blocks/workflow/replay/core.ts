@@ -1,0 +1,267 @@
+import { type ActionEvent, type IncomingEvent, isAction, type Turn } from '../model/events.ts';
+import { failureOf, NON_DETERMINISM, type WorkflowFailure } from '../model/failure.ts';
+import type { Payload } from '../model/payload.ts';
+import { retryDelayMs } from '../model/retry.ts';
+import type { UnreadEvent } from './event-buffer.ts';
+import type { ActivityToRun, OpenAttempt } from './open-actions.ts';
+import { type Outcome, Run, type RunParts } from './run.ts';
+
+/** An attempt that failed and is followed by another one. */
+export interface Retry {
+  readonly what: string;
+  readonly attempt: number;
+  readonly delayMs: number;
+  readonly failure: WorkflowFailure;
+}
+
+/**
+ * The replay core: a run of workflow code, as the engine sees it. Events go in one by one, in the same way whether they
+ * are new or from the history; after each the code runs until it waits again; actions come out.
+ */
+export class Core {
+  readonly #parts: RunParts;
+  readonly #run: Run;
+  #hasBegun = false;
+  #hasInput = false;
+  /** Events that came while suspended, in order. */
+  #held: IncomingEvent[] | undefined;
+  /** Activities whose result is among them: they are not run again. */
+  #reported: Set<number> | undefined;
+  #retries: Retry[] = [];
+
+  constructor(parts: RunParts) {
+    this.#parts = parts;
+    this.#run = new Run(parts);
+  }
+
+  get input(): Payload {
+    return this.#run.input;
+  }
+
+  /** It has heard with what it was started. */
+  get hasInput(): boolean {
+    return this.#hasInput;
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  get isSuspended(): boolean {
+    return this.#held !== undefined;
+  }
+
+  get outcome(): Outcome | undefined {
+    return this.#run.outcome;
+  }
+
+  get customStatus(): string | undefined {
+    return this.#run.customStatus;
+  }
+
+  /** The code is not what the history was made with. */
+  get isNonDeterministic(): boolean {
+    const { outcome } = this.#run;
+    return outcome?.kind === 'failed' && outcome.failure.errorType === NON_DETERMINISM;
+  }
+
+  /** Replays a turn of the history. */
+  async replay({ at, events }: Turn): Promise<void> {
+    this.#run.actions.expect(events.filter(isAction));
+    for (const event of events) if (!isAction(event)) await this.apply(event, at);
+    // What failed so has been told already.
+    if (this.isNonDeterministic) return;
+    const missing = this.#run.actions.missing();
+    if (missing !== undefined) this.#run.nonDeterministic(missing);
+  }
+
+  /** The history is over: what comes now is new. `hasEnded` says whether the code should have ended in it. */
+  endReplay(hasEnded: boolean): void {
+    if (!hasEnded && this.outcome !== undefined && !this.isNonDeterministic)
+      this.#run.nonDeterministic('the history goes on, and the code ends');
+    this.#run.actions.live();
+    if (this.isNonDeterministic) this.dropOpen();
+  }
+
+  /** Applies one event and lets the code run until it waits again. Answers nothing when it need not run. */
+  apply(event: IncomingEvent, at: number): Promise<void> | undefined {
+    this.#run.now = at;
+    if (event.type === 'suspended') {
+      if (this.outcome === undefined) this.#held ??= [];
+      return undefined;
+    }
+    if (event.type === 'resumed') return this.#resume();
+    if (this.#held !== undefined && event.type !== 'terminated') {
+      this.#hold(event);
+      return undefined;
+    }
+    return this.#dispatch(event);
+  }
+
+  async #resume(): Promise<void> {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    this.#reported = undefined;
+    for (const event of held) await this.#dispatch(event);
+  }
+
+  #hold(event: IncomingEvent): void {
+    this.#held?.push(event);
+    if (event.type === 'activityCompleted' || event.type === 'activityFailed') {
+      this.#reported ??= new Set();
+      this.#reported.add(event.sequence);
+    }
+    if (event.type === 'timerFired') this.#run.open.setFired(event.sequence);
+  }
+
+  #dispatch(event: IncomingEvent): Promise<void> | undefined {
+    const run = this.#run;
+    run.isInTurn = true;
+    if (this.#wakes(event)) return this.#drain();
+    run.isInTurn = false;
+    return undefined;
+  }
+
+  async #drain(): Promise<void> {
+    await this.#parts.drain.drained();
+    this.#run.isInTurn = false;
+    if (this.outcome === undefined && this.#run.awaited.count === 0) this.#run.hangs();
+  }
+
+  /** Tells the code; answers whether it may do something now. */
+  #wakes(event: IncomingEvent): boolean {
+    const { open } = this.#run;
+    switch (event.type) {
+      case 'started':
+        this.#run.input = event.input;
+        this.#hasInput = true;
+        return false;
+      case 'begun':
+        return this.#begin();
+      case 'activityCompleted':
+      case 'childCompleted':
+        return this.#attemptCompleted(open.take(event.sequence), event.output);
+      case 'activityFailed':
+      case 'childFailed':
+        return this.#attemptFailed(open.take(event.sequence), event.failure);
+      case 'timerFired':
+        if (this.outcome === undefined) open.takeTimer(event.sequence)?.fire();
+        return this.outcome === undefined;
+      case 'eventRaised':
+        return this.#raise(event.name, event.data);
+      case 'terminated':
+        this.#terminate(event.output);
+        return false;
+      default:
+        return false;
+    }
+  }
+
+  #begin(): boolean {
+    if (this.#hasBegun || this.outcome !== undefined) return false;
+    this.#hasBegun = true;
+    try {
+      this.#run.begin();
+    } catch (error) {
+      this.#run.fail(failureOf(error));
+    }
+    return true;
+  }
+
+  #raise(name: string, data: Payload): boolean {
+    if (this.outcome !== undefined) return false;
+    const task = this.#run.buffer.raise(name, data);
+    if (task !== undefined) this.#run.open.cancelLimitOf(task);
+    return task !== undefined;
+  }
+
+  #terminate(output: Payload): void {
+    this.#held = undefined;
+    this.#run.end({ kind: 'terminated', output });
+    if (this.outcome?.kind === 'terminated') this.#run.open.clear();
+  }
+
+  /** Code that has ended is not woken any more, not even a part of it that nobody waited for. */
+  #attemptCompleted(completed: OpenAttempt | undefined, output: Payload): boolean {
+    if (completed === undefined || this.outcome !== undefined) return false;
+    completed.task.complete(output);
+    return true;
+  }
+
+  #attemptFailed(failed: OpenAttempt | undefined, failure: WorkflowFailure): boolean {
+    if (failed === undefined || this.outcome !== undefined) return false;
+    const delayMs = this.#delayOf(failed, failure);
+    const { attempt } = failed;
+    if (delayMs === undefined) {
+      failed.task.fail(failure);
+      return true;
+    }
+    const timer = this.#run.startTimer(this.#run.now + delayMs);
+    if (!this.#run.isReplaying) this.#retries.push({ what: failed.task.what, attempt, delayMs, failure });
+    this.#run.open.addTimer({ ...timer, task: failed.task, fire: failed.again });
+    return false;
+  }
+
+  /** A policy is code of the workflow: it may throw. */
+  #delayOf({ attempt, firstAt, retry }: OpenAttempt, failure: WorkflowFailure): number | undefined {
+    try {
+      return retryDelayMs(retry, { attempt, firstAt, now: this.#run.now, failure });
+    } catch (error) {
+      this.#run.end({ kind: 'failed', failure: failureOf(error) });
+      return undefined;
+    }
+  }
+
+  /** The engine gives up on it for a reason of its own; what it did in this turn is dropped. */
+  abandon(failure: WorkflowFailure): void {
+    this.#run.actions.take();
+    this.#run.open.clear();
+    this.#run.end({ kind: 'failed', failure }, true);
+  }
+
+  /** What it has begun is nobody's concern any more. */
+  dropOpen(): void {
+    this.#run.open.clear();
+  }
+
+  /** Takes what the code did since the last time. */
+  takeActions(): readonly ActionEvent[] {
+    return this.#run.actions.take();
+  }
+
+  /** Takes the retries that were decided since the last time. */
+  takeRetries(): readonly Retry[] {
+    const retries = this.#retries;
+    if (retries.length > 0) this.#retries = [];
+    return retries;
+  }
+
+  /** Events that the next run takes over. */
+  takeUnread(): readonly UnreadEvent[] {
+    return this.#run.takeUnread();
+  }
+
+  get nextTimerAt(): number | undefined {
+    return this.outcome === undefined ? this.#run.open.nextTimerAt : undefined;
+  }
+
+  /** The next timer that is due, as an event. */
+  shiftDue(now: number): IncomingEvent | undefined {
+    const sequence = this.outcome === undefined ? this.#run.open.shiftDue(now) : undefined;
+    return sequence === undefined ? undefined : { type: 'timerFired', sequence };
+  }
+
+  /** How many activities have no result. */
+  get activityCount(): number {
+    return this.#run.open.activityCount - (this.#reported?.size ?? 0);
+  }
+
+  /** Activities without a result. */
+  activities(): readonly ActivityToRun[] {
+    return this.#run.open.activities().filter(({ sequence }) => this.#reported?.has(sequence) !== true);
+  }
+
+  activity(sequence: number): ActivityToRun | undefined {
+    return this.#run.open.activity(sequence);
+  }
+}

@@ -1,0 +1,54 @@
+import type { ActionEvent } from '../model/events.ts';
+
+/** The actions of a turn that is replayed: the code has to do the same again. */
+export class ExpectedActions {
+  readonly #bySequence = new Map<number, ActionEvent>();
+  readonly #patches = new Set<string>();
+
+  constructor(actions: readonly ActionEvent[]) {
+    for (const action of actions) {
+      if (action.type === 'patched') this.#patches.add(action.name);
+      else this.#bySequence.set(action.sequence, action);
+    }
+  }
+
+  /** Whether the history says that the code has a patch. */
+  hasPatch(name: string): boolean {
+    return this.#patches.delete(name);
+  }
+
+  /** The code does something; answers what is wrong with that, if something is. */
+  take(action: Exclude<ActionEvent, { type: 'patched' }>): string | undefined {
+    const recorded = this.#bySequence.get(action.sequence);
+    this.#bySequence.delete(action.sequence);
+    const number = `action ${action.sequence}`;
+    if (recorded === undefined)
+      return `the code calls ${describe(action)} as ${number}, and the history has no such action at this point`;
+    if (describe(recorded) === describe(action)) return undefined;
+    return `the history has ${describe(recorded)} as ${number}, and the code calls ${describe(action)}`;
+  }
+
+  /** What the code should have done and has not, if there is something. */
+  missing(): string | undefined {
+    for (const action of this.#bySequence.values()) {
+      const number = action.type === 'patched' ? '' : ` as action ${action.sequence}`;
+      return `the history has ${describe(action)}${number}, and the code does not call it at this point`;
+    }
+    for (const name of this.#patches)
+      return `the history has the patch ${JSON.stringify(name)}, and the code does not ask for it at this point`;
+    return undefined;
+  }
+}
+
+function describe(action: ActionEvent): string {
+  switch (action.type) {
+    case 'activityScheduled':
+      return `activity ${JSON.stringify(action.name)}`;
+    case 'childStarted':
+      return `child workflow ${JSON.stringify(action.name)} with the ID ${JSON.stringify(action.instanceId)}`;
+    case 'timerCreated':
+      return 'a timer';
+    case 'patched':
+      return `patch ${JSON.stringify(action.name)}`;
+  }
+}

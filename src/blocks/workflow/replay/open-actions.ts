@@ -1,0 +1,146 @@
+import { Heap } from '../../../util/heap.ts';
+import type { ActivityFunction, RetryPolicy } from '../model/definition.ts';
+import type { ActivityCall } from './execution.ts';
+import type { OpenTask } from './open-task.ts';
+
+/** An attempt whose end is not known. */
+export interface OpenAttempt {
+  readonly sequence: number;
+  readonly task: OpenTask;
+  /** From 1. */
+  readonly attempt: number;
+  /** When the first attempt began. */
+  readonly firstAt: number;
+  readonly retry: RetryPolicy | undefined;
+  /** Begins the next attempt. */
+  readonly again: () => void;
+  /** What is to be run, when it is an activity. */
+  readonly call?: ActivityCall;
+}
+
+/** A timer that has not fired. */
+export interface OpenTimer {
+  readonly sequence: number;
+  readonly dueAt: number;
+  readonly task: OpenTask;
+  readonly fire: () => void;
+}
+
+/** An activity that is to be run. */
+export interface ActivityToRun {
+  readonly sequence: number;
+  readonly activityId: number;
+  readonly attempt: number;
+  readonly name: string;
+  readonly input: string | undefined;
+  readonly run: ActivityFunction | undefined;
+}
+
+const dueAtOf = ({ dueAt }: OpenTimer): number => dueAt;
+const sequenceOf = ({ sequence }: OpenTimer): number => sequence;
+
+/** What a run of the code has begun and does not know the end of. */
+export class OpenActions {
+  readonly #attempts = new Map<number, OpenAttempt>();
+  readonly #timers = new Map<number, OpenTimer>();
+  /** May hold timers that are not open any more: they are skipped. */
+  readonly #heap = new Heap(dueAtOf, sequenceOf);
+  #limits: Map<OpenTask, number> | undefined;
+  /** Timers that have fired while the code is held up: they are open until it hears of that. */
+  #fired: Set<number> | undefined;
+  /** Activities without a result. */
+  #activities = 0;
+
+  get activityCount(): number {
+    return this.#activities;
+  }
+
+  add(attempt: OpenAttempt): void {
+    this.#attempts.set(attempt.sequence, attempt);
+    if (attempt.call !== undefined) this.#activities++;
+  }
+
+  /** Takes an attempt whose end is known. */
+  take(sequence: number): OpenAttempt | undefined {
+    const attempt = this.#attempts.get(sequence);
+    if (attempt === undefined) return undefined;
+    this.#attempts.delete(sequence);
+    if (attempt.call !== undefined) this.#activities--;
+    return attempt;
+  }
+
+  addTimer(timer: OpenTimer): void {
+    this.#timers.set(timer.sequence, timer);
+    this.#heap.push(timer);
+  }
+
+  /** A timer that ends the wait for something else. */
+  addLimit(timer: OpenTimer): void {
+    this.addTimer(timer);
+    this.#limits ??= new Map();
+    this.#limits.set(timer.task, timer.sequence);
+  }
+
+  takeTimer(sequence: number): OpenTimer | undefined {
+    const timer = this.#timers.get(sequence);
+    if (timer === undefined) return undefined;
+    this.#timers.delete(sequence);
+    this.#fired?.delete(sequence);
+    this.#limits?.delete(timer.task);
+    return timer;
+  }
+
+  /** A timer has fired, and the code hears of it later. */
+  setFired(sequence: number): void {
+    if (!this.#timers.has(sequence)) return;
+    this.#fired ??= new Set();
+    this.#fired.add(sequence);
+  }
+
+  /** What a timer was to end is over. */
+  cancelLimitOf(task: OpenTask): void {
+    const sequence = this.#limits?.get(task);
+    if (sequence !== undefined) this.takeTimer(sequence);
+  }
+
+  get nextTimerAt(): number | undefined {
+    for (let timer = this.#heap.first; timer !== undefined; timer = this.#heap.first) {
+      if (this.#timers.has(timer.sequence) && this.#fired?.has(timer.sequence) !== true) return timer.dueAt;
+      this.#heap.pop();
+    }
+    return undefined;
+  }
+
+  /** Takes a timer that is due out of the line; it is open until its event is applied. */
+  shiftDue(now: number): number | undefined {
+    const at = this.nextTimerAt;
+    return at === undefined || at > now ? undefined : this.#heap.pop()?.sequence;
+  }
+
+  /** Activities without a result, to be run. */
+  activities(): readonly ActivityToRun[] {
+    const found: ActivityToRun[] = [];
+    for (const { sequence, task, attempt, call } of this.#attempts.values())
+      if (call !== undefined) {
+        const { name, input, run } = call;
+        found.push({ sequence, activityId: task.sequence, attempt, name, input, run });
+      }
+    return found;
+  }
+
+  /** One of them. */
+  activity(sequence: number): ActivityToRun | undefined {
+    const open = this.#attempts.get(sequence);
+    if (open?.call === undefined) return undefined;
+    const { name, input, run } = open.call;
+    return { sequence, activityId: open.task.sequence, attempt: open.attempt, name, input, run };
+  }
+
+  clear(): void {
+    this.#attempts.clear();
+    this.#timers.clear();
+    this.#limits = undefined;
+    this.#heap.reset();
+    this.#activities = 0;
+  }
+}

@@ -1,0 +1,262 @@
+import type { Logger } from '../../../util/logger.ts';
+import type { ActionEvent } from '../model/events.ts';
+import { FOREIGN_AWAIT, NON_DETERMINISM, TIMED_OUT, type WorkflowFailure } from '../model/failure.ts';
+import type { Payload } from '../model/payload.ts';
+import { checkRetryPolicy } from '../model/retry.ts';
+import { ActionLog } from './action-log.ts';
+import { EventBuffer, type UnreadEvent } from './event-buffer.ts';
+import type { ActivityCall, ChildCall, Execution, Program, Task } from './execution.ts';
+import type { Drain } from './microtask-drain.ts';
+import { OpenActions } from './open-actions.ts';
+import { type AwaitedTasks, OpenTask } from './open-task.ts';
+import { SeededRandom } from './seeded-random.ts';
+
+/** How a run of the code ended. */
+export type Outcome =
+  | { readonly kind: 'completed'; readonly output: Payload }
+  | { readonly kind: 'failed'; readonly failure: WorkflowFailure }
+  | { readonly kind: 'terminated'; readonly output: Payload }
+  | { readonly kind: 'continued'; readonly input: Payload; readonly keepEvents: boolean };
+
+/** What a run is made of. */
+export interface RunParts {
+  readonly instanceId: string;
+  /** Names this run: what looks random in it follows from it. */
+  readonly executionId: string;
+  readonly workflowName: string;
+  readonly program: Program;
+  readonly logger: Logger;
+  readonly drain: Drain;
+  /** The code has ended, or called something, outside of a turn, which it should not be able to. */
+  readonly onStray: () => void;
+}
+
+/** One run of workflow code, as the code sees it: its calls become actions and open tasks. */
+export class Run implements Execution {
+  readonly instanceId: string;
+  readonly workflowName: string;
+  #log: Logger | undefined;
+  readonly actions: ActionLog = new ActionLog();
+  readonly open: OpenActions = new OpenActions();
+  readonly awaited: AwaitedTasks = { count: 0 };
+  input: Payload;
+  now: number = 0;
+  isInTurn = false;
+  customStatus: string | undefined;
+  readonly #parts: RunParts;
+  #patches: Map<string, boolean> | undefined;
+  readonly #random: SeededRandom;
+  #sequence = 0;
+  #buffer: EventBuffer | undefined;
+  #outcome: Outcome | undefined;
+
+  constructor(parts: RunParts) {
+    this.#parts = parts;
+    this.instanceId = parts.instanceId;
+    this.workflowName = parts.workflowName;
+    this.#random = new SeededRandom(parts.executionId);
+  }
+
+  get log(): Logger {
+    this.#log ??= logOf(this.#parts, () => this.isReplaying);
+    return this.#log;
+  }
+
+  get isReplaying(): boolean {
+    return this.actions.isReplaying;
+  }
+
+  /** Made when it is needed: most code waits for no events. */
+  get buffer(): EventBuffer {
+    this.#buffer ??= new EventBuffer();
+    return this.#buffer;
+  }
+
+  get outcome(): Outcome | undefined {
+    return this.#outcome;
+  }
+
+  /** Begins to run the code. */
+  begin(): void {
+    this.#parts.program(this);
+  }
+
+  callActivity(call: ActivityCall): Task {
+    const what = `activity ${JSON.stringify(call.name)}`;
+    if (this.#isTooLate(what)) return this.#never(what);
+    checkRetryPolicy(call.retry);
+    const sequence = ++this.#sequence;
+    const task = new OpenTask(what, sequence, this.awaited);
+    this.#schedule({ call, task, firstAt: this.now }, sequence, 1);
+    return task;
+  }
+
+  #schedule(first: First<ActivityCall>, sequence: number, attempt: number): void {
+    const { call, task, firstAt } = first;
+    const again = (): void => this.#schedule(first, ++this.#sequence, attempt + 1);
+    this.open.add({ sequence, task, attempt, firstAt, retry: call.retry, again, call });
+    const { name, input } = call;
+    this.act({ type: 'activityScheduled', sequence, name, input, attempt, activityId: task.sequence });
+  }
+
+  callChild(call: ChildCall): Task {
+    const what = `child workflow ${JSON.stringify(call.name)}`;
+    if (this.#isTooLate(what)) return this.#never(what);
+    checkRetryPolicy(call.retry);
+    const sequence = ++this.#sequence;
+    const task = new OpenTask(what, sequence, this.awaited);
+    this.#startChild({ call, task, firstAt: this.now }, sequence, 1);
+    return task;
+  }
+
+  #startChild(first: First<ChildCall>, sequence: number, attempt: number): void {
+    const { call, task, firstAt } = first;
+    const again = (): void => this.#startChild(first, ++this.#sequence, attempt + 1);
+    this.open.add({ sequence, task, attempt, firstAt, retry: call.retry, again });
+    const { name, input } = call;
+    const instanceId = call.instanceId ?? `${this.instanceId}-${sequence.toString(16).padStart(4, '0')}`;
+    this.act({ type: 'childStarted', sequence, name, instanceId, input });
+  }
+
+  createTimer(dueAt: number): Task {
+    if (this.#isTooLate('a timer')) return this.#never('timer');
+    const task = new OpenTask('timer', this.#sequence + 1, this.awaited);
+    this.open.addTimer({ ...this.startTimer(dueAt), task, fire: () => task.complete(undefined) });
+    return task;
+  }
+
+  /** Numbers a timer and tells of it. */
+  startTimer(at: number): { readonly sequence: number; readonly dueAt: number } {
+    const timer = { sequence: ++this.#sequence, dueAt: Math.ceil(at) };
+    this.act({ type: 'timerCreated', ...timer });
+    return timer;
+  }
+
+  waitForEvent(name: string, timeoutMs?: number): Task {
+    const what = `event ${JSON.stringify(name)}`;
+    if (this.#isTooLate(`the wait for ${what}`)) return this.#never(what);
+    const unread = this.buffer.take(name);
+    const task = new OpenTask(what, 0, this.awaited);
+    const fire = (): void => task.fail({ errorType: TIMED_OUT, message: `did not come within ${timeoutMs} ms` });
+    if (unread !== undefined) task.complete(unread.data);
+    else if (timeoutMs !== undefined && timeoutMs <= 0) fire();
+    else {
+      this.buffer.wait(name, task);
+      if (timeoutMs !== undefined) this.open.addLimit({ ...this.startTimer(this.now + timeoutMs), task, fire });
+    }
+    return task;
+  }
+
+  isPatched(patch: string): boolean {
+    this.#check(`isPatched(${JSON.stringify(patch)})`);
+    this.#patches ??= new Map();
+    let answer = this.#patches.get(patch);
+    if (answer === undefined) {
+      answer = this.actions.patch(patch);
+      this.#patches.set(patch, answer);
+    }
+    return answer;
+  }
+
+  setCustomStatus(status: string): void {
+    this.#check('setCustomStatus');
+    this.customStatus = status;
+  }
+
+  continueAsNew(input: Payload, keepEvents: boolean): void {
+    this.#check('continueAsNew');
+    this.end({ kind: 'continued', input, keepEvents });
+  }
+
+  /** Events that nobody has waited for, when the next run is to have them. */
+  takeUnread(): readonly UnreadEvent[] {
+    return this.#outcome?.kind === 'continued' && this.#outcome.keepEvents ? this.buffer.unread() : [];
+  }
+
+  newUuid(): string {
+    this.#check('uuid');
+    return this.#random.uuid();
+  }
+
+  random(): number {
+    this.#check('random');
+    return this.#random.number();
+  }
+
+  complete(output: Payload): void {
+    this.#return({ kind: 'completed', output });
+  }
+
+  fail(failure: WorkflowFailure): void {
+    this.#return({ kind: 'failed', failure });
+  }
+
+  #return(outcome: Outcome): void {
+    if (this.#outcome !== undefined) return;
+    if (this.isInTurn) this.end(outcome);
+    else this.#stray('the workflow has ended');
+  }
+
+  /** The first end counts; what the engine itself decides does in any case. */
+  end(outcome: Outcome, isFinal = false): void {
+    if (this.#outcome === undefined || isFinal) this.#outcome = outcome;
+  }
+
+  /** The code no longer fits its history. */
+  nonDeterministic(message: string): void {
+    this.end({ kind: 'failed', failure: { errorType: NON_DETERMINISM, message } }, true);
+  }
+
+  act(action: Exclude<ActionEvent, { type: 'patched' }>): void {
+    if (this.#outcome !== undefined) return;
+    const problem = this.actions.add(action);
+    if (problem !== undefined) this.nonDeterministic(problem);
+  }
+
+  /** What answers at once cannot wait for ever: it throws. */
+  #check(what: string): void {
+    if (this.#isTooLate(what))
+      throw new Error(`this run of workflow ${JSON.stringify(this.workflowName)} has ended: ${what} comes too late`);
+  }
+
+  #isTooLate(what: string): boolean {
+    if (this.#outcome === undefined && !this.isInTurn) this.#stray(`the workflow has called ${what}`);
+    return this.#outcome !== undefined;
+  }
+
+  /** Code that goes on after its end comes to rest here. An error might be one that nobody handles. */
+  #never(what: string): Task {
+    return new OpenTask(what, 0, this.awaited);
+  }
+
+  /** Something woke the code that is no event of ours. */
+  #stray(what: string): void {
+    const message = `${what} after it waited for a promise that is not its context’s: ${ADVICE}`;
+    this.end({ kind: 'failed', failure: { errorType: FOREIGN_AWAIT, message } });
+    this.#parts.onStray();
+  }
+
+  /** The code waits, and nothing of ours can wake it. */
+  hangs(): void {
+    const message = `the workflow waits for a promise that is not its context’s, and no event can wake it: ${ADVICE}`;
+    this.end({ kind: 'failed', failure: { errorType: FOREIGN_AWAIT, message } });
+  }
+}
+
+const ADVICE = 'move timers, input and output into activities, and wait only for what ctx answers';
+
+/** What all attempts have in common. */
+interface First<Call> {
+  readonly call: Call;
+  readonly task: OpenTask;
+  readonly firstAt: number;
+}
+
+function logOf({ logger, instanceId }: RunParts, isReplaying: () => boolean): Logger {
+  const say =
+    (level: keyof Logger) =>
+    (details: object, message: string): void => {
+      if (!isReplaying()) logger[level]({ instanceId, ...details }, message);
+    };
+  return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
+}

@@ -1,0 +1,211 @@
+import { type Change, CommitBatcher } from '../../../kernel/commit-batcher.ts';
+import { isConflict } from '../../../state/errors.ts';
+import { counterPart } from '../../../state/keys.ts';
+import type { Batch, Precondition, Put, StateStore } from '../../../state/store.ts';
+import type { HistoryEvent, Turn } from '../model/events.ts';
+import { type Chunk, decodeChunk, encodeChunk, encodeMessage, type InboxMessage, payloadOf, sizeOf } from './codec.ts';
+import type { WorkflowLayout } from './layout.ts';
+import { decodeRecord, type InstanceRecord, mayBeBehind } from './record.ts';
+
+/** A record with its version. */
+export interface Stored {
+  readonly record: InstanceRecord;
+  readonly version: number;
+}
+
+/** How many values and events a history has. */
+export type HistoryEnd = Pick<InstanceRecord, 'chunks' | 'events'>;
+
+/** One read of a history: so much is in memory beside the instances. */
+const PAGE = { limit: 1_000, maxBytes: 4 * 1024 * 1024 } as const;
+/** About how many characters one value of a history has. One event alone may have more. */
+const CHUNK_LENGTH = 1024 * 1024;
+const CHUNK_EVENTS = 4_096;
+
+/** Instances in a state store. */
+export class InstanceStore {
+  readonly layout: WorkflowLayout;
+  readonly #store: StateStore;
+  readonly #turns: CommitBatcher;
+  #messages = 0;
+  #lastMessageAt = 0;
+
+  constructor(store: StateStore, layout: WorkflowLayout) {
+    this.#store = store;
+    this.#turns = new CommitBatcher(store);
+    this.layout = layout;
+  }
+
+  /** Writes a turn, in one commit with others; answers the version. */
+  write(turn: Change): Promise<number> {
+    return this.#turns.commit(turn);
+  }
+
+  commit(batch: Batch): Promise<number> {
+    return this.#store.commit(batch);
+  }
+
+  async read(id: string): Promise<Stored | undefined> {
+    const key = this.layout.instance(id);
+    const entry = await this.#store.get(key);
+    return entry && this.#caughtUp({ record: decodeRecord(key, entry.value, id), version: entry.version });
+  }
+
+  /** Turns that only add to the history do not write the record: what they change in it follows from the last one. */
+  async #caughtUp(stored: Stored): Promise<Stored> {
+    const { record, version } = stored;
+    if (!mayBeBehind(record)) return stored;
+    const range = this.layout.historyRange(record.instanceId);
+    const [last] = await this.#store.scan({ ...range, reverse: true, limit: 1 });
+    if (last === undefined) return stored;
+    const chunks = this.layout.historyNumberOf(last.key) + 1;
+    if (chunks <= record.chunks) return stored;
+    const { at, total } = decodeChunk(last.key, last.value);
+    return { record: { ...record, updatedAt: at, chunks, events: total }, version };
+  }
+
+  /** Instances in the order of their IDs, from one on. `known` has those of which the store need not be asked more. */
+  async list(
+    from: string | undefined,
+    limit: number,
+    known: (id: string) => InstanceRecord | undefined,
+  ): Promise<readonly Stored[]> {
+    const { instanceRange } = this.layout;
+    const start = from === undefined ? instanceRange.from : this.layout.instance(from);
+    const entries = await this.#store.scan({ from: start, to: instanceRange.to, limit });
+    const found = entries.map(({ key, value, version }) => {
+      const record = decodeRecord(key, value, this.layout.instanceIdOf(key));
+      if (!mayBeBehind(record)) return { record, version };
+      const live = known(record.instanceId);
+      return live === undefined ? this.#caughtUp({ record, version }) : { record: live, version };
+    });
+    return Promise.all(found);
+  }
+
+  /** What an instance was started with. */
+  async inputOf(id: string): Promise<string | undefined> {
+    const key = this.layout.history(id, 0);
+    const entry = await this.#store.get(key);
+    const first = entry && decodeChunk(key, entry.value).events[0];
+    return first && payloadOf(first);
+  }
+
+  /** The history, turn by turn. */
+  async *turns(id: string): AsyncGenerator<Turn> {
+    const { from, to } = this.layout.historyRange(id);
+    let begun: Turn | undefined;
+    for (let after: string | undefined = from; after !== undefined; ) {
+      const entries = await this.#store.scan({ from: after, to, ...PAGE });
+      for (const { key, value } of entries) {
+        const chunk = decodeChunk(key, value);
+        begun = begun === undefined ? chunk : { at: begun.at, events: [...begun.events, ...chunk.events] };
+        if (chunk.isContinued) continue;
+        yield begun;
+        begun = undefined;
+      }
+      const last = entries.at(-1);
+      after = last && `${last.key}\u0000`;
+    }
+  }
+
+  /** The values of a turn. */
+  historyPuts(id: string, { chunks: first, events: before }: HistoryEnd, { at, events }: Turn): Put[] {
+    const chunks = areFew(events)
+      ? [{ at, isContinued: false, events, total: before + events.length }]
+      : chunksOf(at, events, before);
+    return chunks.map((chunk, index) => ({ key: this.layout.history(id, first + index), value: encodeChunk(chunk) }));
+  }
+
+  /** The keys of a history. */
+  historyKeys(id: string, first: number, end: number): string[] {
+    const keys: string[] = [];
+    for (let number = first; number < end; number++) keys.push(this.layout.history(id, number));
+    return keys;
+  }
+
+  async children(id: string): Promise<readonly string[]> {
+    const entries = await this.#store.scan(this.layout.childRange(id));
+    return entries.map(({ key }) => this.layout.instanceIdOf(key));
+  }
+
+  /** Where a new message lies: behind all that this host has written before, even in the same millisecond. */
+  messageKey(to: string, now: number, unique: string): string {
+    this.#lastMessageAt = Math.max(this.#lastMessageAt, now);
+    return this.layout.inbox(to, this.#lastMessageAt, `${counterPart(++this.#messages)}-${unique}`);
+  }
+
+  messagePut(key: string, message: InboxMessage): Put {
+    return { key, value: encodeMessage(message) };
+  }
+
+  /** Entries that are due, behind one. */
+  async dueAfter(
+    after: { readonly at: number; readonly id: string } | undefined,
+    limit: number,
+  ): Promise<readonly { readonly at: number; readonly id: string }[]> {
+    const { from, to } = this.layout.dueRange;
+    const start = after === undefined ? from : `${this.layout.due(after.at, after.id)}\u0000`;
+    const entries = await this.#store.scan({ from: start, to, limit });
+    return entries.map(({ key }) => this.layout.dueOf(key));
+  }
+
+  async inboxFrom(from: string, limit: number): Promise<readonly { key: string; value: Uint8Array }[]> {
+    return this.#store.scan({ from, to: this.layout.inboxRange.to, limit, maxBytes: PAGE.maxBytes });
+  }
+
+  /** One message; `undefined` when it has been taken. */
+  async message(key: string): Promise<Uint8Array | undefined> {
+    return (await this.#store.get(key))?.value;
+  }
+
+  /** Everything of an instance but its messages and children. */
+  keysOf({ instanceId, chunks, dueAt, parent }: InstanceRecord): string[] {
+    const keys = [this.layout.instance(instanceId), ...this.historyKeys(instanceId, 0, chunks)];
+    if (dueAt !== undefined) keys.push(this.layout.due(dueAt, instanceId));
+    if (parent !== undefined) keys.push(this.layout.child(parent.instanceId, instanceId));
+    return keys;
+  }
+
+  /** Removes an instance that is as it was read. Answers false when it is not. */
+  async remove({ record, version }: Stored): Promise<boolean> {
+    const { instanceId, hasChildren } = record;
+    const children = hasChildren ? await this.children(instanceId) : [];
+    const keys = [...this.keysOf(record), ...children.map((child) => this.layout.child(instanceId, child))];
+    const require: Precondition[] = [{ key: this.layout.instance(instanceId), version }];
+    try {
+      await this.#store.commit({ require, delete: keys });
+      return true;
+    } catch (error) {
+      if (isConflict(error)) return false;
+      throw error;
+    }
+  }
+}
+
+/** Whether one value has room for them without a closer look: so it is for nearly every turn. */
+function areFew(events: readonly HistoryEvent[]): boolean {
+  let length = 0;
+  for (const event of events) length += sizeOf(event);
+  return length <= CHUNK_LENGTH && events.length <= CHUNK_EVENTS;
+}
+
+/** Spreads the events of a turn over values that are not too large. */
+function chunksOf(at: number, events: readonly HistoryEvent[], before: number): Chunk[] {
+  const chunks: Chunk[] = [];
+  let total = before;
+  let part: HistoryEvent[] = [];
+  let length = 0;
+  for (const event of events) {
+    const more = sizeOf(event);
+    if (part.length > 0 && (length + more > CHUNK_LENGTH || part.length >= CHUNK_EVENTS)) {
+      chunks.push({ at, isContinued: true, events: part, total });
+      part = [];
+      length = 0;
+    }
+    part.push(event);
+    total++;
+    length += more;
+  }
+  chunks.push({ at, isContinued: false, events: part, total });
+  return chunks;
+}

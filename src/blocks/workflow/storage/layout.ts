@@ -1,0 +1,97 @@
+import {
+  counterOf,
+  counterPart,
+  instantOf,
+  instantPart,
+  keyOf,
+  namePart,
+  partsOf,
+  rangeOf,
+} from '../../../state/keys.ts';
+import type { KeyRange } from '../../../state/store.ts';
+
+/**
+ * Where an application's workflows are kept, below `workflows / <app ID>`:
+ *
+ * - `instance / <ID>`: the record; its version guards every change of the instance. Turns that only add to the history
+ *   leave it as it is: what they change in it is in the last value of the history
+ * - `history / <ID> / <number>`: what happened, one value per turn, and how many events there are up to it
+ * - `due / <instant> / <ID>`: when there is something to do for the instance; 0 for at once. At most one entry each
+ * - `inbox / <ID> / <instant> / <number>`: what others have for the instance; its owner takes it into the history
+ * - `child / <parent ID> / <ID>`: the children of an instance
+ */
+export class WorkflowLayout {
+  readonly instanceRange: Required<KeyRange>;
+  readonly dueRange: Required<KeyRange>;
+  readonly inboxRange: Required<KeyRange>;
+  /** Below which all messages are. */
+  readonly inboxPrefix: string;
+  readonly #root: readonly [string, string];
+  readonly #instance: string;
+  readonly #history: string;
+  readonly #due: string;
+  readonly #child: string;
+
+  constructor(appId: string) {
+    this.#root = ['workflows', namePart(appId)];
+    this.#instance = keyOf(...this.#root, 'instance');
+    this.#history = keyOf(...this.#root, 'history');
+    this.#due = keyOf(...this.#root, 'due');
+    this.#child = keyOf(...this.#root, 'child');
+    this.inboxPrefix = keyOf(...this.#root, 'inbox');
+    this.instanceRange = this.#range('instance');
+    this.dueRange = this.#range('due');
+    this.inboxRange = this.#range('inbox');
+  }
+
+  #range(...parts: readonly string[]): Required<KeyRange> {
+    const { from, to = '' } = rangeOf(...this.#root, ...parts);
+    return { from, to };
+  }
+
+  instance(id: string): string {
+    return this.#instance + keyOf(id);
+  }
+
+  history(id: string, number: number): string {
+    return this.#history + keyOf(id, counterPart(number));
+  }
+
+  /** Which value of a history a key is that of. */
+  historyNumberOf(key: string): number {
+    return counterOf(partsOf(key.slice(this.#history.length))[1] ?? '');
+  }
+
+  historyRange(id: string): Required<KeyRange> {
+    return this.#range('history', id);
+  }
+
+  due(at: number, id: string): string {
+    return this.#due + keyOf(instantPart(at), id);
+  }
+
+  /** What a key among those that are due says. */
+  dueOf(key: string): { readonly at: number; readonly id: string } {
+    const [instant = '', id = ''] = partsOf(key.slice(this.#due.length));
+    return { at: instantOf(instant), id };
+  }
+
+  /** Messages sort by time. */
+  inbox(id: string, at: number, unique: string): string {
+    return this.inboxPrefix + keyOf(id, instantPart(at), unique);
+  }
+
+  child(parentId: string, id: string): string {
+    return this.#child + keyOf(parentId, id);
+  }
+
+  childRange(parentId: string): Required<KeyRange> {
+    return this.#range('child', parentId);
+  }
+
+  /** The instance that a key of an instance, a message or a child is about. */
+  instanceIdOf(key: string): string {
+    const parts = partsOf(key);
+    return (parts[2] === 'child' ? parts[4] : parts[3]) ?? '';
+  }
+}

@@ -1,0 +1,64 @@
+import { SidecarError } from '../../../errors.ts';
+import type { Engine } from '../engine/engine.ts';
+import { isFinished } from '../model/instance.ts';
+import type { InstanceStore, Stored } from './instance-store.ts';
+
+/** What a purge needs of the engine. */
+export interface PurgeHome {
+  readonly store: InstanceStore;
+  readonly now: number;
+}
+
+/** Something of it moves on at the same time: it is looked at anew so often. */
+const MAX_TRIES = 100;
+
+/**
+ * Removes an instance that is over and all that it has started, the deepest first, so that a purge that is broken off
+ * can be repeated. Answers false when there is none.
+ *
+ * @throws SidecarError `ERR_PURGE_WORKFLOW` when one of them is not over; nothing is removed then.
+ */
+export async function purge({ store, pool }: Pick<Engine, 'store' | 'pool'>, id: string): Promise<boolean> {
+  const live = pool.get(id);
+  if (live !== undefined && isFinished(live.record.status)) pool.remove(live, new Error('it was purged'));
+  for (let tries = 1; tries <= MAX_TRIES; tries++) {
+    const root = await store.read(id);
+    if (root === undefined) return false;
+    const family = await familyOf(store, root);
+    let isWhole = true;
+    for (const member of family.reverse()) isWhole &&= await store.remove(member);
+    if (isWhole) return true;
+  }
+  throw new SidecarError('ERR_PURGE_WORKFLOW', `workflow ${JSON.stringify(id)} is changed all the time`);
+}
+
+/** The instance and all below it, parents before children. */
+async function familyOf(store: InstanceStore, root: Stored): Promise<Stored[]> {
+  const family = [checkFinished(root)];
+  for (const { record } of family) {
+    if (!record.hasChildren) continue;
+    for (const id of await store.children(record.instanceId)) {
+      const child = await store.read(id);
+      // An ID that was used again is no child any more.
+      if (child?.record.parent?.instanceId === record.instanceId) family.push(checkFinished(child));
+    }
+  }
+  return family;
+}
+
+function checkFinished(stored: Stored): Stored {
+  const { instanceId, status } = stored.record;
+  if (isFinished(status)) return stored;
+  throw new SidecarError(
+    'ERR_PURGE_WORKFLOW',
+    `workflow ${JSON.stringify(instanceId)} is ${status}: expected one that is over`,
+  );
+}
+
+/** Removes an instance whose retention is over. */
+export async function removeExpired({ store, now }: PurgeHome, id: string): Promise<void> {
+  const stored = await store.read(id);
+  if (stored === undefined || !isFinished(stored.record.status)) return;
+  const { dueAt } = stored.record;
+  if (dueAt !== undefined && dueAt <= now) await store.remove(stored);
+}

@@ -1,0 +1,127 @@
+import type { WorkflowFailure } from '../model/failure.ts';
+import { isFinished, type WorkflowStatus } from '../model/instance.ts';
+import type { Payload } from '../model/payload.ts';
+import { decodeText, encodeText, lengthOf } from './codec.ts';
+
+/** Who waits for a child workflow. */
+export interface Parent {
+  readonly instanceId: string;
+  /** The run of the parent that started it: after `continueAsNew` nobody waits any more. */
+  readonly executionId: string;
+  readonly sequence: number;
+}
+
+/**
+ * What is kept of an instance beside its history. A turn that changes nothing but `updatedAt`, `chunks` and `events`
+ * does not write it, see `mayBeBehind`.
+ */
+export interface InstanceRecord {
+  readonly instanceId: string;
+  readonly name: string;
+  readonly status: WorkflowStatus;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Names this run of the code: a new one after `continueAsNew` and when the ID is used again. */
+  readonly executionId: string;
+  /** When the code may begin. */
+  readonly startAt: number;
+  readonly parent: Parent | undefined;
+  /** It has started children. */
+  readonly hasChildren: boolean;
+  /** How many values its history is in. */
+  readonly chunks: number;
+  readonly events: number;
+  /** The instant of its entry among those that are due; 0 when it has something to do at once. */
+  readonly dueAt: number | undefined;
+  readonly output: Payload;
+  readonly failure: WorkflowFailure | undefined;
+  /**
+   * Where the history has the turn in which it failed. Nothing before it is touched any more; only results of
+   * activities may follow. So the instance can go on from there, see `eventsAgain`.
+   */
+  readonly failedChunk: number | undefined;
+  readonly customStatus: string | undefined;
+}
+
+/** Short names: it is written several times. What is not there has its usual value. */
+interface Header {
+  readonly n: string;
+  readonly s: number;
+  readonly c: number;
+  readonly u: number;
+  readonly e: string;
+  readonly a?: number;
+  readonly p?: readonly [string, string, number];
+  readonly k?: 1;
+  readonly h: number;
+  readonly v: number;
+  readonly d?: number;
+  readonly f?: WorkflowFailure;
+  readonly x?: number;
+  /** Lengths of output and custom status. */
+  readonly o: number;
+  readonly m: number;
+}
+
+/**
+ * Whether later turns may have added to the history without writing the record: only while activities run. An instance
+ * at rest, or over, has a record that is up to date.
+ */
+export function mayBeBehind({ status, dueAt, chunks }: InstanceRecord): boolean {
+  return dueAt === 0 && chunks > 0 && !isFinished(status);
+}
+
+/** Whether a turn leaves the record to be told by the history. */
+export function isToldByHistory(before: InstanceRecord, after: InstanceRecord): boolean {
+  return (
+    mayBeBehind(before) &&
+    after.dueAt === 0 &&
+    after.status === before.status &&
+    after.executionId === before.executionId &&
+    after.customStatus === before.customStatus &&
+    after.hasChildren === before.hasChildren
+  );
+}
+
+const STATUSES: readonly WorkflowStatus[] = ['PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETED', 'FAILED', 'TERMINATED'];
+
+export function encodeRecord(record: InstanceRecord): Uint8Array {
+  const { name, status, createdAt, updatedAt, executionId, chunks, events, output, customStatus } = record;
+  const header = `{"n":${JSON.stringify(name)},"s":${STATUSES.indexOf(status)},"c":${createdAt},"u":${updatedAt},"e":${JSON.stringify(executionId)},"h":${chunks},"v":${events},"o":${lengthOf(output)},"m":${lengthOf(customStatus)}${rareFields(record)}}`;
+  return encodeText(header, (output ?? '') + (customStatus ?? ''));
+}
+
+function rareFields(record: InstanceRecord): string {
+  const { startAt, createdAt, parent, hasChildren, dueAt, failure, failedChunk } = record;
+  let text = '';
+  if (startAt !== createdAt) text += `,"a":${startAt}`;
+  if (parent !== undefined) text += `,"p":${JSON.stringify([parent.instanceId, parent.executionId, parent.sequence])}`;
+  if (hasChildren) text += ',"k":1';
+  if (dueAt !== undefined) text += `,"d":${dueAt}`;
+  if (failure !== undefined) text += `,"f":${JSON.stringify(failure)}`;
+  if (failedChunk !== undefined) text += `,"x":${failedChunk}`;
+  return text;
+}
+
+export function decodeRecord(key: string, value: Uint8Array, instanceId: string): InstanceRecord {
+  const { header, payloads } = decodeText(key, value);
+  const { n, s, c, u, e, a, p, k, h, v, d, f, x, o, m } = header as Header;
+  return {
+    instanceId,
+    name: n,
+    status: STATUSES[s] ?? 'RUNNING',
+    createdAt: c,
+    updatedAt: u,
+    executionId: e,
+    startAt: a ?? c,
+    parent: p === undefined ? undefined : { instanceId: p[0], executionId: p[1], sequence: p[2] },
+    hasChildren: k === 1,
+    chunks: h,
+    events: v,
+    dueAt: d,
+    failure: f,
+    failedChunk: x,
+    output: payloads.take(o),
+    customStatus: payloads.take(m),
+  };
+}

@@ -1,0 +1,30 @@
+import type { InstanceView, MissingCode, WorkflowState } from '../model/instance.ts';
+import { type Payload, valueOfText } from '../model/payload.ts';
+import type { InstanceRecord } from './record.ts';
+
+/** An instance, payloads as text. */
+export function viewOf(record: InstanceRecord, input: Payload, missingCode: readonly MissingCode[] = []): InstanceView {
+  const { instanceId, name, status, createdAt, updatedAt, output, failure, customStatus, parent } = record;
+  return {
+    instanceId,
+    name,
+    status,
+    createdAt,
+    lastUpdatedAt: updatedAt,
+    input,
+    output,
+    ...(failure === undefined ? undefined : { failure }),
+    ...(customStatus === undefined ? undefined : { customStatus }),
+    ...(missingCode.length === 0 ? undefined : { missingCode }),
+    ...(parent === undefined ? undefined : { parentId: parent.instanceId }),
+  };
+}
+
+/** An instance with its payloads parsed. What is in them is for those to know who wrote the workflow. */
+export function stateOf<Output, Input>({ input, output, ...rest }: InstanceView): WorkflowState<Output, Input> {
+  const values = {
+    ...(input === undefined ? undefined : { input: valueOfText(input) }),
+    ...(output === undefined ? undefined : { output: valueOfText(output) }),
+  };
+  return { ...rest, ...(values as { readonly input?: Input; readonly output?: Output }) };
+}

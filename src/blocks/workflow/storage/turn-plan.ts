@@ -1,0 +1,290 @@
+import type { Batch, Precondition, Put } from '../../../state/store.ts';
+import type { ChildStarted, HistoryEvent, IncomingEvent } from '../model/events.ts';
+import { ALREADY_EXISTS, TERMINATED_CHILD, type WorkflowFailure } from '../model/failure.ts';
+import { isFinished, type WorkflowStatus } from '../model/instance.ts';
+import { MAX_CHILD_ID_LENGTH } from '../model/instance-id.ts';
+import type { Outcome } from '../replay/run.ts';
+import type { HistoryEnd, InstanceStore, Stored } from './instance-store.ts';
+import { encodeRecord, type InstanceRecord, isToldByHistory } from './record.ts';
+
+/** A message for another instance, written with the turn that it follows from. */
+export interface Outgoing {
+  readonly to: string;
+  readonly key: string;
+  readonly event: IncomingEvent | undefined;
+  readonly executionId: string;
+}
+
+/** A child that is written with the turn that starts it. */
+export interface NewChild {
+  readonly record: InstanceRecord;
+  readonly input: ChildStarted['input'];
+}
+
+/** What a turn came to. */
+export interface TurnEnd {
+  readonly now: number;
+  /** What is appended to the history. */
+  readonly events: readonly HistoryEvent[];
+  readonly outcome: Outcome | undefined;
+  readonly status: WorkflowStatus;
+  readonly customStatus: string | undefined;
+  readonly activityCount: number;
+  readonly nextAt: number | undefined;
+  /** Names the next run, when there is one. */
+  readonly nextExecutionId: string;
+  /** What the next run begins with. */
+  readonly nextEvents: readonly HistoryEvent[];
+  readonly children: readonly ChildStarted[];
+  /** Children that are terminated with it. */
+  readonly orphans: readonly string[];
+  /** How long it is kept when it is over. */
+  readonly retentionMs: number | undefined;
+  /** Its parent is told of the end. */
+  readonly tellsParent: boolean;
+}
+
+/** What surrounds the plan. */
+export interface PlanContext {
+  readonly store: InstanceStore;
+  readonly newId: () => string;
+  /** Whether this host works on an instance. */
+  readonly owns: (id: string) => boolean;
+  /** Whether an instance is known to be under way. */
+  readonly isActive: (id: string) => boolean;
+  /** Instances that are over and whose IDs children take. */
+  readonly replaced: ReadonlyMap<string, Stored>;
+  /** IDs that are known to be in use. */
+  readonly occupied: ReadonlySet<string>;
+}
+
+/** One commit, and what it means. */
+export interface TurnPlan {
+  readonly batch: Required<Batch>;
+  readonly record: InstanceRecord;
+  /** Whether the record is written; else only the history goes on. */
+  readonly isRecordWritten: boolean;
+  readonly children: readonly NewChild[];
+  readonly outgoing: readonly Outgoing[];
+}
+
+/** Plans the commit of a turn: history, record, due entry, children, messages. */
+export function planTurn(
+  before: Stored | undefined,
+  base: InstanceRecord,
+  end: TurnEnd,
+  context: PlanContext,
+): TurnPlan {
+  const { store } = context;
+  const put: Put[] = [];
+  const remove: string[] = [];
+  const require: Precondition[] = [];
+  const hadChildren = base.hasChildren || before?.record.hasChildren === true;
+  const record = recordAfter({ ...base, hasChildren: hadChildren }, end, put, store);
+  const { instanceId } = record;
+  const isRecordWritten = before === undefined || !isToldByHistory(before.record, record);
+  if (isRecordWritten) put.push({ key: store.layout.instance(instanceId), value: encodeRecord(record) });
+  moveDue(before?.record, record, { put, remove, store });
+  if (before !== undefined) remove.push(...leftOf(before.record, record, store));
+  const outgoing: Outgoing[] = [];
+  const children = planChildren(record, end, { put, remove, require, outgoing, context });
+  planMessages(record, end, outgoing, context);
+  for (const message of outgoing) put.push(store.messagePut(message.key, message));
+  return { batch: { require, put, delete: remove }, record, isRecordWritten, children, outgoing };
+}
+
+function recordAfter(base: InstanceRecord, end: TurnEnd, put: Put[], store: InstanceStore): InstanceRecord {
+  const { outcome, now } = end;
+  const isNext = outcome?.kind === 'continued';
+  const events = isNext ? end.nextEvents : end.events;
+  const start = isNext ? NO_HISTORY : base;
+  const history = events.length === 0 ? [] : store.historyPuts(base.instanceId, start, { at: now, events });
+  put.push(...history);
+  const { instanceId, name, createdAt, startAt, parent } = base;
+  return {
+    instanceId,
+    name,
+    createdAt,
+    startAt,
+    parent,
+    status: end.status,
+    // What came was too late.
+    updatedAt: events.length === 0 && end.status === base.status ? base.updatedAt : now,
+    executionId: isNext ? end.nextExecutionId : base.executionId,
+    hasChildren: base.hasChildren || end.children.length > 0,
+    chunks: start.chunks + history.length,
+    events: start.events + events.length,
+    dueAt: dueAfter(end),
+    output: outcome?.kind === 'completed' || outcome?.kind === 'terminated' ? outcome.output : undefined,
+    failure: outcome?.kind === 'failed' ? outcome.failure : undefined,
+    failedChunk: outcome?.kind === 'failed' ? failedChunkOf(base) : undefined,
+    customStatus: end.customStatus,
+  };
+}
+
+/** The turn in which it fails is the first one that finds it not over. */
+function failedChunkOf({ status, chunks, failedChunk }: InstanceRecord): number | undefined {
+  return isFinished(status) ? failedChunk : chunks;
+}
+
+const NO_HISTORY: HistoryEnd = { chunks: 0, events: 0 };
+
+/** When there is something to do for it: at once, as far as the store knows, while activities run. */
+function dueAfter({ status, outcome, activityCount, nextAt, now, retentionMs }: TurnEnd): number | undefined {
+  if (activityCount > 0 || outcome?.kind === 'continued') return 0;
+  if (isFinished(status)) return retentionMs === undefined ? undefined : now + retentionMs;
+  return nextAt;
+}
+
+interface Changes {
+  readonly put: Put[];
+  readonly remove: string[];
+  readonly store: InstanceStore;
+}
+
+function moveDue(
+  before: InstanceRecord | undefined,
+  { instanceId, dueAt }: InstanceRecord,
+  { put, remove, store }: Changes,
+): void {
+  if (before?.dueAt === dueAt) return;
+  if (before?.dueAt !== undefined) remove.push(store.layout.due(before.dueAt, instanceId));
+  if (dueAt !== undefined) put.push({ key: store.layout.due(dueAt, instanceId), value: EMPTY });
+}
+
+/** An entry that is due says all in its key. The byte is the format's. */
+const EMPTY: Uint8Array = Uint8Array.of(1);
+
+interface ChildChanges extends Omit<Changes, 'store'> {
+  readonly require: Precondition[];
+  readonly outgoing: Outgoing[];
+  readonly context: PlanContext;
+}
+
+function planChildren(parent: InstanceRecord, end: TurnEnd, changes: ChildChanges): readonly NewChild[] {
+  if (end.children.length === 0) return end.children as readonly never[];
+  const { context, outgoing } = changes;
+  const children: NewChild[] = [];
+  const seen = new Set<string>([parent.instanceId]);
+  for (const started of end.children) {
+    const { instanceId: id, sequence } = started;
+    const failure = refusalOf(id, seen, context);
+    seen.add(id);
+    if (failure === undefined) {
+      children.push(planChild(parent, started, end.now, changes));
+      // Its host is told to look.
+      if (!context.owns(id)) outgoing.push(messageTo(id, undefined, '', end, context));
+    } else
+      outgoing.push(
+        messageTo(parent.instanceId, { type: 'childFailed', sequence, failure }, parent.executionId, end, context),
+      );
+  }
+  return children;
+}
+
+function refusalOf(
+  id: string,
+  seen: ReadonlySet<string>,
+  { isActive, occupied }: PlanContext,
+): WorkflowFailure | undefined {
+  if (id.length > MAX_CHILD_ID_LENGTH)
+    return {
+      errorType: 'InstanceIdError',
+      message: `its instance ID would have ${id.length} characters: at most ${MAX_CHILD_ID_LENGTH} are accepted`,
+    };
+  if (!seen.has(id) && !isActive(id) && !occupied.has(id)) return undefined;
+  return { errorType: ALREADY_EXISTS, message: `an active workflow with ID ${JSON.stringify(id)} already exists` };
+}
+
+function planChild(
+  parent: InstanceRecord,
+  started: ChildStarted,
+  now: number,
+  { put, remove, require, context }: ChildChanges,
+): NewChild {
+  const { store, newId, replaced } = context;
+  const { instanceId, name, input, sequence } = started;
+  const old = replaced.get(instanceId);
+  const history = store.historyPuts(instanceId, NO_HISTORY, { at: now, events: [{ type: 'started', input }] });
+  const record: InstanceRecord = {
+    ...newRecord({ instanceId, name, now, executionId: newId() }),
+    parent: { instanceId: parent.instanceId, executionId: parent.executionId, sequence },
+    hasChildren: old?.record.hasChildren === true,
+    chunks: history.length,
+    events: 1,
+    dueAt: 0,
+  };
+  const key = store.layout.instance(instanceId);
+  require.push({ key, version: old?.version ?? 'absent' });
+  put.push(...history, { key, value: encodeRecord(record) });
+  put.push({ key: store.layout.child(parent.instanceId, instanceId), value: EMPTY });
+  moveDue(old?.record, record, { put, remove, store });
+  if (old !== undefined) remove.push(...leftOf(old.record, record, store));
+  return { record, input };
+}
+
+/** What a turn before has written and this one does not: a history that is over, the entry at another parent. */
+function leftOf(old: InstanceRecord, { chunks, parent }: InstanceRecord, store: InstanceStore): string[] {
+  const keys = store.historyKeys(old.instanceId, chunks, old.chunks);
+  if (old.parent !== undefined && old.parent.instanceId !== parent?.instanceId)
+    keys.push(store.layout.child(old.parent.instanceId, old.instanceId));
+  return keys;
+}
+
+/** Tells the parent of the end, and children that it is over for them. */
+function planMessages(record: InstanceRecord, end: TurnEnd, outgoing: Outgoing[], context: PlanContext): void {
+  for (const child of end.orphans)
+    outgoing.push(messageTo(child, { type: 'terminated', output: undefined }, ORPHANED, end, context));
+  const { parent } = record;
+  if (parent === undefined || !end.tellsParent || !isFinished(record.status)) return;
+  const event = resultOf(record, parent.sequence);
+  outgoing.push(messageTo(parent.instanceId, event, parent.executionId, end, context));
+}
+
+/** In place of a run: the parent has been terminated, and hears of nothing any more. */
+export const ORPHANED = '*';
+
+function resultOf({ status, output, failure, instanceId }: InstanceRecord, sequence: number): IncomingEvent {
+  if (status === 'COMPLETED') return { type: 'childCompleted', sequence, output };
+  const message = `workflow ${JSON.stringify(instanceId)} was terminated`;
+  return { type: 'childFailed', sequence, failure: failure ?? { errorType: TERMINATED_CHILD, message } };
+}
+
+function messageTo(
+  to: string,
+  event: IncomingEvent | undefined,
+  executionId: string,
+  { now }: TurnEnd,
+  { store, newId }: PlanContext,
+): Outgoing {
+  return { to, key: store.messageKey(to, now, newId()), event, executionId };
+}
+
+/** An instance that has not begun. */
+export function newRecord(of: {
+  readonly instanceId: string;
+  readonly name: string;
+  readonly now: number;
+  readonly executionId: string;
+  readonly startAt?: number;
+}): InstanceRecord {
+  const { instanceId, name, now, executionId, startAt = now } = of;
+  return {
+    instanceId,
+    name,
+    status: 'PENDING',
+    createdAt: now,
+    updatedAt: now,
+    executionId,
+    startAt,
+    parent: undefined,
+    hasChildren: false,
+    chunks: 0,
+    events: 0,
+    dueAt: undefined,
+    output: undefined,
+    failure: undefined,
+    failedChunk: undefined,
+    customStatus: undefined,
+  };
+}

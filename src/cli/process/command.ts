@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import { type Clock, sleep } from '../../util/clock.ts';
+import { EXIT, Failure } from '../failure.ts';
+import type { Output } from '../output.ts';
+import { passLines } from './lines.ts';
+import type { Guard } from './orphan-reaper.ts';
+
+/** How long what the process started may go on after it, and its output may take. */
+const LEFTOVER_MS = 1_000;
+const LEFTOVER_PROBE_MS = 20;
+
+/** How a process ended. */
+export interface Ending {
+  /** As a shell tells it: 128 + n when signal n ended it. */
+  readonly code: number;
+  readonly signal: NodeJS.Signals | undefined;
+}
+
+/** What to start, and where its output goes. */
+export interface CommandOptions {
+  readonly command: readonly string[];
+  readonly directory: string;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Whether it may read our standard input. */
+  readonly takesInput: boolean;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly prefix: (output: Output) => string;
+  readonly guard: Guard;
+  readonly clock: Clock;
+}
+
+/** A process that was started, in a process group of its own, with everything that it starts in turn. */
+export class Command {
+  readonly pid: number;
+  /** Resolves when it has ended, and what it started, and its output is passed on. */
+  readonly ended: Promise<Ending>;
+  readonly #child: ChildProcess;
+  readonly #options: CommandOptions;
+  #isOver = false;
+
+  private constructor(child: ChildProcess, pid: number, options: CommandOptions) {
+    this.#child = child;
+    this.pid = pid;
+    this.#options = options;
+    options.guard.hold(pid);
+    this.ended = this.#untilEnded();
+  }
+
+  /** @throws Failure when there is no such program or it may not be executed. */
+  static async start(options: CommandOptions): Promise<Command> {
+    const [program = '', ...args] = options.command;
+    const child = spawn(program, args, {
+      cwd: options.directory,
+      env: options.environment,
+      detached: process.platform !== 'win32',
+      stdio: [options.takesInput ? 'inherit' : 'ignore', 'pipe', 'pipe'],
+    });
+    const { pid } = child;
+    if (pid !== undefined) return new Command(child, pid, options);
+    const error = await new Promise<NodeJS.ErrnoException>((resolve) => child.once('error', resolve));
+    throw startFailure(program, options.directory, error);
+  }
+
+  /** Sends a signal to it and to everything that it started. */
+  signal(name: NodeJS.Signals): void {
+    if (this.#isOver) return;
+    try {
+      if (process.platform === 'win32') this.#child.kill(name);
+      else process.kill(-this.pid, name);
+    } catch {
+      // It has ended this moment.
+    }
+  }
+
+  async #untilEnded(): Promise<Ending> {
+    const { stdout, stderr, prefix, clock, guard } = this.#options;
+    const outputs = [this.#child.stdout && passLines(this.#child.stdout, stdout, prefix(stdout))];
+    outputs.push(this.#child.stderr && passLines(this.#child.stderr, stderr, prefix(stderr)));
+    const ending = await new Promise<Ending>((resolve) => {
+      this.#child.once('exit', (code, signal) =>
+        resolve({
+          code: signal === null ? (code ?? 0) : EXIT.signalBase + numberOf(signal),
+          signal: signal ?? undefined,
+        }),
+      );
+    });
+    await this.#endLeftover();
+    this.#isOver = true;
+    guard.drop(this.pid);
+    await Promise.race([Promise.all(outputs), sleep(clock, LEFTOVER_MS)]);
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+    return ending;
+  }
+
+  /** What it started and left behind: asked to end, then made to. */
+  async #endLeftover(): Promise<void> {
+    if (process.platform === 'win32' || !this.#hasLeftover()) return;
+    this.signal('SIGTERM');
+    for (let waited = 0; waited < LEFTOVER_MS; waited += LEFTOVER_PROBE_MS) {
+      await sleep(this.#options.clock, LEFTOVER_PROBE_MS);
+      if (!this.#hasLeftover()) return;
+    }
+    this.signal('SIGKILL');
+  }
+
+  #hasLeftover(): boolean {
+    try {
+      return process.kill(-this.pid, 0);
+    } catch {
+      return false;
+    }
+  }
+}
+
+function numberOf(signal: NodeJS.Signals): number {
+  return constants.signals[signal];
+}
+
+function startFailure(program: string, directory: string, error: NodeJS.ErrnoException): Failure {
+  if (error.code === 'ENOENT' && !existsSync(directory))
+    return new Failure(`the directory ${JSON.stringify(directory)} does not exist`, EXIT.failed, error);
+  if (error.code === 'ENOENT')
+    return new Failure(`the command ${JSON.stringify(program)} was not found`, EXIT.notFound, error);
+  if (error.code === 'EACCES')
+    return new Failure(`the command ${JSON.stringify(program)} may not be executed`, EXIT.notExecutable, error);
+  return new Failure(
+    `the command ${JSON.stringify(program)} could not be started: ${error.message}`,
+    EXIT.failed,
+    error,
+  );
+}

@@ -1,0 +1,111 @@
+import type { Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import type { NodeListener } from '../../adapters/node.ts';
+import { type Clock, sleep } from '../../util/clock.ts';
+import { nodeHttp } from '../../util/node-http.ts';
+import { Failure } from '../failure.ts';
+import { portHolder } from './port-holder.ts';
+
+/** Longer than clients keep theirs, so that they close and never meet a connection that is just being closed. */
+const KEEP_ALIVE_MS = 75_000;
+const HEADERS_MS = 10_000;
+const HEADER_BYTES = 16 * 1024;
+/** How long the last bytes of answers may take to those who read them slowly. */
+const LAST_BYTES_MS = 1_000;
+
+/** Where to listen. */
+export interface ListenOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly listener: NodeListener;
+  /** What is said when the port is taken and a free one may be had instead; without it that is a failure. */
+  readonly onMoved?: (message: string) => void;
+  /** The flag or field that would choose another port. */
+  readonly chosenBy: string;
+}
+
+/** A server that listens. */
+export interface Listening {
+  readonly port: number;
+  /** Takes no new connections; those that are open end when `end` is called. */
+  readonly server: Server;
+}
+
+/** @throws Failure naming the port, and who has it when that can be found out. */
+export async function listenOn(options: ListenOptions): Promise<Listening> {
+  const { host, port, listener, onMoved, chosenBy } = options;
+  // No limit on a whole request: uploads and long answers pass through.
+  const server = nodeHttp.createServer(
+    { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_MS, requestTimeout: 0, maxHeaderSize: HEADER_BYTES },
+    listener,
+  );
+  try {
+    await opened(server, port, host);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const message = listenProblem(code, options, error as Error);
+    if (code !== 'EADDRINUSE' || onMoved === undefined)
+      throw new Failure(`${message}${hintFor(code, chosenBy)}`, 1, error);
+    await opened(server, 0, host);
+    onMoved(message);
+  }
+  return { server, port: (server.address() as AddressInfo).port };
+}
+
+function opened(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function listenProblem(code: string | undefined, { host, port }: ListenOptions, error: Error): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `port ${port} is taken${byWhom(port)}`;
+    case 'EACCES':
+      return `port ${port} may not be used: those below 1024 need more rights`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `${JSON.stringify(host)} is no address of this machine`;
+    default:
+      return `cannot listen on ${host}:${port}: ${error.message}`;
+  }
+}
+
+function hintFor(code: string | undefined, chosenBy: string): string {
+  return code === 'EADDRINUSE' || code === 'EACCES' ? `; another can be chosen with ${chosenBy}` : '';
+}
+
+/** Closes it when what has been answered is on its way, but soon: what is left then is cut off. */
+export async function closeServer(server: Server, clock: Clock): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  await Promise.race([closed, sleep(clock, LAST_BYTES_MS)]);
+  server.closeAllConnections();
+}
+
+/** ` by process 123 (node)`, or nothing. */
+export function byWhom(port: number): string {
+  const holder = portHolder(port);
+  return holder === undefined ? '' : ` by ${holder}`;
+}
+
+/** Whether somebody takes connections there. */
+export function isTaken(port: number, host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host });
+    const answer = (isOpen: boolean): void => {
+      socket.destroy();
+      resolve(isOpen);
+    };
+    socket.once('connect', () => answer(true));
+    socket.once('error', () => answer(false));
+  });
+}

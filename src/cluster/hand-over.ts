@@ -1,0 +1,83 @@
+import { isConflict } from '../state/errors.ts';
+import type { StateStore } from '../state/store.ts';
+import { type Clock, sleep } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import type { ShardTable } from './shard-table.ts';
+
+/** What handing over needs. */
+export interface HandoverParts {
+  readonly store: StateStore;
+  readonly table: ShardTable;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly track: (what: string) => () => void;
+  /** How long work that is under way is waited for. */
+  readonly patienceMs: number;
+  /** Fires when the host leaves, which releases all. */
+  readonly leaving: AbortSignal;
+  /** Shards were handed over or taken away, and whoever they were for may have gone meanwhile; or that has failed. */
+  readonly onEnd: (hasFailed: boolean) => void;
+}
+
+/** Hands shards over: nothing new is begun for them, what is under way ends, and then nobody owns them. */
+export class Handover {
+  readonly #parts: HandoverParts;
+  readonly #running = new Map<number, Promise<void>>();
+
+  constructor(parts: HandoverParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins with those that are not being handed over. */
+  release(shards: readonly number[]): void {
+    const begun = shards.filter((shard) => !this.#running.has(shard));
+    if (begun.length === 0) return;
+    const released = this.#handOver(begun).then((hasFailed) => {
+      for (const shard of begun) this.#running.delete(shard);
+      this.#parts.onEnd(hasFailed);
+    });
+    for (const shard of begun) this.#running.set(shard, released);
+  }
+
+  /** Whether a shard is being handed over. */
+  has(shard: number): boolean {
+    return this.#running.has(shard);
+  }
+
+  /** Resolves when nothing is being handed over. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#running.values());
+  }
+
+  /** Answers whether it has failed. */
+  async #handOver(shards: readonly number[]): Promise<boolean> {
+    const { store, table, logger, track, leaving } = this.#parts;
+    await this.#drained(shards);
+    if (leaving.aborted) return false;
+    const done = track('handing shards over');
+    const held = shards.filter((shard) => table.versionOf(shard) !== undefined);
+    try {
+      const require = held.map((shard) => table.fence(shard));
+      await store.commit({ require, delete: require.map(({ key }) => key) });
+      table.drop(held);
+      return false;
+    } catch (error) {
+      // Taken away meanwhile.
+      if (isConflict(error)) return false;
+      logger.warn({ error }, 'shards could not be handed over: will be tried again');
+      return true;
+    } finally {
+      done();
+    }
+  }
+
+  /** Waits for what is under way, but not for ever. */
+  async #drained(shards: readonly number[]): Promise<void> {
+    const { table, clock, leaving, patienceMs } = this.#parts;
+    const drained = table.drain(shards);
+    const ended = new AbortController();
+    const patience = sleep(clock, patienceMs, AbortSignal.any([ended.signal, leaving])).catch(() => undefined);
+    await Promise.race([drained, patience]);
+    ended.abort();
+  }
+}

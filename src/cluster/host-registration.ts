@@ -1,0 +1,94 @@
+import type { Batch, Precondition, Put } from '../state/store.ts';
+import {
+  encodeHost,
+  encodeTableVersion,
+  type HostRecord,
+  type HostTable,
+  hostKey,
+  type StoredHost,
+  tableUnchanged,
+} from './hosts.ts';
+
+/** What the record of this host adds to a commit. */
+export interface OwnChange {
+  readonly require: readonly Precondition[];
+  readonly put: readonly Put[];
+  /** To be called with the version of the commit. */
+  readonly written: (version: number) => void;
+}
+
+/** The record of this host: what is in the store, and what is to be. Nobody else writes it; others may remove it. */
+export class OwnHost {
+  #record: HostRecord;
+  #version: number | 'absent' = 'absent';
+  #toWrite: 'no' | 'renewed' | 'changed' = 'no';
+
+  constructor(record: HostRecord) {
+    this.#record = record;
+  }
+
+  get record(): HostRecord {
+    return this.#record;
+  }
+
+  /** Whether the record is to be written. */
+  get isDue(): boolean {
+    return this.#toWrite !== 'no' || this.#version === 'absent';
+  }
+
+  /** It is to be written again, so that the others see that this host is alive. */
+  renew(): void {
+    if (this.#toWrite === 'no') this.#toWrite = 'renewed';
+  }
+
+  setActorTypes(actorTypes: readonly string[], updatedAt: number): void {
+    this.#record = { ...this.#record, actorTypes, updatedAt };
+    this.#toWrite = 'changed';
+  }
+
+  /** Looks for it; answers whether others have taken this host for dead. */
+  isGone({ hosts }: HostTable): boolean {
+    const own = hosts.find(({ id }) => id === this.#record.id);
+    if (own === undefined) return this.#version !== 'absent';
+    this.#version = own.version;
+    return false;
+  }
+
+  /** Begins anew under another ID. */
+  replace(id: string, updatedAt: number): void {
+    this.#record = { ...this.#record, id, updatedAt };
+    this.#version = 'absent';
+  }
+
+  /** Its part of a commit that also removes dead hosts. The table of hosts with actor types gets a new version. */
+  change(table: HostTable, dead: readonly StoredHost[]): OwnChange {
+    const record = this.#record;
+    const { isDue } = this;
+    const require: Precondition[] = [{ key: hostKey(record.id), version: this.#version }];
+    const put: Put[] = isDue ? [encodeHost(record)] : [];
+    const isNewHost = this.#version === 'absent' && record.actorTypes.length > 0;
+    if (isNewHost || this.#toWrite === 'changed' || dead.some(({ actorTypes }) => actorTypes.length > 0)) {
+      require.push(tableUnchanged(table));
+      put.push(encodeTableVersion(table.tableVersion + 1));
+    }
+    const written = (version: number): void => {
+      if (!isDue) return;
+      this.#version = version;
+      if (this.#record === record) this.#toWrite = 'no';
+    };
+    return { require, put, written };
+  }
+
+  /** What removes it; `undefined` when it is not there any more. */
+  withdrawal(table: HostTable): Required<Batch> | undefined {
+    const own = table.hosts.find(({ id }) => id === this.#record.id);
+    if (own === undefined) return undefined;
+    const { key, version } = own;
+    const counts = own.actorTypes.length > 0;
+    return {
+      require: [{ key, version }, ...(counts ? [tableUnchanged(table)] : [])],
+      put: counts ? [encodeTableVersion(table.tableVersion + 1)] : [],
+      delete: [key],
+    };
+  }
+}

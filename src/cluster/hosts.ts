@@ -1,0 +1,122 @@
+import { keyOf, namePart, partsOf, rangeOf } from '../state/keys.ts';
+import type { KeyedEntry, KeyRange, StateStore } from '../state/store.ts';
+import { readValue, withFormat } from '../state/values.ts';
+
+/*
+ * What the hosts of a store know of each other:
+ *
+ * - `hosts / host / <host ID>`: a sidecar that runs
+ * - `hosts / table`: how often the table of hosts with actor types has changed
+ * - `shards / <app ID> / <shard>`: the ID of the host that owns it; without an entry nobody does
+ */
+
+/** A sidecar that runs. */
+export interface HostRecord {
+  /** A new one with every start. */
+  readonly id: string;
+  readonly appId: string;
+  readonly namespace: string;
+  /** The URL at which other sidecars reach it; absent when it tells none. */
+  readonly address: string | undefined;
+  readonly actorTypes: readonly string[];
+  /** When it was registered, or when its actor types changed. */
+  readonly updatedAt: number;
+}
+
+/** A record as it is in the store. */
+export interface StoredHost extends HostRecord {
+  readonly key: string;
+  readonly version: number;
+}
+
+/** The hosts of a store, at one moment. */
+export interface HostTable {
+  readonly hosts: readonly StoredHost[];
+  /** How often hosts with actor types have come, gone or changed. */
+  readonly tableVersion: number;
+  /** The version of the entry that counts it. */
+  readonly tableEntryVersion: number | 'absent';
+}
+
+const ROOT = 'hosts';
+const FORMAT = 1;
+const TABLE_KEY = keyOf(ROOT, 'table');
+
+/** Below which all records are. */
+export const HOSTS_PREFIX: string = keyOf(ROOT, 'host');
+
+export function hostKey(id: string): string {
+  return keyOf(ROOT, 'host', id);
+}
+
+/** The ID of a record's key. */
+export function hostIdOf(key: string): string {
+  return partsOf(key).at(-1) ?? '';
+}
+
+export function encodeHost(host: HostRecord): { key: string; value: Uint8Array } {
+  return { key: hostKey(host.id), value: json(host) };
+}
+
+export function encodeTableVersion(version: number): { key: string; value: Uint8Array } {
+  return { key: TABLE_KEY, value: json(version) };
+}
+
+/** What must hold when the table's version is moved on. */
+export function tableUnchanged({ tableEntryVersion: version }: HostTable): {
+  key: string;
+  version: number | 'absent';
+} {
+  return { key: TABLE_KEY, version };
+}
+
+function json(content: unknown): Uint8Array {
+  return withFormat(FORMAT, Buffer.from(JSON.stringify(content)));
+}
+
+function parse(key: string, value: Uint8Array): unknown {
+  return readValue(key, value, { [FORMAT]: (payload) => JSON.parse(Buffer.from(payload).toString()) as unknown });
+}
+
+/** Reads all hosts, dead ones among them. */
+export async function readHosts(store: StateStore): Promise<HostTable> {
+  const hosts: StoredHost[] = [];
+  let tableVersion = 0;
+  let tableEntryVersion: number | 'absent' = 'absent';
+  // One scan for both: it shows one state of the store.
+  for (const { key, value, version } of await store.scan(rangeOf(ROOT))) {
+    if (key === TABLE_KEY) {
+      tableVersion = parse(key, value) as number;
+      tableEntryVersion = version;
+    } else {
+      const record = parse(key, value) as Omit<HostRecord, 'address'> & { readonly address?: string };
+      hosts.push({ ...record, address: record.address, key, version });
+    }
+  }
+  return { hosts, tableVersion, tableEntryVersion };
+}
+
+/** Who owns the shards of an app ID. */
+export class ShardLayout {
+  readonly prefix: string;
+  readonly range: KeyRange;
+
+  constructor(appId: string) {
+    const part = namePart(appId);
+    this.prefix = keyOf('shards', part);
+    this.range = rangeOf('shards', part);
+  }
+
+  key(shard: number): string {
+    return this.prefix + keyOf(String(shard).padStart(2, '0'));
+  }
+
+  put(shard: number, hostId: string): { key: string; value: Uint8Array } {
+    return { key: this.key(shard), value: withFormat(FORMAT, Buffer.from(hostId)) };
+  }
+
+  ownerOf({ key, value }: KeyedEntry): { readonly shard: number; readonly owner: string } {
+    const owner = readValue(key, value, { [FORMAT]: (payload) => Buffer.from(payload).toString() });
+    return { shard: Number(partsOf(key).at(-1)), owner };
+  }
+}

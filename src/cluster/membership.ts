@@ -1,0 +1,300 @@
+import { isConflict } from '../state/errors.ts';
+import type { StateStore } from '../state/store.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import { Handover } from './hand-over.ts';
+import { OwnHost } from './host-registration.ts';
+import { HOSTS_PREFIX, type HostTable, hostIdOf, hostKey, readHosts, ShardLayout, type StoredHost } from './hosts.ts';
+import { Liveness } from './liveness.ts';
+import { type LocalHosts, localHostsOf } from './local-hosts.ts';
+import { Hints } from './remote-watch.ts';
+import { planShards, type ShardPlan } from './shard-plan.ts';
+import { ShardTable } from './shard-table.ts';
+import type { Shards } from './shards.ts';
+
+/** How often a host tells that it is alive, where there are others. */
+const HEARTBEAT_MS = 5_000;
+/** The shards of a host that has not told for so long are another's; one that is not handed over by then is taken away. */
+const LEASE_MS = 15_000;
+/** How often something is tried again because others change it at the same time. */
+const MAX_TRIES = 100;
+
+/** What a host is, and where. */
+export interface MembershipOptions {
+  readonly store: StateStore;
+  readonly appId: string;
+  readonly namespace: string;
+  readonly address?: string | undefined;
+  readonly actorTypes?: readonly string[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly newId: () => string;
+  /** Notes work that a test waits for; call what it returns at its end. */
+  readonly track: (what: string) => () => void;
+  /** Default 5 s. */
+  readonly heartbeatMs?: number;
+  /** Default 15 s. */
+  readonly leaseMs?: number;
+}
+
+/**
+ * This host among the hosts of a store: it has a record there, renews it, judges the others by theirs, and owns its part
+ * of the shards of its app ID. Whoever is alone writes at its start and at its end only.
+ */
+export class Membership {
+  readonly #options: MembershipOptions;
+  readonly #heartbeatMs: number;
+  readonly #layout: ShardLayout;
+  readonly #hints: Hints;
+  readonly #table: ShardTable;
+  readonly #local: LocalHosts;
+  readonly #liveness: Liveness;
+  readonly #handover: Handover;
+  readonly #own: OwnHost;
+  readonly #leaving = new AbortController();
+  #toLook = false;
+  #looking: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #hasFailed = false;
+  #left: Promise<void> | undefined;
+
+  private constructor(options: MembershipOptions) {
+    const { store, appId, clock, logger, heartbeatMs = HEARTBEAT_MS, leaseMs = LEASE_MS } = options;
+    this.#options = options;
+    this.#heartbeatMs = heartbeatMs;
+    this.#layout = new ShardLayout(appId);
+    this.#hints = new Hints(store, clock);
+    this.#local = localHostsOf(store);
+    const isExclusive = store.isExclusive === true;
+    // Others see a renewal up to one heartbeat later: all that is within the lease.
+    const silenceMs = leaseMs - heartbeatMs;
+    this.#liveness = new Liveness({ local: this.#local, appId, silenceMs, isExclusive });
+    const onDoubt = (): void => this.#look();
+    this.#table = new ShardTable({ layout: this.#layout, hints: this.#hints, clock, logger, silenceMs, onDoubt });
+    const [table, leaving] = [this.#table, this.#leaving.signal];
+    const onEnd = (hasFailed: boolean): void => this.#released(hasFailed);
+    this.#handover = new Handover({ ...options, table, patienceMs: leaseMs, leaving, onEnd });
+    const { namespace, address, actorTypes = [], newId } = options;
+    this.#own = new OwnHost({ id: newId(), appId, namespace, address, actorTypes, updatedAt: this.#now });
+  }
+
+  /** Becomes a host of the store, and owns what nobody else does when this resolves. */
+  static async join(options: MembershipOptions): Promise<Membership> {
+    const membership = new Membership(options);
+    await membership.#join();
+    return membership;
+  }
+
+  /** The store. */
+  get store(): StateStore {
+    return this.#options.store;
+  }
+
+  /** The shards of the app ID. */
+  get shards(): Shards {
+    return this.#table;
+  }
+
+  /** The ID of this host; a new one after it was taken for dead. */
+  get id(): string {
+    return this.#own.record.id;
+  }
+
+  /** The hosts that are alive, of all app IDs. */
+  async hosts(): Promise<HostTable> {
+    const table = await readHosts(this.#options.store);
+    const now = this.#options.clock.now();
+    this.#liveness.observe(table, now);
+    return { ...table, hosts: table.hosts.filter((host) => host.id === this.id || this.#liveness.isLive(host, now)) };
+  }
+
+  /** The hosts of this process that use the store. */
+  get local(): LocalHosts {
+    return this.#local;
+  }
+
+  /** Tells which actor types it has from now on. */
+  async setActorTypes(types: readonly string[]): Promise<void> {
+    const actorTypes = [...new Set(types)].sort();
+    if (actorTypes.join('\n') === this.#own.record.actorTypes.join('\n')) return;
+    this.#own.setActorTypes(actorTypes, this.#now);
+    this.#look();
+    await this.#looking;
+  }
+
+  /** Hands everything over and takes its record away. */
+  leave(): Promise<void> {
+    this.#left ??= this.#leave();
+    return this.#left;
+  }
+
+  get #now(): number {
+    return Math.floor(this.#options.clock.now());
+  }
+
+  /** A store that does not answer now does so later: until then this host owns nothing. */
+  async #join(): Promise<void> {
+    this.#local.add({ id: this.id, appId: this.#options.appId, owner: this, onOthers: () => this.#meetOthers() });
+    this.#meetOthers();
+    await this.#looking;
+    this.#local.revision++;
+    this.#hints.watch(HOSTS_PREFIX, (keys) => {
+      if (keys.some((key) => !this.#liveness.knows(hostIdOf(key)) && key !== hostKey(this.id))) this.#look();
+    });
+    this.#hints.watch(this.#layout.prefix, (keys) => keys.length > 0 && this.#look());
+  }
+
+  /** Others have come or gone. Alone on a store of one process, nothing has to be watched, renewed or doubted. */
+  #meetOthers(): void {
+    const isOpenToOthers = this.#options.store.isExclusive !== true;
+    const isShared = isOpenToOthers || this.#local.countOf(this.#options.appId) > 1;
+    // Nobody could have judged it before.
+    if (isShared && !this.#table.isShared) this.#table.note({ renewedAt: this.#options.clock.now() });
+    this.#table.note({ isShared });
+    this.#hints.isOn = isOpenToOthers || this.#local.count > 1;
+    this.#look();
+  }
+
+  /** Renews its record from time to time, where others look at it; looks again when it could not. */
+  #beat(): void {
+    if (!(this.#table.isShared || this.#hasFailed) || this.#leaving.signal.aborted) {
+      this.#timer?.cancel();
+      this.#timer = undefined;
+      return;
+    }
+    this.#timer ??= this.#options.clock.setTimeout(() => {
+      this.#timer = undefined;
+      // While it slept another may have taken over: what it has in memory is not to be trusted.
+      if (this.#table.isOverdue) this.#table.drop(this.#table.held);
+      this.#own.renew();
+      this.#look();
+    }, this.#heartbeatMs);
+  }
+
+  /** Looks who owns what and acts on it, one look at a time. */
+  #look(): void {
+    this.#toLook = true;
+    if (this.#looking !== undefined || this.#leaving.signal.aborted) return;
+    const done = this.#options.track('looking at the shards');
+    this.#looking = this.#lookOn().finally(() => {
+      this.#looking = undefined;
+      done();
+    });
+  }
+
+  async #lookOn(): Promise<void> {
+    const { logger } = this.#options;
+    while (this.#toLook && !this.#leaving.signal.aborted) {
+      this.#toLook = false;
+      try {
+        await this.#settle();
+        this.#hasFailed = false;
+      } catch (error) {
+        if (!this.#hasFailed)
+          logger.error({ error }, 'the hosts of the store cannot be looked at: will be tried again');
+        this.#hasFailed = true;
+      }
+    }
+    this.#beat();
+  }
+
+  /** One step, again while others get in between. */
+  async #settle(): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#step();
+      } catch (error) {
+        if (!isConflict(error) || tries >= MAX_TRIES) throw error;
+      }
+    }
+  }
+
+  async #step(): Promise<void> {
+    const { store, clock, appId } = this.#options;
+    const startedAt = clock.now();
+    const [table, owners] = await Promise.all([readHosts(store), store.scan(this.#layout.range)]);
+    this.#liveness.observe(table, startedAt);
+    if (this.#own.isGone(table)) this.#beginAnew();
+    const isLive = (host: StoredHost): boolean => this.#liveness.isLive(host, startedAt);
+    const plan = planShards({ table, owners, layout: this.#layout, id: this.id, appId, isLive });
+    await this.#write(table, plan, startedAt);
+    this.#handover.release(plan.release);
+  }
+
+  /** Others have taken it for dead: what it had is theirs. */
+  #beginAnew(): void {
+    const { logger, newId } = this.#options;
+    logger.warn({ hostId: this.id }, 'this host was taken for dead and joins anew');
+    this.#table.drop(this.#table.held);
+    const former = this.id;
+    this.#own.replace(newId(), this.#now);
+    this.#local.replace(former, this.id);
+  }
+
+  async #write(table: HostTable, plan: ShardPlan, startedAt: number): Promise<void> {
+    this.#table.drop(this.#table.held.filter((shard) => !plan.mine.has(shard)));
+    const mine = new Map(plan.mine);
+    if (this.#own.isDue || plan.take.length > 0 || plan.dead.length > 0) {
+      const { isDue } = this.#own;
+      const own = this.#own.change(table, plan.dead);
+      const version = await this.#options.store.commit({
+        require: [...own.require, ...plan.require],
+        put: [...own.put, ...plan.take.map((shard) => this.#layout.put(shard, this.id))],
+        delete: plan.dead.map(({ key }) => key),
+      });
+      own.written(version);
+      if (isDue) this.#table.note({ renewedAt: startedAt });
+      for (const shard of plan.take) mine.set(shard, version);
+    }
+    this.#table.adopt(mine, (shard) => plan.release.includes(shard) || this.#handover.has(shard));
+  }
+
+  /** Shards have been handed over: looks at once, or soon when that has failed. */
+  #released(hasFailed: boolean): void {
+    if (!hasFailed) return this.#look();
+    this.#hasFailed = true;
+    this.#beat();
+  }
+
+  async #leave(): Promise<void> {
+    this.#leaving.abort(new Error('the host leaves'));
+    this.#beat();
+    await this.#looking;
+    await this.#handover.ended();
+    const { store, logger, track } = this.#options;
+    const done = track('leaving the hosts of the store');
+    // Whoever leaves has stopped before: nothing is under way.
+    void this.#table.drain(this.#table.held);
+    try {
+      await this.#withdraw(store);
+    } catch (error) {
+      // It is taken for dead then.
+      logger.warn({ error }, 'the record of this host could not be removed');
+    } finally {
+      this.#hints.isOn = false;
+      this.#local.remove(this.id);
+      done();
+    }
+  }
+
+  async #withdraw(store: StateStore): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      const table = await readHosts(store);
+      const withdrawal = this.#own.withdrawal(table);
+      if (withdrawal === undefined) return;
+      const fences = this.#table.held.map((shard) => this.#table.fence(shard));
+      try {
+        await store.commit({
+          require: [...withdrawal.require, ...fences],
+          put: withdrawal.put,
+          delete: [...withdrawal.delete, ...fences.map(({ key }) => key)],
+        });
+        return this.#table.drop(this.#table.held);
+      } catch (error) {
+        if (!isConflict(error) || tries >= MAX_TRIES) throw error;
+        // Shards that were taken away need no release.
+        this.#table.drop(this.#table.held);
+      }
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import type { StateStore } from '../state/store.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+
+/** How often to look where other processes change the store: its own hints may be lost. */
+const POLL_MS = 1_000;
+
+interface Watcher {
+  readonly prefix: string;
+  readonly onChange: (keys: readonly string[]) => void;
+  watching: Disposable | undefined;
+}
+
+/** Hints of what other hosts change. Without other hosts it watches nothing, so that commits tell nobody. */
+export class Hints {
+  readonly #store: StateStore;
+  readonly #clock: Clock;
+  readonly #watchers = new Set<Watcher>();
+  #isOn = false;
+  #timer: Timer | undefined;
+
+  constructor(store: StateStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
+    const watcher: Watcher = { prefix, onChange, watching: undefined };
+    this.#watchers.add(watcher);
+    if (this.#isOn) this.#attach(watcher);
+    return {
+      [Symbol.dispose]: () => {
+        this.#watchers.delete(watcher);
+        watcher.watching?.[Symbol.dispose]();
+        watcher.watching = undefined;
+      },
+    };
+  }
+
+  /** There are other hosts, or none. */
+  set isOn(isOn: boolean) {
+    if (isOn === this.#isOn) return;
+    this.#isOn = isOn;
+    this.#timer?.cancel();
+    for (const watcher of this.#watchers) {
+      if (isOn) this.#attach(watcher);
+      else {
+        watcher.watching?.[Symbol.dispose]();
+        watcher.watching = undefined;
+      }
+    }
+    // Whoever alone can write to a store tells of each change.
+    if (isOn && this.#store.isExclusive !== true) this.#poll();
+  }
+
+  #attach(watcher: Watcher): void {
+    watcher.watching = this.#store.watch(watcher.prefix, watcher.onChange);
+  }
+
+  #poll(): void {
+    this.#timer = this.#clock.setTimeout(() => {
+      this.#poll();
+      for (const { onChange } of [...this.#watchers]) onChange([]);
+    }, POLL_MS);
+  }
+}

@@ -1,0 +1,134 @@
+import { ConflictError, isConflict } from '../state/errors.ts';
+import type { Precondition } from '../state/store.ts';
+import type { Clock } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import type { ShardLayout } from './hosts.ts';
+import type { Hints } from './remote-watch.ts';
+import { SHARD_COUNT, type ShardChange, type Shards, shardOf } from './shards.ts';
+
+type Listener = (change: ShardChange) => void | Promise<void>;
+
+/** What a table is made of. */
+export interface ShardTableParts {
+  readonly layout: ShardLayout;
+  readonly hints: Hints;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How long the others believe that this host is alive. */
+  readonly silenceMs: number;
+  /** Ownership has to be looked at. */
+  readonly onDoubt: () => void;
+}
+
+/** The shards of one host as it knows them. */
+export class ShardTable implements Shards {
+  readonly count: number = SHARD_COUNT;
+  readonly #parts: ShardTableParts;
+  /** Of the shards that are this host's, those that are being handed over among them. */
+  readonly #fences: (Precondition | undefined)[] = new Array<undefined>(SHARD_COUNT).fill(undefined);
+  readonly #isOpen: boolean[] = new Array<boolean>(SHARD_COUNT).fill(false);
+  readonly #listeners = new Set<Listener>();
+  #isShared = false;
+  #renewedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: ShardTableParts) {
+    this.#parts = parts;
+  }
+
+  get isShared(): boolean {
+    return this.#isShared;
+  }
+
+  shardOf(id: string): number {
+    return shardOf(id);
+  }
+
+  owns(shard: number): boolean {
+    return this.#isOpen[shard] === true && !this.isOverdue;
+  }
+
+  /** The others may take this host for dead. */
+  get isOverdue(): boolean {
+    return this.#isShared && this.#parts.clock.now() - this.#renewedAt >= this.#parts.silenceMs;
+  }
+
+  /** Whether there are others, and when they were last told that this host is alive. */
+  note({ isShared = this.#isShared, renewedAt = this.#renewedAt }: { isShared?: boolean; renewedAt?: number }): void {
+    const wasOverdue = this.isOverdue;
+    this.#isShared = isShared;
+    this.#renewedAt = renewedAt;
+    if (!wasOverdue || this.isOverdue) return;
+    // What came while it was overdue was left alone.
+    const open = this.held.filter((shard) => this.#isOpen[shard]);
+    if (open.length > 0) void this.#tell({ gained: open, lost: [] });
+  }
+
+  fence(shard: number): Precondition {
+    const fence = this.#fences[shard];
+    if (fence === undefined) throw new ConflictError(this.#parts.layout.key(shard));
+    return fence;
+  }
+
+  isFenced(error: unknown): boolean {
+    if (!isConflict(error) || !error.key.startsWith(this.#parts.layout.prefix)) return false;
+    this.#parts.onDoubt();
+    return true;
+  }
+
+  onChange(listener: Listener): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
+    return this.#parts.hints.watch(prefix, onChange);
+  }
+
+  /** The version under which a shard is this host's. */
+  versionOf(shard: number): Precondition['version'] | undefined {
+    return this.#fences[shard]?.version;
+  }
+
+  /** All that are this host's. */
+  get held(): readonly number[] {
+    return this.#fences.flatMap((fence, shard) => (fence === undefined ? [] : [shard]));
+  }
+
+  /** They are this host's, as of a version of their entries. Those that are leaving are not opened again. */
+  adopt(shards: ReadonlyMap<number, number>, isLeaving: (shard: number) => boolean): void {
+    const gained: number[] = [];
+    for (const [shard, version] of shards) {
+      if (this.versionOf(shard) === version && (this.#isOpen[shard] || isLeaving(shard))) continue;
+      this.#fences[shard] = { key: this.#parts.layout.key(shard), version };
+      this.#isOpen[shard] = true;
+      gained.push(shard);
+    }
+    if (gained.length > 0) void this.#tell({ gained, lost: [] });
+  }
+
+  /** Nothing new is begun for them; resolves when what is under way has ended. */
+  async drain(shards: readonly number[]): Promise<void> {
+    const open = shards.filter((shard) => this.#isOpen[shard]);
+    for (const shard of open) this.#isOpen[shard] = false;
+    if (open.length > 0) await this.#tell({ gained: [], lost: open });
+  }
+
+  /** They are somebody else's. */
+  drop(shards: readonly number[]): void {
+    for (const shard of shards) this.#fences[shard] = undefined;
+    void this.drain(shards);
+  }
+
+  async #tell(change: ShardChange): Promise<void> {
+    // A copy: a listener may add or remove listeners.
+    await Promise.all([...this.#listeners].map((listener) => this.#call(listener, change)));
+  }
+
+  async #call(listener: Listener, change: ShardChange): Promise<void> {
+    try {
+      await listener(change);
+    } catch (error) {
+      this.#parts.logger.error({ error }, 'a listener to changes of shards threw');
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import { StateError } from '../state/errors.ts';
+import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, StateStore } from '../state/store.ts';
+import { Expected } from '../util/expected.ts';
+import { noteHandle, originalOf } from './local-hosts.ts';
+
+/**
+ * One open store for several sidecars of a process: it is opened with the first of them and closed with the last. They
+ * find each other there, so that invocations among them need no socket, and those of one app ID share their work.
+ *
+ * @example
+ * ```ts
+ * const state = sharedState(embedded({ path: './state' }));
+ * const orders = new Sidecar({ appId: 'orders', state });
+ * const billing = new Sidecar({ appId: 'billing', state });
+ * ```
+ * @public
+ */
+export function sharedState(definition: StateDefinition): StateDefinition {
+  const shared = new SharedStore(definition);
+  const byComponent = new Map<string, Expected>();
+  const expectedOn = (component: string): Expected => {
+    const expected = byComponent.get(component) ?? new Expected();
+    byComponent.set(component, expected);
+    return expected;
+  };
+  return { type: definition.type, expectedOn, open: (context) => shared.open(context) };
+}
+
+class SharedStore {
+  readonly #definition: StateDefinition;
+  #opened: Promise<StateStore> | undefined;
+  #handles = 0;
+  /** The end of the one before: its files can be opened again only then. */
+  #closed: Promise<void> = Promise.resolve();
+
+  constructor(definition: StateDefinition) {
+    this.#definition = definition;
+  }
+
+  async open(context: StateContext): Promise<StateStore> {
+    this.#handles++;
+    this.#opened ??= this.#open(context);
+    try {
+      return new Handle(await this.#opened, () => this.#release());
+    } catch (error) {
+      // The next one tries again.
+      if (--this.#handles === 0) this.#opened = undefined;
+      throw error;
+    }
+  }
+
+  async #open(context: StateContext): Promise<StateStore> {
+    await this.#closed.catch(() => undefined);
+    return this.#definition.open(context);
+  }
+
+  async #release(): Promise<void> {
+    if (--this.#handles > 0) return;
+    // At once: who comes now must not get what is being closed.
+    const opened = this.#opened;
+    this.#opened = undefined;
+    this.#closed = Promise.resolve(opened).then((store) => store?.close());
+    await this.#closed;
+  }
+}
+
+/** One sidecar's access to the store. */
+class Handle implements StateStore {
+  readonly #store: StateStore;
+  readonly #release: () => Promise<void>;
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #watches = new Set<Disposable>();
+  #closing: Promise<void> | undefined;
+
+  constructor(store: StateStore, release: () => Promise<void>) {
+    this.#store = store;
+    this.#release = release;
+    noteHandle(this, originalOf(store));
+  }
+
+  get failure(): Error | undefined {
+    return this.#store.failure;
+  }
+
+  get isExclusive(): boolean {
+    return this.#store.isExclusive === true;
+  }
+
+  get(key: string): Promise<Entry | undefined> {
+    return this.#call(() => this.#store.get(key));
+  }
+
+  scan(scan: Scan): Promise<readonly KeyedEntry[]> {
+    return this.#call(() => this.#store.scan(scan));
+  }
+
+  commit(batch: Batch): Promise<number> {
+    return this.#call(() => this.#store.commit(batch));
+  }
+
+  #call<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) return Promise.reject(closed());
+    const running = call();
+    this.#running.add(running);
+    const ended = (): void => void this.#running.delete(running);
+    running.then(ended, ended);
+    return running;
+  }
+
+  watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
+    if (this.#closing !== undefined) throw closed();
+    const watching = this.#store.watch(prefix, onChange);
+    this.#watches.add(watching);
+    return {
+      [Symbol.dispose]: () => {
+        this.#watches.delete(watching);
+        watching[Symbol.dispose]();
+      },
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    for (const watching of this.#watches) watching[Symbol.dispose]();
+    await Promise.allSettled(this.#running);
+    await this.#release();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+function closed(): StateError {
+  return new StateError('closed', 'The state store is closed.');
+}

@@ -1,0 +1,199 @@
+import { CommitBatcher } from '../../kernel/commit-batcher.ts';
+import { isConflict, isStateError, StateError } from '../../state/errors.ts';
+import { MAX_VALUE_BYTES, type StateStore } from '../../state/store.ts';
+import type { Broker } from '../broker-access.ts';
+import type { ComponentContext } from '../component.ts';
+import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
+import { encodeQueued } from './codec.ts';
+import { type GroupName, Groups } from './consumer-groups.ts';
+import { Layout } from './layout.ts';
+import { DurableQueue } from './queue.ts';
+import { QueueOwner } from './queue-owner.ts';
+import { Numbers } from './sequence-allocator.ts';
+import { StartupMessages } from './startup-messages.ts';
+
+const NO_FAILURES: readonly PublishFailure[] = [];
+
+/** The longest value that is published: what a retry adds to it must still fit into the store's longest. */
+const MOST_BYTES = MAX_VALUE_BYTES - 64;
+
+const NO_QUEUES: readonly DurableQueue[] = [];
+
+/** One durable pub/sub component in one store: its groups, its numbers, its publishes. */
+export class DurableHub implements Broker {
+  readonly #store: StateStore;
+  readonly #component: string;
+  readonly #layout: Layout;
+  readonly #commits: CommitBatcher;
+  readonly #context: ComponentContext;
+  readonly #groups: Groups;
+  readonly #numbers: Numbers;
+  readonly #startup: StartupMessages;
+  readonly #topics = new Map<string, Map<string, DurableQueue>>();
+  /** By what the keys of their messages begin with. */
+  readonly #queues = new Map<string, DurableQueue>();
+
+  private constructor(component: string, context: ComponentContext) {
+    const { state, clock } = context;
+    this.#store = state;
+    this.#component = component;
+    this.#layout = new Layout(component);
+    this.#commits = new CommitBatcher(state);
+    this.#context = context;
+    this.#groups = new Groups(state, this.#layout, (name) => this.#addQueue(name));
+    this.#numbers = new Numbers(state, this.#layout.sequence(), clock);
+    const [commits, groups, layout] = [this.#commits, this.#groups, this.#layout];
+    this.#startup = new StartupMessages({ component, store: state, commits, layout, groups, context });
+  }
+
+  /** Reads which groups there are. */
+  static async open(component: string, context: ComponentContext): Promise<DurableHub> {
+    const hub = new DurableHub(component, context);
+    await hub.#groups.read();
+    await hub.#startup.inherit();
+    hub.#follow();
+    return hub;
+  }
+
+  /** Follows what other hosts do. */
+  #follow(): void {
+    const { shards } = this.#context;
+    if (shards === undefined) return;
+    shards.onChange(async ({ gained, lost }) => {
+      const queues = [...this.#queues.values()];
+      for (const queue of queues) if (gained.includes(queue.shard)) queue.resume();
+      await Promise.all(queues.filter(({ shard }) => lost.includes(shard)).map((queue) => queue.handOver()));
+    });
+    shards.watch(this.#layout.groupPrefix, (keys) => {
+      if (keys.length > 0) this.#groups.mayBeOutdated = true;
+    });
+    shards.watch(this.#layout.readyPrefix, (keys) => {
+      this.#numbers.areShared = true;
+      if (keys.length === 0) for (const queue of this.#queues.values()) queue.look();
+      for (const key of keys) this.#queues.get(Layout.queueOf(key))?.look(key);
+    });
+  }
+
+  /** Each message goes to all its groups or to none; those of one turn of the event loop go down together. */
+  async publish(messages: readonly Message[]): Promise<readonly PublishFailure[]> {
+    // Nothing is waited for between this and the use of numbers and groups.
+    while (this.#groups.mayBeOutdated || !this.#numbers.has(messages.length)) await this.#prepare(messages.length);
+    const [only] = messages;
+    if (messages.length === 1 && only !== undefined) {
+      try {
+        await this.#publishOne(only);
+      } catch (error) {
+        throw refusalOf(error);
+      }
+      return NO_FAILURES;
+    }
+    const results = await Promise.allSettled(messages.map((message) => this.#publishOne(message)));
+    return results.flatMap((result, index) =>
+      result.status === 'rejected' ? [{ index, error: refusalOf(result.reason) }] : [],
+    );
+  }
+
+  async #prepare(count: number): Promise<void> {
+    if (this.#groups.mayBeOutdated) await this.#groups.read();
+    if (!this.#numbers.has(count)) await this.#numbers.reserve(count);
+  }
+
+  #publishOne(message: Message): Promise<void> {
+    const groups = this.#topics.get(message.topic);
+    const { guard } = this.#groups;
+    if (groups === undefined && !this.#startup.isOpen) return this.#publishToNobody(message);
+    const value = encodeQueued({ message, attempts: 0 });
+    if (value.length > MOST_BYTES && message.deadLetter !== undefined) {
+      // There was room for the message without it, and a dead letter must get through.
+      const { deadLetter: _origin, ...rest } = message;
+      return this.#publishOne(rest);
+    }
+    if (value.length > MOST_BYTES)
+      return Promise.reject(
+        new StateError('invalid', `The message has ${value.length} bytes: at most ${MOST_BYTES} are kept.`),
+      );
+    const number = this.#numbers.next();
+    const queues = groups === undefined ? NO_QUEUES : [...groups.values()];
+    const put = queues.map((queue) => ({ key: queue.publishing(number), value }));
+    const keptKey = this.#startup.isOpen ? this.#startup.keep(message.topic, number, value.length) : undefined;
+    if (keptKey !== undefined) put.push({ key: keptKey, value });
+    else if (groups === undefined) return this.#publishToNobody(message);
+    const onDurable = (): void => {
+      for (const [at, { key }] of put.entries()) queues[at]?.published(message, number, key);
+    };
+    return this.#commits.commit({ put, fence: guard, onDurable }).then(settled, (error: unknown) => {
+      for (const [at, { key }] of put.entries()) queues[at]?.notPublished(key);
+      if (keptKey !== undefined) this.#startup.notKept(keptKey);
+      return this.#publishAgain(message, error);
+    });
+  }
+
+  /** The topic has no group, as far as is known here. */
+  async #publishToNobody(message: Message): Promise<void> {
+    // Where another process may have added one unseen, the store is asked.
+    if (this.#store.isExclusive !== true && this.#context.shards !== undefined) {
+      try {
+        await this.#commits.commit({ fence: this.#groups.guard });
+      } catch (error) {
+        return this.#publishAgain(message, error);
+      }
+    }
+    this.#context.noGroup?.(message.topic, 1);
+  }
+
+  /** A group has come that the message has to go to as well. */
+  async #publishAgain(message: Message, error: unknown): Promise<void> {
+    if (!isConflict(error)) throw error;
+    this.#groups.mayBeOutdated = true;
+    while (this.#groups.mayBeOutdated || !this.#numbers.has(1)) await this.#prepare(1);
+    await this.#publishOne(message);
+  }
+
+  /**
+   * Joins a group, which exists from then on and collects messages, whether or not it has consumers. A new group of an
+   * application that was expected begins with what was kept.
+   */
+  async subscribe(options: SubscribeOptions, context: ComponentContext): Promise<ComponentSubscription> {
+    const { topic, group } = options;
+    await this.#groups.add({ topic, group }, context.subscriber?.isExpected === true);
+    await this.#startup.fill({ topic, group });
+    return this.#addQueue({ topic, group }).join(options, context.clock);
+  }
+
+  /** Resolves once all settlements are durable, or have failed. */
+  async flushed(): Promise<void> {
+    await this.#startup.dropped();
+    await this.#commits.flushed();
+  }
+
+  left(): void {
+    this.#startup.close();
+  }
+
+  #queueOf(topic: string, group: string): DurableQueue | undefined {
+    return this.#topics.get(topic)?.get(group);
+  }
+
+  #addQueue({ topic, group }: GroupName): DurableQueue {
+    const existing = this.#queueOf(topic, group);
+    if (existing !== undefined) return existing;
+    const { logger, track, shards } = this.#context;
+    const layout = this.#layout.queue(topic, group);
+    const owner = new QueueOwner(shards, JSON.stringify([this.#component, topic, group]));
+    const queue = new DurableQueue({ store: this.#store, commits: this.#commits, layout, topic, owner, logger, track });
+    const groups = this.#topics.get(topic);
+    if (groups === undefined) this.#topics.set(topic, new Map([[group, queue]]));
+    else groups.set(group, queue);
+    this.#queues.set(layout.readyPrefix, queue);
+    return queue;
+  }
+}
+
+function settled(): void {}
+
+/** For publishers, who may be anywhere: without the keys and paths that the store's own message names. */
+function refusalOf(cause: unknown): Error {
+  const kind = isStateError(cause) ? cause.kind : 'failed';
+  if (kind === 'invalid') return new Error('the message is too large: it may have 8 MiB with its envelope', { cause });
+  return new Error(kind === 'full' ? 'the state store has no space left' : 'the state store has failed', { cause });
+}

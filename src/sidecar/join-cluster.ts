@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import type { NameResolver } from '../blocks/invocation/resolution/name-resolver.ts';
+import { offerPeer } from '../blocks/invocation/resolution/registry.ts';
+import type { Placement } from '../blocks/placement/placement.ts';
+import { Membership } from '../cluster/membership.ts';
+import type { Handler } from '../http/message.ts';
+import type { StateStore } from '../state/store.ts';
+import type { Work } from '../util/work.ts';
+import type { ResolvedOptions } from './options.ts';
+
+/** The parts that depend on which hosts there are. */
+export interface HostParts {
+  readonly resolver: NameResolver;
+  readonly placement: Placement;
+  /** What other sidecars are offered. */
+  readonly handlePeer: Handler;
+}
+
+/** Becomes one of the hosts of the store, and lets the others find this sidecar. */
+export async function joinHosts(
+  options: ResolvedOptions,
+  store: StateStore,
+  { resolver, placement, handlePeer, work }: HostParts & { readonly work: Work },
+): Promise<Membership> {
+  const { appId, namespace, address, clock, logger } = options;
+  const { actorTypes } = placement;
+  const track = (what: string): (() => void) => work.begin(what);
+  const host = await Membership.join({
+    ...{ store, appId, namespace, address, actorTypes, clock, logger },
+    newId: randomUUID,
+    track,
+  });
+  offerPeer(host, handlePeer);
+  resolver.start(host);
+  placement.start(host);
+  return host;
+}

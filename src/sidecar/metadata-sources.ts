@@ -1,0 +1,68 @@
+import type { AppChannel } from '../app/channel.ts';
+import type { HealthSettings } from '../app/health.ts';
+import type { UnhandledJob } from '../blocks/jobs/running/unhandled.ts';
+import type {
+  AppConnectionMetadata,
+  AppHealthMetadata,
+  ComponentMetadata,
+  SubscriptionMetadata,
+  UnhandledMetadata,
+} from '../blocks/metadata/metadata.ts';
+import type { SubscriptionState } from '../blocks/pubsub/delivery/precedence.ts';
+import type { UnsubscribedTopic } from '../blocks/pubsub/publishing/unsubscribed.ts';
+import type { ComponentDefinition } from '../components/component.ts';
+import { formatGoDuration } from '../util/duration.ts';
+
+/** What the parts of a sidecar look like in metadata. */
+
+/** Open components. */
+export function describeComponents(components: readonly ComponentDefinition[]): readonly ComponentMetadata[] {
+  return components.map(({ name, type, version }) => ({ name, type, version, capabilities: [] }));
+}
+
+/** Subscriptions, refused ones with the reason. */
+export function describeSubscriptions(states: readonly SubscriptionState[]): readonly SubscriptionMetadata[] {
+  return states.map(({ type, pubsubName, topic, group, spec, problem }) => ({
+    pubsubname: pubsubName,
+    topic,
+    metadata: spec?.metadata ?? {},
+    rules: spec?.rules ?? [],
+    deadLetterTopic: spec?.deadLetterTopic ?? '',
+    type,
+    ...(group === '' ? {} : { group }),
+    ...(problem === undefined ? {} : { error: problem }),
+  }));
+}
+
+/** What was for nobody; each list only when there is something in it. */
+export function describeUnhandled(
+  topics: readonly UnsubscribedTopic[],
+  jobs: readonly UnhandledJob[],
+): UnhandledMetadata {
+  const messages = topics.map(({ pubsubName, topic, count }) => ({ pubsubname: pubsubName, topic, count }));
+  return { ...(messages.length === 0 ? {} : { messages }), ...(jobs.length === 0 ? {} : { jobs }) };
+}
+
+/** The connection to the application; the usual values without one. */
+export function describeConnection(
+  app: AppChannel | undefined,
+  health: HealthSettings | undefined,
+): AppConnectionMetadata {
+  const { host, port, protocol } = app?.address ?? { host: '127.0.0.1', protocol: 'http' };
+  return {
+    ...(port === undefined ? {} : { port }),
+    protocol,
+    channelAddress: host,
+    maxConcurrency: app?.maxConcurrency ?? -1,
+    ...(health === undefined ? {} : { health: describeHealth(health) }),
+  };
+}
+
+function describeHealth({ path, intervalMs, timeoutMs, threshold }: HealthSettings): AppHealthMetadata {
+  return {
+    healthCheckPath: path,
+    healthProbeInterval: formatGoDuration(intervalMs),
+    healthProbeTimeout: formatGoDuration(timeoutMs),
+    healthThreshold: threshold,
+  };
+}

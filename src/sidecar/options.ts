@@ -1,0 +1,291 @@
+import type { AppTarget } from '../app/channel.ts';
+import { APP_HEALTH_SCHEMA, type AppHealthOptions, type HealthSettings, resolveHealth } from '../app/health.ts';
+import type { HttpEndpointOptions } from '../blocks/invocation/endpoints.ts';
+import { INVOCATION_OPTIONS_SCHEMA, type InvocationOptions } from '../blocks/invocation/options.ts';
+import {
+  ADDRESS_SCHEMA,
+  checkedPlace,
+  NAME_RESOLUTION_SCHEMA,
+  type NameResolutionOptions,
+} from '../blocks/invocation/resolution/options.ts';
+import { JOBS_OPTIONS_SCHEMA, type JobsOptions } from '../blocks/jobs/make-jobs.ts';
+import {
+  PLACEMENT_SCHEMA,
+  type PlacementOptions,
+  type PlacementSettings,
+  resolvePlacement,
+} from '../blocks/placement/options.ts';
+import { SUBSCRIPTION_OPTIONS_SCHEMA, type SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
+import { WORKFLOWS_OPTIONS_SCHEMA, type WorkflowsOptions } from '../blocks/workflow/make-workflows.ts';
+import { memoryStore } from '../components/memory/memory-store.ts';
+import type { PubSubDefinition } from '../components/pubsub.ts';
+import { SidecarError } from '../errors.ts';
+import type { ResiliencySpec } from '../resiliency/options.ts';
+import type { AccessControlOptions } from '../security/access-options.ts';
+import { API_SCHEMA, type ApiOptions } from '../security/api-list.ts';
+import { CORS_SCHEMA, type CorsOptions } from '../security/cors.ts';
+import { type IdentityOptions, identityOf } from '../security/identity-options.ts';
+import type { StateDefinition } from '../state/store.ts';
+import { type Clock, systemClock } from '../util/clock.ts';
+import { definedOnly } from '../util/defined-only.ts';
+import { loggingErrors } from '../util/logged-error.ts';
+import { type Logger, standardErrorLogger } from '../util/logger.ts';
+import { NAME_PATTERN } from '../util/name-pattern.ts';
+import { validator } from '../util/schema.ts';
+import { type Wire, type WireName, wireNames } from '../wire.ts';
+
+/** The application: where it is, and how much it takes. @public */
+export type AppOptions = AppTarget & {
+  /** The most requests to it at a time, over everything that the sidecar sends. Default: no limit. */
+  readonly maxConcurrency?: number;
+  /**
+   * Whether and how it is asked if it is well; `true` for the defaults. While it is not, nothing is sent to it.
+   * Default: it is not asked, and counts as well.
+   */
+  readonly health?: boolean | AppHealthOptions;
+};
+
+/** Options of a {@link Sidecar}. @public */
+export interface SidecarOptions {
+  /**
+   * Names the application: the consumer group of its subscriptions, the source of its events. Not empty, at most 256
+   * characters, no dots, slashes or white space. Default: environment variable `APP_ID`.
+   */
+  readonly appId?: string;
+  /**
+   * The namespace of the application: part of its name among other sidecars, told to those it calls. The same
+   * characters as in `appId`. Default: environment variable `NAMESPACE`, else `default`.
+   */
+  readonly namespace?: string;
+  /** The application that is called. Default: none; messages are then received in code only. */
+  readonly app?: AppOptions;
+  /** Components, such as `memoryPubSub('pubsub')`. Default: none. */
+  readonly components?: readonly PubSubDefinition[];
+  /** Where durable state is kept, such as `embedded({ path })`. Default: in memory. */
+  readonly state?: StateDefinition;
+  /** Subscriptions that deliver to routes of the application. Default: those that it tells itself. */
+  readonly subscriptions?: readonly SubscriptionOptions[];
+  /** How calls of other services are offered. */
+  readonly invocation?: InvocationOptions;
+  /** HTTP services without a sidecar that can be invoked by name. Default: none. */
+  readonly httpEndpoints?: readonly HttpEndpointOptions[];
+  /** Where the sidecars of other applications are found, beside those that share the state store. */
+  readonly nameResolution?: NameResolutionOptions;
+  /**
+   * The URL at which other sidecars reach this one, such as `http://10.0.0.5:3500`; told to those that share the state
+   * store. Default: none; it is then called by sidecars of the same process only.
+   */
+  readonly address?: string;
+  /** The table of hosts and their actor types. */
+  readonly placement?: PlacementOptions;
+  /** How jobs are run. */
+  readonly jobs?: JobsOptions;
+  /** How workflows are run. */
+  readonly workflows?: WorkflowsOptions;
+  /** Which names the HTTP API speaks: `sidecar`, or `dapr` for its unmodified clients. Default `sidecar`. */
+  readonly wire?: WireName;
+  /**
+   * The token that callers of the HTTP API must send in `sidecar-api-token` (`dapr-api-token`).
+   * Default: environment variable `SIDECAR_API_TOKEN` (`DAPR_API_TOKEN`); empty for none.
+   */
+  readonly apiToken?: string;
+  /**
+   * The token that the sidecar sends to the application in the header of the same name.
+   * Default: environment variable `APP_API_TOKEN`; empty for none.
+   */
+  readonly appToken?: string;
+  /** Time-outs, retries and circuit breakers of what the sidecar calls. Default: none but those of each block. */
+  readonly resiliency?: ResiliencySpec | readonly ResiliencySpec[];
+  /**
+   * How sidecars prove to each other who they are. Default: by the secret in the environment variable
+   * `SIDECAR_IDENTITY_SECRET`; without it not at all, and every other sidecar is anonymous.
+   */
+  readonly identity?: IdentityOptions;
+  /** Who may call the application through other sidecars. Default: everybody. */
+  readonly accessControl?: AccessControlOptions;
+  /** Which parts of the HTTP API there are. Default: all. */
+  readonly api?: ApiOptions;
+  /** Which web pages may read what the HTTP API answers. Default: none. */
+  readonly cors?: CorsOptions;
+  /** The largest request body, in bytes. Default 4 MiB. */
+  readonly bodyLimitBytes?: number;
+  /**
+   * How long the application may take for a message, in milliseconds; 0 for no limit. For functions in code there is
+   * none but that of the subscription. Default 60,000.
+   */
+  readonly deliveryTimeoutMs?: number;
+  /**
+   * How long a stop waits for messages, runs of jobs and answers in flight, in milliseconds; after half of it the
+   * signals of functions that still run fire. Default 10,000.
+   */
+  readonly stopTimeoutMs?: number;
+  /** Where to take time from. Default: the system. */
+  readonly clock?: Clock;
+  /** Where to log to. Default: warnings and errors to standard error. */
+  readonly logger?: Logger;
+}
+
+/** Options, checked and complete. */
+export interface ResolvedOptions {
+  readonly appId: string;
+  readonly app: AppOptions | undefined;
+  readonly components: readonly PubSubDefinition[];
+  readonly state: StateDefinition;
+  readonly subscriptions: readonly SubscriptionOptions[];
+  readonly invocation: Required<InvocationOptions>;
+  readonly httpEndpoints: readonly HttpEndpointOptions[];
+  readonly nameResolution: NameResolutionOptions;
+  readonly address: string | undefined;
+  readonly placement: PlacementSettings;
+  readonly jobs: JobsOptions;
+  readonly workflows: WorkflowsOptions;
+  readonly namespace: string;
+  readonly wire: Wire;
+  readonly apiToken: string;
+  readonly appToken: string;
+  readonly appHealth: HealthSettings | undefined;
+  readonly resiliency: ResiliencySpec | readonly ResiliencySpec[];
+  readonly identity: IdentityOptions | undefined;
+  readonly accessControl: AccessControlOptions | undefined;
+  readonly api: ApiOptions;
+  readonly cors: CorsOptions | undefined;
+  readonly bodyLimitBytes: number;
+  readonly deliveryTimeoutMs: number;
+  readonly stopTimeoutMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The namespace of who names none. */
+const DEFAULT_NAMESPACE = 'default';
+
+const text = { type: 'string' };
+const name = { type: 'string', pattern: NAME_PATTERN };
+const positive = { type: 'integer', minimum: 1 };
+const callable = { isFunction: true };
+const problemOf = validator(
+  {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      appId: name,
+      namespace: name,
+      app: {
+        type: 'object',
+        additionalProperties: false,
+        properties: {
+          port: { type: 'integer', minimum: 1, maximum: 65_535 },
+          host: { type: 'string', minLength: 1 },
+          protocol: { enum: ['http', 'grpc'] },
+          listener: {},
+          fetch: callable,
+          maxConcurrency: positive,
+          health: APP_HEALTH_SCHEMA,
+        },
+      },
+      components: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['name', 'type', 'open'],
+          properties: { name: { type: 'string', minLength: 1 }, type: text, open: callable },
+        },
+      },
+      state: { type: 'object', required: ['type', 'open'], properties: { type: text, open: callable } },
+      subscriptions: { type: 'array', items: SUBSCRIPTION_OPTIONS_SCHEMA },
+      invocation: INVOCATION_OPTIONS_SCHEMA,
+      nameResolution: NAME_RESOLUTION_SCHEMA,
+      address: ADDRESS_SCHEMA,
+      placement: PLACEMENT_SCHEMA,
+      jobs: JOBS_OPTIONS_SCHEMA,
+      workflows: WORKFLOWS_OPTIONS_SCHEMA,
+      wire: { enum: ['sidecar', 'dapr'] },
+      apiToken: text,
+      appToken: text,
+      // Checked where it is read.
+      resiliency: {},
+      // These are checked where they are read; words about keys and header fields show none of them.
+      httpEndpoints: {},
+      identity: {},
+      accessControl: {},
+      api: API_SCHEMA,
+      cors: CORS_SCHEMA,
+      bodyLimitBytes: positive,
+      deliveryTimeoutMs: { type: 'integer', minimum: 0 },
+      stopTimeoutMs: { type: 'integer', minimum: 0 },
+      clock: { type: 'object', properties: { now: callable, setTimeout: callable } },
+      logger: { type: 'object', properties: { debug: callable, info: callable, warn: callable, error: callable } },
+    },
+  },
+  'options',
+);
+
+/**
+ * Checks options and fills in defaults.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` naming the option, its value and what was expected.
+ */
+export function resolveOptions(options: SidecarOptions, environment: NodeJS.ProcessEnv): ResolvedOptions {
+  const namespace = options.namespace ?? (environment['NAMESPACE'] || DEFAULT_NAMESPACE);
+  const given = { ...options, appId: options.appId ?? environment['APP_ID'], namespace };
+  const problem = problemOf(definedOnly(given)) ?? appProblem(options.app) ?? grpcProblem(options);
+  if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
+  if (given.appId === undefined) throw new SidecarError('ERR_CONFIGURATION', 'options.appId is missing');
+  const wire = wireNames(options.wire ?? 'sidecar');
+  if (options.address !== undefined) checkedPlace(options.address, 'options.address');
+  return {
+    appId: given.appId,
+    app: options.app,
+    components: options.components ?? [],
+    state: options.state ?? memoryStore(),
+    subscriptions: options.subscriptions ?? [],
+    invocation: { urls: options.invocation?.urls ?? true },
+    httpEndpoints: options.httpEndpoints ?? [],
+    nameResolution: options.nameResolution ?? {},
+    address: options.address,
+    placement: resolvePlacement(options.placement ?? {}, environment, wire.environmentPrefix),
+    jobs: options.jobs ?? {},
+    workflows: options.workflows ?? {},
+    namespace,
+    wire,
+    apiToken: options.apiToken ?? environment[`${wire.environmentPrefix}API_TOKEN`] ?? '',
+    appToken: options.appToken ?? environment['APP_API_TOKEN'] ?? '',
+    appHealth: resolveHealth(options.app?.health),
+    resiliency: options.resiliency ?? [],
+    identity: options.identity ?? identityOf(environment),
+    accessControl: options.accessControl,
+    api: options.api ?? {},
+    cors: options.cors,
+    bodyLimitBytes: options.bodyLimitBytes ?? 4 * 1024 * 1024,
+    deliveryTimeoutMs: options.deliveryTimeoutMs ?? 60_000,
+    stopTimeoutMs: options.stopTimeoutMs ?? 10_000,
+    clock: options.clock ?? systemClock,
+    logger: loggingErrors(options.logger ?? standardErrorLogger),
+  };
+}
+
+function appProblem(app: AppOptions | undefined): string | undefined {
+  if (app === undefined) return undefined;
+  const ways = ['port', 'listener', 'fetch'].filter((way) => Object.hasOwn(app, way));
+  if (ways.length !== 1)
+    return `options.app must have exactly one of port, listener and fetch: actual is ${ways.join(' and ') || 'none'}`;
+  if (!('listener' in app)) return undefined;
+  return isListener(app.listener)
+    ? undefined
+    : 'options.app.listener must be a request listener, an Express app, a Koa app or a Fastify app';
+}
+
+function isListener(listener: unknown): boolean {
+  if (typeof listener === 'function') return true;
+  const app = listener as { callback?: unknown; routing?: unknown } | undefined | null;
+  return typeof app?.callback === 'function' || typeof app?.routing === 'function';
+}
+
+/** What would never be delivered is refused, not lost. */
+function grpcProblem({ app, subscriptions = [] }: SidecarOptions): string | undefined {
+  if (app === undefined || !('protocol' in app) || app.protocol !== 'grpc') return undefined;
+  if (!('port' in app))
+    return 'options.app.protocol "grpc" needs options.app.port: an application in this process is called by HTTP';
+  if (subscriptions.length === 0) return undefined;
+  return 'options.subscriptions need an HTTP application: options.app.protocol is "grpc", which gets invocations only';
+}

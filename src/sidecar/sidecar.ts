@@ -1,0 +1,275 @@
+import type { AppChannel } from '../app/channel.ts';
+import type { Health } from '../blocks/health/health.ts';
+import type { Invocation } from '../blocks/invocation/invocation.ts';
+import { withdrawPeer } from '../blocks/invocation/resolution/registry.ts';
+import type { Jobs } from '../blocks/jobs/jobs.ts';
+import type { Metadata } from '../blocks/metadata/metadata.ts';
+import type { Placement } from '../blocks/placement/placement.ts';
+import type { PubSub } from '../blocks/pubsub/pubsub.ts';
+import { RESERVED_PUBSUB_NAME } from '../blocks/pubsub/routes.ts';
+import type { Workflows } from '../blocks/workflow/workflows.ts';
+import type { Membership } from '../cluster/membership.ts';
+import { SidecarError } from '../errors.ts';
+import { eventEmitter, type SidecarEventEmitter } from '../events.ts';
+import { Answers } from '../http/answers.ts';
+import type { Handler, RequestHandler } from '../http/message.ts';
+import type { StateStore } from '../state/store.ts';
+import { setPatience } from '../util/patience.ts';
+import { Work } from '../util/work.ts';
+import type { AppMeeting } from './app-meeting.ts';
+import { compose } from './build-sidecar.ts';
+import { type HostParts, joinHosts } from './join-cluster.ts';
+import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
+
+/** What is closed when the time of a stop is over has so long for it, in real time; then it is left as it is. */
+const CLOSING_MS = 5_000;
+/** The same on a clock that a test moves: the test is not to be given up before the stop ends. */
+const CLOSING_IN_TEST_MS = 1_000;
+
+type Phase = 'created' | 'starting' | 'running' | 'stopping' | 'stopped';
+
+/**
+ * The sidecar: the HTTP API behind {@link Sidecar.handle}, and the same building blocks as typed classes.
+ *
+ * @example
+ * ```ts
+ * await using sidecar = new Sidecar({ appId: 'orders', app: { listener: app }, components: [memoryPubSub('pubsub')] });
+ * await sidecar.start();
+ * await sidecar.pubsub.publish('pubsub', 'orders', { id: 1 });
+ * ```
+ * @public
+ */
+export class Sidecar implements RequestHandler, AsyncDisposable {
+  /** Tells of what happens to messages and subscriptions. */
+  readonly events: SidecarEventEmitter;
+  /** Publish and subscribe. */
+  readonly pubsub: PubSub;
+  /** Jobs that run at a time or on a schedule. */
+  readonly jobs: Jobs;
+  /** Workflows: code whose progress is kept. */
+  readonly workflows: Workflows;
+  /** Calls of other applications and services. */
+  readonly invocation: Invocation;
+  /** What the sidecar tells about itself. */
+  readonly metadata: Metadata;
+  /** Readiness. */
+  readonly health: Health;
+  /** Which hosts have which actor types. */
+  readonly placement: Placement;
+  /** Answers a request of the HTTP API. Never rejects. */
+  readonly handle: Handler;
+  /**
+   * What other sidecars are offered: calls of the own application, under access control, and nothing else. For a port
+   * of its own; on the port of the API, {@link Sidecar.handle} takes them too.
+   */
+  readonly peers: RequestHandler;
+  /** What it does not answer where it is mounted in its own application. @internal */
+  readonly ownCalls: RequestHandler['ownCalls'];
+  readonly #options: ResolvedOptions;
+  readonly #work: Work;
+  /** The requests that are being answered. @internal */
+  readonly answers: Answers = new Answers();
+  readonly #app: AppChannel | undefined;
+  readonly #meeting: AppMeeting | undefined;
+  readonly #hostParts: HostParts;
+  #state: StateStore | undefined;
+  #host: Membership | undefined;
+  #opened: Promise<void> | undefined;
+  #phase: Phase = 'created';
+  #stopped: Promise<void> | undefined;
+
+  /** @throws SidecarError `ERR_CONFIGURATION` naming the option, its value and what was expected. */
+  constructor(options: SidecarOptions = {}) {
+    this.#options = resolveOptions(options, process.env);
+    this.#work = new Work(this.#options.clock);
+    this.events = eventEmitter(this.#options.logger);
+    this.#options.clock.watch?.(this.#work);
+    const parts = compose(this.#options, {
+      events: this.events,
+      work: this.#work,
+      answers: this.answers,
+      admit: () => this.#admit(),
+      isRunning: () => this.#phase === 'running',
+      stateFailure: () => this.#state?.failure,
+      shutDown: () => this.#shutDown(),
+    });
+    this.#app = parts.app;
+    this.#meeting = parts.meeting;
+    this.pubsub = parts.pubsub;
+    this.jobs = parts.jobs;
+    this.workflows = parts.workflows;
+    this.invocation = parts.invocation;
+    this.metadata = parts.metadata;
+    this.health = parts.health;
+    this.placement = parts.placement;
+    this.#hostParts = parts;
+    this.handle = parts.handle;
+    this.ownCalls = parts.app?.calls;
+    this.peers = { handle: parts.handlePeer, ownCalls: this.ownCalls };
+    // Last: nobody may wait for a sidecar that was not made.
+    this.pubsub.announce();
+  }
+
+  /** The app ID. */
+  get appId(): string {
+    return this.#options.appId;
+  }
+
+  /**
+   * Opens the components and begins to deliver. When the application takes requests already, its subscriptions are
+   * known when this resolves; when it does not, they are asked for as soon as it does: {@link Sidecar.ready} waits.
+   *
+   * @throws SidecarError `ERR_CONFIGURATION` for a component that cannot be used, or the component's own error.
+   */
+  async start(): Promise<void> {
+    if (this.#phase !== 'created')
+      throw new SidecarError('ERR_CONFIGURATION', `the sidecar is ${this.#phase}: it can be started once`);
+    this.#phase = 'starting';
+    const opening = this.#open();
+    this.#opened = opening.then(
+      () => undefined,
+      () => undefined,
+    );
+    let host: Membership;
+    try {
+      host = await opening;
+    } catch (error) {
+      await this.#closeAfter(error);
+      throw error;
+    }
+    if (this.#stopped !== undefined) return this.#stopped;
+    this.#phase = 'running';
+    this.jobs.start();
+    this.workflows.begin(host);
+    await this.#meeting?.start();
+  }
+
+  async #open(): Promise<Membership> {
+    checkComponentNames(this.#options);
+    await this.#app?.open();
+    const { state, clock, logger } = this.#options;
+    const store = await state.open({ clock, logger });
+    this.#state = store;
+    this.#host = await joinHosts(this.#options, store, { ...this.#hostParts, work: this.#work });
+    await this.pubsub.start(store, this.#host.shards);
+    await this.jobs.open(this.#host);
+    return this.#host;
+  }
+
+  /** What a start that failed has opened; that something of it does not close is not the error to tell. */
+  async #closeAfter(cause: unknown): Promise<void> {
+    try {
+      await this.stop();
+    } catch (error) {
+      this.#options.logger.error({ error, cause }, 'not everything could be closed after a start that failed');
+    }
+  }
+
+  /** Resolves when the application takes requests and its subscriptions are known; at once without an application. */
+  async ready(): Promise<void> {
+    if (this.#phase === 'created') throw notStarted();
+    await this.#meeting?.known;
+  }
+
+  /**
+   * Takes nothing new, waits for messages and answers in flight, streamed ones too, and closes everything. What is
+   * unsettled after `stopTimeoutMs` is delivered again after a restart, as far as the component keeps it; an answer that
+   * has not ended by then is broken off. Twice is fine.
+   */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  /** The same as {@link Sidecar.stop}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #stop(): Promise<void> {
+    this.#phase = 'stopping';
+    this.#meeting?.stop();
+    // What is being opened can be closed only then.
+    await this.#opened;
+    if (this.#host !== undefined) withdrawPeer(this.#host);
+    const blocks = await this.#windDown();
+    // What has been waited for may have been calling until now.
+    this.answers.breakOff(new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped before the answer had ended'));
+    const [calls] = await Promise.allSettled([this.invocation.close()]);
+    const [host] = await Promise.allSettled([this.#host?.leave()]);
+    this.placement.stop();
+    const [app] = await Promise.allSettled([this.#app?.close(), this.#hostParts.resolver.close()]);
+    const [state] = await Promise.allSettled([this.#state?.close()]);
+    this.#phase = 'stopped';
+    throwFirst([...blocks, calls, host, app, state]);
+  }
+
+  /** Waits for what is under way, in the time of a stop; what has not ended by then is named in the log. */
+  async #windDown(): Promise<readonly PromiseSettledResult<unknown>[]> {
+    const { clock, stopTimeoutMs, logger } = this.#options;
+    let giveUp = (): void => undefined;
+    const givenUp = new Promise<readonly []>((resolve) => {
+      giveUp = () => resolve([]);
+    });
+    let closing: NodeJS.Timeout | undefined;
+    // Before those of the blocks, which then forget what they have waited for.
+    const patience = setPatience(clock, stopTimeoutMs, () => {
+      const unfinished = this.#unfinished();
+      if (unfinished.running.length + unfinished.answers > 0)
+        logger.error(unfinished, 'the stop has given up on work that had not ended');
+      const closingMs = clock.realPatienceMs === undefined ? CLOSING_MS : CLOSING_IN_TEST_MS;
+      closing = setTimeout(() => {
+        logger.error(this.#unfinished(), 'the stop has given up on something that does not close');
+        giveUp();
+      }, closingMs);
+    });
+    const ended = Promise.allSettled([
+      ...[this.pubsub, this.jobs, this.workflows, this.invocation].map((block) => block.stop()),
+      this.answers.ended(clock, stopTimeoutMs),
+    ]);
+    const blocks = await Promise.race([ended, givenUp]);
+    patience.cancel();
+    clearTimeout(closing);
+    return blocks;
+  }
+
+  #unfinished(): { readonly running: readonly string[]; readonly answers: number } {
+    return { running: [...this.#work.running(), ...this.answers.streamed], answers: this.answers.underWay };
+  }
+
+  /** Nobody waits for this stop: what goes wrong in it is logged. */
+  #shutDown(): void {
+    this.events.emit('shutdownRequested');
+    this.stop().catch((error: unknown) => this.#options.logger.error({ error }, 'not everything could be closed'));
+  }
+
+  #admit(): void {
+    if (this.#phase === 'running') return;
+    if (this.#phase === 'created' || this.#phase === 'starting') throw notStarted();
+    throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar is stopping', { headers: { 'retry-after': '1' } });
+  }
+}
+
+function notStarted(): SidecarError {
+  return new SidecarError('ERR_HEALTH_NOT_READY', 'the sidecar is not started: call start() first');
+}
+
+function checkComponentNames({ components }: ResolvedOptions): void {
+  const seen = new Set<string>();
+  for (const { name } of components) {
+    if (name === RESERVED_PUBSUB_NAME)
+      throw new SidecarError(
+        'ERR_CONFIGURATION',
+        `a pub/sub may not be named ${name}: its routes are those of bulk publishing`,
+      );
+    if (seen.has(name))
+      throw new SidecarError('ERR_CONFIGURATION', `component name ${JSON.stringify(name)} is used twice`);
+    seen.add(name);
+  }
+}
+
+/** Everything has been tried: now the first error is told. */
+function throwFirst(results: readonly PromiseSettledResult<unknown>[]): void {
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
