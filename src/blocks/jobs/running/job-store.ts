@@ -1,5 +1,6 @@
 import type { Shards } from '../../../cluster/shards.ts';
 import { CommitBatcher } from '../../../kernel/commit-batcher.ts';
+import type { DuePage } from '../../../kernel/due-index.ts';
 import { isConflict } from '../../../state/errors.ts';
 import { keyAfter } from '../../../state/keys.ts';
 import type { KeyedEntry, Precondition, Put, StateStore } from '../../../state/store.ts';
@@ -211,17 +212,13 @@ export class JobStore {
   }
 
   /** The earliest entries behind a key, in order; `isLast` when none are behind them. */
-  async readDue(
-    after: string | undefined,
-    limit: number,
-    maxBytes: number,
-  ): Promise<{ readonly dues: readonly Due[]; readonly isLast: boolean }> {
+  async readDue(after: string | undefined, limit: number, maxBytes: number): Promise<DuePage<Due>> {
     const range = this.#layout.dueRange;
     const from = after === undefined ? range.from : keyAfter(after);
     const entries = await this.#store.scan({ from, to: range.to, limit, maxBytes });
     const bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
     return {
-      dues: entries.map((entry) => this.#dueOf(entry)),
+      entries: entries.map((entry) => this.#dueOf(entry)),
       isLast: entries.length < limit && bytes < maxBytes,
     };
   }

@@ -1,13 +1,14 @@
+import { DuePump } from '../../../kernel/due-pump.ts';
+import { ReadRetry } from '../../../kernel/read-retry.ts';
 import { isConflict } from '../../../state/errors.ts';
-import { Alarm } from '../../../util/alarm.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
-import { sleep, type Timer } from '../../../util/clock.ts';
+import { sleep } from '../../../util/clock.ts';
 import { Work } from '../../../util/work.ts';
 import type { Schedules } from '../planning/schedule-cache.ts';
 import { type Attempt, afterAttempt, type Next } from '../planning/transition.ts';
 import { AppReturn } from './app-reconnect.ts';
 import type { Delivery, Outcome, Target } from './delivery.ts';
-import { DueWindow } from './due-window.ts';
+import { DueJobs } from './due-jobs.ts';
 import { tellGone, tellOutcome, tellTriggered } from './emit-events.ts';
 import type { Due, JobStore } from './job-store.ts';
 import type { JobsHost } from './jobs-host.ts';
@@ -30,20 +31,19 @@ export interface SchedulerParts {
 }
 
 /**
- * Runs jobs when they are due: takes them from the window in order of time, with one timer for the next one. A job is
+ * Runs jobs when they are due: takes them from the due index in order of time. A job is
  * in hand from the begin of an attempt until what follows it is in the store.
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
-  readonly #window: DueWindow;
-  readonly #alarm: Alarm;
+  readonly #due: DueJobs;
+  readonly #pump: DuePump<Due>;
   readonly #hands = new Hands();
   readonly #stopRequested = new AbortController();
   readonly #appReturn: AppReturn;
   readonly #work = new Work();
   #running = 0;
-  #isReading = false;
-  #again: Timer | undefined;
+  readonly #retry: ReadRetry;
   /** What was due while nobody was there to run it. */
   readonly unhandled: UnhandledJobs;
   /** Entries were left in the store because nobody was there to run them. */
@@ -52,7 +52,7 @@ export class Scheduler {
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
     this.unhandled = new UnhandledJobs(parts.host.logger);
-    this.#window = new DueWindow(parts.store, (due) => this.#isTaken(due));
+    this.#due = new DueJobs(parts.store, (due) => this.#isTaken(due));
     const { delivery, host } = parts;
     const onReturn = (): void => this.targetsChanged();
     this.#appReturn = new AppReturn({
@@ -62,7 +62,15 @@ export class Scheduler {
       stopping: this.#stopRequested.signal,
       onReturn,
     });
-    this.#alarm = new Alarm(parts.host.clock, () => this.#pump());
+    this.#retry = new ReadRetry({ ...host, what: 'jobs', readAnew: () => this.readAnew() });
+    this.#pump = new DuePump({
+      clock: host.clock,
+      index: this.#due,
+      trackRead: () => host.work.begin('reading jobs that are due'),
+      hasRoom: () => this.#hasRoom,
+      begin: (due, now) => this.#begin(due, now),
+      onFailure: (error) => this.#retry.failed(error),
+    });
   }
 
   /** Begins to run jobs. */
@@ -70,19 +78,19 @@ export class Scheduler {
     const onChange = (): void => this.readAnew();
     const onHint = (keys: readonly string[]): void => void this.#onHint(keys);
     this.#parts.ownership.start({ onChange, onHint, inHand: () => this.#hands.names() }, this.#parts.store.duePrefix);
-    void this.#read();
+    this.#pump.pump();
   }
 
   /** A job has been written. */
   add(due: Due): void {
     if (!this.#parts.ownership.owns(due.job.name)) return;
-    this.#window.add(due);
-    if (!this.#stopped) this.#pump();
+    this.#due.add(due);
+    this.#pump.pump();
   }
 
   /** A job's entry has been removed. */
   remove(removed: Pick<Due, 'key' | 'job'>): void {
-    this.#window.remove(removed.key);
+    this.#due.remove(removed.key);
     this.#hands.forget(removed);
   }
 
@@ -94,16 +102,15 @@ export class Scheduler {
   /** Reads from the store what there is: for when it is not certain what has been written. */
   readAnew(): void {
     this.#hasPassedOver = false;
-    this.#window.reset();
-    if (!this.#stopped) void this.#read();
+    this.#pump.readAnew();
   }
 
   /** Begins nothing new, and waits for what is in hand, but not longer than `patienceMs`. */
   async stop(patienceMs: number): Promise<void> {
     this.#stopRequested.abort(new Error('the scheduler is stopping'));
     this.#parts.ownership.stop();
-    this.#alarm.off();
-    this.#again?.cancel();
+    this.#pump.stop();
+    this.#retry.stop();
     await this.#parts.delivery.stop(this.#work, patienceMs);
   }
 
@@ -114,21 +121,6 @@ export class Scheduler {
   /** In hand, or another host's. */
   #isTaken(due: Due): boolean {
     return !this.#parts.ownership.owns(due.job.name) || this.#hands.hasEntry(due);
-  }
-
-  /** Begins whatever is due, as far as there is room. */
-  #pump(): void {
-    if (this.#stopped) return;
-    const now = this.#parts.host.clock.now();
-    let due = this.#window.first();
-    while (due !== undefined && due.at <= now && this.#hasRoom) {
-      this.#window.shift();
-      this.#begin(due, now);
-      due = this.#window.first();
-    }
-    // Without room, the end of a run looks again.
-    this.#alarm.set(this.#hasRoom ? due?.at : undefined);
-    if (this.#window.isLow) void this.#read();
   }
 
   get #hasRoom(): boolean {
@@ -165,11 +157,11 @@ export class Scheduler {
     }
     // What was replaced meanwhile has its turn.
     const held = this.#hands.letGo(due);
-    if (held !== undefined) this.#window.add(held);
+    if (held !== undefined) this.#due.add(held);
     this.#parts.ownership.released();
     done();
     doneForAll();
-    this.#pump();
+    this.#pump.pump();
   }
 
   /** Other hosts may have changed jobs. */
@@ -179,10 +171,10 @@ export class Scheduler {
     const { store, ownership, host } = this.#parts;
     const done = host.work.begin('reading jobs that others have changed');
     try {
-      await this.#window.look(keys.filter((key) => ownership.owns(store.nameOf(key))));
-      this.#pump();
+      await this.#due.look(keys.filter((key) => ownership.owns(store.nameOf(key))));
+      this.#pump.pump();
     } catch (error) {
-      this.#readLater(error);
+      this.#retry.failed(error);
     } finally {
       done();
     }
@@ -201,14 +193,14 @@ export class Scheduler {
     this.#running++;
     try {
       // What other hosts may have changed is looked at before it is run.
-      if (ownership.isShared && !((await this.#window.isCurrent(due)) && ownership.owns(job.name))) return;
+      if (ownership.isShared && !((await this.#due.isCurrent(due)) && ownership.owns(job.name))) return;
       const data = job.dataId === undefined ? job.data : await store.dataOf(job);
       // Its data goes with a job that is replaced or removed.
       if (job.dataId !== undefined && data === undefined) return;
       tellTriggered(host.events, job);
       outcome = await target(job, data);
     } catch (error) {
-      return this.#readLater(error);
+      return this.#retry.failed(error);
     } finally {
       this.#running--;
     }
@@ -221,7 +213,7 @@ export class Scheduler {
     const end = { outcome: outcome.kind satisfies Attempt, startedAt, now, schedule, everyTick: host.everyTick };
     const next = afterAttempt(job, end);
     // The application is free, whatever the store is doing.
-    this.#pump();
+    this.#pump.pump();
     if (!(await this.#record(due, next))) return;
     tellOutcome(host, { job, outcome, next, durationMs: now - startedAt, now });
     if (next.kind === 'gone') tellGone(host.events, job.name, next.reason);
@@ -257,12 +249,12 @@ export class Scheduler {
     const { store } = this.#parts;
     if (next.kind === 'gone') {
       await store.finish(due);
-      return this.#window.remove(due.key);
+      return this.#due.remove(due.key);
     }
     const following = await store.advance(due, next.job, next.at);
-    this.#window.remove(due.key);
+    this.#due.remove(due.key);
     this.#hands.drop(due.job.name);
-    this.#window.add(following);
+    this.#due.add(following);
   }
 
   async #afterFailure(error: unknown, { job }: Due, tries: number): Promise<void> {
@@ -270,33 +262,5 @@ export class Scheduler {
     if (this.#stopped) return;
     logger.error({ job: job.name, error }, 'the end of a run could not be recorded: will be tried again');
     await sleep(clock, backoffDelayMs(BACKOFF, tries, random), this.#stopRequested.signal).catch(() => undefined);
-  }
-
-  /** Reads ahead, one scan at a time. */
-  async #read(): Promise<void> {
-    if (this.#isReading || this.#stopped) return;
-    this.#isReading = true;
-    const done = this.#parts.host.work.begin('reading jobs that are due');
-    try {
-      while (this.#window.isLow && !this.#stopped) await this.#window.read();
-    } catch (error) {
-      this.#readLater(error);
-      return;
-    } finally {
-      this.#isReading = false;
-      done();
-    }
-    this.#pump();
-  }
-
-  /** What could not be read is in the store as it was. One wait for all that failed. */
-  #readLater(error: unknown): void {
-    const { logger, clock } = this.#parts.host;
-    if (this.#stopped) return;
-    logger.error({ error }, 'jobs could not be read from the store: will be tried again');
-    this.#again ??= clock.setTimeout(() => {
-      this.#again = undefined;
-      this.readAnew();
-    }, BACKOFF.maxDelayMs);
   }
 }

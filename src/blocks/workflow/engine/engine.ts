@@ -1,5 +1,7 @@
 import type { Shards } from '../../../cluster/shards.ts';
 import { isSidecarError } from '../../../errors.ts';
+import { DuePump } from '../../../kernel/due-pump.ts';
+import { ReadRetry } from '../../../kernel/read-retry.ts';
 import { isConflict } from '../../../state/errors.ts';
 import type { Precondition, StateStore } from '../../../state/store.ts';
 import { Work } from '../../../util/work.ts';
@@ -13,8 +15,7 @@ import { removeExpired } from '../storage/purge.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import type { Outgoing } from '../storage/turn-plan.ts';
 import { ActivityRunner } from './activity-runner.ts';
-import { Wakeups } from './due-instances.ts';
-import { DuePump } from './due-pump.ts';
+import { type DueInstance, DueInstances } from './due-instances.ts';
 import { tellTurn } from './emit-events.ts';
 import type { Followed, InstanceHome } from './engine-services.ts';
 import { Underway } from './in-flight-counter.ts';
@@ -40,6 +41,8 @@ export interface EngineParts {
 const ENDED = new Error('the workflow has ended');
 /** How long after a failure the store is read again. */
 const READ_AGAIN_MS = 5_000;
+/** So many instances are read at a time because they are due. */
+const MAX_LOADING = 256;
 
 /** Brings instances into memory when there is something to do for them, and their turns into the store. */
 export class Engine implements InstanceHome {
@@ -50,15 +53,17 @@ export class Engine implements InstanceHome {
   readonly activities: ActivityRunner;
   readonly pool: InstancePool;
   readonly #parts: EngineParts;
-  readonly #wakeups: Wakeups;
-  readonly #pump: DuePump;
+  readonly #due: DueInstances;
+  readonly #pump: DuePump<DueInstance>;
   readonly #inbox: Inbox;
+  readonly #retry: ReadRetry;
   /** Workflows whose instances are left alone because nobody has registered them. */
   readonly #missing: MissingNames;
   readonly #watches: Disposable[] = [];
   readonly #work = new Work();
   #isStopping = false;
-  #isReadingPlanned = false;
+  /** How many instances are being read because they are due. */
+  #loading = 0;
 
   constructor(parts: EngineParts) {
     const { host, state, layout, registry } = parts;
@@ -68,7 +73,7 @@ export class Engine implements InstanceHome {
     this.turns = new TurnQueue(this.host.maxConcurrentWorkflows);
     this.underway = new Underway(this.host.work, () => this.activities.running());
     this.activities = new ActivityRunner(this.host, registry, this.underway);
-    this.#wakeups = new Wakeups(this.store);
+    this.#due = new DueInstances(this.store, (id) => this.owns(id) && !this.pool.has(id));
     this.#missing = new MissingNames({
       kind: 'workflow',
       host,
@@ -79,23 +84,23 @@ export class Engine implements InstanceHome {
       home: this,
       store: this.store,
       registry,
-      wakeups: this.#wakeups,
+      due: this.#due,
       missing: this.#missing,
     });
+    this.#retry = new ReadRetry({ ...host, what: 'workflows', readAnew: () => this.#readAll() });
     this.#pump = new DuePump({
       clock: host.clock,
-      work: this.host.work,
-      wakeups: this.#wakeups,
-      isOurs: (id) => this.owns(id) && !this.pool.has(id),
-      isLive: (id) => this.pool.has(id),
-      look: (id) => this.#look(id),
-      onFailure: (error) => this.#readLater(error),
+      index: this.#due,
+      trackRead: () => this.host.work.begin('reading workflows that are due'),
+      hasRoom: () => this.#loading < MAX_LOADING,
+      begin: ({ id }) => void this.#lookAtDue(id),
+      onFailure: (error) => this.#retry.failed(error),
     });
     this.#inbox = new Inbox({
       store: this.store,
       isOurs: (id) => !this.#isStopping && this.owns(id),
       deliver: (id, message) => this.#deliver(id, message),
-      onFailure: (error) => this.#readLater(error),
+      onFailure: (error) => this.#retry.failed(error),
     });
   }
 
@@ -174,7 +179,7 @@ export class Engine implements InstanceHome {
         (isDelivered) => isDelivered || this.released(key),
         (error: unknown) => {
           this.released(key);
-          this.#readLater(error);
+          this.#retry.failed(error);
         },
       )
       .finally(done);
@@ -203,8 +208,8 @@ export class Engine implements InstanceHome {
 
   ended(instance: LiveInstance): void {
     const left = this.pool.remove(instance, ENDED);
-    if (left.length > 0) this.store.commit({ delete: left }).catch((error: unknown) => this.#readLater(error));
-    this.#wakeups.sleep(instance.id, instance.record.dueAt);
+    if (left.length > 0) this.store.commit({ delete: left }).catch((error: unknown) => this.#retry.failed(error));
+    this.#due.sleep(instance.id, instance.record.dueAt);
     this.#pump.setAlarm();
   }
 
@@ -214,7 +219,7 @@ export class Engine implements InstanceHome {
     this.pool.remove(instance, error);
     if (this.#isStopping) return;
     // The turn may have been written all the same: others are to hear of it.
-    if (!isSidecarError(error) && !this.#parts.shards.isFenced(error)) this.#planReading();
+    if (!isSidecarError(error) && !this.#parts.shards.isFenced(error)) this.#retry.plan();
     // Who waits for one that was never written has to be told.
     this.#parts.onStatus(id);
     // The ID may be that of another instance, which slept and was not looked after meanwhile.
@@ -251,22 +256,6 @@ export class Engine implements InstanceHome {
     void this.#inbox.readAll().finally(done);
   }
 
-  #readLater(error: unknown): void {
-    if (this.#isStopping) return;
-    this.host.logger.error({ error }, 'workflows could not be read from the store: will be tried again');
-    this.#planReading();
-  }
-
-  /** Has everything read anew in a while, once for all who want it. */
-  #planReading(): void {
-    if (this.#isReadingPlanned) return;
-    this.#isReadingPlanned = true;
-    this.host.clock.setTimeout(() => {
-      this.#isReadingPlanned = false;
-      if (!this.#isStopping) this.#readAll();
-    }, READ_AGAIN_MS);
-  }
-
   /** Does what is to be done for an instance. */
   async #look(id: string): Promise<void> {
     if (this.#isStopping || !this.owns(id)) return;
@@ -275,21 +264,30 @@ export class Engine implements InstanceHome {
     try {
       this.#lookedAt(id, await this.pool.load(id));
     } catch (error) {
-      this.#readLater(error);
+      this.#retry.failed(error);
     }
+  }
+
+  async #lookAtDue(id: string): Promise<void> {
+    if (this.pool.has(id)) return this.#look(id);
+    this.#loading++;
+    await this.#look(id);
+    this.#loading--;
+    if (this.#loading === MAX_LOADING - 1) this.#pump.pump();
   }
 
   #lookedAt(id: string, found: LiveInstance | Absent): void {
     if (typeof found === 'object') {
       found.wake();
       this.#pump.setAlarm();
-    } else if (found === 'finished') void removeExpired(this, id).catch((error: unknown) => this.#readLater(error));
+    } else if (found === 'finished') void removeExpired(this, id).catch((error: unknown) => this.#retry.failed(error));
   }
 
   /** Begins nothing new, waits for turns and activities that are under way, and forgets everything. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#pump.stop();
+    this.#retry.stop();
     this.activities.stop();
     this.#missing.stop();
     for (const watch of this.#watches) watch[Symbol.dispose]();

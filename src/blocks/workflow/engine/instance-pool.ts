@@ -7,7 +7,7 @@ import type { Program } from '../replay/execution.ts';
 import { Drain } from '../replay/microtask-drain.ts';
 import type { InstanceStore, Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
-import type { Wakeups } from './due-instances.ts';
+import type { DueInstances } from './due-instances.ts';
 import type { InstanceHome } from './engine-services.ts';
 import { LiveInstance } from './live-instance.ts';
 import type { MissingNames } from './missing-names.ts';
@@ -20,7 +20,7 @@ export interface PoolParts {
   readonly home: InstanceHome;
   readonly store: InstanceStore;
   readonly registry: Registry;
-  readonly wakeups: Wakeups;
+  readonly due: DueInstances;
   /** Workflows that instances need and nobody has registered. */
   readonly missing: MissingNames;
 }
@@ -129,7 +129,7 @@ export class InstancePool {
     if (other !== undefined) return other;
     this.#live.set(id, instance);
     // It may have a timer, and nothing to do before.
-    this.#parts.wakeups.set(id, instance.nextAt);
+    this.#parts.due.set(id, instance.nextAt);
     for (const activity of instance.core.activities()) this.#parts.home.activities.run(instance, activity);
     instance.wake();
     return instance;
@@ -175,8 +175,8 @@ export class InstancePool {
 
   /** Nothing is to be done for an instance now. */
   resting(instance: LiveInstance): void {
-    const { wakeups, home } = this.#parts;
-    wakeups.set(instance.id, instance.nextAt);
+    const { due, home } = this.#parts;
+    due.set(instance.id, instance.nextAt);
     this.#idle.delete(instance.id);
     if (!instance.isIdle) return;
     this.#idle.set(instance.id, instance);
@@ -189,7 +189,7 @@ export class InstancePool {
       // It has got something to do since.
       if (!instance.isIdle) continue;
       this.remove(instance, new Error('the instance is not in memory'));
-      this.#parts.wakeups.sleep(instance.id, instance.record.dueAt);
+      this.#parts.due.sleep(instance.id, instance.record.dueAt);
       return;
     }
   }
@@ -200,7 +200,7 @@ export class InstancePool {
       this.#live.delete(instance.id);
       this.#idle.delete(instance.id);
       // Of a new one that was not written, the entry is that of another instance which has the ID.
-      if (instance.record.chunks > 0) this.#parts.wakeups.delete(instance.id);
+      if (instance.record.chunks > 0) this.#parts.due.remove(instance.id);
     }
     this.#parts.home.activities.forget(instance);
     return instance.leave(reason);

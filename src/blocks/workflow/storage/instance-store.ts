@@ -1,4 +1,5 @@
 import { type Change, CommitBatcher } from '../../../kernel/commit-batcher.ts';
+import type { DuePage, DuePosition } from '../../../kernel/due-index.ts';
 import { isConflict } from '../../../state/errors.ts';
 import { counterPart } from '../../../state/keys.ts';
 import type { Batch, Precondition, Put, StateStore } from '../../../state/store.ts';
@@ -139,14 +140,11 @@ export class InstanceStore {
   }
 
   /** Entries that are due, behind one. */
-  async dueAfter(
-    after: { readonly at: number; readonly id: string } | undefined,
-    limit: number,
-  ): Promise<readonly { readonly at: number; readonly id: string }[]> {
+  async dueAfter(after: DuePosition | undefined, limit: number): Promise<DuePage<DuePosition>> {
     const { from, to } = this.layout.dueRange;
     const start = after === undefined ? from : `${this.layout.due(after.at, after.id)}\u0000`;
     const entries = await this.#store.scan({ from: start, to, limit });
-    return entries.map(({ key }) => this.layout.dueOf(key));
+    return { entries: entries.map(({ key }) => this.layout.dueOf(key)), isLast: entries.length < limit };
   }
 
   async inboxFrom(from: string, limit: number): Promise<readonly { key: string; value: Uint8Array }[]> {

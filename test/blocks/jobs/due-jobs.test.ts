@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { StoredJob } from '../../../src/blocks/jobs/model/job.ts';
-import { DueWindow } from '../../../src/blocks/jobs/running/due-window.ts';
+import { DueJobs } from '../../../src/blocks/jobs/running/due-jobs.ts';
 import { type Due, JobStore } from '../../../src/blocks/jobs/running/job-store.ts';
 import { JobLayout } from '../../../src/blocks/jobs/running/layout.ts';
 import { Heap } from '../../../src/util/heap.ts';
@@ -46,7 +46,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Drives a window beside changes of the store; its scans are answered late. */
 class Run {
   readonly #store: JobStore;
-  readonly #window: DueWindow;
+  readonly #window: DueJobs;
   /** Lets the scans that are under way be answered. */
   readonly #answer: () => void;
   /** What the store holds and nobody has taken, by name. */
@@ -58,7 +58,7 @@ class Run {
     this.#store = store;
     this.#answer = answer;
     const isTaken = ({ version }: Due): boolean => this.#taken.has(version);
-    this.#window = new DueWindow(store, isTaken, { entries: 4, bytes: 1_000_000 });
+    this.#window = new DueJobs(store, isTaken, { entries: 4, bytes: 1_000_000 });
   }
 
   async do(one: Step): Promise<void> {

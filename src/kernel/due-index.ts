@@ -1,0 +1,195 @@
+import { compareKeys } from '../state/keys.ts';
+import { Heap } from '../util/heap.ts';
+
+/** Where an entry stands among all: entries are in the order of `at`, those of one instant in that of `id`. */
+export interface DuePosition {
+  /** When there is something to do, in milliseconds since 1970. */
+  readonly at: number;
+  readonly id: string;
+}
+
+/** The next entries of the store. */
+export interface DuePage<E> {
+  /** In order. */
+  readonly entries: readonly E[];
+  /** None are behind them. */
+  readonly isLast: boolean;
+}
+
+/** What a due index is made of. */
+export interface DueIndexParts<E> {
+  /** Names an entry: of two with one name the later one counts. */
+  readonly idOf: (entry: E) => string;
+  /** Reads the next entries behind a position: about `limit` of them. */
+  readonly readAfter: (position: DuePosition | undefined, limit: number) => Promise<DuePage<E>>;
+  /** Whether an entry that was read concerns this host, and nobody works on it. */
+  readonly isWanted: (entry: E) => boolean;
+  /** How many entries one read asks for. */
+  readonly pageSize: number;
+}
+
+/** The share of a page that is left when the next one is read. */
+const LOW = 0.75;
+/** So many pages are the most that is held: then the latest entries are let go. */
+const HIGH = 4;
+
+/** What has changed while a read is under way, which may or may not have seen it. */
+interface Meanwhile<E> {
+  readonly arrived: Map<string, E>;
+  readonly gone: Set<string>;
+}
+
+/**
+ * What is due next: the earliest entries of the store in memory, all up to a position, the frontier, and none behind it.
+ * However many there are in the store, it holds some thousands. Entries can be pinned, which are kept wherever they are.
+ */
+export class DueIndex<E extends { readonly at: number }> {
+  readonly #parts: DueIndexParts<E>;
+  readonly #byId = new Map<string, E>();
+  readonly #pinned = new Set<string>();
+  /** May hold entries that are not in `#byId` any more: they are skipped. */
+  readonly #heap = new Heap<E>(({ at }) => at);
+  #frontier: DuePosition | undefined;
+  /** Nothing is behind the frontier. */
+  #isWhole = false;
+  #meanwhile: Meanwhile<E> | undefined;
+  /** Counts how often entries were let go: what was read before that is thrown away. */
+  #epoch = 0;
+
+  constructor(parts: DueIndexParts<E>) {
+    this.#parts = parts;
+  }
+
+  /** Whether entries should be read. */
+  get isLow(): boolean {
+    return !this.#isWhole && this.#unpinned < this.#parts.pageSize * LOW;
+  }
+
+  get #unpinned(): number {
+    return this.#byId.size - this.#pinned.size;
+  }
+
+  /** The entry of a name, when it is in memory. */
+  get(id: string): E | undefined {
+    return this.#byId.get(id);
+  }
+
+  isPinned(id: string): boolean {
+    return this.#pinned.has(id);
+  }
+
+  /** The earliest entry; `undefined` when none is in memory. */
+  first(): E | undefined {
+    for (let entry = this.#heap.first; entry !== undefined; entry = this.#heap.first) {
+      if (this.#byId.get(this.#parts.idOf(entry)) === entry) return entry;
+      this.#heap.pop();
+    }
+    return undefined;
+  }
+
+  /** Takes the earliest entry out. */
+  shift(): E | undefined {
+    const entry = this.first();
+    if (entry === undefined) return undefined;
+    this.#heap.pop();
+    this.#forget(this.#parts.idOf(entry));
+    return entry;
+  }
+
+  /** An entry has been written. */
+  add(entry: E): void {
+    const id = this.#parts.idOf(entry);
+    this.#meanwhile?.arrived.set(id, entry);
+    this.#forget(id);
+    if (this.#isWithin(entry)) this.#keep(id, entry);
+    if (this.#unpinned > this.#parts.pageSize * HIGH) this.#shrink();
+  }
+
+  /** Keeps an entry wherever the frontier is, until it is taken out, removed or added. */
+  pin(entry: E): void {
+    const id = this.#parts.idOf(entry);
+    this.remove(id);
+    this.#keep(id, entry);
+    this.#pinned.add(id);
+  }
+
+  /** An entry has been removed. */
+  remove(id: string): void {
+    this.#meanwhile?.arrived.delete(id);
+    this.#meanwhile?.gone.add(id);
+    this.#forget(id);
+  }
+
+  /** Forgets everything that is not pinned, to be read anew. */
+  reset(): void {
+    this.#epoch++;
+    for (const id of this.#byId.keys()) if (!this.#pinned.has(id)) this.#byId.delete(id);
+    this.#heap.reset(this.#byId.values());
+    this.#frontier = undefined;
+    this.#isWhole = false;
+  }
+
+  /** Reads the next entries behind the frontier. One read at a time. */
+  async read(): Promise<void> {
+    if (this.#isWhole) return;
+    const { readAfter, pageSize } = this.#parts;
+    const epoch = this.#epoch;
+    const meanwhile: Meanwhile<E> = { arrived: new Map(), gone: new Set() };
+    this.#meanwhile = meanwhile;
+    try {
+      const { entries, isLast } = await readAfter(this.#frontier, pageSize);
+      if (epoch !== this.#epoch) return;
+      const last = entries.at(-1);
+      if (last !== undefined) this.#frontier = this.#positionOf(last);
+      this.#isWhole = isLast;
+      for (const entry of entries) this.#take(entry, !meanwhile.gone.has(this.#parts.idOf(entry)));
+      for (const entry of meanwhile.arrived.values()) this.#take(entry, this.#isWithin(entry));
+    } finally {
+      this.#meanwhile = undefined;
+    }
+  }
+
+  #take(entry: E, isCurrent: boolean): void {
+    if (!isCurrent || !this.#parts.isWanted(entry)) return;
+    const id = this.#parts.idOf(entry);
+    if (!this.#pinned.has(id)) this.#keep(id, entry);
+  }
+
+  #keep(id: string, entry: E): void {
+    this.#byId.set(id, entry);
+    this.#heap.push(entry);
+  }
+
+  #forget(id: string): void {
+    this.#byId.delete(id);
+    this.#pinned.delete(id);
+    // Those that were forgotten before their time must not add up.
+    if (this.#heap.size > 2 * this.#byId.size + this.#parts.pageSize) this.#heap.reset(this.#byId.values());
+  }
+
+  #positionOf(entry: E): DuePosition {
+    return { at: entry.at, id: this.#parts.idOf(entry) };
+  }
+
+  #isWithin(entry: E): boolean {
+    if (this.#isWhole) return true;
+    return this.#frontier !== undefined && comparePositions(this.#positionOf(entry), this.#frontier) <= 0;
+  }
+
+  /** Keeps the earliest page. */
+  #shrink(): void {
+    this.#epoch++;
+    const positions = [...this.#byId]
+      .filter(([id]) => !this.#pinned.has(id))
+      .map(([id, { at }]) => ({ at, id }))
+      .sort(comparePositions);
+    for (const { id } of positions.slice(this.#parts.pageSize)) this.#byId.delete(id);
+    this.#heap.reset(this.#byId.values());
+    this.#frontier = positions[this.#parts.pageSize - 1];
+    this.#isWhole = false;
+  }
+}
+
+function comparePositions(one: DuePosition, other: DuePosition): number {
+  return one.at - other.at || compareKeys(one.id, other.id);
+}
