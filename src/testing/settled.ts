@@ -2,11 +2,22 @@ import type { Activity } from '../util/clock.ts';
 
 /** How long work that makes no progress holds a virtual clock up, in real time. */
 const STALL_MS = 100;
+/** Looks at it that have to have seen no progress. */
+const MIN_LOOKS = 20;
 /** Turns of the event loop without work after which nothing more is on its way. */
 const QUIET_TURNS = 3;
 
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** A wait that has lasted so long sleeps between two looks: threads and other processes need the processor. */
+const SPIN_MS = 5;
+
+// Taken when this is loaded: tests replace the global ones by timers that stand still.
+const { setImmediate, setTimeout } = globalThis;
+
+function turn(waitedMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (waitedMs < SPIN_MS) setImmediate(resolve);
+    else setTimeout(resolve, 1);
+  });
 }
 
 function running(activities: Iterable<Activity>): readonly string[] {
@@ -17,8 +28,9 @@ function running(activities: Iterable<Activity>): readonly string[] {
 export async function quiet(activities: Iterable<Activity>): Promise<void> {
   let last = '';
   let since = performance.now();
+  let looks = 0;
   for (let idleTurns = 0; idleTurns < QUIET_TURNS; ) {
-    await turn();
+    await turn(performance.now() - since);
     const now = running(activities);
     if (now.length === 0) {
       idleTurns++;
@@ -26,8 +38,9 @@ export async function quiet(activities: Iterable<Activity>): Promise<void> {
     }
     idleTurns = 0;
     const state = now.join('\n');
-    if (state !== last) since = performance.now();
-    else if (performance.now() - since > STALL_MS) return;
+    if (state !== last) [since, looks] = [performance.now(), 0];
+    // Looks are counted as well: a process that stood still has made no progress, and has not waited either.
+    else if (++looks > MIN_LOOKS && performance.now() - since > STALL_MS) return;
     last = state;
   }
 }
@@ -36,7 +49,7 @@ export async function quiet(activities: Iterable<Activity>): Promise<void> {
 export async function settledActivities(activities: Iterable<Activity>, patienceMs: number): Promise<void> {
   const startedAt = performance.now();
   for (let idleTurns = 0; idleTurns < QUIET_TURNS; ) {
-    await turn();
+    await turn(idleTurns > 0 ? 0 : performance.now() - startedAt);
     const now = running(activities);
     idleTurns = now.length === 0 ? idleTurns + 1 : 0;
     if (now.length > 0 && performance.now() - startedAt > patienceMs)
