@@ -1,5 +1,5 @@
 import type { Logger } from '../util/logger.ts';
-import { Recent } from '../util/lru.ts';
+import { LruCache } from '../util/lru.ts';
 import { type BreakerState, CircuitBreaker } from './breaker.ts';
 import { CallPolicy, type PolicyHost } from './call-policy.ts';
 import type { ResiliencySpec } from './options.ts';
@@ -59,15 +59,15 @@ class ConfiguredResiliency implements Resiliency {
   readonly #host: ResiliencyHost;
   readonly #appDefault: Holding;
   /** By application: its policies by endpoint. A breaker each, so that one bad method does not stop the others. */
-  readonly #apps = new Map<string, Recent<Policy>>();
-  readonly #unnamed = new Recent<Policy>(MAX_UNNAMED);
+  readonly #apps = new Map<string, LruCache<Policy>>();
+  readonly #unnamed = new LruCache<Policy>(MAX_UNNAMED);
   readonly #components = new Map<string, Policy>();
 
   constructor(parsed: ParsedResiliency, host: ResiliencyHost) {
     this.#parsed = parsed;
     this.#host = host;
     this.#appDefault = defaultsOf(parsed.policies, APP_DEFAULTS);
-    for (const [name, { maxBreakers }] of parsed.apps) this.#apps.set(name, new Recent(maxBreakers));
+    for (const [name, { maxBreakers }] of parsed.apps) this.#apps.set(name, new LruCache(maxBreakers));
   }
 
   forApp(appId: string, endpoint: string): Policy | undefined {
@@ -77,7 +77,10 @@ class ConfiguredResiliency implements Resiliency {
     const place: Place = { targetType: 'app', target: appId, endpoint: holding.breaker === undefined ? '' : endpoint };
     const make = (): Policy => this.#make(holding, place);
     const policies = this.#apps.get(appId);
-    return policies?.get(place.endpoint, make) ?? this.#unnamed.get(JSON.stringify([appId, place.endpoint]), make);
+    return (
+      policies?.getOrMake(place.endpoint, make) ??
+      this.#unnamed.getOrMake(JSON.stringify([appId, place.endpoint]), make)
+    );
   }
 
   forEndpoint(name: string, endpoint: string): Policy | undefined {

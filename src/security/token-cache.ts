@@ -1,16 +1,17 @@
+import { LruCache } from '../util/lru.ts';
+
 /** When an entry may be used; also right when the clock is set back. */
 interface Validity {
   readonly from: number;
   readonly until: number;
 }
 
-/** Keeps so many values for as long as they are valid; the oldest makes room. */
+/** Keeps so many values for as long as they are valid; the one that was used longest ago makes room. */
 export class TokenCache<Value> {
-  readonly #limit: number;
-  readonly #entries = new Map<string, Validity & { readonly value: Value }>();
+  readonly #entries: LruCache<Validity & { readonly value: Value }>;
 
   constructor(limit: number) {
-    this.#limit = limit;
+    this.#entries = new LruCache(limit);
   }
 
   get(key: string, now: number): Value | undefined {
@@ -22,11 +23,6 @@ export class TokenCache<Value> {
   }
 
   set(key: string, value: Value, { from, until }: Validity): void {
-    this.#entries.delete(key);
-    if (this.#entries.size >= this.#limit) {
-      const [oldest] = this.#entries.keys();
-      if (oldest !== undefined) this.#entries.delete(oldest);
-    }
     this.#entries.set(key, { value, from, until });
   }
 

@@ -2,13 +2,14 @@ import { type HttpClient, httpClient } from '../../../http/client.ts';
 import { abortionOf, type Handler, PlainRequest } from '../../../http/message.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import type { Clock } from '../../../util/clock.ts';
+import { LruCache } from '../../../util/lru.ts';
 import type { Place } from '../endpoints.ts';
 import type { Instance } from '../resolver.ts';
 
 /** How long an instance is left out that no connection could be made to. */
 const LEFT_OUT: Backoff = { initialDelayMs: 5_000, maxDelayMs: 60_000, factor: 2, jitter: 0.2 };
 /** So many instances are remembered, with their connections. */
-const MOST_KEPT = 1_000;
+const MAX_KEPT = 1_000;
 
 /** An instance with what was experienced with it. */
 class KnownInstance implements Instance {
@@ -41,7 +42,7 @@ class KnownInstance implements Instance {
 export class Instances {
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #remote = new Map<string, KnownInstance>();
+  readonly #remote = new LruCache<KnownInstance>(MAX_KEPT, ({ client }) => void client?.retire());
   #local = new WeakMap<Handler, KnownInstance>();
 
   constructor(clock: Clock, random: () => number) {
@@ -52,13 +53,7 @@ export class Instances {
   /** One at a URL. */
   at({ origin, base }: Place): Instance {
     const id = origin + base;
-    const known = this.#remote.get(id);
-    // The last one used stays longest.
-    if (known !== undefined) this.#remote.delete(id);
-    const instance = known ?? connect(id, { origin, base });
-    this.#remote.set(id, instance);
-    if (this.#remote.size > MOST_KEPT) this.#dropOldest();
-    return instance;
+    return this.#remote.getOrMake(id, () => connect(id, { origin, base }));
   }
 
   /** One in this process. */
@@ -96,18 +91,9 @@ export class Instances {
   }
 
   async close(): Promise<void> {
-    const clients = [...this.#remote.values()].map(({ client }) => client);
-    this.#remote.clear();
+    const clients = this.#remote.take().map(({ client }) => client);
     this.#local = new WeakMap();
     await Promise.all(clients.map((client) => client?.close()));
-  }
-
-  #dropOldest(): void {
-    for (const [id, { client }] of this.#remote) {
-      this.#remote.delete(id);
-      void client?.retire();
-      return;
-    }
   }
 }
 
