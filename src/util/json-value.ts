@@ -20,7 +20,7 @@ const MAX_DEPTH = 1_000;
  * The JSON text of a value of code; `undefined` for `undefined`.
  *
  * What `JSON.stringify` drops or empties without a word is refused: functions, symbols, NaN and infinities, invalid
- * dates, maps, sets, promises, errors, regular expressions. A property that is `undefined` is left out, as JSON does it.
+ * dates, maps, sets, promises, errors without fields of their own, regular expressions. A property that is `undefined` is left out, as JSON does it.
  *
  * @throws Error saying what it is and where; the message goes on from the name of the value: `has NaN at items[2]: …`.
  */
@@ -94,6 +94,8 @@ function lostItself(value: object): string | undefined {
   const tag = Object.prototype.toString.call(value);
   if (tag === '[object Date]' && Number.isNaN((value as Date).getTime())) return 'an invalid Date';
   if (!LOST_TAGS.has(tag) || 'toJSON' in value) return undefined;
+  // One that has fields of its own, such as a failed task's error, says what it is by them.
+  if (tag === '[object Error]' && Object.keys(value).length > 0) return undefined;
   const name = tag.slice('[object '.length, -1);
   return /^[AE]/.test(name) ? `an ${name}` : `a ${name}`;
 }

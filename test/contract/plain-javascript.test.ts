@@ -224,6 +224,16 @@ describe('a value that JSON would lose is an error', () => {
   });
 });
 
+test('what Promise.allSettled gives can be the output of a workflow', async () => {
+  const sidecar = await started();
+  sidecar.workflows.registerActivity('charge', () => {
+    throw new Error('declined');
+  });
+  sidecar.workflows.register('pay', (ctx) => Promise.allSettled([ctx.callActivity('charge')]));
+  const { output } = await sidecar.workflows.waitForCompletion(await sidecar.workflows.start('pay'));
+  expect(output).toMatchObject([{ status: 'rejected', reason: { failure: { message: 'declined' } } }]);
+});
+
 describe('a pub/sub component that there is not', () => {
   test.each<[what: string, call: (sidecar: Sidecar) => Promise<unknown>]>([
     ['publish', ({ pubsub }) => pubsub.publish('pubsbu', 'orders', 1)],

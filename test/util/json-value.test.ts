@@ -46,6 +46,7 @@ test.each<[what: string, value: unknown]>([
   ],
   ['the same object twice', [shared, shared, { shared }]],
   ['keys of the prototype', JSON.parse('{"__proto__":{"constructor":1},"toString":2}')],
+  ['errors with fields of their own', { reason: Object.assign(new Error('no'), { code: 'E_NO' }) }],
   ['text', 'x'],
 ])('%s are as JSON.stringify writes them', (_what, value) => {
   expect(jsonTextOf(value)).toBe(JSON.stringify(value));
