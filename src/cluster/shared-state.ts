@@ -2,6 +2,7 @@ import { StateError } from '../state/errors.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, StateStore } from '../state/store.ts';
 import { Expected } from '../util/expected.ts';
 import { noteHandle, originalOf } from './local-hosts.ts';
+import { nameStore, newStoreName } from './workplace-of.ts';
 
 /**
  * One open store for several sidecars of a process: it is opened with the first of them and closed with the last. They
@@ -28,6 +29,7 @@ export function sharedState(definition: StateDefinition): StateDefinition {
 
 class SharedStore {
   readonly #definition: StateDefinition;
+  readonly #name = newStoreName();
   #opened: Promise<StateStore> | undefined;
   #handles = 0;
   /** The end of the one before: its files can be opened again only then. */
@@ -51,7 +53,9 @@ class SharedStore {
 
   async #open(context: StateContext): Promise<StateStore> {
     await this.#closed.catch(() => undefined);
-    return this.#definition.open(context);
+    const store = await this.#definition.open(context);
+    nameStore(store, this.#name);
+    return store;
   }
 
   async #release(): Promise<void> {

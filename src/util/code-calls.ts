@@ -3,6 +3,7 @@ import { type Link, Linked } from './linked.ts';
 import type { Logger } from './logger.ts';
 import { setPatience } from './patience.ts';
 import type { Work } from './work.ts';
+import { atWorkElsewhere, enterWorkplace, leaveWorkplace, type Workplace } from './workplaces.ts';
 
 /** A function without a time-out that has run so long is warned of, once. */
 const LONG_MS = 5 * 60_000;
@@ -12,8 +13,8 @@ export type AboutCall = () => object;
 
 /**
  * The calls of functions in code that have not returned. Nobody can make a function return: when its time is over its
- * signal fires, and its place stays taken until it does. It is on the path of every message: one timer watches all
- * calls that have no time-out.
+ * signal fires, and its place stays taken until it does, in all sidecars of the process. It is on the path of every
+ * message: one timer watches all calls that have no time-out.
  */
 export class CodeCalls {
   readonly #clock: Clock;
@@ -21,10 +22,17 @@ export class CodeCalls {
   readonly #running = new Linked<CodeCall>();
   #watch: Timer | undefined;
   #ending: Error | undefined;
+  /** Where they are at work; without it nobody else has the same at work. To be set before the first call. */
+  workplace: Workplace | undefined;
+  #hasEntered = false;
+  #isStopping = false;
+  /** Who waits for functions of other sidecars. */
+  readonly #waiting = new Set<() => void>();
 
-  constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
+  constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }, workplace?: Workplace) {
     this.#clock = clock;
     this.#logger = logger;
+    this.workplace = workplace;
   }
 
   /** How many have not returned. */
@@ -37,10 +45,14 @@ export class CodeCalls {
     return this.#ending !== undefined;
   }
 
-  /** Notes a call; give it to {@link CodeCalls.end} when the function has returned. `timeLimitMs` of 0: no limit. */
-  begin(timeLimitMs: number, about: AboutCall): CodeCall {
-    const call = new CodeCall(this.#clock.now(), about);
+  /**
+   * Notes a call that has `subject` at work; give it to {@link CodeCalls.end} when the function has returned.
+   * `timeLimitMs` of 0: no limit.
+   */
+  begin(subject: string, timeLimitMs: number, about: AboutCall): CodeCall {
+    const call = new CodeCall(subject, this.#clock.now(), about);
     call.place = this.#running.add(call);
+    if (!this.#hasEntered) this.#enter();
     if (this.#ending !== undefined) call.abort(this.#ending);
     else if (timeLimitMs > 0) call.limit = this.#clock.setTimeout(() => this.#timeOut(call, timeLimitMs), timeLimitMs);
     else this.#watch ??= this.#clock.setTimeout(() => this.#lookForLong(), LONG_MS);
@@ -48,19 +60,62 @@ export class CodeCalls {
   }
 
   /** The function has returned. */
-  end({ place, limit }: CodeCall): void {
+  end(call: CodeCall): void {
+    const { place, limit } = call;
     limit?.cancel();
     if (place !== undefined) this.#running.delete(place);
-    if (this.#running.size === 0) this.#unwatch();
+    if (this.#running.size === 0) this.#idle();
+    call.tellEnd();
+  }
+
+  /** The call that has something at work. */
+  find(subject: string): CodeCall | undefined {
+    for (const call of this.#running) if (call.subject === subject) return call;
+    return undefined;
+  }
+
+  /** The function of another sidecar of this process that has something at work: it must not begin beside that. */
+  elsewhere(subject: string): CodeCall | undefined {
+    return this.workplace === undefined ? undefined : atWorkElsewhere(this.workplace, subject);
+  }
+
+  /** Waits for the end of another sidecar's call; answers whether calls may still begin then. */
+  async untilEnded(call: CodeCall): Promise<boolean> {
+    if (this.#isStopping) return false;
+    await new Promise<void>((resolve) => {
+      this.#waiting.add(resolve);
+      call.onEnd(() => {
+        this.#waiting.delete(resolve);
+        resolve();
+      });
+    });
+    return !this.#isStopping;
   }
 
   /** Waits until nothing of `work` is left: half of the time undisturbed, then with the signals fired. */
   async stop(work: Work, patienceMs: number, reason: Error): Promise<void> {
+    this.#isStopping = true;
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
     const half = setPatience(this.#clock, patienceMs, () => this.#abort(reason), 0.5);
     await work.idle(this.#clock, patienceMs);
     half.cancel();
     this.#abort(reason);
     this.#unwatch();
+    if (this.#running.size === 0) this.#idle();
+  }
+
+  #enter(): void {
+    this.#hasEntered = true;
+    if (this.workplace !== undefined) enterWorkplace(this.workplace, this);
+  }
+
+  /** What has stopped, and has nothing at work, is of no interest to others. */
+  #idle(): void {
+    this.#unwatch();
+    if (this.#ending === undefined || !this.#hasEntered) return;
+    this.#hasEntered = false;
+    if (this.workplace !== undefined) leaveWorkplace(this.workplace, this);
   }
 
   #abort(reason: Error): void {
@@ -103,6 +158,8 @@ export class CodeCalls {
 
 /** A call that has not returned. Its signal is made on first use: a controller takes a third of a delivery's time. */
 export class CodeCall {
+  /** What it has at work. */
+  readonly subject: string;
   readonly startedAt: number;
   readonly about: AboutCall;
   place: Link<CodeCall> | undefined;
@@ -111,8 +168,10 @@ export class CodeCall {
   isKnownAsLong = false;
   #controller: AbortController | undefined;
   #reason: Error | undefined;
+  #onEnd: (() => void)[] | undefined;
 
-  constructor(startedAt: number, about: AboutCall) {
+  constructor(subject: string, startedAt: number, about: AboutCall) {
+    this.subject = subject;
     this.startedAt = startedAt;
     this.about = about;
     this.place = undefined;
@@ -128,5 +187,16 @@ export class CodeCall {
   abort(reason: Error): void {
     this.#reason ??= reason;
     this.#controller?.abort(this.#reason);
+  }
+
+  /** Calls back when the function has returned. */
+  onEnd(callback: () => void): void {
+    this.#onEnd ??= [];
+    this.#onEnd.push(callback);
+  }
+
+  tellEnd(): void {
+    if (this.#onEnd === undefined) return;
+    for (const callback of this.#onEnd.splice(0)) callback();
   }
 }

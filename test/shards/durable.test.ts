@@ -111,14 +111,14 @@ describe('durable topics of one app ID on two hosts', () => {
     'are done when they are, though a host that had them once fails them late (%d at a time)',
     async (concurrency) => {
       await using fleet = new Fleet();
-      const a = await fleet.join();
+      const a = await fleet.join({ isApart: true });
       a.concurrency = concurrency;
       await a.subscribe(...TOPICS);
       const fails: (() => void)[] = [];
       a.onMessage = () => new Promise<void>((_, reject) => fails.push(() => reject(new Error('too late'))));
       const sent = await publish([a], 'slow');
       await fleet.pass(1);
-      const b = await fleet.join();
+      const b = await fleet.join({ isApart: true });
       b.concurrency = concurrency;
       await b.subscribe(...TOPICS);
       await fleet.pass(17);

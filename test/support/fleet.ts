@@ -5,6 +5,12 @@ import { patientClock } from './clock.ts';
 import { PausableStore } from './pausable-store.ts';
 import { RecordingLogger } from './world.ts';
 
+/** Options of a sidecar of a fleet. */
+export interface MemberOptions extends Partial<SidecarOptions> {
+  /** As if it were in a process of its own. */
+  readonly isApart?: boolean;
+}
+
 /** A sidecar of a fleet: with a clock and an access to the store of its own, so that it can stand still as a whole. */
 export class Member {
   readonly clock: VirtualClock;
@@ -21,9 +27,9 @@ export class Member {
   onRun: (run: JobRun) => unknown = () => undefined;
   onMessage: (message: string, context: DeliveryContext) => unknown = () => undefined;
 
-  constructor(store: MemoryStore, options: Partial<SidecarOptions>, startAt: number) {
+  constructor(store: MemoryStore, { isApart = false, ...options }: MemberOptions, startAt: number) {
     this.clock = patientClock({ startAt });
-    this.store = new PausableStore(store);
+    this.store = isApart ? new PausableStore(store, false, true) : new PausableStore(store);
     const components = [durablePubSub('pubsub')];
     const { clock, logger, store: state } = this;
     this.sidecar = new Sidecar({ appId: 'shop', clock, logger, state, components, ...options });
@@ -72,7 +78,7 @@ export class Fleet implements AsyncDisposable {
     this.memory = new MemoryStore({ clock: virtualClock(), logger: new RecordingLogger() });
   }
 
-  async join(options: Partial<SidecarOptions> = {}): Promise<Member> {
+  async join(options: MemberOptions = {}): Promise<Member> {
     const member = new Member(this.memory, options, this.#startAt + this.#elapsedMs);
     this.members.push(member);
     return member.start();

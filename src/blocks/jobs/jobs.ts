@@ -1,4 +1,5 @@
 import type { Shards } from '../../cluster/shards.ts';
+import { workplaceOf } from '../../cluster/workplace-of.ts';
 import { isSidecarError, type SidecarError } from '../../errors.ts';
 import { isConflict } from '../../state/errors.ts';
 import type { StateStore } from '../../state/store.ts';
@@ -247,6 +248,7 @@ export class Jobs {
     const store = new JobStore(state, new JobLayout(appId), host.newId, shards);
     const { schedules } = this.#rules;
     const ownership = new Ownership(shards);
+    this.#delivery.workplace = workplaceOf({ state, shards }, 'jobs', appId);
     const scheduler = new Scheduler({ store, schedules, delivery: this.#delivery, host, ownership });
     this.#opening = { store, scheduler };
     await Promise.all([...this.#defined].map(([name, fields]) => this.#write(store, name, fields)));

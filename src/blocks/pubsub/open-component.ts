@@ -14,5 +14,5 @@ export async function openComponent(
   const [inbound, outbound] = [resiliency.forComponent(name, 'inbound'), resiliency.forComponent(name, 'outbound')];
   const opened = await definition.open(context);
   const component = outbound === undefined ? opened : new GuardedPubSub(opened, outbound);
-  return { name, component, topics, inbound };
+  return { name, component, access: context, topics, inbound };
 }

@@ -1,3 +1,4 @@
+import { workplaceOf } from '../../cluster/workplace-of.ts';
 import { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { isConflict, isStateError, StateError } from '../../state/errors.ts';
 import { MAX_VALUE_BYTES, type StateStore } from '../../state/store.ts';
@@ -180,7 +181,9 @@ export class DurableHub implements Broker {
     const { logger, track, shards } = this.#context;
     const layout = this.#layout.queue(topic, group);
     const owner = new QueueOwner(shards, JSON.stringify([this.#component, topic, group]));
-    const queue = new DurableQueue({ store: this.#store, commits: this.#commits, layout, topic, owner, logger, track });
+    const workplace = workplaceOf(this.#context, 'messages', this.#component, topic, group);
+    const [store, commits] = [this.#store, this.#commits];
+    const queue = new DurableQueue({ store, commits, layout, topic, owner, workplace, logger, track });
     const groups = this.#topics.get(topic);
     if (groups === undefined) this.#topics.set(topic, new Map([[group, queue]]));
     else groups.set(group, queue);

@@ -1,4 +1,5 @@
 import type { Clock } from '../../util/clock.ts';
+import { atWorkElsewhere, type Workplace } from '../../util/workplaces.ts';
 import { Dispatcher, type MessageQueue } from '../dispatcher.ts';
 import type { ComponentSubscription, Message, SubscribeOptions } from '../pubsub.ts';
 import { encodeQueued } from './codec.ts';
@@ -9,13 +10,16 @@ import { Settlements } from './settlements.ts';
 /** What a queue is made of. */
 export interface QueueParts extends Omit<ReadAheadParts, 'onLoaded'> {
   readonly owner: QueueOwner;
+  /** Where functions have its messages at work. */
+  readonly workplace: Workplace;
 }
 
 /**
  * One group's messages in the store. It holds in memory what is handed out and a short read-ahead, however many wait.
  * The one host that owns it hands out, and settles. What it had handed out before it lost the group and got it back is
  * read again, and waits for the end of what is at work here: that end counts still, but to try it once more would bring
- * back what is done.
+ * back what is done. What a function of another sidecar of this process still has at work waits for that as well, and
+ * then comes again.
  */
 export class DurableQueue implements MessageQueue<StoredMessage> {
   readonly #parts: QueueParts;
@@ -26,6 +30,10 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   readonly #out = new Set<StoredMessage>();
   /** Those of them that were handed out in an earlier tenure, by number, and how they were read in this one. */
   readonly #early = new Map<number, { readonly entry: StoredMessage; again: StoredMessage | undefined }>();
+  /** Those of this tenure that a function of another sidecar has at work. */
+  readonly #elsewhere = new Set<StoredMessage>();
+  /** One at a time: what waits keeps back all behind it. */
+  #isOrdered = false;
   #whenNoneOut: (() => void)[] = [];
   #clock: Clock | undefined;
 
@@ -39,6 +47,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   join(options: SubscribeOptions, clock: Clock): ComponentSubscription {
     this.#clock = clock;
     this.#settlements.clock = clock;
+    this.#isOrdered = options.ordered || (this.#isOrdered && this.#dispatcher.hasConsumers);
     const consumer = this.#dispatcher.join(options, clock, () => this.#left());
     this.resume();
     return consumer;
@@ -60,7 +69,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
 
   /** The group is to go to another host; resolves when nothing of it is under way here. */
   async handOver(): Promise<void> {
-    this.#ahead.stop();
+    this.#endTenure();
     if (this.#out.size > 0) await new Promise<void>((resolve) => this.#whenNoneOut.push(resolve));
     await this.#parts.commits.flushed();
   }
@@ -91,10 +100,30 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   /** While the store takes no settlements nothing more is handed out: all of it would come again. */
   shift(): StoredMessage | undefined {
     if (this.#settlements.areBehind || !this.#parts.owner.owns) return undefined;
-    let entry = this.#ahead.shift();
-    while (entry !== undefined && this.#isAtWork(entry)) entry = this.#ahead.shift();
+    let entry = this.#next();
+    while (entry !== undefined && (this.#isAtWork(entry) || this.#isElsewhere(entry))) entry = this.#next();
     if (entry !== undefined) this.#out.add(entry);
     return entry;
+  }
+
+  #next(): StoredMessage | undefined {
+    return this.#isOrdered && this.#elsewhere.size > 0 ? undefined : this.#ahead.shift();
+  }
+
+  /** Whether a function of another sidecar of this process has it at work: it is held back until that has returned. */
+  #isElsewhere(entry: StoredMessage): boolean {
+    const call = atWorkElsewhere(this.#parts.workplace, entry.message.id);
+    if (call === undefined) return false;
+    this.#elsewhere.add(entry);
+    const { logger, topic } = this.#parts;
+    const messageId = entry.message.id;
+    logger.warn({ topic, messageId }, 'a message waits for its function, still at work in another sidecar');
+    call.onEnd(() => {
+      if (!this.#elsewhere.delete(entry)) return;
+      this.#ahead.unshift(entry);
+      this.#dispatcher.wake();
+    });
+    return true;
   }
 
   /** Whether it was handed out in an earlier tenure and is not settled: it is held back until then. */
@@ -173,7 +202,12 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   }
 
   #left(): void {
-    if (!this.#dispatcher.hasConsumers) this.#ahead.stop();
+    if (!this.#dispatcher.hasConsumers) this.#endTenure();
+  }
+
+  #endTenure(): void {
+    this.#ahead.stop();
+    this.#elsewhere.clear();
   }
 }
 

@@ -5,8 +5,9 @@
  */
 
 import { resolve } from 'node:path';
+import { nameStore } from '../../cluster/workplace-of.ts';
 import { StateError } from '../../state/errors.ts';
-import type { StateDefinition } from '../../state/store.ts';
+import type { StateContext, StateDefinition, StateStore } from '../../state/store.ts';
 import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
 import { openEmbeddedStore } from './embedded-store.ts';
 
@@ -45,5 +46,11 @@ export function embedded(options: EmbeddedOptions): StateDefinition {
       `The path ${JSON.stringify(path) ?? String(path)} of embedded state must name a directory.`,
     );
   }
-  return { type: 'embedded', open: (context) => openEmbeddedStore(resolve(path), context) };
+  return { type: 'embedded', open: (context) => open(resolve(path), context) };
+}
+
+async function open(path: string, context: StateContext): Promise<StateStore> {
+  const store = await openEmbeddedStore(path, context);
+  nameStore(store, path);
+  return store;
 }

@@ -3,6 +3,7 @@ import { isNoConnection } from '../../../app/no-connection.ts';
 import { EMPTY_BODY, type HeaderMap } from '../../../http/message.ts';
 import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
 import type { Work } from '../../../util/work.ts';
+import type { Workplace } from '../../../util/workplaces.ts';
 import { type Failure, thrown } from '../../failure.ts';
 import type { JobRun, StoredJob } from '../model/job.ts';
 import type { HandledJob, Handlers } from './handlers.ts';
@@ -36,6 +37,16 @@ export class Delivery {
     this.#host = host;
     this.#handlers = handlers;
     this.#calls = new CodeCalls(host);
+  }
+
+  /** Where the functions are at work. To be set before the first run. */
+  set workplace(workplace: Workplace) {
+    this.#calls.workplace = workplace;
+  }
+
+  /** The function of another sidecar of this process that has a job at work: a run must not begin beside it. */
+  elsewhere(name: string): CodeCall | undefined {
+    return this.#calls.elsewhere(name);
   }
 
   /** Who runs a job now; `undefined` when there is nobody. */
@@ -73,7 +84,7 @@ export class Delivery {
   #runInCode({ handler, timeLimitMs }: HandledJob, job: StoredJob, data: string | undefined): Promise<Outcome> {
     // Not in the context of whoever scheduled the job.
     return this.#outside.runInAsyncScope(async (): Promise<Outcome> => {
-      const call = this.#calls.begin(timeLimitMs, () => ({ job: job.name, attempt: job.failures + 1 }));
+      const call = this.#calls.begin(job.name, timeLimitMs, () => ({ job: job.name, attempt: job.failures + 1 }));
       try {
         await handler(new Run(job, data, call));
         return DONE;

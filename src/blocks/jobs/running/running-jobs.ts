@@ -31,6 +31,11 @@ export class Hands {
     this.#held.set(due.job.name, due);
   }
 
+  /** What is in hand has its turn again, unless what replaced it has. */
+  putBack(due: Due): void {
+    if (!this.#held.has(due.job.name)) this.#held.set(due.job.name, due);
+  }
+
   /** An entry has been removed: it waits no longer. */
   forget({ key, job }: Pick<Due, 'key' | 'job'>): void {
     if (this.#held.get(job.name)?.key === key) this.#held.delete(job.name);

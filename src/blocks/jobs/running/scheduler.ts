@@ -3,6 +3,7 @@ import { ReadRetry } from '../../../kernel/read-retry.ts';
 import { isConflict } from '../../../state/errors.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
+import type { CodeCall } from '../../../util/code-calls.ts';
 import { Work } from '../../../util/work.ts';
 import type { Schedules } from '../planning/schedule-cache.ts';
 import { type Attempt, afterAttempt, type Next } from '../planning/transition.ts';
@@ -39,6 +40,8 @@ export class Scheduler {
   readonly #due: DueJobs;
   readonly #pump: DuePump<Due>;
   readonly #hands = new Hands();
+  /** Keys of jobs that are this host's, and that another sidecar of this process still has at work. */
+  readonly #elsewhere = new Set<string>();
   readonly #stopRequested = new AbortController();
   readonly #appReturn: AppReturn;
   readonly #work = new Work();
@@ -118,8 +121,9 @@ export class Scheduler {
     return this.#stopRequested.signal.aborted;
   }
 
-  /** In hand, or another host's. */
+  /** In hand, at work elsewhere, or another host's. */
   #isTaken(due: Due): boolean {
+    if (this.#elsewhere.has(due.key)) return true;
     return !this.#parts.ownership.owns(due.job.name) || this.#hands.hasEntry(due);
   }
 
@@ -133,6 +137,8 @@ export class Scheduler {
     // It is read again when it is this host's.
     if (!this.#parts.ownership.owns(name)) return;
     if (this.#hands.has(name)) return this.#hands.holdBack(due);
+    const elsewhere = this.#parts.delivery.elsewhere(name);
+    if (elsewhere !== undefined) return this.#lookAfter(elsewhere, due);
     const target = due.job.ended ? undefined : this.#parts.delivery.targetOf(name);
     if (target === undefined && !due.job.ended) {
       this.#hasPassedOver = true;
@@ -141,6 +147,19 @@ export class Scheduler {
       return;
     }
     void this.#handle(due, target, now);
+  }
+
+  /** Another sidecar of this process has it at work, though it is this host's: looks at it again after that. */
+  #lookAfter(call: CodeCall, { key, job }: Due): void {
+    if (this.#elsewhere.has(key)) return;
+    this.#elsewhere.add(key);
+    const { clock, logger } = this.#parts.host;
+    const runningMs = clock.now() - call.startedAt;
+    logger.warn({ job: job.name, runningMs }, 'a job waits for its function, still at work in another sidecar');
+    call.onEnd(() => {
+      this.#elsewhere.delete(key);
+      void this.#onHint([key]);
+    });
   }
 
   /** Has a job in hand as long as something is done for it. */
@@ -197,6 +216,8 @@ export class Scheduler {
       const data = job.dataId === undefined ? job.data : await store.dataOf(job);
       // Its data goes with a job that is replaced or removed.
       if (job.dataId !== undefined && data === undefined) return;
+      // It has begun elsewhere meanwhile.
+      if (this.#parts.delivery.elsewhere(job.name) !== undefined) return this.#hands.putBack(due);
       tellTriggered(host.events, job);
       outcome = await target(job, data);
     } catch (error) {

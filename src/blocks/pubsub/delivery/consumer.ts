@@ -1,3 +1,4 @@
+import { workplaceOf } from '../../../cluster/workplace-of.ts';
 import type { ComponentSubscription, Delivery, Message } from '../../../components/pubsub.ts';
 import { messageOf } from '../../../errors.ts';
 import type { Ending, Pass } from '../../../resiliency/breaker.ts';
@@ -50,11 +51,11 @@ export class Consumer {
 
   /** @throws Error when a rule does not compile. */
   constructor(parts: ConsumerParts) {
-    const { spec, pubsub, host } = parts;
+    const { spec, pubsub, host, group } = parts;
     this.#parts = parts;
     const limitMs = ownLimitMs(spec, pubsub);
     this.#requests = new AppRequests(spec, host, limitMs ?? host.timeLimitMs);
-    this.#calls = new CodeCalls(host);
+    this.#calls = new CodeCalls(host, workplaceOf(pubsub.access, 'messages', pubsub.name, spec.topic, group));
     this.#codeLimitMs = limitMs ?? 0;
     this.#gate = new Gate(pubsub.inbound?.breaker, host.clock);
     this.#routes = new RouteTable(spec.rules, host.logger);
@@ -199,7 +200,14 @@ export class Consumer {
     const { pubsubName, topic } = this.#parts.spec;
     const { message, attempt } = delivery;
     const event = this.#requests.eventOf(message);
-    const call = this.#calls.begin(this.#codeLimitMs, () => ({ pubsubName, topic, messageId: message.id, attempt }));
+    for (let call = this.#calls.elsewhere(message.id); call !== undefined; call = this.#calls.elsewhere(message.id))
+      if (!(await this.#calls.untilEnded(call))) return BROKEN_OFF;
+    const call = this.#calls.begin(message.id, this.#codeLimitMs, () => ({
+      pubsubName,
+      topic,
+      messageId: message.id,
+      attempt,
+    }));
     try {
       return await deliverToCode(event, delivery, call);
     } finally {

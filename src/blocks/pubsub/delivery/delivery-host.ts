@@ -1,4 +1,5 @@
 import type { AppCall, AppReply } from '../../../app/channel.ts';
+import type { WorkAccess } from '../../../cluster/workplace-of.ts';
 import type { PubSubComponent } from '../../../components/pubsub.ts';
 import type { Policy } from '../../../resiliency/policy.ts';
 import type { BlockHost } from '../../block-host.ts';
@@ -16,6 +17,8 @@ export interface DeliveryHost extends BlockHost {
 export interface OpenPubSub {
   readonly name: string;
   readonly component: PubSubComponent;
+  /** What the component keeps its messages in, if it is durable. */
+  readonly access: WorkAccess;
   /** What holds for deliveries from it, if anything is configured. */
   readonly inbound?: Policy | undefined;
 }
