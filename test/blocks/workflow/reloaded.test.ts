@@ -121,7 +121,7 @@ it('an ID that is used again keeps the children of its first life, to be purged 
 });
 
 it('failures with long messages are spread over turns and values like results', async () => {
-  const COUNT = 4_000;
+  const COUNT = 2_000;
   await using world = await workflowWorld(({ workflows }) =>
     workflows.register(
       defineActivity('fail', () => {
