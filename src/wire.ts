@@ -68,8 +68,8 @@ export interface JobRules {
   readonly camelCaseAnswers: boolean;
 }
 
-const MOST_INT32 = 2 ** 31 - 1;
-const MOST_UINT32 = 2 ** 32 - 1;
+const MAX_INT32 = 2 ** 31 - 1;
+const MAX_UINT32 = 2 ** 32 - 1;
 
 const wires: Readonly<Record<WireName, Wire>> = {
   sidecar: {
@@ -87,7 +87,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     keepsLoneTracestate: false,
     jobs: {
       lenientBodies: false,
-      mostCount: MOST_INT32,
+      mostCount: MAX_INT32,
       schedulesInUtc: false,
       ttlFromDueTime: false,
       keepsPastDueTime: false,
@@ -115,7 +115,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     keepsLoneTracestate: true,
     jobs: {
       lenientBodies: true,
-      mostCount: MOST_UINT32,
+      mostCount: MAX_UINT32,
       schedulesInUtc: true,
       ttlFromDueTime: true,
       keepsPastDueTime: true,

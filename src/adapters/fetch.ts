@@ -1,6 +1,6 @@
 import {
   type AdapterOptions,
-  abortionOfSignal,
+  cancelTokenOfSignal,
   checkAdapterOptions,
   EMPTY_BODY,
   type HeaderMap,
@@ -58,7 +58,7 @@ function toSidecarRequest(request: Request, url: string): SidecarRequest {
     url,
     headers,
     request.body ?? EMPTY_BODY,
-    abortionOfSignal(request.signal),
+    cancelTokenOfSignal(request.signal),
   );
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Abortion, PlainRequest } from '../http/message.ts';
+import { type CancelToken, PlainRequest } from '../http/message.ts';
 import { contentOf, type ParsedBody } from './parsed-body.ts';
 
 /** One for all: it says nothing of a single request. */
@@ -21,7 +21,7 @@ export class NodeRequest extends PlainRequest {
 }
 
 /** The caller has gone: the response is closed and not finished. */
-class Departure implements Abortion {
+class Departure implements CancelToken {
   readonly #res: ServerResponse;
   readonly reason: Error = DEPARTED;
 

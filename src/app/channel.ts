@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../errors.ts';
 import { afterBody, readAll } from '../http/body.ts';
 import {
-  abortionOf,
+  cancelTokenOf,
   EMPTY_BODY,
   type Handler,
   type HeaderMap,
@@ -10,7 +10,7 @@ import {
   type SidecarRequest,
   type SidecarResponse,
 } from '../http/message.ts';
-import { type Abortion, Cancellation } from '../util/abortion.ts';
+import { CancelSource, type CancelToken } from '../util/cancel-token.ts';
 import { type Clock, sleep } from '../util/clock.ts';
 import { Linked } from '../util/linked.ts';
 import { Semaphore } from '../util/semaphore.ts';
@@ -125,7 +125,7 @@ export class AppChannel {
   readonly #transport: AppTransport;
   readonly #options: AppChannelOptions;
   readonly #places: Semaphore | undefined;
-  readonly #calls = new Linked<Cancellation>();
+  readonly #calls = new Linked<CancelSource>();
   /** Whether its health checks say that it is well; always without them. */
   isHealthy = true;
 
@@ -158,9 +158,9 @@ export class AppChannel {
   };
 
   async #handleInTurn(places: Semaphore, request: SidecarRequest): Promise<SidecarResponse> {
-    const abortion = abortionOf(request);
-    await places.acquire(abortion);
-    return withPlace(places, abortion, () => this.#transport.handle(request));
+    const cancelToken = cancelTokenOf(request);
+    await places.acquire(cancelToken);
+    return withPlace(places, cancelToken, () => this.#transport.handle(request));
   }
 
   /** Calls the application and reads its whole answer, within the call's time limit. */
@@ -195,8 +195,8 @@ export class AppChannel {
     }
   }
 
-  async #within<T>(timeLimitMs: number, work: (limit: Cancellation) => Promise<T>): Promise<T> {
-    const limit = new Cancellation();
+  async #within<T>(timeLimitMs: number, work: (limit: CancelSource) => Promise<T>): Promise<T> {
+    const limit = new CancelSource();
     const place = this.#calls.add(limit);
     const giveUp = (): void => limit.abort(new Error(`no answer within ${timeLimitMs} ms`));
     const timer = timeLimitMs === 0 ? undefined : this.#options.clock.setTimeout(giveUp, timeLimitMs);
@@ -233,13 +233,13 @@ export class AppChannel {
 function withHeader(request: SidecarRequest, name: string, value: string): SidecarRequest {
   const url = request.search === '' ? request.path : `${request.path}?${request.search}`;
   const headers = { ...request.headers, [name]: value };
-  return new PlainRequest(request.method, url, headers, request.body, abortionOf(request));
+  return new PlainRequest(request.method, url, headers, request.body, cancelTokenOf(request));
 }
 
 /** Gives the place back when the answer's body has been read or left, when the caller goes, or without an answer. */
 async function withPlace(
   places: Semaphore,
-  abortion: Abortion,
+  cancelToken: CancelToken,
   answer: () => Promise<SidecarResponse>,
 ): Promise<SidecarResponse> {
   let response: SidecarResponse;
@@ -259,7 +259,7 @@ async function withPlace(
     isHeld = false;
     deaf();
   };
-  const deaf = abortion.onAbort(release);
-  if (abortion.aborted) release();
+  const deaf = cancelToken.onAbort(release);
+  if (cancelToken.aborted) release();
   return { ...response, body: afterBody(response.body, release) };
 }

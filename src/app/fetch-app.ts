@@ -1,8 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 import {
-  type Abortion,
-  abortionOf,
   type Body,
+  type CancelToken,
+  cancelTokenOf,
   EMPTY_BODY,
   type HeaderMap,
   type SidecarRequest,
@@ -32,7 +32,7 @@ export function fetchTransport(app: FetchApp): AppTransport {
 }
 
 async function callFetch(app: FetchApp, request: SidecarRequest): Promise<SidecarResponse> {
-  const { signal, done } = signalUntilDone(abortionOf(request));
+  const { signal, done } = signalUntilDone(cancelTokenOf(request));
   try {
     signal.throwIfAborted();
     const work = Promise.resolve(app(toWebRequest(request, signal)));
@@ -55,10 +55,10 @@ async function callFetch(app: FetchApp, request: SidecarRequest): Promise<Sideca
 }
 
 /** A signal that does not listen on when all is done: what ends a call early may outlive it by far. */
-function signalUntilDone(abortion: Abortion): { readonly signal: AbortSignal; readonly done: () => void } {
+function signalUntilDone(cancelToken: CancelToken): { readonly signal: AbortSignal; readonly done: () => void } {
   const controller = new AbortController();
-  if (abortion.aborted) controller.abort(abortion.reason);
-  const done = abortion.onAbort(() => controller.abort(abortion.reason));
+  if (cancelToken.aborted) controller.abort(cancelToken.reason);
+  const done = cancelToken.onAbort(() => controller.abort(cancelToken.reason));
   return { signal: controller.signal, done };
 }
 

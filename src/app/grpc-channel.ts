@@ -1,6 +1,6 @@
 import { SidecarError } from '../errors.ts';
 import { readBody } from '../http/body.ts';
-import { abortionOf, type HeaderMap, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
+import { cancelTokenOf, type HeaderMap, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
 import { decodeInvokeResponse, encodeInvokeRequest, type InvokeRequest, type InvokeResponse } from './grpc-messages.ts';
 import {
   type GrpcCall,
@@ -81,14 +81,14 @@ class GrpcConnection {
 
   #call({ grpc, client }: Opened, request: SidecarRequest, message: InvokeRequest): Promise<Answered> {
     return new Promise((resolve, reject) => {
-      const abortion = abortionOf(request);
-      if (abortion.aborted) throw abortion.reason;
+      const cancelToken = cancelTokenOf(request);
+      if (cancelToken.aborted) throw cancelToken.reason;
       let headers: HeaderMap = {};
       const answered = (error: GrpcError | null, reply?: InvokeResponse): void => {
         deaf();
         this.#running.delete(running);
         if (error === null && reply !== undefined) resolve({ reply, headers });
-        else reject(abortion.aborted ? abortion.reason : failure(grpc, error));
+        else reject(cancelToken.aborted ? cancelToken.reason : failure(grpc, error));
       };
       const metadata = toMetadata(grpc, request.headers);
       const codec = [encodeInvokeRequest, decodeInvokeResponse] as const;
@@ -97,7 +97,7 @@ class GrpcConnection {
       running.on('metadata', (received) => {
         headers = toHeaders(received);
       });
-      const deaf = abortion.onAbort(() => running.cancel());
+      const deaf = cancelToken.onAbort(() => running.cancel());
     });
   }
 }

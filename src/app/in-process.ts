@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isError, messageOf } from '../errors.ts';
 import { asBuffer } from '../http/body.ts';
-import { abortionOf, type Body, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
+import { type Body, cancelTokenOf, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
 import { nodeHttp } from '../util/node-http.ts';
 import { captureResponse } from './captured-response.ts';
-import { NowhereSocket } from './null-socket.ts';
+import { NullSocket } from './null-socket.ts';
 import type { AppTransport } from './transport.ts';
 
 /** A request listener of node:http, an Express app, a Koa callback. @public */
@@ -39,15 +39,15 @@ function callListener(
   request: SidecarRequest,
 ): Promise<SidecarResponse> {
   return new Promise((resolve, reject) => {
-    const abortion = abortionOf(request);
-    if (abortion.aborted) throw abortion.reason;
+    const cancelToken = cancelTokenOf(request);
+    if (cancelToken.aborted) throw cancelToken.reason;
     const socket = nowhere();
     const req = incoming(request, socket);
     const leaveBody = feed(req, request.body);
     const res = new nodeHttp.ServerResponse(req);
     res.assignSocket(socket);
     const abort = (): void => {
-      const reason = abortion.reason as Error;
+      const reason = cancelToken.reason as Error;
       breakOff(reason);
       // First the socket, and without an error: a caller who goes is no fault of the connection.
       socket.destroy();
@@ -57,7 +57,7 @@ function callListener(
       reject(error);
       req.destroy();
     });
-    const deaf = abortion.onAbort(abort);
+    const deaf = cancelToken.onAbort(abort);
     res.once('close', () => {
       deaf();
       if (req.listenerCount('data') + req.listenerCount('readable') === 0) leaveBody();
@@ -70,7 +70,7 @@ function callListener(
 
 /** What Node's objects use of a socket, {@link NowhereSocket} has. */
 function nowhere(): Socket {
-  return new NowhereSocket() as unknown as Socket;
+  return new NullSocket() as unknown as Socket;
 }
 
 function incoming(request: SidecarRequest, socket: Socket): IncomingMessage {

@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream';
 
 /** What frameworks ask of a socket: an address, and to exist. */
-export class NowhereSocket extends Duplex {
+export class NullSocket extends Duplex {
   readonly remoteAddress = '127.0.0.1';
   readonly localAddress = '127.0.0.1';
   readonly remotePort = 0;

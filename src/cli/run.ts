@@ -11,7 +11,7 @@ import type { Surroundings } from './hosted-app.ts';
 import { type Loggers, type LogOptions, openLog } from './log.ts';
 import { labels } from './output.ts';
 import type { Place } from './place.ts';
-import { Guard } from './process/orphan-reaper.ts';
+import { OrphanReaper } from './process/orphan-reaper.ts';
 import { type RunResources, readResources } from './resources.ts';
 import { RUN_FLAGS } from './run-flags.ts';
 import { Session, StopRequests, watchState } from './session.ts';
@@ -53,7 +53,7 @@ async function runApps(apps: readonly AppSettings[], run: Run): Promise<number> 
   const { settings, resources, place, loggers, label } = run;
   const stops = new StopRequests();
   place.onStopSignal((signal) => stops.ask({ kind: 'signal', signal }));
-  const guard = new Guard();
+  const guard = new OrphanReaper();
   try {
     const surroundings: Surroundings = {
       run: settings,

@@ -18,7 +18,7 @@ export interface OwnChange {
 }
 
 /** The record of this host: what is in the store, and what is to be. Nobody else writes it; others may remove it. */
-export class OwnHost {
+export class HostRegistration {
   #record: HostRecord;
   #version: number | 'absent' = 'absent';
   #toWrite: 'no' | 'renewed' | 'changed' = 'no';

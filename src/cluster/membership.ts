@@ -3,11 +3,11 @@ import type { StateStore } from '../state/store.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { Handover } from './hand-over.ts';
-import { OwnHost } from './host-registration.ts';
+import { HostRegistration } from './host-registration.ts';
 import { HOSTS_PREFIX, type HostTable, hostIdOf, hostKey, readHosts, ShardLayout, type StoredHost } from './hosts.ts';
 import { Liveness } from './liveness.ts';
 import { type LocalHosts, localHostsOf } from './local-hosts.ts';
-import { Hints } from './remote-watch.ts';
+import { RemoteWatch } from './remote-watch.ts';
 import { planShards, type ShardPlan } from './shard-plan.ts';
 import { ShardTable } from './shard-table.ts';
 import type { Shards } from './shards.ts';
@@ -45,12 +45,12 @@ export class Membership {
   readonly #options: MembershipOptions;
   readonly #heartbeatMs: number;
   readonly #layout: ShardLayout;
-  readonly #hints: Hints;
+  readonly #hints: RemoteWatch;
   readonly #table: ShardTable;
   readonly #local: LocalHosts;
   readonly #liveness: Liveness;
   readonly #handover: Handover;
-  readonly #own: OwnHost;
+  readonly #own: HostRegistration;
   readonly #leaving = new AbortController();
   #toLook = false;
   #looking: Promise<void> | undefined;
@@ -63,7 +63,7 @@ export class Membership {
     this.#options = options;
     this.#heartbeatMs = heartbeatMs;
     this.#layout = new ShardLayout(appId);
-    this.#hints = new Hints(store, clock);
+    this.#hints = new RemoteWatch(store, clock);
     this.#local = localHostsOf(store);
     const isExclusive = store.isExclusive === true;
     // Others see a renewal up to one heartbeat later: all that is within the lease.
@@ -75,7 +75,7 @@ export class Membership {
     const onEnd = (hasFailed: boolean): void => this.#released(hasFailed);
     this.#handover = new Handover({ ...options, table, patienceMs: leaseMs, leaving, onEnd });
     const { namespace, address, actorTypes = [], newId } = options;
-    this.#own = new OwnHost({ id: newId(), appId, namespace, address, actorTypes, updatedAt: this.#now });
+    this.#own = new HostRegistration({ id: newId(), appId, namespace, address, actorTypes, updatedAt: this.#now });
   }
 
   /** Becomes a host of the store, and owns what nobody else does when this resolves. */

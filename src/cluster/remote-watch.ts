@@ -11,7 +11,7 @@ interface Watcher {
 }
 
 /** Hints of what other hosts change. Without other hosts it watches nothing, so that commits tell nobody. */
-export class Hints {
+export class RemoteWatch {
   readonly #store: StateStore;
   readonly #clock: Clock;
   readonly #watchers = new Set<Watcher>();

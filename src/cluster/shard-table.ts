@@ -3,7 +3,7 @@ import type { Precondition } from '../state/store.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { ShardLayout } from './hosts.ts';
-import type { Hints } from './remote-watch.ts';
+import type { RemoteWatch } from './remote-watch.ts';
 import { SHARD_COUNT, type ShardChange, type Shards, shardOf } from './shards.ts';
 
 type Listener = (change: ShardChange) => void | Promise<void>;
@@ -11,7 +11,7 @@ type Listener = (change: ShardChange) => void | Promise<void>;
 /** What a table is made of. */
 export interface ShardTableParts {
   readonly layout: ShardLayout;
-  readonly hints: Hints;
+  readonly hints: RemoteWatch;
   readonly clock: Clock;
   readonly logger: Logger;
   /** How long the others believe that this host is alive. */

@@ -1,9 +1,9 @@
 import type { Dispatcher, Pool } from 'undici';
-import type { Abortion } from '../util/abortion.ts';
+import type { CancelToken } from '../util/cancel-token.ts';
 import { ByteStream } from './byte-stream.ts';
 import {
-  abortionOf,
   type Body,
+  cancelTokenOf,
   EMPTY_BODY,
   type Handler,
   type HeaderMap,
@@ -91,7 +91,7 @@ class PoolClient implements HttpClient {
 
 function dispatch(pool: Pool, request: SidecarRequest): Promise<SidecarResponse> {
   return new Promise((resolve, reject) => {
-    const { aborted, reason } = abortionOf(request);
+    const { aborted, reason } = cancelTokenOf(request);
     if (aborted) throw reason;
     const exchange = new Exchange(request, resolve, reject);
     pool.dispatch(
@@ -113,7 +113,7 @@ function toUndiciBody(body: Body): Uint8Array {
 
 /** `dispatch` with our own handler: twice the throughput of node:http, five times that of `fetch`. */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly #abortion: Abortion;
+  readonly #cancelToken: CancelToken;
   readonly #deaf: () => void;
   readonly #isHead: boolean;
   readonly #resolve: (response: SidecarResponse) => void;
@@ -125,22 +125,22 @@ class Exchange implements Dispatcher.DispatchHandler {
   #trailers: HeaderMap = NO_TRAILERS;
 
   constructor(request: SidecarRequest, resolve: (response: SidecarResponse) => void, reject: (error: unknown) => void) {
-    this.#abortion = abortionOf(request);
+    this.#cancelToken = cancelTokenOf(request);
     this.#isHead = request.method === 'HEAD';
     this.#resolve = resolve;
     this.#reject = reject;
     // From the beginning: a call may wait long for its connection.
-    this.#deaf = this.#abortion.onAbort(this.#abort);
+    this.#deaf = this.#cancelToken.onAbort(this.#abort);
   }
 
   readonly #abort = (): void => {
-    this.#reject(this.#abortion.reason);
-    this.#controller?.abort(this.#abortion.reason as Error);
+    this.#reject(this.#cancelToken.reason);
+    this.#controller?.abort(this.#cancelToken.reason as Error);
   };
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#abortion.aborted) this.#abort();
+    if (this.#cancelToken.aborted) this.#abort();
   }
 
   onResponseStart(

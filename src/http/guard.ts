@@ -3,7 +3,7 @@ import { type FailedEntry, isSidecarError, SidecarError } from '../errors.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Answers } from './answers.ts';
 import {
-  abortionOf,
+  cancelTokenOf,
   EMPTY_BODY,
   type Handler,
   headerOf,
@@ -111,7 +111,7 @@ function toSidecarError(error: unknown, request: SidecarRequest, logger: Logger)
     if (error.status >= 500) logger.debug({ code: error.code, error }, 'request failed');
     return error;
   }
-  const level = abortionOf(request).aborted ? 'debug' : 'error';
+  const level = cancelTokenOf(request).aborted ? 'debug' : 'error';
   logger[level]({ method: request.method, path: request.path, error }, 'request failed unexpectedly');
   return new SidecarError('ERR_INTERNAL', 'internal error; the log of the sidecar has the cause');
 }

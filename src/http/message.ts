@@ -4,7 +4,7 @@
  */
 
 import { messageOf, SidecarError } from '../errors.ts';
-import { type Abortion, abortionOfSignal, NEVER, signalOfAbortion } from '../util/abortion.ts';
+import { type CancelToken, cancelTokenOfSignal, NEVER, signalOfCancelToken } from '../util/cancel-token.ts';
 import { jsonTextOf } from '../util/json-value.ts';
 import { checkFields, fieldNames } from '../util/known-fields.ts';
 
@@ -148,7 +148,7 @@ export function request(method: string, url: string, init: RequestParts = {}): S
   for (const [name, value] of Object.entries(init.headers ?? {})) headers[name.toLowerCase()] = value;
   const { body, contentType } = encodeBody(init.body);
   if (contentType !== undefined) headers['content-type'] ??= contentType;
-  return new PlainRequest(method, url, headers, body, init.signal && abortionOfSignal(init.signal));
+  return new PlainRequest(method, url, headers, body, init.signal && cancelTokenOfSignal(init.signal));
 }
 
 function encodeBody(body: unknown): { body: Body; contentType?: string } {
@@ -179,18 +179,18 @@ export class PlainRequest implements SidecarRequest {
   readonly headers: HeaderMap;
   readonly body: Body;
   /** What ends it early, without the cost of a signal. */
-  readonly abortion: Abortion;
+  readonly cancelToken: CancelToken;
   #query: URLSearchParams | undefined;
   #signal: AbortSignal | undefined;
 
-  constructor(method: string, url: string, headers: HeaderMap, body: Body, abortion: Abortion = NEVER) {
+  constructor(method: string, url: string, headers: HeaderMap, body: Body, cancelToken: CancelToken = NEVER) {
     const question = url.indexOf('?');
     this.method = method;
     this.path = question === -1 ? url : url.slice(0, question);
     this.search = question === -1 ? '' : url.slice(question + 1);
     this.headers = headers;
     this.body = body;
-    this.abortion = abortion;
+    this.cancelToken = cancelToken;
   }
 
   get query(): URLSearchParams {
@@ -199,7 +199,7 @@ export class PlainRequest implements SidecarRequest {
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= signalOfAbortion(this.abortion);
+    this.#signal ??= signalOfCancelToken(this.cancelToken);
     return this.#signal;
   }
 
@@ -208,11 +208,11 @@ export class PlainRequest implements SidecarRequest {
   }
 }
 
-export { type Abortion, abortionOfSignal };
+export { type CancelToken, cancelTokenOfSignal };
 
 /** What ends a request early. */
-export function abortionOf(request: SidecarRequest): Abortion {
-  return request instanceof PlainRequest ? request.abortion : abortionOfSignal(request.signal);
+export function cancelTokenOf(request: SidecarRequest): CancelToken {
+  return request instanceof PlainRequest ? request.cancelToken : cancelTokenOfSignal(request.signal);
 }
 
 /** One header's value as a single string; `undefined` when it is absent. */

@@ -1,4 +1,4 @@
-import { type Abortion, Cancellation } from '../util/abortion.ts';
+import { CancelSource, type CancelToken } from '../util/cancel-token.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Work } from '../util/work.ts';
 import type { CircuitBreaker, Pass } from './breaker.ts';
@@ -22,7 +22,7 @@ export interface PolicyParts {
   readonly breaker: CircuitBreaker | undefined;
 }
 
-type Attempt<T> = (abortion: Abortion, attempt: number) => Promise<T>;
+type Attempt<T> = (cancelToken: CancelToken, attempt: number) => Promise<T>;
 
 /** Retries around a circuit breaker around a time-out: every attempt counts, and has its own time. */
 export class CallPolicy implements Policy {
@@ -49,21 +49,25 @@ export class CallPolicy implements Policy {
     return this.retry?.includes(status) ? 'retry' : 'failure';
   }
 
-  async run<T>(abortion: Abortion, attempt: Attempt<T>, judge: (outcome: AttemptOutcome<T>) => Verdict): Promise<T> {
+  async run<T>(
+    cancelToken: CancelToken,
+    attempt: Attempt<T>,
+    judge: (outcome: AttemptOutcome<T>) => Verdict,
+  ): Promise<T> {
     for (let number = 1; ; number++) {
       const pass = this.breaker?.enter();
-      const outcome = await this.#observe(abortion, attempt, number);
-      const verdict = this.#close(pass, outcome, abortion, judge);
-      const delayMs = verdict === 'retry' && !abortion.aborted ? this.#delayAfter(number) : undefined;
+      const outcome = await this.#observe(cancelToken, attempt, number);
+      const verdict = this.#close(pass, outcome, cancelToken, judge);
+      const delayMs = verdict === 'retry' && !cancelToken.aborted ? this.#delayAfter(number) : undefined;
       if (delayMs === undefined) return resultOf(outcome);
-      await this.#pause(delayMs, abortion);
+      await this.#pause(delayMs, cancelToken);
     }
   }
 
-  async #observe<T>(abortion: Abortion, attempt: Attempt<T>, number: number): Promise<AttemptOutcome<T>> {
+  async #observe<T>(cancelToken: CancelToken, attempt: Attempt<T>, number: number): Promise<AttemptOutcome<T>> {
     const done = this.#host.work.begin(`attempt ${number} of ${this.#subject}`);
     try {
-      return { value: await this.#inTime(abortion, attempt, number) };
+      return { value: await this.#inTime(cancelToken, attempt, number) };
     } catch (error) {
       return { error };
     } finally {
@@ -75,7 +79,7 @@ export class CallPolicy implements Policy {
   #close<T>(
     pass: Pass | undefined,
     outcome: AttemptOutcome<T>,
-    abortion: Abortion,
+    cancelToken: CancelToken,
     judge: (outcome: AttemptOutcome<T>) => Verdict,
   ): Verdict {
     let verdict: Verdict = 'failure';
@@ -83,7 +87,7 @@ export class CallPolicy implements Policy {
       verdict = judge(outcome);
       return verdict;
     } finally {
-      const wasGivenUp = abortion.aborted && verdict !== 'success';
+      const wasGivenUp = cancelToken.aborted && verdict !== 'success';
       const ending = verdict === 'success' ? 'success' : 'failure';
       if (pass !== undefined) this.breaker?.leave(pass, wasGivenUp ? 'abandoned' : ending);
     }
@@ -98,13 +102,13 @@ export class CallPolicy implements Policy {
     return breaker?.state === 'open' && clock.now() + delayMs < breaker.changesAt ? undefined : delayMs;
   }
 
-  #inTime<T>(abortion: Abortion, attempt: Attempt<T>, number: number): Promise<T> {
+  #inTime<T>(cancelToken: CancelToken, attempt: Attempt<T>, number: number): Promise<T> {
     const { timeoutMs } = this;
-    if (timeoutMs === undefined) return attempt(abortion, number);
+    if (timeoutMs === undefined) return attempt(cancelToken, number);
     return new Promise((resolve, reject) => {
-      const limit = new Cancellation();
-      const deaf = abortion.onAbort(() => limit.abort(abortion.reason));
-      if (abortion.aborted) limit.abort(abortion.reason);
+      const limit = new CancelSource();
+      const deaf = cancelToken.onAbort(() => limit.abort(cancelToken.reason));
+      if (cancelToken.aborted) limit.abort(cancelToken.reason);
       const end = (): void => {
         timer.cancel();
         deaf();
@@ -119,16 +123,16 @@ export class CallPolicy implements Policy {
     });
   }
 
-  #pause(delayMs: number, abortion: Abortion): Promise<void> {
+  #pause(delayMs: number, cancelToken: CancelToken): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (abortion.aborted) return reject(abortion.reason);
+      if (cancelToken.aborted) return reject(cancelToken.reason);
       const timer = this.#host.clock.setTimeout(() => {
         deaf();
         resolve();
       }, delayMs);
-      const deaf = abortion.onAbort(() => {
+      const deaf = cancelToken.onAbort(() => {
         timer.cancel();
-        reject(abortion.reason);
+        reject(cancelToken.reason);
       });
     });
   }

@@ -1,4 +1,4 @@
-import type { Abortion } from '../util/abortion.ts';
+import type { CancelToken } from '../util/cancel-token.ts';
 import type { CircuitBreaker } from './breaker.ts';
 import type { Retry } from './retry.ts';
 
@@ -20,13 +20,13 @@ export interface Policy {
   verdictOf(status: number): Verdict;
   /**
    * Makes attempts until one succeeds, fails for good, or no more are allowed; what the last one gave is the result.
-   * `attempt` counts from 1. Its abortion comes when the caller gives up or the time of this attempt is over, and not
+   * `attempt` counts from 1. Its token is cancelled when the caller gives up or the time of this attempt is over, and not
    * once it has ended: who hands over a value that is still being read listens to the caller too. An attempt that the
    * breaker refuses is not made: rejects at once with `circuit breaker is open` or `too many requests`.
    */
   run<T>(
-    abortion: Abortion,
-    attempt: (abortion: Abortion, attempt: number) => Promise<T>,
+    cancelToken: CancelToken,
+    attempt: (cancelToken: CancelToken, attempt: number) => Promise<T>,
     judge: (outcome: AttemptOutcome<T>) => Verdict,
   ): Promise<T>;
 }

@@ -78,7 +78,7 @@ export interface Parts {
 const DEFAULT_TRUST_DOMAIN = 'public';
 
 /** Makes the blocks and the HTTP API in front of them; nothing is opened yet. */
-export function compose(options: ResolvedOptions, host: Surroundings): Parts {
+export function buildSidecar(options: ResolvedOptions, host: Surroundings): Parts {
   if (options.apiToken !== '' && options.apiToken === options.appToken)
     options.logger.warn(
       {},

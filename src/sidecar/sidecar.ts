@@ -17,7 +17,7 @@ import type { StateStore } from '../state/store.ts';
 import { setPatience } from '../util/patience.ts';
 import { Work } from '../util/work.ts';
 import type { AppMeeting } from './app-meeting.ts';
-import { compose } from './build-sidecar.ts';
+import { buildSidecar } from './build-sidecar.ts';
 import { type HostParts, joinHosts } from './join-cluster.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
 
@@ -84,7 +84,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.#work = new Work(this.#options.clock);
     this.events = eventEmitter(this.#options.logger);
     this.#options.clock.watch?.(this.#work);
-    const parts = compose(this.#options, {
+    const parts = buildSidecar(this.#options, {
       events: this.events,
       work: this.#work,
       answers: this.answers,

@@ -6,7 +6,7 @@ interface Watcher {
 }
 
 /** The watchers of a store within this process. Costs nothing while nobody watches. */
-export class Watchers {
+export class LocalWatch {
   readonly #watchers = new Set<Watcher>();
   readonly #logger: Logger;
   #changed: string[] = [];

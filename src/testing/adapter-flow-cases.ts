@@ -33,8 +33,8 @@ const backPressure: readonly AdapterCase[] = [
         client.send('POST / HTTP/1.1', 'host: a', `content-length: ${STREAM_BYTES}`, 'connection: close', '', '');
         const { sent } = flood(client.socket, CHUNK, STREAM_BYTES / CHUNK.length);
         await begun.opened;
-        const underway = await stalled(sent);
-        assert.ok(underway < UNDERWAY_BYTES, `${underway} bytes were taken from the client`);
+        const inFlight = await stalled(sent);
+        assert.ok(inFlight < UNDERWAY_BYTES, `${inFlight} bytes were taken from the client`);
         goOn.open();
         assert.match(await client.all(), new RegExp(`${STREAM_BYTES} bytes`));
       },
@@ -52,8 +52,8 @@ const backPressure: readonly AdapterCase[] = [
         client.send('GET / HTTP/1.1', 'host: a', 'connection: close', '', '');
         await client.until(() => client.receivedBytes > 0);
         client.socket.pause();
-        const underway = await stalled(() => produced);
-        assert.ok(underway < UNDERWAY_BYTES, `${underway} bytes were taken from the handler`);
+        const inFlight = await stalled(() => produced);
+        assert.ok(inFlight < UNDERWAY_BYTES, `${inFlight} bytes were taken from the handler`);
         client.socket.resume();
         await client.all();
         assert.ok(client.receivedBytes > STREAM_BYTES, `${client.receivedBytes} bytes arrived`);

@@ -18,7 +18,7 @@ const WORDS: ReadonlyMap<string, (rule: unknown, schema: Fields) => Fit> = new M
   ['pattern', (rule) => patternFit(String(rule))],
   ['minItems', (least) => whenList((value) => value.length >= Number(least))],
   ['maxItems', (most) => whenList((value) => value.length <= Number(most))],
-  ['items', (rule) => itemsFit(schemaFit(rule))],
+  ['items', (rule) => itemsFit(fastValidator(rule))],
   ['required', (names) => requiredFit(names as readonly string[])],
   ['properties', (rule) => propertiesFit(rule as Fields)],
   ['additionalProperties', (rule, { properties }) => othersFit(rule, (properties ?? {}) as Fields)],
@@ -38,7 +38,7 @@ const TYPES: ReadonlyMap<unknown, Fit> = new Map<unknown, Fit>([
  * Tells quickly whether a value fits a schema, for schemas that are made of a few plain words. Ajv, which takes a third
  * of the time in which a sidecar starts, is then needed only for what does not fit and for schemas with other words.
  */
-export function schemaFit(schema: unknown): Fit {
+export function fastValidator(schema: unknown): Fit {
   if (!isFields(schema)) return UNKNOWN;
   const checks = Object.entries(schema).map(([word, rule]) => WORDS.get(word)?.(rule, schema) ?? UNKNOWN);
   return (value) => {
@@ -75,7 +75,7 @@ function requiredFit(names: readonly string[]): Fit {
 }
 
 function propertiesFit(schemas: Fields): Fit {
-  const checks = Object.entries(schemas).map(([name, schema]) => ({ name, check: schemaFit(schema) }));
+  const checks = Object.entries(schemas).map(([name, schema]) => ({ name, check: fastValidator(schema) }));
   return whenFields((value) => {
     for (const { name, check } of checks) if (value[name] !== undefined && !check(value[name])) return false;
     return true;
@@ -84,7 +84,7 @@ function propertiesFit(schemas: Fields): Fit {
 
 /** Fields that `properties` does not name. Those that are inherited count, as they do for Ajv. */
 function othersFit(rule: unknown, known: Fields): Fit {
-  const check = schemaFit(rule);
+  const check = fastValidator(rule);
   return whenFields((value) => {
     for (const name in value) if (!Object.hasOwn(known, name) && !check(value[name])) return false;
     return true;

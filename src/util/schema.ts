@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { ErrorObject, Schema, ValidateFunction } from 'ajv';
-import { schemaFit } from './fast-validate.ts';
+import { fastValidator } from './fast-validate.ts';
 import { unknownField } from './known-fields.ts';
 
 const require = createRequire(import.meta.url);
@@ -20,7 +20,7 @@ export function validator(
   let fits: ((value: unknown) => boolean) | undefined;
   let validate: ValidateFunction | undefined;
   return (value) => {
-    fits ??= schemaFit(schema);
+    fits ??= fastValidator(schema);
     if (fits(value)) return undefined;
     validate ??= compile(schema);
     return validate(value) ? undefined : describe(validate.errors?.at(-1), what, secret);

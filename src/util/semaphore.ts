@@ -1,4 +1,4 @@
-import type { Abortion } from './abortion.ts';
+import type { CancelToken } from './cancel-token.ts';
 
 /** Lets at most `limit` holders in at a time, in the order in which they came. */
 export class Semaphore {
@@ -10,21 +10,21 @@ export class Semaphore {
   }
 
   /** Waits for a place; rejects with the reason when the caller gives up first. */
-  acquire(abortion: Abortion): Promise<void> | undefined {
+  acquire(cancelToken: CancelToken): Promise<void> | undefined {
     if (this.#free > 0) {
       this.#free--;
       return undefined;
     }
     return new Promise((resolve, reject) => {
-      if (abortion.aborted) return reject(abortion.reason);
+      if (cancelToken.aborted) return reject(cancelToken.reason);
       const enter = (): void => {
         deaf();
         resolve();
       };
       this.#waiting.push(enter);
-      const deaf = abortion.onAbort(() => {
+      const deaf = cancelToken.onAbort(() => {
         this.#waiting.splice(this.#waiting.indexOf(enter), 1);
-        reject(abortion.reason);
+        reject(cancelToken.reason);
       });
     });
   }

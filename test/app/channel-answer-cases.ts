@@ -77,8 +77,8 @@ export const responses: readonly ChannelCase[] = [
       }
       await using opened = await open(app(() => ({ body: chunks() })));
       const { body } = await opened.channel.handle(request('GET', '/'));
-      const underway = await stalled(() => made);
-      assert.ok(underway < UNDERWAY_BYTES, `${underway} bytes`);
+      const inFlight = await stalled(() => made);
+      assert.ok(inFlight < UNDERWAY_BYTES, `${inFlight} bytes`);
       let read = 0;
       for await (const chunk of body as AsyncIterable<Uint8Array>) read += chunk.length;
       assert.equal(read, STREAM_BYTES);

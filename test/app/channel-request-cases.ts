@@ -109,8 +109,8 @@ export const requests: readonly ChannelCase[] = [
         }),
       );
       const reply = opened.channel.handle(request('POST', '/', { body: chunks() }));
-      const underway = await stalled(() => made);
-      assert.ok(underway < UNDERWAY_BYTES, `${underway} bytes`);
+      const inFlight = await stalled(() => made);
+      assert.ok(inFlight < UNDERWAY_BYTES, `${inFlight} bytes`);
       goOn.open();
       assert.equal(await textOf(await reply), String(STREAM_BYTES));
     },

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { readArguments } from '../../src/cli/arguments.ts';
 import { Output } from '../../src/cli/output.ts';
-import { Guard } from '../../src/cli/process/orphan-reaper.ts';
+import { OrphanReaper } from '../../src/cli/process/orphan-reaper.ts';
 import { RUN_FLAGS } from '../../src/cli/run-flags.ts';
 import { Session, StopRequests } from '../../src/cli/session.ts';
 import { appSettings, runSettings } from '../../src/cli/settings.ts';
@@ -31,7 +31,7 @@ test('a run whose start hangs ends when it is asked to, after the time that a st
       resources: { byApp: new Map(), statePath: undefined, notes: [] },
       clock,
       environment: {},
-      process: { stdout: output, stderr: output, guard: new Guard() },
+      process: { stdout: output, stderr: output, guard: new OrphanReaper() },
       prefix: () => () => '',
       takesInput: false,
     },

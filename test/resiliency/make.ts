@@ -2,8 +2,8 @@ import type { ResiliencySpec } from '../../src/index.ts';
 import type { Policy, Resiliency } from '../../src/resiliency/policy.ts';
 import { type CircuitBreakerChange, makeResiliency } from '../../src/resiliency/resiliency.ts';
 import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
-import type { Abortion } from '../../src/util/abortion.ts';
-import { NEVER } from '../../src/util/abortion.ts';
+import type { CancelToken } from '../../src/util/cancel-token.ts';
+import { NEVER } from '../../src/util/cancel-token.ts';
 import { Work } from '../../src/util/work.ts';
 import { RecordingLogger } from '../support/world.ts';
 
@@ -69,15 +69,15 @@ export function policyOf(
 export async function runStatuses(
   { policy, clock }: Pick<Made, 'clock'> & { readonly policy: Policy },
   statuses: readonly (number | Error)[],
-  options: { readonly forMs?: number; readonly abortion?: Abortion } = {},
+  options: { readonly forMs?: number; readonly cancelToken?: CancelToken } = {},
 ): Promise<{ readonly end: number | string; readonly attemptsAt: readonly number[] }> {
   const startedAt = clock.now();
   const attemptsAt: number[] = [];
   let end: number | string = 'still running';
   policy
     .run(
-      options.abortion ?? NEVER,
-      async (_abortion, attempt) => {
+      options.cancelToken ?? NEVER,
+      async (_token, attempt) => {
         attemptsAt.push(clock.now() - startedAt);
         const answer = statuses[Math.min(attempt, statuses.length) - 1];
         if (answer instanceof Error) throw answer;

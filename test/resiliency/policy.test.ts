@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Abortion, Cancellation, NEVER } from '../../src/util/abortion.ts';
+import { CancelSource, type CancelToken, NEVER } from '../../src/util/cancel-token.ts';
 import { make, policyOf, runStatuses } from './make.ts';
 
 describe('retries', () => {
@@ -36,9 +36,9 @@ describe('retries', () => {
 
   test('end when the caller gives up during the delay', async () => {
     const made = policyOf({ retry: { duration: '5s' } });
-    const caller = new Cancellation();
+    const caller = new CancelSource();
     made.clock.setTimeout(() => caller.abort(new Error('the caller has gone')), 7_000);
-    const { end, attemptsAt } = await runStatuses(made, [500], { abortion: caller });
+    const { end, attemptsAt } = await runStatuses(made, [500], { cancelToken: caller });
     expect(end).toBe('the caller has gone');
     expect(attemptsAt).toEqual([0, 5_000]);
     expect(made.clock.pendingTimers).toBe(0);
@@ -46,11 +46,11 @@ describe('retries', () => {
 
   test('are not made for a caller who has gone during the attempt', async () => {
     const { policy } = policyOf({ retry: { duration: '1s' } });
-    const caller = new Cancellation();
+    const caller = new CancelSource();
     const attempts: number[] = [];
     const run = policy.run(
       caller,
-      async (_abortion, attempt) => {
+      async (_token, attempt) => {
         attempts.push(attempt);
         caller.abort(new Error('gone'));
         throw new Error('broken off');
@@ -68,9 +68,9 @@ describe('a time-out', () => {
     let reason: unknown;
     const run = policy.run(
       NEVER,
-      (abortion) => {
-        abortion.onAbort(() => {
-          reason = abortion.reason;
+      (cancelToken) => {
+        cancelToken.onAbort(() => {
+          reason = cancelToken.reason;
         });
         return new Promise<never>(() => undefined);
       },
@@ -123,10 +123,10 @@ describe('a time-out', () => {
 
   test('the caller’s going reaches the attempt', async () => {
     const { policy } = policyOf({ timeout: '5s' });
-    const caller = new Cancellation();
+    const caller = new CancelSource();
     const run = policy.run(
       caller,
-      (abortion) => new Promise((_, reject) => abortion.onAbort(() => reject(abortion.reason))),
+      (cancelToken) => new Promise((_, reject) => cancelToken.onAbort(() => reject(cancelToken.reason))),
       () => 'failure',
     );
     caller.abort(new Error('gone'));
@@ -139,7 +139,7 @@ describe('a time-out', () => {
   ])('leaves no listener with a caller that lives on, when the attempt %s', async (_, attempt) => {
     const { policy } = policyOf({ timeout: '5s' });
     let listeners = 0;
-    const caller: Abortion = {
+    const caller: CancelToken = {
       aborted: false,
       reason: undefined,
       onAbort: () => {
@@ -153,11 +153,11 @@ describe('a time-out', () => {
 
   test('a caller who is gone already aborts the attempt from the beginning', async () => {
     const { policy } = policyOf({ timeout: '5s' });
-    const caller = new Cancellation();
+    const caller = new CancelSource();
     caller.abort(new Error('gone'));
     const run = policy.run(
       caller,
-      async (abortion) => abortion.aborted,
+      async (cancelToken) => cancelToken.aborted,
       () => 'success',
     );
     expect(await run).toBe(true);
@@ -249,7 +249,7 @@ describe('a circuit breaker', () => {
       () => 'failure',
     );
     await clock.advance('60s');
-    const caller = new Cancellation();
+    const caller = new CancelSource();
     const run = policy.run(
       caller,
       async () => {

@@ -3,8 +3,8 @@ import type { SidecarEventEmitter } from '../../events.ts';
 import { afterBody, readAll } from '../../http/body.ts';
 import { WHOLE_BODY_BYTES } from '../../http/client.ts';
 import {
-  abortionOf,
   type Body,
+  cancelTokenOf,
   type HeaderMap,
   request as makeRequest,
   PlainRequest,
@@ -12,7 +12,7 @@ import {
   type SidecarResponse,
 } from '../../http/message.ts';
 import type { Policy } from '../../resiliency/policy.ts';
-import { type Abortion, Cancellation } from '../../util/abortion.ts';
+import { CancelSource, type CancelToken } from '../../util/cancel-token.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { Linked } from '../../util/linked.ts';
 import { nodeHttp } from '../../util/node-http.ts';
@@ -58,7 +58,7 @@ export interface InvocationParts extends AttemptsHost {
 interface Sendable {
   readonly path: string;
   readonly body: Body;
-  readonly call: Abortion;
+  readonly call: CancelToken;
 }
 
 const KNOWN_METHODS = new Set(nodeHttp.METHODS);
@@ -76,7 +76,7 @@ const KNOWN_METHODS = new Set(nodeHttp.METHODS);
 export class Invocation {
   readonly #parts: InvocationParts;
   /** Calls whose answers have not been read to their end. */
-  readonly #calls = new Linked<Cancellation>();
+  readonly #calls = new Linked<CancelSource>();
   #underWay = 0;
   #idle: (() => void) | undefined;
 
@@ -127,7 +127,7 @@ export class Invocation {
     checkQuery(request.search);
     const policy = destination.policy(path);
     this.#underWay++;
-    const { call, end } = this.#begin(abortionOf(request));
+    const { call, end } = this.#begin(cancelTokenOf(request));
     try {
       const keptBytes = this.#keptBytes(request, policy);
       const body = keptBytes > 0 ? await readAll(request.body, keptBytes) : request.body;
@@ -143,7 +143,7 @@ export class Invocation {
       return answer;
     } catch (error) {
       end();
-      const failure = abortionOf(request).aborted ? error : asFailed(target, error);
+      const failure = cancelTokenOf(request).aborted ? error : asFailed(target, error);
       if (isHeard) this.#tell(target, request.method, { status: 0, startedAt });
       throw failure;
     } finally {
@@ -153,8 +153,8 @@ export class Invocation {
   }
 
   /** One that ends with its caller's, and with a stop; whoever listens to it lives no longer than the call. */
-  #begin(caller: Abortion): { readonly call: Cancellation; readonly end: () => void } {
-    const call = new Cancellation();
+  #begin(caller: CancelToken): { readonly call: CancelSource; readonly end: () => void } {
+    const call = new CancelSource();
     if (caller.aborted) call.abort(caller.reason);
     const deaf = caller.onAbort(() => call.abort(caller.reason));
     const place = this.#calls.add(call);

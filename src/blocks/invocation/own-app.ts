@@ -1,6 +1,6 @@
 import { isNoConnection } from '../../app/no-connection.ts';
 import type { AppAddress } from '../../app/transport.ts';
-import { abortionOf, type Handler, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
+import { cancelTokenOf, type Handler, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import type { Policy, Resiliency } from '../../resiliency/policy.ts';
 import type { Caller } from '../../security/identity.ts';
 import type { Wire } from '../../wire.ts';
@@ -68,7 +68,7 @@ export class OwnApp implements Destination {
     try {
       return await app.handle(request);
     } catch (error) {
-      if (abortionOf(request).aborted) throw error;
+      if (cancelTokenOf(request).aborted) throw error;
       throw failed(this.#parts.appId, 'the application broke off before it answered', error);
     }
   }

@@ -1,6 +1,6 @@
 import { isNoConnection } from '../../app/no-connection.ts';
 import { isUntouched } from '../../http/body.ts';
-import { abortionOf, PlainRequest, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
+import { cancelTokenOf, PlainRequest, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import type { Policy, Resiliency } from '../../resiliency/policy.ts';
 import type { Identity } from '../../security/identity.ts';
 import type { Wire } from '../../wire.ts';
@@ -80,7 +80,13 @@ export class RemoteApp implements Destination {
         ? { [wire.headers.peer]: '1' }
         : { [wire.headers.identity]: await identity.sign(this.#callee) };
     const url = request.search === '' ? request.path : `${request.path}?${request.search}`;
-    return new PlainRequest(request.method, url, { ...request.headers, ...proof }, request.body, abortionOf(request));
+    return new PlainRequest(
+      request.method,
+      url,
+      { ...request.headers, ...proof },
+      request.body,
+      cancelTokenOf(request),
+    );
   }
 
   isUnreached(error: unknown): boolean {

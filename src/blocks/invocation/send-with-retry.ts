@@ -1,8 +1,14 @@
 import { isSidecarError } from '../../errors.ts';
 import { isUntouched } from '../../http/body.ts';
-import { abortionOf, leaveBody, PlainRequest, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
+import {
+  cancelTokenOf,
+  leaveBody,
+  PlainRequest,
+  type SidecarRequest,
+  type SidecarResponse,
+} from '../../http/message.ts';
 import type { AttemptOutcome, Policy, Verdict } from '../../resiliency/policy.ts';
-import { type Abortion, Cancellation } from '../../util/abortion.ts';
+import { CancelSource, type CancelToken } from '../../util/cancel-token.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Work } from '../../util/work.ts';
 import type { Destination } from './destination.ts';
@@ -30,25 +36,25 @@ export async function sendUntilAnswered(
     try {
       return await destination.send(request);
     } catch (error) {
-      const isOver = retries === UNREACHED.retries || abortionOf(request).aborted;
+      const isOver = retries === UNREACHED.retries || cancelTokenOf(request).aborted;
       if (isOver || !destination.isUnreached(error) || !isUntouched(request.body)) throw error;
     } finally {
       done();
     }
-    await pause(host.clock, UNREACHED.delayMs, abortionOf(request));
+    await pause(host.clock, UNREACHED.delayMs, cancelTokenOf(request));
   }
 }
 
 /** Waits; rejects with the reason when nobody waits for the answer any more. */
-function pause(clock: Clock, delayMs: number, abortion: Abortion): Promise<void> {
+function pause(clock: Clock, delayMs: number, cancelToken: CancelToken): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = clock.setTimeout(() => {
       deaf();
       resolve();
     }, delayMs);
-    const deaf = abortion.onAbort(() => {
+    const deaf = cancelToken.onAbort(() => {
       timer.cancel();
-      reject(abortion.reason);
+      reject(cancelToken.reason);
     });
   });
 }
@@ -65,12 +71,12 @@ export function sendByPolicy(
     return verdict === 'retry' && !isUntouched(request.body) ? 'failure' : verdict;
   };
   return policy.run(
-    abortionOf(request),
-    async (abortion) => {
+    cancelTokenOf(request),
+    async (cancelToken) => {
       if (before !== undefined) leaveBody(before.body);
       const { method, path, search, headers, body } = request;
       const url = search === '' ? path : `${path}?${search}`;
-      const either = eitherOf(abortion, abortionOf(request));
+      const either = eitherOf(cancelToken, cancelTokenOf(request));
       before = await destination.send(new PlainRequest(method, url, headers, body, either));
       return before;
     },
@@ -79,9 +85,9 @@ export function sendByPolicy(
 }
 
 /** That of the attempt ends with it, and an answer may be read for long after that. */
-function eitherOf(attempt: Abortion, call: Abortion): Abortion {
+function eitherOf(attempt: CancelToken, call: CancelToken): CancelToken {
   if (attempt === call) return call;
-  const either = new Cancellation();
+  const either = new CancelSource();
   for (const one of [attempt, call]) {
     one.onAbort(() => either.abort(one.reason));
     if (one.aborted) either.abort(one.reason);

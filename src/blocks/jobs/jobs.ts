@@ -22,7 +22,7 @@ import { Schedules } from './planning/schedule-cache.ts';
 import { firstInstantOf } from './planning/transition.ts';
 import { localZoneName } from './planning/zone.ts';
 import { Delivery } from './running/delivery.ts';
-import { tellGone, tellScheduled } from './running/emit-events.ts';
+import { emitGone, emitScheduled } from './running/emit-events.ts';
 import { Handlers } from './running/handlers.ts';
 import { JobStore, type PlannedJob, type Scheduled } from './running/job-store.ts';
 import type { JobsHost } from './running/jobs-host.ts';
@@ -153,7 +153,7 @@ export class Jobs {
       if (removed === undefined) return false;
       scheduler.remove(removed);
       const gone = isExpired(removed.job, this.#now);
-      if (!gone) tellGone(this.#parts.host.events, name, 'deleted');
+      if (!gone) emitGone(this.#parts.host.events, name, 'deleted');
       return !gone;
     });
   }
@@ -209,7 +209,7 @@ export class Jobs {
     const scheduled = await store.schedule(planned, (present) =>
       isExpired(present.job, now) ? planned : replacementOf(planned, present, fields.ifExists),
     );
-    if (scheduled !== undefined) tellScheduled(this.#parts.host.events, scheduled.due.job);
+    if (scheduled !== undefined) emitScheduled(this.#parts.host.events, scheduled.due.job);
     return scheduled;
   }
 

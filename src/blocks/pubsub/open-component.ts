@@ -2,7 +2,7 @@ import type { ComponentContext } from '../../components/component.ts';
 import type { PubSubDefinition } from '../../components/pubsub.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import type { SubscribablePubSub } from './delivery/subscriptions.ts';
-import { GuardedPubSub } from './resilient-component.ts';
+import { ResilientPubSub } from './resilient-component.ts';
 
 /** Opens a component, with the policies that hold for it. */
 export async function openComponent(
@@ -13,6 +13,6 @@ export async function openComponent(
   const { name, topics } = definition;
   const [inbound, outbound] = [resiliency.forComponent(name, 'inbound'), resiliency.forComponent(name, 'outbound')];
   const opened = await definition.open(context);
-  const component = outbound === undefined ? opened : new GuardedPubSub(opened, outbound);
+  const component = outbound === undefined ? opened : new ResilientPubSub(opened, outbound);
   return { name, component, access: context, topics, inbound };
 }

@@ -7,13 +7,13 @@ import type {
 } from '../../components/pubsub.ts';
 import { isError, messageOf } from '../../errors.ts';
 import type { Policy } from '../../resiliency/policy.ts';
-import { Cancellation } from '../../util/abortion.ts';
+import { CancelSource } from '../../util/cancel-token.ts';
 
 /** A component whose publishes follow a policy: dead letters as well as those of the application. */
-export class GuardedPubSub implements PubSubComponent {
+export class ResilientPubSub implements PubSubComponent {
   readonly #component: PubSubComponent;
   readonly #policy: Policy;
-  readonly #closing = new Cancellation();
+  readonly #closing = new CancelSource();
 
   constructor(component: PubSubComponent, policy: Policy) {
     this.#component = component;
@@ -26,11 +26,11 @@ export class GuardedPubSub implements PubSubComponent {
     try {
       return await this.#policy.run(
         this.#closing,
-        async (abortion) => {
+        async (cancelToken) => {
           const sent = pending;
           const failures = await this.#component.publish(sent.map(({ message }) => message));
           // Its time is over, and the next attempt may be under way.
-          if (abortion.aborted) throw abortion.reason;
+          if (cancelToken.aborted) throw cancelToken.reason;
           pending = failures.flatMap(({ index }) => sent[index] ?? []);
           return failures.map((failure) => ({ ...failure, index: sent[failure.index]?.index ?? failure.index }));
         },

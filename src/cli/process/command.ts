@@ -5,7 +5,7 @@ import { type Clock, sleep } from '../../util/clock.ts';
 import { EXIT, Failure } from '../failure.ts';
 import type { Output } from '../output.ts';
 import { passLines } from './lines.ts';
-import type { Guard } from './orphan-reaper.ts';
+import type { OrphanReaper } from './orphan-reaper.ts';
 
 /** How long what the process started may go on after it, and its output may take. */
 const LEFTOVER_MS = 1_000;
@@ -28,7 +28,7 @@ export interface CommandOptions {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly prefix: (output: Output) => string;
-  readonly guard: Guard;
+  readonly guard: OrphanReaper;
   readonly clock: Clock;
 }
 

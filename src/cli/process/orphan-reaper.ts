@@ -31,7 +31,7 @@ for group in $groups; do kill -KILL "-$group" 2>/dev/null; done
 `;
 
 /** Ends the process groups that are ours when this process has gone without ending them. */
-export class Guard {
+export class OrphanReaper {
   readonly #shell: ChildProcess | undefined;
 
   constructor() {

@@ -31,7 +31,7 @@ export interface UnfilledGroup {
  * Which groups there are. Other hosts may add some, and a message published after that must be in them too: so every
  * publish requires that no group has come since they were read.
  */
-export class Groups {
+export class ConsumerGroups {
   readonly #store: StateStore;
   readonly #layout: Layout;
   readonly #onGroup: (name: GroupName) => void;

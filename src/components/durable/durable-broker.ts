@@ -6,29 +6,29 @@ import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
 import { encodeQueued } from './codec.ts';
-import { type GroupName, Groups } from './consumer-groups.ts';
+import { ConsumerGroups, type GroupName } from './consumer-groups.ts';
 import { Layout } from './layout.ts';
 import { DurableQueue } from './queue.ts';
 import { QueueOwner } from './queue-owner.ts';
-import { Numbers } from './sequence-allocator.ts';
+import { SequenceAllocator } from './sequence-allocator.ts';
 import { StartupMessages } from './startup-messages.ts';
 
 const NO_FAILURES: readonly PublishFailure[] = [];
 
 /** The longest value that is published: what a retry adds to it must still fit into the store's longest. */
-const MOST_BYTES = MAX_VALUE_BYTES - 64;
+const MAX_BYTES = MAX_VALUE_BYTES - 64;
 
 const NO_QUEUES: readonly DurableQueue[] = [];
 
 /** One durable pub/sub component in one store: its groups, its numbers, its publishes. */
-export class DurableHub implements Broker {
+export class DurableBroker implements Broker {
   readonly #store: StateStore;
   readonly #component: string;
   readonly #layout: Layout;
   readonly #commits: CommitBatcher;
   readonly #context: ComponentContext;
-  readonly #groups: Groups;
-  readonly #numbers: Numbers;
+  readonly #groups: ConsumerGroups;
+  readonly #numbers: SequenceAllocator;
   readonly #startup: StartupMessages;
   readonly #topics = new Map<string, Map<string, DurableQueue>>();
   /** By what the keys of their messages begin with. */
@@ -41,19 +41,19 @@ export class DurableHub implements Broker {
     this.#layout = new Layout(component);
     this.#commits = new CommitBatcher(state);
     this.#context = context;
-    this.#groups = new Groups(state, this.#layout, (name) => this.#addQueue(name));
-    this.#numbers = new Numbers(state, this.#layout.sequence(), clock);
+    this.#groups = new ConsumerGroups(state, this.#layout, (name) => this.#addQueue(name));
+    this.#numbers = new SequenceAllocator(state, this.#layout.sequence(), clock);
     const [commits, groups, layout] = [this.#commits, this.#groups, this.#layout];
     this.#startup = new StartupMessages({ component, store: state, commits, layout, groups, context });
   }
 
   /** Reads which groups there are. */
-  static async open(component: string, context: ComponentContext): Promise<DurableHub> {
-    const hub = new DurableHub(component, context);
-    await hub.#groups.read();
-    await hub.#startup.inherit();
-    hub.#follow();
-    return hub;
+  static async open(component: string, context: ComponentContext): Promise<DurableBroker> {
+    const broker = new DurableBroker(component, context);
+    await broker.#groups.read();
+    await broker.#startup.inherit();
+    broker.#follow();
+    return broker;
   }
 
   /** Follows what other hosts do. */
@@ -104,14 +104,14 @@ export class DurableHub implements Broker {
     const { guard } = this.#groups;
     if (groups === undefined && !this.#startup.isOpen) return this.#publishToNobody(message);
     const value = encodeQueued({ message, attempts: 0 });
-    if (value.length > MOST_BYTES && message.deadLetter !== undefined) {
+    if (value.length > MAX_BYTES && message.deadLetter !== undefined) {
       // There was room for the message without it, and a dead letter must get through.
       const { deadLetter: _origin, ...rest } = message;
       return this.#publishOne(rest);
     }
-    if (value.length > MOST_BYTES)
+    if (value.length > MAX_BYTES)
       return Promise.reject(
-        new StateError('invalid', `The message has ${value.length} bytes: at most ${MOST_BYTES} are kept.`),
+        new StateError('invalid', `The message has ${value.length} bytes: at most ${MAX_BYTES} are kept.`),
       );
     const number = this.#numbers.next();
     const queues = groups === undefined ? NO_QUEUES : [...groups.values()];

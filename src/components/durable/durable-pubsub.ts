@@ -4,7 +4,7 @@ import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { BrokerAccess } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
-import { DurableHub } from './durable-broker.ts';
+import { DurableBroker } from './durable-broker.ts';
 
 /** Options of {@link durablePubSub}. @public */
 export interface DurablePubSubOptions extends TopicScopes {
@@ -36,14 +36,14 @@ export function durablePubSub(name: string, options: DurablePubSubOptions = {}):
   checkFields(options, FIELDS, `options of durablePubSub ${JSON.stringify(name)}`, 'ERR_CONFIGURATION');
   const { scopes, ...topics } = options;
   // One for each host: they share the queues as hosts in several processes do. Without hosts, one for each store.
-  const hubs = new WeakMap<Shards | StateStore, Promise<DurableHub>>();
-  const hubOf = (context: ComponentContext): Promise<DurableHub> => {
+  const brokers = new WeakMap<Shards | StateStore, Promise<DurableBroker>>();
+  const brokerOf = (context: ComponentContext): Promise<DurableBroker> => {
     const user = context.shards ?? context.state;
-    const known = hubs.get(user);
+    const known = brokers.get(user);
     if (known !== undefined) return known;
-    const opened = DurableHub.open(name, context);
-    hubs.set(user, opened);
-    opened.catch(() => hubs.delete(user));
+    const opened = DurableBroker.open(name, context);
+    brokers.set(user, opened);
+    opened.catch(() => brokers.delete(user));
     return opened;
   };
   return {
@@ -52,6 +52,6 @@ export function durablePubSub(name: string, options: DurablePubSubOptions = {}):
     version: 'v1',
     topics,
     ...(scopes === undefined ? {} : { scopes }),
-    open: async (context) => new BrokerAccess(await hubOf(context), context),
+    open: async (context) => new BrokerAccess(await brokerOf(context), context),
   };
 }

@@ -9,7 +9,7 @@ const BLOCK = 1_000_000;
 const FRESH_MS = 1_000;
 
 /** Numbers order messages and are never used twice, also after a crash: they are reserved before they are used. */
-export class Numbers {
+export class SequenceAllocator {
   readonly #store: StateStore;
   readonly #key: string;
   readonly #clock: Clock;

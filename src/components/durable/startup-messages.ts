@@ -6,12 +6,12 @@ import type { Timer } from '../../util/clock.ts';
 import { Expected } from '../../util/expected.ts';
 import type { ComponentContext } from '../component.ts';
 import { STARTUP_LIMITS, StartupPeriod } from '../startup-period.ts';
-import type { GroupName, Groups } from './consumer-groups.ts';
+import type { ConsumerGroups, GroupName } from './consumer-groups.ts';
 import { Layout } from './layout.ts';
 
 /** The most entries that one commit writes or deletes, and about the most bytes. */
-const MOST_ENTRIES = 1_000;
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_ENTRIES = 1_000;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /** What the messages of the startup period are kept with. */
 export interface StartupMessagesParts {
@@ -19,7 +19,7 @@ export interface StartupMessagesParts {
   readonly store: StateStore;
   readonly commits: CommitBatcher;
   readonly layout: Layout;
-  readonly groups: Groups;
+  readonly groups: ConsumerGroups;
   readonly context: ComponentContext;
 }
 
@@ -133,8 +133,8 @@ export class StartupMessages {
       const found = await find();
       this.#tellOfNobody(found);
       const keys = [...found.keys()];
-      for (let from = 0; from < keys.length; from += MOST_ENTRIES)
-        await store.commit({ delete: keys.slice(from, from + MOST_ENTRIES) });
+      for (let from = 0; from < keys.length; from += MAX_ENTRIES)
+        await store.commit({ delete: keys.slice(from, from + MAX_ENTRIES) });
     } catch (error) {
       context.logger.error({ error }, 'messages of the startup period could not be removed: the next start does');
     }
@@ -152,7 +152,7 @@ function* portions(puts: readonly Put[]): Generator<readonly Put[]> {
   let portion: Put[] = [];
   let bytes = 0;
   for (const put of puts) {
-    if (portion.length >= MOST_ENTRIES || (bytes > 0 && bytes + put.value.length > MOST_BYTES)) {
+    if (portion.length >= MAX_ENTRIES || (bytes > 0 && bytes + put.value.length > MAX_BYTES)) {
       yield portion;
       portion = [];
       bytes = 0;

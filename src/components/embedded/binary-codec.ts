@@ -5,7 +5,7 @@
  */
 const FIRST_CAPACITY = 4096;
 /** A buffer starts as large as the last one had to be, but no more than this. */
-const MOST_REMEMBERED = 1024 * 1024;
+const MAX_REMEMBERED = 1024 * 1024;
 const MAX_BYTES_PER_UNIT = 3;
 const U32_BYTES = 4;
 const F64_BYTES = 8;
@@ -54,7 +54,7 @@ export class PacketWriter {
   /** What was packed; the writer starts anew. The result has a buffer of its own, fit to be transferred. */
   take(): Uint8Array<ArrayBuffer> {
     const packed = this.#reserve(0).subarray(0, this.#length) as Uint8Array<ArrayBuffer>;
-    this.#capacity = Math.min(MOST_REMEMBERED, Math.max(FIRST_CAPACITY, this.#length));
+    this.#capacity = Math.min(MAX_REMEMBERED, Math.max(FIRST_CAPACITY, this.#length));
     this.#buffer = undefined;
     this.#length = 0;
     return packed;

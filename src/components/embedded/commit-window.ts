@@ -1,6 +1,6 @@
 /** The share of a write's time that is spent on gathering the next group, and the most of it. */
 const SHARE_OF_WRITE = 0.5;
-const MOST_MS = 2;
+const MAX_MS = 2;
 /** A write that is faster than this leaves nothing to gain: one half is handled while the other is written. */
 const SLOW_WRITE_MS = 3;
 
@@ -41,6 +41,6 @@ export class Gathering {
     this.#isWriting = false;
     this.#expected = expected;
     const tookMs = now - this.#sentAt;
-    this.#until = tookMs < SLOW_WRITE_MS ? now : now + Math.min(MOST_MS, tookMs * SHARE_OF_WRITE);
+    this.#until = tookMs < SLOW_WRITE_MS ? now : now + Math.min(MAX_MS, tookMs * SHARE_OF_WRITE);
   }
 }

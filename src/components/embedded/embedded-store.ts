@@ -1,13 +1,13 @@
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
 import { ConflictError, StateError } from '../../state/errors.ts';
-import { Watchers } from '../../state/local-watch.ts';
+import { LocalWatch } from '../../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateStore } from '../../state/store.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { PacketReader } from './binary-codec.ts';
 import { Gathering } from './commit-window.ts';
 import { canRecover } from './failures.ts';
-import { Lane } from './pending-calls.ts';
+import { PendingCalls } from './pending-calls.ts';
 import {
   errorOf,
   type Failure,
@@ -46,9 +46,9 @@ export class EmbeddedStore implements StateStore {
   readonly #thread: Thread;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #watchers: Watchers;
-  readonly #reads = new Lane();
-  readonly #commits = new Lane();
+  readonly #watchers: LocalWatch;
+  readonly #reads = new PendingCalls();
+  readonly #commits = new PendingCalls();
   #isFlushScheduled = false;
   readonly #gathering = new Gathering();
   #failure: StateError | undefined;
@@ -63,7 +63,7 @@ export class EmbeddedStore implements StateStore {
     this.#thread = thread;
     this.#clock = clock;
     this.#logger = logger;
-    this.#watchers = new Watchers(logger);
+    this.#watchers = new LocalWatch(logger);
     thread.listen({ onReply: (reply) => this.#onReply(reply), onLost: (error) => this.#onLost(error) });
   }
 

@@ -13,7 +13,7 @@ const PAGES_PER_CHECKPOINT = 250;
 const PAGE_BYTES = 4096;
 /** Bounds of what one changed row can have cost in pages of log, for the estimate below. */
 const FEWEST_PAGES_PER_UNIT = 1 / 64;
-const MOST_PAGES_PER_UNIT = 8;
+const MAX_PAGES_PER_UNIT = 8;
 
 const GET = 'SELECT version, value FROM entry WHERE key = ?';
 const VERSION = 'SELECT version FROM entry WHERE key = ?';
@@ -233,7 +233,7 @@ export class Engine {
    */
   #calibrate(pages: number): void {
     if (this.#units === 0) return;
-    const perUnit = Math.min(MOST_PAGES_PER_UNIT, Math.max(FEWEST_PAGES_PER_UNIT, pages / this.#units));
+    const perUnit = Math.min(MAX_PAGES_PER_UNIT, Math.max(FEWEST_PAGES_PER_UNIT, pages / this.#units));
     this.#unitsPerCheckpoint = PAGES_PER_CHECKPOINT / perUnit;
   }
 

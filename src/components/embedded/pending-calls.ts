@@ -12,7 +12,7 @@ export interface Pending {
 }
 
 /** Calls of one sort on their way: packed, sent, answered, each in the order of the calls. */
-export class Lane {
+export class PendingCalls {
   readonly #writer = new PacketWriter();
   /** Full packets that are still to be sent. */
   readonly #full: { readonly bytes: Uint8Array; readonly calls: number }[] = [];

@@ -22,7 +22,7 @@ const MIGRATIONS: readonly string[] = [
 /** For the moment in which another process, just ending, still holds the lock. */
 const BUSY_TIMEOUT_MS = 1000;
 /** The log is cut back to it after a burst, in bytes. */
-const MOST_LOG_KEPT_BYTES = 64 * 1024 * 1024;
+const MAX_LOG_KEPT_BYTES = 64 * 1024 * 1024;
 /** Negative: KiB instead of pages. */
 const CACHE_SIZE = -16 * 1024;
 
@@ -67,7 +67,7 @@ function prepare(connection: Connection, path: string): void {
   }
   // Full: a sync per transaction. It is not every driver's default. macOS syncs to the platter only with fullfsync.
   connection.execute(`PRAGMA synchronous=FULL; PRAGMA fullfsync=1; PRAGMA checkpoint_fullfsync=1;
-    PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=${MOST_LOG_KEPT_BYTES};
+    PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=${MAX_LOG_KEPT_BYTES};
     PRAGMA cache_size=${CACHE_SIZE}; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF`);
   migrate(connection, schemaVersion);
   writeHolder(path);

@@ -1,7 +1,7 @@
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
 import { ConflictError, StateError } from '../../state/errors.ts';
 import { sortFormOf } from '../../state/keys.ts';
-import { Watchers } from '../../state/local-watch.ts';
+import { LocalWatch } from '../../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, StateStore } from '../../state/store.ts';
 import { SortedMap } from './sorted-map.ts';
 
@@ -21,12 +21,12 @@ export class MemoryStore implements StateStore {
   readonly isExclusive = true;
   /** By sort form, see `sortFormOf`. */
   readonly #entries = new SortedMap<KeyedEntry>();
-  readonly #watchers: Watchers;
+  readonly #watchers: LocalWatch;
   #version = 0;
   #closed = false;
 
   constructor({ logger }: StateContext) {
-    this.#watchers = new Watchers(logger);
+    this.#watchers = new LocalWatch(logger);
   }
 
   async get(key: string): Promise<Entry | undefined> {

@@ -1,5 +1,5 @@
 /** Keys of a leaf before it is split: the cost of moving them on an insert balances that of finding the leaf. */
-const MOST_IN_LEAF = 512;
+const MAX_IN_LEAF = 512;
 
 interface Leaf<V> {
   readonly keys: string[];
@@ -47,7 +47,7 @@ export class SortedMap<V> {
     leaf.keys.splice(index, 0, key);
     leaf.values.splice(index, 0, value);
     this.#size++;
-    if (leaf.keys.length > MOST_IN_LEAF) this.#split(leafIndex, index);
+    if (leaf.keys.length > MAX_IN_LEAF) this.#split(leafIndex, index);
   }
 
   /** Answers whether the key was there. */
@@ -129,7 +129,7 @@ export class SortedMap<V> {
     const next = this.#leaves[leafIndex + 1];
     if (leaf.keys.length === 0 && this.#leaves.length > 1) {
       this.#leaves.splice(leafIndex, 1);
-    } else if (next !== undefined && leaf.keys.length + next.keys.length < MOST_IN_LEAF / 4) {
+    } else if (next !== undefined && leaf.keys.length + next.keys.length < MAX_IN_LEAF / 4) {
       leaf.keys.push(...next.keys);
       leaf.values.push(...next.values);
       this.#leaves.splice(leafIndex + 1, 1);

@@ -14,7 +14,7 @@ export interface AppReturnParts {
 }
 
 /** No connection could be made: what goes to the application waits until it takes requests again. */
-export class AppReturn {
+export class AppReconnect {
   readonly #parts: AppReturnParts;
   #isWaiting = false;
 

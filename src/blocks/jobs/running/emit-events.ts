@@ -19,15 +19,15 @@ function infoOf({ name, tickAt, failures }: StoredJob): JobRunInfo {
   return { jobName: name, dueAt: tickAt, attempt: failures + 1 };
 }
 
-export function tellScheduled(events: SidecarEventEmitter, { name, tickAt }: StoredJob): void {
+export function emitScheduled(events: SidecarEventEmitter, { name, tickAt }: StoredJob): void {
   if (events.listenerCount('jobScheduled') > 0) events.emit('jobScheduled', { jobName: name, dueAt: tickAt });
 }
 
-export function tellTriggered(events: SidecarEventEmitter, job: StoredJob): void {
+export function emitTriggered(events: SidecarEventEmitter, job: StoredJob): void {
   if (events.listenerCount('jobTriggered') > 0) events.emit('jobTriggered', infoOf(job));
 }
 
-export function tellGone(
+export function emitGone(
   events: SidecarEventEmitter,
   jobName: string,
   reason: 'finished' | 'expired' | 'deleted',
@@ -36,7 +36,7 @@ export function tellGone(
 }
 
 /** Logs and tells how an attempt went. */
-export function tellOutcome(
+export function emitOutcome(
   { events, logger }: JobsHost,
   { job, outcome, next, durationMs, now }: RecordedAttempt,
 ): void {

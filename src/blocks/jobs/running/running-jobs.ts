@@ -1,7 +1,7 @@
 import type { Due } from './job-store.ts';
 
 /** Jobs that something is done for, and entries that wait for that to end. */
-export class Hands {
+export class RunningJobs {
   readonly #taken = new Map<string, Due>();
   /** Entries of jobs that are in hand already, as they were replaced while they ran: their turn comes after. */
   readonly #held = new Map<string, Due>();

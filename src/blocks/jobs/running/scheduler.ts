@@ -7,14 +7,14 @@ import type { CodeCall } from '../../../util/code-calls.ts';
 import { Work } from '../../../util/work.ts';
 import type { Schedules } from '../planning/schedule-cache.ts';
 import { type Attempt, afterAttempt, type Next } from '../planning/transition.ts';
-import { AppReturn } from './app-reconnect.ts';
+import { AppReconnect } from './app-reconnect.ts';
 import type { Delivery, Outcome, Target } from './delivery.ts';
 import { DueJobs } from './due-jobs.ts';
-import { tellGone, tellOutcome, tellTriggered } from './emit-events.ts';
+import { emitGone, emitOutcome, emitTriggered } from './emit-events.ts';
 import type { Due, JobStore } from './job-store.ts';
 import type { JobsHost } from './jobs-host.ts';
 import type { Ownership } from './ownership.ts';
-import { Hands } from './running-jobs.ts';
+import { RunningJobs } from './running-jobs.ts';
 import { UnhandledJobs } from './unhandled.ts';
 
 /** How long to wait before the store, or the application, is asked again. */
@@ -39,11 +39,11 @@ export class Scheduler {
   readonly #parts: SchedulerParts;
   readonly #due: DueJobs;
   readonly #pump: DuePump<Due>;
-  readonly #hands = new Hands();
+  readonly #inHand = new RunningJobs();
   /** Keys of jobs that are this host's, and that another sidecar of this process still has at work. */
   readonly #elsewhere = new Set<string>();
   readonly #stopRequested = new AbortController();
-  readonly #appReturn: AppReturn;
+  readonly #appReconnect: AppReconnect;
   readonly #work = new Work();
   #running = 0;
   readonly #retry: ReadRetry;
@@ -58,7 +58,7 @@ export class Scheduler {
     this.#due = new DueJobs(parts.store, (due) => this.#isTaken(due));
     const { delivery, host } = parts;
     const onReturn = (): void => this.targetsChanged();
-    this.#appReturn = new AppReturn({
+    this.#appReconnect = new AppReconnect({
       delivery,
       host,
       backoff: BACKOFF,
@@ -80,7 +80,7 @@ export class Scheduler {
   start(): void {
     const onChange = (): void => this.readAnew();
     const onHint = (keys: readonly string[]): void => void this.#onHint(keys);
-    this.#parts.ownership.start({ onChange, onHint, inHand: () => this.#hands.names() }, this.#parts.store.duePrefix);
+    this.#parts.ownership.start({ onChange, onHint, inHand: () => this.#inHand.names() }, this.#parts.store.duePrefix);
     this.#pump.pump();
   }
 
@@ -94,7 +94,7 @@ export class Scheduler {
   /** A job's entry has been removed. */
   remove(removed: Pick<Due, 'key' | 'job'>): void {
     this.#due.remove(removed.key);
-    this.#hands.forget(removed);
+    this.#inHand.forget(removed);
   }
 
   /** Somebody is there who was not there before: looks at what was left. */
@@ -124,19 +124,19 @@ export class Scheduler {
   /** In hand, at work elsewhere, or another host's. */
   #isTaken(due: Due): boolean {
     if (this.#elsewhere.has(due.key)) return true;
-    return !this.#parts.ownership.owns(due.job.name) || this.#hands.hasEntry(due);
+    return !this.#parts.ownership.owns(due.job.name) || this.#inHand.hasEntry(due);
   }
 
   get #hasRoom(): boolean {
     const { concurrency } = this.#parts.host;
-    return this.#running < concurrency && this.#hands.size < concurrency + MAX_UNRECORDED;
+    return this.#running < concurrency && this.#inHand.size < concurrency + MAX_UNRECORDED;
   }
 
   #begin(due: Due, now: number): void {
     const { name } = due.job;
     // It is read again when it is this host's.
     if (!this.#parts.ownership.owns(name)) return;
-    if (this.#hands.has(name)) return this.#hands.holdBack(due);
+    if (this.#inHand.has(name)) return this.#inHand.holdBack(due);
     const elsewhere = this.#parts.delivery.elsewhere(name);
     if (elsewhere !== undefined) return this.#lookAfter(elsewhere, due);
     const target = due.job.ended ? undefined : this.#parts.delivery.targetOf(name);
@@ -166,7 +166,7 @@ export class Scheduler {
   async #handle(due: Due, target: Target | undefined, now: number): Promise<void> {
     const { host } = this.#parts;
     const { name } = due.job;
-    this.#hands.take(due);
+    this.#inHand.take(due);
     const done = this.#work.begin(name);
     const doneForAll = host.work.begin(`run of job ${name}`);
     try {
@@ -175,7 +175,7 @@ export class Scheduler {
       host.logger.error({ job: name, error }, 'run failed unexpectedly');
     }
     // What was replaced meanwhile has its turn.
-    const held = this.#hands.letGo(due);
+    const held = this.#inHand.letGo(due);
     if (held !== undefined) this.#due.add(held);
     this.#parts.ownership.released();
     done();
@@ -201,7 +201,7 @@ export class Scheduler {
 
   async #expire(due: Due): Promise<void> {
     const next: Next = { kind: 'gone', reason: 'expired' };
-    if (await this.#record(due, next)) tellGone(this.#parts.host.events, due.job.name, next.reason);
+    if (await this.#record(due, next)) emitGone(this.#parts.host.events, due.job.name, next.reason);
   }
 
   async #run(due: Due, target: Target, startedAt: number): Promise<void> {
@@ -217,8 +217,8 @@ export class Scheduler {
       // Its data goes with a job that is replaced or removed.
       if (job.dataId !== undefined && data === undefined) return;
       // It has begun elsewhere meanwhile.
-      if (this.#parts.delivery.elsewhere(job.name) !== undefined) return this.#hands.putBack(due);
-      tellTriggered(host.events, job);
+      if (this.#parts.delivery.elsewhere(job.name) !== undefined) return this.#inHand.putBack(due);
+      emitTriggered(host.events, job);
       outcome = await target(job, data);
     } catch (error) {
       return this.#retry.failed(error);
@@ -227,7 +227,7 @@ export class Scheduler {
     }
     if (outcome.kind === 'undelivered') {
       this.#hasPassedOver = true;
-      return this.#appReturn.expect(outcome.reason);
+      return this.#appReconnect.expect(outcome.reason);
     }
     if (outcome.kind === 'brokenOff') return;
     const now = host.clock.now();
@@ -236,8 +236,8 @@ export class Scheduler {
     // The application is free, whatever the store is doing.
     this.#pump.pump();
     if (!(await this.#record(due, next))) return;
-    tellOutcome(host, { job, outcome, next, durationMs: now - startedAt, now });
-    if (next.kind === 'gone') tellGone(host.events, job.name, next.reason);
+    emitOutcome(host, { job, outcome, next, durationMs: now - startedAt, now });
+    if (next.kind === 'gone') emitGone(host.events, job.name, next.reason);
   }
 
   /** Writes what follows, until that has worked or has become pointless; answers whether it was written. */
@@ -261,7 +261,7 @@ export class Scheduler {
 
   /** The job is another host's, who runs it again; or this one's anew, and is read again. */
   #passOn(due: Due): false {
-    this.#hands.drop(due.job.name);
+    this.#inHand.drop(due.job.name);
     this.readAnew();
     return false;
   }
@@ -274,7 +274,7 @@ export class Scheduler {
     }
     const following = await store.advance(due, next.job, next.at);
     this.#due.remove(due.key);
-    this.#hands.drop(due.job.name);
+    this.#inHand.drop(due.job.name);
     this.#due.add(following);
   }
 

@@ -8,7 +8,7 @@ export interface UnhandledJob {
 }
 
 /** So many jobs are told apart; others are not counted. */
-const MOST_JOBS = 1_000;
+const MAX_JOBS = 1_000;
 
 /** Counts runs that nobody is there for, by job, and warns of each job once. The runs wait: nothing is lost. */
 export class UnhandledJobs {
@@ -22,15 +22,15 @@ export class UnhandledJobs {
   /** The scheduler passes it over, maybe not for the first time. */
   add({ version, job: { name } }: Due): void {
     const present = this.#jobs.get(name);
-    if (present === undefined ? this.#jobs.size >= MOST_JOBS : present.version === version) return;
+    if (present === undefined ? this.#jobs.size >= MAX_JOBS : present.version === version) return;
     this.#jobs.set(name, { name, version, count: (present?.count ?? 0) + 1 });
     if (present !== undefined) return;
     this.#logger.warn(
       { job: name },
       'a job is due and nobody handles it: it waits. Register a function (sidecar.jobs.handle or define) or set the option app (--app-port of the command); delete the job if it is not wanted any more',
     );
-    if (this.#jobs.size === MOST_JOBS)
-      this.#logger.warn({ jobs: MOST_JOBS }, 'more jobs that nobody handles are not warned of and not counted');
+    if (this.#jobs.size === MAX_JOBS)
+      this.#logger.warn({ jobs: MAX_JOBS }, 'more jobs that nobody handles are not warned of and not counted');
   }
 
   list(): readonly UnhandledJob[] {

@@ -8,7 +8,7 @@ export interface UnsubscribedTopic {
 }
 
 /** So many topics are told apart; what goes to others is not counted. */
-const MOST_TOPICS = 1_000;
+const MAX_TOPICS = 1_000;
 
 /** Counts messages that went to nobody, by topic, and warns of each topic once. */
 export class Unsubscribed {
@@ -22,15 +22,15 @@ export class Unsubscribed {
   add(pubsubName: string, topic: string, messages: number): void {
     const key = JSON.stringify([pubsubName, topic]);
     const present = this.#topics.get(key);
-    if (present === undefined && this.#topics.size >= MOST_TOPICS) return;
+    if (present === undefined && this.#topics.size >= MAX_TOPICS) return;
     this.#topics.set(key, { pubsubName, topic, count: (present?.count ?? 0) + messages });
     if (present !== undefined) return;
     this.#logger.warn(
       { pubsubName, topic },
       'a message was published to a topic that nobody subscribes to: it is gone, and so are those that follow',
     );
-    if (this.#topics.size === MOST_TOPICS)
-      this.#logger.warn({ topics: MOST_TOPICS }, 'more topics without subscribers are not warned of and not counted');
+    if (this.#topics.size === MAX_TOPICS)
+      this.#logger.warn({ topics: MAX_TOPICS }, 'more topics without subscribers are not warned of and not counted');
   }
 
   list(): readonly UnsubscribedTopic[] {

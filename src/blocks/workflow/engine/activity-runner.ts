@@ -1,4 +1,4 @@
-import { signalOfAbortion } from '../../../util/abortion.ts';
+import { signalOfCancelToken } from '../../../util/cancel-token.ts';
 import { Deque } from '../../../util/deque.ts';
 import { Linked } from '../../../util/linked.ts';
 import { sinceWhen } from '../../../util/work.ts';
@@ -9,8 +9,8 @@ import { failureOf } from '../model/failure.ts';
 import { textOfValue, valueOfText } from '../model/payload.ts';
 import type { WorkflowsHost } from '../model/workflows-host.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
-import { tellActivity } from './emit-events.ts';
-import type { Underway } from './in-flight-counter.ts';
+import { emitActivity } from './emit-events.ts';
+import type { InFlightCounter } from './in-flight-counter.ts';
 import type { LiveInstance } from './live-instance.ts';
 import { MissingNames } from './missing-names.ts';
 
@@ -31,7 +31,7 @@ interface Running {
 export class ActivityRunner {
   readonly #host: WorkflowsHost;
   readonly #registry: Registry;
-  readonly #underway: Underway;
+  readonly #inFlight: InFlightCounter;
   readonly #waiting = new Deque<Waiting>();
   /** Those whose code is not registered, by instance. */
   readonly #withoutCode = new Map<LiveInstance, Waiting[]>();
@@ -39,10 +39,10 @@ export class ActivityRunner {
   readonly #running = new Linked<Running>();
   #isStopping = false;
 
-  constructor(host: WorkflowsHost, registry: Registry, underway: Underway) {
+  constructor(host: WorkflowsHost, registry: Registry, inFlight: InFlightCounter) {
     this.#host = host;
     this.#registry = registry;
-    this.#underway = underway;
+    this.#inFlight = inFlight;
     this.#missing = new MissingNames({
       kind: 'activity',
       host,
@@ -128,7 +128,7 @@ export class ActivityRunner {
   #giveUp({ instance, activity, executionId }: Waiting): void {
     const failure = this.#missing.failureOf(activity.name);
     const event: IncomingEvent = { type: 'activityFailed', sequence: activity.sequence, failure };
-    tellActivity(this.#host, { instanceId: instance.id, activity, event, startedAt: this.#host.clock.now() });
+    emitActivity(this.#host, { instanceId: instance.id, activity, event, startedAt: this.#host.clock.now() });
     instance.post({ event, executionId });
   }
 
@@ -136,7 +136,7 @@ export class ActivityRunner {
     const startedAt = this.#host.clock.now();
     const place = this.#running.add({ instance, activity, startedAt });
     instance.running++;
-    this.#underway.add();
+    this.#inFlight.add();
     const { sequence, name, input } = activity;
     let event: IncomingEvent;
     let thrown: { readonly value: unknown } | undefined;
@@ -149,10 +149,10 @@ export class ActivityRunner {
     }
     this.#running.delete(place);
     instance.running--;
-    tellActivity(this.#host, { instanceId: instance.id, activity, event, startedAt, thrown });
+    emitActivity(this.#host, { instanceId: instance.id, activity, event, startedAt, thrown });
     if (!instance.isGone) {
       instance.post({ event, executionId });
-      this.#underway.remove();
+      this.#inFlight.remove();
     }
     this.#pump();
   }
@@ -183,7 +183,7 @@ class Context implements ActivityContext {
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= signalOfAbortion(this.#instance.cancellation);
+    this.#signal ??= signalOfCancelToken(this.#instance.cancellation);
     return this.#signal;
   }
 }

@@ -18,7 +18,7 @@ export interface EndedActivity {
 }
 
 /** Tells how an attempt went. */
-export function tellActivity(
+export function emitActivity(
   { events, clock }: WorkflowsHost,
   { instanceId, activity, event, startedAt, thrown }: EndedActivity,
 ): void {
@@ -31,7 +31,7 @@ export function tellActivity(
 }
 
 /** Tells, and logs, what a turn came to. */
-export function tellTurn({ events, logger }: WorkflowsHost, { plan, before, retries }: Followed): void {
+export function emitTurn({ events, logger }: WorkflowsHost, { plan, before, retries }: Followed): void {
   const { record } = plan;
   if (before.chunks === 0) tellStarted(events, record);
   for (const child of plan.children) tellStarted(events, child.record);

@@ -4,9 +4,9 @@ import type { WorkflowsHost } from '../model/workflows-host.ts';
 import type { Core, Retry } from '../replay/core.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
-import type { TurnEnd, TurnPlan } from '../storage/turn-plan.ts';
+import type { TurnPlan, TurnResult } from '../storage/turn-plan.ts';
 import type { ActivityRunner } from './activity-runner.ts';
-import type { Underway } from './in-flight-counter.ts';
+import type { InFlightCounter } from './in-flight-counter.ts';
 import type { LiveInstance } from './live-instance.ts';
 import type { TurnQueue } from './turn-queue.ts';
 
@@ -14,19 +14,19 @@ import type { TurnQueue } from './turn-queue.ts';
 export interface Followed {
   readonly plan: TurnPlan;
   readonly version: number;
-  readonly end: TurnEnd;
+  readonly end: TurnResult;
   readonly before: InstanceRecord;
   readonly retries: readonly Retry[];
 }
 
 /** Where instances live: what they need of the engine. */
-export interface InstanceHome {
+export interface EngineServices {
   readonly host: WorkflowsHost;
   readonly store: InstanceStore;
   readonly turns: TurnQueue;
   readonly activities: ActivityRunner;
   /** To be told of each turn and activity. */
-  readonly underway: Underway;
+  readonly inFlight: InFlightCounter;
   readonly isStopping: boolean;
   /** The present instant, in whole milliseconds. */
   readonly now: number;

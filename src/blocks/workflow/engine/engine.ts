@@ -16,9 +16,9 @@ import type { InstanceRecord } from '../storage/record.ts';
 import type { Outgoing } from '../storage/turn-plan.ts';
 import { ActivityRunner } from './activity-runner.ts';
 import { type DueInstance, DueInstances } from './due-instances.ts';
-import { tellTurn } from './emit-events.ts';
-import type { Followed, InstanceHome } from './engine-services.ts';
-import { Underway } from './in-flight-counter.ts';
+import { emitTurn } from './emit-events.ts';
+import type { EngineServices, Followed } from './engine-services.ts';
+import { InFlightCounter } from './in-flight-counter.ts';
 import { Inbox } from './inbox.ts';
 import { type Absent, InstancePool } from './instance-pool.ts';
 import type { LiveInstance } from './live-instance.ts';
@@ -45,11 +45,11 @@ const READ_AGAIN_MS = 5_000;
 const MAX_LOADING = 256;
 
 /** Brings instances into memory when there is something to do for them, and their turns into the store. */
-export class Engine implements InstanceHome {
+export class Engine implements EngineServices {
   readonly host: WorkflowsHost;
   readonly store: InstanceStore;
   readonly turns: TurnQueue;
-  readonly underway: Underway;
+  readonly inFlight: InFlightCounter;
   readonly activities: ActivityRunner;
   readonly pool: InstancePool;
   readonly #parts: EngineParts;
@@ -71,8 +71,8 @@ export class Engine implements InstanceHome {
     this.host = { ...host, work: { begin: (what) => this.#begin(what) } };
     this.store = new InstanceStore(state, layout);
     this.turns = new TurnQueue(this.host.maxConcurrentWorkflows);
-    this.underway = new Underway(this.host.work, () => this.activities.running());
-    this.activities = new ActivityRunner(this.host, registry, this.underway);
+    this.inFlight = new InFlightCounter(this.host.work, () => this.activities.running());
+    this.activities = new ActivityRunner(this.host, registry, this.inFlight);
     this.#due = new DueInstances(this.store, (id) => this.owns(id) && !this.pool.has(id));
     this.#missing = new MissingNames({
       kind: 'workflow',
@@ -161,7 +161,7 @@ export class Engine implements InstanceHome {
 
   follow(instance: LiveInstance, followed: Followed): void {
     const { plan, version } = followed;
-    tellTurn(this.host, followed);
+    emitTurn(this.host, followed);
     for (const { record, input } of plan.children)
       if (this.owns(record.instanceId)) void this.pool.adopt(record, version, input).then((child) => child?.wake());
     for (const outgoing of plan.outgoing) this.#send(outgoing);

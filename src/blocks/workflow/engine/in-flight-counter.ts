@@ -1,7 +1,7 @@
 import type { WorkflowsHost } from '../model/workflows-host.ts';
 
 /** Counts turns and activities that are under way. Noted as one piece of work: there are thousands a second. */
-export class Underway {
+export class InFlightCounter {
   readonly #work: WorkflowsHost['work'];
   readonly #named: () => readonly string[];
   #count = 0;

@@ -8,7 +8,7 @@ import { Drain } from '../replay/microtask-drain.ts';
 import type { InstanceStore, Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import type { DueInstances } from './due-instances.ts';
-import type { InstanceHome } from './engine-services.ts';
+import type { EngineServices } from './engine-services.ts';
 import { LiveInstance } from './live-instance.ts';
 import type { MissingNames } from './missing-names.ts';
 
@@ -17,7 +17,7 @@ export type Absent = 'missing' | 'finished' | 'no-code';
 
 /** What a pool is made of. */
 export interface PoolParts {
-  readonly home: InstanceHome;
+  readonly home: EngineServices;
   readonly store: InstanceStore;
   readonly registry: Registry;
   readonly due: DueInstances;

@@ -1,4 +1,4 @@
-import { type Abortion, Cancellation } from '../../../util/abortion.ts';
+import { CancelSource, type CancelToken } from '../../../util/cancel-token.ts';
 import { Deque } from '../../../util/deque.ts';
 import { type ActionEvent, type HistoryEvent, isAction } from '../model/events.ts';
 import { TOO_LARGE } from '../model/failure.ts';
@@ -7,8 +7,8 @@ import type { Core } from '../replay/core.ts';
 import type { Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import { viewOf } from '../storage/render-instance.ts';
-import type { TurnEnd } from '../storage/turn-plan.ts';
-import type { InstanceHome } from './engine-services.ts';
+import type { TurnResult } from '../storage/turn-plan.ts';
+import type { EngineServices } from './engine-services.ts';
 import { commitTurn, type Written } from './turn-commit.ts';
 import { type Message, TurnIntake } from './turn-intake.ts';
 import { endOfTurn } from './turn-result.ts';
@@ -22,12 +22,12 @@ const MAX_HISTORY_EVENTS = 100_000;
  * and where the instance stands then is one commit; only after it anything of that becomes visible or is begun.
  */
 export class LiveInstance {
-  readonly #home: InstanceHome;
+  readonly #home: EngineServices;
   readonly #queue = new Deque<Message>();
   #core: Core;
   #stored: Stored | undefined;
   #record: InstanceRecord;
-  #cancellation: Cancellation | undefined;
+  #cancellation: CancelSource | undefined;
   #leftFor: unknown;
   /** How many of its activities are running. */
   running = 0;
@@ -38,7 +38,7 @@ export class LiveInstance {
 
   /** `stored` is what the store has under its ID; of a new instance nothing. */
   constructor(
-    home: InstanceHome,
+    home: EngineServices,
     coreOf: (self: LiveInstance) => Core,
     record: InstanceRecord,
     stored: Stored | undefined,
@@ -63,9 +63,9 @@ export class LiveInstance {
   }
 
   /** Tells activities that nobody waits for them any more. */
-  get cancellation(): Abortion {
+  get cancellation(): CancelToken {
     if (this.#cancellation === undefined) {
-      this.#cancellation = new Cancellation();
+      this.#cancellation = new CancelSource();
       if (this.#isGone) this.#cancellation.abort(this.#leftFor);
     }
     return this.#cancellation;
@@ -128,7 +128,7 @@ export class LiveInstance {
     this.#leftFor = reason;
     this.#cancellation?.abort(reason);
     // Activities that hang hold nobody up.
-    this.#home.underway.remove(this.running);
+    this.#home.inFlight.remove(this.running);
     for (let message = this.#queue.shift(); message !== undefined; message = this.#queue.shift()) {
       if (message.inboxKey !== undefined) left.push(message.inboxKey);
       this.#drop(message, reason);
@@ -152,7 +152,7 @@ export class LiveInstance {
   #request(): void {
     if (this.#isTurning || this.#isGone) return;
     this.#isTurning = true;
-    this.#home.underway.add();
+    this.#home.inFlight.add();
     this.#home.turns.push(this);
   }
 
@@ -169,7 +169,7 @@ export class LiveInstance {
       this.#checkQuiet();
     }
     this.#home.turns.ended();
-    this.#home.underway.remove();
+    this.#home.inFlight.remove();
   }
 
   async #takeTurn(): Promise<void> {
@@ -216,7 +216,7 @@ export class LiveInstance {
   }
 
   /** The turn is in the store: what it began is begun now. */
-  #follow({ plan, version }: Written, end: TurnEnd, messages: readonly Message[]): Promise<void> | undefined {
+  #follow({ plan, version }: Written, end: TurnResult, messages: readonly Message[]): Promise<void> | undefined {
     const before = this.#record;
     this.#record = plan.record;
     this.#stored = { record: plan.record, version };

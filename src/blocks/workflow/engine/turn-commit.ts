@@ -7,8 +7,8 @@ import { TOO_LARGE } from '../model/failure.ts';
 import { isFinished } from '../model/instance.ts';
 import type { Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
-import { planTurn, type TurnEnd, type TurnPlan } from '../storage/turn-plan.ts';
-import type { InstanceHome } from './engine-services.ts';
+import { planTurn, type TurnPlan, type TurnResult } from '../storage/turn-plan.ts';
+import type { EngineServices } from './engine-services.ts';
 import type { LiveInstance } from './live-instance.ts';
 import type { Message } from './turn-intake.ts';
 
@@ -17,7 +17,7 @@ export interface TurnToWrite {
   readonly instance: LiveInstance;
   readonly record: InstanceRecord;
   readonly stored: Stored | undefined;
-  readonly end: TurnEnd;
+  readonly end: TurnResult;
   readonly messages: readonly Message[];
 }
 
@@ -40,7 +40,7 @@ const MAX_VALUES_BYTES = MAX_BATCH_BYTES * 0.75;
  *
  * @throws ConflictError when the instance is no longer this host's.
  */
-export async function commitTurn(home: InstanceHome, turn: TurnToWrite): Promise<Written> {
+export async function commitTurn(home: EngineServices, turn: TurnToWrite): Promise<Written> {
   const found: Found = { stored: turn.stored, replaced: NONE_REPLACED, occupied: NONE_OCCUPIED, refusal: undefined };
   const isNew = turn.stored === undefined;
   for (let tries = 1; ; tries++) {
@@ -77,7 +77,7 @@ function isRefused(error: unknown): boolean {
   return isStateError(error) && error.kind === 'invalid';
 }
 
-function planOf(home: InstanceHome, turn: TurnToWrite, found: Found): TurnPlan {
+function planOf(home: EngineServices, turn: TurnToWrite, found: Found): TurnPlan {
   const { stored, replaced, occupied, refusal } = found;
   const { store, host } = home;
   const context = {
@@ -101,7 +101,7 @@ function planOf(home: InstanceHome, turn: TurnToWrite, found: Found): TurnPlan {
   );
 }
 
-function failed(message: string): Pick<TurnEnd, 'outcome' | 'status' | 'activityCount'> {
+function failed(message: string): Pick<TurnResult, 'outcome' | 'status' | 'activityCount'> {
   return {
     outcome: { kind: 'failed', failure: { errorType: TOO_LARGE, message } },
     status: 'FAILED',
@@ -110,7 +110,7 @@ function failed(message: string): Pick<TurnEnd, 'outcome' | 'status' | 'activity
 }
 
 function batchOf(
-  home: InstanceHome,
+  home: EngineServices,
   { record: { instanceId, chunks }, messages }: TurnToWrite,
   { batch, isRecordWritten }: TurnPlan,
   stored: Stored | undefined,
@@ -125,7 +125,7 @@ function batchOf(
 }
 
 interface Obstacle {
-  readonly home: InstanceHome;
+  readonly home: EngineServices;
   readonly turn: TurnToWrite;
   readonly found: Found;
   readonly isNew: boolean;
@@ -159,7 +159,7 @@ export function isInUse(id: string): SidecarError {
 }
 
 async function pause(
-  { host }: InstanceHome,
+  { host }: EngineServices,
   { instance, messages }: TurnToWrite,
   error: unknown,
   tries: number,

@@ -2,8 +2,8 @@ import type { ActionEvent, ChildStarted, HistoryEvent } from '../model/events.ts
 import { isFinished, type WorkflowStatus } from '../model/instance.ts';
 import type { Core } from '../replay/core.ts';
 import type { InstanceRecord } from '../storage/record.ts';
-import type { TurnEnd } from '../storage/turn-plan.ts';
-import type { InstanceHome } from './engine-services.ts';
+import type { TurnResult } from '../storage/turn-plan.ts';
+import type { EngineServices } from './engine-services.ts';
 import type { TurnIntake } from './turn-intake.ts';
 
 /** What a turn took in, and what the code did. */
@@ -18,7 +18,7 @@ export interface EndedTurn {
 }
 
 /** Where a turn leaves the instance. */
-export function endOfTurn(home: InstanceHome, turn: EndedTurn): TurnEnd {
+export function endOfTurn(home: EngineServices, turn: EndedTurn): TurnResult {
   const { core, record, intake } = turn;
   const { now, isOrphan } = intake;
   const { outcome } = core;

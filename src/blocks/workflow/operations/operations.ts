@@ -8,7 +8,7 @@ import { isFinished } from '../model/instance.ts';
 import type { Payload } from '../model/payload.ts';
 import type { Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
-import { newRecord, planTurn, type TurnEnd } from '../storage/turn-plan.ts';
+import { newRecord, planTurn, type TurnResult } from '../storage/turn-plan.ts';
 
 /** How often something is tried again because ownership or the instance moves on at the same time. */
 const MAX_TRIES = 100;
@@ -74,7 +74,7 @@ function precondition({ store }: Engine, id: string, stored: Stored | undefined)
   return { key: store.layout.instance(id), version: stored?.version ?? ('absent' as const) };
 }
 
-function waiting({ input }: Start, nextAt: number, now: number): TurnEnd {
+function waiting({ input }: Start, nextAt: number, now: number): TurnResult {
   return {
     now,
     events: [{ type: 'started', input }],

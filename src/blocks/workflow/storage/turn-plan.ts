@@ -22,7 +22,7 @@ export interface NewChild {
 }
 
 /** What a turn came to. */
-export interface TurnEnd {
+export interface TurnResult {
   readonly now: number;
   /** What is appended to the history. */
   readonly events: readonly HistoryEvent[];
@@ -72,7 +72,7 @@ export interface TurnPlan {
 export function planTurn(
   before: Stored | undefined,
   base: InstanceRecord,
-  end: TurnEnd,
+  end: TurnResult,
   context: PlanContext,
 ): TurnPlan {
   const { store } = context;
@@ -93,7 +93,7 @@ export function planTurn(
   return { batch: { require, put, delete: remove }, record, isRecordWritten, children, outgoing };
 }
 
-function recordAfter(base: InstanceRecord, end: TurnEnd, put: Put[], store: InstanceStore): InstanceRecord {
+function recordAfter(base: InstanceRecord, end: TurnResult, put: Put[], store: InstanceStore): InstanceRecord {
   const { outcome, now } = end;
   const isNext = outcome?.kind === 'continued';
   const events = isNext ? end.nextEvents : end.events;
@@ -130,7 +130,7 @@ function failedChunkOf({ status, chunks, failedChunk }: InstanceRecord): number 
 const NO_HISTORY: HistoryEnd = { chunks: 0, events: 0 };
 
 /** When there is something to do for it: at once, as far as the store knows, while activities run. */
-function dueAfter({ status, outcome, activityCount, nextAt, now, retentionMs }: TurnEnd): number | undefined {
+function dueAfter({ status, outcome, activityCount, nextAt, now, retentionMs }: TurnResult): number | undefined {
   if (activityCount > 0 || outcome?.kind === 'continued') return 0;
   if (isFinished(status)) return retentionMs === undefined ? undefined : now + retentionMs;
   return nextAt;
@@ -161,7 +161,7 @@ interface ChildChanges extends Omit<Changes, 'store'> {
   readonly context: PlanContext;
 }
 
-function planChildren(parent: InstanceRecord, end: TurnEnd, changes: ChildChanges): readonly NewChild[] {
+function planChildren(parent: InstanceRecord, end: TurnResult, changes: ChildChanges): readonly NewChild[] {
   if (end.children.length === 0) return end.children as readonly never[];
   const { context, outgoing } = changes;
   const children: NewChild[] = [];
@@ -232,7 +232,7 @@ function leftOf(old: InstanceRecord, { chunks, parent }: InstanceRecord, store: 
 }
 
 /** Tells the parent of the end, and children that it is over for them. */
-function planMessages(record: InstanceRecord, end: TurnEnd, outgoing: Outgoing[], context: PlanContext): void {
+function planMessages(record: InstanceRecord, end: TurnResult, outgoing: Outgoing[], context: PlanContext): void {
   for (const child of end.orphans)
     outgoing.push(messageTo(child, { type: 'terminated', output: undefined }, ORPHANED, end, context));
   const { parent } = record;
@@ -254,7 +254,7 @@ function messageTo(
   to: string,
   event: IncomingEvent | undefined,
   executionId: string,
-  { now }: TurnEnd,
+  { now }: TurnResult,
   { store, newId }: PlanContext,
 ): Outgoing {
   return { to, key: store.messageKey(to, now, newId()), event, executionId };

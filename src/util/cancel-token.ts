@@ -1,22 +1,22 @@
 import { Linked } from './linked.ts';
 
 /**
- * The news that a caller has gone or waits no longer, for those who hear it without an AbortSignal: one of those, with
- * its listener, takes as long as all the rest of a small call in this process.
+ * Cancels a call, because its caller has gone or waits no longer. In place of an AbortSignal: one of those, with its
+ * listener, takes as long as all the rest of a small call in this process.
  */
-export interface Abortion {
+export interface CancelToken {
   readonly aborted: boolean;
   /** Why; for `throw`. */
   readonly reason: unknown;
-  /** Calls back once, when it comes; call what it returns to hear no more. */
+  /** Calls back once, when it is cancelled; call what it returns to unsubscribe. */
   onAbort(listener: () => void): () => void;
 }
 
-/** It never comes. */
-export const NEVER: Abortion = { aborted: false, reason: undefined, onAbort: () => () => undefined };
+/** Is never cancelled. */
+export const NEVER: CancelToken = { aborted: false, reason: undefined, onAbort: () => () => undefined };
 
-/** One that is brought about by hand. */
-export class Cancellation implements Abortion {
+/** A token that is cancelled by hand. */
+export class CancelSource implements CancelToken {
   readonly #listeners = new Linked<() => void>();
   #aborted = false;
   #reason: unknown;
@@ -42,8 +42,8 @@ export class Cancellation implements Abortion {
   }
 }
 
-/** An AbortSignal as news. */
-export function abortionOfSignal(signal: AbortSignal): Abortion {
+/** The token of an AbortSignal. */
+export function cancelTokenOfSignal(signal: AbortSignal): CancelToken {
   return {
     get aborted() {
       return signal.aborted;
@@ -58,10 +58,10 @@ export function abortionOfSignal(signal: AbortSignal): Abortion {
   };
 }
 
-/** News as an AbortSignal. */
-export function signalOfAbortion(abortion: Abortion): AbortSignal {
+/** The AbortSignal of a token. */
+export function signalOfCancelToken(cancelToken: CancelToken): AbortSignal {
   const controller = new AbortController();
-  if (abortion.aborted) controller.abort(abortion.reason);
-  else abortion.onAbort(() => controller.abort(abortion.reason));
+  if (cancelToken.aborted) controller.abort(cancelToken.reason);
+  else cancelToken.onAbort(() => controller.abort(cancelToken.reason));
   return controller.signal;
 }
