@@ -54,7 +54,7 @@ async function checkCommand(cwd) {
 function checkTraces(cwd) {
   const program = "try { new (require('insidecar').Sidecar)({ appId: 5 }) } catch (error) { console.log(error.stack) }";
   const traced = run(cwd, process.execPath, '--enable-source-maps', '-e', program);
-  const ok = traced.ok && /insidecar\/src\/options\.ts:\d+/.test(traced.said);
+  const ok = traced.ok && /insidecar\/src\/sidecar\/options\.ts:\d+/.test(traced.said);
   check('stack traces name the sources', { ...traced, said: '', ok });
 }
 
