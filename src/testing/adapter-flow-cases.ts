@@ -12,7 +12,7 @@ const STREAM_BYTES = 64 * MIB;
 const UNDERWAY_BYTES = 24 * MIB;
 const REFUSED_BYTES = 100 * MIB;
 /** Well below what is sent; above what the collector leaves lying about of chunks that were dropped. */
-const GROWTH_BYTES = 64 * MIB;
+const GROWTH_BYTES = 80 * MIB;
 
 const backPressure: readonly AdapterCase[] = [
   mounted('makes a client wait that sends faster than the handler reads', {}, () => {
