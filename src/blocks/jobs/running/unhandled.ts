@@ -1,4 +1,5 @@
 import type { Logger } from '../../../util/logger.ts';
+import { Tally } from '../../../util/tally.ts';
 import type { Due } from './job-store.ts';
 
 /** A job that was due while nobody was there to run it, and how many of its runs were. */
@@ -13,27 +14,27 @@ const MAX_JOBS = 1_000;
 /** Counts runs that nobody is there for, by job, and warns of each job once. The runs wait: nothing is lost. */
 export class UnhandledJobs {
   readonly #logger: Logger;
-  readonly #jobs = new Map<string, UnhandledJob & { readonly version: number }>();
+  readonly #jobs: Tally<{ readonly name: string; readonly version: number }>;
 
   constructor(logger: Logger) {
     this.#logger = logger;
+    const onFull = (): void =>
+      logger.warn({ jobs: MAX_JOBS }, 'more jobs that nobody handles are not warned of and not counted');
+    this.#jobs = new Tally({ limit: MAX_JOBS, onFull });
   }
 
   /** The scheduler passes it over, maybe not for the first time. */
   add({ version, job: { name } }: Due): void {
-    const present = this.#jobs.get(name);
-    if (present === undefined ? this.#jobs.size >= MAX_JOBS : present.version === version) return;
-    this.#jobs.set(name, { name, version, count: (present?.count ?? 0) + 1 });
-    if (present !== undefined) return;
-    this.#logger.warn(
-      { job: name },
-      'a job is due and nobody handles it: it waits. Register a function (sidecar.jobs.handle or define) or set the option app (--app-port of the command); delete the job if it is not wanted any more',
+    if (this.#jobs.get(name)?.version === version) return;
+    this.#jobs.add(name, { name, version }, 1, () =>
+      this.#logger.warn(
+        { job: name },
+        'a job is due and nobody handles it: it waits. Register a function (sidecar.jobs.handle or define) or set the option app (--app-port of the command); delete the job if it is not wanted any more',
+      ),
     );
-    if (this.#jobs.size === MAX_JOBS)
-      this.#logger.warn({ jobs: MAX_JOBS }, 'more jobs that nobody handles are not warned of and not counted');
   }
 
   list(): readonly UnhandledJob[] {
-    return [...this.#jobs.values()].map(({ name, count }) => ({ name, count }));
+    return this.#jobs.list().map(({ name, count }) => ({ name, count }));
   }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '../../../util/logger.ts';
+import { Tally } from '../../../util/tally.ts';
 
 /** A topic without subscribers, and how many messages it has got. */
 export interface UnsubscribedTopic {
@@ -13,27 +14,25 @@ const MAX_TOPICS = 1_000;
 /** Counts messages that went to nobody, by topic, and warns of each topic once. */
 export class Unsubscribed {
   readonly #logger: Logger;
-  readonly #topics = new Map<string, UnsubscribedTopic>();
+  readonly #topics: Tally<{ readonly pubsubName: string; readonly topic: string }>;
 
   constructor(logger: Logger) {
     this.#logger = logger;
+    const onFull = (): void =>
+      logger.warn({ topics: MAX_TOPICS }, 'more topics without subscribers are not warned of and not counted');
+    this.#topics = new Tally({ limit: MAX_TOPICS, onFull });
   }
 
   add(pubsubName: string, topic: string, messages: number): void {
-    const key = JSON.stringify([pubsubName, topic]);
-    const present = this.#topics.get(key);
-    if (present === undefined && this.#topics.size >= MAX_TOPICS) return;
-    this.#topics.set(key, { pubsubName, topic, count: (present?.count ?? 0) + messages });
-    if (present !== undefined) return;
-    this.#logger.warn(
-      { pubsubName, topic },
-      'a message was published to a topic that nobody subscribes to: it is gone, and so are those that follow',
+    this.#topics.add(JSON.stringify([pubsubName, topic]), { pubsubName, topic }, messages, () =>
+      this.#logger.warn(
+        { pubsubName, topic },
+        'a message was published to a topic that nobody subscribes to: it is gone, and so are those that follow',
+      ),
     );
-    if (this.#topics.size === MAX_TOPICS)
-      this.#logger.warn({ topics: MAX_TOPICS }, 'more topics without subscribers are not warned of and not counted');
   }
 
   list(): readonly UnsubscribedTopic[] {
-    return [...this.#topics.values()];
+    return this.#topics.list();
   }
 }
