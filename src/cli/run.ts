@@ -1,7 +1,6 @@
 import { sharedState } from '../cluster/shared-state.ts';
 import { embedded } from '../components/embedded/index.ts';
 import { memoryStore } from '../components/memory/memory-store.ts';
-
 import type { StateDefinition } from '../state/store.ts';
 import { VERSION } from '../version.ts';
 import { type CommandLine, readArguments } from './arguments.ts';

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 
 /** How long after a failure the store is read again, in milliseconds. */
-const DELAY_MS = 5_000;
+export const READ_RETRY_MS = 5_000;
 
 /** What reading again is made of. */
 export interface ReadRetryParts {
@@ -38,7 +38,7 @@ export class ReadRetry {
     this.#timer ??= clock.setTimeout(() => {
       this.#timer = undefined;
       readAnew();
-    }, DELAY_MS);
+    }, READ_RETRY_MS);
   }
 
   stop(): void {

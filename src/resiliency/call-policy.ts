@@ -1,4 +1,4 @@
-import { CancelSource, type CancelToken } from '../util/cancel-token.ts';
+import { CancelSource, type CancelToken, pause } from '../util/cancel-token.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Work } from '../util/work.ts';
 import type { CircuitBreaker, Pass } from './breaker.ts';
@@ -60,7 +60,7 @@ export class CallPolicy implements Policy {
       const verdict = this.#close(pass, outcome, cancelToken, judge);
       const delayMs = verdict === 'retry' && !cancelToken.aborted ? this.#delayAfter(number) : undefined;
       if (delayMs === undefined) return resultOf(outcome);
-      await this.#pause(delayMs, cancelToken);
+      await pause(this.#host.clock, delayMs, cancelToken);
     }
   }
 
@@ -120,20 +120,6 @@ export class CallPolicy implements Policy {
         reject(error);
       }, timeoutMs);
       attempt(limit, number).finally(end).then(resolve, reject);
-    });
-  }
-
-  #pause(delayMs: number, cancelToken: CancelToken): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (cancelToken.aborted) return reject(cancelToken.reason);
-      const timer = this.#host.clock.setTimeout(() => {
-        deaf();
-        resolve();
-      }, delayMs);
-      const deaf = cancelToken.onAbort(() => {
-        timer.cancel();
-        reject(cancelToken.reason);
-      });
     });
   }
 }

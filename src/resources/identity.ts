@@ -18,7 +18,11 @@ export interface IdentityOrigins extends ValueOrigins {
 }
 
 /** The parts of a key, and whether others may see them. */
-const PARTS = { secret: true, privateKey: true, publicKey: false } as const;
+const PARTS = [
+  { part: 'secret', isSecret: true },
+  { part: 'privateKey', isSecret: true },
+  { part: 'publicKey', isSecret: false },
+] as const;
 /** Everybody may read it. */
 const READABLE_BY_ALL = 0o004;
 
@@ -67,9 +71,9 @@ class KeyReader {
 
   async #key(spec: KeySpec, path: YamlPath): Promise<IdentityKey> {
     const key: Record<string, string> = spec.kid === undefined ? {} : { kid: spec.kid };
-    for (const part of ['secret', 'privateKey', 'publicKey'] as const) {
+    for (const { part, isSecret } of PARTS) {
       const source = spec[part];
-      const text = source && (await this.#text(source, [...path, part], PARTS[part]));
+      const text = source && (await this.#text(source, [...path, part], isSecret));
       if (text !== undefined) key[part] = text;
     }
     // Its parts are those of one kind of key or the other, which is checked when it is tried out.

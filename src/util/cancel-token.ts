@@ -1,3 +1,4 @@
+import type { Clock } from './clock.ts';
 import { Linked } from './linked.ts';
 
 /**
@@ -64,4 +65,19 @@ export function signalOfCancelToken(cancelToken: CancelToken): AbortSignal {
   if (cancelToken.aborted) controller.abort(cancelToken.reason);
   else cancelToken.onAbort(() => controller.abort(cancelToken.reason));
   return controller.signal;
+}
+
+/** Resolves after `delayMs`; rejects with the token's reason when that is cancelled first. */
+export function pause(clock: Clock, delayMs: number, token: CancelToken): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (token.aborted) return reject(token.reason);
+    const timer = clock.setTimeout(() => {
+      unsubscribe();
+      resolve();
+    }, delayMs);
+    const unsubscribe = token.onAbort(() => {
+      timer.cancel();
+      reject(token.reason);
+    });
+  });
 }

@@ -8,7 +8,7 @@ import {
   type SidecarResponse,
 } from '../../http/message.ts';
 import type { AttemptOutcome, Policy, Verdict } from '../../resiliency/policy.ts';
-import { CancelSource, type CancelToken } from '../../util/cancel-token.ts';
+import { CancelSource, type CancelToken, pause } from '../../util/cancel-token.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Work } from '../../util/work.ts';
 import type { Destination } from './destination.ts';
@@ -43,20 +43,6 @@ export async function sendUntilAnswered(
     }
     await pause(host.clock, UNREACHED.delayMs, cancelTokenOf(request));
   }
-}
-
-/** Waits; rejects with the reason when nobody waits for the answer any more. */
-function pause(clock: Clock, delayMs: number, cancelToken: CancelToken): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = clock.setTimeout(() => {
-      deaf();
-      resolve();
-    }, delayMs);
-    const deaf = cancelToken.onAbort(() => {
-      timer.cancel();
-      reject(cancelToken.reason);
-    });
-  });
 }
 
 /** Sends a request as a policy says. What the last attempt gave is the result, whatever its status. */

@@ -1,7 +1,7 @@
 import type { Shards } from '../../../cluster/shards.ts';
 import { isSidecarError } from '../../../errors.ts';
 import { DuePump } from '../../../kernel/due-pump.ts';
-import { ReadRetry } from '../../../kernel/read-retry.ts';
+import { READ_RETRY_MS, ReadRetry } from '../../../kernel/read-retry.ts';
 import { isConflict } from '../../../state/errors.ts';
 import type { Precondition, StateStore } from '../../../state/store.ts';
 import { Work } from '../../../util/work.ts';
@@ -39,8 +39,6 @@ export interface EngineParts {
 
 /** Made once: with its stack it costs as much as the rest of an end. */
 const ENDED = new Error('the workflow has ended');
-/** How long after a failure the store is read again. */
-const READ_AGAIN_MS = 5_000;
 /** So many instances are read at a time because they are due. */
 const MAX_LOADING = 256;
 
@@ -226,7 +224,7 @@ export class Engine implements EngineServices {
     if (record.chunks === 0) return void this.#look(id);
     if (!this.#parts.shards.isFenced(error))
       this.host.logger.error({ instanceId: id, error }, 'the turn of a workflow failed: it is read again');
-    this.host.clock.setTimeout(() => void this.#look(id), isConflict(error) ? 0 : READ_AGAIN_MS);
+    this.host.clock.setTimeout(() => void this.#look(id), isConflict(error) ? 0 : READ_RETRY_MS);
   }
 
   /** Code was registered: looks at what was left. */

@@ -3,6 +3,7 @@ import type { Change } from '../../../kernel/commit-batcher.ts';
 import { isConflict, isStateError } from '../../../state/errors.ts';
 import { MAX_BATCH_BYTES, type Precondition } from '../../../state/store.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
+import { sleep } from '../../../util/clock.ts';
 import { TOO_LARGE } from '../model/failure.ts';
 import { isFinished } from '../model/instance.ts';
 import type { Stored } from '../storage/instance-store.ts';
@@ -168,7 +169,5 @@ async function pause(
   // Who waits for it is told now: it may come through all the same.
   for (const { done } of messages) done?.(error);
   logger.error({ instanceId: instance.id, error }, 'the turn of a workflow could not be written: will be tried again');
-  await new Promise<void>((resolve) => {
-    clock.setTimeout(resolve, backoffDelayMs(BACKOFF, tries, random));
-  });
+  await sleep(clock, backoffDelayMs(BACKOFF, tries, random));
 }
