@@ -1,6 +1,7 @@
 import type { Shards } from '../../cluster/shards.ts';
 import { workplaceOf } from '../../cluster/workplace-of.ts';
 import { isSidecarError, type SidecarError } from '../../errors.ts';
+import { OwnedShards } from '../../kernel/owned-shards.ts';
 import { isConflict } from '../../state/errors.ts';
 import type { StateStore } from '../../state/store.ts';
 import { checkFunction } from '../../util/known-fields.ts';
@@ -27,7 +28,6 @@ import { Handlers } from './running/handlers.ts';
 import { JobStore, type PlannedJob, type Scheduled } from './running/job-store.ts';
 import type { JobsHost } from './running/jobs-host.ts';
 import { JobLayout } from './running/layout.ts';
-import { Ownership } from './running/ownership.ts';
 import { Scheduler } from './running/scheduler.ts';
 import type { UnhandledJob } from './running/unhandled.ts';
 
@@ -245,11 +245,11 @@ export class Jobs {
   /** Writes the jobs that were declared: before any runs, so that none runs as an earlier release had it. @internal */
   async open({ store: state, shards }: { readonly store: StateStore; readonly shards: Shards }): Promise<void> {
     const { appId, host } = this.#parts;
-    const store = new JobStore(state, new JobLayout(appId), host.newId, shards);
+    const owned = new OwnedShards(shards);
+    const store = new JobStore(state, new JobLayout(appId), host.newId, owned);
     const { schedules } = this.#rules;
-    const ownership = new Ownership(shards);
     this.#delivery.workplace = workplaceOf({ state, shards }, 'jobs', appId);
-    const scheduler = new Scheduler({ store, schedules, delivery: this.#delivery, host, ownership });
+    const scheduler = new Scheduler({ store, schedules, delivery: this.#delivery, host, owned });
     this.#opening = { store, scheduler };
     await Promise.all([...this.#defined].map(([name, fields]) => this.#write(store, name, fields)));
   }

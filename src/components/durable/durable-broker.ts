@@ -1,5 +1,6 @@
 import { workplaceOf } from '../../cluster/workplace-of.ts';
 import { CommitBatcher } from '../../kernel/commit-batcher.ts';
+import { OwnedShards } from '../../kernel/owned-shards.ts';
 import { isConflict, isStateError, StateError } from '../../state/errors.ts';
 import { MAX_VALUE_BYTES, type StateStore } from '../../state/store.ts';
 import type { Broker } from '../broker-access.ts';
@@ -9,7 +10,6 @@ import { encodeQueued } from './codec.ts';
 import { ConsumerGroups, type GroupName } from './consumer-groups.ts';
 import { Layout } from './layout.ts';
 import { DurableQueue } from './queue.ts';
-import { QueueOwner } from './queue-owner.ts';
 import { SequenceAllocator } from './sequence-allocator.ts';
 import { StartupMessages } from './startup-messages.ts';
 
@@ -26,6 +26,7 @@ export class DurableBroker implements Broker {
   readonly #component: string;
   readonly #layout: Layout;
   readonly #commits: CommitBatcher;
+  readonly #owned: OwnedShards;
   readonly #context: ComponentContext;
   readonly #groups: ConsumerGroups;
   readonly #numbers: SequenceAllocator;
@@ -35,11 +36,12 @@ export class DurableBroker implements Broker {
   readonly #queues = new Map<string, DurableQueue>();
 
   private constructor(component: string, context: ComponentContext) {
-    const { state, clock } = context;
+    const { state, clock, shards } = context;
     this.#store = state;
     this.#component = component;
     this.#layout = new Layout(component);
     this.#commits = new CommitBatcher(state);
+    this.#owned = new OwnedShards(shards, 'always');
     this.#context = context;
     this.#groups = new ConsumerGroups(state, this.#layout, (name) => this.#addQueue(name));
     this.#numbers = new SequenceAllocator(state, this.#layout.sequence(), clock);
@@ -58,17 +60,16 @@ export class DurableBroker implements Broker {
 
   /** Follows what other hosts do. */
   #follow(): void {
-    const { shards } = this.#context;
-    if (shards === undefined) return;
-    shards.onChange(async ({ gained, lost }) => {
-      const queues = [...this.#queues.values()];
-      for (const queue of queues) if (gained.includes(queue.shard)) queue.resume();
-      await Promise.all(queues.filter(({ shard }) => lost.includes(shard)).map((queue) => queue.handOver()));
+    this.#owned.onChange(({ gained, lost }) => {
+      for (const queue of this.#queues.values()) {
+        if (gained.has(queue.shard)) queue.resume();
+        if (lost.has(queue.shard)) void queue.handOver();
+      }
     });
-    shards.watch(this.#layout.groupPrefix, (keys) => {
+    this.#owned.watch(this.#layout.groupPrefix, (keys) => {
       if (keys.length > 0) this.#groups.mayBeOutdated = true;
     });
-    shards.watch(this.#layout.readyPrefix, (keys) => {
+    this.#owned.watch(this.#layout.readyPrefix, (keys) => {
       this.#numbers.areShared = true;
       if (keys.length === 0) for (const queue of this.#queues.values()) queue.look();
       for (const key of keys) this.#queues.get(Layout.queueOf(key))?.look(key);
@@ -178,12 +179,12 @@ export class DurableBroker implements Broker {
   #addQueue({ topic, group }: GroupName): DurableQueue {
     const existing = this.#queueOf(topic, group);
     if (existing !== undefined) return existing;
-    const { logger, track, shards } = this.#context;
+    const { logger, track } = this.#context;
     const layout = this.#layout.queue(topic, group);
-    const owner = new QueueOwner(shards, JSON.stringify([this.#component, topic, group]));
+    const shard = this.#owned.of(JSON.stringify([this.#component, topic, group]));
     const workplace = workplaceOf(this.#context, 'messages', this.#component, topic, group);
-    const [store, commits] = [this.#store, this.#commits];
-    const queue = new DurableQueue({ store, commits, layout, topic, owner, workplace, logger, track });
+    const [store, commits, owned] = [this.#store, this.#commits, this.#owned];
+    const queue = new DurableQueue({ store, commits, layout, topic, owned, shard, workplace, logger, track });
     const groups = this.#topics.get(topic);
     if (groups === undefined) this.#topics.set(topic, new Map([[group, queue]]));
     else groups.set(group, queue);

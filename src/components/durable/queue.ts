@@ -1,15 +1,17 @@
+import type { OwnedShard, OwnedShards } from '../../kernel/owned-shards.ts';
 import type { Clock } from '../../util/clock.ts';
 import { atWorkElsewhere, type Workplace } from '../../util/workplaces.ts';
 import { Dispatcher, type MessageQueue } from '../dispatcher.ts';
 import type { ComponentSubscription, Message, SubscribeOptions } from '../pubsub.ts';
 import { encodeQueued } from './codec.ts';
-import type { QueueOwner } from './queue-owner.ts';
 import { ReadAhead, type ReadAheadParts, type StoredMessage } from './read-ahead.ts';
 import { Settlements } from './settlements.ts';
 
 /** What a queue is made of. */
 export interface QueueParts extends Omit<ReadAheadParts, 'onLoaded'> {
-  readonly owner: QueueOwner;
+  readonly owned: OwnedShards;
+  /** That of the group. */
+  readonly shard: OwnedShard;
   /** Where functions have its messages at work. */
   readonly workplace: Workplace;
 }
@@ -34,14 +36,13 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   readonly #elsewhere = new Set<StoredMessage>();
   /** One at a time: what waits keeps back all behind it. */
   #isOrdered = false;
-  #whenNoneOut: (() => void)[] = [];
   #clock: Clock | undefined;
 
   constructor(parts: QueueParts) {
-    const { commits, owner, logger } = parts;
+    const { commits, owned, shard, logger } = parts;
     this.#parts = parts;
     this.#ahead = new ReadAhead({ ...parts, onLoaded: () => this.#dispatcher.wake() });
-    this.#settlements = new Settlements({ commits, owner, logger, onCaughtUp: () => this.#dispatcher.wake() });
+    this.#settlements = new Settlements({ commits, owned, shard, logger, onCaughtUp: () => this.#dispatcher.wake() });
   }
 
   join(options: SubscribeOptions, clock: Clock): ComponentSubscription {
@@ -54,24 +55,26 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   }
 
   /** The shard of the group. */
-  get shard(): number {
-    return this.#parts.owner.shard;
+  get shard(): OwnedShard {
+    return this.#parts.shard;
   }
 
   /** Begins to load, if there are consumers and the group is this host's. */
   resume(): void {
-    if (this.#clock === undefined || !this.#dispatcher.hasConsumers || !this.#parts.owner.owns) return;
+    if (this.#clock === undefined || !this.#dispatcher.hasConsumers || !this.#parts.shard.isOwned) return;
     this.#ahead.start(this.#clock);
     for (const entry of this.#out)
       if (this.#ahead.isOutdated(entry)) this.#early.set(entry.number, { entry, again: undefined });
     this.#dispatcher.wake();
   }
 
-  /** The group is to go to another host; resolves when nothing of it is under way here. */
+  /** The group is to go to another host, once nothing of it is under way here. */
   async handOver(): Promise<void> {
+    const { shard, commits } = this.#parts;
+    shard.begin();
     this.#endTenure();
-    if (this.#out.size > 0) await new Promise<void>((resolve) => this.#whenNoneOut.push(resolve));
-    await this.#parts.commits.flushed();
+    await commits.flushed();
+    shard.end();
   }
 
   /** A publish is about to write the message for this group: where. */
@@ -99,10 +102,12 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
 
   /** While the store takes no settlements nothing more is handed out: all of it would come again. */
   shift(): StoredMessage | undefined {
-    if (this.#settlements.areBehind || !this.#parts.owner.owns) return undefined;
+    if (this.#settlements.areBehind || !this.#parts.shard.isOwned) return undefined;
     let entry = this.#next();
     while (entry !== undefined && (this.#isAtWork(entry) || this.#isElsewhere(entry))) entry = this.#next();
-    if (entry !== undefined) this.#out.add(entry);
+    if (entry === undefined) return undefined;
+    this.#out.add(entry);
+    this.#parts.shard.begin();
     return entry;
   }
 
@@ -187,8 +192,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   #ended(entry: StoredMessage): void {
     if (!this.#out.delete(entry)) return;
     if (this.#early.size > 0) this.#letAgain(entry);
-    if (this.#out.size > 0) return;
-    for (const resolve of this.#whenNoneOut.splice(0)) resolve();
+    this.#parts.shard.end();
   }
 
   /** What was held back for it has its turn. */

@@ -1,8 +1,8 @@
 import type { Change, CommitBatcher } from '../../kernel/commit-batcher.ts';
+import type { OwnedShard, OwnedShards } from '../../kernel/owned-shards.ts';
 import { isStateError } from '../../state/errors.ts';
 import { type Clock, sleep, systemClock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
-import type { QueueOwner } from './queue-owner.ts';
 
 /** Wait before asking the store again after it failed. */
 export const STORE_RETRY_MS = 1_000;
@@ -13,7 +13,9 @@ export type Settlement = Pick<Change, 'put' | 'delete'>;
 /** What settlements are recorded with. */
 export interface SettlementsParts {
   readonly commits: CommitBatcher;
-  readonly owner: QueueOwner;
+  readonly owned: OwnedShards;
+  /** That of the group. */
+  readonly shard: OwnedShard;
   readonly logger: Logger;
   /** Called when the store has taken what it had not. */
   readonly onCaughtUp: () => void;
@@ -56,11 +58,11 @@ export class Settlements {
   }
 
   async #write(settlement: Settlement): Promise<void> {
-    const { commits, owner } = this.#parts;
+    const { commits, owned, shard } = this.#parts;
     try {
-      await commits.commit({ ...settlement, fence: owner.fence() });
+      await commits.commit({ ...settlement, fence: shard.fence() });
     } catch (error) {
-      if (!owner.isFenced(error)) throw error;
+      if (!owned.isFenced(error)) throw error;
     }
   }
 

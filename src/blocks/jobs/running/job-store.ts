@@ -1,6 +1,6 @@
-import type { Shards } from '../../../cluster/shards.ts';
 import { CommitBatcher } from '../../../kernel/commit-batcher.ts';
 import type { DuePage } from '../../../kernel/due-index.ts';
+import type { OwnedShards } from '../../../kernel/owned-shards.ts';
 import { isConflict } from '../../../state/errors.ts';
 import { keyAfter } from '../../../state/keys.ts';
 import type { KeyedEntry, Precondition, Put, StateStore } from '../../../state/store.ts';
@@ -60,15 +60,15 @@ export class JobStore {
   readonly #commits: CommitBatcher;
   readonly #layout: JobLayout;
   readonly #newId: () => string;
-  readonly #shards: Shards | undefined;
+  readonly #owned: OwnedShards | undefined;
 
-  /** @param shards - without them, jobs are nobody else's to run. */
-  constructor(store: StateStore, layout: JobLayout, newId: () => string, shards?: Shards) {
+  /** @param owned - without them, jobs are nobody else's to run. */
+  constructor(store: StateStore, layout: JobLayout, newId: () => string, owned?: OwnedShards) {
     this.#store = store;
     this.#commits = new CommitBatcher(store);
     this.#layout = layout;
     this.#newId = newId;
-    this.#shards = shards;
+    this.#owned = owned;
   }
 
   /**
@@ -178,13 +178,9 @@ export class JobStore {
     await this.#commits.commit({ require: [due], fence: this.#fence(due), delete: keys });
   }
 
-  /**
-   * Whoever runs a job guards what it writes: nobody has changed the job, and it is still this host's. While this host
-   * is alone it can be nobody else's, and the store is spared a look at every run.
-   */
+  /** Whoever runs a job guards what it writes: nobody has changed the job, and it is still this host's. */
   #fence({ job }: Due): Precondition | undefined {
-    if (this.#shards?.isShared !== true) return undefined;
-    return this.#shards.fence(this.#shards.shardOf(job.name));
+    return this.#owned?.fence(job.name);
   }
 
   /** The entry of a key as it is now. */

@@ -10,10 +10,6 @@ export class RunningJobs {
     return this.#taken.size;
   }
 
-  names(): Iterable<string> {
-    return this.#taken.keys();
-  }
-
   has(name: string): boolean {
     return this.#taken.has(name);
   }

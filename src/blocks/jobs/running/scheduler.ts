@@ -1,4 +1,5 @@
 import { DuePump } from '../../../kernel/due-pump.ts';
+import type { OwnedShards } from '../../../kernel/owned-shards.ts';
 import { ReadRetry } from '../../../kernel/read-retry.ts';
 import { isConflict } from '../../../state/errors.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
@@ -13,7 +14,6 @@ import { DueJobs } from './due-jobs.ts';
 import { emitGone, emitOutcome, emitTriggered } from './emit-events.ts';
 import type { Due, JobStore } from './job-store.ts';
 import type { JobsHost } from './jobs-host.ts';
-import type { Ownership } from './ownership.ts';
 import { RunningJobs } from './running-jobs.ts';
 import { UnhandledJobs } from './unhandled.ts';
 
@@ -28,7 +28,7 @@ export interface SchedulerParts {
   readonly schedules: Schedules;
   readonly delivery: Delivery;
   readonly host: JobsHost;
-  readonly ownership: Ownership;
+  readonly owned: OwnedShards;
 }
 
 /**
@@ -78,15 +78,15 @@ export class Scheduler {
 
   /** Begins to run jobs. */
   start(): void {
-    const onChange = (): void => this.readAnew();
-    const onHint = (keys: readonly string[]): void => void this.#onHint(keys);
-    this.#parts.ownership.start({ onChange, onHint, inHand: () => this.#inHand.names() }, this.#parts.store.duePrefix);
+    const { owned, store } = this.#parts;
+    owned.onChange(() => this.readAnew());
+    owned.watch(store.duePrefix, (keys) => void this.#onHint(keys));
     this.#pump.pump();
   }
 
   /** A job has been written. */
   add(due: Due): void {
-    if (!this.#parts.ownership.owns(due.job.name)) return;
+    if (!this.#parts.owned.owns(due.job.name)) return;
     this.#due.add(due);
     this.#pump.pump();
   }
@@ -111,7 +111,7 @@ export class Scheduler {
   /** Begins nothing new, and waits for what is in hand, but not longer than `patienceMs`. */
   async stop(patienceMs: number): Promise<void> {
     this.#stopRequested.abort(new Error('the scheduler is stopping'));
-    this.#parts.ownership.stop();
+    this.#parts.owned.stop();
     this.#pump.stop();
     this.#retry.stop();
     await this.#parts.delivery.stop(this.#work, patienceMs);
@@ -124,7 +124,7 @@ export class Scheduler {
   /** In hand, at work elsewhere, or another host's. */
   #isTaken(due: Due): boolean {
     if (this.#elsewhere.has(due.key)) return true;
-    return !this.#parts.ownership.owns(due.job.name) || this.#inHand.hasEntry(due);
+    return !this.#parts.owned.owns(due.job.name) || this.#inHand.hasEntry(due);
   }
 
   get #hasRoom(): boolean {
@@ -135,7 +135,7 @@ export class Scheduler {
   #begin(due: Due, now: number): void {
     const { name } = due.job;
     // It is read again when it is this host's.
-    if (!this.#parts.ownership.owns(name)) return;
+    if (!this.#parts.owned.owns(name)) return;
     if (this.#inHand.has(name)) return this.#inHand.holdBack(due);
     const elsewhere = this.#parts.delivery.elsewhere(name);
     if (elsewhere !== undefined) return this.#lookAfter(elsewhere, due);
@@ -166,6 +166,8 @@ export class Scheduler {
   async #handle(due: Due, target: Target | undefined, now: number): Promise<void> {
     const { host } = this.#parts;
     const { name } = due.job;
+    const shard = this.#parts.owned.of(name);
+    shard.begin();
     this.#inHand.take(due);
     const done = this.#work.begin(name);
     const doneForAll = host.work.begin(`run of job ${name}`);
@@ -177,7 +179,7 @@ export class Scheduler {
     // What was replaced meanwhile has its turn.
     const held = this.#inHand.letGo(due);
     if (held !== undefined) this.#due.add(held);
-    this.#parts.ownership.released();
+    shard.end();
     done();
     doneForAll();
     this.#pump.pump();
@@ -187,10 +189,10 @@ export class Scheduler {
   async #onHint(keys: readonly string[]): Promise<void> {
     if (this.#stopped) return;
     if (keys.length === 0) return this.readAnew();
-    const { store, ownership, host } = this.#parts;
+    const { store, owned, host } = this.#parts;
     const done = host.work.begin('reading jobs that others have changed');
     try {
-      await this.#due.look(keys.filter((key) => ownership.owns(store.nameOf(key))));
+      await this.#due.look(keys.filter((key) => owned.owns(store.nameOf(key))));
       this.#pump.pump();
     } catch (error) {
       this.#retry.failed(error);
@@ -205,14 +207,14 @@ export class Scheduler {
   }
 
   async #run(due: Due, target: Target, startedAt: number): Promise<void> {
-    const { host, store, schedules, ownership } = this.#parts;
+    const { host, store, schedules, owned } = this.#parts;
     const { job } = due;
     const schedule = job.schedule === undefined ? undefined : schedules.get(job.schedule);
     let outcome: Outcome;
     this.#running++;
     try {
       // What other hosts may have changed is looked at before it is run.
-      if (ownership.isShared && !((await this.#due.isCurrent(due)) && ownership.owns(job.name))) return;
+      if (owned.isShared && !((await this.#due.isCurrent(due)) && owned.owns(job.name))) return;
       const data = job.dataId === undefined ? job.data : await store.dataOf(job);
       // Its data goes with a job that is replaced or removed.
       if (job.dataId !== undefined && data === undefined) return;
@@ -247,7 +249,7 @@ export class Scheduler {
         await this.#write(due, next);
         return true;
       } catch (error) {
-        if (this.#parts.ownership.isFenced(error)) return this.#passOn(due);
+        if (this.#parts.owned.isFenced(error)) return this.#passOn(due);
         if (isConflict(error)) {
           // Replaced or removed while it ran. But if a try before this one has failed, it may have been that one.
           if (tries > 1) this.readAnew();

@@ -1,6 +1,7 @@
 import type { Shards } from '../../../cluster/shards.ts';
 import { isSidecarError } from '../../../errors.ts';
 import { DuePump } from '../../../kernel/due-pump.ts';
+import { type OwnedShard, OwnedShards } from '../../../kernel/owned-shards.ts';
 import { READ_RETRY_MS, ReadRetry } from '../../../kernel/read-retry.ts';
 import { isConflict } from '../../../state/errors.ts';
 import type { Precondition, StateStore } from '../../../state/store.ts';
@@ -37,8 +38,9 @@ export interface EngineParts {
   readonly onStatus: (id: string, view?: () => InstanceView | undefined) => void;
 }
 
-/** Made once: with its stack it costs as much as the rest of an end. */
+/** Made once: with its stack, one costs as much as the rest of an end. */
 const ENDED = new Error('the workflow has ended');
+const TAKEN_OVER = new Error('another host has taken the instance over');
 /** So many instances are read at a time because they are due. */
 const MAX_LOADING = 256;
 
@@ -51,21 +53,22 @@ export class Engine implements EngineServices {
   readonly activities: ActivityRunner;
   readonly pool: InstancePool;
   readonly #parts: EngineParts;
+  readonly #owned: OwnedShards;
   readonly #due: DueInstances;
   readonly #pump: DuePump<DueInstance>;
   readonly #inbox: Inbox;
   readonly #retry: ReadRetry;
   /** Workflows whose instances are left alone because nobody has registered them. */
   readonly #missing: MissingNames;
-  readonly #watches: Disposable[] = [];
   readonly #work = new Work();
   #isStopping = false;
   /** How many instances are being read because they are due. */
   #loading = 0;
 
   constructor(parts: EngineParts) {
-    const { host, state, layout, registry } = parts;
+    const { host, state, shards, layout, registry } = parts;
     this.#parts = parts;
+    this.#owned = new OwnedShards(shards);
     this.host = { ...host, work: { begin: (what) => this.#begin(what) } };
     this.store = new InstanceStore(state, layout);
     this.turns = new TurnQueue(this.host.maxConcurrentWorkflows);
@@ -104,11 +107,11 @@ export class Engine implements EngineServices {
 
   /** Begins to look for work. */
   start(): void {
-    const { shards, layout } = this.#parts;
-    this.#watches.push(
-      shards.watch(layout.inboxPrefix, (keys) => void this.#inbox.changed(keys)),
-      shards.onChange(({ gained, lost }) => this.#shardsChanged(gained, new Set(lost))),
-    );
+    this.#owned.watch(this.#parts.layout.inboxPrefix, (keys) => void this.#inbox.changed(keys));
+    this.#owned.onChange(({ gained, lost }) => {
+      if (gained.size > 0 && !this.#isStopping) this.#readAll();
+      if (lost.size > 0) this.#handOver(lost);
+    });
     this.#readAll();
   }
 
@@ -131,14 +134,12 @@ export class Engine implements EngineServices {
   }
 
   fence(id: string): Precondition | undefined {
-    const { shards } = this.#parts;
-    return shards.isShared ? shards.fence(shards.shardOf(id)) : undefined;
+    return this.#owned.fence(id);
   }
 
   /** Whether this host may work on an instance. */
   owns(id: string): boolean {
-    const { shards } = this.#parts;
-    return shards.owns(shards.shardOf(id));
+    return this.#owned.owns(id);
   }
 
   isActive(id: string): boolean {
@@ -217,12 +218,12 @@ export class Engine implements EngineServices {
     this.pool.remove(instance, error);
     if (this.#isStopping) return;
     // The turn may have been written all the same: others are to hear of it.
-    if (!isSidecarError(error) && !this.#parts.shards.isFenced(error)) this.#retry.plan();
+    if (!isSidecarError(error) && !this.#owned.isFenced(error)) this.#retry.plan();
     // Who waits for one that was never written has to be told.
     this.#parts.onStatus(id);
     // The ID may be that of another instance, which slept and was not looked after meanwhile.
     if (record.chunks === 0) return void this.#look(id);
-    if (!this.#parts.shards.isFenced(error))
+    if (!this.#owned.isFenced(error))
       this.host.logger.error({ instanceId: id, error }, 'the turn of a workflow failed: it is read again');
     this.host.clock.setTimeout(() => void this.#look(id), isConflict(error) ? 0 : READ_RETRY_MS);
   }
@@ -233,17 +234,19 @@ export class Engine implements EngineServices {
     if (this.#missing.codeChanged() && !this.#isStopping) this.#readAll();
   }
 
-  async #shardsChanged(gained: readonly number[], lost: ReadonlySet<number>): Promise<void> {
-    const { shards } = this.#parts;
-    if (gained.length > 0 && !this.#isStopping) this.#readAll();
-    if (lost.size === 0) return;
-    const reason = new Error('another host has taken the instance over');
-    const leaving = this.pool.all().filter(({ id }) => lost.has(shards.shardOf(id)));
-    await Promise.all(leaving.map((instance) => instance.resign().then(() => this.#handOver(instance, reason))));
+  /** Instances that another host takes over leave; those that do so already are waited for. */
+  #handOver(lost: ReadonlySet<OwnedShard>): void {
+    for (const instance of this.pool.all()) {
+      const shard = this.#owned.of(instance.id);
+      if (lost.has(shard) && instance.mayBegin) void this.#resign(instance, shard);
+    }
   }
 
-  #handOver(instance: LiveInstance, reason: Error): void {
-    this.pool.remove(instance, reason);
+  async #resign(instance: LiveInstance, shard: OwnedShard): Promise<void> {
+    shard.begin();
+    await instance.resign();
+    this.pool.remove(instance, TAKEN_OVER);
+    shard.end();
     // The shard may have come back before this instance was quiet: nobody else looks after it then.
     void this.#look(instance.id);
   }
@@ -288,7 +291,7 @@ export class Engine implements EngineServices {
     this.#retry.stop();
     this.activities.stop();
     this.#missing.stop();
-    for (const watch of this.#watches) watch[Symbol.dispose]();
+    this.#owned.stop();
     await this.#work.idle(this.host.clock, this.host.patienceMs);
     for (const instance of this.pool.all()) this.pool.remove(instance, new Error('the sidecar is stopping'));
   }
