@@ -1,5 +1,5 @@
 import express from 'express';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { nodeListener } from '../../src/adapters/node.ts';
 import { memoryPubSub, Sidecar } from '../../src/index.ts';
 import { listen, send } from '../support/http.ts';
@@ -19,7 +19,7 @@ conforms(
   ['mount-path'],
 );
 
-it('answers 500 when what another middleware has parsed cannot be written out again', async () => {
+test('answers 500 when what another middleware has parsed cannot be written out again', async () => {
   const cyclic: Record<string, unknown> = {};
   cyclic['self'] = cyclic;
   const depth = 100_000;

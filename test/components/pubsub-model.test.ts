@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { describe, it } from 'vitest';
+import { describe, test } from 'vitest';
 import { durablePubSub } from '../../src/components/durable/durable-pubsub.ts';
 import { memoryPubSub } from '../../src/components/memory/memory-pubsub.ts';
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
@@ -305,7 +305,7 @@ async function check(make: () => PubSubDefinition, canFail: boolean): Promise<vo
 }
 
 describe('pub/sub components against a model: nothing lost, nothing twice, nothing too early', () => {
-  it('in memory', () => check(() => memoryPubSub('pubsub'), false));
-  it('durable', () => check(() => durablePubSub('pubsub'), false));
-  it('durable, on a store that fails now and then', () => check(() => durablePubSub('pubsub'), true));
+  test('in memory', () => check(() => memoryPubSub('pubsub'), false));
+  test('durable', () => check(() => durablePubSub('pubsub'), false));
+  test('durable, on a store that fails now and then', () => check(() => durablePubSub('pubsub'), true));
 });

@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { runWithCrashes } from './harness.ts';
 
 const KILLS = process.env['CI'] === 'true' ? 30 : 12;
 const INTERVAL_MS = 25;
 
-it(`jobs lose nothing over ${KILLS} kills`, async () => {
+test(`jobs lose nothing over ${KILLS} kills`, async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-crash-'));
   const lives = await runWithCrashes({
     program: new URL('./jobs-child.mjs', import.meta.url),

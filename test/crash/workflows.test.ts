@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { runWithCrashes } from './harness.ts';
 
 const KILLS = process.env['CI'] === 'true' ? 30 : 6;
@@ -9,7 +9,7 @@ const KILLS = process.env['CI'] === 'true' ? 30 : 6;
 const SUM = '32';
 const ACTIVITIES_OF_A_FLOW = 2 * 3;
 
-it(`workflows lose nothing over ${KILLS} kills, and each activity has one result`, async () => {
+test(`workflows lose nothing over ${KILLS} kills, and each activity has one result`, async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-crash-'));
   const lives = await runWithCrashes({
     program: new URL('./workflows-child.mjs', import.meta.url),

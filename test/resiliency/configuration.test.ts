@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ResiliencySpec } from '../../src/index.ts';
-import { make, policyOf, runStatuses } from './make.ts';
+import { make, policyOf, runStatuses } from '../support/resiliency.ts';
 
 describe('what a policy leaves out', () => {
   test('a retry policy is constant, 5 s, without limit', async () => {

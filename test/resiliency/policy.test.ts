@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CancelSource, type CancelToken, NEVER } from '../../src/util/cancel-token.ts';
-import { make, policyOf, runStatuses } from './make.ts';
+import { make, policyOf, runStatuses } from '../support/resiliency.ts';
 
 describe('retries', () => {
   test('are made until one succeeds', async () => {

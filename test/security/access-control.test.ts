@@ -6,8 +6,8 @@ import { type AccessControl, makeAccessControl } from '../../src/security/access
 import type { AccessAction, AccessControlOptions, AccessOperation } from '../../src/security/access-options.ts';
 import type { AppOptions } from '../../src/sidecar/options.ts';
 import { Sidecar } from '../../src/sidecar/sidecar.ts';
+import { daprDecision } from '../support/dapr-access-model.ts';
 import { RecordingLogger } from '../support/world.ts';
-import { daprDecision } from './dapr-model.ts';
 
 const CALLER = { appId: 'caller', namespace: 'default', trustDomain: 'public' };
 

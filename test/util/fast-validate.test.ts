@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { APP_HEALTH_SCHEMA } from '../../src/app/health.ts';
 import { ADDRESS_SCHEMA, NAME_RESOLUTION_SCHEMA } from '../../src/blocks/invocation/resolution/options.ts';
 import { JOBS_OPTIONS_SCHEMA } from '../../src/blocks/jobs/make-jobs.ts';
@@ -95,7 +95,7 @@ function ajv(schema: object): (value: unknown) => boolean {
 }
 
 describe('fastValidator', () => {
-  it.each(Object.entries(PLAIN))('says of the schema of %s what Ajv says', (_name, schema) => {
+  test.each(Object.entries(PLAIN))('says of the schema of %s what Ajv says', (_name, schema) => {
     const [fits, expected] = [fastValidator(schema), ajv(schema)];
     const seen = new Set<boolean>();
     fc.assert(
@@ -108,7 +108,7 @@ describe('fastValidator', () => {
     expect(seen).toEqual(new Set([true, false]));
   });
 
-  it.each(Object.entries(OTHER))('lets nothing through the schema of %s that Ajv refuses', (_name, schema) => {
+  test.each(Object.entries(OTHER))('lets nothing through the schema of %s that Ajv refuses', (_name, schema) => {
     const [fits, expected] = [fastValidator(schema), ajv(schema)];
     fc.assert(
       fc.property(near(schema), (value) => {
@@ -119,7 +119,8 @@ describe('fastValidator', () => {
     expect(fits({})).toBe(true);
   });
 
-  it.each([{ const: 1 }, { type: 'array', uniqueItems: true }, { anyOf: [{}] }, false])('leaves %j to Ajv', (schema) =>
-    expect(fastValidator(schema)([])).toBe(false),
+  test.each([{ const: 1 }, { type: 'array', uniqueItems: true }, { anyOf: [{}] }, false])(
+    'leaves %j to Ajv',
+    (schema) => expect(fastValidator(schema)([])).toBe(false),
   );
 });

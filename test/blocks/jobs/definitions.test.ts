@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { JobDefinition, JobOptions, JobRun } from '../../../src/index.ts';
 import { Fleet } from '../../support/fleet.ts';
 import type { Answer } from '../../support/http.ts';
+import { JobsWorld } from '../../support/jobs-world.ts';
 import { startWorld } from '../../support/world.ts';
-import { JobsWorld } from './jobs-world.ts';
 
 /** An application that is deployed again and again, each time with one definition of the job `report`. */
 class Deployed extends JobsWorld {

@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest';
+import { type JobRun, Sidecar } from '../../../../src/index.ts';
+import { virtualClock } from '../../../../src/testing/index.ts';
+import { JobsWorld, jobsWorld, timeOf } from '../../../support/jobs-world.ts';
+import { KeptStore } from '../../../support/kept-store.ts';
+import { type LogLine, RecordingLogger } from '../../../support/world.ts';
+
+/** A function that runs until it is told how to end. */
+class Gate {
+  readonly runs: { readonly run: JobRun; readonly end: (error?: Error) => void }[] = [];
+  running = 0;
+  most = 0;
+
+  readonly pass = async (run: JobRun): Promise<void> => {
+    this.most = Math.max(this.most, ++this.running);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.runs.push({ run, end: (error) => (error === undefined ? resolve() : reject(error)) });
+      });
+    } finally {
+      this.running--;
+    }
+  };
+}
+
+function warnings(lines: readonly LogLine[]): readonly unknown[] {
+  return lines.filter(({ level }) => level === 'warn').map(({ message, details }) => [message.slice(0, 43), details]);
+}
+
+describe('a run in code that takes long', () => {
+  test('has no time-out by default: the next tick waits for its end, and it is a success', async () => {
+    await using world = await jobsWorld({ jobs: { timeoutMs: 5_000 } });
+    const gate = new Gate();
+    world.run = gate.pass;
+    await world.sidecar.jobs.schedule('slow', { schedule: '@every 1m' });
+    await world.clock.advance('1h');
+    expect([world.seen.length, gate.runs[0]?.run.signal.aborted]).toEqual([1, false]);
+    gate.runs[0]?.end();
+    await world.clock.advance('1s');
+    expect([world.seen.map(({ attempt }) => attempt), gate.most]).toEqual([[1, 1], 1]);
+    expect(world.told.slice(0, 3)).toEqual(['jobScheduled slow', 'jobTriggered slow 1', 'jobDone slow 1']);
+    gate.runs[1]?.end();
+  });
+
+  test('outlives its time-out: its signal fires, it keeps its place, and what comes in the end counts', async () => {
+    await using world = await new JobsWorld().start();
+    const gate = new Gate();
+    world.sidecar.jobs.handle('slow', gate.pass, { timeoutMs: 5_000 });
+    await world.sidecar.jobs.schedule('slow', { schedule: '@every 1m' });
+    await world.clock.advance('64999ms');
+    expect(gate.runs[0]?.run.signal.aborted).toBe(false);
+    await world.clock.advance(1);
+    expect(gate.runs[0]?.run.signal.reason).toMatchObject({ message: 'no result within 5000 ms' });
+    await world.clock.advance('10m');
+    expect([gate.runs.length, warnings(world.logger.lines)]).toEqual([
+      1,
+      [['a function has not returned within its time', { job: 'slow', attempt: 1, timeoutMs: 5_000 }]],
+    ]);
+    gate.runs[0]?.end();
+    await world.clock.advance(0);
+    expect(world.told.slice(0, 3)).toEqual(['jobScheduled slow', 'jobTriggered slow 1', 'jobDone slow 1']);
+    expect([gate.runs.length, gate.most]).toEqual([2, 1]);
+    gate.runs[1]?.end();
+  });
+
+  test('fails after its time-out: it is tried again as any other that fails', async () => {
+    await using world = await new JobsWorld().start();
+    const gate = new Gate();
+    world.sidecar.jobs.handle('*', gate.pass, { timeoutMs: 1_000 });
+    const failurePolicy = { constant: { maxRetries: 1, interval: '10s' } };
+    await world.sidecar.jobs.schedule('slow', { dueTime: '1s', failurePolicy });
+    await world.clock.advance('1m');
+    gate.runs[0]?.end(new Error('too late'));
+    await world.clock.advance('9s');
+    expect(gate.runs.map(({ run }) => run.attempt)).toEqual([1]);
+    await world.clock.advance('1s');
+    expect([gate.runs.map(({ run }) => run.attempt), gate.most]).toEqual([[1, 2], 1]);
+    gate.runs[1]?.end();
+    await world.clock.settled();
+    expect(world.told.slice(-2)).toEqual(['jobDone slow 2', 'jobGone slow finished']);
+  });
+
+  test('keeps its place among those that run at a time', async () => {
+    await using world = await new JobsWorld({ jobs: { concurrency: 1 } }).start();
+    const gate = new Gate();
+    world.sidecar.jobs.handle('slow', gate.pass, { timeoutMs: 1_000 });
+    world.handleAll('other');
+    await world.sidecar.jobs.schedule('slow', { dueTime: '1s' });
+    await world.sidecar.jobs.schedule('other', { dueTime: '2s' });
+    await world.clock.advance('1m');
+    expect(world.seen).toEqual([]);
+    gate.runs[0]?.end();
+    await world.clock.settled();
+    expect(world.times).toEqual([timeOf(world.clock.now())]);
+  });
+
+  test('a run of a job that is replaced meanwhile keeps the new one waiting', async () => {
+    await using world = await jobsWorld();
+    const gate = new Gate();
+    world.run = gate.pass;
+    await world.sidecar.jobs.schedule('slow', { dueTime: '1s' });
+    await world.clock.advance('2s');
+    await world.sidecar.jobs.schedule('slow', { dueTime: '1s', ifExists: 'replace' });
+    await world.clock.advance('10m');
+    expect(gate.runs.length).toBe(1);
+    gate.runs[0]?.end();
+    await world.clock.advance('1s');
+    expect([gate.runs.length, gate.most]).toEqual([2, 1]);
+    gate.runs[1]?.end();
+  });
+
+  test('is warned of once, after five minutes, with its name', async () => {
+    await using world = await jobsWorld();
+    const gate = new Gate();
+    world.run = gate.pass;
+    await world.sidecar.jobs.schedule('first', { dueTime: '1s' });
+    await world.sidecar.jobs.schedule('second', { dueTime: '61s' });
+    await world.clock.advance('300999ms');
+    expect(warnings(world.logger.lines)).toEqual([]);
+    await world.clock.advance('1h');
+    const text = 'a function has not returned for five minute';
+    expect(warnings(world.logger.lines)).toEqual([
+      [text, { job: 'first', attempt: 1, runningMs: 300_000 }],
+      [text, { job: 'second', attempt: 1, runningMs: 300_000 }],
+    ]);
+    for (const { end } of gate.runs) end();
+  });
+
+  test('is watched by no timer once it has ended', async () => {
+    await using world = await jobsWorld();
+    const gate = new Gate();
+    world.run = gate.pass;
+    await world.sidecar.jobs.schedule('short', { dueTime: '1s' });
+    await world.clock.advance('1s');
+    expect(world.clock.pendingTimers).toBe(1);
+    gate.runs[0]?.end();
+    await world.clock.settled();
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test('the time-out of a job that is declared is that of its function', async () => {
+    const clock = virtualClock();
+    await using sidecar = new Sidecar({ appId: 'shop', clock, logger: new RecordingLogger() });
+    const gate = new Gate();
+    await sidecar.jobs.define('slow', { schedule: '@every 1m', timeoutMs: 2_000 }, gate.pass);
+    await sidecar.start();
+    await clock.advance('62s');
+    expect(gate.runs[0]?.run.signal.aborted).toBe(true);
+    gate.runs[0]?.end();
+    expect(await sidecar.jobs.get('slow')).not.toHaveProperty('timeoutMs');
+  });
+
+  test.each([-1, 1.5, Number.POSITIVE_INFINITY, '5s', Number.NaN])('a time-out of %s is refused', async (timeoutMs) => {
+    await using world = new JobsWorld();
+    const options = { timeoutMs: timeoutMs as number };
+    expect(() => world.sidecar.jobs.handle('a', () => undefined, options)).toThrow(/jobs "a": options\.timeoutMs must/);
+    const defined = world.sidecar.jobs.define('a', { schedule: '@daily', ...options }, () => undefined);
+    await expect(defined).rejects.toMatchObject({ code: 'ERR_CONFIGURATION' });
+  });
+
+  test('an unknown option of a handler is refused', async () => {
+    await using world = new JobsWorld();
+    const options = { timeout: 5 } as object;
+    expect(() => world.sidecar.jobs.handle('a', () => undefined, options)).toThrow(/"timeout"/);
+  });
+});
+
+describe('a run that is under way at a stop', () => {
+  test('is told after half of the time; when it throws then, that is no failure: it comes again at the next start', async () => {
+    const store = new KeptStore();
+    await using world = await jobsWorld({ store });
+    const aborted: string[] = [];
+    world.run = ({ signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => {
+          aborted.push(timeOf(world.clock.now()));
+          reject(signal.reason);
+        });
+      });
+    await world.sidecar.jobs.schedule('slow', { dueTime: '1s', failurePolicy: { drop: {} } });
+    await world.clock.advance('1s');
+    const stopped = world.sidecar.stop();
+    await world.clock.advance('4999ms');
+    expect(aborted).toEqual([]);
+    await world.clock.advance(1);
+    await stopped;
+    expect(aborted).toEqual(['2026-01-01T00:00:06']);
+    expect(world.told).toEqual(['jobScheduled slow', 'jobTriggered slow 1']);
+    world.run = () => undefined;
+    await world.restart('1s');
+    expect(world.seen.map(({ attempt }) => attempt)).toEqual([1, 1]);
+    expect(world.told.slice(-2)).toEqual(['jobDone slow 1', 'jobGone slow finished']);
+  });
+
+  test('counts when it returns after its signal', async () => {
+    await using world = await jobsWorld();
+    world.run = ({ signal }) => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    await world.sidecar.jobs.schedule('slow', { dueTime: '1s' });
+    await world.clock.advance('1s');
+    await world.stop();
+    expect(world.told.slice(-2)).toEqual(['jobDone slow 1', 'jobGone slow finished']);
+  });
+});

@@ -1,0 +1,191 @@
+/** Code that stands in for other code, in tests above all: the real one must not run. */
+import { describe, expect, test, vi } from 'vitest';
+import { type WorkflowActivityContext, type WorkflowContext, WorkflowRuntime } from '../../../../src/dapr/index.ts';
+import { type ActivityContext, defineActivity, defineWorkflow, type Sidecar } from '../../../../src/index.ts';
+import { replaceActivities } from '../../../../src/testing/index.ts';
+import { workflowWorld } from '../../../support/workflow-world.ts';
+
+interface Order {
+  readonly id: string;
+}
+
+const charge = defineActivity('charge', (_ctx, order: Order): string => {
+  throw new Error(`real money for ${order.id}`);
+});
+const refund = async function refund(_ctx: ActivityContext, order: Order): Promise<string> {
+  throw new Error(`real money back for ${order.id}`);
+};
+const checkout = defineWorkflow('checkout', (ctx, order: Order) => ctx.callActivity(charge, order));
+const giveBack = defineWorkflow('giveBack', (ctx, order: Order) => ctx.callActivity(refund, order));
+const byName = defineWorkflow('byName', (ctx, order: Order) => ctx.callActivity('charge', order));
+const parent = defineWorkflow('parent', (ctx, order: Order) => ctx.callChild(checkout, order));
+
+const fake = (_ctx: ActivityContext, order: Order): string => `no money for ${order.id}`;
+const everything = ({ workflows }: Sidecar): void => workflows.register(checkout, giveBack, byName, parent);
+
+describe('an activity that is called as a definition or a function', () => {
+  test('runs the code that is registered under its name', async () => {
+    await using world = await workflowWorld((sidecar) => {
+      everything(sidecar);
+      sidecar.workflows.register(defineActivity('charge', fake), defineActivity('refund', fake));
+    });
+    expect((await world.start('checkout', { id: 'a' })).output).toBe('no money for a');
+    expect((await world.start('giveBack', { id: 'b' }, 'two')).output).toBe('no money for b');
+  });
+
+  test('runs the function itself when nothing is registered', async () => {
+    await using world = await workflowWorld(everything);
+    const { failure } = await world.start('giveBack', { id: 'a' });
+    expect(failure?.message).toContain('real money back for a');
+  });
+
+  test('two different functions under one name are an error that says what to use', async () => {
+    await using world = await workflowWorld((sidecar) => {
+      sidecar.workflows.register(charge, charge);
+      expect(() => sidecar.workflows.register(defineActivity('charge', fake))).toThrow(
+        /"charge" is registered already, with other code.*replaceActivity/,
+      );
+    });
+    expect(world.sidecar.workflows).toBeDefined();
+  });
+});
+
+describe('replaceActivities', () => {
+  const replace = (sidecar: Sidecar): void => void replaceActivities(sidecar, { charge: fake });
+  const register = ({ workflows }: Sidecar): void => workflows.register(charge);
+  const nothing = (): void => undefined;
+
+  test.each<[when: string, first: typeof replace, then: typeof replace, started: typeof replace]>([
+    ['before the real one is registered', replace, register, nothing],
+    ['after that', register, replace, nothing],
+    ['after the start', register, nothing, replace],
+    ['when the real one is not registered', replace, nothing, nothing],
+    ['when the real one is registered after the start', replace, nothing, register],
+  ])('%s: the real one never runs', async (_when, first, then, started) => {
+    await using world = await workflowWorld((sidecar) => {
+      everything(sidecar);
+      first(sidecar);
+      then(sidecar);
+    });
+    started(world.sidecar);
+    for (const name of ['checkout', 'byName', 'parent'])
+      expect(await world.start(name, { id: name }, name)).toMatchObject({ output: `no money for ${name}` });
+  });
+
+  test('takes a mock of the test runner', async () => {
+    await using world = await workflowWorld(everything);
+    const mock = vi.fn((_ctx: ActivityContext, order: Order) => order.id);
+    replaceActivities(world.sidecar, { charge: mock, refund: mock });
+    await world.start('checkout', { id: 'a' });
+    await world.start('giveBack', { id: 'b' }, 'two');
+    expect(mock.mock.calls.map(([, order]) => order)).toEqual([{ id: 'a' }, { id: 'b' }]);
+  });
+
+  test('restored, what was there before runs again', async () => {
+    await using world = await workflowWorld((sidecar) => {
+      everything(sidecar);
+      sidecar.workflows.register(charge);
+    });
+    const outer = replaceActivities(world.sidecar, { charge: () => 'outer' });
+    {
+      using _ = replaceActivities(world.sidecar, { charge: () => 'inner' });
+      expect((await world.start('checkout', { id: 'a' }, 'one')).output).toBe('inner');
+    }
+    expect((await world.start('checkout', { id: 'a' }, 'two')).output).toBe('outer');
+    outer.restore();
+    outer.restore();
+    const { failure } = await world.start('checkout', { id: 'a' }, 'three');
+    expect(failure?.message).toContain('real money for a');
+  });
+
+  test('a fake that throws is retried and fails as the real one does', async () => {
+    await using world = await workflowWorld(({ workflows }) =>
+      workflows.register(
+        defineWorkflow('patient', (ctx, order: Order) =>
+          ctx.callActivity(charge, order, { retry: { maxAttempts: 2 } }),
+        ),
+      ),
+    );
+    const attempts: number[] = [];
+    replaceActivities(world.sidecar, {
+      charge: ({ attempt }) => {
+        attempts.push(attempt);
+        if (attempt === 1) throw new Error('declined');
+        return 'accepted';
+      },
+    });
+    await world.start('patient', { id: 'a' });
+    expect((await world.pass('1s')).output).toBe('accepted');
+    expect(attempts).toEqual([1, 2]);
+  });
+
+  test('names such as constructor and __proto__ are names', async () => {
+    const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty'];
+    await using world = await workflowWorld(({ workflows }) => {
+      workflows.register(defineWorkflow('named', (ctx, name: string) => ctx.callActivity(name)));
+      for (const name of names) workflows.register(defineActivity(name, () => `real ${name}`));
+    });
+    const fakes = Object.fromEntries(names.map((name) => [name, () => `fake ${name}`]));
+    const replacement = replaceActivities(world.sidecar, fakes);
+    for (const name of names)
+      expect((await world.start('named', name, `f-${names.indexOf(name)}`)).output).toBe(`fake ${name}`);
+    replacement.restore();
+    for (const name of names)
+      expect((await world.start('named', name, `r-${names.indexOf(name)}`)).output).toBe(`real ${name}`);
+  });
+
+  test('a name that is empty is an error', async () => {
+    await using world = await workflowWorld(everything);
+    expect(() => replaceActivities(world.sidecar, { '': fake })).toThrow(/must have 1 to 256 characters/);
+  });
+
+  test('works for generators too, whose activities are functions', async () => {
+    const pay = (_ctx: WorkflowActivityContext, id: string): string => {
+      throw new Error(`real money for ${id}`);
+    };
+    function* flow(ctx: WorkflowContext): Generator<unknown, unknown, unknown> {
+      return [yield ctx.callActivity(pay, 'a'), yield ctx.callActivity('pay', 'b')];
+    }
+    for (const isRegistered of [true, false]) {
+      await using world = await workflowWorld((sidecar) => {
+        const runtime = new WorkflowRuntime({ sidecar }).registerWorkflow(flow);
+        if (isRegistered) runtime.registerActivity(pay);
+        replaceActivities(sidecar, { pay: (_ctx, id: string) => `no money for ${id}` });
+      });
+      expect((await world.start('flow')).output).toEqual(['no money for a', 'no money for b']);
+    }
+  });
+});
+
+describe('replaceActivity and replaceWorkflow', () => {
+  test('take a definition, and have its types', async () => {
+    await using world = await workflowWorld(everything);
+    world.sidecar.workflows.replaceActivity(charge, (_ctx, { id }) => id.toUpperCase());
+    // @ts-expect-error: charge answers text
+    world.sidecar.workflows.replaceActivity(charge, () => 5).restore();
+    expect((await world.start('checkout', { id: 'a' })).output).toBe('A');
+  });
+
+  test('take a function, by the name under which it is registered', async () => {
+    await using world = await workflowWorld((sidecar) => {
+      everything(sidecar);
+      sidecar.workflows.registerActivity('money back', refund);
+    });
+    world.sidecar.workflows.replaceActivity(refund, (_ctx, { id }) => `kept ${id}`);
+    expect((await world.start('giveBack', { id: 'a' })).output).toBe('kept a');
+    expect(await world.history()).toContainEqual(expect.objectContaining({ name: 'money back' }));
+  });
+
+  test('a child workflow can be replaced, registered or not, and restored', async () => {
+    await using world = await workflowWorld(({ workflows }) => workflows.register(parent));
+    const replacement = world.sidecar.workflows.replaceWorkflow(checkout, async (ctx, { id }) => {
+      await ctx.sleep('1s');
+      return `checked out ${id}`;
+    });
+    await world.start('parent', { id: 'a' });
+    expect((await world.pass('1s')).output).toBe('checked out a');
+    replacement.restore();
+    const { failure } = await world.start('parent', { id: 'b' }, 'two');
+    expect(failure?.message).toContain('real money for b');
+  });
+});

@@ -1,0 +1,116 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { embedded } from '../../../src/components/embedded/index.ts';
+import { isConflict } from '../../../src/state/errors.ts';
+import { stateStoreSuite } from '../../../src/testing/store-conformance.ts';
+import { context, openStore, put, temporaryDirectory } from '../../support/embedded-store.ts';
+import { compareWithModel } from '../../support/store-model.ts';
+
+describe('embedded store, as every store', () => {
+  for (const { name, run } of stateStoreSuite) {
+    test(name, async () => {
+      const definition = embedded({ path: join(temporaryDirectory(), 'state') });
+      await run(() => definition.open(context));
+    });
+  }
+
+  test('behaves like a sorted map in random histories', async () => {
+    const path = join(temporaryDirectory(), 'state');
+    await compareWithModel(async () => {
+      const store = await openStore(path);
+      await store.commit({ delete: (await store.scan({ from: '' })).map((entry) => entry.key) });
+      return store;
+    }, 25);
+  });
+});
+
+describe('commits in a group', () => {
+  const slow = { syncDelayMs: 100 };
+
+  test('go down together, however many have come while one was written', async () => {
+    const store = await openStore(temporaryDirectory(), slow);
+    const startedAt = performance.now();
+    const first = store.commit({ put: [put('first')] });
+    await new Promise(setImmediate);
+    await Promise.all([first, ...Array.from({ length: 500 }, (_, index) => store.commit({ put: [put(`k${index}`)] }))]);
+    // Two or three syncs, not five hundred.
+    expect(performance.now() - startedAt).toBeLessThan(8 * slow.syncDelayMs);
+  });
+
+  test('see each other in order, and a refused one leaves the others alone', async () => {
+    const store = await openStore(temporaryDirectory(), slow);
+    const whenAbsent = [{ key: 'a', version: 'absent' }] as const;
+    const outcomes = await Promise.allSettled([
+      store.commit({ require: whenAbsent, put: [put('a')] }),
+      store.commit({ require: whenAbsent, put: [put('b')] }),
+      store.commit({ delete: ['a'] }),
+      store.commit({ require: whenAbsent, put: [put('c')] }),
+    ]);
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
+    expect(outcomes.some((outcome) => outcome.status === 'rejected' && isConflict(outcome.reason))).toBe(true);
+    expect((await store.scan({ from: '' })).map((entry) => entry.key)).toEqual(['c']);
+  });
+
+  test('do not hold up the event loop while the disk syncs', async () => {
+    const store = await openStore(temporaryDirectory(), { syncDelayMs: 300 });
+    let longestMs = 0;
+    let last = performance.now();
+    const watching = setInterval(() => {
+      longestMs = Math.max(longestMs, performance.now() - last);
+      last = performance.now();
+    }, 2);
+    for (let number = 0; number < 3; number++) await store.commit({ put: [put(`k${number}`)] });
+    clearInterval(watching);
+    expect(longestMs).toBeLessThan(150);
+  });
+});
+
+test('the log stays short under a load without pauses', async () => {
+  const path = temporaryDirectory();
+  const store = await openStore(path);
+  const logFile = join(path, 'state.db-wal');
+  let longest = 0;
+  let next = 0;
+  const write = async (): Promise<void> => {
+    while (next < 6000) {
+      const number = next++;
+      // Every other key is far from its neighbours, which costs a page of log each.
+      const key = number % 2 === 0 ? `q${String(number).padStart(9, '0')}` : `r${(number * 7919) % 100_003}`;
+      await store.commit({ put: [put(key, 2000)] });
+      if (number % 50 === 0) longest = Math.max(longest, statSync(logFile).size);
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, write));
+  expect(longest).toBeGreaterThan(0);
+  expect(longest).toBeLessThan(24 * 1024 * 1024);
+});
+
+test('the log goes into the database when it is quiet, and away with the close', async () => {
+  const path = temporaryDirectory();
+  const store = await openStore(path);
+  const sizeBefore = statSync(join(path, 'state.db')).size;
+  await store.commit({ put: [put('a', 100_000)] });
+  await expect.poll(() => statSync(join(path, 'state.db')).size).toBeGreaterThan(sizeBefore + 90_000);
+  await store.close();
+  expect(existsSync(join(path, 'state.db-wal'))).toBe(false);
+});
+
+test('the directory is made for this user only', async () => {
+  const path = join(temporaryDirectory(), 'deep', 'state');
+  await openStore(path);
+  if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o700);
+});
+
+test('hints are given for commits of the same turn together', async () => {
+  const store = await openStore(temporaryDirectory());
+  const calls: (readonly string[])[] = [];
+  using _watching = store.watch('a', (keys) => calls.push(keys));
+  await Promise.all(['a1', 'b', 'a2'].map((key) => store.commit({ put: [put(key)] })));
+  await expect.poll(() => calls.flat()).toEqual(['a1', 'a2']);
+});
+
+test('a path is needed', () => {
+  expect(() => embedded({ path: '' })).toThrow(/must name a directory/);
+  expect(() => embedded({ path: undefined as unknown as string })).toThrow(/undefined/);
+});

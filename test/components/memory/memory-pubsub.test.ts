@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { memoryPubSub } from '../../../src/components/memory/memory-pubsub.ts';
+import { memoryStore } from '../../../src/components/memory/memory-store.ts';
+import type { PubSubComponent } from '../../../src/components/pubsub.ts';
+import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/testing/collector.ts';
+import { pubSubConformance } from '../../../src/testing/pubsub-conformance.ts';
+import { systemClock } from '../../../src/util/clock.ts';
+import type { Logger } from '../../../src/util/logger.ts';
+
+const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+function opener(options: Parameters<typeof memoryPubSub>[1] = {}, logger = silent): () => Promise<PubSubComponent> {
+  const definition = memoryPubSub('pubsub', options);
+  return async () => {
+    const state = await memoryStore().open({ clock: systemClock, logger });
+    return definition.open({ clock: systemClock, logger, state, track: () => () => {} });
+  };
+}
+
+describe('memory pub/sub: conformance', () => {
+  for (const { name, run } of pubSubConformance) test(name, () => run(opener()));
+});
+
+describe('memory pub/sub: limits', () => {
+  test('refuses a publish when maxMessages are held, and takes more when some are settled', async () => {
+    const component = await opener({ maxMessages: 2 })();
+    const consumer = await Collector.join(component, { topic: 't' });
+    await publishTexts(component, 't', ['a', 'b']);
+    const [failure] = await component.publish([textMessage('t', 'c')]);
+    expect(failure?.error.message).toContain('the queue in memory is full: 2 messages of 2');
+    const [first] = await consumer.expect(2);
+    await first?.ack();
+    await publishTexts(component, 't', ['d']);
+    await component.close();
+  });
+
+  test('refuses a publish when maxBytes are held', async () => {
+    const component = await opener({ maxBytes: 10 })();
+    await Collector.join(component, { topic: 't' });
+    await publishTexts(component, 't', ['12345678']);
+    expect(await component.publish([textMessage('t', '123'), textMessage('t', '12')])).toMatchObject([{ index: 0 }]);
+    await component.close();
+  });
+
+  test('drops groups without consumers with a warning rather than refusing a publish', async () => {
+    const warnings: object[] = [];
+    const component = await opener(
+      { maxMessages: 3 },
+      { ...silent, warn: (details: object) => void warnings.push(details) },
+    )();
+    const abandoned = await Collector.join(component, { topic: 't', group: 'abandoned' });
+    await abandoned.subscription.close();
+    const consumer = await Collector.join(component, { topic: 't' }, acknowledge);
+    for (const text of ['a', 'b', 'c', 'd', 'e', 'f']) await publishTexts(component, 't', [text]);
+    await consumer.expect(6);
+    expect(warnings).toMatchObject([{ topic: 't', group: 'abandoned' }]);
+    await component.close();
+  });
+
+  test('holds nothing of a topic without groups', async () => {
+    const component = await opener({ maxMessages: 1 })();
+    for (let count = 0; count < 10; count++) await publishTexts(component, 'nobody', ['x']);
+    await component.close();
+  });
+});
