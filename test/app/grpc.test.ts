@@ -8,7 +8,7 @@ import { request } from '../../src/http/message.ts';
 import { type AppOptions, nodeListener, Sidecar, type SidecarOptions } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { type Listening, listen, send } from '../support/http.ts';
-import { RecordingLogger } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
 
 /** As another implementation of protocol buffers writes them. */
 const REQUEST =

@@ -14,7 +14,7 @@ import {
 import { patientClock } from '../support/clock.ts';
 import { Fleet, type Member } from '../support/fleet.ts';
 import { KeptStore } from '../support/kept-store.ts';
-import { RecordingLogger } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
 
 /** The function of all sidecars: what is `slow` stays at work until it is told to end. */
 class AtWork {

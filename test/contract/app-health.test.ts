@@ -4,7 +4,9 @@ import { memoryPubSub, Sidecar } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { type Answering, NEVER, RecordingApp } from '../support/app.ts';
 import { freePort, listen } from '../support/http.ts';
-import { createWorld, RecordingLogger, startWorld, WAYS, type World, type WorldOptions } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
+import { WAYS } from '../support/served.ts';
+import { createWorld, startWorld, type World, type WorldOptions } from '../support/world.ts';
 
 const SICK = { status: 503 };
 const PUBLISH = '/v1.0/publish/pubsub/orders';
@@ -19,7 +21,7 @@ async function sickWorld(options: WorldOptions = {}): Promise<World> {
   const world = await checkedWorld(options);
   world.app.health = SICK;
   await world.pass('15s');
-  expect(world.told('appUnhealthy')).toHaveLength(1);
+  expect(world.emitted('appUnhealthy')).toHaveLength(1);
   return world;
 }
 
@@ -57,19 +59,19 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
       world.app.health = health;
       await world.pass('5s');
     }
-    expect(world.told('appUnhealthy')).toEqual([]);
+    expect(world.emitted('appUnhealthy')).toEqual([]);
     await world.pass('5s');
-    expect(world.told('appUnhealthy')).toEqual([{ reason: 'GET /healthz answered 503' }]);
+    expect(world.emitted('appUnhealthy')).toEqual([{ reason: 'GET /healthz answered 503' }]);
   });
 
   test.each([204, 299])('%d is well', async (status) => {
     await using world = await checkedWorld({ via, health: { status } });
-    expect(world.told('appHealthy')).toHaveLength(1);
+    expect(world.emitted('appHealthy')).toHaveLength(1);
   });
 
   test.each([302, 404, 500])('%d is not', async (status) => {
     await using world = await checkedWorld({ via, health: { status, headers: { location: '/elsewhere' } } });
-    expect(world.told('appHealthy')).toEqual([]);
+    expect(world.emitted('appHealthy')).toEqual([]);
     expect(world.app.probes).toHaveLength(1);
   });
 
@@ -77,9 +79,9 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     await using world = await checkedWorld({ via });
     world.app.health = NEVER;
     await world.clock.advance(15_499);
-    expect(world.told('appUnhealthy')).toEqual([]);
+    expect(world.emitted('appUnhealthy')).toEqual([]);
     await world.pass(1);
-    expect(world.told('appUnhealthy')).toEqual([{ reason: 'no answer within 500 ms' }]);
+    expect(world.emitted('appUnhealthy')).toEqual([{ reason: 'no answer within 500 ms' }]);
   });
 
   test('path, interval, time-out and threshold are options', async () => {
@@ -87,12 +89,12 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     await using world = await checkedWorld({ via, treatment: { health } });
     world.app.health = NEVER;
     await world.clock.advance(1_999);
-    expect(world.told('appUnhealthy')).toEqual([]);
+    expect(world.emitted('appUnhealthy')).toEqual([]);
     await world.clock.advance(1);
-    expect(world.told('appUnhealthy')).toHaveLength(1);
+    expect(world.emitted('appUnhealthy')).toHaveLength(1);
     world.app.health = {};
     await world.clock.advance(2_000);
-    expect(world.told('appHealthy')).toHaveLength(2);
+    expect(world.emitted('appHealthy')).toHaveLength(2);
   });
 
   test('while it is unhealthy messages wait, and no attempt is counted', async () => {
@@ -103,7 +105,7 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     world.app.health = {};
     await world.pass('5s');
     expect(world.deliveries.map(({ data }) => data)).toEqual(['1']);
-    expect(world.told('delivered')).toMatchObject([{ attempt: 1 }]);
+    expect(world.emitted('delivered')).toMatchObject([{ attempt: 1 }]);
   });
 
   test('a message that is to be retried waits as well', async () => {
@@ -116,7 +118,7 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     world.app.health = {};
     await world.pass('5s');
     expect(world.deliveries).toHaveLength(2);
-    expect(world.told('delivered')).toMatchObject([{ attempt: 2 }]);
+    expect(world.emitted('delivered')).toMatchObject([{ attempt: 2 }]);
   });
 
   test('a batch that is being collected waits as well', async () => {
@@ -134,7 +136,7 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     world.app.health = {};
     await world.pass('5s');
     expect(world.deliveries).toHaveLength(1);
-    expect(world.told('delivered')).toMatchObject([{ attempt: 1 }]);
+    expect(world.emitted('delivered')).toMatchObject([{ attempt: 1 }]);
   });
 
   test('while it is unhealthy jobs wait, and no attempt is counted', async () => {
@@ -175,10 +177,10 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     await world.send('POST', PUBLISH, { body: '1' });
     await world.received(1);
     await world.clock.advance('2s');
-    expect(world.told('appUnhealthy')).toHaveLength(1);
+    expect(world.emitted('appUnhealthy')).toHaveLength(1);
     finish();
     await world.clock.settled();
-    expect(world.told('delivered')).toMatchObject([{ attempt: 1 }]);
+    expect(world.emitted('delivered')).toMatchObject([{ attempt: 1 }]);
   });
 
   test('when it is well again it is asked for its subscriptions again', async () => {
@@ -189,8 +191,8 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     await world.pass('5s');
     for (const name of ['orders', 'old', 'new']) await world.publish(name, { topic: name });
     expect(world.deliveries.map(({ path }) => path)).toEqual(['/orders', '/new']);
-    expect(world.told('subscribed').map((info) => info['topic'])).toEqual(['orders', 'old', 'new']);
-    expect(world.told('appReady')).toHaveLength(2);
+    expect(world.emitted('subscribed').map((info) => info['topic'])).toEqual(['orders', 'old', 'new']);
+    expect(world.emitted('appReady')).toHaveLength(2);
   });
 
   test('functions in code receive messages all the while', async () => {
@@ -208,7 +210,7 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     await world.pass('5s');
     world.app.health = SICK;
     await world.pass('15s');
-    expect(world.told('appUnhealthy')).toHaveLength(1);
+    expect(world.emitted('appUnhealthy')).toHaveLength(1);
     expect((await world.send('GET', '/v1.0/healthz')).status).toBe(204);
   });
 
@@ -222,7 +224,7 @@ describe.each(WAYS)('app health checks, application via %s', (via) => {
     await world.received(1);
     await world.clock.advance('20s');
     expect(world.app.probes).toHaveLength(5);
-    expect(world.told('appUnhealthy')).toEqual([]);
+    expect(world.emitted('appUnhealthy')).toEqual([]);
   });
 
   test('ends with the sidecar', async () => {
@@ -291,7 +293,7 @@ test('ready() resolves when the sidecar stops before the application was ever we
   const ready = world.sidecar.ready();
   await world.sidecar.stop();
   await ready;
-  expect(world.told('appReady')).toEqual([]);
+  expect(world.emitted('appReady')).toEqual([]);
 });
 
 test('without health checks the application is not asked, and counts as well', async () => {
@@ -366,9 +368,9 @@ test('an answer to discovery from before the application went away does not make
   await askedTimes(2);
   asked[0]?.end('[]');
   await world.clock.advance(1);
-  expect(world.told('appReady')).toEqual([]);
+  expect(world.emitted('appReady')).toEqual([]);
   asked[1]?.end('[]');
   await started;
   await world.clock.settled();
-  expect(world.told('appReady')).toHaveLength(1);
+  expect(world.emitted('appReady')).toHaveLength(1);
 });

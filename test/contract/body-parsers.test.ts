@@ -3,7 +3,7 @@ import fastify from 'fastify';
 import { describe, expect, test } from 'vitest';
 import { type AppOptions, memoryPubSub, Sidecar } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
-import { RecordingLogger } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
 
 const SUBSCRIPTION = { pubsubname: 'pubsub', topic: 'orders', route: '/orders', retry: { maxRetries: 5 } };
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Received, Reply } from '../support/app.ts';
-import { startWorld, WAYS, type World, type WorldOptions } from '../support/world.ts';
+import { WAYS } from '../support/served.ts';
+import { startWorld, type World, type WorldOptions } from '../support/world.ts';
 
 const bulk = (bulkSubscribe: object = {}, more: object = {}): Record<string, unknown> => ({
   pubsubname: 'pubsub',
@@ -72,7 +73,7 @@ describe('receive bulk topic events', () => {
     });
     expect(delivery?.entries[1]?.metadata).toEqual({});
     expect(new Set(delivery?.entries.map(({ entryId }) => entryId)).size).toBe(3);
-    expect(world.told('delivered')).toHaveLength(3);
+    expect(world.emitted('delivered')).toHaveLength(3);
   });
 
   test('numbers keep every digit', async () => {
@@ -98,7 +99,7 @@ describe('receive bulk topic events', () => {
     await world.publish('raw', { query: 'metadata.rawPayload=true' });
     await publishAll(world, 'a', 'b');
     expect(batches(world)).toEqual([['a', 'b']]);
-    expect(world.told('dropped')).toHaveLength(1);
+    expect(world.emitted('dropped')).toHaveLength(1);
   });
 
   test('an expired message is not in the batch', async () => {
@@ -182,7 +183,7 @@ describe('batches', () => {
       ['/b', ['b', 'b']],
     ]);
     expect(world.deliveries[0]?.json['id']).not.toBe(world.deliveries[1]?.json['id']);
-    expect(world.told('dropped')).toHaveLength(1);
+    expect(world.emitted('dropped')).toHaveLength(1);
   });
 });
 
@@ -193,12 +194,12 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
       answer: (received, nth) => statuses(received, (data) => (nth === 1 ? data : 'SUCCESS')),
     });
     await publishAll(world, 'SUCCESS', 'RETRY', 'DROP');
-    expect(world.told('delivered')).toHaveLength(1);
-    expect(world.told('retrying')).toHaveLength(1);
-    expect(world.told('dropped')).toHaveLength(1);
+    expect(world.emitted('delivered')).toHaveLength(1);
+    expect(world.emitted('retrying')).toHaveLength(1);
+    expect(world.emitted('dropped')).toHaveLength(1);
     await world.pass('1m');
     expect(batches(world)).toEqual([['SUCCESS', 'RETRY', 'DROP'], ['RETRY']]);
-    expect(world.told('delivered')).toHaveLength(2);
+    expect(world.emitted('delivered')).toHaveLength(2);
   });
 
   test.each<[what: string, reply: (received: Received) => Reply]>([
@@ -223,9 +224,9 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
       answer: (received, nth) => (nth === 1 ? reply(received) : succeed(received)),
     });
     await publishAll(world, 'a', 'b', 'c');
-    expect(world.told('retrying')).toHaveLength(3);
+    expect(world.emitted('retrying')).toHaveLength(3);
     await world.pass('2s');
-    expect(world.told('delivered')).toHaveLength(3);
+    expect(world.emitted('delivered')).toHaveLength(3);
     expect(world.deliveries.every(({ path }) => path === '/orders')).toBe(true);
   });
 
@@ -251,7 +252,7 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
       },
     });
     await publishAll(world, 'a', 'b', 'c');
-    expect(world.told('delivered')).toHaveLength(3);
+    expect(world.emitted('delivered')).toHaveLength(3);
   });
 
   test('statuses in another order belong to their entries', async () => {
@@ -273,7 +274,7 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
     await publishAll(world, 'a', 'b', 'c');
     await world.pass('1h');
     expect(world.deliveries).toHaveLength(1);
-    expect(world.told('dropped')).toHaveLength(3);
+    expect(world.emitted('dropped')).toHaveLength(3);
     expect(world.logger.at('error').length).toBeGreaterThan(0);
   });
 

@@ -6,7 +6,9 @@ import { embedded } from '../../src/components/embedded/index.ts';
 import { type DeadLetterOrigin, durablePubSub, memoryPubSub, type PubSubDefinition, Sidecar } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { KeptStore } from '../support/kept-store.ts';
-import { RecordingLogger, startWorld, WAYS, type World } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
+import { WAYS } from '../support/served.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 const orders = (more: object = {}): Record<string, unknown> => ({
   pubsubname: 'pubsub',

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { memoryPubSub } from '../../src/index.ts';
 import { NEVER, RecordingApp, type Reply } from '../support/app.ts';
 import { listen } from '../support/http.ts';
-import { startWorld, WAYS, type World } from '../support/world.ts';
+import { WAYS } from '../support/served.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 const orders = (more: object = {}): Record<string, unknown> => ({
   pubsubname: 'pubsub',
@@ -125,8 +126,8 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     await world.publish('x');
     await world.pass('1h');
     expect(world.deliveries).toHaveLength(1);
-    expect(world.told('delivered')).toHaveLength(1);
-    expect(world.told('dropped')).toEqual([]);
+    expect(world.emitted('delivered')).toHaveLength(1);
+    expect(world.emitted('dropped')).toEqual([]);
   });
 
   test.each<[what: string, reply: Reply]>([
@@ -150,13 +151,13 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     await using world = await startWorld({ via, answer: (_, nth) => (nth === 1 ? reply : undefined) });
     await world.publish('x');
     expect(world.deliveries).toHaveLength(1);
-    expect(world.told('retrying')).toMatchObject([{ attempt: 1, route: '/orders', topic: 'orders' }]);
+    expect(world.emitted('retrying')).toMatchObject([{ attempt: 1, route: '/orders', topic: 'orders' }]);
     if (what !== 'status RETRY') expect(world.logger.at('warn')).toHaveLength(1);
     await world.pass('1s');
     expect(world.deliveries.map(({ path, text }) => [path, text])).toEqual(
       Array(2).fill(['/orders', world.deliveries[0]?.text]),
     );
-    expect(world.told('delivered')).toMatchObject([{ attempt: 2 }]);
+    expect(world.emitted('delivered')).toMatchObject([{ attempt: 2 }]);
   });
 
   test.each<[what: string, reply: Reply, level: string]>([
@@ -168,7 +169,7 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     await world.publish('x');
     await world.pass('1h');
     expect(world.deliveries).toHaveLength(1);
-    expect(world.told('dropped')).toHaveLength(1);
+    expect(world.emitted('dropped')).toHaveLength(1);
     expect(world.logger.at(level)).toMatchObject([{ details: { topic: 'orders', messageId: expect.any(String) } }]);
   });
 
@@ -179,7 +180,7 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     await world.clock.advance('59999ms');
     expect(world.deliveries).toHaveLength(1);
     await world.pass('2ms');
-    expect(world.told('retrying')).toMatchObject([{ reason: 'no answer within 60000 ms' }]);
+    expect(world.emitted('retrying')).toMatchObject([{ reason: 'no answer within 60000 ms' }]);
     await world.pass('1s');
     expect(world.deliveries).toHaveLength(2);
   });
@@ -192,8 +193,8 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     });
     await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'x' });
     await world.pass('1s');
-    expect(world.told('retrying')).toMatchObject([{ reason: 'no answer within 50 ms' }]);
-    expect(world.told('delivered')).toHaveLength(1);
+    expect(world.emitted('retrying')).toMatchObject([{ reason: 'no answer within 50 ms' }]);
+    expect(world.emitted('delivered')).toHaveLength(1);
   });
 });
 
@@ -204,7 +205,7 @@ describe('an application that cannot be called', () => {
     await using world = await startWorld({ app: { port: first.port } });
     await first[Symbol.asyncDispose]();
     await world.publish('x');
-    expect(world.told('retrying')).toMatchObject([{ reason: expect.stringContaining('ECONNREFUSED') }]);
+    expect(world.emitted('retrying')).toMatchObject([{ reason: expect.stringContaining('ECONNREFUSED') }]);
     await using _second = await listen(app.listener, first.port);
     await world.pass('1m');
     expect(app.deliveries.map((delivery) => delivery.data)).toEqual(['x']);
@@ -221,7 +222,7 @@ describe('an application that cannot be called', () => {
     await using world = await startWorld({ app: { port: app.port } });
     await world.publish('x');
     await world.pass('1m');
-    expect([calls, world.told('retrying').length, world.told('delivered').length]).toEqual([2, 1, 1]);
+    expect([calls, world.emitted('retrying').length, world.emitted('delivered').length]).toEqual([2, 1, 1]);
   });
 
   test('a listener in this process that throws is retried', async () => {
@@ -239,7 +240,7 @@ describe('an application that cannot be called', () => {
     });
     await world.publish('x');
     await world.pass('1m');
-    expect([calls, world.told('retrying')]).toMatchObject([2, [{ reason: 'broken' }]]);
+    expect([calls, world.emitted('retrying')]).toMatchObject([2, [{ reason: 'broken' }]]);
   });
 });
 
@@ -267,7 +268,7 @@ describe('retry', () => {
       expect(gap, `retry ${index + 1}`).toBeLessThanOrEqual(full);
     }
     expect(new Set(gaps.slice(9)).size).toBeGreaterThan(50);
-    expect(world.told('dropped')).toEqual([]);
+    expect(world.emitted('dropped')).toEqual([]);
   });
 
   test('its delays are those of the subscription', async () => {
@@ -302,7 +303,7 @@ describe('retry', () => {
         attempt: 1 + maxRetries,
         reason: 'the application answered 500',
       };
-      expect(world.told('dropped')).toMatchObject([told]);
+      expect(world.emitted('dropped')).toMatchObject([told]);
       expect(world.logger.at('error')).toMatchObject([{ details: told }]);
     },
   );
@@ -314,7 +315,7 @@ describe('retry', () => {
     for (let n = 0; n < 20; n++) await world.publish('bad');
     await world.publish('good');
     expect(data(world).at(-1)).toBe('good');
-    expect(world.told('delivered')).toHaveLength(1);
+    expect(world.emitted('delivered')).toHaveLength(1);
   });
 
   test('with concurrency 1 keeps the order and holds up those behind it', async () => {
@@ -399,10 +400,10 @@ describe('dead letter', () => {
     expect(world.deliveries.map(({ path }) => path)).toEqual(['/orders', '/orders', '/orders', '/orders', '/dead']);
     expect(world.at('/dead')[0]?.bytes).toEqual(world.at('/orders')[0]?.bytes);
     expect(world.at('/dead')[0]?.json['topic']).toBe('orders');
-    expect(world.told('deadLettered')).toMatchObject([
+    expect(world.emitted('deadLettered')).toMatchObject([
       { topic: 'orders', deadLetterTopic: 'dead', attempt: 4, reason: 'the application answered RETRY' },
     ]);
-    expect(world.told('dropped')).toEqual([]);
+    expect(world.emitted('dropped')).toEqual([]);
   });
 
   test.each([0, 6])('after maxRetries %i when the subscription says so', async (maxRetries) => {
@@ -449,20 +450,20 @@ describe('dead letter', () => {
     expect((await world.publish('x')).status).toBe(204);
     await world.pass('5m');
     expect([world.at('/orders').length, world.at('/dead').length]).toEqual([1, 0]);
-    expect([world.told('deadLettered'), world.told('dropped')]).toEqual([[], []]);
+    expect([world.emitted('deadLettered'), world.emitted('dropped')]).toEqual([[], []]);
     expect(world.logger.at('error').length).toBeGreaterThan(5);
 
     gate.resolve();
     await other.clock.settled();
     await world.pass('1m');
     expect([world.at('/orders').length, world.at('/dead').length]).toEqual([1, 1]);
-    expect(world.told('deadLettered')).toHaveLength(1);
+    expect(world.emitted('deadLettered')).toHaveLength(1);
   });
 
   test('a dead-letter topic without subscribers takes the message all the same', async () => {
     await using world = await startWorld({ discovery: [both[0]], answer: failing({ status: 404 }) });
     await world.publish('x');
-    expect(world.told('deadLettered')).toHaveLength(1);
+    expect(world.emitted('deadLettered')).toHaveLength(1);
   });
 
   test('a dead-letter topic can have one itself', async () => {

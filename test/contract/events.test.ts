@@ -20,7 +20,7 @@ describe('sidecar.events', () => {
   test('tells of retries and how long they wait', async () => {
     await using world = await startWorld({ answer: (_, nth) => (nth === 1 ? { status: 503 } : undefined) });
     await world.publish('x', { query: QUERY });
-    const [retrying] = world.told('retrying');
+    const [retrying] = world.emitted('retrying');
     expect(retrying).toEqual({
       ...message,
       route: '/orders',
@@ -43,8 +43,8 @@ describe('sidecar.events', () => {
     await world.publish('x', { query: QUERY, topic: 'second' });
     const reason = 'the application answered DROP';
     const told = { ...message, route: '/orders', attempt: 1, reason, error: new Error(reason) };
-    expect(world.told('dropped')).toEqual([told]);
-    expect(world.told('deadLettered')).toEqual([{ ...told, topic: 'second', deadLetterTopic: 'dead' }]);
+    expect(world.emitted('dropped')).toEqual([told]);
+    expect(world.emitted('deadLettered')).toEqual([{ ...told, topic: 'second', deadLetterTopic: 'dead' }]);
   });
 
   test('tells how long the application took', async () => {
@@ -56,14 +56,14 @@ describe('sidecar.events', () => {
       },
     });
     await world.publish('x');
-    const [told] = world.told('delivered');
+    const [told] = world.emitted('delivered');
     expect(told?.['durationMs']).toBeGreaterThanOrEqual(200);
     expect(told?.['durationMs']).toBeLessThanOrEqual(250);
   });
 
   test('tells of subscriptions that were refused', async () => {
     await using world = await startWorld({ discovery: [{ ...SUBSCRIPTION, pubsubname: 'nope' }] });
-    expect(world.told('subscriptionRefused')).toEqual([
+    expect(world.emitted('subscriptionRefused')).toEqual([
       { pubsubName: 'nope', topic: 'orders', reason: 'pubsub nope is not found: expected pubsub' },
     ]);
   });
@@ -72,13 +72,13 @@ describe('sidecar.events', () => {
     await using world = await startWorld();
     const entries = ['1', '2', '3'].map((entryId) => ({ entryId, event: entryId === '2' ? 'x'.repeat(999) : 'x' }));
     await world.publishBulk(entries, 'metadata.maxBulkPubBytes=500');
-    expect(world.told('published')).toHaveLength(2);
+    expect(world.emitted('published')).toHaveLength(2);
   });
 
   test('tells of raw payloads with a UUID', async () => {
     await using world = await startWorld();
     await world.publish('x', { query: 'metadata.rawPayload=true' });
-    expect(world.told('published')).toMatchObject([{ messageId: expect.stringMatching(/^[0-9a-f-]{36}$/) }]);
+    expect(world.emitted('published')).toMatchObject([{ messageId: expect.stringMatching(/^[0-9a-f-]{36}$/) }]);
   });
 
   test('a listener that throws does not undo what has happened', async () => {

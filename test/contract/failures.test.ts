@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { memoryPubSub, Sidecar } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
-import { RecordingLogger, startWorld, WAYS } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
+import { WAYS } from '../support/served.ts';
+import { startWorld } from '../support/world.ts';
 
 class PaymentError extends Error {}
 
@@ -253,7 +255,7 @@ describe.each(WAYS)('an application that fails over HTTP, via %s', (via) => {
   ])('is told of by an Error with %s', async (_, reply, reason) => {
     await using world = await startWorld({ via, answer: () => reply });
     await world.publish('x');
-    const [{ error } = {}] = world.told('retrying') as readonly { error?: unknown }[];
+    const [{ error } = {}] = world.emitted('retrying') as readonly { error?: unknown }[];
     expect(error).toEqual(new Error(reason));
     expect(world.logger.lines.map(({ details }) => details['error'])).toEqual([undefined]);
   });

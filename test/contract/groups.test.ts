@@ -77,7 +77,7 @@ describe('a second subscription of a topic', () => {
       { type: 'PROGRAMMATIC', error: expect.stringContaining('already, in code') },
       { type: 'STREAMING' },
     ]);
-    expect(world.told('subscriptionRefused')).toMatchObject([{ pubsubName: 'pubsub', topic: 'orders' }]);
+    expect(world.emitted('subscriptionRefused')).toMatchObject([{ pubsubName: 'pubsub', topic: 'orders' }]);
     await publishAll(world, 2);
     expect([got, paths(world)]).toEqual([['0', '1'], []]);
   });
@@ -208,7 +208,7 @@ describe('a subscription that is ignored is warned about by name', () => {
     await world.clock.advance('10s');
     world.app.health = { status: 200 };
     await world.clock.advance('10s');
-    expect(world.told('appHealthy')).toHaveLength(2);
+    expect(world.emitted('appHealthy')).toHaveLength(2);
     const why = 'subscription ignored: another one behind it has its group';
     expect(ignored(world).filter(([message]) => String(message).startsWith('subscription'))).toEqual([
       [why, 'pubsub', 'orders', ['/a']],

@@ -13,7 +13,7 @@ import {
 import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
 import { NEVER } from '../support/app.ts';
 import { KeptStore } from '../support/kept-store.ts';
-import { RecordingLogger } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
 
 const SINCE = /\(since 2026-01-01T00:00:0\d\.000Z\)/;
 

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { Sidecar } from '../../src/index.ts';
 import { NEVER, RecordingApp } from '../support/app.ts';
 import { freePort, listen } from '../support/http.ts';
-import { createWorld, startWorld, WAYS } from '../support/world.ts';
+import { WAYS } from '../support/served.ts';
+import { createWorld, startWorld } from '../support/world.ts';
 
 const HEALTHZ = '/v1.0/healthz';
 const OUTBOUND = '/v1.0/healthz/outbound';
@@ -42,7 +43,7 @@ describe('health', () => {
 
     await using _app = await listen(new RecordingApp([{ body: '[]' }], () => undefined).listener, port);
     const ready = world.sidecar.ready();
-    while (world.told('appReady').length === 0) await world.clock.advance('100ms');
+    while (world.emitted('appReady').length === 0) await world.clock.advance('100ms');
     await ready;
     expect((await world.send('GET', HEALTHZ)).status).toBe(204);
   });

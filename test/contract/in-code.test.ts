@@ -147,7 +147,7 @@ describe('streaming subscriptions in code', () => {
     ]);
     expect(call?.attempt).toBe(1);
     expect(call?.bytes).toContain('12345678901234567890');
-    expect(world.told('delivered')).toHaveLength(1);
+    expect(world.emitted('delivered')).toHaveLength(1);
   });
 
   test('data_base64 is bytes', async () => {
@@ -206,10 +206,10 @@ describe('streaming subscriptions in code', () => {
       return attempt < 3 ? fail() : undefined;
     });
     await world.publish('x');
-    expect(world.told('retrying')).toMatchObject([{ reason: 'broken' }]);
+    expect(world.emitted('retrying')).toMatchObject([{ reason: 'broken' }]);
     await world.clock.advance('1s');
     expect(attempts).toEqual([1, 2, 3]);
-    expect(world.told('delivered')).toMatchObject([{ attempt: 3 }]);
+    expect(world.emitted('delivered')).toMatchObject([{ attempt: 3 }]);
   });
 
   test('rawPayload subscribes to messages that are not CloudEvents', async () => {
@@ -288,7 +288,7 @@ describe('streaming subscriptions in code', () => {
     expect([seen, closed]).toEqual([['first'], false]);
     finish();
     await closing;
-    expect(world.told('delivered')).toHaveLength(1);
+    expect(world.emitted('delivered')).toHaveLength(1);
     await using _next = await world.sidecar.pubsub.subscribe('pubsub', 'orders', ({ data }) => void seen.push(data));
     await world.clock.settled();
     expect(seen).toEqual(['first', 'second']);

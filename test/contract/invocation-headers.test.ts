@@ -4,7 +4,7 @@ import { bytesOf } from '../../src/testing/adapter-case.ts';
 import { RawClient } from '../../src/testing/adapter-client.ts';
 import { listen } from '../support/http.ts';
 import { startInvocation } from '../support/invocation-world.ts';
-import { WAYS } from '../support/world.ts';
+import { WAYS } from '../support/served.ts';
 
 const PATH = '/v1.0/invoke/shop/method/x';
 
@@ -47,13 +47,7 @@ describe.each(WAYS)('header fields of the request (%s)', (via) => {
       '',
       '',
     );
-    const {
-      host,
-      'content-length': length,
-      'transfer-encoding': coding,
-      connection,
-      ...rest
-    } = world.calls.last.headers;
+    const { host, 'content-length': length, 'transfer-encoding': coding, connection, ...rest } = world.app.last.headers;
     expect(rest).toEqual({
       authorization: 'Bearer caller',
       cookie: 'a=1; b=2',
@@ -74,13 +68,13 @@ describe.each(WAYS)('header fields of the request (%s)', (via) => {
     expect(host).not.toContain('front.example');
     expect([undefined, 'keep-alive']).toContain(connection);
     expect([length, coding]).toEqual([undefined, 'chunked']);
-    expect(world.calls.last.text).toBe('hi');
+    expect(world.app.last.text).toBe('hi');
   });
 
   test('nothing is added to a bare request but who calls', async () => {
     await using world = await startInvocation({ via });
     await world.raw(`GET ${PATH} HTTP/1.1`, 'host: a', 'connection: close', '', '');
-    const { host, connection, ...rest } = world.calls.last.headers;
+    const { host, connection, ...rest } = world.app.last.headers;
     expect(rest).toEqual({
       'sidecar-caller-app-id': 'shop',
       'sidecar-caller-namespace': 'default',
@@ -93,14 +87,14 @@ describe.each(WAYS)('header fields of the request (%s)', (via) => {
     const names = ['caller-app-id', 'caller-namespace', 'callee-app-id', 'api-token', 'app-id'];
     const headers = Object.fromEntries(names.map((name) => [`${wire}-${name}`.toUpperCase(), 'evil']));
     await world.send('GET', PATH, { headers });
-    expect(Object.values(world.calls.last.headers)).not.toContain('evil');
-    expect(world.calls.last.headers[`${wire}-caller-app-id`]).toBe('shop');
+    expect(Object.values(world.app.last.headers)).not.toContain('evil');
+    expect(world.app.last.headers[`${wire}-caller-app-id`]).toBe('shop');
   });
 
   test('a field whose name every object has is a field like any other', async () => {
     await using world = await startInvocation({ via });
     await world.send('GET', '/v1.0/invoke/shop/method/x', { headers: { constructor: 'a', hasOwnProperty: 'b' } });
-    expect(world.calls.last.headers).toMatchObject({ constructor: 'a', hasownproperty: 'b' });
+    expect(world.app.last.headers).toMatchObject({ constructor: 'a', hasownproperty: 'b' });
   });
 
   test('the length of a body is told, and of none is not', async () => {
@@ -111,10 +105,10 @@ describe.each(WAYS)('header fields of the request (%s)', (via) => {
       [100 * 1024, via === 'port' ? '102400' : undefined],
     ] as const) {
       await world.send('PUT', PATH, { body: Buffer.alloc(length, 'x') });
-      expect([world.calls.last.headers['content-length'], world.calls.last.bytes.length]).toEqual([told, length]);
+      expect([world.app.last.headers['content-length'], world.app.last.bytes.length]).toEqual([told, length]);
     }
     await world.send('DELETE', PATH);
-    expect(world.calls.last.headers['content-length']).toBeUndefined();
+    expect(world.app.last.headers['content-length']).toBeUndefined();
   });
 });
 
@@ -186,7 +180,7 @@ describe('requests that mean two things', () => {
     client.send(smuggled);
     const answer = await client.all();
     expect(answer).toMatch(/^HTTP\/1\.1 (400|500|501) /);
-    expect(world.calls.list).toEqual([]);
+    expect(world.app.list).toEqual([]);
   });
 
   test.each<[headers: Record<string, string | readonly string[]>]>([
@@ -203,7 +197,7 @@ describe('requests that mean two things', () => {
     await using world = await startInvocation();
     const answer = await world.sidecar.handle(request('POST', PATH, { headers, body: 'abc' }));
     expect(answer.status).toBe(400);
-    expect(world.calls.list).toEqual([]);
+    expect(world.app.list).toEqual([]);
   });
 
   test('a length that is not that of the body does not reach the target', async () => {
@@ -219,7 +213,7 @@ describe('requests that mean two things', () => {
   test('an encoded line break in a path, query or target makes no header field', async () => {
     await using world = await startInvocation({ via: 'port' });
     await world.send('GET', '/v1.0/invoke/shop/method/x?a=%0d%0aX-Evil:%201');
-    expect(world.calls.last.headers['x-evil']).toBeUndefined();
+    expect(world.app.last.headers['x-evil']).toBeUndefined();
     expect((await world.send('GET', '/v1.0/invoke/shop%0d%0aX-Evil:%201/method/x')).status).toBe(500);
     const url = encodeURIComponent('http://127.0.0.1:1/\r\nX-Evil: 1');
     expect((await world.send('GET', `/v1.0/invoke/${url}/method/x`)).status).toBe(400);

@@ -6,17 +6,17 @@ import {
   memoryStore,
   nodeListener,
   request,
-  type SidecarOptions,
   sharedState,
 } from '../../src/index.ts';
 import { bytesOf } from '../../src/testing/adapter-case.ts';
 import { freePort, type Listening, listen } from '../support/http.ts';
 import { type InvocationWorld, type InvocationWorldOptions, startInvocation } from '../support/invocation-world.ts';
+import type { TestSidecarOptions } from '../support/sidecar.ts';
 
 const KEYS = { identity: { keys: [{ secret: 'a shared secret of more than 32 bytes' }] } };
 const OTHER_KEYS = { identity: { keys: [{ secret: 'another secret of more than 32 bytes' }] } };
 const CALLER = { appId: 'shop', namespace: 'default', trustDomain: 'public' };
-const POLICY: Partial<SidecarOptions> = {
+const POLICY: TestSidecarOptions = {
   accessControl: {
     defaultAction: 'deny',
     policies: [
@@ -82,7 +82,7 @@ describe.each(['peers', 'api'] as const)('an application with a sidecar of its o
         body: Buffer.alloc(200_000, 'y'),
       });
       expect([answer.status, answer.headers['x-answer'], answer.bytes.length]).toEqual([201, '1', 200_000]);
-      const { last } = world.billing.calls;
+      const { last } = world.billing.app;
       expect([last.method, last.path, last.headers['x-asked']]).toEqual(['POST', '/a%2Fb//c/?x=1%20', '1']);
       const ours = Object.entries(last.headers).filter(([name]) => name.startsWith('sidecar-'));
       expect(Object.fromEntries(ours)).toEqual({
@@ -92,8 +92,8 @@ describe.each(['peers', 'api'] as const)('an application with a sidecar of its o
       });
     }
     const reply = await world.shop.sidecar.invocation.invoke('billing', 'GET', '/');
-    expect([reply.status, world.billing.calls.last.path]).toEqual([201, '/']);
-    expect(world.shop.calls.list).toEqual([]);
+    expect([reply.status, world.billing.app.last.path]).toEqual([201, '/']);
+    expect(world.shop.app.list).toEqual([]);
   });
 
   test('its access control sees the caller, the verb and the cleaned path: else 403 ERR_DIRECT_INVOKE', async () => {
@@ -104,7 +104,7 @@ describe.each(['peers', 'api'] as const)('an application with a sidecar of its o
     expect(await ask('GET', '/read')).toBe(200);
     expect(await ask('GET', '/read//')).toBe(200);
     expect(await ask('GET', '/%72ead')).toBe(200);
-    const calls = world.billing.calls.list.length;
+    const calls = world.billing.app.list.length;
     expect(await ask('POST', '/read')).toBe(403);
     expect(await ask('GET', '//read')).toBe(403);
     expect(await ask('GET', '/secret')).toBe(403);
@@ -114,7 +114,7 @@ describe.each(['peers', 'api'] as const)('an application with a sidecar of its o
     expect(await ask('GET', '/open/%252e%252e/secret')).toBe(400);
     const answer = await world.shop.send('GET', '/v1.0/invoke/billing/method/secret');
     expect(answer.error).toEqual([403, 'ERR_DIRECT_INVOKE']);
-    expect(world.billing.calls.list).toHaveLength(calls);
+    expect(world.billing.app.list).toHaveLength(calls);
   });
 
   test('who signs with another key is refused with 401, who has none only gets what everybody gets', async () => {
@@ -122,14 +122,14 @@ describe.each(['peers', 'api'] as const)('an application with a sidecar of its o
     expect((await world.shop.send('GET', '/v1.0/invoke/billing/method/read')).error).toEqual([401, 'ERR_UNAUTHORIZED']);
     await using bare = await pair({ at, billing: { ...KEYS, ...POLICY } });
     expect((await bare.shop.send('GET', '/v1.0/invoke/billing/method/read')).error).toEqual([403, 'ERR_DIRECT_INVOKE']);
-    expect([...world.billing.calls.list, ...bare.billing.calls.list]).toEqual([]);
+    expect([...world.billing.app.list, ...bare.billing.app.list]).toEqual([]);
   });
 
   test('who proves nothing has no name there', async () => {
     await using world = await pair({ at, billing: KEYS });
     expect((await world.shop.send('GET', '/v1.0/invoke/billing/method/read')).status).toBe(200);
-    expect(world.billing.calls.last.headers['sidecar-caller-app-id']).toBeUndefined();
-    expect(world.billing.calls.last.headers['sidecar-callee-app-id']).toBe('billing');
+    expect(world.billing.app.last.headers['sidecar-caller-app-id']).toBeUndefined();
+    expect(world.billing.app.last.headers['sidecar-callee-app-id']).toBe('billing');
   });
 });
 
@@ -145,7 +145,7 @@ describe('what other sidecars are offered', () => {
       const { status, body } = await handle(request('GET', `/v1.0/invoke/${target}/method/x`));
       expect([status, (await bytesOf(body)).toString()]).toEqual([500, expect.stringContaining('ERR_DIRECT_INVOKE')]);
     }
-    expect(world.billing.calls.list).toEqual([]);
+    expect(world.billing.app.list).toEqual([]);
   });
 
   test('on the port of the API needs no API token with a valid identity, and without one it does', async () => {
@@ -166,7 +166,7 @@ describe('what other sidecars are offered', () => {
     await using world = await pair({ shop: { apiToken: 'api', appToken: 'app' }, billing: { appToken: 'theirs' } });
     const headers = { 'sidecar-api-token': 'api' };
     expect((await world.shop.send('GET', '/v1.0/invoke/billing/method/x', { headers })).status).toBe(200);
-    expect(world.billing.calls.last.headers['sidecar-api-token']).toBe('theirs');
+    expect(world.billing.app.last.headers['sidecar-api-token']).toBe('theirs');
   });
 });
 
@@ -177,7 +177,7 @@ describe('the own application under access control', () => {
     expect(answer.error).toEqual([403, 'ERR_DIRECT_INVOKE']);
     const byHeader = await world.send('GET', '/read', { headers: { 'sidecar-app-id': 'shop' } });
     expect(byHeader.error).toEqual([403, 'ERR_DIRECT_INVOKE']);
-    expect(world.calls.list).toEqual([]);
+    expect(world.app.list).toEqual([]);
     expect((await world.sidecar.invocation.invoke('shop', 'GET', '/read')).status).toBe(200);
   });
 
@@ -206,7 +206,7 @@ describe('instances', () => {
     for (let round = 0; round < 6; round++) {
       const body = Buffer.alloc(300_000, 'z');
       expect((await shop.send('POST', '/v1.0/invoke/billing/method/x', { body })).status).toBe(200);
-      expect(billing.calls.last.bytes.length).toBe(300_000);
+      expect(billing.app.last.bytes.length).toBe(300_000);
     }
   });
 
@@ -216,12 +216,12 @@ describe('instances', () => {
     await using shop = await startInvocation({ state });
     expect((await shop.send('GET', '/v1.0/invoke/billing/method/read')).status).toBe(200);
     expect((await shop.send('GET', '/v1.0/invoke/billing/method/secret')).error).toEqual([403, 'ERR_DIRECT_INVOKE']);
-    expect(billing.calls.last.headers['sidecar-caller-app-id']).toBe('shop');
+    expect(billing.app.last.headers['sidecar-caller-app-id']).toBe('shop');
   });
 });
 
 describe('resiliency', () => {
-  const retrying = (apps: string): Partial<SidecarOptions> => ({
+  const retrying = (apps: string): TestSidecarOptions => ({
     resiliency: {
       policies: { retries: { fast: { policy: 'constant', duration: '1s', maxRetries: 2 } } },
       targets: { apps: { [apps]: { retry: 'fast' } } },
@@ -245,7 +245,7 @@ describe('resiliency', () => {
     }
     const answer = await asked;
     expect([answer.status, answer.text]).toEqual([503, 'try 3']);
-    expect(world.calls.list.map(({ bytes }) => bytes.length)).toEqual([200_000, 200_000, 200_000]);
+    expect(world.app.list.map(({ bytes }) => bytes.length)).toEqual([200_000, 200_000, 200_000]);
   });
 
   test('a body that is longer than what is kept is sent once', async () => {
@@ -255,7 +255,7 @@ describe('resiliency', () => {
       callee: (_req, res) => res.writeHead(503).end(),
     });
     const answer = await world.send('POST', '/v1.0/invoke/shop/method/x', { body: Buffer.alloc(200_000, 'b') });
-    expect([answer.status, world.calls.list.length]).toEqual([503, 1]);
+    expect([answer.status, world.app.list.length]).toEqual([503, 1]);
   });
 
   test('a time-out ends with the head of the answer; the caller’s going and a stop still reach what is streamed', async () => {

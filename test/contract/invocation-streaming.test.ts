@@ -16,7 +16,7 @@ import { flood, RawClient, stalled } from '../../src/testing/adapter-client.ts';
 import { fetchListener } from '../adapters/fetch-bridge.ts';
 import { listen } from '../support/http.ts';
 import { type InvocationWorld, startInvocation } from '../support/invocation-world.ts';
-import { WAYS } from '../support/world.ts';
+import { WAYS } from '../support/served.ts';
 
 const MIB = 1024 * 1024;
 const CHUNK = Buffer.alloc(64 * 1024, 'x');

@@ -4,7 +4,7 @@ import { expressHandler, fetchHandler, nodeListener, request, Sidecar, type Wire
 import { resolveOptions } from '../../src/sidecar/options.ts';
 import { type Answer, freePort, listen, send } from '../support/http.ts';
 import { startInvocation } from '../support/invocation-world.ts';
-import { WAYS } from '../support/world.ts';
+import { WAYS } from '../support/served.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'HEAD', 'PROPFIND'];
 
@@ -25,7 +25,7 @@ describe.each(WAYS)('the own application (%s)', (via) => {
       'text/plain',
     ]);
     expect(answer.text).toBe(method === 'HEAD' ? '' : 'tea');
-    const { last } = world.calls;
+    const { last } = world.app;
     expect([last.method, last.path, last.headers['x-asked']]).toEqual([method, '/orders/1?a=b%20c&a=d', '1']);
     expect([last.text, last.headers['content-type']]).toEqual(
       hasBody ? ['{"id":1}', 'application/json'] : ['', undefined],
@@ -47,7 +47,7 @@ describe.each(WAYS)('the own application (%s)', (via) => {
       '/v1.0/invoke/shop%2Fmethod%2Forders',
     ])
       expect((await world.send('POST', path)).error, path).toEqual([400, 'ERR_DIRECT_INVOKE']);
-    expect(world.calls.list).toEqual([]);
+    expect(world.app.list).toEqual([]);
   });
 
   test('an unknown target is 500 ERR_DIRECT_INVOKE that names it', async () => {
@@ -57,7 +57,7 @@ describe.each(WAYS)('the own application (%s)', (via) => {
       expect(answer.error, target).toEqual([500, 'ERR_DIRECT_INVOKE']);
       expect(answer.json['message']).toContain(decodeURIComponent(target));
     }
-    expect(world.calls.list).toEqual([]);
+    expect(world.app.list).toEqual([]);
   });
 
   test('an answer of 204 and 304 has no body', async () => {
@@ -95,14 +95,14 @@ describe.each(WAYS)('the own application (%s)', (via) => {
       callee: (_req, res) => res.writeHead(302, { location: '/elsewhere' }).end(),
     });
     const answer = await world.send('GET', '/v1.0/invoke/shop/method/x');
-    expect([answer.status, answer.headers.location, world.calls.list.length]).toEqual([302, '/elsewhere', 1]);
+    expect([answer.status, answer.headers.location, world.app.list.length]).toEqual([302, '/elsewhere', 1]);
   });
 
   test('an error of the application is passed on as it is', async () => {
     await using world = await startInvocation({ via, callee: (_req, res) => res.writeHead(500).end('broken') });
     const answer = await world.send('GET', '/v1.0/invoke/shop/method/x');
     expect([answer.status, answer.text, answer.headers['content-type']]).toEqual([500, 'broken', undefined]);
-    expect(world.calls.list).toHaveLength(1);
+    expect(world.app.list).toHaveLength(1);
   });
 
   test('an application that breaks off before it answers is 500 ERR_DIRECT_INVOKE, once', async () => {
@@ -124,7 +124,7 @@ describe.each(WAYS)('the own application (%s)', (via) => {
     await using world = await startInvocation({ via, apiToken: 'api', appToken: 'app' });
     const headers = { 'sidecar-api-token': 'api' };
     await world.send('GET', '/v1.0/invoke/shop/method/x', { headers });
-    expect(world.calls.last.headers['sidecar-api-token']).toBe('app');
+    expect(world.app.last.headers['sidecar-api-token']).toBe('app');
     expect((await world.send('GET', '/v1.0/invoke/shop/method/x')).error).toEqual([401, 'ERR_UNAUTHORIZED']);
   });
 });
@@ -157,7 +157,7 @@ describe('the path, as the reference gives it', () => {
     const answer = await world.sidecar.handle(request('GET', path));
     if (expected === undefined) return void expect(answer.status).toBe(400);
     expect(answer.status).toBe(200);
-    expect(world.calls.last.path).toBe(expected);
+    expect(world.app.last.path).toBe(expected);
   });
 
   test.each([
@@ -193,7 +193,7 @@ describe('the path, as the reference gives it', () => {
       code: 'ERR_DIRECT_INVOKE',
       status: 400,
     });
-    expect(world.calls.list).toEqual([]);
+    expect(world.app.list).toEqual([]);
   });
 
   test.each(['/a%zz', '/a%', '/a%c0%ae%c0%ae/b', '/%ff', '/%ED%A0%80'])(
@@ -202,7 +202,7 @@ describe('the path, as the reference gives it', () => {
       await using world = await startInvocation();
       const answer = await world.send('GET', `/v1.0/invoke/shop/method${path}`);
       expect(answer.error).toEqual([400, 'ERR_BAD_REQUEST']);
-      expect(world.calls.list).toEqual([]);
+      expect(world.app.list).toEqual([]);
     },
   );
 
@@ -214,7 +214,7 @@ describe('the path, as the reference gives it', () => {
       expect(answer.status).toBe(400);
       const query = await world.sidecar.handle(request('GET', `/v1.0/invoke/shop/method/x?${path}`));
       expect(query.status).toBe(400);
-      expect(world.calls.list).toEqual([]);
+      expect(world.app.list).toEqual([]);
     },
   );
 });
@@ -223,7 +223,7 @@ describe('the own namespace', () => {
   test('is an option, a part of the own name, and told to the application', async () => {
     await using world = await startInvocation({ namespace: 'near' });
     expect((await world.send('GET', '/v1.0/invoke/shop.near/method/x')).status).toBe(200);
-    expect(world.calls.last.headers['sidecar-caller-namespace']).toBe('near');
+    expect(world.app.last.headers['sidecar-caller-namespace']).toBe('near');
     expect((await world.send('GET', '/v1.0/invoke/shop.default/method/x')).status).toBe(500);
   });
 
@@ -250,11 +250,11 @@ describe('addressing by header and by basic credentials', () => {
     await using world = await startInvocation({ wire });
     for (const path of ['/', '///foo//bar', '/orders/1?a=b', '/v1.0/unknown', '/v2.0/publish/x/y']) {
       expect((await world.send('PUT', path, { headers: { [`${wire}-app-id`]: 'shop' } })).status, path).toBe(200);
-      expect(world.calls.last.path).toBe(path);
-      expect(world.calls.last.headers[`${wire}-app-id`]).toBeUndefined();
+      expect(world.app.last.path).toBe(path);
+      expect(world.app.last.headers[`${wire}-app-id`]).toBeUndefined();
       const authorization = basic(`${wire.toUpperCase()}-App-ID`, 'shop');
       expect((await world.send('PUT', path, { headers: { authorization } })).status, path).toBe(200);
-      expect([world.calls.last.path, world.calls.last.headers.authorization]).toEqual([path, undefined]);
+      expect([world.app.last.path, world.app.last.headers.authorization]).toEqual([path, undefined]);
     }
   });
 
@@ -288,7 +288,7 @@ describe('addressing by header and by basic credentials', () => {
     expect((await world.send('DELETE', '/v1.0/metadata', { headers })).status).toBe(405);
     const path = '/v1.0/invoke/shop/method/y';
     expect((await world.send('GET', path, { headers: { 'sidecar-app-id': 'nobody' } })).status).toBe(200);
-    expect(world.calls.list.map((call) => call.path)).toEqual(['/x', '/y']);
+    expect(world.app.list.map((call) => call.path)).toEqual(['/x', '/y']);
   });
 
   test.each([
@@ -305,14 +305,14 @@ describe('addressing by header and by basic credentials', () => {
       404,
       'ERR_NOT_FOUND',
     ]);
-    expect(world.calls.list).toEqual([]);
+    expect(world.app.list).toEqual([]);
   });
 
   test('the API token is asked for', async () => {
     await using world = await startInvocation({ apiToken: 'api' });
     const headers = { 'sidecar-app-id': 'shop' };
     expect((await world.send('GET', '/x', { headers })).error).toEqual([401, 'ERR_UNAUTHORIZED']);
-    expect(world.calls.list).toEqual([]);
+    expect(world.app.list).toEqual([]);
   });
 
   test('the request target * and a whole URL are no paths', async () => {
@@ -320,7 +320,7 @@ describe('addressing by header and by basic credentials', () => {
     const head = ['host: a', 'sidecar-app-id: shop', 'connection: close', '', ''];
     expect(await world.raw('OPTIONS * HTTP/1.1', ...head)).toMatch(/^HTTP\/1\.1 400 /);
     expect(await world.raw('GET http://evil/v1.0/invoke/shop/method/x HTTP/1.1', ...head)).toMatch(/^HTTP\/1\.1 400 /);
-    expect(world.calls.list).toEqual([]);
+    expect(world.app.list).toEqual([]);
   });
 });
 
@@ -337,14 +337,14 @@ describe('mounted below a prefix', () => {
       ['/internal//x/', '//x/'],
     ] as const) {
       expect((await ask(path)).status, path).toBe(200);
-      expect(world.calls.last.path).toBe(seen);
+      expect(world.app.last.path).toBe(seen);
     }
-    const { length } = world.calls.list;
+    const { length } = world.app.list;
     for (const path of ['/', '/x', '/internals', '/intern'])
       expect((await ask(path)).error, path).toEqual([404, 'ERR_NOT_FOUND']);
     const fetched = await fetchHandler(world.sidecar, { prefix: '/internal' })(new Request('http://h/x', addressed));
     expect(fetched.status).toBe(404);
-    expect(world.calls.list).toHaveLength(length);
+    expect(world.app.list).toHaveLength(length);
   });
 
   test('with fallthrough, only what is addressed is kept from the application behind', async () => {
@@ -488,12 +488,12 @@ describe('what is not offered', () => {
     const answer = await ask('connection: close, Upgrade', 'upgrade: websocket');
     expect(answer).toMatch(/^HTTP\/1\.1 501 /);
     expect(answer).toContain('ERR_DIRECT_INVOKE');
-    expect(world.calls.list).toEqual([]);
+    expect(world.app.list).toEqual([]);
     expect(await ask('connection: close, upgrade, http2-settings', 'upgrade: h2c', 'http2-settings: AAA')).toMatch(
       /^HTTP\/1\.1 200 /,
     );
-    expect(Object.keys(world.calls.last.headers)).not.toContain('upgrade');
-    expect(Object.keys(world.calls.last.headers)).not.toContain('http2-settings');
+    expect(Object.keys(world.app.last.headers)).not.toContain('upgrade');
+    expect(Object.keys(world.app.last.headers)).not.toContain('http2-settings');
   });
 
   test.each(['CONNECT', 'FOO', 'GET / HTTP/1.1\r\nx:'])('method %j is 501', async (method) => {
@@ -501,7 +501,7 @@ describe('what is not offered', () => {
     const answer = await world.sidecar.handle(request(method, '/v1.0/invoke/shop/method/x'));
     expect(answer.status).toBe(501);
     await expect(world.sidecar.invocation.invoke('shop', method, 'x')).rejects.toMatchObject({ status: 501 });
-    expect(world.calls.list).toEqual([]);
+    expect(world.app.list).toEqual([]);
   });
 });
 
@@ -518,8 +518,8 @@ describe('in code', () => {
     });
     expect([reply.status, reply.ok]).toEqual([201, true]);
     expect(await reply.json()).toEqual({ url: '/gr%C3%B6%C3%9Fe/1?a=1&b+c=%C3%BC%26', body: '{"id":1}' });
-    expect([world.calls.last.method, world.calls.last.headers['x-mine']]).toEqual(['POST', '1']);
-    expect(world.calls.last.headers['content-type']).toBe('application/json');
+    expect([world.app.last.method, world.app.last.headers['x-mine']]).toEqual(['POST', '1']);
+    expect(world.app.last.headers['content-type']).toBe('application/json');
   });
 
   test('an answer that is too long or no JSON is an error that says so', async () => {
@@ -535,7 +535,7 @@ describe('in code', () => {
       await expect(
         world.sidecar.invocation.invoke('shop', 'GET', '/x', { headers: headers as Record<string, string> }),
       ).rejects.toMatchObject({ code: 'ERR_DIRECT_INVOKE', status: 400 });
-    expect(world.calls.list).toEqual([]);
+    expect(world.app.list).toEqual([]);
   });
 
   test('a sidecar that does not run takes no call', async () => {

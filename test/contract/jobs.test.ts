@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { NEVER, RecordingApp } from '../support/app.ts';
 import { freePort, listen } from '../support/http.ts';
-import { startWorld, WAYS, type World, type WorldOptions } from '../support/world.ts';
+import { WAYS } from '../support/served.ts';
+import { startWorld, type World, type WorldOptions } from '../support/world.ts';
 
 const JOBS = '/v1.0-alpha1/jobs';
 const headers = { 'content-type': 'application/json' };

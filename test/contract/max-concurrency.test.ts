@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { startWorld, WAYS } from '../support/world.ts';
+import { WAYS } from '../support/served.ts';
+import { startWorld } from '../support/world.ts';
 
 test.each(WAYS)(
   'maxConcurrency holds over deliveries, jobs and invocations together, application via %s',

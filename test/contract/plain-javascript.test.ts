@@ -17,7 +17,7 @@ import {
   type WorkflowContext,
 } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
-import { RecordingLogger } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
 
 async function started(): Promise<Sidecar> {
   const sidecar = new Sidecar({

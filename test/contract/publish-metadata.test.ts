@@ -97,7 +97,9 @@ describe('a subscription to events that are not CloudEvents', () => {
     await using world = await startWorld();
     await world.publish('{"specversion":"1.0"}', { query: 'metadata.rawPayload=true' });
     expect(world.deliveries).toEqual([]);
-    expect(world.told('dropped')).toMatchObject([{ topic: 'orders', reason: expect.stringContaining('rawPayload') }]);
+    expect(world.emitted('dropped')).toMatchObject([
+      { topic: 'orders', reason: expect.stringContaining('rawPayload') },
+    ]);
     expect(world.logger.at('warn')).toHaveLength(1);
   });
 
@@ -162,7 +164,7 @@ describe('query metadata.ttlInSeconds', () => {
     await world.clock.advance('1h');
     expect(before).toBeGreaterThan(9);
     expect(world.deliveries).toHaveLength(before);
-    expect(world.told('dropped')).toMatchObject([{ reason: 'the message has expired' }]);
+    expect(world.emitted('dropped')).toMatchObject([{ reason: 'the message has expired' }]);
   });
 
   test('an expired message is not delivered from a queue', async () => {
@@ -207,13 +209,13 @@ describe('query metadata.ttlInSeconds', () => {
     await world.publish('x', { query: 'metadata.ttlInSeconds=2' });
     await world.clock.advance('1h');
     expect(world.at('/dead')).toHaveLength(8);
-    expect(world.told('delivered')).toHaveLength(1);
+    expect(world.emitted('delivered')).toHaveLength(1);
   });
 
   test('a raw payload expires too', async () => {
     await using world = await startWorld({ discovery: RAW, answer: () => ({ status: 500 }) });
     await world.publish('x', { query: 'metadata.rawPayload=true&metadata.ttlInSeconds=1' });
     await world.clock.advance('1h');
-    expect(world.told('dropped')).toMatchObject([{ reason: 'the message has expired' }]);
+    expect(world.emitted('dropped')).toMatchObject([{ reason: 'the message has expired' }]);
   });
 });

@@ -11,7 +11,7 @@ import {
 import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
 import { Fleet } from '../support/fleet.ts';
 import { KeptStore } from '../support/kept-store.ts';
-import { RecordingLogger } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
 
 const orders = { pubsubname: 'pubsub', topic: 'orders' };
 const toOrders = [{ ...orders, route: '/orders' }];

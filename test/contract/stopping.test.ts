@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { memoryPubSub } from '../../src/index.ts';
 import { NEVER } from '../support/app.ts';
-import { startWorld, WAYS } from '../support/world.ts';
+import { WAYS } from '../support/served.ts';
+import { startWorld } from '../support/world.ts';
 
 const PUBLISH = '/v1.0/publish/pubsub/orders';
 const ordered = { pubsubname: 'pubsub', topic: 'orders', route: '/orders', concurrency: 1 };
@@ -25,7 +26,7 @@ describe.each(WAYS)('graceful stop, application via %s', (via) => {
     finish();
     await stopped;
     expect(first.deliveries.map(({ data }) => data)).toEqual(['1']);
-    expect(first.told('delivered')).toHaveLength(1);
+    expect(first.emitted('delivered')).toHaveLength(1);
 
     await using second = await startWorld({ via, components, discovery: [ordered] });
     await second.clock.settled();
@@ -45,12 +46,12 @@ describe.each(WAYS)('graceful stop, application via %s', (via) => {
     expect(isStopped).toBe(false);
     await first.clock.advance('1ms');
     await stopped;
-    expect(first.told('dropped')).toEqual([]);
+    expect(first.emitted('dropped')).toEqual([]);
 
     await using second = await startWorld({ via, components });
     await second.clock.settled();
     expect(second.deliveries.map(({ data }) => data)).toEqual(['x']);
-    expect(second.told('delivered')).toMatchObject([{ attempt: 2 }]);
+    expect(second.emitted('delivered')).toMatchObject([{ attempt: 2 }]);
   });
 
   test('a message that waits for its retry is delivered by another sidecar', async () => {
@@ -88,7 +89,7 @@ describe.each(WAYS)('graceful stop, application via %s', (via) => {
     await using first = await startWorld({ via, components, discovery, answer: () => ({ status: 404 }) });
     await first.publish('x');
     await first.clock.advance('10s');
-    expect(first.told('deadLettered')).toEqual([]);
+    expect(first.emitted('deadLettered')).toEqual([]);
     await first.sidecar.stop();
     await using second = await startWorld({ via, components, discovery });
     await second.clock.settled();

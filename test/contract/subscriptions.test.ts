@@ -3,7 +3,8 @@ import { memoryPubSub } from '../../src/index.ts';
 import type { Reply } from '../support/app.ts';
 import { RecordingApp } from '../support/app.ts';
 import { freePort, listen } from '../support/http.ts';
-import { startWorld, WAYS, type World } from '../support/world.ts';
+import { WAYS } from '../support/served.ts';
+import { startWorld, type World } from '../support/world.ts';
 
 const to = (route: string, more: object = {}): Record<string, unknown> => ({
   pubsubname: 'pubsub',
@@ -58,7 +59,7 @@ describe('discover subscriptions', () => {
     await world.clock.advance('1m');
     const app = new RecordingApp([{ body: [to('/late')] }], () => undefined);
     await using _server = await listen(app.listener, port);
-    while (world.told('appReady').length === 0) await world.clock.advance('100ms');
+    while (world.emitted('appReady').length === 0) await world.clock.advance('100ms');
     await world.publish('x');
     expect([app.discoveries.length, app.at('/late').length]).toEqual([1, 1]);
   });
@@ -126,7 +127,7 @@ describe('discover subscriptions', () => {
     expect((await world.publish('early')).status).toBe(204);
     const app = new RecordingApp([{ body: '[]' }], () => undefined);
     await using _server = await listen(app.listener, port);
-    while (world.told('appReady').length === 0) await world.clock.advance('100ms');
+    while (world.emitted('appReady').length === 0) await world.clock.advance('100ms');
     await world.clock.settled();
     expect(app.deliveries.map(({ data }) => data)).toEqual(['early']);
   });
@@ -239,7 +240,7 @@ describe('the form of a subscription', () => {
     expect(world.logger.at('warn')).toMatchObject([{ details: { problem: expect.stringContaining(named) } }]);
     expect(
       world
-        .told('subscribed')
+        .emitted('subscribed')
         .map(({ topic }) => topic)
         .sort(),
     ).toEqual(['first', 'orders']);
@@ -376,7 +377,7 @@ describe('routing of messages to application paths', () => {
     await using world = await startWorld(routed({ rules: [{ match: 'event.type == "a"', path: '/a' }] }));
     await publishTypes(world, 'b');
     expect(paths(world)).toEqual([]);
-    expect(world.told('dropped')).toMatchObject([{ route: '', reason: expect.stringContaining('no rule matches') }]);
+    expect(world.emitted('dropped')).toMatchObject([{ route: '', reason: expect.stringContaining('no rule matches') }]);
     expect([...world.logger.at('warn'), ...world.logger.at('error')]).toEqual([]);
     expect(world.logger.at('debug')).toHaveLength(1);
   });

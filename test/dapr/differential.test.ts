@@ -1,7 +1,8 @@
 /** The two ways of writing a workflow mean the same: the same programs give the same histories and outputs in both. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Sidecar, SidecarOptions, WorkflowHistoryEvent } from '../../src/index.ts';
+import type { Sidecar, WorkflowHistoryEvent } from '../../src/index.ts';
+import type { TestSidecarOptions } from '../support/sidecar.ts';
 import { workflowWorld } from '../support/workflow-world.ts';
 import { registerAsync, registerDapr } from './interpreters.ts';
 import { type Happening, happenings, type Program, programs, type Step } from './programs.ts';
@@ -18,10 +19,10 @@ async function run(
   register: (sidecar: Sidecar) => void,
   program: Program,
   script: readonly Happening[],
-  options: Partial<SidecarOptions> = {},
+  options: TestSidecarOptions = {},
 ): Promise<Seen> {
   await using world = await workflowWorld(register, options);
-  await world.start('program', program);
+  await world.run('program', program);
   for (const { afterSeconds, what, event } of script) {
     await world.clock.advance(afterSeconds * 1000);
     if (what === 'raise') await world.sidecar.workflows.raiseEvent('one', event, event.length);

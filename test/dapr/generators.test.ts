@@ -43,7 +43,7 @@ function breakDown(_context: WorkflowActivityContext, value: unknown): never {
   throw new RangeError(`broken by ${JSON.stringify(value)}`);
 }
 
-const run = async (world: WorkflowWorld, name: string, input?: unknown) => world.start(name, input);
+const run = async (world: WorkflowWorld, name: string, input?: unknown) => world.run(name, input);
 
 describe('programs', () => {
   test('a sequence, in an async generator', async () => {

@@ -11,7 +11,7 @@ import {
   type SidecarResponse,
 } from '../../src/http/message.ts';
 import { Router, route } from '../../src/http/router.ts';
-import { RecordingLogger } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
 
 interface Guarded {
   readonly handle: Handler;

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type Batch, ConflictError, memoryStore, StateError, type StateStore } from '../../src/index.ts';
 import { type Change, CommitBatcher } from '../../src/kernel/commit-batcher.ts';
 import { systemClock } from '../../src/util/clock.ts';
-import { RecordingLogger } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
 
 interface World {
   readonly store: StateStore;

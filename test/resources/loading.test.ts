@@ -2,7 +2,7 @@ import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { checkResources, loadResources } from '../../src/resources/index.ts';
-import { RecordingLogger } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
 import { component, directoryWith, documents, findingsOf, load, problemsOf } from './files.ts';
 
 const memory = (name: string, rest = ''): string => component(name, 'pubsub.in-memory', rest);

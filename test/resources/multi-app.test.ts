@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { formatFinding, loadMultiApp, type MultiApp } from '../../src/resources/index.ts';
-import { RecordingLogger } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
 import { directoryWith } from './files.ts';
 
 /** Loads a `dapr.yaml` that has the directories `one` and `two` beside it. */

@@ -1,7 +1,7 @@
 import { CommunicationProtocolEnum, DaprClient, DaprServer } from '@dapr/dapr';
 import { memoryPubSub, nodeListener, type PubSubDefinition, Sidecar, type SidecarOptions } from '../../src/index.ts';
 import { freePort, type Listening, listen } from '../support/http.ts';
-import { RecordingLogger } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
 
 export interface SdkOptions extends Omit<SidecarOptions, 'app' | 'wire'> {
   /** Registers what the application listens to, before it starts. */

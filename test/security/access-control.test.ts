@@ -7,7 +7,7 @@ import type { AccessAction, AccessControlOptions, AccessOperation } from '../../
 import type { AppOptions } from '../../src/sidecar/options.ts';
 import { Sidecar } from '../../src/sidecar/sidecar.ts';
 import { daprDecision } from '../support/dapr-access-model.ts';
-import { RecordingLogger } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
 
 const CALLER = { appId: 'caller', namespace: 'default', trustDomain: 'public' };
 

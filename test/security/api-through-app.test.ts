@@ -4,7 +4,7 @@ import { Hono } from 'hono';
 import Koa from 'koa';
 import { expect, test } from 'vitest';
 import { expressHandler, fetchHandler, koaHandler, request, Sidecar, type SidecarOptions } from '../../src/index.ts';
-import { RecordingLogger } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
 
 type Mounted = NonNullable<SidecarOptions['app']>;
 

@@ -15,7 +15,7 @@ import {
 } from '../../src/index.ts';
 import { fetchListener } from '../adapters/fetch-bridge.ts';
 import { listen, send } from '../support/http.ts';
-import { RecordingLogger } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
 
 const ELSEWHERE = '10.0.0.7';
 

@@ -1,22 +1,20 @@
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
-import { type DeliveryContext, durablePubSub, type JobRun, Sidecar, type SidecarOptions } from '../../src/index.ts';
-import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
+import { type DeliveryContext, durablePubSub, type JobRun } from '../../src/index.ts';
+import { virtualClock } from '../../src/testing/index.ts';
 import { patientClock } from './clock.ts';
+import { RecordingLogger } from './logger.ts';
 import { PausableStore } from './pausable-store.ts';
-import { RecordingLogger } from './world.ts';
+import { TestSidecar, type TestSidecarOptions } from './sidecar.ts';
 
 /** Options of a sidecar of a fleet. */
-export interface MemberOptions extends Partial<SidecarOptions> {
+export interface MemberOptions extends TestSidecarOptions {
   /** As if it were in a process of its own. */
   readonly isApart?: boolean;
 }
 
 /** A sidecar of a fleet: with a clock and an access to the store of its own, so that it can stand still as a whole. */
-export class Member {
-  readonly clock: VirtualClock;
-  readonly logger = new RecordingLogger();
+export class Member extends TestSidecar {
   readonly store: PausableStore;
-  readonly sidecar: Sidecar;
   /** The jobs that ran here, as `<name> <instant>`. */
   readonly runs: string[] = [];
   /** The messages that came here. */
@@ -28,21 +26,13 @@ export class Member {
   onMessage: (message: string, context: DeliveryContext) => unknown = () => undefined;
 
   constructor(store: MemoryStore, { isApart = false, ...options }: MemberOptions, startAt: number) {
-    this.clock = patientClock({ startAt });
-    this.store = isApart ? new PausableStore(store, false, true) : new PausableStore(store);
-    const components = [durablePubSub('pubsub')];
-    const { clock, logger, store: state } = this;
-    this.sidecar = new Sidecar({ appId: 'shop', clock, logger, state, components, ...options });
+    const state = isApart ? new PausableStore(store, false, true) : new PausableStore(store);
+    super({ clock: patientClock({ startAt }), state, components: [durablePubSub('pubsub')], ...options });
+    this.store = state;
     this.sidecar.jobs.handle('*', (run) => {
       this.runs.push(`${run.name} ${run.dueAt}`);
       return this.onRun(run);
     });
-  }
-
-  async start(): Promise<this> {
-    await this.sidecar.start();
-    await this.clock.settled();
-    return this;
   }
 
   async subscribe(...topics: readonly string[]): Promise<void> {
@@ -59,11 +49,9 @@ export class Member {
       );
   }
 
-  async stop(): Promise<void> {
+  override async stop(): Promise<void> {
     this.store.resume();
-    const stopped = this.sidecar.stop();
-    await this.clock.advance('1h');
-    await stopped;
+    await super.stop();
   }
 }
 

@@ -6,8 +6,8 @@ import type { Batch, StateStore } from '../../src/state/store.ts';
 import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
 import { Work } from '../../src/util/work.ts';
 import { patientClock } from './clock.ts';
+import { RecordingLogger } from './logger.ts';
 import { PausableStore } from './pausable-store.ts';
-import { RecordingLogger } from './world.ts';
 
 /** Memory that other processes could have open as well, as far as its users know; counts what is asked of it. */
 export class OpenStore extends MemoryStore {

@@ -5,10 +5,14 @@ import { type AddressInfo, createServer as createNetServer } from 'node:net';
 export interface Listening extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
+  /** Answers requests with this from now on; for a server that was opened without a listener. */
+  use(listener: RequestListener): void;
 }
 
-export async function listen(listener: RequestListener, port = 0): Promise<Listening> {
-  const server = createServer(listener);
+export async function listen(listener?: RequestListener, port = 0): Promise<Listening> {
+  const server = createServer();
+  const use = (handler: RequestListener): void => void server.on('request', handler);
+  if (listener !== undefined) use(listener);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', resolve);
@@ -19,7 +23,7 @@ export async function listen(listener: RequestListener, port = 0): Promise<Liste
       server.close(() => resolve());
       server.closeAllConnections();
     });
-  return { port: address.port, url: `http://127.0.0.1:${address.port}`, [Symbol.asyncDispose]: close };
+  return { port: address.port, url: `http://127.0.0.1:${address.port}`, use, [Symbol.asyncDispose]: close };
 }
 
 /**

@@ -5,7 +5,7 @@ import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
 import type { CancelToken } from '../../src/util/cancel-token.ts';
 import { NEVER } from '../../src/util/cancel-token.ts';
 import { Work } from '../../src/util/work.ts';
-import { RecordingLogger } from './world.ts';
+import { RecordingLogger } from './logger.ts';
 
 /** Resiliency on a clock that stands still. */
 export interface Made {

@@ -3,7 +3,8 @@ import { memoryPubSub, Sidecar } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { Work } from '../../src/util/work.ts';
 import { NEVER } from '../support/app.ts';
-import { RecordingLogger, startWorld } from '../support/world.ts';
+import { RecordingLogger } from '../support/logger.ts';
+import { startWorld } from '../support/world.ts';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 
@@ -177,7 +178,7 @@ describe('a sidecar on a virtual clock', () => {
     const startedAt = performance.now();
     await world.clock.advance('60s');
     await world.clock.settled();
-    expect(world.told('retrying')).toMatchObject([{ reason: 'no answer within 60000 ms' }]);
+    expect(world.emitted('retrying')).toMatchObject([{ reason: 'no answer within 60000 ms' }]);
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
@@ -188,6 +189,6 @@ describe('a sidecar on a virtual clock', () => {
     });
     await world.sidecar.pubsub.publish('pubsub', 'orders', 'x');
     await world.clock.settled();
-    expect(world.told('delivered')).toHaveLength(1);
+    expect(world.emitted('delivered')).toHaveLength(1);
   });
 });

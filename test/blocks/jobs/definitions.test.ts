@@ -50,7 +50,7 @@ describe('a job that is defined in code', () => {
       await world.deploy(code());
     }
     expect(world.hours).toEqual(['01-01T04:00', '01-01T08:00', '01-01T12:00']);
-    expect(world.told.filter((told) => told.startsWith('jobScheduled'))).toEqual(['jobScheduled report']);
+    expect(world.lines.filter((told) => told.startsWith('jobScheduled'))).toEqual(['jobScheduled report']);
   });
 
   test.each<[what: string, changed: JobDefinition]>([
@@ -65,7 +65,7 @@ describe('a job that is defined in code', () => {
     await world.deploy(changed);
     await world.clock.advance('2h');
     expect(world.hours).toEqual(['01-01T02:00']);
-    expect(world.told.filter((told) => told.startsWith('jobScheduled')).length).toBe(1);
+    expect(world.lines.filter((told) => told.startsWith('jobScheduled')).length).toBe(1);
   });
 
   test.each<[what: string, changed: JobDefinition, hours: string[]]>([
@@ -107,7 +107,7 @@ describe('a job that is defined in code', () => {
     await world.deploy({ schedule: '@every 4h', failurePolicy: { drop: {} } });
     await world.clock.advance('2h');
     expect(world.hours).toEqual(['01-01T04:00']);
-    expect(world.told).toContain('jobDropped report 1');
+    expect(world.lines).toContain('jobDropped report 1');
   });
 
   test('a run that was missed while the process was down has the data of the code that runs it', async () => {
@@ -169,7 +169,7 @@ describe('a job that is defined in code', () => {
     const jobs = await Promise.all(defined.map((_, turn) => world.sidecar.jobs.get(`job-${turn}`)));
     expect(jobs.filter((job) => job === undefined)).toEqual([]);
     await world.clock.advance('1h');
-    expect(world.told.filter((told) => told.startsWith('jobDone')).length).toBe(50);
+    expect(world.lines.filter((told) => told.startsWith('jobDone')).length).toBe(50);
     await world.stop();
   });
 
@@ -282,7 +282,7 @@ describe('schedule with ifExists', () => {
     await world.clock.advance('2h');
     await world.sidecar.jobs.schedule('job', { ...options, data: 2 });
     await world.clock.advance('5h');
-    expect(world.told.filter((told) => told.startsWith('jobDone')).length).toBe(3);
+    expect(world.lines.filter((told) => told.startsWith('jobDone')).length).toBe(3);
   });
 
   test.each<JobOptions>([{ ifExists: 'fail' }, {}, { overwrite: false }])('refuses with %j: 409', async (options) => {

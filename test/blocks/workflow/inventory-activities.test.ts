@@ -21,7 +21,7 @@ describe('activities', () => {
         }),
       );
     });
-    expect(await world.start('order', 'first')).toMatchObject({ status: 'COMPLETED', output: [5, 8, 7] });
+    expect(await world.run('order', 'first')).toMatchObject({ status: 'COMPLETED', output: [5, 8, 7] });
     expect(world.seen).toEqual(['first', 'second 5', 'third 8']);
   });
 
@@ -32,7 +32,7 @@ describe('activities', () => {
       }
       sidecar.workflows.register(defineWorkflow('functions', (ctx, value: number) => ctx.callActivity(addOne, value)));
     });
-    expect((await world.start('functions', 41)).output).toBe(42);
+    expect((await world.run('functions', 41)).output).toBe(42);
     expect(await world.history()).toContainEqual(
       expect.objectContaining({ type: 'activityScheduled', name: 'addOne' }),
     );
@@ -47,7 +47,7 @@ describe('activities', () => {
           defineWorkflow('through', async (ctx, input: unknown) => [input, await ctx.callActivity('same', input)]),
         );
       });
-      expect((await world.start('through', value)).output).toEqual([value, value]);
+      expect((await world.run('through', value)).output).toEqual([value, value]);
     },
   );
 
@@ -61,7 +61,7 @@ describe('activities', () => {
         ]),
       );
     });
-    expect((await world.start('empty')).output).toEqual(['undefined', 'undefined']);
+    expect((await world.run('empty')).output).toEqual(['undefined', 'undefined']);
     expect(world.seen).toEqual([]);
   });
 
@@ -83,7 +83,7 @@ describe('activities', () => {
         ),
       );
     });
-    const { output } = await world.start('fanOut', count);
+    const { output } = await world.run('fanOut', count);
     expect(output).toEqual(Array.from({ length: count }, (_, value) => value * value));
     expect(most).toBeGreaterThan(count === 1 ? 0 : 1);
   });
@@ -103,7 +103,7 @@ describe('activities', () => {
         }),
       );
     });
-    expect((await world.start('thrice')).output).toEqual(['a1,b1,c1', 'a2,b2,c2', 'a3,b3,c3']);
+    expect((await world.run('thrice')).output).toEqual(['a1,b1,c1', 'a2,b2,c2', 'a3,b3,c3']);
   });
 
   test('one that nobody waits for runs too', async () => {
@@ -123,7 +123,7 @@ describe('activities', () => {
         }),
       );
     });
-    expect(await world.start('carefree')).toMatchObject({ status: 'COMPLETED', output: 'done' });
+    expect(await world.run('carefree')).toMatchObject({ status: 'COMPLETED', output: 'done' });
     expect(world.seen.toSorted()).toEqual(['at the end', 'broken', 'on the way', 'waited for']);
   });
 
@@ -145,13 +145,13 @@ describe('activities', () => {
         defineWorkflow('uncaught', (ctx) => ctx.callActivity('reserve')),
       );
     });
-    expect((await world.start('caught')).output).toEqual([
+    expect((await world.run('caught')).output).toEqual([
       'TaskFailedError',
       'activity "reserve" failed: none left',
       'OutOfStock',
       'none left',
     ]);
-    const { status, failure, output } = await world.start('uncaught', undefined, 'two');
+    const { status, failure, output } = await world.run('uncaught', undefined, 'two');
     expect([status, failure?.errorType, failure?.message, output]).toEqual([
       'FAILED',
       'TaskFailedError',
@@ -174,7 +174,7 @@ describe('activities', () => {
         }),
       );
     });
-    await world.start('twice');
+    await world.run('twice');
     expect((await world.pass('1h')).status).toBe('COMPLETED');
     const ids = calls.map((call) => call.split(' ')[1]);
     expect(new Set(ids).size).toBe(2);
@@ -197,7 +197,7 @@ describe('activities over a restart', () => {
       );
     };
     await using world = await workflowWorld(registering);
-    await world.start('steps');
+    await world.run('steps');
     for (const _ of [1, 2, 3]) await world.restart();
     expect(await world.raise('go')).toMatchObject({ status: 'COMPLETED', output: [6, 10] });
     expect(world.seen).toEqual(['before', 'afterwards']);

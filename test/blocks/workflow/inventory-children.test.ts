@@ -51,25 +51,25 @@ function register(sidecar: Sidecar, world: WorkflowWorld): void {
 describe('child workflows', () => {
   test('input and output; the child is an instance of its own', async () => {
     await using world = await workflowWorld(register);
-    expect((await world.start('one', { n: 0 }, 'p')).output).toEqual({ child: { n: 0 } });
+    expect((await world.run('one', { n: 0 }, 'p')).output).toEqual({ child: { n: 0 } });
     expect(await world.settle('p-0001')).toMatchObject({ name: 'child', status: 'COMPLETED', parentId: 'p' });
   });
 
   test('many side by side, each with its own ID and its own result', async () => {
     await using world = await workflowWorld(register);
-    const { output } = await world.start('several', 50);
+    const { output } = await world.run('several', 50);
     expect(output).toEqual(Array.from({ length: 50 }, (_, child) => ({ child })));
     expect(new Set(world.seen).size).toBe(50);
   });
 
   test('a chain of ten', async () => {
     await using world = await workflowWorld(register);
-    expect((await world.start('nested', 10, 'r')).output).toBe(`r${'-0001'.repeat(10)}`);
+    expect((await world.run('nested', 10, 'r')).output).toBe(`r${'-0001'.repeat(10)}`);
   });
 
   test('a failure reaches the parent with its type', async () => {
     await using world = await workflowWorld(register);
-    expect((await world.start('caught', 'no')).output).toEqual([
+    expect((await world.run('caught', 'no')).output).toEqual([
       'TaskFailedError',
       'child workflow "failing" failed: child says no',
       'RangeError',
@@ -78,8 +78,8 @@ describe('child workflows', () => {
 
   test('an ID that is in use fails the call, and leaves the other one alone', async () => {
     await using world = await workflowWorld(register);
-    await world.start('waiting', undefined, 'taken');
-    expect(await world.start('named', 'taken')).toMatchObject({
+    await world.run('waiting', undefined, 'taken');
+    expect(await world.run('named', 'taken')).toMatchObject({
       status: 'FAILED',
       failure: { message: expect.stringContaining('taken') },
     });
@@ -88,7 +88,7 @@ describe('child workflows', () => {
 
   test('the same ID twice in one parent: the second call fails, the first goes on', async () => {
     await using world = await workflowWorld(register);
-    await world.start('twiceTheSame');
+    await world.run('twiceTheSame');
     await world.raise('go', 'x', 'kid');
     expect((await world.settle()).output).toEqual(['WorkflowInstanceAlreadyExists', 'x']);
   });
@@ -103,7 +103,7 @@ describe('child workflows', () => {
         }),
       );
     });
-    expect((await world.start('leaving')).output).toBe('gone');
+    expect((await world.run('leaving')).output).toBe('gone');
     await world.restart();
     expect((await world.raise('go', 1, 'kid')).output).toBe(1);
     expect((await world.settle()).output).toBe('gone');
@@ -113,7 +113,7 @@ describe('child workflows', () => {
 describe('child workflows over a restart', () => {
   test('each completion counts once, in whatever order they come', async () => {
     await using world = await workflowWorld(register);
-    await world.start('waitingForTwo');
+    await world.run('waitingForTwo');
     await world.restart();
     await world.raise('go', 'b', 'kid-b');
     await world.restart();
@@ -134,7 +134,7 @@ describe('child workflows over a restart', () => {
         }),
       );
     });
-    await world.start('later');
+    await world.run('later');
     await world.restart();
     await world.restart();
     expect((await world.raise('go')).output).toEqual({ child: 2 });

@@ -55,19 +55,19 @@ function register(sidecar: Sidecar, world: WorkflowWorld): void {
 describe('continue as new', () => {
   test('the same instance, another input, an empty history', async () => {
     await using world = await workflowWorld(register);
-    expect(await world.start('countdown', 5)).toMatchObject({ status: 'COMPLETED', output: 'lift-off', input: 0 });
+    expect(await world.run('countdown', 5)).toMatchObject({ status: 'COMPLETED', output: 'lift-off', input: 0 });
     expect(world.seen).toEqual(['5', '4', '3', '2', '1', '0']);
     expect((await world.history()).filter(({ type }) => type === 'activityScheduled').length).toBe(1);
   });
 
   test('falsy inputs arrive', async () => {
     await using world = await workflowWorld(register);
-    expect((await world.start('falsy', 'start')).output).toBe('undefined');
+    expect((await world.run('falsy', 'start')).output).toBe('undefined');
   });
 
   test('a thousand rounds without a wait come to an end', async () => {
     await using world = await workflowWorld(register);
-    expect((await world.start('tight', 1_000)).output).toBe('done');
+    expect((await world.run('tight', 1_000)).output).toBe('done');
   });
 
   test('an endless loop without a wait holds nothing else up, and can be terminated', async () => {
@@ -95,14 +95,14 @@ describe('continue as new', () => {
 
   test('and are dropped when that is asked for', async () => {
     await using world = await workflowWorld(register);
-    await world.start('forgetful', 1);
+    await world.run('forgetful', 1);
     await world.raise('kept', 1);
     expect((await world.raise('go')).output).toBe('nothing kept');
   });
 
   test('timers of the round before have no effect', async () => {
     await using world = await workflowWorld(register);
-    await world.start('abandoning', 1);
+    await world.run('abandoning', 1);
     await world.pass('90m');
     expect(world.seen).toEqual([]);
     expect((await world.pass('30m')).output).toBe('second round');
@@ -110,7 +110,7 @@ describe('continue as new', () => {
 
   test('over restarts between rounds', async () => {
     await using world = await workflowWorld(register);
-    await world.start('statusful', 1);
+    await world.run('statusful', 1);
     for (const round of [2, 3, 4]) {
       await world.restart();
       expect((await world.pass('1m')).customStatus).toBe(`round ${round}`);
@@ -121,6 +121,6 @@ describe('continue as new', () => {
 
   test('of a child: its parent waits for the last round', async () => {
     await using world = await workflowWorld(register);
-    expect((await world.start('parent', 3)).output).toBe('lift-off');
+    expect((await world.run('parent', 3)).output).toBe('lift-off');
   });
 });

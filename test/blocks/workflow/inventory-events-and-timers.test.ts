@@ -57,7 +57,7 @@ describe.each(['', ' over restarts'])('events%s', (restarted) => {
 
   test('in any case, early ones in order, each once', async () => {
     await using world = await workflowWorld(register);
-    await world.start('collect', ['B', 'a', 'A', 'b']);
+    await world.run('collect', ['B', 'a', 'A', 'b']);
     await world.raise('a', 1);
     await restart(world);
     await world.raise('A', 2);
@@ -70,7 +70,7 @@ describe.each(['', ' over restarts'])('events%s', (restarted) => {
 
   test('two waits for one name are served in their order', async () => {
     await using world = await workflowWorld(register);
-    await world.start('both');
+    await world.run('both');
     await world.raise('y', 'third');
     await restart(world);
     await world.raise('x', 'first');
@@ -79,7 +79,7 @@ describe.each(['', ' over restarts'])('events%s', (restarted) => {
 
   test('in time: its timer is gone, and wakes nothing later', async () => {
     await using world = await workflowWorld(register);
-    await world.start('limited', MINUTE_MS);
+    await world.run('limited', MINUTE_MS);
     await restart(world);
     await world.pass('59s');
     expect((await world.raise('go', 1)).output).toEqual(['came', 1]);
@@ -89,7 +89,7 @@ describe.each(['', ' over restarts'])('events%s', (restarted) => {
 
   test('not in time: the wait fails, at its time and not before', async () => {
     await using world = await workflowWorld(register);
-    await world.start('limited', MINUTE_MS);
+    await world.run('limited', MINUTE_MS);
     expect((await world.pass('59s')).status).toBe('RUNNING');
     await restart(world);
     expect((await world.pass('1s')).output).toEqual(['late', 'EventTimeoutError']);
@@ -97,7 +97,7 @@ describe.each(['', ' over restarts'])('events%s', (restarted) => {
 
   test('the limit of one wait does not end another for the same name', async () => {
     await using world = await workflowWorld(register);
-    await world.start('limitedTwice');
+    await world.run('limitedTwice');
     await world.raise('go', 1);
     await restart(world);
     await world.pass('2m');
@@ -119,7 +119,7 @@ test('a limit of 0: over at once, unless the event is there already', async () =
       }),
     );
   });
-  await world.start('look');
+  await world.run('look');
   await world.raise('go', 1);
   expect((await world.raise('look')).output).toEqual(['nothing', 1, 'nothing']);
 });
@@ -134,7 +134,7 @@ test('a hundred events in a row, raised at once', async () => {
       }),
     );
   });
-  await world.start('count');
+  await world.run('count');
   const numbers = Array.from({ length: 100 }, (_, number) => number);
   await Promise.all(numbers.map((number) => world.sidecar.workflows.raiseEvent('one', 'n', number)));
   expect((await world.settle()).output).toEqual(numbers);
@@ -153,7 +153,7 @@ describe('timers', () => {
   ])('sleep(%j) ends %i ms later and never before', async (until, atMs) => {
     await using world = await workflowWorld(register);
     const startedAt = world.clock.now();
-    let state = await world.start('until', until);
+    let state = await world.run('until', until);
     if (atMs > 0) {
       state = await world.pass(atMs - 1);
       expect(state.status).toBe('RUNNING');
@@ -164,13 +164,13 @@ describe('timers', () => {
 
   test('fire in the order of their instants, whatever the order of their making', async () => {
     await using world = await workflowWorld(register);
-    await world.start('many');
+    await world.run('many');
     expect((await world.pass('10m')).output).toEqual([1, 3, 5, 7, 9]);
   });
 
   test('what came due while the process was down fires at the next start, in order', async () => {
     await using world = await workflowWorld(register);
-    await world.start('many');
+    await world.run('many');
     await world.pass('2m');
     await world.restart(undefined, '1h');
     expect((await world.settle()).output).toEqual([1, 3, 5, 7, 9]);
@@ -178,7 +178,7 @@ describe('timers', () => {
 
   test('a timer that lost a race wakes nothing', async () => {
     await using world = await workflowWorld(register);
-    await world.start('first');
+    await world.run('first');
     expect((await world.pass('1m')).output).toBe('quick');
     const { lastUpdatedAt } = await world.settle();
     expect((await world.pass('2h')).lastUpdatedAt).toBe(lastUpdatedAt);

@@ -43,7 +43,7 @@ describe.each(['', ' after a restart'])('pause and resume%s', (restarted) => {
 
   test('a paused instance takes events in and goes on with them when it is resumed', async () => {
     await using world = await workflowWorld(register);
-    await world.start('waiting');
+    await world.run('waiting');
     await world.sidecar.workflows.pause('one');
     await restart(world);
     expect((await world.raise('go', 7)).status).toBe('SUSPENDED');
@@ -56,7 +56,7 @@ describe.each(['', ' after a restart'])('pause and resume%s', (restarted) => {
 
   test('a timer that fires while it is paused counts when it is resumed, not before', async () => {
     await using world = await workflowWorld(register);
-    await world.start('hour');
+    await world.run('hour');
     await world.sidecar.workflows.pause('one');
     await restart(world);
     await world.pass('2h');
@@ -67,7 +67,7 @@ describe.each(['', ' after a restart'])('pause and resume%s', (restarted) => {
 
   test('resumed before its timer is due, it waits for the timer', async () => {
     await using world = await workflowWorld(register);
-    await world.start('hour');
+    await world.run('hour');
     await world.sidecar.workflows.pause('one');
     await world.pass('30m');
     await restart(world);
@@ -80,17 +80,17 @@ describe.each(['', ' after a restart'])('pause and resume%s', (restarted) => {
 describe('terminate', () => {
   test('with an output, without one', async () => {
     await using world = await workflowWorld(register);
-    await world.start('waiting');
+    await world.run('waiting');
     await world.sidecar.workflows.terminate('one', { because: 'enough' });
     expect(await world.settle()).toMatchObject({ status: 'TERMINATED', output: { because: 'enough' } });
-    await world.start('waiting', undefined, 'two');
+    await world.run('waiting', undefined, 'two');
     await world.sidecar.workflows.terminate('two');
     expect((await world.settle('two')).output).toBeUndefined();
   });
 
   test('reaches children and their children', async () => {
     await using world = await workflowWorld(register);
-    await world.start('grandparent');
+    await world.run('grandparent');
     await world.sidecar.workflows.terminate('one');
     for (const id of ['one', 'middle', 'kid'])
       expect([id, (await world.settle(id)).status]).toEqual([id, 'TERMINATED']);
@@ -98,7 +98,7 @@ describe('terminate', () => {
 
   test('of a child fails its parent’s call', async () => {
     await using world = await workflowWorld(register);
-    await world.start('parent', 'waiting');
+    await world.run('parent', 'waiting');
     await world.sidecar.workflows.terminate('kid');
     await world.settle();
     expect(await world.settle()).toMatchObject({
@@ -109,7 +109,7 @@ describe('terminate', () => {
 
   test('what a terminated instance still waits for has no effect any more', async () => {
     await using world = await workflowWorld(register);
-    await world.start('hour');
+    await world.run('hour');
     await world.sidecar.workflows.terminate('one');
     expect((await world.pass('2h')).status).toBe('TERMINATED');
     expect(world.seen).toEqual([]);
@@ -125,7 +125,7 @@ describe('terminate', () => {
 
   test('of what is finished changes nothing; of what is not there fails', async () => {
     await using world = await workflowWorld(register);
-    await world.start('plain', 1);
+    await world.run('plain', 1);
     await world.sidecar.workflows.terminate('one', 2);
     expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 1 });
     expect(await code(world.sidecar.workflows.terminate('none'))).toBe('ERR_INSTANCE_ID_NOT_FOUND');
@@ -135,9 +135,9 @@ describe('terminate', () => {
 describe('an ID that is used again', () => {
   test.each(['plain', 'failing'])('after %s: a new run with a history of its own', async (name) => {
     await using world = await workflowWorld(register);
-    await world.start(name, 'first');
+    await world.run(name, 'first');
     await world.clock.advance('1m');
-    expect(await world.start('plain', 'second')).toMatchObject({
+    expect(await world.run('plain', 'second')).toMatchObject({
       status: 'COMPLETED',
       input: 'second',
       output: 'second',
@@ -148,21 +148,21 @@ describe('an ID that is used again', () => {
 
   test('after a termination, with another workflow', async () => {
     await using world = await workflowWorld(register);
-    await world.start('waiting');
+    await world.run('waiting');
     await world.sidecar.workflows.terminate('one');
     await world.settle();
-    expect(await world.start('hour')).toMatchObject({ name: 'hour', status: 'RUNNING' });
+    expect(await world.run('hour')).toMatchObject({ name: 'hour', status: 'RUNNING' });
     expect((await world.pass('1h')).status).toBe('COMPLETED');
   });
 
   test('while it runs, waits or is paused: refused, and the instance goes on', async () => {
     await using world = await workflowWorld(register);
-    await world.start('waiting');
-    expect(await code(world.start('plain'))).toBe('ERR_START_WORKFLOW');
+    await world.run('waiting');
+    expect(await code(world.run('plain'))).toBe('ERR_START_WORKFLOW');
     await world.sidecar.workflows.pause('one');
-    expect(await code(world.start('plain'))).toBe('ERR_START_WORKFLOW');
+    expect(await code(world.run('plain'))).toBe('ERR_START_WORKFLOW');
     await world.restart();
-    expect(await code(world.start('plain'))).toBe('ERR_START_WORKFLOW');
+    expect(await code(world.run('plain'))).toBe('ERR_START_WORKFLOW');
     await world.sidecar.workflows.resume('one');
     expect((await world.raise('go', 1)).status).toBe('COMPLETED');
   });
@@ -183,7 +183,7 @@ describe('purge', () => {
   test('of what is finished: nothing is left; of what is not there: an error', async () => {
     await using world = await workflowWorld(register);
     const before = await world.size();
-    await world.start('plain', 1);
+    await world.run('plain', 1);
     await world.sidecar.workflows.purge('one');
     await world.clock.settled();
     expect(await world.sidecar.workflows.get('one')).toBeUndefined();
@@ -201,7 +201,7 @@ describe('purge', () => {
         }),
       );
     });
-    await world.start('leaving');
+    await world.run('leaving');
     expect((await world.settle('kid')).status).toBe('RUNNING');
     expect(await code(world.sidecar.workflows.purge('kid'))).toBe('ERR_PURGE_WORKFLOW');
     expect(await code(world.sidecar.workflows.purge('one'))).toBe('ERR_PURGE_WORKFLOW');
@@ -214,7 +214,7 @@ describe('purge', () => {
 describe('a workflow that nobody has registered', () => {
   test('fails when it is started, and says its name', async () => {
     await using world = await workflowWorld(register);
-    expect(await world.start('nonexistent')).toMatchObject({
+    expect(await world.run('nonexistent')).toMatchObject({
       status: 'FAILED',
       failure: { message: expect.stringContaining('nonexistent') },
     });

@@ -43,7 +43,7 @@ describe('limits', () => {
     );
     const waiting = Array.from({ length: 1_000 }, () => world.sidecar.workflows.start('waiting'));
     await Promise.all(waiting);
-    expect((await world.start('plain')).output).toBe('done');
+    expect((await world.run('plain')).output).toBe('done');
   });
 
   test('instances that had to leave memory are replayed when something comes for them', async () => {
@@ -60,7 +60,7 @@ describe('limits', () => {
       { workflows: { maxIdleInstances: 2 } },
     );
     const ids = Array.from({ length: 20 }, (_, index) => `i${index}`);
-    for (const id of ids) await world.start('waiting', undefined, id);
+    for (const id of ids) await world.run('waiting', undefined, id);
     for (const id of ids) await world.raise('a', `${id}a`, id);
     for (const id of ids) expect((await world.raise('b', `${id}b`, id)).output).toEqual([`${id}a`, `${id}b`]);
     expect(runs).toBeGreaterThan(20);
@@ -92,7 +92,7 @@ describe('retention', () => {
     ],
   ])('%j: gone after so many hours', async (retention, hours) => {
     await using world = await workflowWorld(register, { workflows: { retention } });
-    for (const [id, name] of Object.entries(NAMES)) await world.start(name, undefined, id);
+    for (const [id, name] of Object.entries(NAMES)) await world.run(name, undefined, id);
     await world.sidecar.workflows.terminate('terminated');
     await world.clock.settled();
     await world.clock.advance('59m');
@@ -108,7 +108,7 @@ describe('retention', () => {
   test('over a restart; nothing is left of what is gone', async () => {
     await using world = await workflowWorld(register, { workflows: { retention: { anyTerminalMs: HOUR_MS } } });
     const before = await world.size();
-    await world.start('completing');
+    await world.run('completing');
     await world.clock.advance('30m');
     await world.restart();
     expect((await world.settle()).status).toBe('COMPLETED');
@@ -120,9 +120,9 @@ describe('retention', () => {
 
   test('an ID that is used again is kept for its own time', async () => {
     await using world = await workflowWorld(register, { workflows: { retention: { anyTerminalMs: HOUR_MS } } });
-    await world.start('completing');
+    await world.run('completing');
     await world.clock.advance('40m');
-    await world.start('waiting');
+    await world.run('waiting');
     await world.clock.advance('3h');
     expect((await world.settle()).status).toBe('RUNNING');
     await world.raise('go', 1);

@@ -63,7 +63,7 @@ describe.each(['activity', 'child'] as const)('retries of an %s', (kind) => {
     ['at once', { failures: 2, policy: { maxAttempts: 3, initialIntervalMs: 0 } }, [0, 0, 0], 'succeeded at 3'],
   ])('%s', async (_what, trying, seconds, result) => {
     await using world = await retryWorld(kind);
-    await world.start('trying', trying);
+    await world.run('trying', trying);
     const { status, output } = await world.pass('10m');
     expect(world.seen).toEqual(seconds.map(String));
     expect(output ?? status).toBe(result);
@@ -72,17 +72,17 @@ describe.each(['activity', 'child'] as const)('retries of an %s', (kind) => {
   test('a failure that is not worth another attempt', async () => {
     await using world = await retryWorld(kind);
     const handled = kind === 'activity' ? 'Busy' : 'TaskFailedError';
-    await world.start('trying', { failures: 1, policy: { maxAttempts: 3 }, handled });
+    await world.run('trying', { failures: 1, policy: { maxAttempts: 3 }, handled });
     expect((await world.pass('1m')).output).toBe('succeeded at 2');
     await using other = await retryWorld(kind);
-    await other.start('trying', { failures: 1, policy: { maxAttempts: 3 }, handled: 'SomethingElse' });
+    await other.run('trying', { failures: 1, policy: { maxAttempts: 3 }, handled: 'SomethingElse' });
     expect((await other.pass('1m')).status).toBe('FAILED');
     expect(other.seen.length).toBe(1);
   });
 
   test('the waits are durable: over restarts the attempts and their times stay', async () => {
     await using world = await retryWorld(kind);
-    await world.start('trying', { failures: 3, policy: { maxAttempts: 4, initialIntervalMs: 60_000 } });
+    await world.run('trying', { failures: 3, policy: { maxAttempts: 4, initialIntervalMs: 60_000 } });
     await world.pass('30s');
     await world.restart();
     await world.pass('30s');
@@ -93,7 +93,7 @@ describe.each(['activity', 'child'] as const)('retries of an %s', (kind) => {
 
   test('terminated while it waits for the next attempt: none comes', async () => {
     await using world = await retryWorld(kind);
-    await world.start('trying', { failures: 9, policy: { maxAttempts: 9 } });
+    await world.run('trying', { failures: 9, policy: { maxAttempts: 9 } });
     await world.sidecar.workflows.terminate('one');
     expect((await world.pass('1h')).status).toBe('TERMINATED');
     expect(world.seen).toEqual(['0']);

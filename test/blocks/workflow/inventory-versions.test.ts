@@ -30,7 +30,7 @@ const patched = release(async (ctx) => {
 describe('patches', () => {
   test('an instance that passed the place before the patch stays on the old path', async () => {
     await using world = await workflowWorld(before);
-    await world.start('flow');
+    await world.run('flow');
     await world.restart(patched);
     expect((await world.raise('go')).status).toBe('COMPLETED');
     expect(world.seen).toEqual(['old', 'after']);
@@ -38,7 +38,7 @@ describe('patches', () => {
 
   test('an instance that comes there with the patch takes the new path, over restarts', async () => {
     await using world = await workflowWorld(patched);
-    await world.start('flow');
+    await world.run('flow');
     await world.restart();
     expect((await world.raise('go')).status).toBe('COMPLETED');
     expect(world.seen).toEqual(['new', 'after']);
@@ -55,7 +55,7 @@ describe('patches', () => {
       await ctx.callActivity(ctx.isPatched('better') ? 'new' : 'old');
     });
     await using world = await workflowWorld(plain);
-    await world.start('flow');
+    await world.run('flow');
     await world.restart(better);
     expect((await world.raise('go')).status).toBe('COMPLETED');
     expect(world.seen).toEqual(['new']);
@@ -69,14 +69,14 @@ describe('patches', () => {
         return [first, ctx.isPatched('p'), ctx.isPatched('q')];
       }),
     );
-    await world.start('flow');
+    await world.run('flow');
     await world.restart();
     expect((await world.raise('go')).output).toEqual([true, true, true]);
   });
 
   test('a patch that was taken out while an instance has it is found out', async () => {
     await using world = await workflowWorld(patched);
-    await world.start('flow');
+    await world.run('flow');
     await world.restart(before);
     expect(await world.raise('go')).toMatchObject({ status: 'FAILED', failure: { errorType: 'NonDeterminismError' } });
   });
@@ -91,7 +91,7 @@ describe('code that no longer fits its history', () => {
     ['an end in its place', () => 'early', ['"old"']],
   ])('%s: FAILED with NonDeterminismError, which names both sides', async (_what, code, sides) => {
     await using world = await workflowWorld(before);
-    await world.start('flow');
+    await world.run('flow');
     await world.restart(release(code));
     const { status, failure } = await world.raise('go');
     expect([status, failure?.errorType]).toEqual(['FAILED', 'NonDeterminismError']);
@@ -101,7 +101,7 @@ describe('code that no longer fits its history', () => {
 
   test('other inputs are no matter: the history has the results', async () => {
     await using world = await workflowWorld(before);
-    await world.start('flow');
+    await world.run('flow');
     await world.restart(
       release(async (ctx) => {
         await ctx.callActivity('old', { changed: true });
@@ -121,7 +121,7 @@ describe('code that waits for the world', () => {
     ['fetch', async () => (await fetch('http://127.0.0.1:65000/')).status],
   ])('%s: FAILED with WorkflowAwaitError, which says what to do', async (_what, code) => {
     await using world = await workflowWorld(release(code));
-    expect(await world.start('flow')).toMatchObject({
+    expect(await world.run('flow')).toMatchObject({
       status: 'FAILED',
       failure: { errorType: 'WorkflowAwaitError', message: expect.stringContaining('activities') },
     });
@@ -136,7 +136,7 @@ describe('code that waits for the world', () => {
         return sum;
       }),
     );
-    await world.start('flow');
+    await world.run('flow');
     expect((await world.pass('1s')).output).toBe(499_500);
   });
 });
@@ -151,8 +151,8 @@ describe('versions: a name of its own for each', () => {
 
   test('instances stay with the name that they were started under', async () => {
     await using world = await workflowWorld(two);
-    await world.start('flow', undefined, 'a');
-    await world.start('flow-v2', undefined, 'b');
+    await world.run('flow', undefined, 'a');
+    await world.run('flow-v2', undefined, 'b');
     await world.restart();
     expect((await world.raise('go', 1, 'a')).output).toEqual(['v1', 1]);
     expect((await world.raise('go', 1, 'b')).output).toEqual(['v2', 1]);
@@ -160,7 +160,7 @@ describe('versions: a name of its own for each', () => {
 
   test('an instance whose code is not there after a restart waits for it', async () => {
     await using world = await workflowWorld(two);
-    await world.start('flow');
+    await world.run('flow');
     await world.restart(() => undefined);
     await world.raise('go', 1);
     expect((await world.settle()).status).toBe('RUNNING');

@@ -4,8 +4,8 @@ import { MemoryStore } from '../../../../src/components/memory/memory-store.ts';
 import { memoryStore, nodeListener, Sidecar, type SidecarOptions, sharedState } from '../../../../src/index.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
 import { freePort, listen } from '../../../support/http.ts';
+import { RecordingLogger } from '../../../support/logger.ts';
 import { PausableStore } from '../../../support/pausable-store.ts';
-import { RecordingLogger } from '../../../support/world.ts';
 
 /** A sidecar whose application answers with a name, and counts. */
 class Named implements AsyncDisposable {

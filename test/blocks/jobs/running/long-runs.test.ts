@@ -3,7 +3,7 @@ import { type JobRun, Sidecar } from '../../../../src/index.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
 import { JobsWorld, jobsWorld, timeOf } from '../../../support/jobs-world.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
-import { type LogLine, RecordingLogger } from '../../../support/world.ts';
+import { type LogLine, RecordingLogger } from '../../../support/logger.ts';
 
 /** A function that runs until it is told how to end. */
 class Gate {
@@ -38,7 +38,7 @@ describe('a run in code that takes long', () => {
     gate.runs[0]?.end();
     await world.clock.advance('1s');
     expect([world.seen.map(({ attempt }) => attempt), gate.most]).toEqual([[1, 1], 1]);
-    expect(world.told.slice(0, 3)).toEqual(['jobScheduled slow', 'jobTriggered slow 1', 'jobDone slow 1']);
+    expect(world.lines.slice(0, 3)).toEqual(['jobScheduled slow', 'jobTriggered slow 1', 'jobDone slow 1']);
     gate.runs[1]?.end();
   });
 
@@ -58,7 +58,7 @@ describe('a run in code that takes long', () => {
     ]);
     gate.runs[0]?.end();
     await world.clock.advance(0);
-    expect(world.told.slice(0, 3)).toEqual(['jobScheduled slow', 'jobTriggered slow 1', 'jobDone slow 1']);
+    expect(world.lines.slice(0, 3)).toEqual(['jobScheduled slow', 'jobTriggered slow 1', 'jobDone slow 1']);
     expect([gate.runs.length, gate.most]).toEqual([2, 1]);
     gate.runs[1]?.end();
   });
@@ -77,7 +77,7 @@ describe('a run in code that takes long', () => {
     expect([gate.runs.map(({ run }) => run.attempt), gate.most]).toEqual([[1, 2], 1]);
     gate.runs[1]?.end();
     await world.clock.settled();
-    expect(world.told.slice(-2)).toEqual(['jobDone slow 2', 'jobGone slow finished']);
+    expect(world.lines.slice(-2)).toEqual(['jobDone slow 2', 'jobGone slow finished']);
   });
 
   test('keeps its place among those that run at a time', async () => {
@@ -185,11 +185,11 @@ describe('a run that is under way at a stop', () => {
     await world.clock.advance(1);
     await stopped;
     expect(aborted).toEqual(['2026-01-01T00:00:06']);
-    expect(world.told).toEqual(['jobScheduled slow', 'jobTriggered slow 1']);
+    expect(world.lines).toEqual(['jobScheduled slow', 'jobTriggered slow 1']);
     world.run = () => undefined;
     await world.restart('1s');
     expect(world.seen.map(({ attempt }) => attempt)).toEqual([1, 1]);
-    expect(world.told.slice(-2)).toEqual(['jobDone slow 1', 'jobGone slow finished']);
+    expect(world.lines.slice(-2)).toEqual(['jobDone slow 1', 'jobGone slow finished']);
   });
 
   test('counts when it returns after its signal', async () => {
@@ -198,6 +198,6 @@ describe('a run that is under way at a stop', () => {
     await world.sidecar.jobs.schedule('slow', { dueTime: '1s' });
     await world.clock.advance('1s');
     await world.stop();
-    expect(world.told.slice(-2)).toEqual(['jobDone slow 1', 'jobGone slow finished']);
+    expect(world.lines.slice(-2)).toEqual(['jobDone slow 1', 'jobGone slow finished']);
   });
 });

@@ -27,7 +27,7 @@ describe('jobs that change while they run', () => {
     hold.open();
     await world.clock.advance('1m');
     expect([world.seen.length, await world.store.size()]).toEqual([1, 0]);
-    expect(world.told.at(-1)).toBe('jobGone job deleted');
+    expect(world.lines.at(-1)).toBe('jobGone job deleted');
   });
 
   test('a job that is replaced while it runs begins anew, and waits until the old run is over', async () => {
@@ -114,11 +114,11 @@ describe('jobs on a store that fails', () => {
     await world.sidecar.jobs.schedule('job', { schedule: '@every 1m', repeats: 2 });
     store.interfere = () => Promise.reject(new Error('disk full'));
     await world.clock.advance('1m30s');
-    expect(world.told.at(-1)).toBe('jobTriggered job 1');
+    expect(world.lines.at(-1)).toBe('jobTriggered job 1');
     store.interfere = (_batch, commit) => commit();
     await world.clock.advance('1m');
     expect(world.times.map((time) => time.slice(14))).toEqual(['01:00', '02:00']);
-    expect(world.told.slice(-2)).toEqual(['jobDone job 1', 'jobGone job finished']);
+    expect(world.lines.slice(-2)).toEqual(['jobDone job 1', 'jobGone job finished']);
   });
 
   test('a commit that was written although it failed loses no tick', async () => {

@@ -38,7 +38,7 @@ describe('jobs run', () => {
     await world.sidecar.jobs.schedule('once', { dueTime: new Date('2026-01-01T01:00:00Z') });
     await world.clock.advance('1h');
     expect(world.times.at(-1)).toBe('2026-01-01T01:00:00');
-    expect(world.told).toEqual([
+    expect(world.lines).toEqual([
       ...['jobScheduled once', 'jobTriggered once 1', 'jobDone once 1', 'jobGone once finished'],
       ...['jobScheduled once', 'jobTriggered once 1', 'jobDone once 1', 'jobGone once finished'],
     ]);
@@ -90,7 +90,7 @@ describe('jobs run', () => {
     await world.sidecar.jobs.schedule('thrice', { schedule: '@every 1s', repeats: 3, failurePolicy: { drop: {} } });
     await world.clock.advance('10s');
     expect(world.times).toEqual(['00:00:01', '00:00:02', '00:00:03'].map((time) => `2026-01-01T${time}`));
-    expect(world.told.filter((line) => /Dropped|Gone/.test(line))).toEqual([
+    expect(world.lines.filter((line) => /Dropped|Gone/.test(line))).toEqual([
       'jobDropped thrice 1',
       'jobGone thrice finished',
     ]);
@@ -104,7 +104,7 @@ describe('jobs run', () => {
     expect((await world.sidecar.jobs.get('short'))?.ttl).toBe('3s');
     await world.clock.advance('1m');
     expect([world.seen.length, await world.store.size()]).toEqual([3, 0]);
-    expect(world.told.at(-1)).toBe('jobGone short expired');
+    expect(world.lines.at(-1)).toBe('jobGone short expired');
   });
 
   test('ttl that ends before the first run: the job stays until then, and is gone without one', async () => {
@@ -192,7 +192,7 @@ describe('jobs that fail', () => {
     expect(world.seen.map(({ attempt }) => attempt)).toEqual(seconds.map((_, index) => index + 1));
     expect(await world.sidecar.jobs.get('bad')).toBe(undefined);
     const end = failurePolicy !== undefined && 'drop' in failurePolicy ? 'jobDropped' : 'jobFailed';
-    expect(world.told.slice(-2)).toEqual([`${end} bad ${seconds.length}`, 'jobGone bad finished']);
+    expect(world.lines.slice(-2)).toEqual([`${end} bad ${seconds.length}`, 'jobGone bad finished']);
     expect(world.logger.at('error').map(({ details }) => details['reason'])).toEqual(['no']);
   });
 
@@ -315,7 +315,7 @@ describe('jobs that are missed', () => {
     await jobs.schedule('b', { schedule: '@every 1s', repeats: 2 });
     await jobs.schedule('later', { dueTime: '1h' });
     await world.clock.advance('10s');
-    expect(world.told.filter((line) => !line.startsWith('jobScheduled'))).toEqual([]);
+    expect(world.lines.filter((line) => !line.startsWith('jobScheduled'))).toEqual([]);
     const scans = world.store.scans;
     await world.clock.advance('10m');
     expect(world.store.scans).toBe(scans);

@@ -38,7 +38,7 @@ describe('parts of the code that nobody waits for', () => {
           }),
         ),
       );
-      expect(await world.start('flow')).toMatchObject({ status: 'COMPLETED', output: 'done' });
+      expect(await world.run('flow')).toMatchObject({ status: 'COMPLETED', output: 'done' });
       await world.clock.settled();
     });
     expect([calls, unhandled]).toEqual([['first'], []]);
@@ -153,7 +153,7 @@ describe('what activities throw', () => {
         defineWorkflow('flow', (ctx) => ctx.callActivity('fail')),
       ),
     );
-    expect((await world.start('flow')).failure).toMatchObject({
+    expect((await world.run('flow')).failure).toMatchObject({
       errorType: 'TaskFailedError',
       message: expect.stringContaining('too far'),
     });
@@ -197,9 +197,9 @@ test('timers of one instant fire in the order in which they were made, after a r
   );
   const all = Array.from({ length: COUNT }, (_, index) => index);
   const expected = [...all.filter((index) => index % 3 !== 0), ...all.filter((index) => index % 3 === 0)];
-  await world.start('flow');
+  await world.run('flow');
   expect((await world.pass('1m')).output).toEqual(expected);
-  await world.start('flow', undefined, 'two');
+  await world.run('flow', undefined, 'two');
   await world.restart();
   expect((await world.pass('1m', 'two')).output).toEqual(expected);
 });

@@ -29,13 +29,13 @@ describe('an activity that is called as a definition or a function', () => {
       everything(sidecar);
       sidecar.workflows.register(defineActivity('charge', fake), defineActivity('refund', fake));
     });
-    expect((await world.start('checkout', { id: 'a' })).output).toBe('no money for a');
-    expect((await world.start('giveBack', { id: 'b' }, 'two')).output).toBe('no money for b');
+    expect((await world.run('checkout', { id: 'a' })).output).toBe('no money for a');
+    expect((await world.run('giveBack', { id: 'b' }, 'two')).output).toBe('no money for b');
   });
 
   test('runs the function itself when nothing is registered', async () => {
     await using world = await workflowWorld(everything);
-    const { failure } = await world.start('giveBack', { id: 'a' });
+    const { failure } = await world.run('giveBack', { id: 'a' });
     expect(failure?.message).toContain('real money back for a');
   });
 
@@ -69,15 +69,15 @@ describe('replaceActivities', () => {
     });
     started(world.sidecar);
     for (const name of ['checkout', 'byName', 'parent'])
-      expect(await world.start(name, { id: name }, name)).toMatchObject({ output: `no money for ${name}` });
+      expect(await world.run(name, { id: name }, name)).toMatchObject({ output: `no money for ${name}` });
   });
 
   test('takes a mock of the test runner', async () => {
     await using world = await workflowWorld(everything);
     const mock = vi.fn((_ctx: ActivityContext, order: Order) => order.id);
     replaceActivities(world.sidecar, { charge: mock, refund: mock });
-    await world.start('checkout', { id: 'a' });
-    await world.start('giveBack', { id: 'b' }, 'two');
+    await world.run('checkout', { id: 'a' });
+    await world.run('giveBack', { id: 'b' }, 'two');
     expect(mock.mock.calls.map(([, order]) => order)).toEqual([{ id: 'a' }, { id: 'b' }]);
   });
 
@@ -89,12 +89,12 @@ describe('replaceActivities', () => {
     const outer = replaceActivities(world.sidecar, { charge: () => 'outer' });
     {
       using _ = replaceActivities(world.sidecar, { charge: () => 'inner' });
-      expect((await world.start('checkout', { id: 'a' }, 'one')).output).toBe('inner');
+      expect((await world.run('checkout', { id: 'a' }, 'one')).output).toBe('inner');
     }
-    expect((await world.start('checkout', { id: 'a' }, 'two')).output).toBe('outer');
+    expect((await world.run('checkout', { id: 'a' }, 'two')).output).toBe('outer');
     outer.restore();
     outer.restore();
-    const { failure } = await world.start('checkout', { id: 'a' }, 'three');
+    const { failure } = await world.run('checkout', { id: 'a' }, 'three');
     expect(failure?.message).toContain('real money for a');
   });
 
@@ -114,7 +114,7 @@ describe('replaceActivities', () => {
         return 'accepted';
       },
     });
-    await world.start('patient', { id: 'a' });
+    await world.run('patient', { id: 'a' });
     expect((await world.pass('1s')).output).toBe('accepted');
     expect(attempts).toEqual([1, 2]);
   });
@@ -128,10 +128,10 @@ describe('replaceActivities', () => {
     const fakes = Object.fromEntries(names.map((name) => [name, () => `fake ${name}`]));
     const replacement = replaceActivities(world.sidecar, fakes);
     for (const name of names)
-      expect((await world.start('named', name, `f-${names.indexOf(name)}`)).output).toBe(`fake ${name}`);
+      expect((await world.run('named', name, `f-${names.indexOf(name)}`)).output).toBe(`fake ${name}`);
     replacement.restore();
     for (const name of names)
-      expect((await world.start('named', name, `r-${names.indexOf(name)}`)).output).toBe(`real ${name}`);
+      expect((await world.run('named', name, `r-${names.indexOf(name)}`)).output).toBe(`real ${name}`);
   });
 
   test('a name that is empty is an error', async () => {
@@ -152,7 +152,7 @@ describe('replaceActivities', () => {
         if (isRegistered) runtime.registerActivity(pay);
         replaceActivities(sidecar, { pay: (_ctx, id: string) => `no money for ${id}` });
       });
-      expect((await world.start('flow')).output).toEqual(['no money for a', 'no money for b']);
+      expect((await world.run('flow')).output).toEqual(['no money for a', 'no money for b']);
     }
   });
 });
@@ -163,7 +163,7 @@ describe('replaceActivity and replaceWorkflow', () => {
     world.sidecar.workflows.replaceActivity(charge, (_ctx, { id }) => id.toUpperCase());
     // @ts-expect-error: charge answers text
     world.sidecar.workflows.replaceActivity(charge, () => 5).restore();
-    expect((await world.start('checkout', { id: 'a' })).output).toBe('A');
+    expect((await world.run('checkout', { id: 'a' })).output).toBe('A');
   });
 
   test('take a function, by the name under which it is registered', async () => {
@@ -172,7 +172,7 @@ describe('replaceActivity and replaceWorkflow', () => {
       sidecar.workflows.registerActivity('money back', refund);
     });
     world.sidecar.workflows.replaceActivity(refund, (_ctx, { id }) => `kept ${id}`);
-    expect((await world.start('giveBack', { id: 'a' })).output).toBe('kept a');
+    expect((await world.run('giveBack', { id: 'a' })).output).toBe('kept a');
     expect(await world.history()).toContainEqual(expect.objectContaining({ name: 'money back' }));
   });
 
@@ -182,10 +182,10 @@ describe('replaceActivity and replaceWorkflow', () => {
       await ctx.sleep('1s');
       return `checked out ${id}`;
     });
-    await world.start('parent', { id: 'a' });
+    await world.run('parent', { id: 'a' });
     expect((await world.pass('1s')).output).toBe('checked out a');
     replacement.restore();
-    const { failure } = await world.start('parent', { id: 'b' }, 'two');
+    const { failure } = await world.run('parent', { id: 'b' }, 'two');
     expect(failure?.message).toContain('real money for b');
   });
 });

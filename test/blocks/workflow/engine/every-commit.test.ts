@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { defineActivity, defineWorkflow, Sidecar, type WorkflowHistoryEvent } from '../../../../src/index.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
-import { RecordingLogger } from '../../../support/world.ts';
+import { RecordingLogger } from '../../../support/logger.ts';
 
 /*
  * A workflow with all that there is, and one commit of it that goes wrong: each of them in turn, in each way. What the

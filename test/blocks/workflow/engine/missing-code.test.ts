@@ -11,8 +11,8 @@ import {
 } from '../../../../src/dapr/index.ts';
 import { defineActivity, defineWorkflow, request, Sidecar, type WorkflowState } from '../../../../src/index.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
+import { RecordingLogger } from '../../../support/logger.ts';
 import { type WorkflowWorld, workflowWorld } from '../../../support/workflow-world.ts';
-import { RecordingLogger } from '../../../support/world.ts';
 
 const shop = defineWorkflow('shop', async (ctx, id: string) => {
   ctx.setCustomStatus('charging');
@@ -39,7 +39,7 @@ describe('an activity that is not registered', () => {
     await using world = await workflowWorld(lacking);
     const failed: string[] = [];
     world.sidecar.events.on('activityFailed', ({ reason }) => failed.push(reason));
-    expect(await world.start('shop', 'a')).toMatchObject({ ...WAITING, customStatus: 'charging' });
+    expect(await world.run('shop', 'a')).toMatchObject({ ...WAITING, customStatus: 'charging' });
     expect(await world.pass('100h')).toMatchObject(WAITING);
     world.sidecar.workflows.register(charge);
     const { status, output, missingCode, customStatus } = await world.settle();
@@ -56,7 +56,7 @@ describe('an activity that is not registered', () => {
   test('nothing polls for it', async () => {
     await using world = await workflowWorld(lacking);
     const before = world.clock.pendingTimers;
-    await world.start('shop', 'a');
+    await world.run('shop', 'a');
     expect(world.clock.pendingTimers).toBe(before);
   });
 
@@ -68,7 +68,7 @@ describe('an activity that is not registered', () => {
         return await ctx.callActivity('charge', id);
       }),
     );
-    await world.start('later', 'a');
+    await world.run('later', 'a');
     const again = (isWhole: boolean) => (sidecar: Sidecar) => {
       (isWhole ? whole : lacking)(sidecar);
       sidecar.workflows.register(
@@ -93,8 +93,8 @@ describe('an activity that is not registered', () => {
         defineWorkflow('mailing', (ctx) => ctx.callActivity('constructor')),
       ),
     );
-    for (const id of ['a', 'b', 'c']) await world.start('shop', id, id);
-    for (const id of ['d', 'e']) await world.start('mailing', undefined, id);
+    for (const id of ['a', 'b', 'c']) await world.run('shop', id, id);
+    for (const id of ['d', 'e']) await world.run('mailing', undefined, id);
     expect(warningsOf(world.logger)).toEqual([
       'instances wait for the code of activity "charge": register it, or terminate them',
       'instances wait for the code of activity "constructor": register it, or terminate them',
@@ -114,14 +114,14 @@ describe('an activity that is not registered', () => {
         }),
       ),
     );
-    await world.start('racing');
+    await world.run('racing');
     await world.raise('go', 'went');
     expect(await world.pass('1m')).toMatchObject({ status: 'COMPLETED', output: ['quick', 'went', 'too late'] });
   });
 
   test('an instance that waits can be paused, resumed and terminated', async () => {
     await using world = await workflowWorld(lacking);
-    await world.start('shop', 'a');
+    await world.run('shop', 'a');
     await world.sidecar.workflows.pause('one');
     expect((await world.settle()).status).toBe('SUSPENDED');
     await world.sidecar.workflows.resume('one');
@@ -136,7 +136,7 @@ describe('an activity that is not registered', () => {
 
   test('is told in the list and over HTTP', async () => {
     await using world = await workflowWorld(lacking);
-    await world.start('shop', 'a');
+    await world.run('shop', 'a');
     expect((await world.sidecar.workflows.list()).instances).toMatchObject([WAITING]);
     const { body } = await world.sidecar.handle(request('GET', '/v1.0/workflows/sidecar/one'));
     expect(JSON.parse(Buffer.from(body as Uint8Array).toString())).toMatchObject({
@@ -153,7 +153,7 @@ describe('an activity that is not registered', () => {
       return yield ctx.callActivity('charge', 'a');
     }
     await using world = await workflowWorld((sidecar) => void new WorkflowRuntime({ sidecar }).registerWorkflow(flow));
-    expect(await world.start('flow')).toMatchObject(WAITING);
+    expect(await world.run('flow')).toMatchObject(WAITING);
     const client = new DaprWorkflowClient({ sidecar: world.sidecar });
     expect((await client.getWorkflowState('one', true))?.missingCode).toEqual(WAITING.missingCode);
     new WorkflowRuntime({ sidecar: world.sidecar }).registerActivityWithName('charge', (_ctx, id) => `charged ${id}`);
@@ -176,7 +176,7 @@ describe('an activity that is not registered', () => {
 describe('a child workflow that is not registered', () => {
   test('is waited for, and says so itself', async () => {
     await using world = await workflowWorld(({ workflows }) => workflows.register(parent, charge));
-    expect(await world.start('parent', 'a')).toMatchObject({ status: 'RUNNING' });
+    expect(await world.run('parent', 'a')).toMatchObject({ status: 'RUNNING' });
     expect(await world.settle('kid')).toMatchObject({
       status: 'PENDING',
       missingCode: [{ kind: 'workflow', name: 'shop' }],
@@ -190,7 +190,7 @@ describe('a child workflow that is not registered', () => {
 
   test('after a restart with it, goes on', async () => {
     await using world = await workflowWorld(({ workflows }) => workflows.register(parent));
-    await world.start('parent', 'a');
+    await world.run('parent', 'a');
     await world.restart(({ workflows }) => workflows.register(parent, shop, charge));
     expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 'charged a' });
   });
@@ -216,7 +216,7 @@ describe('a child workflow that is not registered', () => {
 
 test('a workflow that is started and is not registered fails at once', async () => {
   await using world = await workflowWorld(lacking);
-  expect(await world.start('typo')).toMatchObject({ status: 'FAILED', failure: { errorType: 'NotRegisteredError' } });
+  expect(await world.run('typo')).toMatchObject({ status: 'FAILED', failure: { errorType: 'NotRegisteredError' } });
 });
 
 test('instances whose workflow is not registered after a restart say so, and are warned about once per name', async () => {
@@ -228,7 +228,7 @@ test('instances whose workflow is not registered after a restart say so, and are
     ['two', 'b'],
     ['three', 'c'],
   ] as const)
-    await world.start(name, undefined, id);
+    await world.run(name, undefined, id);
   await world.restart(() => undefined, '2h');
   expect(await world.settle('a')).toMatchObject({
     status: 'RUNNING',
@@ -252,29 +252,29 @@ describe('missingCodeTimeoutMs', () => {
       ({ workflows }) => workflows.register(defineWorkflow('lost', (ctx) => ctx.callActivity('charge'))),
       limited(60_000),
     );
-    await world.start('lost');
+    await world.run('lost');
     expect(await world.pass('59s')).toMatchObject(WAITING);
     const message = 'activity "charge" is not registered, and was not within 60000 ms';
     expect(await world.pass('1s')).toMatchObject(failed(message));
-    expect(await world.start('lost', undefined, 'two')).toMatchObject(failed(message));
+    expect(await world.run('lost', undefined, 'two')).toMatchObject(failed(message));
     world.sidecar.workflows.register(charge);
-    expect(await world.start('lost', undefined, 'three')).toMatchObject({ status: 'COMPLETED' });
+    expect(await world.run('lost', undefined, 'three')).toMatchObject({ status: 'COMPLETED' });
   });
 
   test('registered in time, nothing fails, and the time begins anew', async () => {
     await using world = await workflowWorld(lacking, limited(60_000));
-    await world.start('shop', 'a');
+    await world.run('shop', 'a');
     await world.pass('59s');
     const fake = world.sidecar.workflows.replaceActivity(charge, () => 'in time');
     expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 'in time' });
     fake.restore();
-    await world.start('shop', 'b', 'two');
+    await world.run('shop', 'b', 'two');
     expect(await world.pass('59s', 'two')).toMatchObject(WAITING);
   });
 
   test('a child whose workflow does not come fails, and with it the call of its parent', async () => {
     await using world = await workflowWorld(({ workflows }) => workflows.register(parent), limited(60_000));
-    await world.start('parent', 'a');
+    await world.run('parent', 'a');
     expect(await world.pass('1m', 'kid')).toMatchObject(failed('workflow "shop" is not registered'));
     expect(await world.settle()).toMatchObject(failed('workflow "shop" is not registered'));
   });
@@ -282,7 +282,7 @@ describe('missingCodeTimeoutMs', () => {
   test('an instance of the life before fails with its history', async () => {
     const sleeping = defineWorkflow('sleeping', (ctx) => ctx.sleep('1h'));
     await using world = await workflowWorld(({ workflows }) => workflows.register(sleeping), limited(60_000));
-    await world.start('sleeping');
+    await world.run('sleeping');
     await world.restart(() => undefined, '2h');
     expect(await world.pass('1m')).toMatchObject(failed('workflow "sleeping" is not registered'));
     expect(await typesOf(world)).toEqual(['started', 'timerCreated']);
@@ -297,8 +297,8 @@ describe('missingCodeTimeoutMs', () => {
         ),
       limited(0),
     );
-    expect(await world.start('lost')).toMatchObject(failed('activity "charge" is not registered'));
-    expect(await world.start('parent', 'a', 'two')).toMatchObject(failed('workflow "shop" is not registered'));
+    expect(await world.run('lost')).toMatchObject(failed('activity "charge" is not registered'));
+    expect(await world.run('parent', 'a', 'two')).toMatchObject(failed('workflow "shop" is not registered'));
   });
 
   test('must be milliseconds', () => {

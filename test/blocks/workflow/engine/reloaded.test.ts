@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { defineActivity, defineWorkflow, Sidecar } from '../../../../src/index.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
+import { RecordingLogger } from '../../../support/logger.ts';
 import { workflowWorld } from '../../../support/workflow-world.ts';
-import { RecordingLogger } from '../../../support/world.ts';
 
 describe('an instance that is read from the store', () => {
   test('has its timers, also while an activity of it runs', async () => {
@@ -47,7 +47,7 @@ describe('an instance that is read from the store', () => {
         ),
       { workflows: { maxIdleInstances: 0 } },
     );
-    await world.start('flow');
+    await world.run('flow');
     expect(await world.pass('1s')).toMatchObject({ status: 'COMPLETED', output: 'grown up' });
   });
 
@@ -59,7 +59,7 @@ describe('an instance that is read from the store', () => {
         return 'awake';
       }),
     );
-    await world.start('flow');
+    await world.run('flow');
     let isFirst = true;
     world.store.interfere = async (batch, commit) => {
       const version = await commit();
@@ -114,8 +114,8 @@ test('an ID that is used again keeps the children of its first life, to be purge
       }),
     ),
   );
-  await world.start('flow', true);
-  await world.start('flow', false);
+  await world.run('flow', true);
+  await world.run('flow', false);
   await world.sidecar.workflows.purge('one');
   expect(await world.size()).toBe(0);
 });
@@ -134,7 +134,7 @@ test('failures with long messages are spread over turns and values like results'
       }),
     ),
   );
-  expect(await world.start('flow')).toMatchObject({ status: 'COMPLETED', output: COUNT });
+  expect(await world.run('flow')).toMatchObject({ status: 'COMPLETED', output: COUNT });
 }, 30_000);
 
 test('a start at an instant that no calendar has is refused', async () => {
@@ -155,5 +155,5 @@ test('what has completed stays so, however many results come after that', async 
       }),
     ),
   );
-  expect(await world.start('flow')).toMatchObject({ status: 'COMPLETED', output: 'done' });
+  expect(await world.run('flow')).toMatchObject({ status: 'COMPLETED', output: 'done' });
 }, 30_000);

@@ -28,13 +28,13 @@ describe('a state store that fails', () => {
     world.store.interfere = (_batch, commit) => commit();
     await world.clock.settled();
     expect([runs, await world.sidecar.workflows.get('one')]).toEqual([[], undefined]);
-    expect((await world.start('flow')).status).toBe('RUNNING');
+    expect((await world.run('flow')).status).toBe('RUNNING');
   });
 
   test('later: turns are written when it works again, and no activity runs twice', async () => {
     const runs: string[] = [];
     await using world = await workflowWorld(({ workflows }) => workflows.register(register(runs)));
-    await world.start('flow');
+    await world.run('flow');
     let failures = 3;
     world.store.interfere = (batch, commit) =>
       batch.put?.some(({ key }) => HISTORY.test(key)) && failures-- > 0 ? Promise.reject(new Error('no')) : commit();
@@ -48,7 +48,7 @@ describe('a state store that fails', () => {
   test('with a commit of which nobody knows whether it came through: each result counts once', async () => {
     const runs: string[] = [];
     await using world = await workflowWorld(({ workflows }) => workflows.register(register(runs)));
-    await world.start('flow');
+    await world.run('flow');
     let isFirst = true;
     world.store.interfere = async (batch, commit) => {
       const version = await commit();
@@ -76,7 +76,7 @@ describe('code that waits for the world', () => {
         return ctx.callActivity('any');
       }),
     );
-    expect((await world.start('flow')).status).toBe('RUNNING');
+    expect((await world.run('flow')).status).toBe('RUNNING');
     wake();
     await turnOf();
     expect(await world.settle()).toMatchObject({
@@ -94,7 +94,7 @@ describe('code that waits for the world', () => {
         return 'through';
       }),
     );
-    await world.start('flow');
+    await world.run('flow');
     expect(await world.pass(1)).toMatchObject({ status: 'COMPLETED', output: 'through' });
   });
 });
@@ -123,7 +123,7 @@ describe('failures that nobody waits for', () => {
           }),
         ),
       );
-      await world.start('flow');
+      await world.run('flow');
       expect((await world.pass('1m')).output).toEqual([true, false, 'activity "fail"', 'TypeError']);
       await turnOf();
       expect(unhandled).toEqual([]);
@@ -138,7 +138,7 @@ test('a start that is refused does no harm to the sleeping instance whose ID it 
     ({ workflows }) => workflows.register('flow', (ctx) => ctx.sleep('1m').then(() => 'awake')),
     { workflows: { maxIdleInstances: 0 } },
   );
-  await world.start('flow');
+  await world.run('flow');
   const again = world.sidecar.workflows.start('flow', undefined, { instanceId: 'one' });
   await expect(again).rejects.toMatchObject({ code: 'ERR_START_WORKFLOW' });
   expect(await world.pass('1m')).toMatchObject({ status: 'COMPLETED', output: 'awake' });
@@ -179,7 +179,7 @@ describe('what is too large', () => {
     );
     const { workflows } = world.sidecar;
     await expect(workflows.start('flow', LARGE)).rejects.toMatchObject({ code: 'ERR_BODY_TOO_LARGE' });
-    await world.start('flow');
+    await world.run('flow');
     await expect(workflows.raiseEvent('one', 'go', LARGE)).rejects.toMatchObject({ code: 'ERR_BODY_TOO_LARGE' });
     expect((await world.settle()).status).toBe('RUNNING');
   });
@@ -191,7 +191,7 @@ describe('what is too large', () => {
         defineWorkflow('flow', (ctx) => ctx.callActivity('large').catch((error: Error) => error.message)),
       ),
     );
-    expect((await world.start('flow')).output).toMatch(/output of activity "large" has \d+ bytes/);
+    expect((await world.run('flow')).output).toMatch(/output of activity "large" has \d+ bytes/);
   });
 
   test('a turn of more than a commit can hold fails the instance; one of less is spread over values', async () => {
@@ -204,8 +204,8 @@ describe('what is too large', () => {
         ),
       ),
     );
-    expect((await world.start('flow', 5)).output).toEqual(Array.from({ length: 5 }, () => part.length));
-    const { status, failure } = await world.start('flow', 30, 'two');
+    expect((await world.run('flow', 5)).output).toEqual(Array.from({ length: 5 }, () => part.length));
+    const { status, failure } = await world.run('flow', 30, 'two');
     expect([status, failure?.errorType]).toEqual(['FAILED', 'PayloadTooLargeError']);
   });
 
@@ -218,7 +218,7 @@ describe('what is too large', () => {
         }
       }),
     );
-    await world.start('flow');
+    await world.run('flow');
     const { status, failure } = await world.pass(30);
     expect([status, failure?.errorType, failure?.message]).toEqual([
       'FAILED',
@@ -233,7 +233,7 @@ describe('reading', () => {
     await using world = await workflowWorld(({ workflows }) =>
       workflows.register('flow', (ctx) => ctx.waitForEvent('go')),
     );
-    await world.start('flow');
+    await world.run('flow');
     const { workflows } = world.sidecar;
     const late = expect(workflows.waitForCompletion('one', { timeoutMs: 5_000 })).rejects.toMatchObject({
       code: 'ERR_WORKFLOW_TIMEOUT',
@@ -256,7 +256,7 @@ describe('reading', () => {
       ),
     );
     for (let index = 0; index < 25; index++)
-      await world.start(index % 5 === 0 ? 'waiting' : 'plain', undefined, `i${String(index).padStart(2, '0')}`);
+      await world.run(index % 5 === 0 ? 'waiting' : 'plain', undefined, `i${String(index).padStart(2, '0')}`);
     const { workflows } = world.sidecar;
     const ids: string[] = [];
     let pages = 0;

@@ -9,8 +9,8 @@ import { Drain } from '../../../../src/blocks/workflow/replay/microtask-drain.ts
 import { InstanceStore } from '../../../../src/blocks/workflow/storage/instance-store.ts';
 import { WorkflowLayout } from '../../../../src/blocks/workflow/storage/layout.ts';
 import { defineActivity, defineWorkflow, type WorkflowFunction } from '../../../../src/index.ts';
+import { RecordingLogger } from '../../../support/logger.ts';
 import { type WorkflowWorld, workflowWorld } from '../../../support/workflow-world.ts';
-import { RecordingLogger } from '../../../support/world.ts';
 
 const order: WorkflowFunction<unknown> = async (ctx, id) => {
   const reserved = await ctx.callActivity('reserve', id);
@@ -77,7 +77,7 @@ async function goneOn(world: WorkflowWorld, code: WorkflowFunction<unknown>): Pr
 describe('the history of an instance that has failed', () => {
   test('is whole up to the failure and with it, also after results that came later and a restart', async () => {
     await using world = await failing(order);
-    await world.start('order', 'a');
+    await world.run('order', 'a');
     await world.raise('approved', { by: 'Ada' });
     expect((await world.pass('2s')).status).toBe('FAILED');
     await endSlow(world);
@@ -105,7 +105,7 @@ describe('the history of an instance that has failed', () => {
 
   test('cut before the failure has what failed open again, and nothing else', async () => {
     await using world = await failing(order);
-    await world.start('order', 'a');
+    await world.run('order', 'a');
     await world.raise('approved', { by: 'Ada' });
     await world.pass('2s');
     await endSlow(world);
@@ -128,7 +128,7 @@ describe('the history of an instance that has failed', () => {
         return [reserved, by];
       };
     await using world = await failing(code(false));
-    await world.start('order', 'a');
+    await world.run('order', 'a');
     expect((await world.raise('approved', { by: 'Ada' })).status).toBe('FAILED');
     const core = await goneOn(world, code(true));
     expect(core.outcome).toEqual({ kind: 'completed', output: '["reserved a","Ada"]' });
@@ -140,7 +140,7 @@ describe('the history of an instance that has failed', () => {
       void ctx.callActivity('slow', id);
       throw new Error('at once');
     });
-    expect((await world.start('order', 'a')).status).toBe('FAILED');
+    expect((await world.run('order', 'a')).status).toBe('FAILED');
     await endSlow(world);
     const core = await goneOn(world, async (_ctx, id) => id);
     expect(core.outcome).toEqual({ kind: 'completed', output: '"a"' });

@@ -77,7 +77,7 @@ async function outcomeOf(steps: readonly Step[], maxIdleInstances: number): Prom
     },
     { workflows: { maxIdleInstances } },
   );
-  await world.start('flow');
+  await world.run('flow');
   for (let round = 0; round < 12; round++) {
     await world.raise(`E${round % 5}`, round);
     await world.pass(20);
@@ -119,7 +119,7 @@ test('UUIDs and random numbers are the same in every replay, and the log says ev
       }),
     { workflows: { maxIdleInstances: 0 } },
   );
-  await world.start('flow');
+  await world.run('flow');
   await world.raise('go');
   const { output } = await world.raise('go');
   expect(seen.length).toBeGreaterThan(2);

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { type Batch, type Clock, defineActivity, defineWorkflow, Sidecar, systemClock } from '../../../../src/index.ts';
 import { StateError } from '../../../../src/state/errors.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
+import { RecordingLogger } from '../../../support/logger.ts';
 import { workflowWorld } from '../../../support/workflow-world.ts';
-import { RecordingLogger } from '../../../support/world.ts';
 
 const RECORD = /instance/;
 
@@ -120,7 +120,7 @@ describe('turns of one moment', () => {
 
   test('do not fail with one of them whose ID is taken', async () => {
     await using world = await workflowWorld(({ workflows }) => workflows.register(flow));
-    await world.start('flow', 0, 'c');
+    await world.run('flow', 0, 'c');
     // As if another host had it.
     await world.restart();
     const { workflows } = world.sidecar;
