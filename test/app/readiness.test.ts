@@ -107,7 +107,7 @@ test('stopping ends the wait for an application that never comes', async () => {
   await sidecar.start();
   const ready = sidecar.ready();
   await sidecar.stop();
-  await ready;
+  await expect(ready).resolves.toBeUndefined();
 });
 
 test('calls over a port use connections again', async () => {

@@ -388,4 +388,5 @@ test('what was published with --state-path is delivered after a restart', async 
   await first.ended;
   const second = startCli([...args, ...app(200)]);
   await untilSaid(second.stdout, 'received order 1 answering 200');
+  expect(second.stdout()).not.toContain('503');
 });

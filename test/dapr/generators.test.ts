@@ -506,11 +506,15 @@ describe('runtime', () => {
     expect((await run(world, 'calling')).output).toEqual(['one', 1]);
   });
 
-  test('start and stop resolve', async () => {
-    await using world = await daprWorld();
+  test('its start and stop leave the sidecar as it is', async () => {
+    async function* quick(): any {
+      return 'done';
+    }
+    await using world = await daprWorld(quick);
     const runtime = new WorkflowRuntime({ sidecar: world.sidecar });
     await runtime.start();
     await runtime.stop();
+    expect((await run(world, 'quick')).output).toBe('done');
   });
 });
 
