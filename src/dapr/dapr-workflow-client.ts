@@ -42,7 +42,7 @@ export class DaprWorkflowClient {
 
   /** Reads an instance, with or without input, output, failure and custom status; `undefined` when there is none. */
   getWorkflowState(workflowInstanceId: string, getInputsAndOutputs: boolean): Promise<WorkflowState | undefined> {
-    return stateOf(this.#workflows.find(workflowInstanceId), getInputsAndOutputs);
+    return stateOf(this.#workflows.service.find(workflowInstanceId), getInputsAndOutputs);
   }
 
   /**
@@ -55,7 +55,7 @@ export class DaprWorkflowClient {
     fetchPayloads = true,
     timeoutInSeconds: number = DEFAULT_WAIT_SECONDS,
   ): Promise<WorkflowState | undefined> {
-    const started = this.#workflows.waitForStartText(workflowInstanceId, { timeoutMs: timeoutInSeconds * 1000 });
+    const started = this.#workflows.service.waitForStart(workflowInstanceId, { timeoutMs: timeoutInSeconds * 1000 });
     return stateOf(started, fetchPayloads);
   }
 
@@ -69,7 +69,9 @@ export class DaprWorkflowClient {
     fetchPayloads = true,
     timeoutInSeconds: number = DEFAULT_WAIT_SECONDS,
   ): Promise<WorkflowState | undefined> {
-    const finished = this.#workflows.waitForCompletionText(workflowInstanceId, { timeoutMs: timeoutInSeconds * 1000 });
+    const finished = this.#workflows.service.waitForCompletion(workflowInstanceId, {
+      timeoutMs: timeoutInSeconds * 1000,
+    });
     return stateOf(finished, fetchPayloads);
   }
 

@@ -39,7 +39,7 @@ export class WorkflowRuntime {
    */
   registerWorkflowWithName(name: string, workflow: TWorkflow): this {
     checkName('workflow', name);
-    this.#workflows.registerProgram(name, programOfWorkflow(workflow, this.#names));
+    this.#workflows.service.registry.addProgram(name, programOfWorkflow(workflow, this.#names));
     this.#names.add(workflow, name);
     return this;
   }
@@ -65,7 +65,7 @@ export class WorkflowRuntime {
   async start(): Promise<void> {
     const problem =
       'WorkflowRuntime.start() was called before sidecar.start(): workflows run when that has been called';
-    this.#workflows.warnUnlessRunning(problem);
+    this.#workflows.service.warnUnlessRunning(problem);
   }
 
   /** Nothing is left to do: `sidecar.stop()` waits for what runs. */

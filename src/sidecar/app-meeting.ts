@@ -1,7 +1,7 @@
 import type { AppChannel } from '../app/channel.ts';
 import { AppHealth, type HealthSettings } from '../app/health.ts';
-import type { Jobs } from '../blocks/jobs/jobs.ts';
-import type { PubSub } from '../blocks/pubsub/pubsub.ts';
+import type { JobService } from '../blocks/jobs/job-service.ts';
+import type { PubSubService } from '../blocks/pubsub/pubsub-service.ts';
 import type { SidecarEventEmitter } from '../events.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
@@ -16,8 +16,8 @@ const FIRST_ANSWER_IN_TEST_MS = 500;
 export interface AppMeetingParts {
   readonly app: AppChannel;
   readonly health: HealthSettings | undefined;
-  readonly pubsub: PubSub;
-  readonly jobs: Jobs;
+  readonly pubsub: PubSubService;
+  readonly jobs: JobService;
   readonly events: SidecarEventEmitter;
   readonly work: Work;
   readonly clock: Clock;

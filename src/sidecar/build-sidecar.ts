@@ -6,7 +6,7 @@ import { healthRoutes } from '../blocks/health/routes.ts';
 import type { Invocation } from '../blocks/invocation/invocation.ts';
 import { makeInvocation, type OpenInvocation } from '../blocks/invocation/make-invocation.ts';
 import { NameResolver } from '../blocks/invocation/resolution/name-resolver.ts';
-import type { Jobs } from '../blocks/jobs/jobs.ts';
+import type { JobService } from '../blocks/jobs/job-service.ts';
 import { makeJobs } from '../blocks/jobs/make-jobs.ts';
 import { jobRoutes } from '../blocks/jobs/routes.ts';
 import { Metadata } from '../blocks/metadata/metadata.ts';
@@ -14,11 +14,11 @@ import { metadataRoutes } from '../blocks/metadata/routes.ts';
 import { Placement } from '../blocks/placement/placement.ts';
 import { placementRoutes } from '../blocks/placement/routes.ts';
 import { envelopeDefaults } from '../blocks/pubsub/publishing/envelope.ts';
-import { PubSub } from '../blocks/pubsub/pubsub.ts';
+import { PubSubService } from '../blocks/pubsub/pubsub-service.ts';
 import { pubsubRoutes } from '../blocks/pubsub/routes.ts';
 import { makeWorkflows } from '../blocks/workflow/make-workflows.ts';
 import { workflowRoutes } from '../blocks/workflow/routes.ts';
-import type { Workflows } from '../blocks/workflow/workflows.ts';
+import type { WorkflowService } from '../blocks/workflow/workflow-service.ts';
 import type { SidecarEventEmitter } from '../events.ts';
 import type { Answers } from '../http/answers.ts';
 import { type GuardOptions, guard } from '../http/guard.ts';
@@ -62,9 +62,9 @@ export interface Surroundings {
 export interface Parts {
   readonly app: AppChannel | undefined;
   readonly meeting: AppMeeting | undefined;
-  readonly pubsub: PubSub;
-  readonly jobs: Jobs;
-  readonly workflows: Workflows;
+  readonly pubsub: PubSubService;
+  readonly jobs: JobService;
+  readonly workflows: WorkflowService;
   readonly invocation: Invocation;
   readonly metadata: Metadata;
   readonly health: Health;
@@ -154,7 +154,7 @@ function makePubSub(
   options: ResolvedOptions,
   { events, work, admit }: Surroundings,
   { app, resiliency }: { readonly app: Parts['app']; readonly resiliency: Resiliency },
-): PubSub {
+): PubSubService {
   const { appId, components, subscriptions, clock, logger, wire, deliveryTimeoutMs, stopTimeoutMs } = options;
   const newId = randomUUID;
   const envelope = envelopeDefaults(appId, wire, { clock, newId });
@@ -164,7 +164,7 @@ function makePubSub(
   const asksApp = app !== undefined && !isGrpc(app);
   const { expectedOn = () => new Expected() } = options.state;
   const definitions = components.filter(({ scopes = [] }) => scopes.length === 0 || scopes.includes(appId));
-  return new PubSub({ appId, definitions, subscriptions, host, resiliency, admit, asksApp, expectedOn });
+  return new PubSubService({ appId, definitions, subscriptions, host, resiliency, admit, asksApp, expectedOn });
 }
 
 function openInvocation(

@@ -1,13 +1,14 @@
 import type { AppChannel } from '../app/channel.ts';
+import type { BlockService } from '../blocks/block-service.ts';
 import type { Health } from '../blocks/health/health.ts';
 import type { Invocation } from '../blocks/invocation/invocation.ts';
 import { withdrawPeer } from '../blocks/invocation/resolution/registry.ts';
-import type { Jobs } from '../blocks/jobs/jobs.ts';
+import { Jobs } from '../blocks/jobs/jobs.ts';
 import type { Metadata } from '../blocks/metadata/metadata.ts';
 import type { Placement } from '../blocks/placement/placement.ts';
-import type { PubSub } from '../blocks/pubsub/pubsub.ts';
+import { PubSub } from '../blocks/pubsub/pubsub.ts';
 import { RESERVED_PUBSUB_NAME } from '../blocks/pubsub/routes.ts';
-import type { Workflows } from '../blocks/workflow/workflows.ts';
+import { Workflows } from '../blocks/workflow/workflows.ts';
 import type { Membership } from '../cluster/membership.ts';
 import { SidecarError } from '../errors.ts';
 import { eventEmitter, type SidecarEventEmitter } from '../events.ts';
@@ -72,6 +73,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly #app: AppChannel | undefined;
   readonly #meeting: AppMeeting | undefined;
   readonly #hostParts: HostParts;
+  readonly #services: readonly BlockService[];
   #state: StateStore | undefined;
   #host: Membership | undefined;
   #opened: Promise<void> | undefined;
@@ -95,9 +97,10 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     });
     this.#app = parts.app;
     this.#meeting = parts.meeting;
-    this.pubsub = parts.pubsub;
-    this.jobs = parts.jobs;
-    this.workflows = parts.workflows;
+    this.pubsub = new PubSub(parts.pubsub);
+    this.jobs = new Jobs(parts.jobs);
+    this.workflows = new Workflows(parts.workflows);
+    this.#services = [parts.pubsub, parts.jobs, parts.workflows];
     this.invocation = parts.invocation;
     this.metadata = parts.metadata;
     this.health = parts.health;
@@ -107,7 +110,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.ownCalls = parts.app?.calls;
     this.peers = { handle: parts.handlePeer, ownCalls: this.ownCalls };
     // Last: nobody may wait for a sidecar that was not made.
-    this.pubsub.announce();
+    parts.pubsub.announce();
   }
 
   /** The app ID. */
@@ -126,34 +129,27 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
       throw new SidecarError('ERR_CONFIGURATION', `the sidecar is ${this.#phase}: it can be started once`);
     this.#phase = 'starting';
     const opening = this.#open();
-    this.#opened = opening.then(
-      () => undefined,
-      () => undefined,
-    );
-    let host: Membership;
+    this.#opened = opening.catch(() => undefined);
     try {
-      host = await opening;
+      await opening;
     } catch (error) {
       await this.#closeAfter(error);
       throw error;
     }
     if (this.#stopped !== undefined) return this.#stopped;
     this.#phase = 'running';
-    this.jobs.start();
-    this.workflows.begin(host);
+    for (const service of this.#services) service.start();
     await this.#meeting?.start();
   }
 
-  async #open(): Promise<Membership> {
+  async #open(): Promise<void> {
     checkComponentNames(this.#options);
     await this.#app?.open();
     const { state, clock, logger } = this.#options;
     const store = await state.open({ clock, logger });
     this.#state = store;
     this.#host = await joinHosts(this.#options, store, { ...this.#hostParts, work: this.#work });
-    await this.pubsub.start(store, this.#host.shards);
-    await this.jobs.open(this.#host);
-    return this.#host;
+    for (const service of this.#services) await service.open(this.#host);
   }
 
   /** What a start that failed has opened; that something of it does not close is not the error to tell. */
@@ -224,7 +220,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
       }, closingMs);
     });
     const ended = Promise.allSettled([
-      ...[this.pubsub, this.jobs, this.workflows, this.invocation].map((block) => block.stop()),
+      ...[...this.#services, this.invocation].map((block) => block.stop()),
       this.answers.ended(clock, stopTimeoutMs),
     ]);
     const blocks = await Promise.race([ended, givenUp]);

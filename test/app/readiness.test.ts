@@ -60,7 +60,7 @@ test('an application that listens later is waited for, then asked for its subscr
   const ready = sidecar.ready();
   await clock.advance('3s');
   expect(await statuses(sidecar)).toEqual([500, 204]);
-  expect(sidecar.pubsub.list()).toEqual([]);
+  expect(sidecar.metadata.get().subscriptions).toEqual([]);
   const server = await listen(app, port);
   await clock.advance('3s');
   await ready;

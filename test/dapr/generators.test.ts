@@ -340,8 +340,8 @@ describe('what Dapr’s SDK 3.18 gets wrong', () => {
       return [input, yield ctx.waitForExternalEvent('more')];
     };
     await using world = await daprWorld(textual);
-    await world.sidecar.workflows.startText('textual', 'not {JSON', { instanceId: 'one' });
-    await world.sidecar.workflows.raiseEventText('one', 'more', '<xml/>');
+    await world.sidecar.workflows.service.startInstance('textual', 'not {JSON', { instanceId: 'one' });
+    await world.sidecar.workflows.service.raiseEvent('one', 'more', '<xml/>');
     expect((await world.settle()).output).toEqual(['not {JSON', '<xml/>']);
   });
 

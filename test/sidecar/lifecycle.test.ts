@@ -159,6 +159,6 @@ describe('lifecycle of a sidecar', () => {
     const stopping = sidecar.stop();
     await expect(subscribing).rejects.toMatchObject({ code: 'ERR_SHUTTING_DOWN' });
     await stopping;
-    expect(sidecar.pubsub.list()).toEqual([]);
+    expect(sidecar.metadata.get().subscriptions).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { Work } from '../../util/work.ts';
 import type { Wire } from '../../wire.ts';
-import { Jobs } from './jobs.ts';
+import { JobService } from './job-service.ts';
 import { JobErrors } from './model/errors.ts';
 import type { JobApp } from './running/jobs-host.ts';
 
@@ -55,10 +55,10 @@ const DEFAULT_CONCURRENCY = 100;
 const DEFAULT_TIMEOUT_MS = 60_000;
 
 /** Makes the block. */
-export function makeJobs(settings: JobsSettings): Jobs {
+export function makeJobs(settings: JobsSettings): JobService {
   const { appId, namespace, wire, clock, logger, events, work, app, jobs: options, stopTimeoutMs, admit } = settings;
   const { concurrency = DEFAULT_CONCURRENCY, missedTicks, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
-  return new Jobs({
+  return new JobService({
     appId,
     errors: new JobErrors({ reasonPrefix: wire.reasonPrefix, appId, namespace }),
     admit,

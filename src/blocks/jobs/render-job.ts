@@ -1,5 +1,5 @@
 import type { Wire } from '../../wire.ts';
-import type { FoundJob } from './jobs.ts';
+import type { FoundJob } from './job-service.ts';
 import type { PolicyFields } from './model/job.ts';
 import { DEFAULT_POLICY } from './planning/policy.ts';
 

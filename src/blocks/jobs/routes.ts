@@ -2,13 +2,13 @@ import { readBody } from '../../http/body.ts';
 import { NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
 import type { Wire } from '../../wire.ts';
-import type { Jobs } from './jobs.ts';
+import type { JobService } from './job-service.ts';
 import { parseJobBody } from './planning/parse-job.ts';
 import { renderJob } from './render-job.ts';
 
 /** What the routes are made of. */
 export interface JobRoutesParts {
-  readonly jobs: Jobs;
+  readonly jobs: JobService;
   readonly wire: Wire;
   readonly bodyLimitBytes: number;
 }
@@ -36,12 +36,12 @@ export function jobRoutes(parts: JobRoutesParts): Route[] {
 }
 
 async function scheduleJob(
-  { jobs, wire, bodyLimitBytes }: JobRoutesParts,
+  { jobs, bodyLimitBytes }: JobRoutesParts,
   request: SidecarRequest,
   name: string,
 ): Promise<SidecarResponse> {
   const body = await readBody(request, bodyLimitBytes);
-  await jobs.scheduleFields(name, parseJobBody(body, wire, jobs.errors));
+  await jobs.schedule(name, parseJobBody(body, jobs));
   return NO_CONTENT;
 }
 

@@ -8,7 +8,7 @@ import { contentKind } from './publishing/content-type.ts';
 import type { Destination } from './publishing/envelope.ts';
 import { maxBulkPubBytes, mergedMetadata, metadataOfQuery, publishRules } from './publishing/request-metadata.ts';
 import { traceOfHeaders } from './publishing/trace.ts';
-import type { PubSub } from './pubsub.ts';
+import type { PubSubService } from './pubsub-service.ts';
 
 /** A pub/sub may not have this name: its publish routes would be those of bulk publishing. */
 export const RESERVED_PUBSUB_NAME = 'bulk';
@@ -17,7 +17,7 @@ const METHODS = ['POST', 'PUT'];
 const DEFAULT_CONTENT_TYPE = 'text/plain';
 
 /** The routes of publishing. */
-export function pubsubRoutes(pubsub: PubSub, wire: Wire, bodyLimitBytes: number): Route[] {
+export function pubsubRoutes(pubsub: PubSubService, wire: Wire, bodyLimitBytes: number): Route[] {
   const single = (request: SidecarRequest, to: Destination): Promise<SidecarResponse> =>
     publish(pubsub, request, to, bodyLimitBytes);
   const bulk = (request: SidecarRequest, to: Destination): Promise<SidecarResponse> =>
@@ -40,7 +40,7 @@ export function pubsubRoutes(pubsub: PubSub, wire: Wire, bodyLimitBytes: number)
 }
 
 async function publish(
-  pubsub: PubSub,
+  pubsub: PubSubService,
   request: SidecarRequest,
   to: Destination,
   limitBytes: number,
@@ -66,7 +66,7 @@ async function publish(
 }
 
 async function publishBulk(
-  pubsub: PubSub,
+  pubsub: PubSubService,
   request: SidecarRequest,
   to: Destination,
   limitBytes: number,

@@ -3,7 +3,7 @@ import type { SidecarEventEmitter } from '../../events.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { Work } from '../../util/work.ts';
-import { Workflows } from './workflows.ts';
+import { WorkflowService } from './workflow-service.ts';
 
 /** How workflows are run. @public */
 export interface WorkflowsOptions {
@@ -73,20 +73,20 @@ export interface WorkflowsSettings {
   readonly stopTimeoutMs: number;
   readonly admit: () => void;
   /** This host has workflows from now on. */
-  readonly onFirst: (workflows: Workflows) => void;
+  readonly onFirst: (service: WorkflowService) => void;
 }
 
 const DEFAULT_CONCURRENCY = 1_000;
 const DEFAULT_IDLE_INSTANCES = 10_000;
 
 /** Makes the block. */
-export function makeWorkflows(settings: WorkflowsSettings): Workflows {
+export function makeWorkflows(settings: WorkflowsSettings): WorkflowService {
   const { appId, clock, logger, events, work, workflows: options, stopTimeoutMs, admit, onFirst } = settings;
   const { completedMs, failedMs, terminatedMs, anyTerminalMs } = options.retention ?? {};
-  const workflows: Workflows = new Workflows({
+  const service: WorkflowService = new WorkflowService({
     appId,
     admit,
-    onFirst: () => onFirst(workflows),
+    onFirst: () => onFirst(service),
     host: {
       clock,
       logger,
@@ -106,5 +106,5 @@ export function makeWorkflows(settings: WorkflowsSettings): Workflows {
       },
     },
   });
-  return workflows;
+  return service;
 }

@@ -6,11 +6,11 @@ import { type Route, route } from '../../http/router.ts';
 import type { Wire } from '../../wire.ts';
 import type { InstanceView } from './model/instance.ts';
 import type { Payload } from './model/payload.ts';
-import type { Workflows } from './workflows.ts';
+import type { WorkflowService } from './workflow-service.ts';
 
 /** What the routes are made of. */
 export interface WorkflowRoutesParts {
-  readonly workflows: Workflows;
+  readonly workflows: WorkflowService;
   readonly wire: Wire;
   readonly bodyLimitBytes: number;
 }
@@ -95,7 +95,7 @@ function routesUnder(base: string, { start, get, raise, steer, noName, noId, noE
 async function start(parts: WorkflowRoutesParts, request: SidecarRequest, name: string): Promise<SidecarResponse> {
   const instanceId = instanceIdOf(request);
   const input = await readText(request, parts.bodyLimitBytes, 'the input');
-  const started = await parts.workflows.startText(name, input, instanceId === undefined ? {} : { instanceId });
+  const started = await parts.workflows.startInstance(name, input, instanceId === undefined ? {} : { instanceId });
   return jsonResponse(202, { instanceID: started });
 }
 
@@ -105,7 +105,7 @@ async function raise(
   id: string,
   event: string,
 ): Promise<SidecarResponse> {
-  await workflows.raiseEventText(id, event, await readText(request, bodyLimitBytes, 'the event'));
+  await workflows.raiseEvent(id, event, await readText(request, bodyLimitBytes, 'the event'));
   return ACCEPTED;
 }
 

@@ -29,6 +29,12 @@ const JOB_FIELDS = fieldsOf([
 const OPTION_FIELDS = fieldsOf([...JOB_FIELDS, ['ifExists']]);
 const CONSTANT_FIELDS = fieldsOf([['maxRetries', 'max_retries'], ['interval']]);
 
+/** The rules of the wire, and the errors of what breaks them. */
+interface Parsing {
+  readonly wire: Wire;
+  readonly errors: JobErrors;
+}
+
 type Fields = Readonly<Record<string, unknown>>;
 
 const text = { type: 'string' };
@@ -61,7 +67,7 @@ const validators: Readonly<Record<WireName, Validator>> = {
  *
  * @throws SidecarError `ERR_MALFORMED_REQUEST` or `…_SCHEDULER_JOB_NAME`, both 400.
  */
-export function parseJobBody(body: Buffer, wire: Wire, errors: JobErrors): JobFields {
+export function parseJobBody(body: Buffer, { wire, errors }: Parsing): JobFields {
   if (body.length === 0 && wire.jobs.lenientBodies) return { ifExists: 'fail' };
   const json = parseJson(body, errors);
   const { name, ...given } = pickFields(json.value, JOB_FIELDS, 'job', errors);
@@ -72,7 +78,7 @@ export function parseJobBody(body: Buffer, wire: Wire, errors: JobErrors): JobFi
 }
 
 /** The same from code. */
-export function parseJobOptions(options: JobOptions, wire: Wire, errors: JobErrors): JobFields {
+export function parseJobOptions(options: JobOptions, { wire, errors }: Parsing): JobFields {
   const problem = optionsProblem(options);
   if (problem !== undefined) throw errors.malformed(problem);
   const { data, dueTime, ttl, ...rest } = options;
@@ -127,11 +133,8 @@ const DEFINITION_FIELDS: ReadonlySet<string> = fieldNames<JobDefinition>({
 });
 
 /** What a definition in code says. It has a schedule and no end: a job that has ended would begin anew at every start. */
-export function parseJobDefinition(
-  name: string,
-  definition: JobDefinition,
-  { wire, errors }: { readonly wire: Wire; readonly errors: JobErrors },
-): JobFields {
+export function parseJobDefinition(name: string, definition: JobDefinition, parsing: Parsing): JobFields {
+  const { errors } = parsing;
   const about = `definition of job ${JSON.stringify(name)}`;
   if (name.includes('*')) throw errors.invalid('SCHEDULE_JOB', `${about}: expected the name of one job, without *`);
   const problem = fieldsProblem(definition, DEFINITION_FIELDS, about);
@@ -139,7 +142,7 @@ export function parseJobDefinition(
     throw errors.malformed(isObject(definition) ? `${problem}; schedule() takes more` : problem);
   // The limit is the function's, not the job's.
   const { timeoutMs: _, ...job } = definition;
-  const fields = parseJobOptions({ ...job, ifExists: 'update' }, wire, errors);
+  const fields = parseJobOptions({ ...job, ifExists: 'update' }, parsing);
   if (fields.schedule === undefined)
     throw errors.malformed(`${about} has no schedule: schedule() takes a dueTime alone`);
   return fields;

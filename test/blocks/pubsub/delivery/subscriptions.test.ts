@@ -59,7 +59,8 @@ describe('subscriptions of an application that comes and goes', () => {
     await goAndReturn(world);
     await world.pass('60s');
     expect(world.app.discoveries.length).toBeGreaterThanOrEqual(3);
-    expect([watched.topics, world.sidecar.pubsub.list().map(({ topic }) => topic)]).toEqual([['third'], ['third']]);
+    const { subscriptions } = world.sidecar.metadata.get();
+    expect([watched.topics, subscriptions.map(({ topic }) => topic)]).toEqual([['third'], ['third']]);
     await world.publish(3, { topic: 'third' });
     expect(world.at('/third')).toHaveLength(1);
   });

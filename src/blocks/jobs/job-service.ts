@@ -1,0 +1,221 @@
+import type { Membership } from '../../cluster/membership.ts';
+import { workplaceOf } from '../../cluster/workplace-of.ts';
+import { isSidecarError, type SidecarError } from '../../errors.ts';
+import { OwnedShards } from '../../kernel/owned-shards.ts';
+import { isConflict } from '../../state/errors.ts';
+import type { Wire } from '../../wire.ts';
+import type { BlockService } from '../block-service.ts';
+import type { JobErrors, Operation } from './model/errors.ts';
+import type { JobFields, StoredJob } from './model/job.ts';
+import { checkJobName } from './model/job-name.ts';
+import { replacementOf } from './planning/if-exists.ts';
+import { type PlanRules, planJob } from './planning/plan.ts';
+import { Schedules } from './planning/schedule-cache.ts';
+import { firstInstantOf } from './planning/transition.ts';
+import { localZoneName } from './planning/zone.ts';
+import { Delivery } from './running/delivery.ts';
+import { emitGone, emitScheduled } from './running/emit-events.ts';
+import { type HandledJob, Handlers } from './running/handlers.ts';
+import { JobStore, type PlannedJob, type Scheduled } from './running/job-store.ts';
+import type { JobsHost } from './running/jobs-host.ts';
+import { JobLayout } from './running/layout.ts';
+import { Scheduler } from './running/scheduler.ts';
+import type { UnhandledJob } from './running/unhandled.ts';
+
+/** The dependencies of a {@link JobService}. */
+export interface JobServiceDeps {
+  readonly appId: string;
+  readonly host: JobsHost;
+  readonly errors: JobErrors;
+  /** Throws when no calls are taken. */
+  readonly admit: () => void;
+}
+
+/** A job that was found; its data is text. */
+export interface FoundJob {
+  readonly job: StoredJob;
+  readonly nextRunAt: number;
+  /** JSON text. */
+  readonly data: string | undefined;
+}
+
+interface Opened {
+  readonly store: JobStore;
+  readonly scheduler: Scheduler;
+}
+
+/** Keeps jobs and runs them; what comes in has been read from a request, or from options in code. */
+export class JobService implements BlockService {
+  readonly errors: JobErrors;
+  readonly #deps: JobServiceDeps;
+  readonly #rules: PlanRules;
+  readonly #handlers = new Handlers();
+  readonly #delivery: Delivery;
+  /** Declared before the store was open. */
+  readonly #declared = new Map<string, JobFields>();
+  #opening: Opened | undefined;
+  #opened: Opened | undefined;
+
+  constructor(deps: JobServiceDeps) {
+    const { host, errors } = deps;
+    const { jobs: wireRules } = host.wire;
+    this.#deps = deps;
+    this.errors = errors;
+    this.#rules = {
+      schedules: new Schedules(() => (wireRules.schedulesInUtc ? 'UTC' : localZoneName())),
+      wire: wireRules,
+      errors,
+    };
+    this.#delivery = new Delivery(host, this.#handlers);
+  }
+
+  get wire(): Wire {
+    return this.#deps.host.wire;
+  }
+
+  /** Throws when a job cannot be planned. */
+  check(name: string, fields: JobFields): void {
+    planJob(name, fields, this.#now, this.#rules);
+  }
+
+  /** Schedules a job now, or before any job runs if the store is not open yet. */
+  async declare(name: string, fields: JobFields): Promise<void> {
+    if (this.#opened !== undefined) return void (await this.schedule(name, fields));
+    if (this.#opening === undefined) return void this.#declared.set(name, fields);
+    const scheduled = await this.#write(this.#opening.store, name, fields);
+    // It may have started meanwhile.
+    if (scheduled !== undefined) this.#tellScheduler(scheduled);
+  }
+
+  /** Schedules a job; answers whether anything was written. */
+  schedule(name: string, fields: JobFields): Promise<boolean> {
+    return this.#call('SCHEDULE_JOB', name, async ({ store }) => {
+      const scheduled = await this.#write(store, name, fields);
+      if (scheduled !== undefined) this.#tellScheduler(scheduled);
+      else if (fields.ifExists === 'fail') throw this.errors.exists(name);
+      return scheduled !== undefined;
+    });
+  }
+
+  /** The job of a name with its data as text; `undefined` when there is none. */
+  find(name: string): Promise<FoundJob | undefined> {
+    return this.#call('GET_JOB', name, async ({ store }) => {
+      for (;;) {
+        const due = await store.find(name);
+        if (due === undefined || isExpired(due.job, this.#now)) return undefined;
+        const data = await store.dataOf(due.job);
+        // Replaced between the two reads.
+        if (data === undefined && due.job.dataId !== undefined) continue;
+        return { job: due.job, nextRunAt: due.at, data };
+      }
+    });
+  }
+
+  /** Removes a job; answers whether there was one. A run that is under way is not broken off. */
+  delete(name: string): Promise<boolean> {
+    return this.#call('DELETE_JOB', name, async ({ store, scheduler }) => {
+      const removed = await store.remove(name);
+      if (removed === undefined) return false;
+      scheduler.remove(removed);
+      const gone = isExpired(removed.job, this.#now);
+      if (!gone) emitGone(this.#deps.host.events, name, 'deleted');
+      return !gone;
+    });
+  }
+
+  /** Runs the jobs of a name or pattern by a function; dispose of the answer to stop it. */
+  handle(pattern: string, handled: HandledJob): Disposable {
+    this.#handlers.add(pattern, handled);
+    this.#opened?.scheduler.targetsChanged();
+    return { [Symbol.dispose]: () => this.#handlers.remove(pattern) };
+  }
+
+  #tellScheduler({ due, replaced }: Scheduled): void {
+    if (replaced !== undefined) this.#opened?.scheduler.remove({ key: replaced, job: due.job });
+    this.#opened?.scheduler.add(due);
+  }
+
+  /** Answers `undefined` when a job of the name was left as it is. */
+  async #write(store: JobStore, name: string, fields: JobFields): Promise<Scheduled | undefined> {
+    const now = this.#now;
+    const job = planJob(name, fields, now, this.#rules);
+    const planned: PlannedJob = { job, at: firstInstantOf(job) };
+    const scheduled = await store.schedule(planned, (present) =>
+      isExpired(present.job, now) ? planned : replacementOf(planned, present, fields.ifExists),
+    );
+    if (scheduled !== undefined) emitScheduled(this.#deps.host.events, scheduled.due.job);
+    return scheduled;
+  }
+
+  /** The schedulers that it is connected to, for metadata: the one in this process, while it runs. */
+  get schedulerAddresses(): readonly string[] {
+    return this.#opened === undefined ? [] : ['in-process'];
+  }
+
+  /** Jobs that were due while nobody was there to run them, for metadata. */
+  unhandled(): readonly UnhandledJob[] {
+    return this.#opened?.scheduler.unhandled.list() ?? [];
+  }
+
+  /** Writes the jobs that were declared: before any runs, so that none runs as an earlier release had it. */
+  async open({ store: state, shards }: Membership): Promise<void> {
+    const { appId, host } = this.#deps;
+    const owned = new OwnedShards(shards);
+    const store = new JobStore(state, new JobLayout(appId), host.newId, owned);
+    const { schedules } = this.#rules;
+    this.#delivery.workplace = workplaceOf({ state, shards }, 'jobs', appId);
+    const scheduler = new Scheduler({ store, schedules, delivery: this.#delivery, host, owned });
+    this.#opening = { store, scheduler };
+    await Promise.all([...this.#declared].map(([name, fields]) => this.#write(store, name, fields)));
+  }
+
+  /** Begins to run jobs; those for the application wait for {@link JobService.appReady}. */
+  start(): void {
+    this.#opened = this.#opening;
+    this.#opened?.scheduler.start();
+  }
+
+  /** The application takes requests. */
+  appReady(): void {
+    this.#delivery.isAppReady = true;
+    this.#opened?.scheduler.targetsChanged();
+  }
+
+  /** The application takes no requests now: its jobs wait. */
+  appAway(): void {
+    this.#delivery.isAppReady = false;
+  }
+
+  /** Begins no run any more and waits for those under way. */
+  async stop(): Promise<void> {
+    await this.#opened?.scheduler.stop(this.#deps.host.patienceMs);
+  }
+
+  get #now(): number {
+    return Math.floor(this.#deps.host.clock.now());
+  }
+
+  async #call<T>(operation: Operation, name: string, work: (opened: Opened) => Promise<T>): Promise<T> {
+    this.#deps.admit();
+    checkJobName(name, operation, this.errors);
+    const opened = this.#opened;
+    if (opened === undefined) throw this.errors.failed(operation, new Error('jobs are not started'));
+    try {
+      return await work(opened);
+    } catch (error) {
+      throw this.#asSidecarError(operation, error, opened.scheduler);
+    }
+  }
+
+  #asSidecarError(operation: Operation, error: unknown, scheduler: Scheduler): SidecarError {
+    if (isSidecarError(error)) return error;
+    // It may have been written, though.
+    if (operation !== 'GET_JOB' && !isConflict(error)) scheduler.readAnew();
+    return this.errors.failed(operation, error);
+  }
+}
+
+/** Whether a job has had its last run and its time is over. */
+function isExpired({ ended, expiresAt }: StoredJob, now: number): boolean {
+  return ended && expiresAt !== undefined && now > expiresAt;
+}

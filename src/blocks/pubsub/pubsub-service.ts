@@ -1,0 +1,238 @@
+import type { Membership } from '../../cluster/membership.ts';
+import type { Message, PublishFailure, PubSubDefinition } from '../../components/pubsub.ts';
+import { SidecarError } from '../../errors.ts';
+import type { Resiliency } from '../../resiliency/policy.ts';
+import type { Expected, ExpectedOne } from '../../util/expected.ts';
+import type { BlockService } from '../block-service.ts';
+import { AppSubscriptions } from './delivery/app-subscriptions.ts';
+import type { DeliverToCode } from './delivery/consumer.ts';
+import type { DeliveryHost } from './delivery/delivery-host.ts';
+import type { SubscriptionState } from './delivery/precedence.ts';
+import {
+  parseSubscription,
+  parseSubscriptions,
+  type Subscriber,
+  type SubscriptionOptions,
+} from './delivery/subscription.ts';
+import { type SubscribablePubSub, Subscriptions } from './delivery/subscriptions.ts';
+import { publishFailed, pubsubNameEmpty, pubsubNotFound, topicEmpty, topicForbidden } from './errors.ts';
+import { openComponent } from './open-component.ts';
+import { bulkFailed, publishInPortions } from './publishing/bulk-publish.ts';
+import { encodeMessage, type Publish } from './publishing/encode.ts';
+import type { Address, Destination } from './publishing/envelope.ts';
+import { type Metadata, NO_METADATA } from './publishing/request-metadata.ts';
+import { Unsubscribed, type UnsubscribedTopic } from './publishing/unsubscribed.ts';
+import { mayPublish, maySubscribe } from './scopes.ts';
+
+/** The dependencies of a {@link PubSubService}. */
+export interface PubSubServiceDeps {
+  readonly appId: string;
+  /** Those that the application may use. */
+  readonly definitions: readonly PubSubDefinition[];
+  readonly subscriptions: readonly SubscriptionOptions[];
+  readonly host: DeliveryHost;
+  readonly resiliency: Resiliency;
+  /** Throws when no work is taken now. */
+  readonly admit: () => void;
+  /** Whether there is an application that is asked for subscriptions. */
+  readonly asksApp: boolean;
+  /** Whose subscriptions are expected on a component that the sidecars of a state store share. */
+  readonly expectedOn: (component: string) => Expected;
+}
+
+/** A component and topic that the application may publish to. */
+export interface PublishTarget {
+  readonly address: Address;
+  readonly pubsub: SubscribablePubSub;
+}
+
+/** A message of a bulk publish. */
+export interface BulkPublish {
+  readonly entryId: string;
+  readonly publish: Publish;
+}
+
+/** Publishes and delivers messages; what comes in has been read from a request, or from arguments in code. */
+export class PubSubService implements BlockService {
+  readonly #deps: PubSubServiceDeps;
+  readonly #pubsubs = new Map<string, SubscribablePubSub>();
+  readonly #subscriptions: Subscriptions;
+  readonly #app: AppSubscriptions;
+  readonly #unsubscribed: Unsubscribed;
+  /** By component: that the subscriptions of this application are expected there. */
+  readonly #expected = new Map<string, ExpectedOne>();
+
+  constructor(deps: PubSubServiceDeps) {
+    this.#deps = deps;
+    const { appId, host } = deps;
+    this.#subscriptions = new Subscriptions(appId, this.#pubsubs, host);
+    this.#app = new AppSubscriptions({ appId, host, take: (list) => this.#takeDiscovered(list) });
+    this.#unsubscribed = new Unsubscribed(host.logger);
+  }
+
+  /** Throws when no work is taken now. */
+  admit(): void {
+    this.#deps.admit();
+  }
+
+  /** As {@link PubSubService.target}, for code: the error tells which components there are. */
+  targetInCode(destination: Destination, metadata: Metadata, bulk = false): PublishTarget {
+    const { pubsubName } = destination;
+    if (pubsubName !== '' && !this.#pubsubs.has(pubsubName))
+      throw pubsubNotFound(pubsubName, metadata, { bulk, known: this.#pubsubs.keys() });
+    return this.target(destination, metadata, bulk);
+  }
+
+  /** Looks a component up and checks that the application may publish to the topic. */
+  target({ pubsubName, topic }: Destination, metadata: Metadata, bulk = false): PublishTarget {
+    const { appId } = this.#deps;
+    const address = { appId, pubsubName, topic };
+    if (pubsubName === '') throw pubsubNameEmpty(metadata);
+    if (topic === '') throw topicEmpty(pubsubName, metadata);
+    const pubsub = this.#pubsubs.get(pubsubName);
+    if (pubsub === undefined) throw pubsubNotFound(pubsubName, metadata, { bulk });
+    if (!mayPublish(topic, appId, pubsub.topics)) throw topicForbidden(address);
+    return { address, pubsub };
+  }
+
+  /** Encodes and publishes one message. */
+  async send(target: PublishTarget, publish: Publish): Promise<void> {
+    // A body may have come to its end long after its request was admitted.
+    this.#deps.admit();
+    const message = this.#encode(publish);
+    let failures: readonly PublishFailure[];
+    try {
+      failures = await target.pubsub.component.publish([message]);
+    } catch (error) {
+      throw publishFailed(target.address, error);
+    }
+    if (failures[0] !== undefined) throw publishFailed(target.address, failures[0].error);
+    this.#tellPublished(target, message);
+  }
+
+  /** Encodes all, then publishes them in portions of at most `limitBytes`. */
+  async sendBulk(target: PublishTarget, entries: readonly BulkPublish[], limitBytes: number): Promise<void> {
+    this.#deps.admit();
+    const encoded = entries.map(({ entryId, publish }) => ({ entryId, message: this.#encode(publish) }));
+    const failed = await publishInPortions(target.pubsub.component, encoded, limitBytes);
+    for (const { entryId, message } of encoded) if (!failed.has(entryId)) this.#tellPublished(target, message);
+    if (failed.size > 0) throw bulkFailed(encoded, failed);
+  }
+
+  #encode(publish: Publish): Message {
+    const { envelope, clock } = this.#deps.host;
+    return encodeMessage(publish, envelope, () => clock.now());
+  }
+
+  #tellPublished({ address }: PublishTarget, { id }: Message): void {
+    const { events } = this.#deps.host;
+    if (events.listenerCount('published') > 0)
+      events.emit('published', { pubsubName: address.pubsubName, topic: address.topic, messageId: id });
+  }
+
+  /** Delivers messages to a function, as options in code say; call the answer to end that. */
+  async subscribe(options: SubscriptionOptions, deliverToCode: DeliverToCode): Promise<() => Promise<void>> {
+    const spec = parseSubscription(options, 'STREAMING', this.#subscriber);
+    if ('problem' in spec) throw new SidecarError('ERR_CONFIGURATION', spec.problem);
+    const { pubsubName, topic } = spec;
+    const pubsub = this.#pubsubs.get(pubsubName);
+    if (pubsub === undefined) throw pubsubNotFound(pubsubName, NO_METADATA, { known: this.#pubsubs.keys() });
+    const { appId } = this.#deps;
+    if (!maySubscribe(topic, appId, pubsub.topics)) throw topicForbidden({ appId, pubsubName, topic });
+    return this.#subscriptions.addStreaming(spec, { deliverToCode });
+  }
+
+  /** The components that are open. */
+  components(): readonly PubSubDefinition[] {
+    return this.#deps.definitions.filter(({ name }) => this.#pubsubs.has(name));
+  }
+
+  /** All subscriptions, refused ones included. */
+  list(): readonly SubscriptionState[] {
+    return this.#subscriptions.list();
+  }
+
+  /** Topics that nobody subscribes to, with the messages that went to them. */
+  unsubscribed(): readonly UnsubscribedTopic[] {
+    return this.#unsubscribed.list();
+  }
+
+  /**
+   * Lets those who share its components know that it is to come: what they publish before its subscriptions are known
+   * is kept for it. @internal
+   */
+  announce(): void {
+    const { appId, definitions, expectedOn } = this.#deps;
+    for (const { name, expected = expectedOn(name) } of definitions) this.#expected.set(name, expected.add(appId));
+  }
+
+  /** Opens the components, one after the other, and joins the groups of declarative subscriptions. */
+  async open({ store: state, shards }: Membership): Promise<void> {
+    const { definitions, subscriptions, host, resiliency, asksApp } = this.#deps;
+    const { clock, logger, work } = host;
+    const context = { clock, logger, state, shards, track: (what: string): (() => void) => work.begin(what) };
+    for (const definition of definitions) {
+      const { name } = definition;
+      const subscriber = this.#expected.get(name);
+      const own = {
+        ...(subscriber === undefined ? {} : { subscriber }),
+        noGroup: (topic: string, messages: number): void => this.#unsubscribed.add(name, topic, messages),
+      };
+      this.#pubsubs.set(name, await openComponent(definition, { ...context, ...own }, resiliency));
+    }
+    await this.#subscriptions.setDeclarative(parseSubscriptions(subscriptions, 'DECLARATIVE', this.#subscriber));
+    if (!asksApp) this.#subscriptionsAreKnown();
+  }
+
+  /** Nothing is left to do: subscriptions of the application begin with it, others at once. */
+  start(): void {}
+
+  /**
+   * The application takes requests: asks for its subscriptions and delivers. Resolves after the first answer; when that
+   * was none that could be read, asks again in the background. @internal
+   */
+  async appReady(): Promise<void> {
+    if (this.#pubsubs.size === 0 || (await this.#app.ask())) this.#subscriptions.resume();
+  }
+
+  /** The application takes no requests now: what is for it waits until {@link PubSubService.appReady}. */
+  appAway(): void {
+    this.#app.forget();
+    this.#subscriptions.pause();
+  }
+
+  async #takeDiscovered(list: readonly unknown[]): Promise<void> {
+    await this.#subscriptions.setProgrammatic(parseSubscriptions(list, 'PROGRAMMATIC', this.#subscriber));
+    this.#subscriptionsAreKnown();
+  }
+
+  /** When every group is there that was told of: what was kept for others can go then. */
+  #subscriptionsAreKnown(): void {
+    void this.#subscriptions.started().then((hasStarted) => {
+      if (hasStarted) for (const one of this.#expected.values()) one.come();
+    });
+  }
+
+  get #subscriber(): Subscriber {
+    const { appId, host } = this.#deps;
+    return { appId, wire: host.wire };
+  }
+
+  /** Ends the subscriptions, waits for what is in flight, closes the components. */
+  async stop(): Promise<void> {
+    this.#app.stop();
+    const consumers = await Promise.allSettled([this.#subscriptions.stop()]);
+    const components = await Promise.allSettled([...this.#pubsubs.values()].map((pubsub) => this.#close(pubsub)));
+    const failed = [...consumers, ...components].find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  async #close({ name, component }: SubscribablePubSub): Promise<void> {
+    const done = this.#deps.host.work.begin(`closing component ${name}`);
+    try {
+      await component.close();
+    } finally {
+      done();
+    }
+  }
+}

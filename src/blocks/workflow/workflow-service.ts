@@ -1,0 +1,212 @@
+import type { Membership } from '../../cluster/membership.ts';
+import { type ErrorCode, isSidecarError, messageOf, SidecarError } from '../../errors.ts';
+import type { BlockService } from '../block-service.ts';
+import { Registry } from './authoring/registry.ts';
+import { Engine, type EngineParts } from './engine/engine.ts';
+import type { StartOptions } from './model/definition.ts';
+import type { IncomingEvent } from './model/events.ts';
+import { type InstanceView, isFinished, type WorkflowHistoryEvent, type WorkflowStatus } from './model/instance.ts';
+import { canBeInstanceId, newInstanceId } from './model/instance-id.ts';
+import type { Payload } from './model/payload.ts';
+import type { WorkflowsHost } from './model/workflows-host.ts';
+import { Completions, type WaitOptions } from './operations/completions.ts';
+import { type InstancePage, type ListOptions, listInstances } from './operations/list.ts';
+import { notFound, sendEvent, startInstance } from './operations/operations.ts';
+import { checkEventName, checkInput, parseStart } from './operations/parse-call.ts';
+import { WorkflowLayout } from './storage/layout.ts';
+import { purge } from './storage/purge.ts';
+import { historyOf } from './storage/render-history.ts';
+import { viewOf } from './storage/render-instance.ts';
+
+/** The dependencies of a {@link WorkflowService}. */
+export interface WorkflowServiceDeps {
+  readonly appId: string;
+  readonly host: WorkflowsHost;
+  /** Throws when no calls are taken. */
+  readonly admit: () => void;
+  /** The first workflow was registered: this host has them. */
+  readonly onFirst: () => void;
+}
+
+/** What an operation fails with when the store does. */
+type Operation = Extract<ErrorCode, `ERR_${string}_WORKFLOW`>;
+
+/** Keeps workflow instances and runs them; payloads come and go as text. */
+export class WorkflowService implements BlockService {
+  /** The code of workflows and activities. */
+  readonly registry: Registry;
+  readonly #deps: WorkflowServiceDeps;
+  readonly #completions: Completions;
+  #membership: Membership | undefined;
+  #engine: Engine | undefined;
+  #watch: Disposable | undefined;
+
+  constructor(deps: WorkflowServiceDeps) {
+    this.#deps = deps;
+    this.#completions = new Completions(deps.host.clock);
+    this.registry = new Registry(() => this.#engine?.codeChanged(), deps.onFirst);
+  }
+
+  /** Starts an instance and answers its ID. */
+  async startInstance(name: string, input: Payload, options: StartOptions = {}): Promise<string> {
+    const { clock, newId } = this.#deps.host;
+    this.#deps.admit();
+    const start = parseStart({ name, input }, options, () => newInstanceId(clock.now(), newId()));
+    await this.#call('ERR_START_WORKFLOW', (engine) => startInstance(engine, start));
+    return start.instanceId;
+  }
+
+  /** Gives an event to an instance. */
+  async raiseEvent(instanceId: string, name: string, data: Payload): Promise<void> {
+    checkEventName(name);
+    const event = { type: 'eventRaised', name, data: checkInput(data, 'the event') } as const;
+    return this.#send('ERR_RAISE_EVENT_WORKFLOW', instanceId, event);
+  }
+
+  /** Ends an instance and its children. */
+  async terminate(instanceId: string, output?: Payload): Promise<void> {
+    const event = { type: 'terminated', output: checkInput(output, 'the output') } as const;
+    return this.#send('ERR_TERMINATE_WORKFLOW', instanceId, event);
+  }
+
+  /** Suspends an instance. */
+  pause(instanceId: string): Promise<void> {
+    return this.#send('ERR_PAUSE_WORKFLOW', instanceId, { type: 'suspended' });
+  }
+
+  /** Resumes an instance. */
+  resume(instanceId: string): Promise<void> {
+    return this.#send('ERR_RESUME_WORKFLOW', instanceId, { type: 'resumed' });
+  }
+
+  /** Removes an instance that is over, and its children. */
+  async purge(instanceId: string): Promise<void> {
+    const isThere = await this.#call('ERR_PURGE_WORKFLOW', async (engine) =>
+      canBeInstanceId(instanceId) ? purge(engine, instanceId) : false,
+    );
+    if (!isThere) throw notFound(instanceId);
+  }
+
+  /** A page of instances, without their inputs. */
+  list(options: ListOptions): Promise<InstancePage> {
+    return this.#call('ERR_GET_WORKFLOW', (engine) => listInstances(engine, options));
+  }
+
+  /** What has happened to an instance, since it last continued as new. */
+  history(instanceId: string): Promise<readonly WorkflowHistoryEvent[]> {
+    return this.#call('ERR_GET_WORKFLOW', ({ store }) => historyOf(store, instanceId));
+  }
+
+  /** An instance. */
+  async view(instanceId: string): Promise<InstanceView> {
+    const view = await this.find(instanceId);
+    if (view === undefined) throw notFound(instanceId);
+    return view;
+  }
+
+  /** The same; `undefined` when there is none. */
+  find(instanceId: string): Promise<InstanceView | undefined> {
+    return this.#call('ERR_GET_WORKFLOW', async ({ store, pool }) => {
+      const stored = canBeInstanceId(instanceId) ? await store.read(instanceId) : undefined;
+      return stored && viewOf(stored.record, await store.inputOf(instanceId), pool.missingCodeOf(stored.record));
+    });
+  }
+
+  /** Waits until an instance is over. */
+  waitForCompletion(instanceId: string, options: WaitOptions = {}): Promise<InstanceView> {
+    return this.#waitUntil(instanceId, isFinished, options);
+  }
+
+  /** Waits until an instance has begun. */
+  waitForStart(instanceId: string, options: WaitOptions = {}): Promise<InstanceView> {
+    return this.#waitUntil(instanceId, (status) => status !== 'PENDING', options);
+  }
+
+  async #waitUntil(id: string, isSo: (status: WorkflowStatus) => boolean, options: WaitOptions): Promise<InstanceView> {
+    let watch: Disposable | undefined;
+    const ask = async (told?: InstanceView): Promise<InstanceView | undefined> => {
+      if (told !== undefined && isSo(told.status)) return told;
+      watch ??= this.#watchElsewhere(id);
+      // What is in memory tells when that changes, as long as this host has it.
+      const live = this.#engine?.owns(id) === true ? this.#engine.pool.get(id) : undefined;
+      if (live !== undefined && !isSo(live.record.status)) return undefined;
+      const view = await this.view(id);
+      return isSo(view.status) ? view : undefined;
+    };
+    try {
+      return await this.#completions.wait(id, ask, options);
+    } finally {
+      watch?.[Symbol.dispose]();
+    }
+  }
+
+  /** Of an instance of another host, the store has to tell. */
+  #watchElsewhere(instanceId: string): Disposable | undefined {
+    if (this.#engine?.owns(instanceId) !== false) return undefined;
+    const key = new WorkflowLayout(this.#deps.appId).instance(instanceId);
+    return this.#membership?.shards.watch(key, () => this.#completions.tell(instanceId));
+  }
+
+  /** Warns when it has not begun to run workflows. */
+  warnUnlessRunning(problem: string): void {
+    if (this.#engine === undefined) this.#deps.host.logger.warn({}, problem);
+  }
+
+  /** How many workers there are, for metadata: this process, when it has workflows. */
+  get connectedWorkers(): number {
+    return this.#engine === undefined || !this.registry.hasWorkflows ? 0 : 1;
+  }
+
+  /** How many instances are in memory, for placement. */
+  get liveCount(): number {
+    return this.#engine?.pool.size ?? 0;
+  }
+
+  /** How many activities run or wait to be run, for placement. */
+  get activityCount(): number {
+    return this.#engine?.activities.count ?? 0;
+  }
+
+  /** Notes where the instances are kept. */
+  async open(membership: Membership): Promise<void> {
+    this.#membership = membership;
+  }
+
+  /** Begins to run workflows. */
+  start(): void {
+    if (this.#membership === undefined) return;
+    const { store, shards } = this.#membership;
+    const { host, appId } = this.#deps;
+    const layout = new WorkflowLayout(appId);
+    const onStatus: EngineParts['onStatus'] = (id, view) => this.#completions.tell(id, view);
+    this.#engine = new Engine({ state: store, shards, layout, registry: this.registry, host, onStatus });
+    this.#engine.start();
+    // Who waits for an instance has to look elsewhere when its host changes.
+    this.#watch = shards.onChange(() => this.#completions.tellAll());
+  }
+
+  /** Begins nothing any more and waits for what is under way. */
+  async stop(): Promise<void> {
+    this.#watch?.[Symbol.dispose]();
+    await this.#engine?.stop();
+    this.#completions.tellAll();
+  }
+
+  async #send(code: Operation, instanceId: string, event: IncomingEvent): Promise<void> {
+    await this.#call(code, async (engine) => {
+      if (!canBeInstanceId(instanceId)) throw notFound(instanceId);
+      await sendEvent(engine, instanceId, event);
+    });
+  }
+
+  async #call<T>(code: Operation, work: (engine: Engine) => Promise<T>): Promise<T> {
+    this.#deps.admit();
+    try {
+      if (this.#engine === undefined) throw new Error('workflows are not started');
+      return await work(this.#engine);
+    } catch (error) {
+      if (isSidecarError(error)) throw error;
+      throw new SidecarError(code, `the workflow operation failed: ${messageOf(error)}`, { cause: error });
+    }
+  }
+}
