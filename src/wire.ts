@@ -1,9 +1,8 @@
 /** Which set of names the HTTP API speaks: ours, or Dapr's for its unmodified clients. @public */
 export type WireName = 'sidecar' | 'dapr';
 
-/** Every literal of the HTTP API that carries a brand, and the few rules in which the two sets differ. */
+/** Every literal of the HTTP API that carries a brand, and every rule in which the two sets differ. */
 export interface Wire {
-  readonly name: WireName;
   /** Path on which the application tells its subscriptions. */
   readonly subscribePath: string;
   readonly headers: {
@@ -38,10 +37,9 @@ export interface Wire {
   /** `metadata.cloudevent.tracestate` of a publish is kept in the event also when no `traceparent` goes with it. */
   readonly keepsLoneTracestate: boolean;
   readonly jobs: JobRules;
-  /** The name of the workflow engine's component in paths. */
-  readonly workflowComponent: string;
-  /** Put before the keys of a workflow instance's properties. */
-  readonly workflowPropertyPrefix: string;
+  readonly workflows: WorkflowRules;
+  /** How the names of the runtime's own actor types begin. */
+  readonly actorTypePrefix: string;
   /** The keys by which a failed entry of a bulk publish is told; Dapr's own client looks for the second. */
   readonly failedEntryKeys: readonly string[];
   /** Serves what Dapr's clients expect beside the API that both share: shutdown, and word of what there is not. */
@@ -55,17 +53,32 @@ export interface JobRules {
   /** Bodies are taken as protobuf's JSON takes them: numbers also as text, empty objects as unset. */
   readonly lenientBodies: boolean;
   /** The greatest count in a body: `repeats`, `maxRetries`. */
-  readonly mostCount: number;
-  /** A schedule without a zone is in UTC; else in the server's local time. */
-  readonly schedulesInUtc: boolean;
+  readonly maxCount: number;
+  /** The zone of a schedule that names none. */
+  readonly defaultZone: 'UTC' | 'local';
   /** A `ttl` that is a duration counts from `dueTime`, when there is one; else from the creation. */
   readonly ttlFromDueTime: boolean;
   /** A `dueTime` in the past is the first run, and ticks since then were missed; else such a job begins now. */
   readonly keepsPastDueTime: boolean;
-  /** Each tick that was missed is run, unless the options say otherwise; else one run stands for all of them. */
-  readonly everyMissedTick: boolean;
-  /** A read answers in camelCase throughout, with the failure policy also when it is the default. */
-  readonly camelCaseAnswers: boolean;
+  /** Whether one run stands for all missed ticks, or each is run, unless the options say so. */
+  readonly missedTicks: 'once' | 'all';
+  /** The failure policy in the answer of a read: `given` is that of the job, if it has one. */
+  readonly policyAnswer: (given: JobPolicy | undefined, byDefault: JobPolicy) => object;
+}
+
+/** A failure policy of jobs. */
+export type JobPolicy =
+  | { readonly constant: { readonly maxRetries?: number; readonly interval?: string } }
+  | { readonly drop: object };
+
+/** How the workflow API names things. */
+export interface WorkflowRules {
+  /** The name of the engine's component in paths. */
+  readonly component: string;
+  /** Put before the keys of an instance's properties. */
+  readonly propertyPrefix: string;
+  /** The name of the workflow in the answer of a read. */
+  readonly nameAnswer: (name: string) => object;
 }
 
 const MAX_INT32 = 2 ** 31 - 1;
@@ -73,7 +86,6 @@ const MAX_UINT32 = 2 ** 32 - 1;
 
 const wires: Readonly<Record<WireName, Wire>> = {
   sidecar: {
-    name: 'sidecar',
     subscribePath: '/sidecar/subscribe',
     headers: headersWith('sidecar'),
     eventType: 'com.sidecar.event.sent',
@@ -87,21 +99,20 @@ const wires: Readonly<Record<WireName, Wire>> = {
     keepsLoneTracestate: false,
     jobs: {
       lenientBodies: false,
-      mostCount: MAX_INT32,
-      schedulesInUtc: false,
+      maxCount: MAX_INT32,
+      defaultZone: 'local',
       ttlFromDueTime: false,
       keepsPastDueTime: false,
-      everyMissedTick: false,
-      camelCaseAnswers: false,
+      missedTicks: 'once',
+      policyAnswer: (given) => ({ failure_policy: given && snakeCasePolicy(given) }),
     },
     failedEntryKeys: ['entryId'],
     extraRoutes: false,
-    workflowComponent: 'sidecar',
-    workflowPropertyPrefix: 'sidecar.workflow',
+    workflows: { component: 'sidecar', propertyPrefix: 'sidecar.workflow', nameAnswer: () => ({}) },
+    actorTypePrefix: 'sidecar.internal',
     aliases: { bulkPublish: [], jobs: [], workflows: [] },
   },
   dapr: {
-    name: 'dapr',
     subscribePath: '/dapr/subscribe',
     headers: headersWith('dapr'),
     eventType: 'com.dapr.event.sent',
@@ -115,17 +126,17 @@ const wires: Readonly<Record<WireName, Wire>> = {
     keepsLoneTracestate: true,
     jobs: {
       lenientBodies: true,
-      mostCount: MAX_UINT32,
-      schedulesInUtc: true,
+      maxCount: MAX_UINT32,
+      defaultZone: 'UTC',
       ttlFromDueTime: true,
       keepsPastDueTime: true,
-      everyMissedTick: true,
-      camelCaseAnswers: true,
+      missedTicks: 'all',
+      policyAnswer: (given, byDefault) => ({ failurePolicy: given ?? byDefault }),
     },
     failedEntryKeys: ['entryId', 'entryID'],
     extraRoutes: true,
-    workflowComponent: 'dapr',
-    workflowPropertyPrefix: 'dapr.workflow',
+    workflows: { component: 'dapr', propertyPrefix: 'dapr.workflow', nameAnswer: (workflowName) => ({ workflowName }) },
+    actorTypePrefix: 'dapr.internal',
     aliases: { bulkPublish: ['v1.0-alpha1'], jobs: ['v1.0'], workflows: ['v1.0-beta1', 'v1.0-alpha1'] },
   },
 };
@@ -141,6 +152,12 @@ function headersWith(prefix: string): Wire['headers'] {
     peer: `${prefix}-peer`,
     deadLetter: `${prefix}-dead-letter-`,
   };
+}
+
+function snakeCasePolicy(policy: JobPolicy): JobPolicy | { readonly constant: object } {
+  if ('drop' in policy) return policy;
+  const { maxRetries: max_retries, interval } = policy.constant;
+  return { constant: { max_retries, interval } };
 }
 
 /** The names of one wire. */

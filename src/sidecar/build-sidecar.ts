@@ -94,7 +94,7 @@ export function buildSidecar(options: ResolvedOptions, host: Surroundings): Part
   const pubsub = makePubSub(options, host, { app, resiliency });
   const jobApp = isGrpc(app) ? undefined : app;
   const jobs = makeJobs({ ...options, events: host.events, work: host.work, app: jobApp, admit: host.admit });
-  const placement = new Placement({ ...options, ...options.placement, wire: options.wire.name });
+  const placement = new Placement({ ...options, ...options.placement });
   const resolver = new NameResolver({ ...options, options: options.nameResolution, random: Math.random });
   const workflows = makeWorkflows({
     ...options,

@@ -3,12 +3,12 @@ import { workplaceOf } from '../../cluster/workplace-of.ts';
 import { isSidecarError, type SidecarError } from '../../errors.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
 import { isConflict } from '../../state/errors.ts';
-import type { Wire } from '../../wire.ts';
 import type { BlockService } from '../block-service.ts';
 import type { JobErrors, Operation } from './model/errors.ts';
 import type { JobFields, StoredJob } from './model/job.ts';
 import { checkJobName } from './model/job-name.ts';
 import { replacementOf } from './planning/if-exists.ts';
+import { JobParser } from './planning/parse-job.ts';
 import { type PlanRules, planJob } from './planning/plan.ts';
 import { Schedules } from './planning/schedule-cache.ts';
 import { firstInstantOf } from './planning/transition.ts';
@@ -47,6 +47,7 @@ interface Opened {
 /** Keeps jobs and runs them; what comes in has been read from a request, or from options in code. */
 export class JobService implements BlockService {
   readonly errors: JobErrors;
+  readonly parser: JobParser;
   readonly #deps: JobServiceDeps;
   readonly #rules: PlanRules;
   readonly #handlers = new Handlers();
@@ -58,19 +59,16 @@ export class JobService implements BlockService {
 
   constructor(deps: JobServiceDeps) {
     const { host, errors } = deps;
-    const { jobs: wireRules } = host.wire;
+    const { jobs: rules } = host.wire;
     this.#deps = deps;
     this.errors = errors;
+    this.parser = new JobParser(rules, errors);
     this.#rules = {
-      schedules: new Schedules(() => (wireRules.schedulesInUtc ? 'UTC' : localZoneName())),
-      wire: wireRules,
+      schedules: new Schedules(() => (rules.defaultZone === 'local' ? localZoneName() : rules.defaultZone)),
+      wire: rules,
       errors,
     };
     this.#delivery = new Delivery(host, this.#handlers);
-  }
-
-  get wire(): Wire {
-    return this.#deps.host.wire;
   }
 
   /** Throws when a job cannot be planned. */

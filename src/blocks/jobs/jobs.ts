@@ -2,7 +2,7 @@ import { checkFunction } from '../../util/known-fields.ts';
 import type { JobService } from './job-service.ts';
 import type { Job, JobDefinition, JobHandler, JobHandlerOptions, JobOptions } from './model/job.ts';
 import { checkJobName } from './model/job-name.ts';
-import { parseJobDefinition, parseJobOptions, timeLimitOf } from './planning/parse-job.ts';
+import { timeLimitOf } from './planning/parse-job.ts';
 
 /**
  * Jobs that run at a time or on a schedule, kept in the state store: with a durable one they survive the process.
@@ -40,7 +40,7 @@ export class Jobs {
   async define<T = unknown>(name: string, definition: JobDefinition<T>, handler: JobHandler<T>): Promise<void> {
     const { errors } = this.#service;
     checkJobName(name, 'SCHEDULE_JOB', errors);
-    const fields = parseJobDefinition(name, definition, this.#service);
+    const fields = this.#service.parser.parseDefinition(name, definition);
     // Refused here, and not by the start.
     this.#service.check(name, fields);
     const { timeoutMs } = definition;
@@ -61,7 +61,7 @@ export class Jobs {
    * that is taken when `ifExists` is `fail`, 500 when the store fails.
    */
   async schedule<T = unknown>(name: string, options: JobOptions<T>): Promise<boolean> {
-    return this.#service.schedule(name, parseJobOptions(options, this.#service));
+    return this.#service.schedule(name, this.#service.parser.parseOptions(options));
   }
 
   /** The job of a name; `undefined` when there is none, also when it has finished or expired. */

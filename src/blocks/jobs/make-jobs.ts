@@ -57,7 +57,11 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 /** Makes the block. */
 export function makeJobs(settings: JobsSettings): JobService {
   const { appId, namespace, wire, clock, logger, events, work, app, jobs: options, stopTimeoutMs, admit } = settings;
-  const { concurrency = DEFAULT_CONCURRENCY, missedTicks, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  const {
+    concurrency = DEFAULT_CONCURRENCY,
+    missedTicks = wire.jobs.missedTicks,
+    timeoutMs = DEFAULT_TIMEOUT_MS,
+  } = options;
   return new JobService({
     appId,
     errors: new JobErrors({ reasonPrefix: wire.reasonPrefix, appId, namespace }),
@@ -75,7 +79,7 @@ export function makeJobs(settings: JobsSettings): JobService {
       patienceMs: stopTimeoutMs,
       // A run that waits for a place at the application would use up its time.
       concurrency: Math.min(concurrency, app?.maxConcurrency ?? concurrency),
-      everyTick: missedTicks === undefined ? wire.jobs.everyMissedTick : missedTicks === 'all',
+      everyTick: missedTicks === 'all',
     },
   });
 }

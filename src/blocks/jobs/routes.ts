@@ -3,7 +3,6 @@ import { NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../htt
 import { type Route, route } from '../../http/router.ts';
 import type { Wire } from '../../wire.ts';
 import type { JobService } from './job-service.ts';
-import { parseJobBody } from './planning/parse-job.ts';
 import { renderJob } from './render-job.ts';
 
 /** What the routes are made of. */
@@ -41,14 +40,14 @@ async function scheduleJob(
   name: string,
 ): Promise<SidecarResponse> {
   const body = await readBody(request, bodyLimitBytes);
-  await jobs.schedule(name, parseJobBody(body, jobs));
+  await jobs.schedule(name, jobs.parser.parseBody(body));
   return NO_CONTENT;
 }
 
 async function getJob({ jobs, wire }: JobRoutesParts, name: string): Promise<SidecarResponse> {
   const found = await jobs.find(name);
   if (found === undefined) throw jobs.errors.notFound(name);
-  const body = Buffer.from(renderJob(found, wire));
+  const body = Buffer.from(renderJob(found, wire.jobs));
   return { status: 200, headers: { 'content-type': 'application/json' }, body };
 }
 

@@ -1,6 +1,7 @@
 import type { HostRecord, HostTable } from '../../cluster/hosts.ts';
 import { SidecarError } from '../../errors.ts';
 import type { Logger } from '../../util/logger.ts';
+import type { Wire } from '../../wire.ts';
 
 /** A host with actor types. @public */
 export interface PlacementHost {
@@ -48,8 +49,7 @@ export interface PlacementParts {
   readonly enabled: boolean;
   readonly appId: string;
   readonly namespace: string;
-  /** The name of the wire, with which actor types of the runtime begin. */
-  readonly wire: string;
+  readonly wire: Pick<Wire, 'actorTypePrefix'>;
   readonly actorTypes: readonly string[];
   readonly logger: Logger;
 }
@@ -110,7 +110,7 @@ export class Placement {
   /** This host has workflows from now on. @internal */
   hasWorkflows({ workflows, activities }: WorkflowCounts): void {
     const { wire, namespace, appId } = this.#parts;
-    const prefix = `${wire}.internal.${namespace}.${appId}`;
+    const prefix = `${wire.actorTypePrefix}.${namespace}.${appId}`;
     this.#types.set(`${prefix}.workflow`, workflows);
     this.#types.set(`${prefix}.activity`, activities);
     this.#tell();

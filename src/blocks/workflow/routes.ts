@@ -3,7 +3,7 @@ import { SidecarError } from '../../errors.ts';
 import { readBody } from '../../http/body.ts';
 import { EMPTY_BODY, jsonResponse, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
-import type { Wire } from '../../wire.ts';
+import type { Wire, WorkflowRules } from '../../wire.ts';
 import type { InstanceView } from './model/instance.ts';
 import type { Payload } from './model/payload.ts';
 import type { WorkflowService } from './workflow-service.ts';
@@ -110,17 +110,17 @@ async function raise(
 }
 
 async function get({ workflows, wire }: WorkflowRoutesParts, id: string): Promise<SidecarResponse> {
-  return jsonResponse(200, renderInstance(await workflows.view(id), wire));
+  return jsonResponse(200, renderInstance(await workflows.view(id), wire.workflows));
 }
 
-function renderInstance(view: InstanceView, wire: Wire): object {
+function renderInstance(view: InstanceView, { nameAnswer, propertyPrefix }: WorkflowRules): object {
   return {
     instanceID: view.instanceId,
-    ...(wire.name === 'dapr' ? { workflowName: view.name } : undefined),
+    ...nameAnswer(view.name),
     createdAt: new Date(view.createdAt).toISOString(),
     lastUpdatedAt: new Date(view.lastUpdatedAt).toISOString(),
     runtimeStatus: view.status,
-    properties: propertiesOf(view, wire.workflowPropertyPrefix),
+    properties: propertiesOf(view, propertyPrefix),
   };
 }
 
@@ -152,11 +152,11 @@ async function readText(request: SidecarRequest, limitBytes: number, what: strin
   return body.toString();
 }
 
-function checkComponent(component: string, { workflowComponent }: Wire): void {
-  if (component === workflowComponent) return;
+function checkComponent(component: string, { workflows }: Wire): void {
+  if (component === workflows.component) return;
   throw new SidecarError(
     'ERR_WORKFLOW_COMPONENT_NOT_FOUND',
-    `workflow component ${JSON.stringify(component)} does not exist: expected ${workflowComponent}`,
+    `workflow component ${JSON.stringify(component)} does not exist: expected ${workflows.component}`,
   );
 }
 
