@@ -1,6 +1,7 @@
 import { CancelSource, type CancelToken } from '../../../util/cancel-token.ts';
 import { Deque } from '../../../util/deque.ts';
-import { type ActionEvent, type HistoryEvent, isAction } from '../model/events.ts';
+import { isAction } from '../model/event-table.ts';
+import type { ActionEvent, HistoryEvent } from '../model/events.ts';
 import { TOO_LARGE } from '../model/failure.ts';
 import { type InstanceView, isFinished } from '../model/instance.ts';
 import type { Core } from '../replay/core.ts';

@@ -42,16 +42,6 @@ export type HistoryEvent = IncomingEvent | ActionEvent;
 
 export type ChildStarted = Extract<ActionEvent, { type: 'childStarted' }>;
 
-/** Actions stand behind the events that they follow from. */
-export function isAction(event: HistoryEvent): event is ActionEvent {
-  return (
-    event.type === 'activityScheduled' ||
-    event.type === 'timerCreated' ||
-    event.type === 'childStarted' ||
-    event.type === 'patched'
-  );
-}
-
 /** One turn, as it is in the history. */
 export interface Turn {
   readonly at: number;

@@ -1,4 +1,5 @@
-import { type ActionEvent, type IncomingEvent, isAction, type Turn } from '../model/events.ts';
+import { isAction } from '../model/event-table.ts';
+import type { ActionEvent, IncomingEvent, Turn } from '../model/events.ts';
 import { failureOf, NON_DETERMINISM, type WorkflowFailure } from '../model/failure.ts';
 import type { Payload } from '../model/payload.ts';
 import { retryDelayMs } from '../model/retry.ts';
@@ -152,7 +153,8 @@ export class Core {
       case 'terminated':
         this.#terminate(event.output);
         return false;
-      default:
+      case 'suspended':
+      case 'resumed':
         return false;
     }
   }

@@ -1,4 +1,5 @@
-import { type IncomingEvent, isAction, type Turn } from '../model/events.ts';
+import { isAction } from '../model/event-table.ts';
+import type { IncomingEvent, Turn } from '../model/events.ts';
 
 /**
  * What happens again when an instance goes on from an earlier turn: `kept` is replayed, and what its code did in the

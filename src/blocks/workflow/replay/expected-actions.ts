@@ -1,3 +1,4 @@
+import { describeAction } from '../model/event-table.ts';
 import type { ActionEvent } from '../model/events.ts';
 
 /** The actions of a turn that is replayed: the code has to do the same again. */
@@ -23,32 +24,19 @@ export class ExpectedActions {
     this.#bySequence.delete(action.sequence);
     const number = `action ${action.sequence}`;
     if (recorded === undefined)
-      return `the code calls ${describe(action)} as ${number}, and the history has no such action at this point`;
-    if (describe(recorded) === describe(action)) return undefined;
-    return `the history has ${describe(recorded)} as ${number}, and the code calls ${describe(action)}`;
+      return `the code calls ${describeAction(action)} as ${number}, and the history has no such action at this point`;
+    if (describeAction(recorded) === describeAction(action)) return undefined;
+    return `the history has ${describeAction(recorded)} as ${number}, and the code calls ${describeAction(action)}`;
   }
 
   /** What the code should have done and has not, if there is something. */
   missing(): string | undefined {
     for (const action of this.#bySequence.values()) {
       const number = action.type === 'patched' ? '' : ` as action ${action.sequence}`;
-      return `the history has ${describe(action)}${number}, and the code does not call it at this point`;
+      return `the history has ${describeAction(action)}${number}, and the code does not call it at this point`;
     }
     for (const name of this.#patches)
       return `the history has the patch ${JSON.stringify(name)}, and the code does not ask for it at this point`;
     return undefined;
-  }
-}
-
-function describe(action: ActionEvent): string {
-  switch (action.type) {
-    case 'activityScheduled':
-      return `activity ${JSON.stringify(action.name)}`;
-    case 'childStarted':
-      return `child workflow ${JSON.stringify(action.name)} with the ID ${JSON.stringify(action.instanceId)}`;
-    case 'timerCreated':
-      return 'a timer';
-    case 'patched':
-      return `patch ${JSON.stringify(action.name)}`;
   }
 }

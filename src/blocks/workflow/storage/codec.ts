@@ -1,7 +1,7 @@
 import { StateError } from '../../../state/errors.ts';
 import { readValue } from '../../../state/values.ts';
-import { type HistoryEvent, type IncomingEvent, isAction } from '../model/events.ts';
-import type { WorkflowFailure } from '../model/failure.ts';
+import { isAction, kindOf, kindOfCode, type StoredEvent } from '../model/event-table.ts';
+import type { HistoryEvent, IncomingEvent } from '../model/events.ts';
 import type { Payload } from '../model/payload.ts';
 
 /*
@@ -10,27 +10,6 @@ import type { Payload } from '../model/payload.ts';
  */
 const FORMAT = 1;
 const NO_PAYLOAD = -1;
-
-/** Event types as they are stored. */
-const CODES = {
-  started: 's',
-  begun: 'b',
-  activityScheduled: 'a',
-  activityCompleted: 'A',
-  activityFailed: 'F',
-  timerCreated: 't',
-  timerFired: 'T',
-  childStarted: 'c',
-  childCompleted: 'C',
-  childFailed: 'E',
-  eventRaised: 'r',
-  patched: 'p',
-  suspended: 'z',
-  resumed: 'Z',
-  terminated: 'x',
-} as const satisfies Record<HistoryEvent['type'], string>;
-
-type Tuple = readonly [code: string, ...fields: (string | number | WorkflowFailure)[]];
 
 /** Encodes a header and its payloads. */
 export function encodeText(header: string, payloads: string): Uint8Array {
@@ -73,25 +52,12 @@ export function lengthOf(payload: Payload): number {
 
 /** The payload of an event. */
 export function payloadOf(event: HistoryEvent): Payload {
-  switch (event.type) {
-    case 'started':
-    case 'activityScheduled':
-    case 'childStarted':
-      return event.input;
-    case 'activityCompleted':
-    case 'childCompleted':
-    case 'terminated':
-      return event.output;
-    case 'eventRaised':
-      return event.data;
-    default:
-      return undefined;
-  }
+  return kindOf(event).payloadOf?.(event);
 }
 
 /** About how many characters an event takes up. */
 export function sizeOf(event: HistoryEvent): number {
-  if (event.type !== 'activityFailed' && event.type !== 'childFailed') return payloadOf(event)?.length ?? 0;
+  if (!('failure' in event)) return payloadOf(event)?.length ?? 0;
   const { message, stackTrace = '' } = event.failure;
   return message.length + stackTrace.length;
 }
@@ -111,99 +77,31 @@ export function encodeChunk({ at, isContinued, events, total }: Chunk): Uint8Arr
   let payloads = '';
   for (const event of events) {
     const payload = payloadOf(event);
-    tuples += `${tuples === '' ? '' : ','}${tupleText(event, lengthOf(payload))}`;
+    tuples += `${tuples === '' ? '' : ','}${storedText(event, payload)}`;
     if (payload !== undefined) payloads += payload;
   }
   return encodeText(`[${at},${isContinued ? 1 : 0},${total},[${tuples}]]`, payloads);
 }
 
-/** Put together by hand: every turn comes here. */
-function tupleText(event: HistoryEvent, length: number): string {
-  const code = CODES[event.type];
-  switch (event.type) {
-    case 'started':
-    case 'terminated':
-      return `["${code}",${length}]`;
-    case 'begun':
-    case 'suspended':
-    case 'resumed':
-      return `["${code}"]`;
-    case 'activityScheduled':
-      return `["${code}",${event.sequence},${JSON.stringify(event.name)},${event.attempt},${event.activityId},${length}]`;
-    case 'activityCompleted':
-    case 'childCompleted':
-      return `["${code}",${event.sequence},${length}]`;
-    case 'activityFailed':
-    case 'childFailed':
-      return `["${code}",${event.sequence},${JSON.stringify(event.failure)}]`;
-    case 'timerCreated':
-      return `["${code}",${event.sequence},${event.dueAt}]`;
-    case 'timerFired':
-      return `["${code}",${event.sequence}]`;
-    case 'childStarted':
-      return `["${code}",${event.sequence},${JSON.stringify(event.name)},${JSON.stringify(event.instanceId)},${length}]`;
-    case 'eventRaised':
-      return `["${code}",${JSON.stringify(event.name)},${length}]`;
-    case 'patched':
-      return `["${code}",${JSON.stringify(event.name)}]`;
-  }
+function storedText(event: HistoryEvent, payload: Payload): string {
+  const kind = kindOf(event);
+  const length = kind.payloadOf === undefined ? '' : `,${lengthOf(payload)}`;
+  return `["${kind.code}"${kind.write(event)}${length}]`;
 }
 
 export function decodeChunk(key: string, value: Uint8Array): Chunk {
   const { header, payloads } = decodeText(key, value);
-  const [at, isContinued, total, tuples] = header as [number, number, number, Tuple[]];
-  return { at, isContinued: isContinued === 1, total, events: tuples.map((tuple) => eventOf(key, tuple, payloads)) };
+  const [at, isContinued, total, stored] = header as [number, number, number, StoredEvent[]];
+  return { at, isContinued: isContinued === 1, total, events: stored.map((event) => eventOf(key, event, payloads)) };
 }
 
-function eventOf(key: string, [code, a, b, c, d, e]: Tuple, payloads: Payloads): HistoryEvent {
-  const sequence = a as number;
-  const name = a as string;
-  switch (code) {
-    case CODES.started:
-      return { type: 'started', input: payloads.take(a as number) };
-    case CODES.begun:
-      return { type: 'begun' };
-    case CODES.activityScheduled: {
-      const [attempt, activityId] = [c as number, d as number];
-      const input = payloads.take(e as number);
-      return { type: 'activityScheduled', sequence, name: b as string, input, attempt, activityId };
-    }
-    case CODES.activityCompleted:
-      return { type: 'activityCompleted', sequence, output: payloads.take(b as number) };
-    case CODES.activityFailed:
-      return { type: 'activityFailed', sequence, failure: b as WorkflowFailure };
-    case CODES.timerCreated:
-      return { type: 'timerCreated', sequence, dueAt: b as number };
-    case CODES.timerFired:
-      return { type: 'timerFired', sequence };
-    case CODES.childStarted:
-      return {
-        type: 'childStarted',
-        sequence,
-        name: b as string,
-        instanceId: c as string,
-        input: payloads.take(d as number),
-      };
-    case CODES.childCompleted:
-      return { type: 'childCompleted', sequence, output: payloads.take(b as number) };
-    case CODES.childFailed:
-      return { type: 'childFailed', sequence, failure: b as WorkflowFailure };
-    case CODES.eventRaised:
-      return { type: 'eventRaised', name, data: payloads.take(b as number) };
-    case CODES.patched:
-      return { type: 'patched', name };
-    case CODES.suspended:
-      return { type: 'suspended' };
-    case CODES.resumed:
-      return { type: 'resumed' };
-    case CODES.terminated:
-      return { type: 'terminated', output: payloads.take(a as number) };
-    default:
-      throw new StateError(
-        'newer-format',
-        `The value of ${JSON.stringify(key)} has the event ${JSON.stringify(code)}.`,
-      );
-  }
+function eventOf(key: string, stored: StoredEvent, payloads: Payloads): HistoryEvent {
+  const [code] = stored;
+  const kind = kindOfCode(code);
+  if (kind === undefined)
+    throw new StateError('newer-format', `The value of ${JSON.stringify(key)} has the event ${JSON.stringify(code)}.`);
+  const length = kind.payloadOf === undefined ? NO_PAYLOAD : Number(stored[stored.length - 1]);
+  return kind.read(stored, payloads.take(length));
 }
 
 /** What others have for an instance. */
@@ -216,13 +114,13 @@ export interface InboxMessage {
 
 export function encodeMessage({ event, executionId }: InboxMessage): Uint8Array {
   const payload = event && payloadOf(event);
-  const tuple = event === undefined ? 'null' : tupleText(event, lengthOf(payload));
+  const tuple = event === undefined ? 'null' : storedText(event, payload);
   return encodeText(`[${JSON.stringify(executionId)},${tuple}]`, payload ?? '');
 }
 
 export function decodeMessage(key: string, value: Uint8Array): InboxMessage {
   const { header, payloads } = decodeText(key, value);
-  const [executionId, tuple] = header as [string, Tuple | null];
+  const [executionId, tuple] = header as [string, StoredEvent | null];
   if (tuple === null) return { event: undefined, executionId };
   const event = eventOf(key, tuple, payloads);
   if (isAction(event)) throw new StateError('corrupt', `The message ${JSON.stringify(key)} is an action.`);
