@@ -11,7 +11,7 @@ import {
   type SidecarResponse,
 } from '../http/message.ts';
 import { CancelSource, type CancelToken } from '../util/cancel-token.ts';
-import { type Clock, sleep } from '../util/clock.ts';
+import type { Clock } from '../util/clock.ts';
 import { Linked } from '../util/linked.ts';
 import { Semaphore } from '../util/semaphore.ts';
 import { type FetchApp, fetchTransport } from './fetch-app.ts';
@@ -118,7 +118,6 @@ export interface AppChannelOptions {
 
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
 const MAX_PROBE_BYTES = 64 * 1024;
-const POLL_INTERVAL_MS = 100;
 
 /** How the sidecar calls the application: token, concurrency limit and time limit on everything that goes there. */
 export class AppChannel {
@@ -126,8 +125,6 @@ export class AppChannel {
   readonly #options: AppChannelOptions;
   readonly #places: Semaphore | undefined;
   readonly #calls = new Linked<CancelSource>();
-  /** Whether its health checks say that it is well; always without them. */
-  isHealthy = true;
 
   constructor(transport: AppTransport, options: AppChannelOptions) {
     this.#transport = transport;
@@ -216,11 +213,6 @@ export class AppChannel {
   /** Whether the application takes requests now. */
   isReachable(): Promise<boolean> {
     return this.#transport.isReachable();
-  }
-
-  /** Waits, however long, until the application takes requests. */
-  async untilReachable(signal: AbortSignal): Promise<void> {
-    while (!(await this.#transport.isReachable())) await sleep(this.#options.clock, POLL_INTERVAL_MS, signal);
   }
 
   /** Breaks off what is still running. */

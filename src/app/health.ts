@@ -45,8 +45,8 @@ export function resolveHealth(options: boolean | AppHealthOptions | undefined): 
   return { path: path.startsWith('/') ? path : `/${path}`, intervalMs, timeoutMs, threshold };
 }
 
-/** What health checks need of their surroundings. */
-export interface HealthHost {
+/** What health checks are made of. */
+export interface HealthDeps {
   readonly clock: Clock;
   readonly work: Work;
   /** Asks the application once; what is wrong with it, if anything. */
@@ -58,20 +58,20 @@ export interface HealthHost {
 /** Asks the application again and again whether it is well. It counts as unhealthy until it has said so. */
 export class AppHealth {
   readonly #settings: HealthSettings;
-  readonly #host: HealthHost;
+  readonly #deps: HealthDeps;
   #isHealthy = false;
   #failures = 0;
   #timer: Timer | undefined;
   #stopped = false;
 
-  constructor(settings: HealthSettings, host: HealthHost) {
+  constructor(settings: HealthSettings, deps: HealthDeps) {
     this.#settings = settings;
-    this.#host = host;
+    this.#deps = deps;
   }
 
   /** Begins to ask; resolves after the first answer. */
   async start(): Promise<void> {
-    const { clock, work, probe } = this.#host;
+    const { clock, work, probe } = this.#deps;
     const { path, intervalMs, timeoutMs } = this.#settings;
     const startedAt = clock.now();
     const done = work.begin('health check of the application');
@@ -95,6 +95,6 @@ export class AppHealth {
     const isHealthy = problem === undefined || (this.#isHealthy && this.#failures < this.#settings.threshold);
     if (isHealthy === this.#isHealthy) return;
     this.#isHealthy = isHealthy;
-    this.#host.changed(problem);
+    this.#deps.changed(problem);
   }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { AppMonitor } from '../app/app-monitor.ts';
 import { AppChannel, openTransport } from '../app/channel.ts';
 import { daprOnlyRoutes } from '../blocks/dapr-only/routes.ts';
 import { Health } from '../blocks/health/health.ts';
@@ -33,7 +34,6 @@ import { makeSecurity } from '../security/make-security.ts';
 import { Expected } from '../util/expected.ts';
 import type { Work } from '../util/work.ts';
 import { VERSION } from '../version.ts';
-import { AppMeeting } from './app-meeting.ts';
 import {
   describeComponents,
   describeConnection,
@@ -61,7 +61,7 @@ export interface Surroundings {
 /** The parts of a sidecar. */
 export interface Parts {
   readonly app: AppChannel | undefined;
-  readonly meeting: AppMeeting | undefined;
+  readonly monitor: AppMonitor | undefined;
   readonly pubsub: PubSubService;
   readonly jobs: JobService;
   readonly workflows: WorkflowService;
@@ -85,15 +85,16 @@ export function buildSidecar(options: ResolvedOptions, host: Surroundings): Part
       'apiToken and appToken are equal: what the sidecar sends to the application is let into the API as well',
     );
   const app = openApp(options);
+  const monitor = app && new AppMonitor({ ...options, ...host, app, health: options.appHealth, random: Math.random });
   const resiliency = makeResiliency(options.resiliency, {
     ...options,
     work: host.work,
     random: Math.random,
     changed: (change) => host.events.emit('circuitBreaker', change),
   });
-  const pubsub = makePubSub(options, host, { app, resiliency });
+  const pubsub = makePubSub(options, host, { app, monitor, resiliency });
   const jobApp = isGrpc(app) ? undefined : app;
-  const jobs = makeJobs({ ...options, events: host.events, work: host.work, app: jobApp, admit: host.admit });
+  const jobs = makeJobs({ ...options, events: host.events, work: host.work, app: jobApp, monitor, admit: host.admit });
   const placement = new Placement({ ...options, ...options.placement });
   const resolver = new NameResolver({ ...options, options: options.nameResolution, random: Math.random });
   const workflows = makeWorkflows({
@@ -103,15 +104,14 @@ export function buildSidecar(options: ResolvedOptions, host: Surroundings): Part
       placement.hasWorkflows({ workflows: () => made.liveCount, activities: () => made.activityCount }),
   });
   const metadata = makeMetadata(options, { app, pubsub, jobs, workflows, placement });
-  const meeting = app && new AppMeeting({ ...options, ...host, app, health: options.appHealth, pubsub, jobs });
-  const health = makeHealth(options, host, meeting);
-  const opened = openInvocation(options, host, { app, resiliency, resolver });
+  const health = makeHealth(options, host, monitor);
+  const opened = openInvocation(options, host, { app, monitor, resiliency, resolver });
   const { invocation } = opened;
   const handle = makeHandler(options, host, { pubsub, jobs, workflows, metadata, health, placement, opened });
   const handlePeer = guarded(options, host, { router: new Router(opened.peerRoutes) });
   return {
     app,
-    meeting,
+    monitor,
     pubsub,
     jobs,
     workflows,
@@ -153,13 +153,13 @@ function callOf(app: AppChannel | undefined): AppChannel['call'] {
 function makePubSub(
   options: ResolvedOptions,
   { events, work, admit }: Surroundings,
-  { app, resiliency }: { readonly app: Parts['app']; readonly resiliency: Resiliency },
+  { app, monitor, resiliency }: Pick<Parts, 'app' | 'monitor'> & { readonly resiliency: Resiliency },
 ): PubSubService {
   const { appId, components, subscriptions, clock, logger, wire, deliveryTimeoutMs, stopTimeoutMs } = options;
   const newId = randomUUID;
   const envelope = envelopeDefaults(appId, wire, { clock, newId });
   const call = callOf(app);
-  const shared = { clock, logger, wire, newId, envelope, call, events, work };
+  const shared = { clock, logger, wire, newId, envelope, call, monitor, events, work };
   const host = { ...shared, random: Math.random, timeLimitMs: deliveryTimeoutMs, patienceMs: stopTimeoutMs };
   const asksApp = app !== undefined && !isGrpc(app);
   const { expectedOn = () => new Expected() } = options.state;
@@ -170,7 +170,7 @@ function makePubSub(
 function openInvocation(
   options: ResolvedOptions,
   host: Surroundings,
-  parts: { readonly app: Parts['app']; readonly resiliency: Resiliency; readonly resolver: NameResolver },
+  parts: Pick<Parts, 'app' | 'monitor' | 'resolver'> & { readonly resiliency: Resiliency },
 ): OpenInvocation {
   const isGrpc = options.app !== undefined && 'protocol' in options.app && options.app.protocol === 'grpc';
   const security = makeSecurity({ ...options, newId: randomUUID, isGrpc });
@@ -197,14 +197,14 @@ function makeMetadata(
   });
 }
 
-function makeHealth({ appId }: ResolvedOptions, host: Surroundings, meeting: Parts['meeting']): Health {
+function makeHealth({ appId }: ResolvedOptions, host: Surroundings, monitor: Parts['monitor']): Health {
   return new Health({
     appId,
     outbound: [
       () => (host.isRunning() ? undefined : 'components'),
       () => (host.stateFailure() === undefined ? undefined : 'state'),
     ],
-    inbound: [() => (meeting === undefined || meeting.isReady ? undefined : 'app-channel')],
+    inbound: [() => (monitor === undefined || monitor.isReady ? undefined : 'app-channel')],
   });
 }
 

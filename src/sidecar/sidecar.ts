@@ -1,3 +1,4 @@
+import type { AppMonitor } from '../app/app-monitor.ts';
 import type { AppChannel } from '../app/channel.ts';
 import type { BlockService } from '../blocks/block-service.ts';
 import type { Health } from '../blocks/health/health.ts';
@@ -17,7 +18,6 @@ import type { Handler, RequestHandler } from '../http/message.ts';
 import type { StateStore } from '../state/store.ts';
 import { setPatience } from '../util/patience.ts';
 import { Work } from '../util/work.ts';
-import type { AppMeeting } from './app-meeting.ts';
 import { buildSidecar } from './build-sidecar.ts';
 import { type HostParts, joinHosts } from './join-cluster.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
@@ -71,7 +71,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   /** The requests that are being answered. @internal */
   readonly answers: Answers = new Answers();
   readonly #app: AppChannel | undefined;
-  readonly #meeting: AppMeeting | undefined;
+  readonly #monitor: AppMonitor | undefined;
   readonly #hostParts: HostParts;
   readonly #services: readonly BlockService[];
   #state: StateStore | undefined;
@@ -96,7 +96,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
       shutDown: () => this.#shutDown(),
     });
     this.#app = parts.app;
-    this.#meeting = parts.meeting;
+    this.#monitor = parts.monitor;
     this.pubsub = new PubSub(parts.pubsub);
     this.jobs = new Jobs(parts.jobs);
     this.workflows = new Workflows(parts.workflows);
@@ -139,7 +139,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     if (this.#stopped !== undefined) return this.#stopped;
     this.#phase = 'running';
     for (const service of this.#services) service.start();
-    await this.#meeting?.start();
+    await this.#monitor?.start();
   }
 
   async #open(): Promise<void> {
@@ -164,7 +164,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   /** Resolves when the application takes requests and its subscriptions are known; at once without an application. */
   async ready(): Promise<void> {
     if (this.#phase === 'created') throw notStarted();
-    await this.#meeting?.known;
+    await this.#monitor?.known;
   }
 
   /**
@@ -184,7 +184,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
 
   async #stop(): Promise<void> {
     this.#phase = 'stopping';
-    this.#meeting?.stop();
+    this.#monitor?.stop();
     // What is being opened can be closed only then.
     await this.#opened;
     if (this.#host !== undefined) withdrawPeer(this.#host);

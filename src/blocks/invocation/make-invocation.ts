@@ -1,3 +1,4 @@
+import type { AppMonitor } from '../../app/app-monitor.ts';
 import type { SidecarEventEmitter } from '../../events.ts';
 import { ClientPool } from '../../http/client-pool.ts';
 import type { SidecarRequest } from '../../http/message.ts';
@@ -27,6 +28,7 @@ export interface InvocationSettings {
   readonly work: Work;
   readonly events: SidecarEventEmitter;
   readonly app: InvokedApp | undefined;
+  readonly monitor: AppMonitor | undefined;
   readonly invocation: Required<InvocationOptions>;
   readonly httpEndpoints: readonly HttpEndpointOptions[];
   readonly resolver: Resolver | undefined;

@@ -1,3 +1,4 @@
+import type { AppMonitor } from '../../app/app-monitor.ts';
 import { isNoConnection } from '../../app/no-connection.ts';
 import type { AppAddress } from '../../app/transport.ts';
 import { cancelTokenOf, type Handler, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
@@ -12,8 +13,6 @@ import type { Fields } from './headers.ts';
 export interface InvokedApp {
   readonly handle: Handler;
   readonly address: AppAddress;
-  /** Whether its health checks say that it is well; always without them. */
-  readonly isHealthy: boolean;
 }
 
 /** What calls of the own application are made with. */
@@ -21,6 +20,7 @@ export interface OwnAppParts {
   readonly appId: string;
   readonly wire: Wire;
   readonly app: InvokedApp | undefined;
+  readonly monitor: Pick<AppMonitor, 'isHealthy'> | undefined;
   readonly resiliency: Resiliency | undefined;
 }
 
@@ -56,10 +56,10 @@ export class OwnApp implements Destination {
   }
 
   send(request: SidecarRequest): Promise<SidecarResponse> {
-    const { app, appId } = this.#parts;
+    const { app, appId, monitor } = this.#parts;
     if (app === undefined)
       return Promise.reject(failed(appId, 'there is no application: set the option app (--app-port of the command)'));
-    if (!app.isHealthy) return Promise.reject(failed(appId, 'the application is not healthy'));
+    if (monitor?.isHealthy === false) return Promise.reject(failed(appId, 'the application is not healthy'));
     return isRemote(app) ? app.handle(request) : this.#callInProcess(app, request);
   }
 

@@ -167,21 +167,10 @@ export class JobService implements BlockService {
     await Promise.all([...this.#declared].map(([name, fields]) => this.#write(store, name, fields)));
   }
 
-  /** Begins to run jobs; those for the application wait for {@link JobService.appReady}. */
+  /** Begins to run jobs; those for the application wait until that is present. */
   start(): void {
     this.#opened = this.#opening;
     this.#opened?.scheduler.start();
-  }
-
-  /** The application takes requests. */
-  appReady(): void {
-    this.#delivery.isAppReady = true;
-    this.#opened?.scheduler.targetsChanged();
-  }
-
-  /** The application takes no requests now: its jobs wait. */
-  appAway(): void {
-    this.#delivery.isAppReady = false;
   }
 
   /** Begins no run any more and waits for those under way. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { AppMonitor } from '../../app/app-monitor.ts';
 import type { AppChannel } from '../../app/channel.ts';
 import type { SidecarEventEmitter } from '../../events.ts';
 import type { Clock } from '../../util/clock.ts';
@@ -46,6 +47,7 @@ export interface JobsSettings {
   readonly events: SidecarEventEmitter;
   readonly work: Work;
   readonly app: AppChannel | undefined;
+  readonly monitor: AppMonitor | undefined;
   readonly jobs: JobsOptions;
   readonly stopTimeoutMs: number;
   readonly admit: () => void;
@@ -56,7 +58,8 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 
 /** Makes the block. */
 export function makeJobs(settings: JobsSettings): JobService {
-  const { appId, namespace, wire, clock, logger, events, work, app, jobs: options, stopTimeoutMs, admit } = settings;
+  const { appId, namespace, wire, clock, logger, events, work, app, monitor } = settings;
+  const { jobs: options, stopTimeoutMs, admit } = settings;
   const {
     concurrency = DEFAULT_CONCURRENCY,
     missedTicks = wire.jobs.missedTicks,
@@ -74,7 +77,7 @@ export function makeJobs(settings: JobsSettings): JobService {
       wire,
       random: Math.random,
       newId: randomUUID,
-      app: app && jobApp(app),
+      app: app && monitor && jobApp(app, monitor),
       timeLimitMs: timeoutMs,
       patienceMs: stopTimeoutMs,
       // A run that waits for a place at the application would use up its time.
@@ -84,10 +87,6 @@ export function makeJobs(settings: JobsSettings): JobService {
   });
 }
 
-function jobApp(app: AppChannel): JobApp {
-  return {
-    isRemote: app.address.port !== undefined,
-    call: (call) => app.call(call),
-    isReachable: async () => (await app.isReachable()) && app.isHealthy,
-  };
+function jobApp(app: AppChannel, monitor: AppMonitor): JobApp {
+  return { isRemote: app.address.port !== undefined, monitor, call: (call) => app.call(call) };
 }

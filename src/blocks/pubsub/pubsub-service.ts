@@ -68,6 +68,7 @@ export class PubSubService implements BlockService {
     this.#subscriptions = new Subscriptions(appId, this.#pubsubs, host);
     this.#app = new AppSubscriptions({ appId, host, take: (list) => this.#takeDiscovered(list) });
     this.#unsubscribed = new Unsubscribed(host.logger);
+    host.monitor?.onChange((state) => (state === 'greeting' ? this.#greet() : undefined));
   }
 
   /** Throws when no work is taken now. */
@@ -187,18 +188,8 @@ export class PubSubService implements BlockService {
   /** Nothing is left to do: subscriptions of the application begin with it, others at once. */
   start(): void {}
 
-  /**
-   * The application takes requests: asks for its subscriptions and delivers. Resolves after the first answer; when that
-   * was none that could be read, asks again in the background. @internal
-   */
-  async appReady(): Promise<void> {
-    if (this.#pubsubs.size === 0 || (await this.#app.ask())) this.#subscriptions.resume();
-  }
-
-  /** The application takes no requests now: what is for it waits until {@link PubSubService.appReady}. */
-  appAway(): void {
-    this.#app.forget();
-    this.#subscriptions.pause();
+  async #greet(): Promise<void> {
+    if (this.#deps.asksApp && this.#pubsubs.size > 0) await this.#app.ask();
   }
 
   async #takeDiscovered(list: readonly unknown[]): Promise<void> {

@@ -30,8 +30,6 @@ export class Delivery {
   readonly #handlers: Handlers;
   readonly #calls: CodeCalls;
   readonly #outside = new AsyncResource('insidecar.jobs');
-  /** Whether the application is there. */
-  isAppReady = false;
 
   constructor(host: JobsHost, handlers: Handlers) {
     this.#host = host;
@@ -54,7 +52,7 @@ export class Delivery {
     const handled = this.#handlers.find(name);
     if (handled !== undefined) return (job, data) => this.#runInCode(handled, job, data);
     const { app } = this.#host;
-    if (app === undefined || !this.isAppReady) return undefined;
+    if (app === undefined || !app.monitor.isPresent) return undefined;
     return (job, data) => this.#callApp(app, job, data);
   }
 

@@ -1,3 +1,4 @@
+import type { AppMonitor } from '../../../app/app-monitor.ts';
 import type { AppCall, AppReply } from '../../../app/channel.ts';
 import type { BlockHost } from '../../block-host.ts';
 
@@ -5,9 +6,8 @@ import type { BlockHost } from '../../block-host.ts';
 export interface JobApp {
   /** Whether it is on a port; else it is in this process. */
   readonly isRemote: boolean;
+  readonly monitor: AppMonitor;
   call(call: AppCall): Promise<AppReply>;
-  /** Whether it takes requests now. */
-  isReachable(): Promise<boolean>;
 }
 
 /** What jobs need of their surroundings. */

@@ -8,7 +8,6 @@ import type { CodeCall } from '../../../util/code-calls.ts';
 import { Work } from '../../../util/work.ts';
 import type { Schedules } from '../planning/schedule-cache.ts';
 import { type Attempt, afterAttempt, type Next } from '../planning/transition.ts';
-import { AppReconnect } from './app-reconnect.ts';
 import type { Delivery, Outcome, Target } from './delivery.ts';
 import { DueJobs } from './due-jobs.ts';
 import { emitGone, emitOutcome, emitTriggered } from './emit-events.ts';
@@ -17,7 +16,7 @@ import type { JobsHost } from './jobs-host.ts';
 import { RunningJobs } from './running-jobs.ts';
 import { UnhandledJobs } from './unhandled.ts';
 
-/** How long to wait before the store, or the application, is asked again. */
+/** How long to wait before the store is asked again. */
 const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
 /** Runs that have ended and are being recorded do not count as running, up to so many. */
 const MAX_UNRECORDED = 1_000;
@@ -43,8 +42,8 @@ export class Scheduler {
   /** Keys of jobs that are this host's, and that another sidecar of this process still has at work. */
   readonly #elsewhere = new Set<string>();
   readonly #stopRequested = new AbortController();
-  readonly #appReconnect: AppReconnect;
   readonly #work = new Work();
+  #appWatch: Disposable | undefined;
   #running = 0;
   readonly #retry: ReadRetry;
   /** What was due while nobody was there to run it. */
@@ -56,15 +55,7 @@ export class Scheduler {
     this.#parts = parts;
     this.unhandled = new UnhandledJobs(parts.host.logger);
     this.#due = new DueJobs(parts.store, (due) => this.#isTaken(due));
-    const { delivery, host } = parts;
-    const onReturn = (): void => this.targetsChanged();
-    this.#appReconnect = new AppReconnect({
-      delivery,
-      host,
-      backoff: BACKOFF,
-      stopping: this.#stopRequested.signal,
-      onReturn,
-    });
+    const { host } = parts;
     this.#retry = new ReadRetry({ ...host, what: 'jobs', readAnew: () => this.readAnew() });
     this.#pump = new DuePump({
       clock: host.clock,
@@ -78,7 +69,9 @@ export class Scheduler {
 
   /** Begins to run jobs. */
   start(): void {
-    const { owned, store } = this.#parts;
+    const { owned, store, host } = this.#parts;
+    const { app } = host;
+    this.#appWatch = app?.monitor.onChange(() => app.monitor.isPresent && this.targetsChanged());
     owned.onChange(() => this.readAnew());
     owned.watch(store.duePrefix, (keys) => void this.#onHint(keys));
     this.#pump.pump();
@@ -111,6 +104,7 @@ export class Scheduler {
   /** Begins nothing new, and waits for what is in hand, but not longer than `patienceMs`. */
   async stop(patienceMs: number): Promise<void> {
     this.#stopRequested.abort(new Error('the scheduler is stopping'));
+    this.#appWatch?.[Symbol.dispose]();
     this.#parts.owned.stop();
     this.#pump.stop();
     this.#retry.stop();
@@ -229,7 +223,7 @@ export class Scheduler {
     }
     if (outcome.kind === 'undelivered') {
       this.#hasPassedOver = true;
-      return this.#appReconnect.expect(outcome.reason);
+      return host.app?.monitor.reportUnreachable(outcome.reason);
     }
     if (outcome.kind === 'brokenOff') return;
     const now = host.clock.now();

@@ -14,44 +14,35 @@ export interface AppSubscriptionsParts {
 
 const BACKOFF = { initialDelayMs: 500, maxDelayMs: 30_000, factor: 2, jitter: 0.2 };
 
-/** Asks the application for its subscriptions whenever it comes, until it has told them. */
+/** Asks the application for its subscriptions whenever it comes, until it has answered with a list. */
 export class AppSubscriptions {
   readonly #parts: AppSubscriptionsParts;
   readonly #stopping = new AbortController();
-  /** Counts how often the application has come or gone. */
-  #meeting = 0;
 
   constructor(parts: AppSubscriptionsParts) {
     this.#parts = parts;
   }
 
-  /**
-   * The application has come. Resolves after the first answer, with whether the application is still the same; when it
-   * could not be read, asks again in the background.
-   */
-  async ask(): Promise<boolean> {
-    const meeting = ++this.#meeting;
-    const hasTold = await this.#askOnce(meeting);
-    if (meeting !== this.#meeting) return false;
-    if (!hasTold) void this.#askLater(meeting);
-    return true;
-  }
-
-  /** The application has gone. */
-  forget(): void {
-    this.#meeting++;
+  /** The application has come. Resolves after the first answer; if that is unusable, asks again in the background. */
+  async ask(): Promise<void> {
+    const epoch = this.#epoch;
+    if (!(await this.#askOnce(epoch))) void this.#askLater(epoch);
   }
 
   stop(): void {
     this.#stopping.abort(new Error('the sidecar is stopping'));
   }
 
-  async #askOnce(meeting: number): Promise<boolean> {
+  get #epoch(): number | undefined {
+    return this.#parts.host.monitor?.epoch;
+  }
+
+  async #askOnce(epoch: number | undefined): Promise<boolean> {
     const { host, appId, take } = this.#parts;
     try {
       const list = await discoverSubscriptions(host.call, host.wire, appId);
-      // The answer of an application that has gone since says nothing of the one that comes.
-      if (meeting === this.#meeting) await take(list);
+      // The next application may have other subscriptions.
+      if (epoch === this.#epoch) await take(list);
       return true;
     } catch (error) {
       host.logger.warn(
@@ -62,15 +53,15 @@ export class AppSubscriptions {
     }
   }
 
-  async #askLater(meeting: number): Promise<void> {
+  async #askLater(epoch: number | undefined): Promise<void> {
     const { clock, random } = this.#parts.host;
-    for (let attempt = 1; ; attempt++) {
+    for (let attempt = 1; epoch === this.#epoch; attempt++) {
       try {
         await sleep(clock, backoffDelayMs(BACKOFF, attempt, random), this.#stopping.signal);
       } catch {
         return;
       }
-      if (meeting !== this.#meeting || (await this.#askOnce(meeting))) return;
+      if (epoch !== this.#epoch || (await this.#askOnce(epoch))) return;
     }
   }
 }

@@ -47,6 +47,7 @@ export class Consumer {
   /** Of functions in code; 0 for no limit. */
   readonly #codeLimitMs: number;
   #hasLeft = false;
+  #appWatch: Disposable | undefined;
   #subscription: ComponentSubscription | undefined;
 
   /** @throws Error when a rule does not compile. */
@@ -57,7 +58,7 @@ export class Consumer {
     this.#requests = new AppRequests(spec, host, limitMs ?? host.timeLimitMs);
     this.#calls = new CodeCalls(host, workplaceOf(pubsub.access, 'messages', pubsub.name, spec.topic, group));
     this.#codeLimitMs = limitMs ?? 0;
-    this.#gate = new Gate(pubsub.inbound?.breaker, host.clock);
+    this.#gate = new Gate(pubsub.inbound?.breaker, host.clock, () => this.#isAppAway);
     this.#routes = new RouteTable(spec.rules, host.logger);
     this.#settlement = new Settlement(parts);
     this.#parserHint = new ParserHint(spec, host.logger);
@@ -65,8 +66,13 @@ export class Consumer {
       spec.bulk && new BulkBatches(spec.bulk, spec.concurrency, host.clock, (batch) => this.#deliverBulk(batch));
   }
 
-  /** Joins the group; `paused` collects messages without delivering any. */
-  async start(paused: boolean): Promise<void> {
+  /** Messages for the application wait until that has told its subscriptions; those for a function do not. */
+  get #isAppAway(): boolean {
+    return this.#parts.deliverToCode === undefined && this.#parts.host.monitor?.isKnown !== true;
+  }
+
+  /** Joins the group. Call {@link Consumer.followApp} after it, unless messages go to a function. */
+  async start(): Promise<void> {
     const { spec, pubsub, group } = this.#parts;
     const { topic, concurrency, bulk } = spec;
     const maxInFlight = bulk === undefined ? concurrency : Math.min(bulk.maxMessages * concurrency, MAX_BULK_IN_FLIGHT);
@@ -75,21 +81,21 @@ export class Consumer {
       group,
       maxInFlight,
       ordered: concurrency === 1 && bulk === undefined,
-      paused,
+      paused: this.#isAppAway,
       deliver: (deliveries) => this.#take(deliveries),
     });
   }
 
-  /** Delivers again. */
-  resume(): void {
-    this.#gate.open();
-    this.#subscription?.resume();
+  /** Delivers while the application is there, from now on. */
+  followApp(): void {
+    this.#appWatch = this.#parts.host.monitor?.onChange(() => this.#appChanged());
+    this.#appChanged();
   }
 
-  /** Takes nothing new. */
-  pause(): void {
-    this.#gate.shut();
-    this.#subscription?.pause();
+  #appChanged(): void {
+    if (this.#isAppAway) return this.#subscription?.pause();
+    this.#gate.letIn();
+    this.#subscription?.resume();
   }
 
   /** Takes nothing new, waits at most `patienceMs` for what is in flight, and leaves the rest unsettled. */
@@ -113,8 +119,9 @@ export class Consumer {
   }
 
   async #windDown(patienceMs: number): Promise<void> {
-    this.pause();
+    this.#appWatch?.[Symbol.dispose]();
     this.#gate.close();
+    this.#subscription?.pause();
     this.#batches?.clear();
     this.#settlement.stop();
     await this.#calls.stop(this.#inFlight, patienceMs, new Error('the subscription has ended'));

@@ -1,3 +1,4 @@
+import type { AppMonitor } from '../../../app/app-monitor.ts';
 import type { AppCall, AppReply } from '../../../app/channel.ts';
 import type { WorkAccess } from '../../../cluster/workplace-of.ts';
 import type { PubSubComponent } from '../../../components/pubsub.ts';
@@ -9,6 +10,8 @@ import type { SubscriptionSpec } from './subscription.ts';
 /** What deliveries need of their surroundings. */
 export interface DeliveryHost extends BlockHost {
   readonly envelope: EnvelopeDefaults;
+  /** `undefined` when there is no application. */
+  readonly monitor: AppMonitor | undefined;
   /** Calls the application. */
   readonly call: (call: AppCall) => Promise<AppReply>;
 }

@@ -6,21 +6,23 @@ import { Deque } from '../../../util/deque.ts';
 const FREE: Pass = 0;
 
 /**
- * Where deliveries wait, in order, while the circuit breaker lets none through or the application takes none. They keep
+ * Deliveries wait here, in order, while the circuit breaker lets none through or the application is away. They keep
  * their places in flight, so that the component hands out no more than those, and no attempt is counted for them.
  */
 export class Gate {
   readonly #breaker: CircuitBreaker | undefined;
   readonly #clock: Clock;
+  readonly #isShut: () => boolean;
   readonly #waiting = new Deque<(pass: Pass) => void>();
-  #isShut = false;
   #isClosed = false;
   #timer: Timer | undefined;
   #deaf: (() => void) | undefined;
 
-  constructor(breaker: CircuitBreaker | undefined, clock: Clock) {
+  /** @param isShut - lets nobody in while it answers true; call {@link Gate.letIn} when that has changed */
+  constructor(breaker: CircuitBreaker | undefined, clock: Clock, isShut: () => boolean) {
     this.#breaker = breaker;
     this.#clock = clock;
+    this.#isShut = isShut;
   }
 
   /** Lets a delivery through, now or not at all. */
@@ -31,23 +33,12 @@ export class Gate {
   /** Calls back when the delivery's turn has come; never when the gate is closed before that. */
   wait(enter: (pass: Pass) => void): void {
     this.#waiting.push(enter);
-    this.#letIn();
+    this.letIn();
   }
 
   /** The delivery has ended; one that was not sent is abandoned. */
   leave(pass: Pass, ending: Ending): void {
     this.#breaker?.leave(pass, ending);
-  }
-
-  /** Lets nobody in until {@link Gate.open}. */
-  shut(): void {
-    this.#isShut = true;
-  }
-
-  /** Lets in again. */
-  open(): void {
-    this.#isShut = false;
-    this.#letIn();
   }
 
   /** Lets nobody in any more; those who wait are forgotten. */
@@ -57,12 +48,13 @@ export class Gate {
   }
 
   #pass(): Pass | undefined {
-    if (this.#isShut || this.#isClosed) return undefined;
+    if (this.#isClosed || this.#isShut()) return undefined;
     if (this.#breaker === undefined) return FREE;
     return this.#breaker.isFree ? this.#breaker.enter() : undefined;
   }
 
-  #letIn(): void {
+  /** Lets in who waits and may enter now. */
+  letIn(): void {
     this.#unwatch();
     for (let pass = this.#next(); pass !== undefined; pass = this.#next()) this.#waiting.shift()?.(pass);
     if (this.#waiting.length > 0) this.#watch();
@@ -75,12 +67,12 @@ export class Gate {
   /** Only while somebody waits: a breaker outlives the subscriptions that it guards. */
   #watch(): void {
     const breaker = this.#breaker;
-    if (breaker === undefined || this.#isShut || this.#isClosed) return;
+    if (breaker === undefined || this.#isClosed || this.#isShut()) return;
     // Not in the midst of what the breaker tells.
-    this.#deaf = breaker.onChange(() => queueMicrotask(() => this.#letIn()));
+    this.#deaf = breaker.onChange(() => queueMicrotask(() => this.letIn()));
     const { changesAt } = breaker;
     if (!Number.isFinite(changesAt)) return;
-    this.#timer = this.#clock.setTimeout(() => this.#letIn(), changesAt - this.#clock.now());
+    this.#timer = this.#clock.setTimeout(() => this.letIn(), changesAt - this.#clock.now());
   }
 
   #unwatch(): void {

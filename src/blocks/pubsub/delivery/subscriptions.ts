@@ -39,7 +39,6 @@ export class Subscriptions {
   readonly #beginning = new Set<Promise<void>>();
   /** Of which it was said that they are ignored. */
   #ignored: ReadonlySet<string> = new Set();
-  #paused = true;
   #reconciled: Promise<void> = Promise.resolve();
 
   constructor(appId: string, pubsubs: ReadonlyMap<string, SubscribablePubSub>, host: DeliveryHost) {
@@ -107,7 +106,7 @@ export class Subscriptions {
     // At once: of two that are added at the same time, the second must see the first.
     this.#streaming.add(state);
     try {
-      await consumer.start(false);
+      await consumer.start();
     } catch (error) {
       this.#streaming.delete(state);
       throw error;
@@ -137,18 +136,6 @@ export class Subscriptions {
   async started(): Promise<boolean> {
     while (this.#beginning.size > 0) await Promise.all(this.#beginning);
     return !this.#stopping.signal.aborted;
-  }
-
-  /** Delivers to the application, which takes requests now. */
-  resume(): void {
-    this.#paused = false;
-    for (const consumer of this.#active.values()) consumer.resume();
-  }
-
-  /** The application takes no requests now: what goes to it waits. What goes to functions in code goes on. */
-  pause(): void {
-    this.#paused = true;
-    for (const [{ type }, consumer] of this.#active) if (type !== 'STREAMING') consumer.pause();
   }
 
   /** Takes nothing new and waits for what is in flight. */
@@ -239,7 +226,7 @@ export class Subscriptions {
 
   async #tryStart(state: SubscriptionState, consumer: Consumer): Promise<boolean> {
     try {
-      await consumer.start(this.#paused);
+      await consumer.start();
       // It was ended while the component was subscribing: what it has taken is to go to others.
       if (this.#active.get(state) !== consumer) {
         await consumer.stop(0);
@@ -252,9 +239,7 @@ export class Subscriptions {
       );
       return false;
     }
-    // The application may have come up, or gone, while the component was subscribing.
-    if (this.#paused) consumer.pause();
-    else consumer.resume();
+    consumer.followApp();
     this.#tellSubscribed(state);
     return true;
   }

@@ -1,0 +1,194 @@
+import type { SidecarEventEmitter } from '../events.ts';
+import { type Backoff, backoffDelayMs } from '../util/backoff.ts';
+import { type Clock, sleep } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+import type { Work } from '../util/work.ts';
+import type { AppChannel } from './channel.ts';
+import { AppHealth, type HealthSettings } from './health.ts';
+
+/**
+ * Whether the application is there:
+ * - `absent`: it has taken no connection yet;
+ * - `unhealthy`: its health checks have failed, or have not passed yet;
+ * - `greeting`: it takes requests, and is asked for its subscriptions;
+ * - `ready`: its subscriptions are known;
+ * - `unreachable`: it was ready, then a call could not connect; it is looked for.
+ */
+export type AppState = 'absent' | 'unhealthy' | 'greeting' | 'ready' | 'unreachable';
+
+/** Hears of every change of the state. A greeting lasts until the promises that its listeners return have resolved. */
+export type AppListener = (state: AppState) => unknown;
+
+/** What a monitor is made of. */
+export interface AppMonitorDeps {
+  readonly app: Pick<AppChannel, 'isReachable' | 'probe'>;
+  readonly health: HealthSettings | undefined;
+  readonly events: SidecarEventEmitter;
+  readonly work: Work;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A number from 0 to 1, for jitter. */
+  readonly random: () => number;
+}
+
+const POLL_INTERVAL_MS = 100;
+const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
+/** How long a start waits for the first answer of an application that takes requests already. */
+const FIRST_ANSWER_MS = 5_000;
+/** The same on a virtual clock: shorter than the time limit of a test, so that the test can name what hangs. */
+const FIRST_ANSWER_IN_TEST_MS = 500;
+
+/** The one answer to "is the application there?". Blocks read it and listen to its changes. */
+export class AppMonitor {
+  readonly #deps: AppMonitorDeps;
+  readonly #health: AppHealth | undefined;
+  readonly #stopping = new AbortController();
+  readonly #listeners = new Set<AppListener>();
+  /** Resolves when the subscriptions of the application are known, or at a stop. */
+  readonly known: Promise<void>;
+  #setKnown: () => void = () => undefined;
+  #state: AppState = 'absent';
+  #epoch = 0;
+  #greeted: Promise<void> | undefined;
+
+  constructor(deps: AppMonitorDeps) {
+    this.#deps = deps;
+    this.known = new Promise((resolve) => {
+      this.#setKnown = resolve;
+    });
+    const { app, health } = deps;
+    const probe = (path: string, timeLimitMs: number): Promise<string | undefined> => app.probe(path, timeLimitMs);
+    this.#health = health && new AppHealth(health, { ...deps, probe, changed: (problem) => this.#changed(problem) });
+  }
+
+  get state(): AppState {
+    return this.#state;
+  }
+
+  /** Grows when the application comes or goes. An answer to a question of an earlier epoch is out of date. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** Whether new work can be sent to it. */
+  get isPresent(): boolean {
+    return this.#state === 'greeting' || this.#state === 'ready';
+  }
+
+  /** Whether its subscriptions are known. Stays true while it cannot be reached: messages have their own retries. */
+  get isKnown(): boolean {
+    return this.#state === 'ready' || this.#state === 'unreachable';
+  }
+
+  /** Whether its health checks pass; always true without health checks. */
+  get isHealthy(): boolean {
+    return this.#health === undefined || this.isPresent || this.isKnown;
+  }
+
+  /** Whether the sidecar is ready for it: with health checks when it takes connections, else when it is known. */
+  get isReady(): boolean {
+    return this.#health === undefined ? this.isKnown : this.#state !== 'absent';
+  }
+
+  onChange(listener: AppListener): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
+  }
+
+  /** Greets an application that is up now; looks for one that is not, in the background. */
+  async start(): Promise<void> {
+    const { app, clock } = this.#deps;
+    const limitMs = clock.realPatienceMs === undefined ? FIRST_ANSWER_MS : FIRST_ANSWER_IN_TEST_MS;
+    if (await app.isReachable()) await within(this.#arrived(), limitMs);
+    else void this.#awaitArrival();
+  }
+
+  /** Watches no longer; the state stays as it is. */
+  stop(): void {
+    this.#epoch++;
+    this.#stopping.abort(new Error('the sidecar is stopping'));
+    this.#health?.stop();
+    this.#setKnown();
+  }
+
+  /** A call could not connect. Listeners hear of a change when it is worth another try. */
+  reportUnreachable(reason: string): void {
+    // In every other state a change comes anyway.
+    if (this.#state !== 'ready' || this.#stopping.signal.aborted) return;
+    this.#deps.logger.warn({ reason }, 'the application cannot be reached: jobs wait for it');
+    this.#enter('unreachable');
+    void this.#awaitReturn();
+  }
+
+  async #awaitArrival(): Promise<void> {
+    if (await this.#find(() => POLL_INTERVAL_MS)) await this.#arrived();
+  }
+
+  async #awaitReturn(): Promise<void> {
+    if (await this.#find((tries) => backoffDelayMs(BACKOFF, tries, this.#deps.random))) this.#enter('ready');
+  }
+
+  /** Resolves with true when it takes connections, with false when it has come or gone, or at a stop. */
+  async #find(delayMs: (tries: number) => number): Promise<boolean> {
+    const { app, clock } = this.#deps;
+    const epoch = this.#epoch;
+    for (let tries = 1; epoch === this.#epoch; tries++) {
+      await sleep(clock, delayMs(tries), this.#stopping.signal).catch(() => undefined);
+      if (epoch === this.#epoch && (await app.isReachable())) return epoch === this.#epoch;
+    }
+    return false;
+  }
+
+  async #arrived(): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    if (this.#health === undefined) return this.#greet();
+    this.#enter('unhealthy');
+    await this.#health.start();
+    await this.#greeted;
+  }
+
+  #changed(problem: string | undefined): void {
+    const { events, logger } = this.#deps;
+    if (problem === undefined) {
+      events.emit('appHealthy');
+      this.#greeted = this.#greet();
+      return;
+    }
+    this.#epoch++;
+    this.#enter('unhealthy');
+    logger.warn({ problem }, 'the application is not healthy: nothing is sent to it until it is');
+    events.emit('appUnhealthy', { reason: problem });
+  }
+
+  /** Never rejects. */
+  async #greet(): Promise<void> {
+    const { events, work, logger } = this.#deps;
+    const done = work.begin('discovery of subscriptions');
+    const epoch = ++this.#epoch;
+    try {
+      await Promise.all(this.#enter('greeting'));
+      if (epoch !== this.#epoch) return;
+      this.#enter('ready');
+      this.#setKnown();
+      events.emit('appReady');
+    } catch (error) {
+      logger.error({ error }, 'the subscriptions of the application could not be set up');
+    } finally {
+      done();
+    }
+  }
+
+  #enter(state: AppState): readonly unknown[] {
+    this.#state = state;
+    return [...this.#listeners].map((listener) => listener(state));
+  }
+}
+
+/** Waits, but not longer; in real time, because it bounds an application that does not answer. */
+async function within(promise: Promise<void>, limitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([promise, limit]).finally(() => clearTimeout(timer));
+}

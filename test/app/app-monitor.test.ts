@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest';
+import { AppMonitor, type AppState } from '../../src/app/app-monitor.ts';
+import type { HealthSettings } from '../../src/app/health.ts';
+import { eventEmitter } from '../../src/events.ts';
+import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
+import { Work } from '../../src/util/work.ts';
+import { RecordingLogger } from '../support/logger.ts';
+
+const HEALTH: HealthSettings = { path: '/healthz', intervalMs: 1_000, timeoutMs: 500, threshold: 1 };
+
+/** An application that takes connections, and is well, when it is told to. */
+class FakeApp {
+  isUp = true;
+  problem: string | undefined;
+  looks = 0;
+
+  async isReachable(): Promise<boolean> {
+    this.looks++;
+    return this.isUp;
+  }
+
+  async probe(): Promise<string | undefined> {
+    return this.problem;
+  }
+}
+
+interface Watched {
+  readonly app: FakeApp;
+  readonly clock: VirtualClock;
+  readonly monitor: AppMonitor;
+  readonly states: AppState[];
+  readonly events: string[];
+}
+
+function watch(health?: HealthSettings): Watched {
+  const [app, clock, logger] = [new FakeApp(), virtualClock(), new RecordingLogger()];
+  const emitter = eventEmitter(logger);
+  const events: string[] = [];
+  for (const name of ['appReady', 'appHealthy', 'appUnhealthy'] as const) emitter.on(name, () => events.push(name));
+  const work = new Work();
+  clock.watch(work);
+  const monitor = new AppMonitor({ app, health, events: emitter, work, clock, logger, random: () => 0.5 });
+  const states: AppState[] = [];
+  monitor.onChange((state) => states.push(state));
+  return { app, clock, monitor, states, events };
+}
+
+describe('the application', () => {
+  test('is greeted, then ready, when it takes connections', async () => {
+    const { monitor, states, events } = watch();
+    expect([monitor.state, monitor.isPresent, monitor.isReady]).toEqual(['absent', false, false]);
+    await monitor.start();
+    expect(states).toEqual(['greeting', 'ready']);
+    expect([monitor.isPresent, monitor.isKnown, monitor.isReady]).toEqual([true, true, true]);
+    expect(events).toEqual(['appReady']);
+  });
+
+  test('is looked for until it takes connections', async () => {
+    const { app, clock, monitor, states } = watch();
+    app.isUp = false;
+    await monitor.start();
+    await clock.advance('3s');
+    expect(states).toEqual([]);
+    app.isUp = true;
+    await clock.advance('100ms');
+    await monitor.known;
+    expect(states).toEqual(['greeting', 'ready']);
+  });
+
+  test('is greeted as long as listeners take; it is present, and not known before that', async () => {
+    const { monitor, states } = watch();
+    let end = (): void => undefined;
+    monitor.onChange((state) =>
+      state === 'greeting'
+        ? new Promise<void>((resolve) => {
+            end = resolve;
+          })
+        : undefined,
+    );
+    const started = monitor.start();
+    await expect.poll(() => states).toEqual(['greeting']);
+    expect([monitor.isPresent, monitor.isKnown]).toEqual([true, false]);
+    end();
+    await started;
+    expect(monitor.state).toBe('ready');
+  });
+
+  test('that a call could not reach is looked for by one loop, and not greeted again', async () => {
+    const { app, clock, monitor, states } = watch();
+    await monitor.start();
+    const { epoch } = monitor;
+    app.isUp = false;
+    app.looks = 0;
+    monitor.reportUnreachable('ECONNREFUSED');
+    monitor.reportUnreachable('ECONNREFUSED');
+    expect([monitor.isPresent, monitor.isKnown, monitor.isHealthy]).toEqual([false, true, true]);
+    await clock.advance('300ms');
+    expect(app.looks).toBe(2);
+    app.isUp = true;
+    await clock.advance('1s');
+    expect(states).toEqual(['greeting', 'ready', 'unreachable', 'ready']);
+    expect(monitor.epoch).toBe(epoch);
+  });
+});
+
+describe('with health checks, the application', () => {
+  test('is not healthy before its first answer, and greeted whenever it has become well', async () => {
+    const { app, clock, monitor, states, events } = watch(HEALTH);
+    app.problem = 'GET /healthz answered 503';
+    expect(monitor.isHealthy).toBe(false);
+    await monitor.start();
+    expect([monitor.isHealthy, monitor.isReady]).toEqual([false, true]);
+    for (const problem of [undefined, 'GET /healthz answered 503', undefined]) {
+      app.problem = problem;
+      await clock.advance('1s');
+    }
+    expect(states).toEqual(['unhealthy', 'greeting', 'ready', 'unhealthy', 'greeting', 'ready']);
+    expect(events).toEqual(['appHealthy', 'appReady', 'appUnhealthy', 'appHealthy', 'appReady']);
+    monitor.stop();
+  });
+
+  test('that goes while it is greeted is not ready for that greeting', async () => {
+    const { app, clock, monitor, states } = watch(HEALTH);
+    const greetings: (() => void)[] = [];
+    const epochs: number[] = [];
+    monitor.onChange((state) => {
+      epochs.push(monitor.epoch);
+      return state === 'greeting' ? new Promise<void>((resolve) => greetings.push(resolve)) : undefined;
+    });
+    const started = monitor.start();
+    await expect.poll(() => greetings).toHaveLength(1);
+    app.problem = 'gone';
+    await tick(clock, () => states.at(-1) === 'unhealthy');
+    app.problem = undefined;
+    await tick(clock, () => states.at(-1) === 'greeting');
+    greetings[0]?.();
+    await started;
+    expect(monitor.state).toBe('greeting');
+    greetings[1]?.();
+    await expect.poll(() => monitor.state).toBe('ready');
+    expect(states).toEqual(['unhealthy', 'greeting', 'unhealthy', 'greeting', 'ready']);
+    expect(epochs).toEqual([0, 1, 2, 3, 3]);
+    monitor.stop();
+  });
+
+  test('is looked for no longer when its health checks find out meanwhile', async () => {
+    const { app, clock, monitor, states } = watch(HEALTH);
+    await monitor.start();
+    app.isUp = false;
+    app.problem = 'connect ECONNREFUSED';
+    monitor.reportUnreachable('ECONNREFUSED');
+    await clock.advance('10s');
+    const { looks } = app;
+    await clock.advance('10s');
+    expect([app.looks, states.at(-1)]).toEqual([looks, 'unhealthy']);
+    app.problem = undefined;
+    await clock.advance('1s');
+    expect(states.slice(4)).toEqual(['unhealthy', 'greeting', 'ready']);
+    monitor.stop();
+  });
+});
+
+test.each(['absent', 'unreachable'])('a stop ends the search for an application that is %s', async (state) => {
+  const { app, clock, monitor, states } = watch();
+  app.isUp = state !== 'absent';
+  await monitor.start();
+  app.isUp = false;
+  monitor.reportUnreachable('ECONNREFUSED');
+  expect(monitor.state).toBe(state);
+  const { length } = states;
+  monitor.stop();
+  await monitor.known;
+  app.isUp = true;
+  await clock.advance('1m');
+  expect(states).toHaveLength(length);
+});
+
+/** Lets time pass while a greeting runs: `advance` would wait for its end. */
+async function tick(clock: VirtualClock, isDone: () => boolean): Promise<void> {
+  void clock.advance('1s').catch(() => undefined);
+  await expect.poll(isDone).toBe(true);
+}
