@@ -15,7 +15,7 @@ export function portTransport(port: number, host: string): AppTransport {
   };
 }
 
-/** Whether the port takes a TCP connection. A socket's own time-out, not the clock's: it bounds the network, not us. */
+/** Whether the port takes a TCP connection. The time-out is in real time: it bounds the network. */
 export function accepts(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host, timeout: PROBE_TIMEOUT_MS });

@@ -1,12 +1,13 @@
 import type { Server } from 'node:http';
 import { type NodeListener, nodeListener } from '../adapters/node.ts';
+import { accepts } from '../app/http-channel.ts';
 import { SECRET_VARIABLE } from '../security/identity-options.ts';
 import { Sidecar } from '../sidecar/sidecar.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { inWordsOfCommand } from './option-names.ts';
 import { Command, type CommandOptions, type Ending } from './process/command.ts';
-import { byWhom, closeServer, isTaken, listenOn } from './process/listening.ts';
+import { byWhom, closeServer, listenOn } from './process/listening.ts';
 import type { AppSettings } from './settings.ts';
 import { type SidecarParts, sidecarOptions } from './sidecar-options.ts';
 
@@ -78,7 +79,7 @@ export class HostedApp {
   async startSidecar(): Promise<void> {
     const { appPort, appHost, command } = this.#settings;
     const app = appPort === undefined ? {} : { application: `${appHost}:${appPort}` };
-    if (appPort !== undefined && command.length > 0 && (await isTaken(appPort, appHost)))
+    if (appPort !== undefined && command.length > 0 && (await accepts(appPort, appHost)))
       this.#logger.warn(
         {},
         `port ${appPort} is taken${byWhom(appPort)} before the application has started: requests go there`,

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { NodeListener } from '../../adapters/node.ts';
 import { type Clock, sleep } from '../../util/clock.ts';
 import { nodeHttp } from '../../util/node-http.ts';
@@ -95,17 +95,4 @@ export async function closeServer(server: Server, clock: Clock): Promise<void> {
 export function byWhom(port: number): string {
   const holder = portHolder(port);
   return holder === undefined ? '' : ` by ${holder}`;
-}
-
-/** Whether somebody takes connections there. */
-export function isTaken(port: number, host: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host });
-    const answer = (isOpen: boolean): void => {
-      socket.destroy();
-      resolve(isOpen);
-    };
-    socket.once('connect', () => answer(true));
-    socket.once('error', () => answer(false));
-  });
 }
