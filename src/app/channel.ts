@@ -7,6 +7,7 @@ import {
   type Handler,
   type HeaderMap,
   PlainRequest,
+  requestTarget,
   type SidecarRequest,
   type SidecarResponse,
 } from '../http/message.ts';
@@ -223,9 +224,9 @@ export class AppChannel {
 }
 
 function withHeader(request: SidecarRequest, name: string, value: string): SidecarRequest {
-  const url = request.search === '' ? request.path : `${request.path}?${request.search}`;
-  const headers = { ...request.headers, [name]: value };
-  return new PlainRequest(request.method, url, headers, request.body, cancelTokenOf(request));
+  const { method, path, search, headers, body } = request;
+  const withIt = { ...headers, [name]: value };
+  return new PlainRequest(method, requestTarget(path, search), withIt, body, cancelTokenOf(request));
 }
 
 /** Gives the place back when the answer's body has been read or left, when the caller goes, or without an answer. */
@@ -249,9 +250,9 @@ async function withPlace(
   const release = (): void => {
     if (isHeld) places.release();
     isHeld = false;
-    deaf();
+    unsubscribe();
   };
-  const deaf = cancelToken.onAbort(release);
+  const unsubscribe = cancelToken.onAbort(release);
   if (cancelToken.aborted) release();
   return { ...response, body: afterBody(response.body, release) };
 }

@@ -5,9 +5,11 @@ import {
   cancelTokenOf,
   EMPTY_BODY,
   type HeaderMap,
+  requestTarget,
   type SidecarRequest,
   type SidecarResponse,
 } from '../http/message.ts';
+import { cancelWith } from '../util/cancel-token.ts';
 import type { AppTransport } from './transport.ts';
 
 /** An application as a fetch function, such as a Hono app's `fetch`. @public */
@@ -57,8 +59,7 @@ async function callFetch(app: FetchApp, request: SidecarRequest): Promise<Sideca
 /** A signal that does not listen on when all is done: what ends a call early may outlive it by far. */
 function signalUntilDone(cancelToken: CancelToken): { readonly signal: AbortSignal; readonly done: () => void } {
   const controller = new AbortController();
-  if (cancelToken.aborted) controller.abort(cancelToken.reason);
-  const done = cancelToken.onAbort(() => controller.abort(cancelToken.reason));
+  const done = cancelWith(controller, cancelToken);
   return { signal: controller.signal, done };
 }
 
@@ -112,7 +113,7 @@ class AbortableBody implements AsyncIterableIterator<Uint8Array> {
 }
 
 function toWebRequest({ method, path, search, headers, body }: SidecarRequest, signal: AbortSignal): Request {
-  const url = `http://127.0.0.1${path}${search === '' ? '' : `?${search}`}`;
+  const url = `http://127.0.0.1${requestTarget(path, search)}`;
   const hasBody = method !== 'GET' && method !== 'HEAD' && !(body instanceof Uint8Array && body.length === 0);
   const init = { method, headers: toWebHeaders(headers), signal };
   return new Request(url, hasBody ? { ...init, body: toBodyInit(body), duplex: 'half' } : init);

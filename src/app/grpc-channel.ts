@@ -85,7 +85,7 @@ class GrpcConnection {
       if (cancelToken.aborted) throw cancelToken.reason;
       let headers: HeaderMap = {};
       const answered = (error: GrpcError | null, reply?: InvokeResponse): void => {
-        deaf();
+        unsubscribe();
         this.#running.delete(running);
         if (error === null && reply !== undefined) resolve({ reply, headers });
         else reject(cancelToken.aborted ? cancelToken.reason : failure(grpc, error));
@@ -97,7 +97,7 @@ class GrpcConnection {
       running.on('metadata', (received) => {
         headers = toHeaders(received);
       });
-      const deaf = cancelToken.onAbort(() => running.cancel());
+      const unsubscribe = cancelToken.onAbort(() => running.cancel());
     });
   }
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isError, messageOf } from '../errors.ts';
 import { asBuffer } from '../http/body.ts';
-import { type Body, cancelTokenOf, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
+import { type Body, cancelTokenOf, requestTarget, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
 import { nodeHttp } from '../util/node-http.ts';
 import { captureResponse } from './captured-response.ts';
 import { NullSocket } from './null-socket.ts';
@@ -57,9 +57,9 @@ function callListener(
       reject(error);
       req.destroy();
     });
-    const deaf = cancelToken.onAbort(abort);
+    const unsubscribe = cancelToken.onAbort(abort);
     res.once('close', () => {
-      deaf();
+      unsubscribe();
       if (req.listenerCount('data') + req.listenerCount('readable') === 0) leaveBody();
     });
     listener(req, res).catch((error: unknown) => {
@@ -76,7 +76,7 @@ function nowhere(): Socket {
 function incoming(request: SidecarRequest, socket: Socket): IncomingMessage {
   const req = new nodeHttp.IncomingMessage(socket);
   req.method = request.method;
-  req.url = request.search === '' ? request.path : `${request.path}?${request.search}`;
+  req.url = requestTarget(request.path, request.search);
   req.httpVersion = '1.1';
   req.httpVersionMajor = 1;
   req.httpVersionMinor = 1;

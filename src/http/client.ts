@@ -7,6 +7,7 @@ import {
   EMPTY_BODY,
   type Handler,
   type HeaderMap,
+  requestTarget,
   type SidecarRequest,
   type SidecarResponse,
 } from './message.ts';
@@ -97,7 +98,7 @@ function dispatch(pool: Pool, request: SidecarRequest): Promise<SidecarResponse>
     pool.dispatch(
       {
         method: request.method as Dispatcher.HttpMethod,
-        path: request.search === '' ? request.path : `${request.path}?${request.search}`,
+        path: requestTarget(request.path, request.search),
         headers: request.headers as Record<string, string | string[]>,
         body: request.body instanceof Uint8Array && request.body.length === 0 ? null : toUndiciBody(request.body),
       },
@@ -114,7 +115,7 @@ function toUndiciBody(body: Body): Uint8Array {
 /** `dispatch` with our own handler: twice the throughput of node:http, five times that of `fetch`. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #cancelToken: CancelToken;
-  readonly #deaf: () => void;
+  readonly #unsubscribe: () => void;
   readonly #isHead: boolean;
   readonly #resolve: (response: SidecarResponse) => void;
   readonly #reject: (error: unknown) => void;
@@ -130,7 +131,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#resolve = resolve;
     this.#reject = reject;
     // From the beginning: a call may wait long for its connection.
-    this.#deaf = this.#cancelToken.onAbort(this.#abort);
+    this.#unsubscribe = this.#cancelToken.onAbort(this.#abort);
   }
 
   readonly #abort = (): void => {
@@ -176,7 +177,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     _controller: Dispatcher.DispatchController,
     trailers: Record<string, string | string[] | undefined>,
   ): void {
-    this.#deaf();
+    this.#unsubscribe();
     if (this.#stream !== undefined) {
       this.#trailers = trailers;
       this.#stream.end();
@@ -187,7 +188,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#deaf();
+    this.#unsubscribe();
     if (this.#stream !== undefined) this.#stream.fail(error);
     else this.#reject(error);
   }

@@ -215,6 +215,11 @@ export function cancelTokenOf(request: SidecarRequest): CancelToken {
   return request instanceof PlainRequest ? request.cancelToken : cancelTokenOfSignal(request.signal);
 }
 
+/** Path and query as one, the way they stand on the first line of a request. */
+export function requestTarget(path: string, search: string): string {
+  return search === '' ? path : `${path}?${search}`;
+}
+
 /** One header's value as a single string; `undefined` when it is absent. */
 export function headerOf(headers: HeaderMap, name: string): string | undefined {
   const value = headers[name];

@@ -1,5 +1,5 @@
-import { CancelSource, type CancelToken, pause } from '../util/cancel-token.ts';
-import type { Clock } from '../util/clock.ts';
+import { CancelSource, type CancelToken, cancelWith } from '../util/cancel-token.ts';
+import { type Clock, sleep } from '../util/clock.ts';
 import type { Work } from '../util/work.ts';
 import type { CircuitBreaker, Pass } from './breaker.ts';
 import type { AttemptOutcome, Policy, Verdict } from './policy.ts';
@@ -60,7 +60,7 @@ export class CallPolicy implements Policy {
       const verdict = this.#close(pass, outcome, cancelToken, judge);
       const delayMs = verdict === 'retry' && !cancelToken.aborted ? this.#delayAfter(number) : undefined;
       if (delayMs === undefined) return resultOf(outcome);
-      await pause(this.#host.clock, delayMs, cancelToken);
+      await sleep(this.#host.clock, delayMs, cancelToken);
     }
   }
 
@@ -107,11 +107,10 @@ export class CallPolicy implements Policy {
     if (timeoutMs === undefined) return attempt(cancelToken, number);
     return new Promise((resolve, reject) => {
       const limit = new CancelSource();
-      const deaf = cancelToken.onAbort(() => limit.abort(cancelToken.reason));
-      if (cancelToken.aborted) limit.abort(cancelToken.reason);
+      const unsubscribe = cancelWith(limit, cancelToken);
       const end = (): void => {
         timer.cancel();
-        deaf();
+        unsubscribe();
       };
       const timer = this.#host.clock.setTimeout(() => {
         const error = new Error(`no result within ${timeoutMs} ms`);

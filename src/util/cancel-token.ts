@@ -1,4 +1,3 @@
-import type { Clock } from './clock.ts';
 import { Linked } from './linked.ts';
 
 /**
@@ -62,22 +61,12 @@ export function cancelTokenOfSignal(signal: AbortSignal): CancelToken {
 /** The AbortSignal of a token. */
 export function signalOfCancelToken(cancelToken: CancelToken): AbortSignal {
   const controller = new AbortController();
-  if (cancelToken.aborted) controller.abort(cancelToken.reason);
-  else cancelToken.onAbort(() => controller.abort(cancelToken.reason));
+  cancelWith(controller, cancelToken);
   return controller.signal;
 }
 
-/** Resolves after `delayMs`; rejects with the token's reason when that is cancelled first. */
-export function pause(clock: Clock, delayMs: number, token: CancelToken): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (token.aborted) return reject(token.reason);
-    const timer = clock.setTimeout(() => {
-      unsubscribe();
-      resolve();
-    }, delayMs);
-    const unsubscribe = token.onAbort(() => {
-      timer.cancel();
-      reject(token.reason);
-    });
-  });
+/** Cancels `target` with the token, at once if that is cancelled already; call what it returns to unsubscribe. */
+export function cancelWith(target: { abort(reason: unknown): void }, token: CancelToken): () => void {
+  if (token.aborted) target.abort(token.reason);
+  return token.onAbort(() => target.abort(token.reason));
 }

@@ -1,3 +1,5 @@
+import { type CancelToken, cancelTokenOfSignal, NEVER } from './cancel-token.ts';
+
 /** A running timer of a {@link Clock}. @public */
 export interface Timer {
   /** Stops it; does nothing when it has fired. */
@@ -63,18 +65,18 @@ class SystemTimer implements Timer {
   }
 }
 
-/** Resolves after `delayMs`; rejects with the signal's reason when that fires first. */
-export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+/** Resolves after `delayMs`; rejects with the reason of `cancel` when that is cancelled first. */
+export function sleep(clock: Clock, delayMs: number, cancel: CancelToken | AbortSignal = NEVER): Promise<void> {
   return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const onAbort = (): void => {
-      timer.cancel();
-      reject(signal?.reason as Error);
-    };
+    if (cancel.aborted) return reject(cancel.reason);
     const timer = clock.setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
+      unsubscribe();
       resolve();
     }, delayMs);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const token = 'onAbort' in cancel ? cancel : cancelTokenOfSignal(cancel);
+    const unsubscribe = token.onAbort(() => {
+      timer.cancel();
+      reject(token.reason);
+    });
   });
 }

@@ -18,11 +18,11 @@ export class Semaphore {
     return new Promise((resolve, reject) => {
       if (cancelToken.aborted) return reject(cancelToken.reason);
       const enter = (): void => {
-        deaf();
+        unsubscribe();
         resolve();
       };
       this.#waiting.push(enter);
-      const deaf = cancelToken.onAbort(() => {
+      const unsubscribe = cancelToken.onAbort(() => {
         this.#waiting.splice(this.#waiting.indexOf(enter), 1);
         reject(cancelToken.reason);
       });

@@ -8,11 +8,12 @@ import {
   type HeaderMap,
   request as makeRequest,
   PlainRequest,
+  requestTarget,
   type SidecarRequest,
   type SidecarResponse,
 } from '../../http/message.ts';
 import type { Policy } from '../../resiliency/policy.ts';
-import { CancelSource, type CancelToken } from '../../util/cancel-token.ts';
+import { CancelSource, type CancelToken, cancelWith } from '../../util/cancel-token.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { Linked } from '../../util/linked.ts';
 import { nodeHttp } from '../../util/node-http.ts';
@@ -155,12 +156,11 @@ export class Invocation {
   /** One that ends with its caller's, and with a stop; whoever listens to it lives no longer than the call. */
   #begin(caller: CancelToken): { readonly call: CancelSource; readonly end: () => void } {
     const call = new CancelSource();
-    if (caller.aborted) call.abort(caller.reason);
-    const deaf = caller.onAbort(() => call.abort(caller.reason));
+    const unsubscribe = cancelWith(call, caller);
     const place = this.#calls.add(call);
     const end = (): void => {
       this.#calls.delete(place);
-      deaf();
+      unsubscribe();
     };
     return { call, end };
   }
@@ -168,8 +168,7 @@ export class Invocation {
   #outgoing(request: SidecarRequest, destination: Destination, { path, body, call }: Sendable): SidecarRequest {
     const { method, search, headers } = request;
     const fields = destination.addTo(this.#parts.headers.copy(headers, body));
-    const at = destination.pathOf(path);
-    return new PlainRequest(method, search === '' ? at : `${at}?${search}`, fields, body, call);
+    return new PlainRequest(method, requestTarget(destination.pathOf(path), search), fields, body, call);
   }
 
   /** How much of a streamed body of known length is read before it is sent on: what is short, or may be sent again. */

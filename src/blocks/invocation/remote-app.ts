@@ -1,6 +1,12 @@
 import { isNoConnection } from '../../app/no-connection.ts';
 import { isUntouched } from '../../http/body.ts';
-import { cancelTokenOf, PlainRequest, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
+import {
+  cancelTokenOf,
+  PlainRequest,
+  requestTarget,
+  type SidecarRequest,
+  type SidecarResponse,
+} from '../../http/message.ts';
 import type { Policy, Resiliency } from '../../resiliency/policy.ts';
 import type { Identity } from '../../security/identity.ts';
 import type { Wire } from '../../wire.ts';
@@ -79,14 +85,9 @@ export class RemoteApp implements Destination {
       identity === undefined
         ? { [wire.headers.peer]: '1' }
         : { [wire.headers.identity]: await identity.sign(this.#callee) };
-    const url = request.search === '' ? request.path : `${request.path}?${request.search}`;
-    return new PlainRequest(
-      request.method,
-      url,
-      { ...request.headers, ...proof },
-      request.body,
-      cancelTokenOf(request),
-    );
+    const { method, path, search, headers, body } = request;
+    const target = requestTarget(path, search);
+    return new PlainRequest(method, target, { ...headers, ...proof }, body, cancelTokenOf(request));
   }
 
   isUnreached(error: unknown): boolean {

@@ -4,12 +4,13 @@ import {
   cancelTokenOf,
   leaveBody,
   PlainRequest,
+  requestTarget,
   type SidecarRequest,
   type SidecarResponse,
 } from '../../http/message.ts';
 import type { AttemptOutcome, Policy, Verdict } from '../../resiliency/policy.ts';
-import { CancelSource, type CancelToken, pause } from '../../util/cancel-token.ts';
-import type { Clock } from '../../util/clock.ts';
+import { CancelSource, type CancelToken, cancelWith } from '../../util/cancel-token.ts';
+import { type Clock, sleep } from '../../util/clock.ts';
 import type { Work } from '../../util/work.ts';
 import type { Destination } from './destination.ts';
 
@@ -41,7 +42,7 @@ export async function sendUntilAnswered(
     } finally {
       done();
     }
-    await pause(host.clock, UNREACHED.delayMs, cancelTokenOf(request));
+    await sleep(host.clock, UNREACHED.delayMs, cancelTokenOf(request));
   }
 }
 
@@ -61,9 +62,8 @@ export function sendByPolicy(
     async (cancelToken) => {
       if (before !== undefined) leaveBody(before.body);
       const { method, path, search, headers, body } = request;
-      const url = search === '' ? path : `${path}?${search}`;
       const either = eitherOf(cancelToken, cancelTokenOf(request));
-      before = await destination.send(new PlainRequest(method, url, headers, body, either));
+      before = await destination.send(new PlainRequest(method, requestTarget(path, search), headers, body, either));
       return before;
     },
     judge,
@@ -74,10 +74,8 @@ export function sendByPolicy(
 function eitherOf(attempt: CancelToken, call: CancelToken): CancelToken {
   if (attempt === call) return call;
   const either = new CancelSource();
-  for (const one of [attempt, call]) {
-    one.onAbort(() => either.abort(one.reason));
-    if (one.aborted) either.abort(one.reason);
-  }
+  cancelWith(either, attempt);
+  cancelWith(either, call);
   return either;
 }
 

@@ -1,5 +1,5 @@
 import { type HttpClient, httpClient } from '../../../http/client.ts';
-import { cancelTokenOf, type Handler, PlainRequest } from '../../../http/message.ts';
+import { cancelTokenOf, type Handler, PlainRequest, requestTarget } from '../../../http/message.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import type { Clock } from '../../../util/clock.ts';
 import { LruCache } from '../../../util/lru.ts';
@@ -101,7 +101,7 @@ function connect(id: string, { origin, base }: Place): KnownInstance {
   const client = httpClient(origin);
   if (base === '') return new KnownInstance(id, client.handle, client);
   const below: Handler = (request) => {
-    const url = base + request.path + (request.search === '' ? '' : `?${request.search}`);
+    const url = base + requestTarget(request.path, request.search);
     return client.handle(new PlainRequest(request.method, url, request.headers, request.body, cancelTokenOf(request)));
   };
   return new KnownInstance(id, below, client);

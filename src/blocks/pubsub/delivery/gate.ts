@@ -16,7 +16,7 @@ export class Gate {
   readonly #waiting = new Deque<(pass: Pass) => void>();
   #isClosed = false;
   #timer: Timer | undefined;
-  #deaf: (() => void) | undefined;
+  #unsubscribe: (() => void) | undefined;
 
   /** @param isShut - lets nobody in while it answers true; call {@link Gate.letIn} when that has changed */
   constructor(breaker: CircuitBreaker | undefined, clock: Clock, isShut: () => boolean) {
@@ -69,15 +69,15 @@ export class Gate {
     const breaker = this.#breaker;
     if (breaker === undefined || this.#isClosed || this.#isShut()) return;
     // Not in the midst of what the breaker tells.
-    this.#deaf = breaker.onChange(() => queueMicrotask(() => this.letIn()));
+    this.#unsubscribe = breaker.onChange(() => queueMicrotask(() => this.letIn()));
     const { changesAt } = breaker;
     if (!Number.isFinite(changesAt)) return;
     this.#timer = this.#clock.setTimeout(() => this.letIn(), changesAt - this.#clock.now());
   }
 
   #unwatch(): void {
-    this.#deaf?.();
-    this.#deaf = undefined;
+    this.#unsubscribe?.();
+    this.#unsubscribe = undefined;
     this.#timer?.cancel();
     this.#timer = undefined;
   }
