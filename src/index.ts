@@ -25,7 +25,6 @@ export type { InvocationOptions } from './blocks/invocation/options.ts';
 export type { InvocationReply } from './blocks/invocation/reply.ts';
 export type { NameResolutionOptions } from './blocks/invocation/resolution/options.ts';
 export type { Jobs } from './blocks/jobs/jobs.ts';
-export type { JobsOptions } from './blocks/jobs/make-jobs.ts';
 export type {
   IfJobExists,
   Job,
@@ -36,6 +35,7 @@ export type {
   JobOptions,
   JobRun,
 } from './blocks/jobs/model/job.ts';
+export type { JobsOptions } from './blocks/jobs/options.ts';
 export type {
   AppConnectionMetadata,
   AppHealthMetadata,
@@ -64,7 +64,6 @@ export type {
   Subscription,
 } from './blocks/pubsub/publishing/publish-options.ts';
 export type { PubSub } from './blocks/pubsub/pubsub.ts';
-export type { WorkflowRetention, WorkflowsOptions } from './blocks/workflow/make-workflows.ts';
 export type {
   CallActivityOptions,
   CallChildOptions,
@@ -97,6 +96,7 @@ export type {
 } from './blocks/workflow/model/instance.ts';
 export type { WaitOptions } from './blocks/workflow/operations/completions.ts';
 export type { InstancePage, ListOptions } from './blocks/workflow/operations/list.ts';
+export type { WorkflowRetention, WorkflowsOptions } from './blocks/workflow/options.ts';
 export type { Workflows } from './blocks/workflow/workflows.ts';
 export type { ShardChange, Shards } from './cluster/shards.ts';
 export { sharedState } from './cluster/shared-state.ts';

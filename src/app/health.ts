@@ -1,5 +1,6 @@
 import { SidecarError } from '../errors.ts';
 import type { Clock, Timer } from '../util/clock.ts';
+import { type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 import type { Work } from '../util/work.ts';
 
 /** How the application is asked whether it is well. @public */
@@ -15,16 +16,15 @@ export interface AppHealthOptions {
 }
 
 /** The JSON schema of the option. */
-export const APP_HEALTH_SCHEMA = {
-  type: ['boolean', 'object'],
-  additionalProperties: false,
-  properties: {
+export const APP_HEALTH_SCHEMA: JsonSchema = {
+  ...optionsSchema<AppHealthOptions>({
     path: { type: 'string', pattern: '^[\\x21-\\x7e]*$' },
-    intervalMs: { type: 'integer', minimum: 1 },
-    timeoutMs: { type: 'integer', minimum: 1 },
-    threshold: { type: 'integer', minimum: 1 },
-  },
-} as const;
+    intervalMs: POSITIVE,
+    timeoutMs: POSITIVE,
+    threshold: POSITIVE,
+  }),
+  type: ['boolean', 'object'],
+};
 
 /** Health checks, complete. */
 export type HealthSettings = Required<AppHealthOptions>;

@@ -1,3 +1,5 @@
+import { type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema.ts';
+
 /**
  * Resiliency in Dapr's form: policies by name, and the targets that they hold for. A target that is not named has the
  * policies of the default names, such as `DefaultRetryPolicy`, where they exist, else none.
@@ -85,32 +87,39 @@ export interface ComponentPolicies {
   readonly outbound?: TargetPolicies;
 }
 
-const text = { type: 'string', minLength: 1 };
+const text = { type: 'string', minLength: 1 } as const;
 const duration = { type: ['string', 'number'] };
-const byName = (item: object): object => ({ type: 'object', additionalProperties: item });
-const closed = (properties: object): object => ({ type: 'object', additionalProperties: false, properties });
+const byName = (item: JsonSchema): JsonSchema => ({ type: 'object', additionalProperties: item });
 const policies = { timeout: text, retry: text, circuitBreaker: text };
 
-/** The JSON schema of {@link ResiliencySpec}. */
-export const RESILIENCY_SCHEMA: object = closed({
-  policies: closed({
-    timeouts: byName(duration),
-    retries: byName(
-      closed({
-        policy: { enum: ['constant', 'exponential'] },
-        duration,
-        maxInterval: duration,
-        maxRetries: { type: 'integer', minimum: -1 },
-        matching: closed({ httpStatusCodes: { type: 'string' }, gRPCStatusCodes: { type: 'string' } }),
-      }),
-    ),
-    circuitBreakers: byName(
-      closed({ maxRequests: { type: 'integer', minimum: 1 }, interval: duration, timeout: duration, trip: text }),
-    ),
+const retry = optionsSchema<RetryPolicyOptions>({
+  policy: { enum: ['constant', 'exponential'] },
+  duration,
+  maxInterval: duration,
+  maxRetries: { type: 'integer', minimum: -1 },
+  matching: optionsSchema<NonNullable<RetryPolicyOptions['matching']>>({
+    httpStatusCodes: { type: 'string' },
+    gRPCStatusCodes: { type: 'string' },
   }),
-  targets: closed({
-    apps: byName(closed({ ...policies, circuitBreakerCacheSize: { type: 'integer', minimum: 1 } })),
-    components: byName(closed({ inbound: closed(policies), outbound: closed(policies) })),
+});
+const circuitBreaker = optionsSchema<CircuitBreakerOptions>({
+  maxRequests: POSITIVE,
+  interval: duration,
+  timeout: duration,
+  trip: text,
+});
+const target = optionsSchema<TargetPolicies>(policies);
+
+/** The JSON schema of {@link ResiliencySpec}. */
+export const RESILIENCY_SCHEMA: JsonSchema = optionsSchema<ResiliencySpec>({
+  policies: optionsSchema<NonNullable<ResiliencySpec['policies']>>({
+    timeouts: byName(duration),
+    retries: byName(retry),
+    circuitBreakers: byName(circuitBreaker),
+  }),
+  targets: optionsSchema<NonNullable<ResiliencySpec['targets']>>({
+    apps: byName(optionsSchema<AppPolicies>({ ...policies, circuitBreakerCacheSize: POSITIVE })),
+    components: byName(optionsSchema<ComponentPolicies>({ inbound: target, outbound: target })),
     actors: { type: 'object' },
   }),
 });

@@ -1,4 +1,5 @@
 import { SidecarError } from '../errors.ts';
+import { type JsonSchema, optionsSchema } from '../util/options-schema.ts';
 import { validator } from '../util/schema.ts';
 import { TRUST_DOMAIN } from './identity-options.ts';
 
@@ -47,48 +48,35 @@ export interface AccessControlOptions {
 /** Bounds on the work that one call can make. */
 export const ACCESS_LIMITS = { policies: 10_000, operations: 10_000, nameLength: 1_024, segments: 64 };
 
-const action = { type: 'string', pattern: '^([aA][lL][lL][oO][wW]|[dD][eE][nN][yY])$' };
-const trustDomain = { type: 'string', pattern: TRUST_DOMAIN };
-const name = { type: 'string', pattern: '^[^./\\s]{1,256}$' };
+const action = { type: 'string', pattern: '^([aA][lL][lL][oO][wW]|[dD][eE][nN][yY])$' } as const;
+const trustDomain = { type: 'string', pattern: TRUST_DOMAIN } as const;
+const name = { type: 'string', pattern: '^[^./\\s]{1,256}$' } as const;
+
+const operation = optionsSchema<AccessOperation>(
+  {
+    name: { type: 'string', minLength: 1, maxLength: ACCESS_LIMITS.nameLength },
+    httpVerb: { type: 'array', minItems: 1, maxItems: 64, items: { type: 'string' } },
+    action,
+  },
+  ['name', 'httpVerb', 'action'],
+);
+const policy = optionsSchema<AccessPolicy>(
+  {
+    appId: name,
+    namespace: name,
+    trustDomain,
+    defaultAction: action,
+    operations: { type: 'array', maxItems: ACCESS_LIMITS.operations, items: operation },
+  },
+  ['appId', 'namespace', 'trustDomain'],
+);
 
 /** What {@link AccessControlOptions} must look like; resource files are checked with it too. */
-export const ACCESS_CONTROL_SCHEMA: object = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    defaultAction: action,
-    trustDomain,
-    policies: {
-      type: 'array',
-      maxItems: ACCESS_LIMITS.policies,
-      items: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['appId', 'namespace', 'trustDomain'],
-        properties: {
-          appId: name,
-          namespace: name,
-          trustDomain,
-          defaultAction: action,
-          operations: {
-            type: 'array',
-            maxItems: ACCESS_LIMITS.operations,
-            items: {
-              type: 'object',
-              additionalProperties: false,
-              required: ['name', 'httpVerb', 'action'],
-              properties: {
-                name: { type: 'string', minLength: 1, maxLength: ACCESS_LIMITS.nameLength },
-                httpVerb: { type: 'array', minItems: 1, maxItems: 64, items: { type: 'string' } },
-                action,
-              },
-            },
-          },
-        },
-      },
-    },
-  },
-};
+export const ACCESS_CONTROL_SCHEMA: JsonSchema = optionsSchema<AccessControlOptions>({
+  defaultAction: action,
+  trustDomain,
+  policies: { type: 'array', maxItems: ACCESS_LIMITS.policies, items: policy },
+});
 
 const problemOf = validator(ACCESS_CONTROL_SCHEMA, 'options.accessControl');
 

@@ -1,4 +1,5 @@
 import { SidecarError } from '../errors.ts';
+import { type JsonSchema, optionsSchema } from '../util/options-schema.ts';
 
 /** A part of the HTTP API. @public */
 export interface ApiRule {
@@ -21,24 +22,18 @@ export interface ApiOptions {
 const rules = {
   type: 'array',
   maxItems: 1_000,
-  items: {
-    type: 'object',
-    additionalProperties: false,
-    required: ['name'],
-    properties: {
+  items: optionsSchema<ApiRule>(
+    {
       name: { type: 'string' },
       version: { type: 'string', pattern: '^v1(\\.0)?(-?(alpha|beta)[0-9])?$' },
       protocol: { enum: ['http', 'grpc'] },
     },
-  },
+    ['name'],
+  ),
 };
 
 /** What {@link ApiOptions} must look like. */
-export const API_SCHEMA: object = {
-  type: 'object',
-  additionalProperties: false,
-  properties: { allowed: rules, denied: rules },
-};
+export const API_SCHEMA: JsonSchema = optionsSchema<ApiOptions>({ allowed: rules, denied: rules });
 
 /** Parts of Dapr's API that this one does not have: a list may name them. */
 const ABSENT = 'state bindings secrets actors configuration lock unlock crypto subtlecrypto conversation';

@@ -8,6 +8,7 @@ import {
   type SidecarRequest,
   type SidecarResponse,
 } from '../http/message.ts';
+import { type JsonSchema, optionsSchema } from '../util/options-schema.ts';
 
 /** Which web pages may read what the HTTP API answers. @public */
 export interface CorsOptions {
@@ -19,12 +20,10 @@ export interface CorsOptions {
 }
 
 /** What {@link CorsOptions} must look like. */
-export const CORS_SCHEMA: object = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['origins'],
-  properties: { origins: { type: 'array', maxItems: 1_000, items: { type: 'string', minLength: 1, maxLength: 300 } } },
-};
+export const CORS_SCHEMA: JsonSchema = optionsSchema<CorsOptions>(
+  { origins: { type: 'array', maxItems: 1_000, items: { type: 'string', minLength: 1, maxLength: 300 } } },
+  ['origins'],
+);
 
 const METHODS: readonly string[] = ['HEAD', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const PREFLIGHT_VARY = 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers';

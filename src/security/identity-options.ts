@@ -1,5 +1,6 @@
 import type { JsonWebKeyInput } from 'node:crypto';
 import { SidecarError } from '../errors.ts';
+import { optionsSchema } from '../util/options-schema.ts';
 import { validator } from '../util/schema.ts';
 
 /** What a trust domain may be called, as SPIFFE has it. */
@@ -47,27 +48,21 @@ export interface IdentityOptions {
   readonly trustDomain?: string;
 }
 
-const kid = { type: 'string', minLength: 1, maxLength: 128 };
+const kid = { type: 'string', minLength: 1, maxLength: 128 } as const;
 const asymmetric = { type: ['string', 'object'] };
-const key = {
-  type: 'object',
-  additionalProperties: false,
-  properties: { secret: {}, privateKey: asymmetric, publicKey: asymmetric, kid },
-};
+const key = optionsSchema<IdentityKey>({ secret: {}, privateKey: asymmetric, publicKey: asymmetric, kid });
 const keys = { type: 'array', minItems: 1, maxItems: 16, items: key };
 
 /** Apart from the other options, whose messages show the value that is wrong. */
 const problemOf = validator(
-  {
-    type: 'object',
-    additionalProperties: false,
-    required: ['keys'],
-    properties: {
+  optionsSchema<IdentityOptions>(
+    {
       keys,
       peers: { type: 'object', additionalProperties: { type: ['object', 'array'] } },
       trustDomain: { type: 'string', pattern: TRUST_DOMAIN },
     },
-  },
+    ['keys'],
+  ),
   'options.identity',
   { secret: true },
 );

@@ -8,7 +8,7 @@ import {
   NAME_RESOLUTION_SCHEMA,
   type NameResolutionOptions,
 } from '../blocks/invocation/resolution/options.ts';
-import { JOBS_OPTIONS_SCHEMA, type JobsOptions } from '../blocks/jobs/make-jobs.ts';
+import { JOBS_OPTIONS_SCHEMA, type JobsOptions, resolveJobs } from '../blocks/jobs/options.ts';
 import {
   PLACEMENT_SCHEMA,
   type PlacementOptions,
@@ -16,7 +16,12 @@ import {
   resolvePlacement,
 } from '../blocks/placement/options.ts';
 import { SUBSCRIPTION_OPTIONS_SCHEMA, type SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
-import { WORKFLOWS_OPTIONS_SCHEMA, type WorkflowsOptions } from '../blocks/workflow/make-workflows.ts';
+import {
+  resolveWorkflows,
+  WORKFLOWS_OPTIONS_SCHEMA,
+  type WorkflowsOptions,
+  type WorkflowsSettings,
+} from '../blocks/workflow/options.ts';
 import { memoryStore } from '../components/memory/memory-store.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
 import { SidecarError } from '../errors.ts';
@@ -31,6 +36,7 @@ import { definedOnly } from '../util/defined-only.ts';
 import { loggingErrors } from '../util/logged-error.ts';
 import { type Logger, standardErrorLogger } from '../util/logger.ts';
 import { NAME_PATTERN } from '../util/name-pattern.ts';
+import { NOT_NEGATIVE, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 import { validator } from '../util/schema.ts';
 import { type Wire, type WireName, wireNames } from '../wire.ts';
 
@@ -125,98 +131,75 @@ export interface SidecarOptions {
   readonly logger?: Logger;
 }
 
-/** Options, checked and complete. */
-export interface ResolvedOptions {
-  readonly appId: string;
-  readonly app: AppOptions | undefined;
-  readonly components: readonly PubSubDefinition[];
-  readonly state: StateDefinition;
-  readonly subscriptions: readonly SubscriptionOptions[];
+/** Options that have no default: that they are absent means something. */
+type Optional = 'app' | 'address' | 'identity' | 'accessControl' | 'cors';
+
+/** Options of blocks with their defaults, and what follows from options. */
+interface Resolved {
   readonly invocation: Required<InvocationOptions>;
-  readonly httpEndpoints: readonly HttpEndpointOptions[];
-  readonly nameResolution: NameResolutionOptions;
-  readonly address: string | undefined;
   readonly placement: PlacementSettings;
-  readonly jobs: JobsOptions;
-  readonly workflows: WorkflowsOptions;
-  readonly namespace: string;
+  readonly jobs: Required<JobsOptions>;
+  readonly workflows: WorkflowsSettings;
   readonly wire: Wire;
-  readonly apiToken: string;
-  readonly appToken: string;
   readonly appHealth: HealthSettings | undefined;
-  readonly resiliency: ResiliencySpec | readonly ResiliencySpec[];
-  readonly identity: IdentityOptions | undefined;
-  readonly accessControl: AccessControlOptions | undefined;
-  readonly api: ApiOptions;
-  readonly cors: CorsOptions | undefined;
-  readonly bodyLimitBytes: number;
-  readonly deliveryTimeoutMs: number;
-  readonly stopTimeoutMs: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
+
+/** Options, checked and complete. */
+export type ResolvedOptions = Resolved &
+  Required<Omit<SidecarOptions, Optional | keyof Resolved>> & { readonly [Name in Optional]: SidecarOptions[Name] };
 
 /** The namespace of who names none. */
 const DEFAULT_NAMESPACE = 'default';
 
-const text = { type: 'string' };
-const name = { type: 'string', pattern: NAME_PATTERN };
-const positive = { type: 'integer', minimum: 1 };
+const text = { type: 'string' } as const;
+const name = { type: 'string', pattern: NAME_PATTERN } as const;
 const callable = { isFunction: true };
 const problemOf = validator(
-  {
-    type: 'object',
-    additionalProperties: false,
-    properties: {
-      appId: name,
-      namespace: name,
-      app: {
+  optionsSchema<SidecarOptions>({
+    appId: name,
+    namespace: name,
+    app: optionsSchema<AppOptions>({
+      port: { type: 'integer', minimum: 1, maximum: 65_535 },
+      host: { type: 'string', minLength: 1 },
+      protocol: { enum: ['http', 'grpc'] },
+      listener: {},
+      fetch: callable,
+      maxConcurrency: POSITIVE,
+      health: APP_HEALTH_SCHEMA,
+    }),
+    components: {
+      type: 'array',
+      items: {
         type: 'object',
-        additionalProperties: false,
-        properties: {
-          port: { type: 'integer', minimum: 1, maximum: 65_535 },
-          host: { type: 'string', minLength: 1 },
-          protocol: { enum: ['http', 'grpc'] },
-          listener: {},
-          fetch: callable,
-          maxConcurrency: positive,
-          health: APP_HEALTH_SCHEMA,
-        },
+        required: ['name', 'type', 'open'],
+        properties: { name: { type: 'string', minLength: 1 }, type: text, open: callable },
       },
-      components: {
-        type: 'array',
-        items: {
-          type: 'object',
-          required: ['name', 'type', 'open'],
-          properties: { name: { type: 'string', minLength: 1 }, type: text, open: callable },
-        },
-      },
-      state: { type: 'object', required: ['type', 'open'], properties: { type: text, open: callable } },
-      subscriptions: { type: 'array', items: SUBSCRIPTION_OPTIONS_SCHEMA },
-      invocation: INVOCATION_OPTIONS_SCHEMA,
-      nameResolution: NAME_RESOLUTION_SCHEMA,
-      address: ADDRESS_SCHEMA,
-      placement: PLACEMENT_SCHEMA,
-      jobs: JOBS_OPTIONS_SCHEMA,
-      workflows: WORKFLOWS_OPTIONS_SCHEMA,
-      wire: { enum: ['sidecar', 'dapr'] },
-      apiToken: text,
-      appToken: text,
-      // Checked where it is read.
-      resiliency: {},
-      // These are checked where they are read; words about keys and header fields show none of them.
-      httpEndpoints: {},
-      identity: {},
-      accessControl: {},
-      api: API_SCHEMA,
-      cors: CORS_SCHEMA,
-      bodyLimitBytes: positive,
-      deliveryTimeoutMs: { type: 'integer', minimum: 0 },
-      stopTimeoutMs: { type: 'integer', minimum: 0 },
-      clock: { type: 'object', properties: { now: callable, setTimeout: callable } },
-      logger: { type: 'object', properties: { debug: callable, info: callable, warn: callable, error: callable } },
     },
-  },
+    state: { type: 'object', required: ['type', 'open'], properties: { type: text, open: callable } },
+    subscriptions: { type: 'array', items: SUBSCRIPTION_OPTIONS_SCHEMA },
+    invocation: INVOCATION_OPTIONS_SCHEMA,
+    nameResolution: NAME_RESOLUTION_SCHEMA,
+    address: ADDRESS_SCHEMA,
+    placement: PLACEMENT_SCHEMA,
+    jobs: JOBS_OPTIONS_SCHEMA,
+    workflows: WORKFLOWS_OPTIONS_SCHEMA,
+    wire: { enum: ['sidecar', 'dapr'] },
+    apiToken: text,
+    appToken: text,
+    // Checked where it is read.
+    resiliency: {},
+    // These are checked where they are read; words about keys and header fields show none of them.
+    httpEndpoints: {},
+    identity: {},
+    accessControl: {},
+    api: API_SCHEMA,
+    cors: CORS_SCHEMA,
+    bodyLimitBytes: POSITIVE,
+    deliveryTimeoutMs: NOT_NEGATIVE,
+    stopTimeoutMs: NOT_NEGATIVE,
+    clock: { type: 'object', properties: { now: callable, setTimeout: callable } },
+    logger: { type: 'object', properties: { debug: callable, info: callable, warn: callable, error: callable } },
+  }),
   'options',
 );
 
@@ -227,40 +210,43 @@ const problemOf = validator(
  */
 export function resolveOptions(options: SidecarOptions, environment: NodeJS.ProcessEnv): ResolvedOptions {
   const namespace = options.namespace ?? (environment['NAMESPACE'] || DEFAULT_NAMESPACE);
-  const given = { ...options, appId: options.appId ?? environment['APP_ID'], namespace };
-  const problem = problemOf(definedOnly(given)) ?? appProblem(options.app) ?? grpcProblem(options);
+  const given = definedOnly(options);
+  const { app, appId = environment['APP_ID'] } = given;
+  const problem = problemOf(definedOnly({ ...given, appId, namespace })) ?? appProblem(app) ?? grpcProblem(given);
   if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
-  if (given.appId === undefined) throw new SidecarError('ERR_CONFIGURATION', 'options.appId is missing');
-  const wire = wireNames(options.wire ?? 'sidecar');
-  if (options.address !== undefined) checkedPlace(options.address, 'options.address');
+  if (appId === undefined) throw new SidecarError('ERR_CONFIGURATION', 'options.appId is missing');
+  if (given.address !== undefined) checkedPlace(given.address, 'options.address');
+  const wire = wireNames(given.wire ?? 'sidecar');
+  const prefix = wire.environmentPrefix;
   return {
-    appId: given.appId,
-    app: options.app,
-    components: options.components ?? [],
-    state: options.state ?? memoryStore(),
-    subscriptions: options.subscriptions ?? [],
-    invocation: { urls: options.invocation?.urls ?? true },
-    httpEndpoints: options.httpEndpoints ?? [],
-    nameResolution: options.nameResolution ?? {},
-    address: options.address,
-    placement: resolvePlacement(options.placement ?? {}, environment, wire.environmentPrefix),
-    jobs: options.jobs ?? {},
-    workflows: options.workflows ?? {},
+    app: undefined,
+    address: undefined,
+    accessControl: undefined,
+    cors: undefined,
+    components: [],
+    subscriptions: [],
+    nameResolution: {},
+    apiToken: environment[`${prefix}API_TOKEN`] ?? '',
+    appToken: environment['APP_API_TOKEN'] ?? '',
+    api: {},
+    bodyLimitBytes: 4 * 1024 * 1024,
+    deliveryTimeoutMs: 60_000,
+    stopTimeoutMs: 10_000,
+    clock: systemClock,
+    ...given,
+    state: given.state ?? memoryStore(),
+    identity: given.identity ?? identityOf(environment),
+    httpEndpoints: given.httpEndpoints ?? [],
+    resiliency: given.resiliency ?? [],
+    appId,
     namespace,
+    invocation: { urls: true, ...definedOnly(given.invocation ?? {}) },
+    placement: resolvePlacement(given.placement ?? {}, environment, prefix),
+    jobs: resolveJobs(given.jobs ?? {}, wire),
+    workflows: resolveWorkflows(given.workflows ?? {}),
     wire,
-    apiToken: options.apiToken ?? environment[`${wire.environmentPrefix}API_TOKEN`] ?? '',
-    appToken: options.appToken ?? environment['APP_API_TOKEN'] ?? '',
-    appHealth: resolveHealth(options.app?.health),
-    resiliency: options.resiliency ?? [],
-    identity: options.identity ?? identityOf(environment),
-    accessControl: options.accessControl,
-    api: options.api ?? {},
-    cors: options.cors,
-    bodyLimitBytes: options.bodyLimitBytes ?? 4 * 1024 * 1024,
-    deliveryTimeoutMs: options.deliveryTimeoutMs ?? 60_000,
-    stopTimeoutMs: options.stopTimeoutMs ?? 10_000,
-    clock: options.clock ?? systemClock,
-    logger: loggingErrors(options.logger ?? standardErrorLogger),
+    appHealth: resolveHealth(app?.health),
+    logger: loggingErrors(given.logger ?? standardErrorLogger),
   };
 }
 

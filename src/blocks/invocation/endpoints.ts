@@ -1,5 +1,6 @@
 import { SidecarError } from '../../errors.ts';
 import { type ClientTls, type HttpClient, httpClient } from '../../http/client.ts';
+import { optionsSchema } from '../../util/options-schema.ts';
 import { validator } from '../../util/schema.ts';
 import type { Fields } from './headers.ts';
 
@@ -26,22 +27,20 @@ const pem = { type: 'string', minLength: 1 } as const;
 
 const LIST = {
   type: 'array',
-  items: {
-    type: 'object',
-    additionalProperties: false,
-    required: ['name', 'baseUrl'],
-    properties: {
+  items: optionsSchema<HttpEndpointOptions>(
+    {
       name: { type: 'string', minLength: 1, maxLength: 256, pattern: '^[^/\\s\\u0000-\\u001f\\u007f]+$' },
       baseUrl: { type: 'string', pattern: '^https?://' },
       headers: { type: 'object', additionalProperties: { type: 'string' } },
-      clientTLS: {
-        type: 'object',
-        additionalProperties: false,
-        properties: { rootCA: pem, certificate: pem, privateKey: pem },
-      },
+      clientTLS: optionsSchema<NonNullable<HttpEndpointOptions['clientTLS']>>({
+        rootCA: pem,
+        certificate: pem,
+        privateKey: pem,
+      }),
     },
-  },
-} as const;
+    ['name', 'baseUrl'],
+  ),
+};
 
 /** Apart from the other options, whose messages show the value that is wrong: header fields and keys are secret. */
 const problemOf = validator(LIST, 'options.httpEndpoints', { secret: true });

@@ -1,3 +1,5 @@
+import { type JsonSchema, optionsSchema } from '../../util/options-schema.ts';
+
 /** How service invocation is offered. @public */
 export interface InvocationOptions {
   /**
@@ -8,8 +10,4 @@ export interface InvocationOptions {
 }
 
 /** The JSON schema of {@link InvocationOptions}. */
-export const INVOCATION_OPTIONS_SCHEMA = {
-  type: 'object',
-  additionalProperties: false,
-  properties: { urls: { type: 'boolean' } },
-} as const;
+export const INVOCATION_OPTIONS_SCHEMA: JsonSchema = optionsSchema<InvocationOptions>({ urls: { type: 'boolean' } });

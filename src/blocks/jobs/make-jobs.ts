@@ -8,34 +8,8 @@ import type { Work } from '../../util/work.ts';
 import type { Wire } from '../../wire.ts';
 import { JobService } from './job-service.ts';
 import { JobErrors } from './model/errors.ts';
+import type { JobsOptions } from './options.ts';
 import type { JobApp } from './running/jobs-host.ts';
-
-/** How jobs are run. @public */
-export interface JobsOptions {
-  /** The most runs at a time; never more than the application's `maxConcurrency`. Default 100. */
-  readonly concurrency?: number;
-  /**
-   * What becomes of ticks that were missed while the process was down, the application away or the run before them
-   * still under way: `once` makes one run of them, `all` runs each. Default `once`; `all` with `wire: 'dapr'`.
-   */
-  readonly missedTicks?: 'once' | 'all';
-  /**
-   * How long the application may take for a run, in milliseconds; 0 for no limit. For functions in code there is none
-   * but that of {@link JobHandlerOptions}. Default 60,000.
-   */
-  readonly timeoutMs?: number;
-}
-
-/** The JSON schema of {@link JobsOptions}. */
-export const JOBS_OPTIONS_SCHEMA = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    concurrency: { type: 'integer', minimum: 1 },
-    missedTicks: { enum: ['once', 'all'] },
-    timeoutMs: { type: 'integer', minimum: 0 },
-  },
-} as const;
 
 /** What the sidecar gives. */
 export interface JobsSettings {
@@ -48,23 +22,16 @@ export interface JobsSettings {
   readonly work: Work;
   readonly app: AppChannel | undefined;
   readonly monitor: AppMonitor | undefined;
-  readonly jobs: JobsOptions;
+  readonly jobs: Required<JobsOptions>;
   readonly stopTimeoutMs: number;
   readonly admit: () => void;
 }
-
-const DEFAULT_CONCURRENCY = 100;
-const DEFAULT_TIMEOUT_MS = 60_000;
 
 /** Makes the block. */
 export function makeJobs(settings: JobsSettings): JobService {
   const { appId, namespace, wire, clock, logger, events, work, app, monitor } = settings;
   const { jobs: options, stopTimeoutMs, admit } = settings;
-  const {
-    concurrency = DEFAULT_CONCURRENCY,
-    missedTicks = wire.jobs.missedTicks,
-    timeoutMs = DEFAULT_TIMEOUT_MS,
-  } = options;
+  const { concurrency, missedTicks, timeoutMs } = options;
   return new JobService({
     appId,
     errors: new JobErrors({ reasonPrefix: wire.reasonPrefix, appId, namespace }),

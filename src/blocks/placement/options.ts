@@ -1,4 +1,5 @@
 import { SidecarError } from '../../errors.ts';
+import { type JsonSchema, optionsSchema } from '../../util/options-schema.ts';
 
 /** The table of hosts and their actor types. @public */
 export interface PlacementOptions {
@@ -12,25 +13,18 @@ export interface PlacementOptions {
 }
 
 /** The JSON schema of {@link PlacementOptions}. */
-export const PLACEMENT_SCHEMA = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    enabled: { type: 'boolean' },
-    actorTypes: {
-      type: 'array',
-      maxItems: 1_000,
-      uniqueItems: true,
-      items: { type: 'string', minLength: 1, maxLength: 256 },
-    },
+export const PLACEMENT_SCHEMA: JsonSchema = optionsSchema<PlacementOptions>({
+  enabled: { type: 'boolean' },
+  actorTypes: {
+    type: 'array',
+    maxItems: 1_000,
+    uniqueItems: true,
+    items: { type: 'string', minLength: 1, maxLength: 256 },
   },
-} as const;
+});
 
 /** Options, complete. */
-export interface PlacementSettings {
-  readonly enabled: boolean;
-  readonly actorTypes: readonly string[];
-}
+export type PlacementSettings = Required<PlacementOptions>;
 
 const TRUE = new Set(['1', 'true', 'yes', 'on', 'y', 't']);
 const FALSE = new Set(['', '0', 'false', 'no', 'off', 'n', 'f']);

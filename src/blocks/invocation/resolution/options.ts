@@ -1,4 +1,5 @@
 import { SidecarError } from '../../../errors.ts';
+import { type JsonSchema, optionsSchema } from '../../../util/options-schema.ts';
 import { type Place, placeOf } from '../endpoints.ts';
 
 /** Where the sidecars of other applications are found. @public */
@@ -17,31 +18,25 @@ export interface NameResolutionOptions {
 }
 
 /** The JSON schema of {@link NameResolutionOptions}. */
-export const NAME_RESOLUTION_SCHEMA = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    static: {
-      type: 'object',
-      propertyNames: { pattern: '^[^./\\s]+(\\.[^./\\s]+)?$' },
-      additionalProperties: {
-        anyOf: [
-          { type: 'string', pattern: '^https?://' },
-          { type: 'array', items: { type: 'string', pattern: '^https?://' }, minItems: 1, maxItems: 1_000 },
-        ],
-      },
-    },
-    dns: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['template', 'port'],
-      properties: {
-        template: { type: 'string', pattern: '^[A-Za-z0-9_.{}-]+$', maxLength: 253 },
-        port: { type: 'integer', minimum: 1, maximum: 65_535 },
-      },
+export const NAME_RESOLUTION_SCHEMA: JsonSchema = optionsSchema<NameResolutionOptions>({
+  static: {
+    type: 'object',
+    propertyNames: { pattern: '^[^./\\s]+(\\.[^./\\s]+)?$' },
+    additionalProperties: {
+      anyOf: [
+        { type: 'string', pattern: '^https?://' },
+        { type: 'array', items: { type: 'string', pattern: '^https?://' }, minItems: 1, maxItems: 1_000 },
+      ],
     },
   },
-} as const;
+  dns: optionsSchema<NonNullable<NameResolutionOptions['dns']>>(
+    {
+      template: { type: 'string', pattern: '^[A-Za-z0-9_.{}-]+$', maxLength: 253 },
+      port: { type: 'integer', minimum: 1, maximum: 65_535 },
+    },
+    ['template', 'port'],
+  ),
+});
 
 /** The JSON schema of the option `address`. */
 export const ADDRESS_SCHEMA = { type: 'string', pattern: '^https?://' } as const;

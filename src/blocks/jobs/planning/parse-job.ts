@@ -3,6 +3,7 @@ import { definedOnly } from '../../../util/defined-only.ts';
 import { type JsonMember, jsonMembers, parseJsonBody } from '../../../util/json-text.ts';
 import { jsonTextOf } from '../../../util/json-value.ts';
 import { fieldNames, fieldsProblem } from '../../../util/known-fields.ts';
+import { NOT_NEGATIVE, optionsSchema } from '../../../util/options-schema.ts';
 import { type Validator, validator } from '../../../util/schema.ts';
 import type { JobRules } from '../../../wire.ts';
 import type { JobErrors } from '../model/errors.ts';
@@ -224,10 +225,7 @@ export class JobParser {
   }
 }
 
-const handlerOptionsProblem = validator(
-  { type: 'object', additionalProperties: false, properties: { timeoutMs: { type: 'integer', minimum: 0 } } },
-  'options',
-);
+const handlerOptionsProblem = validator(optionsSchema<JobHandlerOptions>({ timeoutMs: NOT_NEGATIVE }), 'options');
 
 /** How long a function may take for a run; 0 for no limit. @throws SidecarError `ERR_CONFIGURATION` */
 export function timeLimitOf(pattern: string, options: JobHandlerOptions): number {

@@ -1,6 +1,7 @@
 import type { CloudEvent } from 'cloudevents';
 import type { DeadLetterOrigin, Message } from '../../../components/pubsub.ts';
 import { NAME_PATTERN } from '../../../util/name-pattern.ts';
+import { NOT_NEGATIVE, POSITIVE, type SchemasOf } from '../../../util/options-schema.ts';
 import { validator } from '../../../util/schema.ts';
 import type { Wire } from '../../../wire.ts';
 import { readBoolean } from '../publishing/request-metadata.ts';
@@ -133,12 +134,11 @@ export interface RefusedSubscription {
   readonly problem: string;
 }
 
-const positive = { type: 'integer', minimum: 1 };
 const delay = { type: 'number', minimum: 0 };
 const rule = {
   type: 'object',
   required: ['path'],
-  properties: { match: { type: ['string', 'null'] }, path: { type: 'string' } },
+  properties: { match: { type: ['string', 'null'] }, path: { type: 'string' } } satisfies SchemasOf<RouteRule>,
 };
 const SCHEMA = {
   type: 'object',
@@ -159,17 +159,21 @@ const SCHEMA = {
         enabled: { type: ['boolean', 'null'] },
         maxMessagesCount: { type: ['integer', 'null'] },
         maxAwaitDurationMs: { type: ['number', 'null'] },
-      },
+      } satisfies SchemasOf<BulkSubscribeOptions>,
     },
-    concurrency: positive,
+    concurrency: POSITIVE,
     retry: {
       type: 'object',
-      properties: { maxRetries: { type: 'integer', minimum: 0 }, initialDelayMs: delay, maxDelayMs: delay },
+      properties: {
+        maxRetries: NOT_NEGATIVE,
+        initialDelayMs: delay,
+        maxDelayMs: delay,
+      } satisfies SchemasOf<RetryOptions>,
     },
     timeoutMs: { type: ['integer', 'null'], minimum: 0 },
     group: { type: ['string', 'null'], pattern: NAME_PATTERN },
     competing: { type: ['boolean', 'null'] },
-  },
+  } satisfies SchemasOf<SubscriptionOptions>,
 };
 
 /** Of options in code, where a field that there is not is a mistake. An application may tell more than is used. */

@@ -2,16 +2,10 @@ import type { SidecarEventEmitter } from '../../../events.ts';
 import type { Clock } from '../../../util/clock.ts';
 import type { Logger } from '../../../util/logger.ts';
 import type { Work } from '../../../util/work.ts';
-
-/** How long instances that are over are kept, in milliseconds. */
-export interface Retention {
-  readonly completedMs: number | undefined;
-  readonly failedMs: number | undefined;
-  readonly terminatedMs: number | undefined;
-}
+import type { WorkflowsSettings } from '../options.ts';
 
 /** What workflows need of their surroundings. */
-export interface WorkflowsHost {
+export interface WorkflowsHost extends WorkflowsSettings {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: SidecarEventEmitter;
@@ -22,11 +16,4 @@ export interface WorkflowsHost {
   readonly random: () => number;
   /** How long a stop waits for what is in flight. */
   readonly patienceMs: number;
-  readonly maxConcurrentWorkflows: number;
-  readonly maxConcurrentActivities: number;
-  /** How many instances that wait for something stay in memory. */
-  readonly maxIdleInstances: number;
-  /** How long code that is not registered is waited for; without end when it is not given. */
-  readonly missingCodeTimeoutMs: number | undefined;
-  readonly retention: Retention;
 }

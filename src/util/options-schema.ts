@@ -1,0 +1,49 @@
+/** A JSON schema. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** The schema of a count or a time, such as {@link POSITIVE}. */
+type NumberSchema = {
+  readonly type: 'integer' | 'number';
+  readonly minimum: number;
+  readonly maximum?: number;
+};
+
+type TextSchema<Text> =
+  | { readonly type: 'string'; readonly minLength?: number; readonly maxLength?: number; readonly pattern?: string }
+  | { readonly enum: readonly Text[] };
+
+/** What a schema of these values looks like; that of an object or list is not told more closely. */
+type SchemaOf<Value> = [Value] extends [number]
+  ? NumberSchema
+  : [Value] extends [boolean]
+    ? { readonly type: 'boolean' }
+    : [Value] extends [string]
+      ? TextSchema<Value>
+      : JsonSchema;
+
+type NamesOf<Options> = Options extends unknown ? keyof Options : never;
+type ValueOf<Options, Name> = Options extends unknown ? (Name extends keyof Options ? Options[Name] : never) : never;
+type RequiredNamesOf<Options> = {
+  [Name in keyof Options]-?: object extends Pick<Options, Name> ? never : Name;
+}[keyof Options];
+
+/** A schema for each option, where options come as JSON and `null` stands for absent. */
+export type SchemasOf<Options> = { readonly [Name in keyof Options]-?: JsonSchema };
+
+/** One or more. */
+export const POSITIVE: NumberSchema = { type: 'integer', minimum: 1 };
+/** Zero or more. */
+export const NOT_NEGATIVE: NumberSchema = { type: 'integer', minimum: 0 };
+
+/** The JSON schema of options: the compiler demands each of them, and the rest is refused when they are checked. */
+export function optionsSchema<Options extends object>(
+  properties: { readonly [Name in NamesOf<Options>]: SchemaOf<Exclude<ValueOf<Options, Name>, undefined>> },
+  required: readonly RequiredNamesOf<Options>[] = [],
+): JsonSchema {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    ...(required.length === 0 ? undefined : { required }),
+    properties,
+  };
+}
