@@ -4,18 +4,20 @@ import type { Logger } from '../util/logger.ts';
 import type { Work } from '../util/work.ts';
 import type { Wire } from '../wire.ts';
 
-/** What every block that calls the application needs of its surroundings. */
+/** The dependencies of blocks on the sidecar that they are made for. */
 export interface BlockHost {
+  readonly appId: string;
+  readonly namespace: string;
+  readonly wire: Wire;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: SidecarEventEmitter;
   readonly work: Work;
-  readonly wire: Wire;
   /** A number from 0 to 1, for jitter. */
   readonly random: () => number;
   readonly newId: () => string;
-  /** How long the application may take for a message or a run; 0 for no limit. */
-  readonly timeLimitMs: number;
-  /** How long a stop waits for what is in flight. */
+  /** How long a stop waits for work in flight. */
   readonly patienceMs: number;
+  /** Throws when no calls are taken. */
+  readonly admit: () => void;
 }

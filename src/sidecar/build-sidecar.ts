@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AppMonitor } from '../app/app-monitor.ts';
 import { AppChannel, openTransport } from '../app/channel.ts';
+import type { BlockHost } from '../blocks/block-host.ts';
 import { daprOnlyRoutes } from '../blocks/dapr-only/routes.ts';
 import { Health } from '../blocks/health/health.ts';
 import { healthRoutes } from '../blocks/health/routes.ts';
@@ -17,20 +18,19 @@ import { placementRoutes } from '../blocks/placement/routes.ts';
 import { envelopeDefaults } from '../blocks/pubsub/publishing/envelope.ts';
 import { PubSubService } from '../blocks/pubsub/pubsub-service.ts';
 import { pubsubRoutes } from '../blocks/pubsub/routes.ts';
-import { makeWorkflows } from '../blocks/workflow/make-workflows.ts';
 import { workflowRoutes } from '../blocks/workflow/routes.ts';
-import type { WorkflowService } from '../blocks/workflow/workflow-service.ts';
+import { WorkflowService } from '../blocks/workflow/workflow-service.ts';
 import type { SidecarEventEmitter } from '../events.ts';
 import type { Answers } from '../http/answers.ts';
 import { type GuardOptions, guard } from '../http/guard.ts';
 import type { Handler, SidecarRequest } from '../http/message.ts';
 import { Router } from '../http/router.ts';
 import type { Resiliency } from '../resiliency/policy.ts';
-import { makeResiliency } from '../resiliency/resiliency.ts';
+import { type CircuitBreakerChange, makeResiliency } from '../resiliency/resiliency.ts';
 import { permittedRoutes } from '../security/api-list.ts';
 import { withCors } from '../security/cors.ts';
 import { exposureWarning } from '../security/exposure.ts';
-import { makeSecurity } from '../security/make-security.ts';
+import { makeSecurity, type Security } from '../security/make-security.ts';
 import { Expected } from '../util/expected.ts';
 import type { Work } from '../util/work.ts';
 import { VERSION } from '../version.ts';
@@ -42,8 +42,8 @@ import {
 } from './metadata-sources.ts';
 import type { ResolvedOptions } from './options.ts';
 
-/** What the blocks need of the sidecar that they are made for. */
-export interface Surroundings {
+/** The dependencies of what is built on the sidecar itself. */
+export interface SidecarDeps {
   readonly events: SidecarEventEmitter;
   readonly work: Work;
   /** Throws when no request is taken now. */
@@ -59,7 +59,7 @@ export interface Surroundings {
 }
 
 /** The parts of a sidecar. */
-export interface Parts {
+export interface BuiltSidecar {
   readonly app: AppChannel | undefined;
   readonly monitor: AppMonitor | undefined;
   readonly pubsub: PubSubService;
@@ -78,51 +78,46 @@ export interface Parts {
 const DEFAULT_TRUST_DOMAIN = 'public';
 
 /** Makes the blocks and the HTTP API in front of them; nothing is opened yet. */
-export function buildSidecar(options: ResolvedOptions, host: Surroundings): Parts {
-  if (options.apiToken !== '' && options.apiToken === options.appToken)
-    options.logger.warn(
+export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): BuiltSidecar {
+  warnOfEqualTokens(options);
+  const deps = blockDeps(options, host);
+  const app = openApp(options);
+  const isGrpc = app?.address.protocol === 'grpc';
+  // One that speaks gRPC gets invocations only: subscriptions and jobs are for functions in code then.
+  const httpApp = isGrpc ? undefined : app;
+  const monitor = app && new AppMonitor({ ...deps, app, health: options.appHealth });
+  const changed = (change: CircuitBreakerChange): void => void host.events.emit('circuitBreaker', change);
+  const resiliency = makeResiliency(options.resiliency, { ...deps, changed });
+  const resolver = new NameResolver({ ...deps, options: options.nameResolution });
+  const placement = new Placement({ ...deps, ...options.placement });
+  const pubsub = makePubSub(options, deps, { app: httpApp, monitor, resiliency });
+  const jobs = makeJobs({ ...deps, app: httpApp, monitor }, options.jobs);
+  const onFirst = (made: WorkflowService): void =>
+    placement.hasWorkflows({ workflows: () => made.liveCount, activities: () => made.activityCount });
+  const workflows = new WorkflowService({ ...deps, ...options.workflows, onFirst });
+  const security = openSecurity(options, deps, isGrpc);
+  const opened = makeInvocation({ ...deps, ...security, app, monitor, resiliency, resolver }, options);
+  const metadata = makeMetadata(options, { app, pubsub, jobs, workflows, placement });
+  const health = makeHealth(options, host, monitor);
+  const blocks = { pubsub, jobs, workflows, metadata, health, placement };
+  const handle = makeHandler(options, host, { ...blocks, opened });
+  const handlePeer = guarded(options, host, { router: new Router(opened.peerRoutes) });
+  return { ...blocks, app, monitor, invocation: opened.invocation, resolver, handle, handlePeer };
+}
+
+function warnOfEqualTokens({ apiToken, appToken, logger }: ResolvedOptions): void {
+  if (apiToken !== '' && apiToken === appToken)
+    logger.warn(
       {},
       'apiToken and appToken are equal: what the sidecar sends to the application is let into the API as well',
     );
-  const app = openApp(options);
-  const monitor = app && new AppMonitor({ ...options, ...host, app, health: options.appHealth, random: Math.random });
-  const resiliency = makeResiliency(options.resiliency, {
-    ...options,
-    work: host.work,
-    random: Math.random,
-    changed: (change) => host.events.emit('circuitBreaker', change),
-  });
-  const pubsub = makePubSub(options, host, { app, monitor, resiliency });
-  const jobApp = isGrpc(app) ? undefined : app;
-  const jobs = makeJobs({ ...options, events: host.events, work: host.work, app: jobApp, monitor, admit: host.admit });
-  const placement = new Placement({ ...options, ...options.placement });
-  const resolver = new NameResolver({ ...options, options: options.nameResolution, random: Math.random });
-  const workflows = makeWorkflows({
-    ...options,
-    ...host,
-    onFirst: (made) =>
-      placement.hasWorkflows({ workflows: () => made.liveCount, activities: () => made.activityCount }),
-  });
-  const metadata = makeMetadata(options, { app, pubsub, jobs, workflows, placement });
-  const health = makeHealth(options, host, monitor);
-  const opened = openInvocation(options, host, { app, monitor, resiliency, resolver });
-  const { invocation } = opened;
-  const handle = makeHandler(options, host, { pubsub, jobs, workflows, metadata, health, placement, opened });
-  const handlePeer = guarded(options, host, { router: new Router(opened.peerRoutes) });
-  return {
-    app,
-    monitor,
-    pubsub,
-    jobs,
-    workflows,
-    invocation,
-    metadata,
-    health,
-    placement,
-    resolver,
-    handle,
-    handlePeer,
-  };
+}
+
+function blockDeps(options: ResolvedOptions, { events, work, admit }: SidecarDeps): BlockHost {
+  const { appId, namespace, wire, clock, logger, stopTimeoutMs: patienceMs } = options;
+  const random = Math.random;
+  const newId = randomUUID;
+  return { appId, namespace, wire, clock, logger, patienceMs, random, newId, events, work, admit };
 }
 
 function openApp({ app, clock, logger, appToken, wire }: ResolvedOptions): AppChannel | undefined {
@@ -138,49 +133,44 @@ function openApp({ app, clock, logger, appToken, wire }: ResolvedOptions): AppCh
   });
 }
 
-/** Such an application gets invocations only: subscriptions and jobs are for functions in code then. */
-function isGrpc(app: AppChannel | undefined): boolean {
-  return app?.address.protocol === 'grpc';
-}
-
-/** How messages get to the application. One that speaks gRPC is not asked for subscriptions: it has none. */
-function callOf(app: AppChannel | undefined): AppChannel['call'] {
-  if (app === undefined)
-    return () => Promise.reject(new Error('there is no application: set the option app (--app-port of the command)'));
-  return isGrpc(app) ? async () => ({ status: 404, headers: {}, body: Buffer.alloc(0) }) : (toApp) => app.call(toApp);
-}
-
 function makePubSub(
   options: ResolvedOptions,
-  { events, work, admit }: Surroundings,
-  { app, monitor, resiliency }: Pick<Parts, 'app' | 'monitor'> & { readonly resiliency: Resiliency },
+  deps: BlockHost,
+  { app, monitor, resiliency }: Pick<BuiltSidecar, 'app' | 'monitor'> & { readonly resiliency: Resiliency },
 ): PubSubService {
-  const { appId, components, subscriptions, clock, logger, wire, deliveryTimeoutMs, stopTimeoutMs } = options;
-  const newId = randomUUID;
-  const envelope = envelopeDefaults(appId, wire, { clock, newId });
-  const call = callOf(app);
-  const shared = { clock, logger, wire, newId, envelope, call, monitor, events, work };
-  const host = { ...shared, random: Math.random, timeLimitMs: deliveryTimeoutMs, patienceMs: stopTimeoutMs };
-  const asksApp = app !== undefined && !isGrpc(app);
+  const { appId, components, subscriptions, wire, deliveryTimeoutMs: timeLimitMs } = options;
   const { expectedOn = () => new Expected() } = options.state;
-  const definitions = components.filter(({ scopes = [] }) => scopes.length === 0 || scopes.includes(appId));
-  return new PubSubService({ appId, definitions, subscriptions, host, resiliency, admit, asksApp, expectedOn });
+  const call: AppChannel['call'] =
+    app === undefined
+      ? () => Promise.reject(new Error('there is no application: set the option app (--app-port of the command)'))
+      : (toApp) => app.call(toApp);
+  return new PubSubService({
+    ...deps,
+    envelope: envelopeDefaults(appId, wire, deps),
+    definitions: components.filter(({ scopes = [] }) => scopes.length === 0 || scopes.includes(appId)),
+    asksApp: app !== undefined,
+    ...{ subscriptions, resiliency, monitor, call, timeLimitMs, expectedOn },
+  });
 }
 
-function openInvocation(
-  options: ResolvedOptions,
-  host: Surroundings,
-  parts: Pick<Parts, 'app' | 'monitor' | 'resolver'> & { readonly resiliency: Resiliency },
-): OpenInvocation {
-  const isGrpc = options.app !== undefined && 'protocol' in options.app && options.app.protocol === 'grpc';
-  const security = makeSecurity({ ...options, newId: randomUUID, isGrpc });
-  const trustDomain = options.identity?.trustDomain ?? options.accessControl?.trustDomain ?? DEFAULT_TRUST_DOMAIN;
-  return makeInvocation({ ...options, ...host, ...parts, ...security, trustDomain });
+function openSecurity(
+  { identity, accessControl }: ResolvedOptions,
+  deps: BlockHost,
+  isGrpc: boolean,
+): Security & { readonly trustDomain: string } {
+  const trustDomain = identity?.trustDomain ?? accessControl?.trustDomain ?? DEFAULT_TRUST_DOMAIN;
+  return { ...makeSecurity({ ...deps, identity, accessControl, isGrpc }), trustDomain };
 }
 
 function makeMetadata(
   { appId, wire, httpEndpoints, appHealth }: ResolvedOptions,
-  { app, pubsub, jobs, workflows, placement }: Pick<Parts, 'app' | 'pubsub' | 'jobs' | 'workflows' | 'placement'>,
+  {
+    app,
+    pubsub,
+    jobs,
+    workflows,
+    placement,
+  }: Pick<BuiltSidecar, 'app' | 'pubsub' | 'jobs' | 'workflows' | 'placement'>,
 ): Metadata {
   return new Metadata({
     appId,
@@ -197,7 +187,7 @@ function makeMetadata(
   });
 }
 
-function makeHealth({ appId }: ResolvedOptions, host: Surroundings, monitor: Parts['monitor']): Health {
+function makeHealth({ appId }: ResolvedOptions, host: SidecarDeps, monitor: BuiltSidecar['monitor']): Health {
   return new Health({
     appId,
     outbound: [
@@ -210,7 +200,7 @@ function makeHealth({ appId }: ResolvedOptions, host: Surroundings, monitor: Par
 
 function makeHandler(
   options: ResolvedOptions,
-  host: Surroundings,
+  host: SidecarDeps,
   {
     pubsub,
     jobs,
@@ -219,7 +209,7 @@ function makeHandler(
     health,
     placement,
     opened,
-  }: Pick<Parts, 'pubsub' | 'jobs' | 'workflows' | 'metadata' | 'health' | 'placement'> & {
+  }: Pick<BuiltSidecar, 'pubsub' | 'jobs' | 'workflows' | 'metadata' | 'health' | 'placement'> & {
     readonly opened: OpenInvocation;
   },
 ): Handler {
@@ -253,7 +243,7 @@ function makeHandler(
 
 function guarded(
   { wire, logger }: ResolvedOptions,
-  { admit, answers }: Surroundings,
+  { admit, answers }: SidecarDeps,
   parts: Pick<GuardOptions, 'router' | 'fallback' | 'token' | 'unguarded'>,
 ): Handler {
   return guard({

@@ -51,7 +51,7 @@ export interface InvocationParts extends AttemptsHost {
   /** Throws when no call is taken now. */
   readonly admit: () => void;
   /** How long a stop waits for answers. */
-  readonly stopTimeoutMs: number;
+  readonly patienceMs: number;
   readonly close: () => Promise<void>;
 }
 
@@ -186,10 +186,10 @@ export class Invocation {
 
   /** Waits for calls to be answered, within the time of a stop; not for the end of answers that are streamed. */
   async stop(): Promise<void> {
-    const { clock, stopTimeoutMs } = this.#parts;
+    const { clock, patienceMs } = this.#parts;
     if (this.#underWay === 0) return;
     await new Promise<void>((resolve) => {
-      const timer = setPatience(clock, stopTimeoutMs, resolve);
+      const timer = setPatience(clock, patienceMs, resolve);
       this.#idle = () => {
         timer.cancel();
         resolve();

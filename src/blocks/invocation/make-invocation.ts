@@ -1,14 +1,11 @@
 import type { AppMonitor } from '../../app/app-monitor.ts';
-import type { SidecarEventEmitter } from '../../events.ts';
 import { ClientPool } from '../../http/client-pool.ts';
 import type { SidecarRequest } from '../../http/message.ts';
 import type { Match, Route } from '../../http/router.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import type { AccessControl } from '../../security/access-control.ts';
 import type { Identity } from '../../security/identity.ts';
-import type { Clock } from '../../util/clock.ts';
-import type { Work } from '../../util/work.ts';
-import type { Wire } from '../../wire.ts';
+import type { BlockHost } from '../block-host.ts';
 import { Destinations } from './destinations.ts';
 import { type HttpEndpointOptions, openEndpoints } from './endpoints.ts';
 import { RequestHeaders } from './headers.ts';
@@ -19,28 +16,24 @@ import type { InvokedApp } from './own-app.ts';
 import type { Resolver } from './resolver.ts';
 import { invocationFallback, invocationRoutes, peerRoutes } from './routes.ts';
 
-/** What the sidecar gives. */
-export interface InvocationSettings {
-  readonly appId: string;
-  readonly namespace: string;
-  readonly wire: Wire;
-  readonly clock: Clock;
-  readonly work: Work;
-  readonly events: SidecarEventEmitter;
+/** The dependencies of the block. */
+export interface InvocationBlockDeps extends BlockHost {
   readonly app: InvokedApp | undefined;
   readonly monitor: AppMonitor | undefined;
-  readonly invocation: Required<InvocationOptions>;
-  readonly httpEndpoints: readonly HttpEndpointOptions[];
   readonly resolver: Resolver | undefined;
   readonly resiliency: Resiliency | undefined;
   readonly identity: Identity | undefined;
   readonly accessControl: AccessControl | undefined;
   /** The trust domain of sidecars in this process. */
   readonly trustDomain: string;
+}
+
+/** The options that concern it. */
+export interface InvocationSettings {
+  readonly invocation: Required<InvocationOptions>;
+  readonly httpEndpoints: readonly HttpEndpointOptions[];
   readonly apiToken: string;
   readonly bodyLimitBytes: number;
-  readonly stopTimeoutMs: number;
-  readonly admit: () => void;
 }
 
 /** The block and its ways in. */
@@ -61,14 +54,15 @@ const MAX_ORIGINS = 100;
  *
  * @throws SidecarError `ERR_CONFIGURATION` for an HTTP endpoint that cannot be.
  */
-export function makeInvocation(settings: InvocationSettings): OpenInvocation {
-  const { appId, namespace, wire, httpEndpoints, bodyLimitBytes, apiToken } = settings;
+export function makeInvocation(deps: InvocationBlockDeps, settings: InvocationSettings): OpenInvocation {
+  const { appId, namespace, wire } = deps;
+  const { httpEndpoints, bodyLimitBytes, apiToken } = settings;
   const own = { appId, namespace };
   const endpoints = openEndpoints(httpEndpoints);
   const clients = settings.invocation.urls ? new ClientPool(MAX_ORIGINS) : undefined;
-  const destinations = new Destinations({ ...settings, own, endpoints, clients });
+  const destinations = new Destinations({ ...deps, own, endpoints, clients });
   const invocation = new Invocation({
-    ...settings,
+    ...deps,
     destinations,
     headers: new RequestHeaders(wire),
     replayLimitBytes: bodyLimitBytes,
@@ -76,7 +70,7 @@ export function makeInvocation(settings: InvocationSettings): OpenInvocation {
       await Promise.all([clients?.close(), ...[...endpoints.values()].map((endpoint) => endpoint.close())]);
     },
   });
-  const peers = new Peers({ ...settings, invocation, destinations, own, isApiGuarded: apiToken !== '' });
+  const peers = new Peers({ ...deps, invocation, destinations, own, isApiGuarded: apiToken !== '' });
   return {
     invocation,
     routes: invocationRoutes(peers),

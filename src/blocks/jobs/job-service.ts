@@ -4,7 +4,7 @@ import { isSidecarError, type SidecarError } from '../../errors.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
 import { isConflict } from '../../state/errors.ts';
 import type { BlockService } from '../block-service.ts';
-import type { JobErrors, Operation } from './model/errors.ts';
+import { JobErrors, type Operation } from './model/errors.ts';
 import type { JobFields, StoredJob } from './model/job.ts';
 import { checkJobName } from './model/job-name.ts';
 import { replacementOf } from './planning/if-exists.ts';
@@ -21,15 +21,6 @@ import type { JobsHost } from './running/jobs-host.ts';
 import { JobLayout } from './running/layout.ts';
 import { Scheduler } from './running/scheduler.ts';
 import type { UnhandledJob } from './running/unhandled.ts';
-
-/** The dependencies of a {@link JobService}. */
-export interface JobServiceDeps {
-  readonly appId: string;
-  readonly host: JobsHost;
-  readonly errors: JobErrors;
-  /** Throws when no calls are taken. */
-  readonly admit: () => void;
-}
 
 /** A job that was found; its data is text. */
 export interface FoundJob {
@@ -48,7 +39,7 @@ interface Opened {
 export class JobService implements BlockService {
   readonly errors: JobErrors;
   readonly parser: JobParser;
-  readonly #deps: JobServiceDeps;
+  readonly #deps: JobsHost;
   readonly #rules: PlanRules;
   readonly #handlers = new Handlers();
   readonly #delivery: Delivery;
@@ -57,18 +48,18 @@ export class JobService implements BlockService {
   #opening: Opened | undefined;
   #opened: Opened | undefined;
 
-  constructor(deps: JobServiceDeps) {
-    const { host, errors } = deps;
-    const { jobs: rules } = host.wire;
+  constructor(deps: JobsHost) {
+    const { appId, namespace, wire } = deps;
+    const { jobs: rules, reasonPrefix } = wire;
     this.#deps = deps;
-    this.errors = errors;
-    this.parser = new JobParser(rules, errors);
+    this.errors = new JobErrors({ reasonPrefix, appId, namespace });
+    this.parser = new JobParser(rules, this.errors);
     this.#rules = {
       schedules: new Schedules(() => (rules.defaultZone === 'local' ? localZoneName() : rules.defaultZone)),
       wire: rules,
-      errors,
+      errors: this.errors,
     };
-    this.#delivery = new Delivery(host, this.#handlers);
+    this.#delivery = new Delivery(deps, this.#handlers);
   }
 
   /** Throws when a job cannot be planned. */
@@ -116,7 +107,7 @@ export class JobService implements BlockService {
       if (removed === undefined) return false;
       scheduler.remove(removed);
       const gone = isExpired(removed.job, this.#now);
-      if (!gone) emitGone(this.#deps.host.events, name, 'deleted');
+      if (!gone) emitGone(this.#deps.events, name, 'deleted');
       return !gone;
     });
   }
@@ -141,7 +132,7 @@ export class JobService implements BlockService {
     const scheduled = await store.schedule(planned, (present) =>
       isExpired(present.job, now) ? planned : replacementOf(planned, present, fields.ifExists),
     );
-    if (scheduled !== undefined) emitScheduled(this.#deps.host.events, scheduled.due.job);
+    if (scheduled !== undefined) emitScheduled(this.#deps.events, scheduled.due.job);
     return scheduled;
   }
 
@@ -157,12 +148,12 @@ export class JobService implements BlockService {
 
   /** Writes the jobs that were declared: before any runs, so that none runs as an earlier release had it. */
   async open({ store: state, shards }: Membership): Promise<void> {
-    const { appId, host } = this.#deps;
+    const { appId, newId } = this.#deps;
     const owned = new OwnedShards(shards);
-    const store = new JobStore(state, new JobLayout(appId), host.newId, owned);
+    const store = new JobStore(state, new JobLayout(appId), newId, owned);
     const { schedules } = this.#rules;
     this.#delivery.workplace = workplaceOf({ state, shards }, 'jobs', appId);
-    const scheduler = new Scheduler({ store, schedules, delivery: this.#delivery, host, owned });
+    const scheduler = new Scheduler({ store, schedules, delivery: this.#delivery, host: this.#deps, owned });
     this.#opening = { store, scheduler };
     await Promise.all([...this.#declared].map(([name, fields]) => this.#write(store, name, fields)));
   }
@@ -175,11 +166,11 @@ export class JobService implements BlockService {
 
   /** Begins no run any more and waits for those under way. */
   async stop(): Promise<void> {
-    await this.#opened?.scheduler.stop(this.#deps.host.patienceMs);
+    await this.#opened?.scheduler.stop(this.#deps.patienceMs);
   }
 
   get #now(): number {
-    return Math.floor(this.#deps.host.clock.now());
+    return Math.floor(this.#deps.clock.now());
   }
 
   async #call<T>(operation: Operation, name: string, work: (opened: Opened) => Promise<T>): Promise<T> {

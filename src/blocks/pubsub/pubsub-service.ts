@@ -25,15 +25,11 @@ import { Unsubscribed, type UnsubscribedTopic } from './publishing/unsubscribed.
 import { mayPublish, maySubscribe } from './scopes.ts';
 
 /** The dependencies of a {@link PubSubService}. */
-export interface PubSubServiceDeps {
-  readonly appId: string;
+export interface PubSubServiceDeps extends DeliveryHost {
   /** Those that the application may use. */
   readonly definitions: readonly PubSubDefinition[];
   readonly subscriptions: readonly SubscriptionOptions[];
-  readonly host: DeliveryHost;
   readonly resiliency: Resiliency;
-  /** Throws when no work is taken now. */
-  readonly admit: () => void;
   /** Whether there is an application that is asked for subscriptions. */
   readonly asksApp: boolean;
   /** Whose subscriptions are expected on a component that the sidecars of a state store share. */
@@ -64,11 +60,11 @@ export class PubSubService implements BlockService {
 
   constructor(deps: PubSubServiceDeps) {
     this.#deps = deps;
-    const { appId, host } = deps;
-    this.#subscriptions = new Subscriptions(appId, this.#pubsubs, host);
-    this.#app = new AppSubscriptions({ appId, host, take: (list) => this.#takeDiscovered(list) });
-    this.#unsubscribed = new Unsubscribed(host.logger);
-    host.monitor?.onChange((state) => (state === 'greeting' ? this.#greet() : undefined));
+    const { appId } = deps;
+    this.#subscriptions = new Subscriptions(appId, this.#pubsubs, deps);
+    this.#app = new AppSubscriptions({ appId, host: deps, take: (list) => this.#takeDiscovered(list) });
+    this.#unsubscribed = new Unsubscribed(deps.logger);
+    deps.monitor?.onChange((state) => (state === 'greeting' ? this.#greet() : undefined));
   }
 
   /** Throws when no work is taken now. */
@@ -121,12 +117,12 @@ export class PubSubService implements BlockService {
   }
 
   #encode(publish: Publish): Message {
-    const { envelope, clock } = this.#deps.host;
+    const { envelope, clock } = this.#deps;
     return encodeMessage(publish, envelope, () => clock.now());
   }
 
   #tellPublished({ address }: PublishTarget, { id }: Message): void {
-    const { events } = this.#deps.host;
+    const { events } = this.#deps;
     if (events.listenerCount('published') > 0)
       events.emit('published', { pubsubName: address.pubsubName, topic: address.topic, messageId: id });
   }
@@ -169,8 +165,7 @@ export class PubSubService implements BlockService {
 
   /** Opens the components, one after the other, and joins the groups of declarative subscriptions. */
   async open({ store: state, shards }: Membership): Promise<void> {
-    const { definitions, subscriptions, host, resiliency, asksApp } = this.#deps;
-    const { clock, logger, work } = host;
+    const { definitions, subscriptions, resiliency, asksApp, clock, logger, work } = this.#deps;
     const context = { clock, logger, state, shards, track: (what: string): (() => void) => work.begin(what) };
     for (const definition of definitions) {
       const { name } = definition;
@@ -205,8 +200,8 @@ export class PubSubService implements BlockService {
   }
 
   get #subscriber(): Subscriber {
-    const { appId, host } = this.#deps;
-    return { appId, wire: host.wire };
+    const { appId, wire } = this.#deps;
+    return { appId, wire };
   }
 
   /** Ends the subscriptions, waits for what is in flight, closes the components. */
@@ -219,7 +214,7 @@ export class PubSubService implements BlockService {
   }
 
   async #close({ name, component }: SubscribablePubSub): Promise<void> {
-    const done = this.#deps.host.work.begin(`closing component ${name}`);
+    const done = this.#deps.work.begin(`closing component ${name}`);
     try {
       await component.close();
     } finally {

@@ -19,13 +19,9 @@ import { historyOf } from './storage/render-history.ts';
 import { viewOf } from './storage/render-instance.ts';
 
 /** The dependencies of a {@link WorkflowService}. */
-export interface WorkflowServiceDeps {
-  readonly appId: string;
-  readonly host: WorkflowsHost;
-  /** Throws when no calls are taken. */
-  readonly admit: () => void;
-  /** The first workflow was registered: this host has them. */
-  readonly onFirst: () => void;
+export interface WorkflowServiceDeps extends WorkflowsHost {
+  /** The first workflow was registered: this host has workflows from now on. */
+  readonly onFirst: (service: WorkflowService) => void;
 }
 
 /** What an operation fails with when the store does. */
@@ -43,13 +39,16 @@ export class WorkflowService implements BlockService {
 
   constructor(deps: WorkflowServiceDeps) {
     this.#deps = deps;
-    this.#completions = new Completions(deps.host.clock);
-    this.registry = new Registry(() => this.#engine?.codeChanged(), deps.onFirst);
+    this.#completions = new Completions(deps.clock);
+    this.registry = new Registry(
+      () => this.#engine?.codeChanged(),
+      () => deps.onFirst(this),
+    );
   }
 
   /** Starts an instance and answers its ID. */
   async startInstance(name: string, input: Payload, options: StartOptions = {}): Promise<string> {
-    const { clock, newId } = this.#deps.host;
+    const { clock, newId } = this.#deps;
     this.#deps.admit();
     const start = parseStart({ name, input }, options, () => newInstanceId(clock.now(), newId()));
     await this.#call('ERR_START_WORKFLOW', (engine) => startInstance(engine, start));
@@ -149,7 +148,7 @@ export class WorkflowService implements BlockService {
 
   /** Warns when it has not begun to run workflows. */
   warnUnlessRunning(problem: string): void {
-    if (this.#engine === undefined) this.#deps.host.logger.warn({}, problem);
+    if (this.#engine === undefined) this.#deps.logger.warn({}, problem);
   }
 
   /** How many workers there are, for metadata: this process, when it has workflows. */
@@ -176,10 +175,9 @@ export class WorkflowService implements BlockService {
   start(): void {
     if (this.#membership === undefined) return;
     const { store, shards } = this.#membership;
-    const { host, appId } = this.#deps;
-    const layout = new WorkflowLayout(appId);
+    const layout = new WorkflowLayout(this.#deps.appId);
     const onStatus: EngineParts['onStatus'] = (id, view) => this.#completions.tell(id, view);
-    this.#engine = new Engine({ state: store, shards, layout, registry: this.registry, host, onStatus });
+    this.#engine = new Engine({ state: store, shards, layout, registry: this.registry, host: this.#deps, onStatus });
     this.#engine.start();
     // Who waits for an instance has to look elsewhere when its host changes.
     this.#watch = shards.onChange(() => this.#completions.tellAll());

@@ -10,9 +10,11 @@ export interface JobApp {
   call(call: AppCall): Promise<AppReply>;
 }
 
-/** What jobs need of their surroundings. */
+/** The dependencies of jobs. */
 export interface JobsHost extends BlockHost {
   readonly app: JobApp | undefined;
+  /** How long the application may take for a run; 0 for no limit. */
+  readonly timeLimitMs: number;
   /** The most runs at a time. */
   readonly concurrency: number;
   /** Every missed tick is run, not one for all of them. */

@@ -7,11 +7,13 @@ import type { BlockHost } from '../../block-host.ts';
 import type { EnvelopeDefaults } from '../publishing/envelope.ts';
 import type { SubscriptionSpec } from './subscription.ts';
 
-/** What deliveries need of their surroundings. */
+/** The dependencies of deliveries. */
 export interface DeliveryHost extends BlockHost {
   readonly envelope: EnvelopeDefaults;
   /** `undefined` when there is no application. */
   readonly monitor: AppMonitor | undefined;
+  /** How long the application may take for a message; 0 for no limit. */
+  readonly timeLimitMs: number;
   /** Calls the application. */
   readonly call: (call: AppCall) => Promise<AppReply>;
 }
