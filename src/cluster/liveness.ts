@@ -7,8 +7,8 @@ export interface LivenessParts {
   readonly appId: string;
   /** How long a record may stay as it is. */
   readonly silenceMs: number;
-  /** Only this process can have the store open. */
-  readonly isExclusive: boolean;
+  /** All hosts of the store are in this process, and known. */
+  readonly areHostsLocal: boolean;
 }
 
 /**
@@ -44,10 +44,10 @@ export class Liveness {
   }
 
   isLive({ id, appId }: StoredHost, now: number): boolean {
-    const { isExclusive, local, silenceMs } = this.#parts;
-    if (isExclusive && !local.has(id)) return false;
+    const { areHostsLocal, local, silenceMs } = this.#parts;
+    if (areHostsLocal && !local.has(id)) return false;
     // There, one that is alone with its app ID does not renew its record.
-    if (isExclusive && appId !== this.#parts.appId) return true;
+    if (areHostsLocal && appId !== this.#parts.appId) return true;
     return now - (this.#seen.get(id)?.at ?? now) < silenceMs;
   }
 }

@@ -1,11 +1,16 @@
 import type { StateStore } from '../state/store.ts';
 
+/** What represents a host in its process. */
+export interface LocalOwner {
+  /** What it offers to the other hosts there. */
+  readonly offered: object | undefined;
+}
+
 /** A host of this process. */
 export interface LocalHost {
   readonly id: string;
   readonly appId: string;
-  /** What represents it in this process. */
-  readonly owner: object;
+  readonly owner: LocalOwner;
   /** Another host of the same store has come or gone. */
   readonly onOthers: () => void;
 }
@@ -15,6 +20,8 @@ export class LocalHosts {
   readonly #hosts = new Map<string, LocalHost>();
   /** Grows with every change. */
   revision = 0;
+  /** What identifies the store in this process, also when it is closed and opened again. */
+  storeName: string | undefined;
 
   add(host: LocalHost): void {
     this.#hosts.set(host.id, host);
@@ -37,8 +44,9 @@ export class LocalHosts {
     this.revision++;
   }
 
-  ownerOf(id: string): object | undefined {
-    return this.#hosts.get(id)?.owner;
+  /** What a host offers to the others of this process. */
+  offeredBy(id: string): object | undefined {
+    return this.#hosts.get(id)?.owner.offered;
   }
 
   /** Tells all but one to look. */
@@ -61,30 +69,26 @@ export class LocalHosts {
   }
 }
 
+const LOCAL_HOSTS = Symbol('the hosts of this process');
+
 /**
- * Kept for the process because hosts that were made apart from each other have to find out that they share a store;
- * what is kept goes with the store.
+ * The hosts of this process that use a store. The store itself keeps them, in a property that only this file knows:
+ * hosts that were made apart from each other find out there that they share it.
  */
-const byStore = new WeakMap<StateStore, LocalHosts>();
-/** Several handles of one open store stand for the same one. */
-const originals = new WeakMap<StateStore, StateStore>();
-
-/** Notes that a handle stands for a store. */
-export function noteHandle(handle: StateStore, original: StateStore): void {
-  originals.set(handle, original);
-}
-
-/** The store for which a handle stands; any other is itself. */
-export function originalOf(store: StateStore): StateStore {
-  return originals.get(store) ?? store;
-}
-
-/** The hosts of this process that use a store. */
 export function localHostsOf(store: StateStore): LocalHosts {
-  const original = originalOf(store);
-  const known = byStore.get(original);
-  if (known !== undefined) return known;
-  const hosts = new LocalHosts();
-  byStore.set(original, hosts);
+  return (store as { [LOCAL_HOSTS]?: LocalHosts })[LOCAL_HOSTS] ?? keepLocalHosts(store, new LocalHosts());
+}
+
+/** Has a store keep them: one that stands for another has those of the other. */
+export function keepLocalHosts(store: StateStore, hosts: LocalHosts): LocalHosts {
+  if (Object.isExtensible(store)) Object.defineProperty(store, LOCAL_HOSTS, { value: hosts });
   return hosts;
+}
+
+/**
+ * Whether all hosts of a store are among its local ones: only one process can have it open, and they find each other
+ * there. On a frozen object they cannot.
+ */
+export function areHostsLocal(store: StateStore): boolean {
+  return store.isExclusive === true && Object.isExtensible(store);
 }

@@ -6,7 +6,7 @@ import { Handover } from './hand-over.ts';
 import { HostRegistration } from './host-registration.ts';
 import { HOSTS_PREFIX, type HostTable, hostIdOf, hostKey, readHosts, ShardLayout, type StoredHost } from './hosts.ts';
 import { Liveness } from './liveness.ts';
-import { type LocalHosts, localHostsOf } from './local-hosts.ts';
+import { areHostsLocal, type LocalHosts, type LocalOwner, localHostsOf } from './local-hosts.ts';
 import { RemoteWatch } from './remote-watch.ts';
 import { planShards, type ShardPlan } from './shard-plan.ts';
 import { ShardTable } from './shard-table.ts';
@@ -41,13 +41,14 @@ export interface MembershipOptions {
  * This host among the hosts of a store: it has a record there, renews it, judges the others by theirs, and owns its part
  * of the shards of its app ID. Whoever is alone writes at its start and at its end only.
  */
-export class Membership {
+export class Membership implements LocalOwner {
   readonly #options: MembershipOptions;
   readonly #heartbeatMs: number;
   readonly #layout: ShardLayout;
   readonly #hints: RemoteWatch;
   readonly #table: ShardTable;
   readonly #local: LocalHosts;
+  readonly #areHostsLocal: boolean;
   readonly #liveness: Liveness;
   readonly #handover: Handover;
   readonly #own: HostRegistration;
@@ -57,6 +58,7 @@ export class Membership {
   #timer: Timer | undefined;
   #hasFailed = false;
   #left: Promise<void> | undefined;
+  offered: object | undefined;
 
   private constructor(options: MembershipOptions) {
     const { store, appId, clock, logger, heartbeatMs = HEARTBEAT_MS, leaseMs = LEASE_MS } = options;
@@ -65,10 +67,10 @@ export class Membership {
     this.#layout = new ShardLayout(appId);
     this.#hints = new RemoteWatch(store, clock);
     this.#local = localHostsOf(store);
-    const isExclusive = store.isExclusive === true;
+    this.#areHostsLocal = areHostsLocal(store);
     // Others see a renewal up to one heartbeat later: all that is within the lease.
     const silenceMs = leaseMs - heartbeatMs;
-    this.#liveness = new Liveness({ local: this.#local, appId, silenceMs, isExclusive });
+    this.#liveness = new Liveness({ local: this.#local, appId, silenceMs, areHostsLocal: this.#areHostsLocal });
     const onDoubt = (): void => this.#look();
     this.#table = new ShardTable({ layout: this.#layout, hints: this.#hints, clock, logger, silenceMs, onDoubt });
     const [table, leaving] = [this.#table, this.#leaving.signal];
@@ -146,12 +148,11 @@ export class Membership {
 
   /** Others have come or gone. Alone on a store of one process, nothing has to be watched, renewed or doubted. */
   #meetOthers(): void {
-    const isOpenToOthers = this.#options.store.isExclusive !== true;
-    const isShared = isOpenToOthers || this.#local.countOf(this.#options.appId) > 1;
+    const isShared = !this.#areHostsLocal || this.#local.countOf(this.#options.appId) > 1;
     // Nobody could have judged it before.
     if (isShared && !this.#table.isShared) this.#table.note({ renewedAt: this.#options.clock.now() });
     this.#table.note({ isShared });
-    this.#hints.isOn = isOpenToOthers || this.#local.count > 1;
+    this.#hints.isOn = !this.#areHostsLocal || this.#local.count > 1;
     this.#look();
   }
 

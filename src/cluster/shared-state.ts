@@ -1,8 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { StateError } from '../state/errors.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, StateStore } from '../state/store.ts';
 import { Expected } from '../util/expected.ts';
-import { noteHandle, originalOf } from './local-hosts.ts';
-import { nameStore, newStoreName } from './workplace-of.ts';
+import { keepLocalHosts, type LocalHosts, localHostsOf } from './local-hosts.ts';
 
 /**
  * One open store for several sidecars of a process: it is opened with the first of them and closed with the last. They
@@ -27,10 +27,15 @@ export function sharedState(definition: StateDefinition): StateDefinition {
   return { type: definition.type, expectedOn, open: (context) => shared.open(context) };
 }
 
+interface Opened {
+  readonly store: StateStore;
+  readonly hosts: LocalHosts;
+}
+
 class SharedStore {
   readonly #definition: StateDefinition;
-  readonly #name = newStoreName();
-  #opened: Promise<StateStore> | undefined;
+  readonly #name = randomUUID();
+  #opened: Promise<Opened> | undefined;
   #handles = 0;
   /** The end of the one before: its files can be opened again only then. */
   #closed: Promise<void> = Promise.resolve();
@@ -43,7 +48,10 @@ class SharedStore {
     this.#handles++;
     this.#opened ??= this.#open(context);
     try {
-      return new Handle(await this.#opened, () => this.#release());
+      const { store, hosts } = await this.#opened;
+      const handle = new Handle(store, () => this.#release());
+      keepLocalHosts(handle, hosts);
+      return handle;
     } catch (error) {
       // The next one tries again.
       if (--this.#handles === 0) this.#opened = undefined;
@@ -51,11 +59,12 @@ class SharedStore {
     }
   }
 
-  async #open(context: StateContext): Promise<StateStore> {
+  async #open(context: StateContext): Promise<Opened> {
     await this.#closed.catch(() => undefined);
     const store = await this.#definition.open(context);
-    nameStore(store, this.#name);
-    return store;
+    const hosts = localHostsOf(store);
+    hosts.storeName ??= this.#name;
+    return { store, hosts };
   }
 
   async #release(): Promise<void> {
@@ -63,7 +72,7 @@ class SharedStore {
     // At once: who comes now must not get what is being closed.
     const opened = this.#opened;
     this.#opened = undefined;
-    this.#closed = Promise.resolve(opened).then((store) => store?.close());
+    this.#closed = Promise.resolve(opened).then((open) => open?.store.close());
     await this.#closed;
   }
 }
@@ -79,7 +88,6 @@ class Handle implements StateStore {
   constructor(store: StateStore, release: () => Promise<void>) {
     this.#store = store;
     this.#release = release;
-    noteHandle(this, originalOf(store));
   }
 
   get failure(): Error | undefined {

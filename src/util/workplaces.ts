@@ -7,7 +7,10 @@ export interface Workplace {
   readonly host: object;
 }
 
-/** Kept for the process, because sidecars that were made apart from each other may share their work. */
+/**
+ * Kept for the process, by name: a function may be at work longer than its store is open, and the next sidecar that opens
+ * the same directory has nothing else in common with it.
+ */
 const byName = new Map<string, Set<CodeCalls>>();
 
 /** Calls may be at work in a place from now on. */

@@ -1,4 +1,4 @@
-import { noteHandle, originalOf } from '../../src/cluster/local-hosts.ts';
+import { keepLocalHosts, localHostsOf } from '../../src/cluster/local-hosts.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateDefinition, StateStore } from '../../src/index.ts';
 
 /** One host's access to a store. While it is paused nothing goes through, as when the process of the host stands still. */
@@ -17,7 +17,7 @@ export class PausableStore implements StateStore, StateDefinition {
   constructor(store: StateStore, isExclusive = store.isExclusive === true, isApart = false) {
     this.#store = store;
     this.isExclusive = isExclusive;
-    if (!isApart) noteHandle(this, originalOf(store));
+    if (!isApart) keepLocalHosts(this, localHostsOf(store));
   }
 
   pause(): void {

@@ -1,18 +1,15 @@
-import type { SidecarRequest } from '../../http/message.ts';
+import { PlainRequest, type SidecarRequest } from '../../http/message.ts';
 import type { NamedCaller } from './own-app.ts';
 
 /**
- * Who sends a request to another sidecar of the same process. Known by the request object, which nobody outside the
- * process can hand over, so it needs no signature; it goes with the request.
+ * A call of another application. In a sidecar of the same process the object itself tells who sends it, with no need of
+ * a signature: nobody outside the process can hand one over.
  */
-const callers = new WeakMap<SidecarRequest, NamedCaller>();
-
-/** Notes who sends it. */
-export function vouchFor(request: SidecarRequest, caller: NamedCaller): void {
-  callers.set(request, caller);
+export class CallOfApp extends PlainRequest {
+  caller: NamedCaller | undefined;
 }
 
-/** Who sends it, if that is a sidecar of this process. */
+/** Who sends a request, if that is a sidecar of this process. */
 export function vouchedCaller(request: SidecarRequest): NamedCaller | undefined {
-  return callers.get(request);
+  return request instanceof CallOfApp ? request.caller : undefined;
 }

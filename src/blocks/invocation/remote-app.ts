@@ -1,19 +1,13 @@
 import { isNoConnection } from '../../app/no-connection.ts';
 import { isUntouched } from '../../http/body.ts';
-import {
-  cancelTokenOf,
-  PlainRequest,
-  requestTarget,
-  type SidecarRequest,
-  type SidecarResponse,
-} from '../../http/message.ts';
+import { cancelTokenOf, requestTarget, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import type { Policy, Resiliency } from '../../resiliency/policy.ts';
 import type { Identity } from '../../security/identity.ts';
 import type { Wire } from '../../wire.ts';
 import type { Destination } from './destination.ts';
 import { failed } from './errors.ts';
 import type { Fields } from './headers.ts';
-import { vouchFor } from './in-process-caller.ts';
+import { CallOfApp } from './in-process-caller.ts';
 import type { NamedCaller } from './own-app.ts';
 import type { Resolver } from './resolver.ts';
 
@@ -58,7 +52,7 @@ export class RemoteApp implements Destination {
 
   /** Tries one instance after the other, as long as nothing of the request has reached any. */
   async send(request: SidecarRequest): Promise<SidecarResponse> {
-    const { resolver, own } = this.#parts;
+    const { resolver } = this.#parts;
     const { appId, namespace } = this.#callee;
     const instances = (await resolver?.resolve(appId, namespace)) ?? [];
     let problem: unknown = failed(this.#target, 'no application of this name is known');
@@ -66,7 +60,6 @@ export class RemoteApp implements Destination {
     const proved = await this.#prove(request);
     for (const instance of instances) {
       try {
-        vouchFor(proved, own);
         return await instance.handle(proved);
       } catch (error) {
         if (!isNoConnection(error)) throw error;
@@ -80,14 +73,16 @@ export class RemoteApp implements Destination {
 
   /** With a token made for this attempt: a retry may come after the life of the one before. */
   async #prove(request: SidecarRequest): Promise<SidecarRequest> {
-    const { identity, wire } = this.#parts;
+    const { identity, wire, own } = this.#parts;
     const proof =
       identity === undefined
         ? { [wire.headers.peer]: '1' }
         : { [wire.headers.identity]: await identity.sign(this.#callee) };
     const { method, path, search, headers, body } = request;
     const target = requestTarget(path, search);
-    return new PlainRequest(method, target, { ...headers, ...proof }, body, cancelTokenOf(request));
+    const call = new CallOfApp(method, target, { ...headers, ...proof }, body, cancelTokenOf(request));
+    call.caller = own;
+    return call;
   }
 
   isUnreached(error: unknown): boolean {

@@ -5,7 +5,7 @@
  */
 
 import { resolve } from 'node:path';
-import { nameStore } from '../../cluster/workplace-of.ts';
+import { localHostsOf } from '../../cluster/local-hosts.ts';
 import { StateError } from '../../state/errors.ts';
 import type { StateContext, StateDefinition, StateStore } from '../../state/store.ts';
 import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
@@ -51,6 +51,6 @@ export function embedded(options: EmbeddedOptions): StateDefinition {
 
 async function open(path: string, context: StateContext): Promise<StateStore> {
   const store = await openEmbeddedStore(path, context);
-  nameStore(store, path);
+  localHostsOf(store).storeName = path;
   return store;
 }

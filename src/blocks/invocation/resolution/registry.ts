@@ -9,30 +9,24 @@ import type { Instances } from './instances.ts';
 /** How long what was read of the registry is used. */
 const FRESH_MS = 1_000;
 
-/**
- * What the sidecars of this process offer to each other. Kept for the process because they are made apart from each
- * other; what is kept goes with the sidecar.
- */
-const peers = new WeakMap<object, Peer>();
-
-interface Peer {
+/** A sidecar as the others of its process call it. */
+class Peer {
   readonly handle: Handler;
-  isGone: boolean;
+  isGone = false;
+
+  constructor(handle: Handler) {
+    this.handle = (request) => (this.isGone ? Promise.reject(notThere()) : handle(request));
+  }
 }
 
 /** Lets the other sidecars of this process that share the store call this one without a socket. */
 export function offerPeer(host: Membership, handle: Handler): void {
-  const peer: Peer = {
-    isGone: false,
-    handle: (request) => (peer.isGone ? Promise.reject(notThere()) : handle(request)),
-  };
-  peers.set(host, peer);
+  host.offered = new Peer(handle);
 }
 
 /** It stops: calls go to others. */
-export function withdrawPeer(host: Membership): void {
-  const peer = peers.get(host);
-  if (peer !== undefined) peer.isGone = true;
+export function withdrawPeer({ offered }: Membership): void {
+  if (offered instanceof Peer) offered.isGone = true;
 }
 
 /** The same as when nobody listens at an address. */
@@ -103,9 +97,8 @@ export class HostRegistry {
 
   /** In this process without a socket, else at its address; nowhere when it tells none. */
   #instanceOf({ id, address }: HostRecord, instances: Instances): Instance | undefined {
-    const owner = this.#host.local.ownerOf(id);
-    const peer = owner && peers.get(owner);
-    if (peer !== undefined) return instances.inProcess(id, peer.handle);
+    const peer = this.#host.local.offeredBy(id);
+    if (peer instanceof Peer) return instances.inProcess(id, peer.handle);
     const place = address === undefined ? undefined : placeOf(address);
     return place && instances.at(place);
   }
