@@ -5,14 +5,14 @@ import type { Logger } from '../util/logger.ts';
 import type { ShardTable } from './shard-table.ts';
 
 /** What handing over needs. */
-export interface HandoverParts {
+export interface HandoverDeps {
   readonly store: StateStore;
   readonly table: ShardTable;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly track: (what: string) => () => void;
   /** How long work that is under way is waited for. */
-  readonly patienceMs: number;
+  readonly gracePeriodMs: number;
   /** Fires when the host leaves, which releases all. */
   readonly leaving: AbortSignal;
   /** Shards were handed over or taken away, and whoever they were for may have gone meanwhile; or that has failed. */
@@ -21,11 +21,11 @@ export interface HandoverParts {
 
 /** Hands shards over: nothing new is begun for them, what is under way ends, and then nobody owns them. */
 export class Handover {
-  readonly #parts: HandoverParts;
+  readonly #deps: HandoverDeps;
   readonly #running = new Map<number, Promise<void>>();
 
-  constructor(parts: HandoverParts) {
-    this.#parts = parts;
+  constructor(deps: HandoverDeps) {
+    this.#deps = deps;
   }
 
   /** Begins with those that are not being handed over. */
@@ -34,7 +34,7 @@ export class Handover {
     if (begun.length === 0) return;
     const released = this.#handOver(begun).then((hasFailed) => {
       for (const shard of begun) this.#running.delete(shard);
-      this.#parts.onEnd(hasFailed);
+      this.#deps.onEnd(hasFailed);
     });
     for (const shard of begun) this.#running.set(shard, released);
   }
@@ -51,7 +51,7 @@ export class Handover {
 
   /** Answers whether it has failed. */
   async #handOver(shards: readonly number[]): Promise<boolean> {
-    const { store, table, logger, track, leaving } = this.#parts;
+    const { store, table, logger, track, leaving } = this.#deps;
     await this.#drained(shards);
     if (leaving.aborted) return false;
     const done = track('handing shards over');
@@ -73,11 +73,11 @@ export class Handover {
 
   /** Waits for what is under way, but not for ever. */
   async #drained(shards: readonly number[]): Promise<void> {
-    const { table, clock, leaving, patienceMs } = this.#parts;
+    const { table, clock, leaving, gracePeriodMs } = this.#deps;
     const drained = table.drain(shards);
     const ended = new AbortController();
-    const patience = sleep(clock, patienceMs, AbortSignal.any([ended.signal, leaving])).catch(() => undefined);
-    await Promise.race([drained, patience]);
+    const gracePeriod = sleep(clock, gracePeriodMs, AbortSignal.any([ended.signal, leaving])).catch(() => undefined);
+    await Promise.race([drained, gracePeriod]);
     ended.abort();
   }
 }

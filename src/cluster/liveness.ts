@@ -2,7 +2,7 @@ import type { HostTable, StoredHost } from './hosts.ts';
 import type { LocalHosts } from './local-hosts.ts';
 
 /** What the judgement depends on. */
-export interface LivenessParts {
+export interface LivenessDeps {
   readonly local: LocalHosts;
   readonly appId: string;
   /** How long a record may stay as it is. */
@@ -16,12 +16,12 @@ export interface LivenessParts {
  * who looks: clocks need not agree. Where all hosts are in this process, one that is not is dead at once.
  */
 export class Liveness {
-  readonly #parts: LivenessParts;
+  readonly #deps: LivenessDeps;
   readonly #seen = new Map<string, { readonly version: number; readonly at: number }>();
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: LivenessParts) {
-    this.#parts = parts;
+  constructor(deps: LivenessDeps) {
+    this.#deps = deps;
   }
 
   /** Notes what the store shows at an instant. */
@@ -30,7 +30,7 @@ export class Liveness {
     // Silence counts while somebody listens only: not while this host slept or the store was away, nor when a clock is set.
     const elapsedMs = now - this.#lookedAt;
     this.#lookedAt = now;
-    if (elapsedMs < 0 || elapsedMs >= this.#parts.silenceMs) this.#seen.clear();
+    if (elapsedMs < 0 || elapsedMs >= this.#deps.silenceMs) this.#seen.clear();
     for (const { id, version } of hosts) {
       present.add(id);
       if (this.#seen.get(id)?.version !== version) this.#seen.set(id, { version, at: now });
@@ -44,10 +44,10 @@ export class Liveness {
   }
 
   isLive({ id, appId }: StoredHost, now: number): boolean {
-    const { areHostsLocal, local, silenceMs } = this.#parts;
+    const { areHostsLocal, local, silenceMs } = this.#deps;
     if (areHostsLocal && !local.has(id)) return false;
     // There, one that is alone with its app ID does not renew its record.
-    if (areHostsLocal && appId !== this.#parts.appId) return true;
+    if (areHostsLocal && appId !== this.#deps.appId) return true;
     return now - (this.#seen.get(id)?.at ?? now) < silenceMs;
   }
 }

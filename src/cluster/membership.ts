@@ -42,12 +42,14 @@ export interface MembershipOptions {
  * of the shards of its app ID. Whoever is alone writes at its start and at its end only.
  */
 export class Membership implements LocalOwner {
+  /** The hosts of this process that use the store. */
+  readonly local: LocalHosts;
+  offered: object | undefined;
   readonly #options: MembershipOptions;
   readonly #heartbeatMs: number;
   readonly #layout: ShardLayout;
-  readonly #hints: RemoteWatch;
+  readonly #remoteWatch: RemoteWatch;
   readonly #table: ShardTable;
-  readonly #local: LocalHosts;
   readonly #areHostsLocal: boolean;
   readonly #liveness: Liveness;
   readonly #handover: Handover;
@@ -58,24 +60,24 @@ export class Membership implements LocalOwner {
   #timer: Timer | undefined;
   #hasFailed = false;
   #left: Promise<void> | undefined;
-  offered: object | undefined;
 
   private constructor(options: MembershipOptions) {
     const { store, appId, clock, logger, heartbeatMs = HEARTBEAT_MS, leaseMs = LEASE_MS } = options;
     this.#options = options;
     this.#heartbeatMs = heartbeatMs;
     this.#layout = new ShardLayout(appId);
-    this.#hints = new RemoteWatch(store, clock);
-    this.#local = localHostsOf(store);
+    const remoteWatch = new RemoteWatch(store, clock);
+    this.#remoteWatch = remoteWatch;
+    this.local = localHostsOf(store);
     this.#areHostsLocal = areHostsLocal(store);
     // Others see a renewal up to one heartbeat later: all that is within the lease.
     const silenceMs = leaseMs - heartbeatMs;
-    this.#liveness = new Liveness({ local: this.#local, appId, silenceMs, areHostsLocal: this.#areHostsLocal });
+    this.#liveness = new Liveness({ local: this.local, appId, silenceMs, areHostsLocal: this.#areHostsLocal });
     const onDoubt = (): void => this.#look();
-    this.#table = new ShardTable({ layout: this.#layout, hints: this.#hints, clock, logger, silenceMs, onDoubt });
+    this.#table = new ShardTable({ layout: this.#layout, remoteWatch, clock, logger, silenceMs, onDoubt });
     const [table, leaving] = [this.#table, this.#leaving.signal];
     const onEnd = (hasFailed: boolean): void => this.#released(hasFailed);
-    this.#handover = new Handover({ ...options, table, patienceMs: leaseMs, leaving, onEnd });
+    this.#handover = new Handover({ ...options, table, gracePeriodMs: leaseMs, leaving, onEnd });
     const { namespace, address, actorTypes = [], newId } = options;
     this.#own = new HostRegistration({ id: newId(), appId, namespace, address, actorTypes, updatedAt: this.#now });
   }
@@ -110,11 +112,6 @@ export class Membership implements LocalOwner {
     return { ...table, hosts: table.hosts.filter((host) => host.id === this.id || this.#liveness.isLive(host, now)) };
   }
 
-  /** The hosts of this process that use the store. */
-  get local(): LocalHosts {
-    return this.#local;
-  }
-
   /** Tells which actor types it has from now on. */
   async setActorTypes(types: readonly string[]): Promise<void> {
     const actorTypes = [...new Set(types)].sort();
@@ -136,23 +133,23 @@ export class Membership implements LocalOwner {
 
   /** A store that does not answer now does so later: until then this host owns nothing. */
   async #join(): Promise<void> {
-    this.#local.add({ id: this.id, appId: this.#options.appId, owner: this, onOthers: () => this.#meetOthers() });
+    this.local.add({ id: this.id, appId: this.#options.appId, owner: this, onOthers: () => this.#meetOthers() });
     this.#meetOthers();
     await this.#looking;
-    this.#local.revision++;
-    this.#hints.watch(HOSTS_PREFIX, (keys) => {
+    this.local.revision++;
+    this.#remoteWatch.watch(HOSTS_PREFIX, (keys) => {
       if (keys.some((key) => !this.#liveness.knows(hostIdOf(key)) && key !== hostKey(this.id))) this.#look();
     });
-    this.#hints.watch(this.#layout.prefix, (keys) => keys.length > 0 && this.#look());
+    this.#remoteWatch.watch(this.#layout.prefix, (keys) => keys.length > 0 && this.#look());
   }
 
   /** Others have come or gone. Alone on a store of one process, nothing has to be watched, renewed or doubted. */
   #meetOthers(): void {
-    const isShared = !this.#areHostsLocal || this.#local.countOf(this.#options.appId) > 1;
+    const isShared = !this.#areHostsLocal || this.local.countOf(this.#options.appId) > 1;
     // Nobody could have judged it before.
     if (isShared && !this.#table.isShared) this.#table.note({ renewedAt: this.#options.clock.now() });
     this.#table.note({ isShared });
-    this.#hints.isOn = !this.#areHostsLocal || this.#local.count > 1;
+    this.#remoteWatch.isOn = !this.#areHostsLocal || this.local.count > 1;
     this.#look();
   }
 
@@ -229,7 +226,7 @@ export class Membership implements LocalOwner {
     this.#table.drop(this.#table.held);
     const former = this.id;
     this.#own.replace(newId(), this.#now);
-    this.#local.replace(former, this.id);
+    this.local.replace(former, this.id);
   }
 
   async #write(table: HostTable, plan: ShardPlan, startedAt: number): Promise<void> {
@@ -272,8 +269,8 @@ export class Membership implements LocalOwner {
       // It is taken for dead then.
       logger.warn({ error }, 'the record of this host could not be removed');
     } finally {
-      this.#hints.isOn = false;
-      this.#local.remove(this.id);
+      this.#remoteWatch.isOn = false;
+      this.local.remove(this.id);
       done();
     }
   }

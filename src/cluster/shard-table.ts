@@ -9,9 +9,9 @@ import { SHARD_COUNT, type ShardChange, type Shards, shardOf } from './shards.ts
 type Listener = (change: ShardChange) => void | Promise<void>;
 
 /** What a table is made of. */
-export interface ShardTableParts {
+export interface ShardTableDeps {
   readonly layout: ShardLayout;
-  readonly hints: RemoteWatch;
+  readonly remoteWatch: RemoteWatch;
   readonly clock: Clock;
   readonly logger: Logger;
   /** How long the others believe that this host is alive. */
@@ -23,7 +23,7 @@ export interface ShardTableParts {
 /** The shards of one host as it knows them. */
 export class ShardTable implements Shards {
   readonly count: number = SHARD_COUNT;
-  readonly #parts: ShardTableParts;
+  readonly #deps: ShardTableDeps;
   /** Of the shards that are this host's, those that are being handed over among them. */
   readonly #fences: (Precondition | undefined)[] = new Array<undefined>(SHARD_COUNT).fill(undefined);
   readonly #isOpen: boolean[] = new Array<boolean>(SHARD_COUNT).fill(false);
@@ -31,8 +31,8 @@ export class ShardTable implements Shards {
   #isShared = false;
   #renewedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: ShardTableParts) {
-    this.#parts = parts;
+  constructor(deps: ShardTableDeps) {
+    this.#deps = deps;
   }
 
   get isShared(): boolean {
@@ -49,7 +49,7 @@ export class ShardTable implements Shards {
 
   /** The others may take this host for dead. */
   get isOverdue(): boolean {
-    return this.#isShared && this.#parts.clock.now() - this.#renewedAt >= this.#parts.silenceMs;
+    return this.#isShared && this.#deps.clock.now() - this.#renewedAt >= this.#deps.silenceMs;
   }
 
   /** Whether there are others, and when they were last told that this host is alive. */
@@ -65,13 +65,13 @@ export class ShardTable implements Shards {
 
   fence(shard: number): Precondition {
     const fence = this.#fences[shard];
-    if (fence === undefined) throw new ConflictError(this.#parts.layout.key(shard));
+    if (fence === undefined) throw new ConflictError(this.#deps.layout.key(shard));
     return fence;
   }
 
   isFenced(error: unknown): boolean {
-    if (!isConflict(error) || !error.key.startsWith(this.#parts.layout.prefix)) return false;
-    this.#parts.onDoubt();
+    if (!isConflict(error) || !error.key.startsWith(this.#deps.layout.prefix)) return false;
+    this.#deps.onDoubt();
     return true;
   }
 
@@ -81,7 +81,7 @@ export class ShardTable implements Shards {
   }
 
   watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
-    return this.#parts.hints.watch(prefix, onChange);
+    return this.#deps.remoteWatch.watch(prefix, onChange);
   }
 
   /** The version under which a shard is this host's. */
@@ -99,7 +99,7 @@ export class ShardTable implements Shards {
     const gained: number[] = [];
     for (const [shard, version] of shards) {
       if (this.versionOf(shard) === version && (this.#isOpen[shard] || isLeaving(shard))) continue;
-      this.#fences[shard] = { key: this.#parts.layout.key(shard), version };
+      this.#fences[shard] = { key: this.#deps.layout.key(shard), version };
       this.#isOpen[shard] = true;
       gained.push(shard);
     }
@@ -128,7 +128,7 @@ export class ShardTable implements Shards {
     try {
       await listener(change);
     } catch (error) {
-      this.#parts.logger.error({ error }, 'a listener to changes of shards threw');
+      this.#deps.logger.error({ error }, 'a listener to changes of shards threw');
     }
   }
 }

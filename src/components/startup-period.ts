@@ -13,7 +13,7 @@ export const STARTUP_LIMITS: { readonly messages: number; readonly bytes: number
 };
 
 /** What a startup period is made of. */
-export interface StartupPeriodParts {
+export interface StartupPeriodDeps {
   readonly pubsubName: string;
   readonly expected: Expected;
   /** Everybody is known, or is waited for no longer: what is kept is for nobody else. */
@@ -25,7 +25,7 @@ export interface StartupPeriodParts {
  * yet. It is bounded in time and amount.
  */
 export class StartupPeriod {
-  readonly #parts: StartupPeriodParts;
+  readonly #deps: StartupPeriodDeps;
   readonly #listening: Disposable;
   /** Those that are waited for no longer. */
   readonly #givenUp = new Set<string>();
@@ -39,9 +39,9 @@ export class StartupPeriod {
   /** Whose clock it is. */
   #timedBy: ComponentContext | undefined;
 
-  constructor(parts: StartupPeriodParts) {
-    this.#parts = parts;
-    this.#listening = parts.expected.onChange(() => this.#look());
+  constructor(deps: StartupPeriodDeps) {
+    this.#deps = deps;
+    this.#listening = deps.expected.onChange(() => this.#look());
     this.#look();
   }
 
@@ -83,11 +83,11 @@ export class StartupPeriod {
   }
 
   get #awaited(): readonly string[] {
-    return this.#parts.expected.names.filter((name) => !this.#givenUp.has(name));
+    return this.#deps.expected.names.filter((name) => !this.#givenUp.has(name));
   }
 
   #look(): void {
-    const { names } = this.#parts.expected;
+    const { names } = this.#deps.expected;
     for (const name of this.#givenUp) if (!names.includes(name)) this.#givenUp.delete(name);
     const isOpen = this.#awaited.length > 0;
     if (isOpen === this.#isOpen) return;
@@ -114,7 +114,7 @@ export class StartupPeriod {
   }
 
   #details(): { readonly pubsubName: string; readonly applications: readonly string[] } {
-    return { pubsubName: this.#parts.pubsubName, applications: this.#awaited };
+    return { pubsubName: this.#deps.pubsubName, applications: this.#awaited };
   }
 
   #end(): void {
@@ -123,7 +123,7 @@ export class StartupPeriod {
     this.#messages = 0;
     this.#bytes = 0;
     this.#isFull = false;
-    this.#parts.onEnd();
+    this.#deps.onEnd();
   }
 
   #stopTimer(): void {

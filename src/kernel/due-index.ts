@@ -17,7 +17,7 @@ export interface DuePage<E> {
 }
 
 /** What a due index is made of. */
-export interface DueIndexParts<E> {
+export interface DueIndexDeps<E> {
   /** Names an entry: of two with one name the later one counts. */
   readonly idOf: (entry: E) => string;
   /** Reads the next entries behind a position: about `limit` of them. */
@@ -44,7 +44,7 @@ interface Meanwhile<E> {
  * However many there are in the store, it holds some thousands. Entries can be pinned, which are kept wherever they are.
  */
 export class DueIndex<E extends { readonly at: number }> {
-  readonly #parts: DueIndexParts<E>;
+  readonly #deps: DueIndexDeps<E>;
   readonly #byId = new Map<string, E>();
   readonly #pinned = new Set<string>();
   /** May hold entries that are not in `#byId` any more: they are skipped. */
@@ -56,13 +56,13 @@ export class DueIndex<E extends { readonly at: number }> {
   /** Counts how often entries were let go: what was read before that is thrown away. */
   #epoch = 0;
 
-  constructor(parts: DueIndexParts<E>) {
-    this.#parts = parts;
+  constructor(deps: DueIndexDeps<E>) {
+    this.#deps = deps;
   }
 
   /** Whether entries should be read. */
   get isLow(): boolean {
-    return !this.#isWhole && this.#unpinned < this.#parts.pageSize * LOW;
+    return !this.#isWhole && this.#unpinned < this.#deps.pageSize * LOW;
   }
 
   get #unpinned(): number {
@@ -81,7 +81,7 @@ export class DueIndex<E extends { readonly at: number }> {
   /** The earliest entry; `undefined` when none is in memory. */
   first(): E | undefined {
     for (let entry = this.#heap.first; entry !== undefined; entry = this.#heap.first) {
-      if (this.#byId.get(this.#parts.idOf(entry)) === entry) return entry;
+      if (this.#byId.get(this.#deps.idOf(entry)) === entry) return entry;
       this.#heap.pop();
     }
     return undefined;
@@ -92,22 +92,22 @@ export class DueIndex<E extends { readonly at: number }> {
     const entry = this.first();
     if (entry === undefined) return undefined;
     this.#heap.pop();
-    this.#forget(this.#parts.idOf(entry));
+    this.#forget(this.#deps.idOf(entry));
     return entry;
   }
 
   /** An entry has been written. */
   add(entry: E): void {
-    const id = this.#parts.idOf(entry);
+    const id = this.#deps.idOf(entry);
     this.#meanwhile?.arrived.set(id, entry);
     this.#forget(id);
     if (this.#isWithin(entry)) this.#keep(id, entry);
-    if (this.#unpinned > this.#parts.pageSize * HIGH) this.#shrink();
+    if (this.#unpinned > this.#deps.pageSize * HIGH) this.#shrink();
   }
 
   /** Keeps an entry wherever the frontier is, until it is taken out, removed or added. */
   pin(entry: E): void {
-    const id = this.#parts.idOf(entry);
+    const id = this.#deps.idOf(entry);
     this.remove(id);
     this.#keep(id, entry);
     this.#pinned.add(id);
@@ -132,7 +132,7 @@ export class DueIndex<E extends { readonly at: number }> {
   /** Reads the next entries behind the frontier. One read at a time. */
   async read(): Promise<void> {
     if (this.#isWhole) return;
-    const { readAfter, pageSize } = this.#parts;
+    const { readAfter, pageSize } = this.#deps;
     const epoch = this.#epoch;
     const meanwhile: Meanwhile<E> = { arrived: new Map(), gone: new Set() };
     this.#meanwhile = meanwhile;
@@ -142,7 +142,7 @@ export class DueIndex<E extends { readonly at: number }> {
       const last = entries.at(-1);
       if (last !== undefined) this.#frontier = this.#positionOf(last);
       this.#isWhole = isLast;
-      for (const entry of entries) this.#take(entry, !meanwhile.gone.has(this.#parts.idOf(entry)));
+      for (const entry of entries) this.#take(entry, !meanwhile.gone.has(this.#deps.idOf(entry)));
       for (const entry of meanwhile.arrived.values()) this.#take(entry, this.#isWithin(entry));
     } finally {
       this.#meanwhile = undefined;
@@ -150,8 +150,8 @@ export class DueIndex<E extends { readonly at: number }> {
   }
 
   #take(entry: E, isCurrent: boolean): void {
-    if (!isCurrent || !this.#parts.isWanted(entry)) return;
-    const id = this.#parts.idOf(entry);
+    if (!isCurrent || !this.#deps.isWanted(entry)) return;
+    const id = this.#deps.idOf(entry);
     if (!this.#pinned.has(id)) this.#keep(id, entry);
   }
 
@@ -164,11 +164,11 @@ export class DueIndex<E extends { readonly at: number }> {
     this.#byId.delete(id);
     this.#pinned.delete(id);
     // Those that were forgotten before their time must not add up.
-    if (this.#heap.size > 2 * this.#byId.size + this.#parts.pageSize) this.#heap.reset(this.#byId.values());
+    if (this.#heap.size > 2 * this.#byId.size + this.#deps.pageSize) this.#heap.reset(this.#byId.values());
   }
 
   #positionOf(entry: E): DuePosition {
-    return { at: entry.at, id: this.#parts.idOf(entry) };
+    return { at: entry.at, id: this.#deps.idOf(entry) };
   }
 
   #isWithin(entry: E): boolean {
@@ -183,9 +183,9 @@ export class DueIndex<E extends { readonly at: number }> {
       .filter(([id]) => !this.#pinned.has(id))
       .map(([id, { at }]) => ({ at, id }))
       .sort(comparePositions);
-    for (const { id } of positions.slice(this.#parts.pageSize)) this.#byId.delete(id);
+    for (const { id } of positions.slice(this.#deps.pageSize)) this.#byId.delete(id);
     this.#heap.reset(this.#byId.values());
-    this.#frontier = positions[this.#parts.pageSize - 1];
+    this.#frontier = positions[this.#deps.pageSize - 1];
     this.#isWhole = false;
   }
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../util/clock.ts';
 import type { DueIndex } from './due-index.ts';
 
 /** What a pump is made of. */
-export interface DuePumpParts<E extends { readonly at: number }> {
+export interface DuePumpDeps<E extends { readonly at: number }> {
   readonly clock: Clock;
   readonly index: DueIndex<E>;
   /** Notes that the store is read, as work that a stop and a test wait for; call what it returns at its end. */
@@ -18,19 +18,19 @@ export interface DuePumpParts<E extends { readonly at: number }> {
 
 /** Begins what is due, in order, with one timer for the next entry of the index; reads on when that runs low. */
 export class DuePump<E extends { readonly at: number }> {
-  readonly #parts: DuePumpParts<E>;
+  readonly #deps: DuePumpDeps<E>;
   readonly #alarm: Alarm;
   #isReading = false;
   #isStopped = false;
 
-  constructor(parts: DuePumpParts<E>) {
-    this.#parts = parts;
-    this.#alarm = new Alarm(parts.clock, () => this.pump());
+  constructor(deps: DuePumpDeps<E>) {
+    this.#deps = deps;
+    this.#alarm = new Alarm(deps.clock, () => this.pump());
   }
 
   /** Begins whatever is due, as far as there is room. */
   pump(): void {
-    const { index, clock, hasRoom, begin } = this.#parts;
+    const { index, clock, hasRoom, begin } = this.#deps;
     if (this.#isStopped) return;
     const now = clock.now();
     let entry = index.first();
@@ -45,13 +45,13 @@ export class DuePump<E extends { readonly at: number }> {
 
   /** What is due next has changed. */
   setAlarm(): void {
-    const { index, hasRoom } = this.#parts;
+    const { index, hasRoom } = this.#deps;
     this.#alarm.set(!this.#isStopped && hasRoom() ? index.first()?.at : undefined);
   }
 
   /** Reads everything anew: for when it is not certain what has been written. */
   readAnew(): void {
-    this.#parts.index.reset();
+    this.#deps.index.reset();
     void this.#read();
   }
 
@@ -62,7 +62,7 @@ export class DuePump<E extends { readonly at: number }> {
 
   /** Reads ahead, one page at a time. */
   async #read(): Promise<void> {
-    const { index, trackRead, onFailure } = this.#parts;
+    const { index, trackRead, onFailure } = this.#deps;
     if (this.#isReading || this.#isStopped) return;
     this.#isReading = true;
     const done = trackRead();

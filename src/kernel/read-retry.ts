@@ -5,7 +5,7 @@ import type { Logger } from '../util/logger.ts';
 export const READ_RETRY_MS = 5_000;
 
 /** What reading again is made of. */
-export interface ReadRetryParts {
+export interface ReadRetryDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /** What is read, for the log: `jobs`. */
@@ -15,17 +15,17 @@ export interface ReadRetryParts {
 
 /** Has the store read again a while after it has failed: what could not be read is in it as it was. */
 export class ReadRetry {
-  readonly #parts: ReadRetryParts;
+  readonly #deps: ReadRetryDeps;
   #timer: Timer | undefined;
   #isStopped = false;
 
-  constructor(parts: ReadRetryParts) {
-    this.#parts = parts;
+  constructor(deps: ReadRetryDeps) {
+    this.#deps = deps;
   }
 
   /** The store could not be read. */
   failed(error: unknown): void {
-    const { logger, what } = this.#parts;
+    const { logger, what } = this.#deps;
     if (this.#isStopped) return;
     logger.error({ error }, `${what} could not be read from the store: will be tried again`);
     this.plan();
@@ -33,7 +33,7 @@ export class ReadRetry {
 
   /** Reads in a while, once for all who want it. */
   plan(): void {
-    const { clock, readAnew } = this.#parts;
+    const { clock, readAnew } = this.#deps;
     if (this.#isStopped) return;
     this.#timer ??= clock.setTimeout(() => {
       this.#timer = undefined;

@@ -2,7 +2,7 @@ import type { Membership } from '../../cluster/membership.ts';
 import { type ErrorCode, isSidecarError, messageOf, SidecarError } from '../../errors.ts';
 import type { BlockService } from '../block-service.ts';
 import { Registry } from './authoring/registry.ts';
-import { Engine, type EngineParts } from './engine/engine.ts';
+import { Engine, type EngineDeps } from './engine/engine.ts';
 import type { StartOptions } from './model/definition.ts';
 import type { IncomingEvent } from './model/events.ts';
 import { type InstanceView, isFinished, type WorkflowHistoryEvent, type WorkflowStatus } from './model/instance.ts';
@@ -176,7 +176,7 @@ export class WorkflowService implements BlockService {
     if (this.#membership === undefined) return;
     const { store, shards } = this.#membership;
     const layout = new WorkflowLayout(this.#deps.appId);
-    const onStatus: EngineParts['onStatus'] = (id, view) => this.#completions.tell(id, view);
+    const onStatus: EngineDeps['onStatus'] = (id, view) => this.#completions.tell(id, view);
     this.#engine = new Engine({ state: store, shards, layout, registry: this.registry, host: this.#deps, onStatus });
     this.#engine.start();
     // Who waits for an instance has to look elsewhere when its host changes.

@@ -4,11 +4,11 @@ import { atWorkElsewhere, type Workplace } from '../../util/workplaces.ts';
 import { Dispatcher, type MessageQueue } from '../dispatcher.ts';
 import type { ComponentSubscription, Message, SubscribeOptions } from '../pubsub.ts';
 import { encodeQueued } from './codec.ts';
-import { ReadAhead, type ReadAheadParts, type StoredMessage } from './read-ahead.ts';
+import { ReadAhead, type ReadAheadDeps, type StoredMessage } from './read-ahead.ts';
 import { Settlements } from './settlements.ts';
 
 /** What a queue is made of. */
-export interface QueueParts extends Omit<ReadAheadParts, 'onLoaded'> {
+export interface QueueDeps extends Omit<ReadAheadDeps, 'onLoaded'> {
   readonly owned: OwnedShards;
   /** That of the group. */
   readonly shard: OwnedShard;
@@ -24,7 +24,7 @@ export interface QueueParts extends Omit<ReadAheadParts, 'onLoaded'> {
  * then comes again.
  */
 export class DurableQueue implements MessageQueue<StoredMessage> {
-  readonly #parts: QueueParts;
+  readonly #deps: QueueDeps;
   readonly #dispatcher = new Dispatcher(this);
   readonly #ahead: ReadAhead;
   readonly #settlements: Settlements;
@@ -38,10 +38,10 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   #isOrdered = false;
   #clock: Clock | undefined;
 
-  constructor(parts: QueueParts) {
-    const { commits, owned, shard, logger } = parts;
-    this.#parts = parts;
-    this.#ahead = new ReadAhead({ ...parts, onLoaded: () => this.#dispatcher.wake() });
+  constructor(deps: QueueDeps) {
+    const { commits, owned, shard, logger } = deps;
+    this.#deps = deps;
+    this.#ahead = new ReadAhead({ ...deps, onLoaded: () => this.#dispatcher.wake() });
     this.#settlements = new Settlements({ commits, owned, shard, logger, onCaughtUp: () => this.#dispatcher.wake() });
   }
 
@@ -56,12 +56,12 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
 
   /** The shard of the group. */
   get shard(): OwnedShard {
-    return this.#parts.shard;
+    return this.#deps.shard;
   }
 
   /** Begins to load, if there are consumers and the group is this host's. */
   resume(): void {
-    if (this.#clock === undefined || !this.#dispatcher.hasConsumers || !this.#parts.shard.isOwned) return;
+    if (this.#clock === undefined || !this.#dispatcher.hasConsumers || !this.#deps.shard.isOwned) return;
     this.#ahead.start(this.#clock);
     for (const entry of this.#out)
       if (this.#ahead.isOutdated(entry)) this.#early.set(entry.number, { entry, again: undefined });
@@ -70,7 +70,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
 
   /** The group is to go to another host, once nothing of it is under way here. */
   async handOver(): Promise<void> {
-    const { shard, commits } = this.#parts;
+    const { shard, commits } = this.#deps;
     shard.begin();
     this.#endTenure();
     await commits.flushed();
@@ -79,7 +79,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
 
   /** A publish is about to write the message for this group: where. */
   publishing(number: number): string {
-    const key = this.#parts.layout.ready(number);
+    const key = this.#deps.layout.ready(number);
     this.#ahead.publishing(key);
     return key;
   }
@@ -102,12 +102,12 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
 
   /** While the store takes no settlements nothing more is handed out: all of it would come again. */
   shift(): StoredMessage | undefined {
-    if (this.#settlements.areBehind || !this.#parts.shard.isOwned) return undefined;
+    if (this.#settlements.areBehind || !this.#deps.shard.isOwned) return undefined;
     let entry = this.#next();
     while (entry !== undefined && (this.#isAtWork(entry) || this.#isElsewhere(entry))) entry = this.#next();
     if (entry === undefined) return undefined;
     this.#out.add(entry);
-    this.#parts.shard.begin();
+    this.#deps.shard.begin();
     return entry;
   }
 
@@ -117,10 +117,10 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
 
   /** Whether a function of another sidecar of this process has it at work: it is held back until that has returned. */
   #isElsewhere(entry: StoredMessage): boolean {
-    const call = atWorkElsewhere(this.#parts.workplace, entry.message.id);
+    const call = atWorkElsewhere(this.#deps.workplace, entry.message.id);
     if (call === undefined) return false;
     this.#elsewhere.add(entry);
-    const { logger, topic } = this.#parts;
+    const { logger, topic } = this.#deps;
     const messageId = entry.message.id;
     logger.warn({ topic, messageId }, 'a message waits for its function, still at work in another sidecar');
     call.onEnd(() => {
@@ -167,7 +167,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   async delay(entry: StoredMessage, delayMs: number, clock: Clock): Promise<void> {
     if (this.#ahead.isOutdated(entry)) return this.#ended(entry);
     const dueAt = Math.ceil(clock.now() + delayMs);
-    const key = this.#parts.layout.delayed(dueAt, entry.number);
+    const key = this.#deps.layout.delayed(dueAt, entry.number);
     const put = [{ key, value: encodeQueued(entry) }];
     const settlement = entry.key === key ? { put } : { put, delete: [entry.key] };
     try {
@@ -192,7 +192,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   #ended(entry: StoredMessage): void {
     if (!this.#out.delete(entry)) return;
     if (this.#early.size > 0) this.#letAgain(entry);
-    this.#parts.shard.end();
+    this.#deps.shard.end();
   }
 
   /** What was held back for it has its turn. */

@@ -19,7 +19,7 @@ export interface StoredMessage extends QueuedMessage {
 }
 
 /** What a read-ahead is made of. */
-export interface ReadAheadParts {
+export interface ReadAheadDeps {
   readonly store: StateStore;
   readonly commits: CommitBatcher;
   readonly layout: QueueLayout;
@@ -36,7 +36,7 @@ export interface ReadAheadParts {
  * are consumers and the group is this host's.
  */
 export class ReadAhead {
-  readonly #parts: ReadAheadParts;
+  readonly #deps: ReadAheadDeps;
   readonly #ready = new ReadyList<StoredMessage>();
   #tenure: AbortController | undefined;
   #clock: Clock | undefined;
@@ -61,8 +61,8 @@ export class ReadAhead {
   #dueTimer: Timer | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
 
-  constructor(parts: ReadAheadParts) {
-    this.#parts = parts;
+  constructor(deps: ReadAheadDeps) {
+    this.#deps = deps;
   }
 
   /** From now on messages are loaded. */
@@ -124,7 +124,7 @@ export class ReadAhead {
     }
     if (!isLate) this.#readFrom = keyAfter(key);
     this.#push({ message, attempts: 0, key, number, tenure: this.#tenure });
-    this.#parts.onLoaded();
+    this.#deps.onLoaded();
   }
 
   /** There may be a message under a key. */
@@ -180,10 +180,10 @@ export class ReadAhead {
     this.#isReading = true;
     let flushed: AbortController | undefined;
     for (let tenure = this.#tenure; tenure !== undefined && this.#wantsMore; tenure = this.#tenure) {
-      const done = this.#parts.track('reading queued messages');
+      const done = this.#deps.track('reading queued messages');
       try {
         // What an earlier tenure has settled must not be read any more.
-        if (flushed !== tenure) await this.#parts.commits.flushed();
+        if (flushed !== tenure) await this.#deps.commits.flushed();
         flushed = tenure;
         if (this.#mayBeDue) await this.#readDue(tenure);
         if (!this.#isCaughtUp) await this.#readReady(tenure);
@@ -191,7 +191,7 @@ export class ReadAhead {
       } catch (error) {
         done();
         if (tenure.signal.aborted) continue;
-        this.#parts.logger.error({ error }, 'messages could not be read from the store: will be tried again');
+        this.#deps.logger.error({ error }, 'messages could not be read from the store: will be tried again');
         if (this.#clock !== undefined) await sleep(this.#clock, STORE_RETRY_MS, tenure.signal).catch(() => undefined);
       }
     }
@@ -200,7 +200,7 @@ export class ReadAhead {
 
   async #readReady(tenure: AbortController): Promise<void> {
     if (tenure.signal.aborted) return;
-    const { readyRange } = this.#parts.layout;
+    const { readyRange } = this.#deps.layout;
     const { messages: limit, bytes: maxBytes } = READ_AHEAD;
     const missable = this.#missable;
     const before = this.#readFrom;
@@ -213,7 +213,7 @@ export class ReadAhead {
     const last = entries.at(-1);
     if (last !== undefined && this.#readFrom === before) this.#readFrom = keyAfter(last.key);
     this.#isCaughtUp = !isCutOff(entries) && missable === this.#missable;
-    this.#parts.onLoaded();
+    this.#deps.onLoaded();
   }
 
   async #readDue(tenure: AbortController): Promise<void> {
@@ -236,14 +236,14 @@ export class ReadAhead {
   /** Loads what is due and not loaded; answers whether there may be more. */
   async #loadDue(tenure: AbortController, now: number): Promise<boolean> {
     const { messages: limit, bytes: maxBytes } = READ_AHEAD;
-    const { from: first, to } = this.#parts.layout.dueRange(now);
+    const { from: first, to } = this.#deps.layout.dueRange(now);
     const from = this.#dueFrom === '' ? first : this.#dueFrom;
     // The clock was set back: nothing is due before it has come here again.
     if (from >= to) return false;
     this.#dueFrom = to;
     const due = await this.#scan(tenure, { from, to, limit, maxBytes }, (entry) => this.#load(entry, tenure));
     if (due === undefined) return false;
-    this.#parts.onLoaded();
+    this.#deps.onLoaded();
     const last = due.at(-1);
     if (last === undefined || !isCutOff(due)) return false;
     const next = keyAfter(last.key);
@@ -259,7 +259,7 @@ export class ReadAhead {
   ): Promise<readonly KeyedEntry[] | undefined> {
     this.#isScanning = true;
     try {
-      const entries = await this.#parts.store.scan(scan);
+      const entries = await this.#deps.store.scan(scan);
       if (tenure.signal.aborted) return undefined;
       for (const entry of entries) if (!this.#loaded.has(entry.key)) take(entry);
       return entries;
@@ -270,18 +270,18 @@ export class ReadAhead {
   }
 
   async #expectNext(tenure: AbortController, now: number): Promise<void> {
-    const { store, layout } = this.#parts;
+    const { store, layout } = this.#deps;
     const [next] = await store.scan({ ...layout.delayedRange, from: layout.dueRange(now).to, limit: 1 });
     if (next !== undefined && !tenure.signal.aborted) this.#expectDue(layout.dueAtOf(next.key));
   }
 
   #load({ key, value }: KeyedEntry, tenure: AbortController): void {
     try {
-      const { message, attempts } = decodeQueued(key, value, this.#parts.topic);
-      this.#push({ message, attempts, key, number: this.#parts.layout.numberOf(key), tenure });
+      const { message, attempts } = decodeQueued(key, value, this.#deps.topic);
+      this.#push({ message, attempts, key, number: this.#deps.layout.numberOf(key), tenure });
     } catch (error) {
       // One of a newer release, or a damaged one, must not hold up those behind it.
-      this.#parts.logger.error({ key, error }, 'a stored message cannot be read: it stays in the store');
+      this.#deps.logger.error({ key, error }, 'a stored message cannot be read: it stays in the store');
       this.#loaded.add(key);
     }
   }

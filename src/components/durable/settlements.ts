@@ -11,7 +11,7 @@ export const STORE_RETRY_MS = 1_000;
 export type Settlement = Pick<Change, 'put' | 'delete'>;
 
 /** What settlements are recorded with. */
-export interface SettlementsParts {
+export interface SettlementsDeps {
   readonly commits: CommitBatcher;
   readonly owned: OwnedShards;
   /** That of the group. */
@@ -27,14 +27,14 @@ export interface SettlementsParts {
  * gone to another host meanwhile, nothing is written: that host hands the message out again.
  */
 export class Settlements {
-  readonly #parts: SettlementsParts;
+  readonly #deps: SettlementsDeps;
   #behind = 0;
   #waiting: { readonly signal: AbortSignal; readonly over: Promise<void> } | undefined;
   /** Where to take time from. */
   clock: Clock = systemClock;
 
-  constructor(parts: SettlementsParts) {
-    this.#parts = parts;
+  constructor(deps: SettlementsDeps) {
+    this.#deps = deps;
   }
 
   /** Whether there are some that the store has not taken. */
@@ -48,17 +48,17 @@ export class Settlements {
       await this.#write(settlement);
     } catch (error) {
       if (isStateError(error) && error.kind === 'invalid') throw error;
-      if (!this.areBehind) this.#parts.logger.error({ error }, 'settlements could not be stored: will be tried again');
+      if (!this.areBehind) this.#deps.logger.error({ error }, 'settlements could not be stored: will be tried again');
       this.#behind++;
       await this.#repeat(settlement, { signal, error }).finally(() => {
         this.#behind--;
-        if (!this.areBehind) this.#parts.onCaughtUp();
+        if (!this.areBehind) this.#deps.onCaughtUp();
       });
     }
   }
 
   async #write(settlement: Settlement): Promise<void> {
-    const { commits, owned, shard } = this.#parts;
+    const { commits, owned, shard } = this.#deps;
     try {
       await commits.commit({ ...settlement, fence: shard.fence() });
     } catch (error) {

@@ -14,7 +14,7 @@ const MAX_ENTRIES = 1_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** What the messages of the startup period are kept with. */
-export interface StartupMessagesParts {
+export interface StartupMessagesDeps {
   readonly component: string;
   readonly store: StateStore;
   readonly commits: CommitBatcher;
@@ -32,16 +32,16 @@ type Kept = ReadonlyMap<string, string>;
  * on, for two minutes of the next one.
  */
 export class StartupMessages {
-  readonly #parts: StartupMessagesParts;
+  readonly #deps: StartupMessagesDeps;
   readonly #period: StartupPeriod;
   #kept = new Map<string, string>();
   #dropping: Promise<void> = Promise.resolve();
   #timer: Timer | undefined;
 
-  constructor(parts: StartupMessagesParts) {
-    this.#parts = parts;
-    const expected = parts.context.subscriber?.among ?? new Expected();
-    this.#period = new StartupPeriod({ pubsubName: parts.component, expected, onEnd: () => this.#dropOwn() });
+  constructor(deps: StartupMessagesDeps) {
+    this.#deps = deps;
+    const expected = deps.context.subscriber?.among ?? new Expected();
+    this.#period = new StartupPeriod({ pubsubName: deps.component, expected, onEnd: () => this.#dropOwn() });
   }
 
   /** Whether what is published is kept. */
@@ -51,7 +51,7 @@ export class StartupMessages {
 
   /** Where to keep a message, beside the groups that there are; `undefined` when there is no room for more. */
   keep(topic: string, number: number, bytes: number): string | undefined {
-    const { context, layout, groups } = this.#parts;
+    const { context, layout, groups } = this.#deps;
     if (!this.#period.takes(bytes, context)) return undefined;
     const at = Math.floor(context.clock.now());
     const key = layout.kept({ topic: namePart(topic), number, groups: groups.count, at });
@@ -66,7 +66,7 @@ export class StartupMessages {
 
   /** Looks at what is there at the start: after the time for which anybody keeps anything, it is nobody's. */
   async inherit(): Promise<void> {
-    const { store, layout, context } = this.#parts;
+    const { store, layout, context } = this.#deps;
     const now = context.clock.now();
     const [first] = await store.scan({ ...layout.allKept(), limit: 1 });
     if (first !== undefined) this.#timer = context.clock.setTimeout(() => this.#dropInherited(now), STARTUP_LIMITS.ms);
@@ -74,7 +74,7 @@ export class StartupMessages {
 
   /** Gives a new group what was published before it: in the order of publication, and before anything is handed out. */
   async fill(name: GroupName): Promise<void> {
-    const { groups, store, layout } = this.#parts;
+    const { groups, store, layout } = this.#deps;
     for (;;) {
       const unfilled = await groups.unfilled(name);
       if (unfilled === undefined) return;
@@ -111,7 +111,7 @@ export class StartupMessages {
   }
 
   #dropInherited(before: number): void {
-    const { store, layout } = this.#parts;
+    const { store, layout } = this.#deps;
     this.#drop(async () => {
       const kept = await store.scan(layout.allKept());
       const inherited = kept.map(({ key }) => ({ key, ...Layout.keptOf(key) })).filter(({ at }) => at <= before);
@@ -120,12 +120,12 @@ export class StartupMessages {
   }
 
   #drop(find: () => Promise<Kept>): void {
-    const done = this.#parts.context.track('removing messages of the startup period');
+    const done = this.#deps.context.track('removing messages of the startup period');
     this.#dropping = this.#dropping.then(() => this.#dropFound(find)).finally(done);
   }
 
   async #dropFound(find: () => Promise<Kept>): Promise<void> {
-    const { store, commits, groups, context } = this.#parts;
+    const { store, commits, groups, context } = this.#deps;
     try {
       // Publishes under way write some of them yet, and others may have added groups.
       await commits.flushed();
@@ -142,7 +142,7 @@ export class StartupMessages {
 
   /** Those of topics without groups are gone. */
   #tellOfNobody(kept: Kept): void {
-    const { groups, context } = this.#parts;
+    const { groups, context } = this.#deps;
     const haveGroups = groups.topicParts();
     for (const [key, topic] of kept) if (!haveGroups.has(Layout.keptOf(key).topic)) context.noGroup?.(topic, 1);
   }

@@ -11,7 +11,7 @@ const U32_BYTES = 4;
 const F64_BYTES = 8;
 
 /** Packs numbers, texts and bytes, one behind the other. */
-export class PacketWriter {
+export class BinaryWriter {
   #buffer: Buffer | undefined;
   #length = 0;
   #capacity = FIRST_CAPACITY;
@@ -72,8 +72,8 @@ export class PacketWriter {
   }
 }
 
-/** Reads what a {@link PacketWriter} packed, in the same order. */
-export class PacketReader {
+/** Reads what a {@link BinaryWriter} packed, in the same order. */
+export class BinaryReader {
   readonly #buffer: Buffer;
   #offset = 0;
 

@@ -13,7 +13,7 @@ const SLOW_WRITE_MS = 3;
  * answered, for a part of the time that the last write took: fewer syncs, which pays the more the slower they
  * are. Whoever comes while nothing has been written lately does not wait at all.
  */
-export class Gathering {
+export class CommitWindow {
   #isWriting = false;
   #sentAt = 0;
   #until = 0;
@@ -25,7 +25,7 @@ export class Gathering {
   }
 
   /** Whether to wait, with so many commits there already. */
-  isOn(gathered: number): boolean {
+  isOpen(gathered: number): boolean {
     return this.#isWriting || (gathered < this.#expected && performance.now() < this.#until);
   }
 

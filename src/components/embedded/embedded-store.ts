@@ -4,8 +4,8 @@ import { LocalWatch } from '../../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateStore } from '../../state/store.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
-import type { PacketReader } from './binary-codec.ts';
-import { Gathering } from './commit-window.ts';
+import type { BinaryReader } from './binary-codec.ts';
+import { CommitWindow } from './commit-window.ts';
 import { canRecover } from './failures.ts';
 import { PendingCalls } from './pending-calls.ts';
 import {
@@ -50,7 +50,7 @@ export class EmbeddedStore implements StateStore {
   readonly #reads = new PendingCalls();
   readonly #commits = new PendingCalls();
   #isFlushScheduled = false;
-  readonly #gathering = new Gathering();
+  readonly #window = new CommitWindow();
   #failure: StateError | undefined;
   /** Why no calls are taken any more. */
   #ended: StateError | undefined;
@@ -86,10 +86,10 @@ export class EmbeddedStore implements StateStore {
     return this.#ask(readEntries);
   }
 
-  #ask<T extends object | undefined>(read: (reader: PacketReader) => T | Failure): Promise<T> {
+  #ask<T extends object | undefined>(read: (reader: BinaryReader) => T | Failure): Promise<T> {
     this.#scheduleFlush();
     return new Promise((resolve, reject) => {
-      const settle = (reader: PacketReader): void => {
+      const settle = (reader: BinaryReader): void => {
         const answer = read(reader);
         if (isFailure(answer)) reject(errorOf(answer));
         else resolve(answer);
@@ -104,7 +104,7 @@ export class EmbeddedStore implements StateStore {
     writeBatch(this.#commits.writer(), batch);
     this.#scheduleFlush();
     return new Promise((resolve, reject) => {
-      const settle = (reader: PacketReader): void => {
+      const settle = (reader: BinaryReader): void => {
         const outcome = readOutcome(reader);
         if ('failure' in outcome) return reject(errorOf(outcome.failure));
         if ('conflict' in outcome) return reject(new ConflictError(batch.require?.[outcome.conflict]?.key ?? ''));
@@ -138,13 +138,13 @@ export class EmbeddedStore implements StateStore {
   #flush(): void {
     this.#isFlushScheduled = false;
     const reads = this.#reads.next();
-    const commits = this.#gathering.isOn(this.#commits.packed) ? undefined : this.#commits.next();
-    if (commits !== undefined) this.#gathering.onSend();
+    const commits = this.#window.isOpen(this.#commits.packed) ? undefined : this.#commits.next();
+    if (commits !== undefined) this.#window.onSend();
     if (reads !== undefined || commits !== undefined) {
       this.#thread.setBusy(true);
       this.#thread.send({ ...(reads && { reads }), ...(commits && { commits }) });
     }
-    if (this.#reads.packed > 0 || (this.#commits.packed > 0 && !this.#gathering.isWriting)) this.#scheduleFlush();
+    if (this.#reads.packed > 0 || (this.#commits.packed > 0 && !this.#window.isWriting)) this.#scheduleFlush();
   }
 
   #onReply({ reads, commits, failure }: WorkerReply): void {
@@ -152,7 +152,7 @@ export class EmbeddedStore implements StateStore {
     if (reads !== undefined) this.#reads.settle(reads);
     if (commits !== undefined) {
       const waiting = this.#commits.packed;
-      this.#gathering.onReply(this.#commits.settle(commits) + waiting);
+      this.#window.onReply(this.#commits.settle(commits) + waiting);
       if (waiting > 0) this.#scheduleFlush();
     }
     if (this.#reads.isIdle && this.#commits.isIdle) this.#onIdle();

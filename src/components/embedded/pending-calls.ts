@@ -1,5 +1,5 @@
 import type { StateError } from '../../state/errors.ts';
-import { PacketReader, PacketWriter } from './binary-codec.ts';
+import { BinaryReader, BinaryWriter } from './binary-codec.ts';
 
 /** A packet of so many bytes takes no more: what is behind it need not wait for all of it to be written. */
 const FULL_PACKET_BYTES = 4 * 1024 * 1024;
@@ -7,13 +7,13 @@ const FULL_PACKET_BYTES = 4 * 1024 * 1024;
 /** What waits for an answer. */
 export interface Pending {
   /** Takes its answer out of the packet and settles. */
-  settle(reader: PacketReader): void;
+  settle(reader: BinaryReader): void;
   reject(error: StateError): void;
 }
 
 /** Calls of one sort on their way: packed, sent, answered, each in the order of the calls. */
 export class PendingCalls {
-  readonly #writer = new PacketWriter();
+  readonly #writer = new BinaryWriter();
   /** Full packets that are still to be sent. */
   readonly #full: { readonly bytes: Uint8Array; readonly calls: number }[] = [];
   /** How many of those pending are sent. */
@@ -32,7 +32,7 @@ export class PendingCalls {
   }
 
   /** Where to pack the next call. */
-  writer(): PacketWriter {
+  writer(): BinaryWriter {
     if (this.#writer.length >= FULL_PACKET_BYTES) this.#closePacket();
     return this.#writer;
   }
@@ -52,7 +52,7 @@ export class PendingCalls {
 
   /** Answers how many calls the answers were for. */
   settle(packet: Uint8Array): number {
-    const reader = new PacketReader(packet);
+    const reader = new BinaryReader(packet);
     let count = 0;
     for (; !reader.atEnd; count++) this.pending[count]?.settle(reader);
     this.pending.splice(0, count);

@@ -1,6 +1,6 @@
 import { StateError, type StateErrorKind } from '../../state/errors.ts';
 import type { Batch, Entry, KeyedEntry, Scan } from '../../state/store.ts';
-import { PacketReader, type PacketWriter } from './binary-codec.ts';
+import { BinaryReader, type BinaryWriter } from './binary-codec.ts';
 
 /** What the thread is started with. */
 export interface WorkerSettings {
@@ -59,7 +59,7 @@ export interface PackedBatch {
 export type Outcome = { readonly version: number } | { readonly conflict: number } | { readonly failure: Failure };
 
 /** Packs a batch. */
-export function writeBatch(writer: PacketWriter, batch: Batch): void {
+export function writeBatch(writer: BinaryWriter, batch: Batch): void {
   const { require = [], put = [], delete: deleted = [] } = batch;
   writer.u32(require.length);
   for (const { key, version } of require) {
@@ -77,7 +77,7 @@ export function writeBatch(writer: PacketWriter, batch: Batch): void {
 
 /** The batches of a packet. */
 export function readBatches(packet: Uint8Array): PackedBatch[] {
-  const reader = new PacketReader(packet);
+  const reader = new BinaryReader(packet);
   const batches: PackedBatch[] = [];
   while (!reader.atEnd) {
     batches.push({
@@ -93,7 +93,7 @@ function versionOf(packed: number): number | undefined {
   return packed === ABSENT ? undefined : packed;
 }
 
-function listOf<T>(reader: PacketReader, read: () => T): T[] {
+function listOf<T>(reader: BinaryReader, read: () => T): T[] {
   const items: T[] = [];
   for (let left = reader.u32(); left > 0; left--) items.push(read());
   return items;
@@ -104,7 +104,7 @@ const CONFLICT = 1;
 const FAILED = 2;
 
 /** Packs how a commit ended. */
-export function writeOutcome(writer: PacketWriter, outcome: Outcome): void {
+export function writeOutcome(writer: BinaryWriter, outcome: Outcome): void {
   if ('version' in outcome) {
     writer.byte(DONE);
     writer.f64(outcome.version);
@@ -117,7 +117,7 @@ export function writeOutcome(writer: PacketWriter, outcome: Outcome): void {
 }
 
 /** Reads how a commit ended. */
-export function readOutcome(reader: PacketReader): Outcome {
+export function readOutcome(reader: BinaryReader): Outcome {
   const status = reader.byte();
   if (status === DONE) return { version: reader.f64() };
   if (status === CONFLICT) return { conflict: reader.u32() };
@@ -125,13 +125,13 @@ export function readOutcome(reader: PacketReader): Outcome {
 }
 
 /** Packs that a read or a commit failed. */
-export function writeFailure(writer: PacketWriter, { kind, message }: Failure): void {
+export function writeFailure(writer: BinaryWriter, { kind, message }: Failure): void {
   writer.byte(FAILED);
   writer.text(kind);
   writer.text(message);
 }
 
-function readFailure(reader: PacketReader): Failure {
+function readFailure(reader: BinaryReader): Failure {
   return { kind: reader.text() as StateErrorKind, message: reader.text() };
 }
 
@@ -155,13 +155,13 @@ export interface PackedScan {
 }
 
 /** Packs a `get`. */
-export function writeGet(writer: PacketWriter, key: string): void {
+export function writeGet(writer: BinaryWriter, key: string): void {
   writer.byte(GET);
   writer.text(key);
 }
 
 /** Packs a `scan`. */
-export function writeScan(writer: PacketWriter, scan: Scan): void {
+export function writeScan(writer: BinaryWriter, scan: Scan): void {
   writer.byte(SCAN);
   writer.text(scan.from);
   writer.byte(scan.to === undefined ? 0 : 1);
@@ -173,13 +173,13 @@ export function writeScan(writer: PacketWriter, scan: Scan): void {
 
 /** The reads of a packet. */
 export function readReads(packet: Uint8Array): PackedRead[] {
-  const reader = new PacketReader(packet);
+  const reader = new BinaryReader(packet);
   const reads: PackedRead[] = [];
   while (!reader.atEnd) reads.push(reader.byte() === GET ? { get: reader.view() } : { scan: readScan(reader) });
   return reads;
 }
 
-function readScan(reader: PacketReader): PackedScan {
+function readScan(reader: BinaryReader): PackedScan {
   const from = reader.view();
   const hasEnd = reader.byte() === 1;
   const to = reader.view();
@@ -202,7 +202,7 @@ export interface Row {
 const EMPTY = new Uint8Array(0);
 
 /** Packs the rows that a read found, none to one for a `get`. */
-export function writeRows(writer: PacketWriter, rows: readonly Row[]): void {
+export function writeRows(writer: BinaryWriter, rows: readonly Row[]): void {
   writer.byte(DONE);
   writer.u32(rows.length);
   for (const { key, version, value } of rows) {
@@ -213,7 +213,7 @@ export function writeRows(writer: PacketWriter, rows: readonly Row[]): void {
 }
 
 /** Reads the answer to a `get`. */
-export function readEntry(reader: PacketReader): Entry | undefined | Failure {
+export function readEntry(reader: BinaryReader): Entry | undefined | Failure {
   if (reader.byte() === FAILED) return readFailure(reader);
   if (reader.u32() === 0) return undefined;
   const version = reader.f64();
@@ -221,7 +221,7 @@ export function readEntry(reader: PacketReader): Entry | undefined | Failure {
 }
 
 /** Reads the answer to a `scan`. */
-export function readEntries(reader: PacketReader): KeyedEntry[] | Failure {
+export function readEntries(reader: BinaryReader): KeyedEntry[] | Failure {
   if (reader.byte() === FAILED) return readFailure(reader);
   return listOf(reader, () => {
     const key = reader.text();

@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock, type Timer } from '../../util/clock.ts';
-import { PacketWriter } from './binary-codec.ts';
+import { BinaryWriter } from './binary-codec.ts';
 import { loadSqlite } from './driver.ts';
 import { Engine } from './engine.ts';
 import { stateErrorOf } from './failures.ts';
@@ -25,7 +25,7 @@ class StoreThread {
   readonly #port: MessagePort;
   readonly #engine: Engine;
   readonly #settings: WorkerSettings;
-  readonly #writer = new PacketWriter();
+  readonly #writer = new BinaryWriter();
   #reported: Failure | undefined;
   #quiet: Timer | undefined;
 

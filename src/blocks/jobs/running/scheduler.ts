@@ -22,7 +22,7 @@ const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, ji
 const MAX_UNRECORDED = 1_000;
 
 /** What a scheduler is made of. */
-export interface SchedulerParts {
+export interface SchedulerDeps {
   readonly store: JobStore;
   readonly schedules: Schedules;
   readonly delivery: Delivery;
@@ -35,7 +35,7 @@ export interface SchedulerParts {
  * in hand from the begin of an attempt until what follows it is in the store.
  */
 export class Scheduler {
-  readonly #parts: SchedulerParts;
+  readonly #deps: SchedulerDeps;
   readonly #due: DueJobs;
   readonly #pump: DuePump<Due>;
   readonly #inHand = new RunningJobs();
@@ -51,11 +51,11 @@ export class Scheduler {
   /** Entries were left in the store because nobody was there to run them. */
   #hasPassedOver = false;
 
-  constructor(parts: SchedulerParts) {
-    this.#parts = parts;
-    this.unhandled = new UnhandledJobs(parts.host.logger);
-    this.#due = new DueJobs(parts.store, (due) => this.#isTaken(due));
-    const { host } = parts;
+  constructor(deps: SchedulerDeps) {
+    this.#deps = deps;
+    this.unhandled = new UnhandledJobs(deps.host.logger);
+    this.#due = new DueJobs(deps.store, (due) => this.#isTaken(due));
+    const { host } = deps;
     this.#retry = new ReadRetry({ ...host, what: 'jobs', readAnew: () => this.readAnew() });
     this.#pump = new DuePump({
       clock: host.clock,
@@ -69,7 +69,7 @@ export class Scheduler {
 
   /** Begins to run jobs. */
   start(): void {
-    const { owned, store, host } = this.#parts;
+    const { owned, store, host } = this.#deps;
     const { app } = host;
     this.#appWatch = app?.monitor.onChange(() => app.monitor.isPresent && this.targetsChanged());
     owned.onChange(() => this.readAnew());
@@ -79,7 +79,7 @@ export class Scheduler {
 
   /** A job has been written. */
   add(due: Due): void {
-    if (!this.#parts.owned.owns(due.job.name)) return;
+    if (!this.#deps.owned.owns(due.job.name)) return;
     this.#due.add(due);
     this.#pump.pump();
   }
@@ -105,10 +105,10 @@ export class Scheduler {
   async stop(patienceMs: number): Promise<void> {
     this.#stopRequested.abort(new Error('the scheduler is stopping'));
     this.#appWatch?.[Symbol.dispose]();
-    this.#parts.owned.stop();
+    this.#deps.owned.stop();
     this.#pump.stop();
     this.#retry.stop();
-    await this.#parts.delivery.stop(this.#work, patienceMs);
+    await this.#deps.delivery.stop(this.#work, patienceMs);
   }
 
   get #stopped(): boolean {
@@ -118,26 +118,26 @@ export class Scheduler {
   /** In hand, at work elsewhere, or another host's. */
   #isTaken(due: Due): boolean {
     if (this.#elsewhere.has(due.key)) return true;
-    return !this.#parts.owned.owns(due.job.name) || this.#inHand.hasEntry(due);
+    return !this.#deps.owned.owns(due.job.name) || this.#inHand.hasEntry(due);
   }
 
   get #hasRoom(): boolean {
-    const { concurrency } = this.#parts.host;
+    const { concurrency } = this.#deps.host;
     return this.#running < concurrency && this.#inHand.size < concurrency + MAX_UNRECORDED;
   }
 
   #begin(due: Due, now: number): void {
     const { name } = due.job;
     // It is read again when it is this host's.
-    if (!this.#parts.owned.owns(name)) return;
+    if (!this.#deps.owned.owns(name)) return;
     if (this.#inHand.has(name)) return this.#inHand.holdBack(due);
-    const elsewhere = this.#parts.delivery.elsewhere(name);
+    const elsewhere = this.#deps.delivery.elsewhere(name);
     if (elsewhere !== undefined) return this.#lookAfter(elsewhere, due);
-    const target = due.job.ended ? undefined : this.#parts.delivery.targetOf(name);
+    const target = due.job.ended ? undefined : this.#deps.delivery.targetOf(name);
     if (target === undefined && !due.job.ended) {
       this.#hasPassedOver = true;
       // With an application, it waits for that.
-      if (this.#parts.host.app === undefined) this.unhandled.add(due);
+      if (this.#deps.host.app === undefined) this.unhandled.add(due);
       return;
     }
     void this.#handle(due, target, now);
@@ -147,7 +147,7 @@ export class Scheduler {
   #lookAfter(call: CodeCall, { key, job }: Due): void {
     if (this.#elsewhere.has(key)) return;
     this.#elsewhere.add(key);
-    const { clock, logger } = this.#parts.host;
+    const { clock, logger } = this.#deps.host;
     const runningMs = clock.now() - call.startedAt;
     logger.warn({ job: job.name, runningMs }, 'a job waits for its function, still at work in another sidecar');
     call.onEnd(() => {
@@ -158,9 +158,9 @@ export class Scheduler {
 
   /** Has a job in hand as long as something is done for it. */
   async #handle(due: Due, target: Target | undefined, now: number): Promise<void> {
-    const { host } = this.#parts;
+    const { host } = this.#deps;
     const { name } = due.job;
-    const shard = this.#parts.owned.of(name);
+    const shard = this.#deps.owned.of(name);
     shard.begin();
     this.#inHand.take(due);
     const done = this.#work.begin(name);
@@ -183,7 +183,7 @@ export class Scheduler {
   async #onHint(keys: readonly string[]): Promise<void> {
     if (this.#stopped) return;
     if (keys.length === 0) return this.readAnew();
-    const { store, owned, host } = this.#parts;
+    const { store, owned, host } = this.#deps;
     const done = host.work.begin('reading jobs that others have changed');
     try {
       await this.#due.look(keys.filter((key) => owned.owns(store.nameOf(key))));
@@ -197,11 +197,11 @@ export class Scheduler {
 
   async #expire(due: Due): Promise<void> {
     const next: Next = { kind: 'gone', reason: 'expired' };
-    if (await this.#record(due, next)) emitGone(this.#parts.host.events, due.job.name, next.reason);
+    if (await this.#record(due, next)) emitGone(this.#deps.host.events, due.job.name, next.reason);
   }
 
   async #run(due: Due, target: Target, startedAt: number): Promise<void> {
-    const { host, store, schedules, owned } = this.#parts;
+    const { host, store, schedules, owned } = this.#deps;
     const { job } = due;
     const schedule = job.schedule === undefined ? undefined : schedules.get(job.schedule);
     let outcome: Outcome;
@@ -213,7 +213,7 @@ export class Scheduler {
       // Its data goes with a job that is replaced or removed.
       if (job.dataId !== undefined && data === undefined) return;
       // It has begun elsewhere meanwhile.
-      if (this.#parts.delivery.elsewhere(job.name) !== undefined) return this.#inHand.putBack(due);
+      if (this.#deps.delivery.elsewhere(job.name) !== undefined) return this.#inHand.putBack(due);
       emitTriggered(host.events, job);
       outcome = await target(job, data);
     } catch (error) {
@@ -243,7 +243,7 @@ export class Scheduler {
         await this.#write(due, next);
         return true;
       } catch (error) {
-        if (this.#parts.owned.isFenced(error)) return this.#passOn(due);
+        if (this.#deps.owned.isFenced(error)) return this.#passOn(due);
         if (isConflict(error)) {
           // Replaced or removed while it ran. But if a try before this one has failed, it may have been that one.
           if (tries > 1) this.readAnew();
@@ -263,7 +263,7 @@ export class Scheduler {
   }
 
   async #write(due: Due, next: Next): Promise<void> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     if (next.kind === 'gone') {
       await store.finish(due);
       return this.#due.remove(due.key);
@@ -275,7 +275,7 @@ export class Scheduler {
   }
 
   async #afterFailure(error: unknown, { job }: Due, tries: number): Promise<void> {
-    const { logger, clock, random } = this.#parts.host;
+    const { logger, clock, random } = this.#deps.host;
     if (this.#stopped) return;
     logger.error({ job: job.name, error }, 'the end of a run could not be recorded: will be tried again');
     await sleep(clock, backoffDelayMs(BACKOFF, tries, random), this.#stopRequested.signal).catch(() => undefined);

@@ -28,7 +28,7 @@ import type { Message } from './turn-intake.ts';
 import { TurnQueue } from './turn-queue.ts';
 
 /** What an engine is made of. */
-export interface EngineParts {
+export interface EngineDeps {
   readonly state: StateStore;
   readonly shards: Shards;
   readonly layout: WorkflowLayout;
@@ -52,7 +52,7 @@ export class Engine implements EngineServices {
   readonly inFlight: InFlightCounter;
   readonly activities: ActivityRunner;
   readonly pool: InstancePool;
-  readonly #parts: EngineParts;
+  readonly #deps: EngineDeps;
   readonly #owned: OwnedShards;
   readonly #due: DueInstances;
   readonly #pump: DuePump<DueInstance>;
@@ -65,9 +65,9 @@ export class Engine implements EngineServices {
   /** How many instances are being read because they are due. */
   #loading = 0;
 
-  constructor(parts: EngineParts) {
-    const { host, state, shards, layout, registry } = parts;
-    this.#parts = parts;
+  constructor(deps: EngineDeps) {
+    const { host, state, shards, layout, registry } = deps;
+    this.#deps = deps;
     this.#owned = new OwnedShards(shards);
     this.host = { ...host, work: { begin: (what) => this.#begin(what) } };
     this.store = new InstanceStore(state, layout);
@@ -107,7 +107,7 @@ export class Engine implements EngineServices {
 
   /** Begins to look for work. */
   start(): void {
-    this.#owned.watch(this.#parts.layout.inboxPrefix, (keys) => void this.#inbox.changed(keys));
+    this.#owned.watch(this.#deps.layout.inboxPrefix, (keys) => void this.#inbox.changed(keys));
     this.#owned.onChange(({ gained, lost }) => {
       if (gained.size > 0 && !this.#isStopping) this.#readAll();
       if (lost.size > 0) this.#handOver(lost);
@@ -118,7 +118,7 @@ export class Engine implements EngineServices {
   /** Notes work for the sidecar, and for the stop of this block. */
   #begin(what: Parameters<Work['begin']>[0]): () => void {
     const done = this.#work.begin(what);
-    const doneForAll = this.#parts.host.work.begin(what);
+    const doneForAll = this.#deps.host.work.begin(what);
     return () => {
       done();
       doneForAll();
@@ -165,7 +165,7 @@ export class Engine implements EngineServices {
       if (this.owns(record.instanceId)) void this.pool.adopt(record, version, input).then((child) => child?.wake());
     for (const outgoing of plan.outgoing) this.#send(outgoing);
     const { instanceId, status } = plan.record;
-    if (status !== followed.before.status) this.#parts.onStatus(instanceId, () => instance.view);
+    if (status !== followed.before.status) this.#deps.onStatus(instanceId, () => instance.view);
   }
 
   /** Gives a message that is in the store to an instance of this host, without reading it again. */
@@ -220,7 +220,7 @@ export class Engine implements EngineServices {
     // The turn may have been written all the same: others are to hear of it.
     if (!isSidecarError(error) && !this.#owned.isFenced(error)) this.#retry.plan();
     // Who waits for one that was never written has to be told.
-    this.#parts.onStatus(id);
+    this.#deps.onStatus(id);
     // The ID may be that of another instance, which slept and was not looked after meanwhile.
     if (record.chunks === 0) return void this.#look(id);
     if (!this.#owned.isFenced(error))

@@ -5,7 +5,7 @@ import type { Message } from './turn-intake.ts';
 const PAGE = 256;
 
 /** What an inbox is made of. */
-export interface InboxParts {
+export interface InboxDeps {
   readonly store: InstanceStore;
   readonly isOurs: (id: string) => boolean;
   /** Gives a message to its instance. Answers false when that cannot be done now. */
@@ -15,13 +15,13 @@ export interface InboxParts {
 
 /** Messages in the store, from other instances and other hosts. Each is in hand once, until its turn is written. */
 export class Inbox {
-  readonly #parts: InboxParts;
+  readonly #deps: InboxDeps;
   readonly #inHand = new Set<string>();
   #isReading = false;
   #readsAgain = false;
 
-  constructor(parts: InboxParts) {
-    this.#parts = parts;
+  constructor(deps: InboxDeps) {
+    this.#deps = deps;
   }
 
   /** A message is about to be written and given to its instance here. */
@@ -39,7 +39,7 @@ export class Inbox {
   /** Hands out some messages, or looks at all when no keys are told. */
   async changed(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return this.readAll();
-    for (const key of keys) await this.#handOut(key, undefined).catch(this.#parts.onFailure);
+    for (const key of keys) await this.#handOut(key, undefined).catch(this.#deps.onFailure);
   }
 
   /** Hands out all messages. */
@@ -53,14 +53,14 @@ export class Inbox {
         await this.#readOnce();
       }
     } catch (error) {
-      this.#parts.onFailure(error);
+      this.#deps.onFailure(error);
     } finally {
       this.#isReading = false;
     }
   }
 
   async #readOnce(): Promise<void> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     for (let from: string | undefined = store.layout.inboxRange.from; from !== undefined; ) {
       const entries = await store.inboxFrom(from, PAGE);
       for (const { key, value } of entries) await this.#handOut(key, value);
@@ -70,7 +70,7 @@ export class Inbox {
   }
 
   async #handOut(key: string, read: Uint8Array | undefined): Promise<void> {
-    const { store, isOurs, deliver } = this.#parts;
+    const { store, isOurs, deliver } = this.#deps;
     const id = store.layout.instanceIdOf(key);
     if (!isOurs(id) || !this.take(key)) return;
     let isDelivered = false;

@@ -16,7 +16,7 @@ import type { MissingNames } from './missing-names.ts';
 export type Absent = 'missing' | 'finished' | 'no-code';
 
 /** What a pool is made of. */
-export interface PoolParts {
+export interface PoolDeps {
   readonly home: EngineServices;
   readonly store: InstanceStore;
   readonly registry: Registry;
@@ -27,15 +27,15 @@ export interface PoolParts {
 
 /** The instances in memory. Those that wait for something are let go when there are too many: the longest idle first. */
 export class InstancePool {
-  readonly #parts: PoolParts;
+  readonly #deps: PoolDeps;
   readonly #drain = new Drain();
   readonly #live = new Map<string, LiveInstance>();
   readonly #loading = new Map<string, Promise<LiveInstance | Absent>>();
   /** In the order in which they came to rest. */
   readonly #idle = new Map<string, LiveInstance>();
 
-  constructor(parts: PoolParts) {
-    this.#parts = parts;
+  constructor(deps: PoolDeps) {
+    this.#deps = deps;
   }
 
   get(id: string): LiveInstance | undefined {
@@ -65,7 +65,7 @@ export class InstancePool {
     if (present !== undefined && !isFinished(present.record.status)) return undefined;
     // Of the instance that had the ID before, activities may still run.
     if (present !== undefined) this.remove(present, new Error('the ID of the instance is used again'));
-    if (this.#parts.registry.program(record.name) === undefined) {
+    if (this.#deps.registry.program(record.name) === undefined) {
       const found = this.#withoutCode({ record, version });
       return typeof found === 'object' ? found : undefined;
     }
@@ -75,7 +75,7 @@ export class InstancePool {
   }
 
   #keep(record: InstanceRecord, stored: Stored | undefined): LiveInstance {
-    const { home } = this.#parts;
+    const { home } = this.#deps;
     const instance = new LiveInstance(home, (self) => this.coreOf(record, self), record, stored);
     this.#live.set(record.instanceId, instance);
     return instance;
@@ -83,8 +83,8 @@ export class InstancePool {
 
   /** A run of an instance's code. */
   coreOf({ instanceId, executionId, name }: InstanceRecord, instance: LiveInstance): Core {
-    const program = this.#parts.registry.program(name) ?? notRegistered(name);
-    const { logger } = this.#parts.home.host;
+    const program = this.#deps.registry.program(name) ?? notRegistered(name);
+    const { logger } = this.#deps.home.host;
     const drain = this.#drain;
     return new Core({
       drain,
@@ -103,7 +103,7 @@ export class InstancePool {
     if (live !== undefined) return Promise.resolve(live);
     let loading = this.#loading.get(id);
     if (loading === undefined) {
-      const done = this.#parts.home.host.work.begin('reading of a workflow');
+      const done = this.#deps.home.host.work.begin('reading of a workflow');
       loading = this.#read(id).finally(() => {
         done();
         this.#loading.delete(id);
@@ -114,13 +114,13 @@ export class InstancePool {
   }
 
   async #read(id: string): Promise<LiveInstance | Absent> {
-    const stored = await this.#parts.store.read(id);
+    const stored = await this.#deps.store.read(id);
     if (stored === undefined) return 'missing';
     const { record } = stored;
     // Activities may still run that nobody waits for.
     if (isFinished(record.status) && record.dueAt !== 0) return 'finished';
-    if (this.#parts.registry.program(record.name) === undefined) return this.#withoutCode(stored);
-    const instance = new LiveInstance(this.#parts.home, (self) => this.coreOf(record, self), record, stored);
+    if (this.#deps.registry.program(record.name) === undefined) return this.#withoutCode(stored);
+    const instance = new LiveInstance(this.#deps.home, (self) => this.coreOf(record, self), record, stored);
     await this.#replay(instance);
     // What is over stays as it is, whatever its code has become.
     if (isFinished(record.status) && (instance.core.outcome === undefined || instance.core.isNonDeterministic))
@@ -129,14 +129,14 @@ export class InstancePool {
     if (other !== undefined) return other;
     this.#live.set(id, instance);
     // It may have a timer, and nothing to do before.
-    this.#parts.due.set(id, instance.nextAt);
-    for (const activity of instance.core.activities()) this.#parts.home.activities.run(instance, activity);
+    this.#deps.due.set(id, instance.nextAt);
+    for (const activity of instance.core.activities()) this.#deps.home.activities.run(instance, activity);
     instance.wake();
     return instance;
   }
 
   async #replay({ core, id, record }: LiveInstance): Promise<void> {
-    for await (const turn of this.#parts.store.turns(id)) {
+    for await (const turn of this.#deps.store.turns(id)) {
       if (core.isNonDeterministic) break;
       await core.replay(turn);
     }
@@ -145,7 +145,7 @@ export class InstancePool {
 
   /** An instance whose code is not registered waits for it. When that has taken too long, it is put into memory to fail. */
   #withoutCode({ record, version }: Stored): LiveInstance | 'no-code' {
-    const { missing } = this.#parts;
+    const { missing } = this.#deps;
     const { instanceId, name, status } = record;
     if (isFinished(status) || missing.waitsFor(name, instanceId)) return 'no-code';
     const live = this.#live.get(instanceId);
@@ -158,14 +158,14 @@ export class InstancePool {
 
   /** An instance whose code is not registered, without its history: it can only be ended. */
   async loadWithoutCode(id: string): Promise<LiveInstance | undefined> {
-    const stored = await this.#parts.store.read(id);
+    const stored = await this.#deps.store.read(id);
     if (stored === undefined || this.#live.has(id)) return this.#live.get(id);
     return this.#keep(stored.record, stored);
   }
 
   /** Code that an instance of this host waits for. */
   missingCodeOf({ instanceId, name, status }: InstanceRecord): readonly MissingCode[] {
-    const { home, registry } = this.#parts;
+    const { home, registry } = this.#deps;
     const live = this.#live.get(instanceId);
     if (live !== undefined)
       return home.activities.missingOf(live).map((activity) => ({ kind: 'activity', name: activity }));
@@ -175,7 +175,7 @@ export class InstancePool {
 
   /** Nothing is to be done for an instance now. */
   resting(instance: LiveInstance): void {
-    const { due, home } = this.#parts;
+    const { due, home } = this.#deps;
     due.set(instance.id, instance.nextAt);
     this.#idle.delete(instance.id);
     if (!instance.isIdle) return;
@@ -189,7 +189,7 @@ export class InstancePool {
       // It has got something to do since.
       if (!instance.isIdle) continue;
       this.remove(instance, new Error('the instance is not in memory'));
-      this.#parts.due.sleep(instance.id, instance.record.dueAt);
+      this.#deps.due.sleep(instance.id, instance.record.dueAt);
       return;
     }
   }
@@ -200,9 +200,9 @@ export class InstancePool {
       this.#live.delete(instance.id);
       this.#idle.delete(instance.id);
       // Of a new one that was not written, the entry is that of another instance which has the ID.
-      if (instance.record.chunks > 0) this.#parts.due.remove(instance.id);
+      if (instance.record.chunks > 0) this.#deps.due.remove(instance.id);
     }
-    this.#parts.home.activities.forget(instance);
+    this.#deps.home.activities.forget(instance);
     return instance.leave(reason);
   }
 }

@@ -3,7 +3,7 @@ import { NOT_REGISTERED, type WorkflowFailure } from '../model/failure.ts';
 import type { WorkflowsHost } from '../model/workflows-host.ts';
 
 /** What to look after. */
-export interface MissingNamesParts {
+export interface MissingNamesDeps {
   readonly kind: 'workflow' | 'activity';
   readonly host: Pick<WorkflowsHost, 'clock' | 'logger' | 'missingCodeTimeoutMs'>;
   readonly isThere: (name: string) => boolean;
@@ -18,11 +18,11 @@ interface Missing {
 
 /** Names of code that instances need and that is not registered. Each is warned about once. */
 export class MissingNames {
-  readonly #parts: MissingNamesParts;
+  readonly #deps: MissingNamesDeps;
   readonly #names = new Map<string, Missing>();
 
-  constructor(parts: MissingNamesParts) {
-    this.#parts = parts;
+  constructor(deps: MissingNamesDeps) {
+    this.#deps = deps;
   }
 
   /** An instance needs the code of a name, which is not there. Answers whether it is to wait for it. */
@@ -32,7 +32,7 @@ export class MissingNames {
   }
 
   #note(name: string, instanceId: string): Missing {
-    const { kind, host, onOverdue } = this.#parts;
+    const { kind, host, onOverdue } = this.#deps;
     const { clock, logger, missingCodeTimeoutMs: timeoutMs } = host;
     const onTime = (): void => {
       missing.isOverdue = true;
@@ -53,7 +53,7 @@ export class MissingNames {
   codeChanged(): boolean {
     let isFound = false;
     for (const [name, { timer }] of this.#names) {
-      if (!this.#parts.isThere(name)) continue;
+      if (!this.#deps.isThere(name)) continue;
       timer?.cancel();
       this.#names.delete(name);
       isFound = true;
@@ -63,7 +63,7 @@ export class MissingNames {
 
   /** Why what has waited too long fails. */
   failureOf(name: string): WorkflowFailure {
-    const { kind, host } = this.#parts;
+    const { kind, host } = this.#deps;
     const { missingCodeTimeoutMs: timeoutMs = 0 } = host;
     const waited = timeoutMs === 0 ? '' : `, and was not within ${timeoutMs} ms`;
     return { errorType: NOT_REGISTERED, message: `${kind} ${JSON.stringify(name)} is not registered${waited}` };
