@@ -1,5 +1,6 @@
 import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { keyAfter } from '../../state/keys.ts';
+import { isCutOff } from '../../state/page.ts';
 import type { KeyedEntry, StateStore } from '../../state/store.ts';
 import { type Clock, sleep, type Timer } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
@@ -7,7 +8,7 @@ import type { QueuedMessage } from '../dispatcher.ts';
 import type { Message } from '../pubsub.ts';
 import { decodeQueued } from './codec.ts';
 import type { QueueLayout } from './layout.ts';
-import { isCutOff, READ_AHEAD, ReadyList } from './ready-list.ts';
+import { READ_AHEAD, ReadyList } from './ready-list.ts';
 import { STORE_RETRY_MS } from './settlements.ts';
 
 /** A message that is loaded, and the key under which it lies. */
@@ -201,18 +202,17 @@ export class ReadAhead {
   async #readReady(tenure: AbortController): Promise<void> {
     if (tenure.signal.aborted) return;
     const { readyRange } = this.#deps.layout;
-    const { messages: limit, bytes: maxBytes } = READ_AHEAD;
     const missable = this.#missable;
     const before = this.#readFrom;
     const from = before === '' ? readyRange.from : before;
-    const entries = await this.#scan(tenure, { ...readyRange, from, limit, maxBytes }, (entry) => {
+    const entries = await this.#scan(tenure, { ...readyRange, from, ...READ_AHEAD }, (entry) => {
       this.#publishing.delete(entry.key);
       this.#load(entry, tenure);
     });
     if (entries === undefined) return;
     const last = entries.at(-1);
     if (last !== undefined && this.#readFrom === before) this.#readFrom = keyAfter(last.key);
-    this.#isCaughtUp = !isCutOff(entries) && missable === this.#missable;
+    this.#isCaughtUp = !isCutOff(entries, READ_AHEAD) && missable === this.#missable;
     this.#deps.onLoaded();
   }
 
@@ -235,17 +235,16 @@ export class ReadAhead {
 
   /** Loads what is due and not loaded; answers whether there may be more. */
   async #loadDue(tenure: AbortController, now: number): Promise<boolean> {
-    const { messages: limit, bytes: maxBytes } = READ_AHEAD;
     const { from: first, to } = this.#deps.layout.dueRange(now);
     const from = this.#dueFrom === '' ? first : this.#dueFrom;
     // The clock was set back: nothing is due before it has come here again.
     if (from >= to) return false;
     this.#dueFrom = to;
-    const due = await this.#scan(tenure, { from, to, limit, maxBytes }, (entry) => this.#load(entry, tenure));
+    const due = await this.#scan(tenure, { from, to, ...READ_AHEAD }, (entry) => this.#load(entry, tenure));
     if (due === undefined) return false;
     this.#deps.onLoaded();
     const last = due.at(-1);
-    if (last === undefined || !isCutOff(due)) return false;
+    if (last === undefined || !isCutOff(due, READ_AHEAD)) return false;
     const next = keyAfter(last.key);
     if (next < this.#dueFrom) this.#dueFrom = next;
     return true;

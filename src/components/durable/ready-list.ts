@@ -1,16 +1,8 @@
+import type { PageSize } from '../../state/page.ts';
 import { Deque } from '../../util/deque.ts';
 
-/** How far a queue reads ahead: that many messages, or that many bytes of them. */
-export const READ_AHEAD: { readonly messages: number; readonly bytes: number } = {
-  messages: 512,
-  bytes: 4 * 1024 * 1024,
-};
-
-/** Whether a scan of so much has ended before its range did. */
-export function isCutOff(entries: readonly { readonly value: Uint8Array }[]): boolean {
-  if (entries.length >= READ_AHEAD.messages) return true;
-  return entries.reduce((sum, { value }) => sum + value.length, 0) >= READ_AHEAD.bytes;
-}
+/** How far a queue reads ahead. */
+export const READ_AHEAD: PageSize = { limit: 512, maxBytes: 4 * 1024 * 1024 };
 
 /** Messages that are loaded and wait to be handed out, and how much they take. */
 export class ReadyList<Entry extends { readonly message: { readonly data: Uint8Array } }> {
@@ -19,11 +11,11 @@ export class ReadyList<Entry extends { readonly message: { readonly data: Uint8A
   #bytes = 0;
 
   get isShort(): boolean {
-    return this.#entries.length < READ_AHEAD.messages / 2 && this.#bytes < READ_AHEAD.bytes / 2;
+    return this.#entries.length < READ_AHEAD.limit / 2 && this.#bytes < READ_AHEAD.maxBytes / 2;
   }
 
   get isFull(): boolean {
-    return this.#entries.length >= READ_AHEAD.messages || this.#bytes >= READ_AHEAD.bytes;
+    return this.#entries.length >= READ_AHEAD.limit || this.#bytes >= READ_AHEAD.maxBytes;
   }
 
   push(entry: Entry): void {

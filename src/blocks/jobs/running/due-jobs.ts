@@ -1,13 +1,8 @@
 import { DueIndex } from '../../../kernel/due-index.ts';
+import type { PageSize } from '../../../state/page.ts';
 import type { Due, JobStore } from './job-store.ts';
 
-/** How many entries one scan reads at most, and how many bytes of them. */
-export interface PageSize {
-  readonly entries: number;
-  readonly bytes: number;
-}
-
-const PAGE: PageSize = { entries: 256, bytes: 4 * 1024 * 1024 };
+const PAGE: PageSize = { limit: 256, maxBytes: 4 * 1024 * 1024 };
 
 /** The jobs that are due next. */
 export class DueJobs extends DueIndex<Due> {
@@ -18,9 +13,9 @@ export class DueJobs extends DueIndex<Due> {
   constructor(store: JobStore, isTaken: (due: Due) => boolean, page: PageSize = PAGE) {
     super({
       idOf: ({ key }) => key,
-      readAfter: (position, limit) => store.readDue(position?.id, limit, page.bytes),
+      readAfter: (position) => store.readDue(position?.id, page),
       isWanted: (due) => !isTaken(due),
-      pageSize: page.entries,
+      pageSize: page.limit,
     });
     this.#store = store;
     this.#isTaken = isTaken;

@@ -3,6 +3,7 @@ import type { DuePage } from '../../../kernel/due-index.ts';
 import type { OwnedShards } from '../../../kernel/owned-shards.ts';
 import { isConflict } from '../../../state/errors.ts';
 import { keyAfter } from '../../../state/keys.ts';
+import { isCutOff, type PageSize } from '../../../state/page.ts';
 import type { KeyedEntry, Precondition, Put, StateStore } from '../../../state/store.ts';
 import { MAX_INLINE_DATA_BYTES, type StoredJob } from '../model/job.ts';
 import { decodeData, decodeJob, decodePointer, encodeData, encodeJob, encodePointer, type Pointer } from './codec.ts';
@@ -208,15 +209,10 @@ export class JobStore {
   }
 
   /** The earliest entries behind a key, in order; `isLast` when none are behind them. */
-  async readDue(after: string | undefined, limit: number, maxBytes: number): Promise<DuePage<Due>> {
-    const range = this.#layout.dueRange;
-    const from = after === undefined ? range.from : keyAfter(after);
-    const entries = await this.#store.scan({ from, to: range.to, limit, maxBytes });
-    const bytes = entries.reduce((sum, { value }) => sum + value.length, 0);
-    return {
-      entries: entries.map((entry) => this.#dueOf(entry)),
-      isLast: entries.length < limit && bytes < maxBytes,
-    };
+  async readDue(after: string | undefined, page: PageSize): Promise<DuePage<Due>> {
+    const { from, to } = this.#layout.dueRange;
+    const entries = await this.#store.scan({ from: after === undefined ? from : keyAfter(after), to, ...page });
+    return { entries: entries.map((entry) => this.#dueOf(entry)), isLast: !isCutOff(entries, page) };
   }
 
   #putsOf(job: StoredJob, at: number): Puts {

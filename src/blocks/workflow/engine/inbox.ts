@@ -1,3 +1,4 @@
+import { keyAfter } from '../../../state/keys.ts';
 import { decodeMessage } from '../storage/codec.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
 import type { Message } from './turn-intake.ts';
@@ -65,7 +66,7 @@ export class Inbox {
       const entries = await store.inboxFrom(from, PAGE);
       for (const { key, value } of entries) await this.#handOut(key, value);
       const last = entries.at(-1);
-      from = last && `${last.key}\u0000`;
+      from = last && keyAfter(last.key);
     }
   }
 

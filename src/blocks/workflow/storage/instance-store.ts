@@ -1,7 +1,7 @@
 import { type Change, CommitBatcher } from '../../../kernel/commit-batcher.ts';
 import type { DuePage, DuePosition } from '../../../kernel/due-index.ts';
 import { isConflict } from '../../../state/errors.ts';
-import { counterPart } from '../../../state/keys.ts';
+import { counterPart, keyAfter } from '../../../state/keys.ts';
 import type { Batch, Precondition, Put, StateStore } from '../../../state/store.ts';
 import type { HistoryEvent, Turn } from '../model/events.ts';
 import { type Chunk, decodeChunk, encodeChunk, encodeMessage, type InboxMessage, payloadOf, sizeOf } from './codec.ts';
@@ -105,7 +105,7 @@ export class InstanceStore {
         begun = undefined;
       }
       const last = entries.at(-1);
-      after = last && `${last.key}\u0000`;
+      after = last && keyAfter(last.key);
     }
   }
 
@@ -142,7 +142,7 @@ export class InstanceStore {
   /** Entries that are due, behind one. */
   async dueAfter(after: DuePosition | undefined, limit: number): Promise<DuePage<DuePosition>> {
     const { from, to } = this.layout.dueRange;
-    const start = after === undefined ? from : `${this.layout.due(after.at, after.id)}\u0000`;
+    const start = after === undefined ? from : keyAfter(this.layout.due(after.at, after.id));
     const entries = await this.#store.scan({ from: start, to, limit });
     return { entries: entries.map(({ key }) => this.layout.dueOf(key)), isLast: entries.length < limit };
   }

@@ -58,7 +58,7 @@ class Run {
     this.#store = store;
     this.#answer = answer;
     const isTaken = ({ version }: Due): boolean => this.#taken.has(version);
-    this.#window = new DueJobs(store, isTaken, { entries: 4, bytes: 1_000_000 });
+    this.#window = new DueJobs(store, isTaken, { limit: 4, maxBytes: 1_000_000 });
   }
 
   async do(one: Step): Promise<void> {
