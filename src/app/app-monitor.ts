@@ -98,7 +98,7 @@ export class AppMonitor {
   /** Greets an application that is up now; looks for one that is not, in the background. */
   async start(): Promise<void> {
     const { app, clock } = this.#deps;
-    const limitMs = clock.realPatienceMs === undefined ? FIRST_ANSWER_MS : FIRST_ANSWER_IN_TEST_MS;
+    const limitMs = clock.realGracePeriodMs === undefined ? FIRST_ANSWER_MS : FIRST_ANSWER_IN_TEST_MS;
     if (await app.isReachable()) await within(this.#arrived(), limitMs);
     else void this.#awaitArrival();
   }

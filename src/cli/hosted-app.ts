@@ -171,10 +171,10 @@ export class HostedApp {
   }
 
   /** Resolves when the requests that are being answered now have been answered, or when that has taken too long. */
-  async answered(patienceMs: number): Promise<void> {
+  async answered(gracePeriodMs: number): Promise<void> {
     const { answers } = this.sidecar;
     if (answers.underWay > 0) this.#logger.info({ requests: answers.underWay }, 'waiting for answers in flight');
-    await answers.ended(this.#surroundings.clock, patienceMs);
+    await answers.ended(this.#surroundings.clock, gracePeriodMs);
   }
 
   /** Stops the sidecar; the command has ended. */

@@ -78,7 +78,7 @@ export class Session {
     // What is being started can be stopped only then; a disk that hangs must not keep the run.
     this.#isEnding = true;
     const { clock, run } = this.#surroundings;
-    const late = sleep(clock, run.patienceMs).then(() => 'late');
+    const late = sleep(clock, run.gracePeriodMs).then(() => 'late');
     const isLate = (await Promise.race([settled, late, this.#stops.urged])) === 'late';
     if (isLate) this.#log.warn({}, 'the start takes too long to be waited for');
     return this.#end(reason, isLate ? Promise.resolve() : this.#stops.urged);
@@ -116,7 +116,7 @@ export class Session {
     const byThemselves = [...this.#endings.values()];
     if (reason.kind === 'shutdown') this.#log.info({}, 'shutdown was asked for');
     const { clock, run } = this.#surroundings;
-    const late = sleep(clock, run.patienceMs).then(() => false);
+    const late = sleep(clock, run.gracePeriodMs).then(() => false);
     if (reason.kind !== 'failed') await Promise.race([this.#answered(), urged]);
     // Programs are used to ignoring that nobody reads them.
     await this.#stopCommands(reason.kind === 'signal' && reason.signal !== 'SIGPIPE' ? reason.signal : 'SIGTERM', late);
@@ -132,8 +132,8 @@ export class Session {
    * Without a command, stopping the sidecar waits for them.
    */
   async #answered(): Promise<void> {
-    const patienceMs = this.#surroundings.run.patienceMs / 2;
-    await Promise.all(this.#running.map((app) => app.answered(patienceMs)));
+    const gracePeriodMs = this.#surroundings.run.gracePeriodMs / 2;
+    await Promise.all(this.#running.map((app) => app.answered(gracePeriodMs)));
   }
 
   get #running(): readonly HostedApp[] {

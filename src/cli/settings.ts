@@ -40,7 +40,7 @@ export interface RunSettings {
   /** Component types that stand in for others. */
   readonly substitute: Readonly<Record<string, string>>;
   readonly stopWhen: (typeof STOP_WHEN)[number];
-  readonly patienceMs: number;
+  readonly gracePeriodMs: number;
   readonly startTimeoutMs: number;
   readonly allowedOrigins?: readonly string[];
   /** Whether URLs are targets of invocations. */
@@ -67,7 +67,7 @@ export function runSettings(flags: FlagValues, isTerminal: boolean): RunSettings
     // application of ours has the library, whose default is `sidecar`.
     wire: flags.choice('wire', ['dapr', 'sidecar']) ?? 'dapr',
     stopWhen: flags.choice('stop-when', STOP_WHEN) ?? 'failure',
-    patienceMs: seconds('graceful-shutdown-seconds', 10),
+    gracePeriodMs: seconds('graceful-shutdown-seconds', 10),
     startTimeoutMs: seconds('app-start-timeout', 10),
     substitute: substitutes(flags),
     invokesUrls: flags.isOn('invoke-urls') ?? true,

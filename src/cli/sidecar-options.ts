@@ -60,7 +60,7 @@ export function sidecarOptions(app: AppSettings, parts: SidecarParts): SidecarOp
     components: app.resourcesPaths.length === 0 || definitions === undefined ? [components.standard()] : definitions,
     state,
     wire: run.wire,
-    stopTimeoutMs: run.patienceMs,
+    stopTimeoutMs: run.gracePeriodMs,
     invocation: { urls: run.invokesUrls },
     logger,
     address,

@@ -1,5 +1,5 @@
 import type { Clock } from '../util/clock.ts';
-import { setPatience } from '../util/patience.ts';
+import { setGracePeriod } from '../util/grace-period.ts';
 import { afterBody } from './body.ts';
 import type { SidecarRequest, SidecarResponse } from './message.ts';
 
@@ -61,8 +61,8 @@ export class Answers {
     for (const stream of this.#streams.keys()) stream.abort(reason);
   }
 
-  /** Resolves when all that are under way now have ended, or when that has taken `patienceMs`. */
-  ended(clock: Clock, patienceMs: number): Promise<void> {
+  /** Resolves when all that are under way now have ended, or when that has taken `gracePeriodMs`. */
+  ended(clock: Clock, gracePeriodMs: number): Promise<void> {
     const generations = this.#underWay.length;
     if (this.underWay === 0) return Promise.resolve();
     this.#underWay.push(0);
@@ -75,7 +75,7 @@ export class Answers {
       const look = (): void => {
         if (this.#underWay.slice(0, generations).every((count) => count === 0)) done();
       };
-      const timer = setPatience(clock, patienceMs, done);
+      const timer = setGracePeriod(clock, gracePeriodMs, done);
       this.#waiting.add(look);
     });
   }

@@ -6,7 +6,7 @@ import type { AttemptOutcome, Policy, Verdict } from './policy.ts';
 import type { Retry } from './retry.ts';
 
 /** What policies need of their surroundings. */
-export interface PolicyHost {
+export interface PolicyDeps {
   readonly clock: Clock;
   readonly work: Work;
   /** A number from 0 to 1, for jitter. */
@@ -14,7 +14,7 @@ export interface PolicyHost {
 }
 
 /** What a policy is made of. */
-export interface PolicyParts {
+export interface PolicySettings {
   /** What it is for, in words. */
   readonly subject: string;
   readonly timeoutMs: number | undefined;
@@ -30,14 +30,14 @@ export class CallPolicy implements Policy {
   readonly retry: Retry | undefined;
   readonly breaker: CircuitBreaker | undefined;
   readonly #subject: string;
-  readonly #host: PolicyHost;
+  readonly #deps: PolicyDeps;
 
-  constructor({ subject, timeoutMs, retry, breaker }: PolicyParts, host: PolicyHost) {
+  constructor({ subject, timeoutMs, retry, breaker }: PolicySettings, deps: PolicyDeps) {
     this.timeoutMs = timeoutMs;
     this.retry = retry;
     this.breaker = breaker;
     this.#subject = subject;
-    this.#host = host;
+    this.#deps = deps;
   }
 
   get mayRetry(): boolean {
@@ -60,12 +60,12 @@ export class CallPolicy implements Policy {
       const verdict = this.#close(pass, outcome, cancelToken, judge);
       const delayMs = verdict === 'retry' && !cancelToken.aborted ? this.#delayAfter(number) : undefined;
       if (delayMs === undefined) return resultOf(outcome);
-      await sleep(this.#host.clock, delayMs, cancelToken);
+      await sleep(this.#deps.clock, delayMs, cancelToken);
     }
   }
 
   async #observe<T>(cancelToken: CancelToken, attempt: Attempt<T>, number: number): Promise<AttemptOutcome<T>> {
-    const done = this.#host.work.begin(`attempt ${number} of ${this.#subject}`);
+    const done = this.#deps.work.begin(`attempt ${number} of ${this.#subject}`);
     try {
       return { value: await this.#inTime(cancelToken, attempt, number) };
     } catch (error) {
@@ -97,7 +97,7 @@ export class CallPolicy implements Policy {
   #delayAfter(number: number): number | undefined {
     const { retry, breaker } = this;
     if (retry === undefined || number > retry.maxRetries) return undefined;
-    const { clock, random } = this.#host;
+    const { clock, random } = this.#deps;
     const delayMs = retry.delayMs(number, random);
     return breaker?.state === 'open' && clock.now() + delayMs < breaker.changesAt ? undefined : delayMs;
   }
@@ -112,7 +112,7 @@ export class CallPolicy implements Policy {
         timer.cancel();
         unsubscribe();
       };
-      const timer = this.#host.clock.setTimeout(() => {
+      const timer = this.#deps.clock.setTimeout(() => {
         const error = new Error(`no result within ${timeoutMs} ms`);
         limit.abort(error);
         end();

@@ -1,7 +1,7 @@
 import type { Logger } from '../util/logger.ts';
 import { LruCache } from '../util/lru.ts';
 import { type BreakerState, CircuitBreaker } from './breaker.ts';
-import { CallPolicy, type PolicyHost } from './call-policy.ts';
+import { CallPolicy, type PolicyDeps } from './call-policy.ts';
 import type { ResiliencySpec } from './options.ts';
 import { componentKey, type Holding, type NamedPolicies, type ParsedResiliency, parseResiliency } from './parse.ts';
 import type { Direction, Policy, Resiliency } from './policy.ts';
@@ -23,14 +23,14 @@ export interface CircuitBreakerChange {
 }
 
 /** What resiliency needs of its surroundings. */
-export interface ResiliencyHost extends PolicyHost {
+export interface ResiliencyDeps extends PolicyDeps {
   readonly logger: Logger;
   /** Hears of every change of a breaker. */
   readonly changed: (change: CircuitBreakerChange) => void;
 }
 
 /** Where a policy holds. */
-type Place = Pick<CircuitBreakerChange, 'targetType' | 'target' | 'endpoint'>;
+type PolicyTarget = Pick<CircuitBreakerChange, 'targetType' | 'target' | 'endpoint'>;
 
 /** Policies for targets that are not named are kept for so many of them: invocation takes any URL. */
 const MAX_UNNAMED = 1_000;
@@ -47,25 +47,25 @@ const COMPONENT_DEFAULTS: Readonly<Record<Direction, readonly string[]>> = {
  *
  * @throws SidecarError `ERR_CONFIGURATION` naming the field, its value and what was expected.
  */
-export function makeResiliency(specs: ResiliencySpec | readonly ResiliencySpec[], host: ResiliencyHost): Resiliency {
+export function makeResiliency(specs: ResiliencySpec | readonly ResiliencySpec[], deps: ResiliencyDeps): Resiliency {
   const parsed = parseResiliency(specs, (policy, error) =>
-    host.logger.error({ policy, error }, 'the trip of a circuit breaker could not be evaluated: it stays closed'),
+    deps.logger.error({ policy, error }, 'the trip of a circuit breaker could not be evaluated: it stays closed'),
   );
-  return new ConfiguredResiliency(parsed, host);
+  return new ConfiguredResiliency(parsed, deps);
 }
 
 class ConfiguredResiliency implements Resiliency {
   readonly #parsed: ParsedResiliency;
-  readonly #host: ResiliencyHost;
+  readonly #deps: ResiliencyDeps;
   readonly #appDefault: Holding;
   /** By application: its policies by endpoint. A breaker each, so that one bad method does not stop the others. */
   readonly #apps = new Map<string, LruCache<Policy>>();
   readonly #unnamed = new LruCache<Policy>(MAX_UNNAMED);
   readonly #components = new Map<string, Policy>();
 
-  constructor(parsed: ParsedResiliency, host: ResiliencyHost) {
+  constructor(parsed: ParsedResiliency, deps: ResiliencyDeps) {
     this.#parsed = parsed;
-    this.#host = host;
+    this.#deps = deps;
     this.#appDefault = defaultsOf(parsed.policies, APP_DEFAULTS);
     for (const [name, { maxBreakers }] of parsed.apps) this.#apps.set(name, new LruCache(maxBreakers));
   }
@@ -74,7 +74,11 @@ class ConfiguredResiliency implements Resiliency {
     const holding = this.#parsed.apps.get(appId) ?? this.#appDefault;
     if (isEmpty(holding)) return undefined;
     // Without a breaker it is the same for all of them.
-    const place: Place = { targetType: 'app', target: appId, endpoint: holding.breaker === undefined ? '' : endpoint };
+    const place: PolicyTarget = {
+      targetType: 'app',
+      target: appId,
+      endpoint: holding.breaker === undefined ? '' : endpoint,
+    };
     const make = (): Policy => this.#make(holding, place);
     const policies = this.#apps.get(appId);
     return (
@@ -99,16 +103,16 @@ class ConfiguredResiliency implements Resiliency {
     return policy;
   }
 
-  #make({ timeoutMs, retry, breaker }: Holding, place: Place): Policy {
+  #make({ timeoutMs, retry, breaker }: Holding, place: PolicyTarget): Policy {
     const subject = `${place.targetType} ${place.target} ${place.endpoint}`;
     const guard =
       breaker &&
-      new CircuitBreaker(breaker.settings, this.#host.clock, (from, to) => this.#tell(place, breaker.name, from, to));
-    return new CallPolicy({ subject, timeoutMs, retry, breaker: guard }, this.#host);
+      new CircuitBreaker(breaker.settings, this.#deps.clock, (from, to) => this.#tell(place, breaker.name, from, to));
+    return new CallPolicy({ subject, timeoutMs, retry, breaker: guard }, this.#deps);
   }
 
-  #tell(place: Place, policy: string, from: BreakerState, to: BreakerState): void {
-    const { logger, changed } = this.#host;
+  #tell(place: PolicyTarget, policy: string, from: BreakerState, to: BreakerState): void {
+    const { logger, changed } = this.#deps;
     const change: CircuitBreakerChange = { ...place, policy, from, to };
     logger[to === 'open' ? 'warn' : 'info'](change, `circuit breaker is ${to}`);
     changed(change);

@@ -32,7 +32,7 @@ export interface AccessControl {
 }
 
 /** What access control is made for. */
-export interface AccessHost {
+export interface AccessDeps {
   /** Whether the application speaks gRPC: Dapr then looks at the case of paths, and not at verbs. */
   readonly isGrpc?: boolean;
   /** Is told of operations that can allow nothing. */
@@ -46,7 +46,7 @@ export interface AccessHost {
  */
 export function makeAccessControl(
   options: AccessControlOptions,
-  { isGrpc = false, warn = () => undefined }: AccessHost = {},
+  { isGrpc = false, warn = () => undefined }: AccessDeps = {},
 ): AccessControl {
   checkAccessControl(options);
   const table = new PolicyTable(options, isGrpc);

@@ -25,7 +25,7 @@ export interface Identity {
 }
 
 /** What an identity needs of its surroundings. */
-export interface IdentityHost {
+export interface IdentityDeps {
   readonly appId: string;
   readonly namespace: string;
   readonly clock: Clock;
@@ -48,7 +48,7 @@ const KEPT_TOKENS = 1_000;
  *
  * @throws SidecarError `ERR_CONFIGURATION` naming the key that cannot be used and why.
  */
-export function makeIdentity(options: IdentityOptions, host: IdentityHost): Identity {
+export function makeIdentity(options: IdentityOptions, host: IdentityDeps): Identity {
   checkIdentityOptions(options);
   const { appId, namespace } = host;
   return new SignedIdentity(
@@ -66,14 +66,14 @@ function loadJose(): Promise<typeof import('jose')> {
 class SignedIdentity implements Identity {
   readonly #ring: KeyRing;
   readonly #trustDomain: string;
-  readonly #host: IdentityHost;
+  readonly #host: IdentityDeps;
   readonly #name: string;
   /** By callee. A signature takes 165 µs and a look-up 0.2: the calls to one callee share a token. */
   readonly #signed = new TokenCache<Promise<string>>(KEPT_TOKENS);
   /** By token, for the same reason (210 µs). Only what verified is kept, and no longer than it is valid. */
   readonly #verified = new TokenCache<Caller>(KEPT_TOKENS);
 
-  constructor(ring: KeyRing, trustDomain: string, host: IdentityHost) {
+  constructor(ring: KeyRing, trustDomain: string, host: IdentityDeps) {
     this.#ring = ring;
     this.#trustDomain = trustDomain;
     this.#host = host;

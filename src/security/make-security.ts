@@ -6,7 +6,7 @@ import { type Identity, makeIdentity } from './identity.ts';
 import type { IdentityOptions } from './identity-options.ts';
 
 /** What security takes of the sidecar's options. */
-export interface SecurityHost {
+export interface SecurityDeps {
   readonly appId: string;
   readonly namespace: string;
   readonly clock: Clock;
@@ -27,11 +27,11 @@ export interface Security {
 }
 
 /** @throws SidecarError `ERR_CONFIGURATION` */
-export function makeSecurity({ identity, accessControl, isGrpc, ...host }: SecurityHost): Security {
+export function makeSecurity({ identity, accessControl, isGrpc, ...deps }: SecurityDeps): Security {
   const { trustDomain } = accessControl ?? {};
-  const warn = (message: string): void => host.logger.warn({}, message);
+  const warn = (message: string): void => deps.logger.warn({}, message);
   return {
     accessControl: accessControl && makeAccessControl(accessControl, { isGrpc, warn }),
-    identity: identity && makeIdentity(identity, { ...host, trustDomain }),
+    identity: identity && makeIdentity(identity, { ...deps, trustDomain }),
   };
 }

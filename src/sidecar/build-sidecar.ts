@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AppMonitor } from '../app/app-monitor.ts';
 import { AppChannel, openTransport } from '../app/channel.ts';
-import type { BlockHost } from '../blocks/block-host.ts';
+import type { BlockDeps } from '../blocks/block-deps.ts';
 import { daprOnlyRoutes } from '../blocks/dapr-only/routes.ts';
 import { Health } from '../blocks/health/health.ts';
 import { healthRoutes } from '../blocks/health/routes.ts';
@@ -113,11 +113,11 @@ function warnOfEqualTokens({ apiToken, appToken, logger }: ResolvedOptions): voi
     );
 }
 
-function blockDeps(options: ResolvedOptions, { events, work, admit }: SidecarDeps): BlockHost {
-  const { appId, namespace, wire, clock, logger, stopTimeoutMs: patienceMs } = options;
+function blockDeps(options: ResolvedOptions, { events, work, admit }: SidecarDeps): BlockDeps {
+  const { appId, namespace, wire, clock, logger, stopTimeoutMs: gracePeriodMs } = options;
   const random = Math.random;
   const newId = randomUUID;
-  return { appId, namespace, wire, clock, logger, patienceMs, random, newId, events, work, admit };
+  return { appId, namespace, wire, clock, logger, gracePeriodMs, random, newId, events, work, admit };
 }
 
 function openApp({ app, clock, logger, appToken, wire }: ResolvedOptions): AppChannel | undefined {
@@ -135,7 +135,7 @@ function openApp({ app, clock, logger, appToken, wire }: ResolvedOptions): AppCh
 
 function makePubSub(
   options: ResolvedOptions,
-  deps: BlockHost,
+  deps: BlockDeps,
   { app, monitor, resiliency }: Pick<BuiltSidecar, 'app' | 'monitor'> & { readonly resiliency: Resiliency },
 ): PubSubService {
   const { appId, components, subscriptions, wire, deliveryTimeoutMs: timeLimitMs } = options;
@@ -155,7 +155,7 @@ function makePubSub(
 
 function openSecurity(
   { identity, accessControl }: ResolvedOptions,
-  deps: BlockHost,
+  deps: BlockDeps,
   isGrpc: boolean,
 ): Security & { readonly trustDomain: string } {
   const trustDomain = identity?.trustDomain ?? accessControl?.trustDomain ?? DEFAULT_TRUST_DOMAIN;

@@ -9,7 +9,7 @@ import type { Work } from '../util/work.ts';
 import type { ResolvedOptions } from './options.ts';
 
 /** The parts that depend on which hosts there are. */
-export interface HostParts {
+export interface JoinDeps {
   readonly resolver: NameResolver;
   readonly placement: Placement;
   /** What other sidecars are offered. */
@@ -20,7 +20,7 @@ export interface HostParts {
 export async function joinHosts(
   options: ResolvedOptions,
   store: StateStore,
-  { resolver, placement, handlePeer, work }: HostParts & { readonly work: Work },
+  { resolver, placement, handlePeer, work }: JoinDeps & { readonly work: Work },
 ): Promise<Membership> {
   const { appId, namespace, address, clock, logger } = options;
   const { actorTypes } = placement;

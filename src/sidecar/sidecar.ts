@@ -16,10 +16,10 @@ import { eventEmitter, type SidecarEventEmitter } from '../events.ts';
 import { Answers } from '../http/answers.ts';
 import type { Handler, RequestHandler } from '../http/message.ts';
 import type { StateStore } from '../state/store.ts';
-import { setPatience } from '../util/patience.ts';
+import { setGracePeriod } from '../util/grace-period.ts';
 import { Work } from '../util/work.ts';
 import { buildSidecar } from './build-sidecar.ts';
-import { type HostParts, joinHosts } from './join-cluster.ts';
+import { type JoinDeps, joinHosts } from './join-cluster.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
 
 /** What is closed when the time of a stop is over has so long for it, in real time; then it is left as it is. */
@@ -72,7 +72,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly answers: Answers = new Answers();
   readonly #app: AppChannel | undefined;
   readonly #monitor: AppMonitor | undefined;
-  readonly #hostParts: HostParts;
+  readonly #joinDeps: JoinDeps;
   readonly #services: readonly BlockService[];
   #state: StateStore | undefined;
   #host: Membership | undefined;
@@ -105,7 +105,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.metadata = parts.metadata;
     this.health = parts.health;
     this.placement = parts.placement;
-    this.#hostParts = parts;
+    this.#joinDeps = parts;
     this.handle = parts.handle;
     this.ownCalls = parts.app?.calls;
     this.peers = { handle: parts.handlePeer, ownCalls: this.ownCalls };
@@ -148,7 +148,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     const { state, clock, logger } = this.#options;
     const store = await state.open({ clock, logger });
     this.#state = store;
-    this.#host = await joinHosts(this.#options, store, { ...this.#hostParts, work: this.#work });
+    this.#host = await joinHosts(this.#options, store, { ...this.#joinDeps, work: this.#work });
     for (const service of this.#services) await service.open(this.#host);
   }
 
@@ -194,7 +194,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     const [calls] = await Promise.allSettled([this.invocation.close()]);
     const [host] = await Promise.allSettled([this.#host?.leave()]);
     this.placement.stop();
-    const [app] = await Promise.allSettled([this.#app?.close(), this.#hostParts.resolver.close()]);
+    const [app] = await Promise.allSettled([this.#app?.close(), this.#joinDeps.resolver.close()]);
     const [state] = await Promise.allSettled([this.#state?.close()]);
     this.#phase = 'stopped';
     throwFirst([...blocks, calls, host, app, state]);
@@ -209,11 +209,11 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     });
     let closing: NodeJS.Timeout | undefined;
     // Before those of the blocks, which then forget what they have waited for.
-    const patience = setPatience(clock, stopTimeoutMs, () => {
+    const patience = setGracePeriod(clock, stopTimeoutMs, () => {
       const unfinished = this.#unfinished();
       if (unfinished.running.length + unfinished.answers > 0)
         logger.error(unfinished, 'the stop has given up on work that had not ended');
-      const closingMs = clock.realPatienceMs === undefined ? CLOSING_MS : CLOSING_IN_TEST_MS;
+      const closingMs = clock.realGracePeriodMs === undefined ? CLOSING_MS : CLOSING_IN_TEST_MS;
       closing = setTimeout(() => {
         logger.error(this.#unfinished(), 'the stop has given up on something that does not close');
         giveUp();

@@ -45,14 +45,14 @@ export async function quiet(activities: Iterable<Activity>): Promise<void> {
   }
 }
 
-/** Resolves when nothing runs; rejects after `patienceMs` of real time, naming what still does. */
-export async function settledActivities(activities: Iterable<Activity>, patienceMs: number): Promise<void> {
+/** Resolves when nothing runs; rejects after `gracePeriodMs` of real time, naming what still does. */
+export async function settledActivities(activities: Iterable<Activity>, gracePeriodMs: number): Promise<void> {
   const startedAt = performance.now();
   for (let idleTurns = 0; idleTurns < QUIET_TURNS; ) {
     await turn(idleTurns > 0 ? 0 : performance.now() - startedAt);
     const now = running(activities);
     idleTurns = now.length === 0 ? idleTurns + 1 : 0;
-    if (now.length > 0 && performance.now() - startedAt > patienceMs)
-      throw new Error(`not settled after ${patienceMs} ms; still running: ${now.join(', ')}`);
+    if (now.length > 0 && performance.now() - startedAt > gracePeriodMs)
+      throw new Error(`not settled after ${gracePeriodMs} ms; still running: ${now.join(', ')}`);
   }
 }

@@ -10,12 +10,12 @@ export interface VirtualClockOptions {
    * How long {@link VirtualClock.settled} and a stop of a sidecar wait at most, together, in milliseconds of real time,
    * for something that hangs; then they name it. Default 3,000: vitest and jest give a test up after 5 s.
    */
-  readonly patienceMs?: number;
+  readonly gracePeriodMs?: number;
 }
 
-const DEFAULT_PATIENCE_MS = 3_000;
+const DEFAULT_GRACE_PERIOD_MS = 3_000;
 /** What is left for a stop when a wait before it was in vain. */
-const LEAST_PATIENCE_MS = 100;
+const MIN_GRACE_PERIOD_MS = 100;
 
 interface Pending {
   readonly dueAt: number;
@@ -34,21 +34,21 @@ export class VirtualClock implements Clock {
   readonly isSteady = true;
   readonly #timers = new Set<Pending>();
   readonly #activities = new Set<Activity>();
-  readonly #patienceMs: number;
+  readonly #gracePeriodMs: number;
   #now: number;
   #sequence = 0;
   /** How long was waited for what hangs, in real time. */
   #inVainMs = 0;
 
   /** Use {@link virtualClock}. @internal */
-  constructor(startAt: number, patienceMs: number) {
+  constructor(startAt: number, gracePeriodMs: number) {
     this.#now = startAt;
-    this.#patienceMs = patienceMs;
+    this.#gracePeriodMs = gracePeriodMs;
   }
 
-  /** How long a stop waits at most in real time: `patienceMs`, less what `settled()` has waited in vain. */
-  get realPatienceMs(): number {
-    return Math.max(Math.min(LEAST_PATIENCE_MS, this.#patienceMs), this.#patienceMs - this.#inVainMs);
+  /** How long a stop waits at most in real time: `gracePeriodMs`, less what `settled()` has waited in vain. */
+  get realGracePeriodMs(): number {
+    return Math.max(Math.min(MIN_GRACE_PERIOD_MS, this.#gracePeriodMs), this.#gracePeriodMs - this.#inVainMs);
   }
 
   /** The instant at which it stands, in milliseconds since 1970. */
@@ -104,14 +104,14 @@ export class VirtualClock implements Clock {
   /**
    * Resolves when no work of the sidecars on this clock is running.
    *
-   * @throws Error after `patienceMs` of real time, naming what still runs and since when on this clock.
+   * @throws Error after `gracePeriodMs` of real time, naming what still runs and since when on this clock.
    */
   async settled(): Promise<void> {
-    const patienceMs = this.realPatienceMs;
+    const gracePeriodMs = this.realGracePeriodMs;
     try {
-      await settledActivities(this.#activities, patienceMs);
+      await settledActivities(this.#activities, gracePeriodMs);
     } catch (error) {
-      this.#inVainMs += patienceMs;
+      this.#inVainMs += gracePeriodMs;
       throw error;
     }
   }
@@ -133,12 +133,12 @@ export class VirtualClock implements Clock {
 
 /** Makes a clock that a test moves. @public */
 export function virtualClock(options: VirtualClockOptions = {}): VirtualClock {
-  const { startAt = '2026-01-01T00:00:00Z', patienceMs = DEFAULT_PATIENCE_MS } = options;
+  const { startAt = '2026-01-01T00:00:00Z', gracePeriodMs = DEFAULT_GRACE_PERIOD_MS } = options;
   const at = typeof startAt === 'number' ? startAt : Date.parse(startAt);
   if (!Number.isFinite(at))
     throw new TypeError(`startAt is ${JSON.stringify(startAt)}: expected an instant in RFC 3339`);
-  if (!(patienceMs >= 0)) throw new TypeError(`patienceMs is ${patienceMs}: expected milliseconds, 0 or more`);
-  return new VirtualClock(at, patienceMs);
+  if (!(gracePeriodMs >= 0)) throw new TypeError(`gracePeriodMs is ${gracePeriodMs}: expected milliseconds, 0 or more`);
+  return new VirtualClock(at, gracePeriodMs);
 }
 
 function durationMs(by: number | string): number {

@@ -31,7 +31,7 @@ export interface Clock {
    * How long a stop waits at most in real time, in milliseconds: for a clock that stands still unless a test moves it.
    * Default: a stop waits by this clock alone.
    */
-  readonly realPatienceMs?: number;
+  readonly realGracePeriodMs?: number;
   /** Tells a virtual clock whose work to wait for between two of its timers. */
   watch?(activity: Activity): void;
 }

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from './clock.ts';
+import { setGracePeriod } from './grace-period.ts';
 import { type Link, Linked } from './linked.ts';
 import type { Logger } from './logger.ts';
-import { setPatience } from './patience.ts';
 import type { Work } from './work.ts';
 import { atWorkElsewhere, enterWorkplace, leaveWorkplace, type Workplace } from './workplaces.ts';
 
@@ -93,12 +93,12 @@ export class CodeCalls {
   }
 
   /** Waits until nothing of `work` is left: half of the time undisturbed, then with the signals fired. */
-  async stop(work: Work, patienceMs: number, reason: Error): Promise<void> {
+  async stop(work: Work, gracePeriodMs: number, reason: Error): Promise<void> {
     this.#isStopping = true;
     for (const resolve of this.#waiting) resolve();
     this.#waiting.clear();
-    const half = setPatience(this.#clock, patienceMs, () => this.#abort(reason), 0.5);
-    await work.idle(this.#clock, patienceMs);
+    const half = setGracePeriod(this.#clock, gracePeriodMs, () => this.#abort(reason), 0.5);
+    await work.idle(this.#clock, gracePeriodMs);
     half.cancel();
     this.#abort(reason);
     this.#unwatch();

@@ -1,5 +1,5 @@
 /** What a tally is made of. */
-export interface TallyParts {
+export interface TallyDeps {
   /** So many names are told apart; others are not counted. */
   readonly limit: number;
   /** The limit is reached: later names are not counted. */
@@ -11,11 +11,11 @@ export type Counted<T> = T & { readonly count: number };
 
 /** Counts what happens, by name, for the first so many names. */
 export class Tally<T extends object> {
-  readonly #parts: TallyParts;
+  readonly #deps: TallyDeps;
   readonly #counted = new Map<string, Counted<T>>();
 
-  constructor(parts: TallyParts) {
-    this.#parts = parts;
+  constructor(deps: TallyDeps) {
+    this.#deps = deps;
   }
 
   get(name: string): Counted<T> | undefined {
@@ -24,7 +24,7 @@ export class Tally<T extends object> {
 
   /** Counts something under a name; `onFirst` is called when that is new. What is told of it last is kept. */
   add(name: string, what: T, count: number, onFirst: () => void): void {
-    const { limit, onFull } = this.#parts;
+    const { limit, onFull } = this.#deps;
     const present = this.#counted.get(name);
     if (present === undefined && this.#counted.size >= limit) return;
     this.#counted.set(name, { ...what, count: (present?.count ?? 0) + count });

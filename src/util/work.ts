@@ -1,6 +1,6 @@
 import type { Activity, Clock } from './clock.ts';
+import { setGracePeriod } from './grace-period.ts';
 import { type Link, Linked } from './linked.ts';
-import { setPatience } from './patience.ts';
 
 interface Running {
   readonly what: string | (() => readonly string[]);
@@ -54,11 +54,11 @@ export class Work implements Activity {
     });
   }
 
-  /** Resolves once nothing runs, or when that has taken `patienceMs`. */
-  idle(clock: Clock, patienceMs: number): Promise<void> {
+  /** Resolves once nothing runs, or when that has taken `gracePeriodMs`. */
+  idle(clock: Clock, gracePeriodMs: number): Promise<void> {
     if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = setPatience(clock, patienceMs, resolve);
+      const timer = setGracePeriod(clock, gracePeriodMs, resolve);
       this.#idle.push(() => {
         timer.cancel();
         resolve();

@@ -156,7 +156,7 @@ test('a message of a durable component whose function hangs comes again at the n
   const components = [durablePubSub('pubsub')];
   const attempts: number[] = [];
   const begin = async (handler: () => unknown): Promise<{ sidecar: Sidecar; clock: VirtualClock }> => {
-    const clock = virtualClock({ patienceMs: 300 });
+    const clock = virtualClock({ gracePeriodMs: 300 });
     const sidecar = new Sidecar({ appId: 'shop', clock, logger: new RecordingLogger(), components, state });
     await sidecar.start();
     await sidecar.pubsub.subscribe('pubsub', 'orders', async (_event, { attempt }) => {
@@ -225,7 +225,7 @@ test.concurrent('an answer that is streamed and never ends is named by the stop 
   const logger = new RecordingLogger();
   const fetch = (): Response =>
     new Response(new ReadableStream({ start: (stream) => stream.enqueue(Buffer.from('x')) }));
-  const options = { appId: 'shop', clock: virtualClock({ patienceMs: 300 }), logger, app: { fetch } };
+  const options = { appId: 'shop', clock: virtualClock({ gracePeriodMs: 300 }), logger, app: { fetch } };
   const sidecar = new Sidecar(options);
   await sidecar.start();
   const { body } = await sidecar.handle(request('GET', '/v1.0/invoke/shop/method/report?of=today'));
@@ -247,15 +247,15 @@ describe('a stop on a virtual clock', () => {
   });
 
   test('waits as long as it was told, and after a wait in vain no longer', async () => {
-    const clock = virtualClock({ patienceMs: 300 });
+    const clock = virtualClock({ gracePeriodMs: 300 });
     const work = { running: (): readonly string[] => ['something'] };
     clock.watch(work);
     const seconds = await secondsOf(() => expect(clock.settled()).rejects.toThrow('not settled after 300 ms'));
     expect(seconds).toBeLessThan(1);
-    expect(clock.realPatienceMs).toBe(100);
+    expect(clock.realGracePeriodMs).toBe(100);
   });
 
-  test.each([-1, Number.NaN])('is not told to wait %d ms', (patienceMs) => {
-    expect(() => virtualClock({ patienceMs })).toThrow(TypeError);
+  test.each([-1, Number.NaN])('is not told to wait %d ms', (gracePeriodMs) => {
+    expect(() => virtualClock({ gracePeriodMs })).toThrow(TypeError);
   });
 });

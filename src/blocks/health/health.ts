@@ -4,7 +4,7 @@ import { SidecarError } from '../../errors.ts';
 export type ReadinessCheck = () => string | undefined;
 
 /** What readiness depends on. */
-export interface HealthParts {
+export interface HealthDeps {
   readonly appId: string;
   /** What calls to the sidecar need. */
   readonly outbound: readonly ReadinessCheck[];
@@ -18,11 +18,11 @@ export interface HealthParts {
  * @public
  */
 export class Health {
-  readonly #parts: HealthParts;
+  readonly #deps: HealthDeps;
 
   /** @internal */
-  constructor(parts: HealthParts) {
-    this.#parts = parts;
+  constructor(deps: HealthDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -32,10 +32,10 @@ export class Health {
    * @throws SidecarError `ERR_HEALTH_NOT_READY` naming what is not, `ERR_HEALTH_APPID_NOT_MATCH`.
    */
   check(appId?: string): void {
-    const missing = notReady([...this.#parts.outbound, ...this.#parts.inbound]);
+    const missing = notReady([...this.#deps.outbound, ...this.#deps.inbound]);
     if (missing.length > 0)
       throw new SidecarError('ERR_HEALTH_NOT_READY', `sidecar is not ready: [${missing.join(' ')}]`);
-    if (appId === undefined || appId === this.#parts.appId) return;
+    if (appId === undefined || appId === this.#deps.appId) return;
     throw new SidecarError(
       'ERR_HEALTH_APPID_NOT_MATCH',
       `sidecar app-id does not match: ${JSON.stringify(appId)} was asked for`,
@@ -48,7 +48,7 @@ export class Health {
    * @throws SidecarError `ERR_OUTBOUND_HEALTH_NOT_READY` naming what is not.
    */
   checkOutbound(): void {
-    const missing = notReady(this.#parts.outbound);
+    const missing = notReady(this.#deps.outbound);
     if (missing.length > 0)
       throw new SidecarError('ERR_OUTBOUND_HEALTH_NOT_READY', `sidecar outbound is not ready: [${missing.join(' ')}]`);
   }

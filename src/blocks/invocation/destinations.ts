@@ -4,11 +4,11 @@ import { type HttpEndpoint, placeOf } from './endpoints.ts';
 import { failed, refused, shown } from './errors.ts';
 import { Service } from './external-service.ts';
 import { checkPath } from './method-path.ts';
-import { type NamedCaller, OwnApp, type OwnAppParts } from './own-app.ts';
-import { RemoteApp, type RemoteAppParts } from './remote-app.ts';
+import { type NamedCaller, OwnApp, type OwnAppDeps } from './own-app.ts';
+import { RemoteApp, type RemoteAppDeps } from './remote-app.ts';
 
 /** What targets can be. */
-export interface DestinationsParts extends OwnAppParts, RemoteAppParts {
+export interface DestinationsDeps extends OwnAppDeps, RemoteAppDeps {
   readonly endpoints: ReadonlyMap<string, HttpEndpoint>;
   /** For URLs; `undefined` when they are no targets. */
   readonly clients: ClientPool | undefined;
@@ -21,18 +21,18 @@ const APP_TARGET = /^([^./\s\x00-\x1f\x7f]{1,256})(?:\.([^./\s\x00-\x1f\x7f]{1,2
 
 /** Finds what a target names: an HTTP endpoint, a URL, the own application, another one; in this order. */
 export class Destinations {
-  readonly #parts: DestinationsParts;
+  readonly #deps: DestinationsDeps;
   /** The own application, called by itself. */
   readonly #own: OwnApp;
 
-  constructor(parts: DestinationsParts) {
-    this.#parts = parts;
-    this.#own = new OwnApp(parts, parts.own);
+  constructor(deps: DestinationsDeps) {
+    this.#deps = deps;
+    this.#own = new OwnApp(deps, deps.own);
   }
 
   /** @throws SidecarError `ERR_DIRECT_INVOKE`: 400 for a URL that cannot be called, else 500. */
   find(target: string): Destination {
-    const { endpoints, resiliency } = this.#parts;
+    const { endpoints, resiliency } = this.#deps;
     const endpoint = endpoints.get(target);
     if (endpoint !== undefined)
       return new Service({ name: target, place: endpoint.place, client: endpoint.client, endpoint, resiliency });
@@ -40,12 +40,12 @@ export class Destinations {
     const callee = this.#calleeOf(target);
     if (callee === undefined)
       throw failed(target, 'it is no application: expected <appId>, <appId>.<namespace>, an HTTP endpoint or a URL');
-    return this.#isOwn(callee) ? this.#own : new RemoteApp(this.#parts, callee, target);
+    return this.#isOwn(callee) ? this.#own : new RemoteApp(this.#deps, callee, target);
   }
 
   /** The own application for a call from somebody else, or from nobody knows whom. */
   ownFor(caller: NamedCaller | undefined): Destination {
-    return new OwnApp(this.#parts, caller);
+    return new OwnApp(this.#deps, caller);
   }
 
   /** Whether a target names the own application. */
@@ -55,16 +55,16 @@ export class Destinations {
   }
 
   #isOwn({ appId, namespace }: NamedCaller): boolean {
-    return appId === this.#parts.own.appId && namespace === this.#parts.own.namespace;
+    return appId === this.#deps.own.appId && namespace === this.#deps.own.namespace;
   }
 
   #calleeOf(target: string): NamedCaller | undefined {
-    const [, appId, namespace = this.#parts.own.namespace] = APP_TARGET.exec(target) ?? [];
+    const [, appId, namespace = this.#deps.own.namespace] = APP_TARGET.exec(target) ?? [];
     return appId === undefined ? undefined : { appId, namespace };
   }
 
   #service(url: string): Destination {
-    const { clients, resiliency } = this.#parts;
+    const { clients, resiliency } = this.#deps;
     if (clients === undefined)
       throw refused('a URL is no target here: expected an application or an HTTP endpoint (options.invocation.urls)');
     checkPath(url);

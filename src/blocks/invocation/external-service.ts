@@ -7,7 +7,7 @@ import type { HttpEndpoint, Place } from './endpoints.ts';
 import type { Fields } from './headers.ts';
 
 /** Where a service without a sidecar is, and what it gets from us. */
-export interface ServiceParts {
+export interface ServiceDeps {
   /** The name of the endpoint, or the URL. */
   readonly name: string;
   readonly place: Place;
@@ -18,26 +18,26 @@ export interface ServiceParts {
 
 /** A service without a sidecar: it is told nothing of ours. */
 export class Service implements Destination {
-  readonly #parts: ServiceParts;
+  readonly #deps: ServiceDeps;
 
-  constructor(parts: ServiceParts) {
-    this.#parts = parts;
+  constructor(deps: ServiceDeps) {
+    this.#deps = deps;
   }
 
   policy(path: string): Policy | undefined {
-    return this.#parts.resiliency?.forEndpoint(this.#parts.name, path);
+    return this.#deps.resiliency?.forEndpoint(this.#deps.name, path);
   }
 
   addTo(fields: Fields): Fields {
-    return this.#parts.endpoint?.addTo(fields) ?? fields;
+    return this.#deps.endpoint?.addTo(fields) ?? fields;
   }
 
   pathOf(path: string): string {
-    return this.#parts.place.base + path;
+    return this.#deps.place.base + path;
   }
 
   send(request: SidecarRequest): Promise<SidecarResponse> {
-    return this.#parts.client.handle(request);
+    return this.#deps.client.handle(request);
   }
 
   isUnreached(error: unknown): boolean {

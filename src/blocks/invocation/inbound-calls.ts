@@ -11,7 +11,7 @@ import { checkPath, cleanedPath } from './method-path.ts';
 import type { NamedCaller } from './own-app.ts';
 
 /** What decides over calls of the own application. */
-export interface PeersParts {
+export interface PeersDeps {
   readonly invocation: Invocation;
   readonly destinations: Destinations;
   readonly wire: Wire;
@@ -26,28 +26,28 @@ export interface PeersParts {
 
 /** Calls of the own application: by other sidecars, and by whoever reaches the API. */
 export class Peers {
-  readonly #parts: PeersParts;
+  readonly #deps: PeersDeps;
 
-  constructor(parts: PeersParts) {
-    this.#parts = parts;
+  constructor(deps: PeersDeps) {
+    this.#deps = deps;
   }
 
   /** Whether another sidecar calls, or says so. */
   isPeer({ headers }: SidecarRequest): boolean {
-    const { identity, peer } = this.#parts.wire.headers;
+    const { identity, peer } = this.#deps.wire.headers;
     return headers[identity] !== undefined || headers[peer] !== undefined;
   }
 
   /** Whether another sidecar proves who it is: then it needs no API token. */
   identifies({ headers }: SidecarRequest): boolean {
-    const { identity, wire } = this.#parts;
+    const { identity, wire } = this.#deps;
     return identity !== undefined && headers[wire.headers.identity] !== undefined;
   }
 
   /** Answers a request of the API: of another sidecar on the same port, or of the application. */
   answer(request: SidecarRequest, address: Address): Promise<SidecarResponse> {
     if (this.isPeer(request)) return this.answerPeer(request, address);
-    const { accessControl, isApiGuarded, destinations, invocation } = this.#parts;
+    const { accessControl, isApiGuarded, destinations, invocation } = this.#deps;
     if (accessControl === undefined || isApiGuarded || !destinations.isOwnName(address.target))
       return invocation.forward(address, request);
     return this.#callOwn(request, address, { caller: undefined, named: undefined });
@@ -55,7 +55,7 @@ export class Peers {
 
   /** Answers another sidecar: the own application can be called, and nothing else. */
   async answerPeer(request: SidecarRequest, address: Address): Promise<SidecarResponse> {
-    const { destinations, own } = this.#parts;
+    const { destinations, own } = this.#deps;
     const caller = await this.#callerOf(request);
     if (!destinations.isOwnName(address.target))
       throw failed(address.target, `this is the sidecar of ${own.appId} in namespace ${own.namespace}`);
@@ -67,7 +67,7 @@ export class Peers {
     address: Address,
     { caller, named }: { readonly caller: Caller | undefined; readonly named: NamedCaller | undefined },
   ): Promise<SidecarResponse> {
-    const { accessControl, destinations, invocation } = this.#parts;
+    const { accessControl, destinations, invocation } = this.#deps;
     checkPath(address.path);
     if (accessControl !== undefined) {
       const path = cleanedPath(address.path);
@@ -79,7 +79,7 @@ export class Peers {
 
   /** Who calls, if that is proved. */
   async #callerOf(request: SidecarRequest): Promise<Caller | undefined> {
-    const { identity, wire, trustDomain } = this.#parts;
+    const { identity, wire, trustDomain } = this.#deps;
     const token = request.headers[wire.headers.identity];
     if (identity !== undefined && token !== undefined) return identity.verify(String(token));
     const vouched = vouchedCaller(request);
@@ -88,7 +88,7 @@ export class Peers {
 
   /** Who the caller says it is. Without keys nobody can prove more; with them, who proves nothing has no name. */
   #claimedBy({ headers }: SidecarRequest): NamedCaller | undefined {
-    const { identity, wire } = this.#parts;
+    const { identity, wire } = this.#deps;
     const appId = headers[wire.headers.callerAppId];
     const namespace = headers[wire.headers.callerNamespace];
     if (identity !== undefined || typeof appId !== 'string' || typeof namespace !== 'string') return undefined;

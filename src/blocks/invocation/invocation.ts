@@ -14,10 +14,10 @@ import {
 } from '../../http/message.ts';
 import type { Policy } from '../../resiliency/policy.ts';
 import { CancelSource, type CancelToken, cancelWith } from '../../util/cancel-token.ts';
+import { setGracePeriod } from '../../util/grace-period.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { Linked } from '../../util/linked.ts';
 import { nodeHttp } from '../../util/node-http.ts';
-import { setPatience } from '../../util/patience.ts';
 import type { Address } from './address.ts';
 import type { Destination } from './destination.ts';
 import type { Destinations } from './destinations.ts';
@@ -25,7 +25,7 @@ import { asFailed, notOffered, shown } from './errors.ts';
 import { asksForUpgrade, passOn, type RequestHeaders } from './headers.ts';
 import { checkPath, checkQuery } from './method-path.ts';
 import { InvocationReply } from './reply.ts';
-import { type AttemptsHost, sendByPolicy, sendUntilAnswered } from './send-with-retry.ts';
+import { type AttemptDeps, sendByPolicy, sendUntilAnswered } from './send-with-retry.ts';
 
 /** What {@link Invocation.invoke} may be given beside target, method and path. @public */
 export interface InvocationInit {
@@ -42,7 +42,7 @@ export interface InvocationInit {
 const INIT_FIELDS = fieldNames<InvocationInit>({ headers: true, body: true, query: true, signal: true });
 
 /** What the block is made of. */
-export interface InvocationParts extends AttemptsHost {
+export interface InvocationDeps extends AttemptDeps {
   readonly destinations: Destinations;
   readonly headers: RequestHeaders;
   readonly events: SidecarEventEmitter;
@@ -51,7 +51,7 @@ export interface InvocationParts extends AttemptsHost {
   /** Throws when no call is taken now. */
   readonly admit: () => void;
   /** How long a stop waits for answers. */
-  readonly patienceMs: number;
+  readonly gracePeriodMs: number;
   readonly close: () => Promise<void>;
 }
 
@@ -75,15 +75,15 @@ const KNOWN_METHODS = new Set(nodeHttp.METHODS);
  * @public
  */
 export class Invocation {
-  readonly #parts: InvocationParts;
+  readonly #deps: InvocationDeps;
   /** Calls whose answers have not been read to their end. */
   readonly #calls = new Linked<CancelSource>();
   #underWay = 0;
   #idle: (() => void) | undefined;
 
   /** @internal */
-  constructor(parts: InvocationParts) {
-    this.#parts = parts;
+  constructor(deps: InvocationDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -97,7 +97,7 @@ export class Invocation {
    * 500 when the target is not known or there is no answer, 501 for CONNECT.
    */
   async invoke(target: string, method: string, path: string, init: InvocationInit = {}): Promise<InvocationReply> {
-    this.#parts.admit();
+    this.#deps.admit();
     checkFields(init, INIT_FIELDS, 'options of invoke');
     const { headers = {}, body, query, signal } = init;
     const url = urlOf(path, query);
@@ -106,7 +106,7 @@ export class Invocation {
       body,
       ...(signal === undefined ? {} : { signal }),
     });
-    const destination = this.#parts.destinations.find(target);
+    const destination = this.#deps.destinations.find(target);
     return new InvocationReply(target, await this.forward({ target, path: request.path }, request, destination));
   }
 
@@ -118,9 +118,9 @@ export class Invocation {
   async forward(
     { target, path }: Address,
     request: SidecarRequest,
-    destination: Destination = this.#parts.destinations.find(target),
+    destination: Destination = this.#deps.destinations.find(target),
   ): Promise<SidecarResponse> {
-    const { events, clock } = this.#parts;
+    const { events, clock } = this.#deps;
     const isHeard = events.listenerCount('invoked') > 0;
     const startedAt = isHeard ? clock.now() : 0;
     checkMethod(request);
@@ -135,7 +135,7 @@ export class Invocation {
       const outgoing = this.#outgoing(request, destination, { path, body, call });
       const response =
         policy === undefined
-          ? await sendUntilAnswered(destination, outgoing, this.#parts)
+          ? await sendUntilAnswered(destination, outgoing, this.#deps)
           : await sendByPolicy(destination, outgoing, policy);
       if (isHeard) this.#tell(target, request.method, { status: response.status, startedAt });
       const answer = passOn(response, request.method);
@@ -167,7 +167,7 @@ export class Invocation {
 
   #outgoing(request: SidecarRequest, destination: Destination, { path, body, call }: Sendable): SidecarRequest {
     const { method, search, headers } = request;
-    const fields = destination.addTo(this.#parts.headers.copy(headers, body));
+    const fields = destination.addTo(this.#deps.headers.copy(headers, body));
     return new PlainRequest(method, requestTarget(destination.pathOf(path), search), fields, body, call);
   }
 
@@ -175,21 +175,21 @@ export class Invocation {
   #keptBytes({ headers, body }: SidecarRequest, policy: Policy | undefined): number {
     const length = headers['content-length'];
     if (body instanceof Uint8Array || length === undefined) return 0;
-    const limit = policy?.mayRetry === true ? this.#parts.replayLimitBytes : WHOLE_BODY_BYTES;
+    const limit = policy?.mayRetry === true ? this.#deps.replayLimitBytes : WHOLE_BODY_BYTES;
     return Number(length) <= limit ? limit : 0;
   }
 
   #tell(target: string, method: string, { status, startedAt }: { status: number; startedAt: number }): void {
-    const { events, clock } = this.#parts;
+    const { events, clock } = this.#deps;
     events.emit('invoked', { target, method, status, durationMs: clock.now() - startedAt });
   }
 
   /** Waits for calls to be answered, within the time of a stop; not for the end of answers that are streamed. */
   async stop(): Promise<void> {
-    const { clock, patienceMs } = this.#parts;
+    const { clock, gracePeriodMs } = this.#deps;
     if (this.#underWay === 0) return;
     await new Promise<void>((resolve) => {
-      const timer = setPatience(clock, patienceMs, resolve);
+      const timer = setGracePeriod(clock, gracePeriodMs, resolve);
       this.#idle = () => {
         timer.cancel();
         resolve();
@@ -201,7 +201,7 @@ export class Invocation {
   async close(): Promise<void> {
     const reason = new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped before there was an answer');
     for (const call of this.#calls.take()) call.abort(reason);
-    await this.#parts.close();
+    await this.#deps.close();
   }
 }
 

@@ -5,7 +5,7 @@ import type { Match, Route } from '../../http/router.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import type { AccessControl } from '../../security/access-control.ts';
 import type { Identity } from '../../security/identity.ts';
-import type { BlockHost } from '../block-host.ts';
+import type { BlockDeps } from '../block-deps.ts';
 import { Destinations } from './destinations.ts';
 import { type HttpEndpointOptions, openEndpoints } from './endpoints.ts';
 import { RequestHeaders } from './headers.ts';
@@ -17,7 +17,7 @@ import type { Resolver } from './resolver.ts';
 import { invocationFallback, invocationRoutes, peerRoutes } from './routes.ts';
 
 /** The dependencies of the block. */
-export interface InvocationBlockDeps extends BlockHost {
+export interface InvocationBlockDeps extends BlockDeps {
   readonly app: InvokedApp | undefined;
   readonly monitor: AppMonitor | undefined;
   readonly resolver: Resolver | undefined;

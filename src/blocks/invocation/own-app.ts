@@ -16,7 +16,7 @@ export interface InvokedApp {
 }
 
 /** What calls of the own application are made with. */
-export interface OwnAppParts {
+export interface OwnAppDeps {
   readonly appId: string;
   readonly wire: Wire;
   readonly app: InvokedApp | undefined;
@@ -29,25 +29,25 @@ export type NamedCaller = Pick<Caller, 'appId' | 'namespace'>;
 
 /** The application of this sidecar. */
 export class OwnApp implements Destination {
-  readonly #parts: OwnAppParts;
+  readonly #deps: OwnAppDeps;
   readonly #caller: NamedCaller | undefined;
 
-  constructor(parts: OwnAppParts, caller: NamedCaller | undefined) {
-    this.#parts = parts;
+  constructor(deps: OwnAppDeps, caller: NamedCaller | undefined) {
+    this.#deps = deps;
     this.#caller = caller;
   }
 
   policy(path: string): Policy | undefined {
-    return this.#parts.resiliency?.forApp(this.#parts.appId, path);
+    return this.#deps.resiliency?.forApp(this.#deps.appId, path);
   }
 
   addTo(fields: Fields): Fields {
-    const { callerAppId, callerNamespace, calleeAppId } = this.#parts.wire.headers;
+    const { callerAppId, callerNamespace, calleeAppId } = this.#deps.wire.headers;
     if (this.#caller !== undefined) {
       fields[callerAppId] = this.#caller.appId;
       fields[callerNamespace] = this.#caller.namespace;
     }
-    fields[calleeAppId] = this.#parts.appId;
+    fields[calleeAppId] = this.#deps.appId;
     return fields;
   }
 
@@ -56,7 +56,7 @@ export class OwnApp implements Destination {
   }
 
   send(request: SidecarRequest): Promise<SidecarResponse> {
-    const { app, appId, monitor } = this.#parts;
+    const { app, appId, monitor } = this.#deps;
     if (app === undefined)
       return Promise.reject(failed(appId, 'there is no application: set the option app (--app-port of the command)'));
     if (monitor?.isHealthy === false) return Promise.reject(failed(appId, 'the application is not healthy'));
@@ -69,12 +69,12 @@ export class OwnApp implements Destination {
       return await app.handle(request);
     } catch (error) {
       if (cancelTokenOf(request).aborted) throw error;
-      throw failed(this.#parts.appId, 'the application broke off before it answered', error);
+      throw failed(this.#deps.appId, 'the application broke off before it answered', error);
     }
   }
 
   isUnreached(error: unknown): boolean {
-    const { app } = this.#parts;
+    const { app } = this.#deps;
     return app !== undefined && isRemote(app) && isNoConnection(error);
   }
 }

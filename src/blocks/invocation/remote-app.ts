@@ -12,7 +12,7 @@ import type { NamedCaller } from './own-app.ts';
 import type { Resolver } from './resolver.ts';
 
 /** What calls of other applications are made with. */
-export interface RemoteAppParts {
+export interface RemoteAppDeps {
   readonly own: NamedCaller;
   readonly wire: Wire;
   readonly resolver: Resolver | undefined;
@@ -22,22 +22,22 @@ export interface RemoteAppParts {
 
 /** An application with a sidecar of its own, which is called in its place. */
 export class RemoteApp implements Destination {
-  readonly #parts: RemoteAppParts;
+  readonly #deps: RemoteAppDeps;
   readonly #callee: NamedCaller;
   readonly #target: string;
 
-  constructor(parts: RemoteAppParts, callee: NamedCaller, target: string) {
-    this.#parts = parts;
+  constructor(deps: RemoteAppDeps, callee: NamedCaller, target: string) {
+    this.#deps = deps;
     this.#callee = callee;
     this.#target = target;
   }
 
   policy(path: string): Policy | undefined {
-    return this.#parts.resiliency?.forApp(this.#callee.appId, path);
+    return this.#deps.resiliency?.forApp(this.#callee.appId, path);
   }
 
   addTo(fields: Fields): Fields {
-    const { own, wire } = this.#parts;
+    const { own, wire } = this.#deps;
     const { callerAppId, callerNamespace, calleeAppId } = wire.headers;
     fields[callerAppId] = own.appId;
     fields[callerNamespace] = own.namespace;
@@ -52,7 +52,7 @@ export class RemoteApp implements Destination {
 
   /** Tries one instance after the other, as long as nothing of the request has reached any. */
   async send(request: SidecarRequest): Promise<SidecarResponse> {
-    const { resolver } = this.#parts;
+    const { resolver } = this.#deps;
     const { appId, namespace } = this.#callee;
     const instances = (await resolver?.resolve(appId, namespace)) ?? [];
     let problem: unknown = failed(this.#target, 'no application of this name is known');
@@ -73,7 +73,7 @@ export class RemoteApp implements Destination {
 
   /** With a token made for this attempt: a retry may come after the life of the one before. */
   async #prove(request: SidecarRequest): Promise<SidecarRequest> {
-    const { identity, wire, own } = this.#parts;
+    const { identity, wire, own } = this.#deps;
     const proof =
       identity === undefined
         ? { [wire.headers.peer]: '1' }

@@ -18,7 +18,7 @@ import type { Destination } from './destination.ts';
 const UNREACHED = { retries: 3, delayMs: 1_000 };
 
 /** What attempts need of their surroundings. */
-export interface AttemptsHost {
+export interface AttemptDeps {
   readonly clock: Clock;
   readonly work: Work;
 }
@@ -30,10 +30,10 @@ export interface AttemptsHost {
 export async function sendUntilAnswered(
   destination: Destination,
   request: SidecarRequest,
-  host: AttemptsHost,
+  deps: AttemptDeps,
 ): Promise<SidecarResponse> {
   for (let retries = 0; ; retries++) {
-    const done = host.work.begin(`invocation ${request.method} ${request.path}`);
+    const done = deps.work.begin(`invocation ${request.method} ${request.path}`);
     try {
       return await destination.send(request);
     } catch (error) {
@@ -42,7 +42,7 @@ export async function sendUntilAnswered(
     } finally {
       done();
     }
-    await sleep(host.clock, UNREACHED.delayMs, cancelTokenOf(request));
+    await sleep(deps.clock, UNREACHED.delayMs, cancelTokenOf(request));
   }
 }
 

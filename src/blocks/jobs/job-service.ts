@@ -17,7 +17,7 @@ import { Delivery } from './running/delivery.ts';
 import { emitGone, emitScheduled } from './running/emit-events.ts';
 import { type HandledJob, Handlers } from './running/handlers.ts';
 import { JobStore, type PlannedJob, type Scheduled } from './running/job-store.ts';
-import type { JobsHost } from './running/jobs-host.ts';
+import type { JobsDeps } from './running/jobs-deps.ts';
 import { JobLayout } from './running/layout.ts';
 import { Scheduler } from './running/scheduler.ts';
 import type { UnhandledJob } from './running/unhandled.ts';
@@ -39,7 +39,7 @@ interface Opened {
 export class JobService implements BlockService {
   readonly errors: JobErrors;
   readonly parser: JobParser;
-  readonly #deps: JobsHost;
+  readonly #deps: JobsDeps;
   readonly #rules: PlanRules;
   readonly #handlers = new Handlers();
   readonly #delivery: Delivery;
@@ -48,7 +48,7 @@ export class JobService implements BlockService {
   #opening: Opened | undefined;
   #opened: Opened | undefined;
 
-  constructor(deps: JobsHost) {
+  constructor(deps: JobsDeps) {
     const { appId, namespace, wire } = deps;
     const { jobs: rules, reasonPrefix } = wire;
     this.#deps = deps;
@@ -166,7 +166,7 @@ export class JobService implements BlockService {
 
   /** Begins no run any more and waits for those under way. */
   async stop(): Promise<void> {
-    await this.#opened?.scheduler.stop(this.#deps.patienceMs);
+    await this.#opened?.scheduler.stop(this.#deps.gracePeriodMs);
   }
 
   get #now(): number {

@@ -1,12 +1,12 @@
 import type { AppMonitor } from '../../app/app-monitor.ts';
 import type { AppChannel } from '../../app/channel.ts';
-import type { BlockHost } from '../block-host.ts';
+import type { BlockDeps } from '../block-deps.ts';
 import { JobService } from './job-service.ts';
 import type { JobsOptions } from './options.ts';
-import type { JobApp } from './running/jobs-host.ts';
+import type { JobApp } from './running/jobs-deps.ts';
 
 /** Where jobs run that have no function in code. */
-interface MakeJobsDeps extends BlockHost {
+interface MakeJobsDeps extends BlockDeps {
   readonly app: AppChannel | undefined;
   readonly monitor: AppMonitor | undefined;
 }

@@ -6,19 +6,19 @@ import type { JobService } from './job-service.ts';
 import { renderJob } from './render-job.ts';
 
 /** What the routes are made of. */
-export interface JobRoutesParts {
+export interface JobRoutesDeps {
   readonly jobs: JobService;
   readonly wire: Wire;
   readonly bodyLimitBytes: number;
 }
 
 /** The routes of jobs. */
-export function jobRoutes(parts: JobRoutesParts): Route[] {
-  const { wire } = parts;
+export function jobRoutes(deps: JobRoutesDeps): Route[] {
+  const { wire } = deps;
   type ByName = (request: SidecarRequest, params: { readonly name: string }) => Promise<SidecarResponse>;
-  const schedule: ByName = (request, { name }) => scheduleJob(parts, request, name);
-  const get: ByName = (_request, { name }) => getJob(parts, name);
-  const remove: ByName = (_request, { name }) => deleteJob(parts, name);
+  const schedule: ByName = (request, { name }) => scheduleJob(deps, request, name);
+  const get: ByName = (_request, { name }) => getJob(deps, name);
+  const remove: ByName = (_request, { name }) => deleteJob(deps, name);
   return ['v1.0-alpha1', ...wire.aliases.jobs].flatMap((version) => {
     const all = `/${version}/jobs`;
     const one = `${all}/:name` as '/:name';
@@ -35,7 +35,7 @@ export function jobRoutes(parts: JobRoutesParts): Route[] {
 }
 
 async function scheduleJob(
-  { jobs, bodyLimitBytes }: JobRoutesParts,
+  { jobs, bodyLimitBytes }: JobRoutesDeps,
   request: SidecarRequest,
   name: string,
 ): Promise<SidecarResponse> {
@@ -44,14 +44,14 @@ async function scheduleJob(
   return NO_CONTENT;
 }
 
-async function getJob({ jobs, wire }: JobRoutesParts, name: string): Promise<SidecarResponse> {
+async function getJob({ jobs, wire }: JobRoutesDeps, name: string): Promise<SidecarResponse> {
   const found = await jobs.find(name);
   if (found === undefined) throw jobs.errors.notFound(name);
   const body = Buffer.from(renderJob(found, wire.jobs));
   return { status: 200, headers: { 'content-type': 'application/json' }, body };
 }
 
-async function deleteJob({ jobs }: JobRoutesParts, name: string): Promise<SidecarResponse> {
+async function deleteJob({ jobs }: JobRoutesDeps, name: string): Promise<SidecarResponse> {
   await jobs.delete(name);
   return NO_CONTENT;
 }

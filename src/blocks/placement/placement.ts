@@ -45,7 +45,7 @@ export interface PlacementRegistry {
 }
 
 /** What the block is made of. */
-export interface PlacementParts {
+export interface PlacementDeps {
   readonly enabled: boolean;
   readonly appId: string;
   readonly namespace: string;
@@ -63,14 +63,14 @@ const NO_COUNT = (): number => 0;
  * @public
  */
 export class Placement {
-  readonly #parts: PlacementParts;
+  readonly #deps: PlacementDeps;
   readonly #types = new Map<string, () => number>();
   #registry: PlacementRegistry | undefined;
 
   /** @internal */
-  constructor(parts: PlacementParts) {
-    this.#parts = parts;
-    for (const type of parts.actorTypes) this.#types.set(type, NO_COUNT);
+  constructor(deps: PlacementDeps) {
+    this.#deps = deps;
+    for (const type of deps.actorTypes) this.#types.set(type, NO_COUNT);
   }
 
   /**
@@ -80,7 +80,7 @@ export class Placement {
    * cannot be read.
    */
   async get(): Promise<PlacementTable> {
-    if (!this.#parts.enabled)
+    if (!this.#deps.enabled)
       throw new SidecarError('ERR_NOT_FOUND', 'the placement table is not shown: option placement.enabled is not set');
     const { hosts, tableVersion } = await this.#read();
     const hostList = hosts.filter(({ actorTypes }) => actorTypes.length > 0).map(shown);
@@ -109,7 +109,7 @@ export class Placement {
 
   /** This host has workflows from now on. @internal */
   hasWorkflows({ workflows, activities }: WorkflowCounts): void {
-    const { wire, namespace, appId } = this.#parts;
+    const { wire, namespace, appId } = this.#deps;
     const prefix = `${wire.actorTypePrefix}.${namespace}.${appId}`;
     this.#types.set(`${prefix}.workflow`, workflows);
     this.#types.set(`${prefix}.activity`, activities);
@@ -129,7 +129,7 @@ export class Placement {
 
   #tell(): void {
     this.#registry?.setActorTypes(this.actorTypes).catch((error: unknown) => {
-      this.#parts.logger.error({ error }, 'the actor types of this host could not be told');
+      this.#deps.logger.error({ error }, 'the actor types of this host could not be told');
     });
   }
 }

@@ -6,7 +6,7 @@ import type { Expected, ExpectedOne } from '../../util/expected.ts';
 import type { BlockService } from '../block-service.ts';
 import { AppSubscriptions } from './delivery/app-subscriptions.ts';
 import type { DeliverToCode } from './delivery/consumer.ts';
-import type { DeliveryHost } from './delivery/delivery-host.ts';
+import type { DeliveryDeps } from './delivery/delivery-deps.ts';
 import type { SubscriptionState } from './delivery/precedence.ts';
 import {
   parseSubscription,
@@ -25,7 +25,7 @@ import { Unsubscribed, type UnsubscribedTopic } from './publishing/unsubscribed.
 import { mayPublish, maySubscribe } from './scopes.ts';
 
 /** The dependencies of a {@link PubSubService}. */
-export interface PubSubServiceDeps extends DeliveryHost {
+export interface PubSubServiceDeps extends DeliveryDeps {
   /** Those that the application may use. */
   readonly definitions: readonly PubSubDefinition[];
   readonly subscriptions: readonly SubscriptionOptions[];

@@ -9,7 +9,7 @@ import type { Payload } from './model/payload.ts';
 import type { WorkflowService } from './workflow-service.ts';
 
 /** What the routes are made of. */
-export interface WorkflowRoutesParts {
+export interface WorkflowRoutesDeps {
   readonly workflows: WorkflowService;
   readonly wire: Wire;
   readonly bodyLimitBytes: number;
@@ -30,8 +30,8 @@ const ACCEPTED: SidecarResponse = Object.freeze({ status: 202, headers: Object.f
 const STEERING = ['terminate', 'pause', 'resume', 'purge'] as const;
 
 /** The routes of workflows. */
-export function workflowRoutes(parts: WorkflowRoutesParts): Route[] {
-  const { wire } = parts;
+export function workflowRoutes(deps: WorkflowRoutesDeps): Route[] {
+  const { wire } = deps;
   const within =
     (handle: OnTarget): OnTarget =>
     async (request, target) => {
@@ -39,13 +39,13 @@ export function workflowRoutes(parts: WorkflowRoutesParts): Route[] {
       return handle(request, target);
     };
   const handlers = {
-    start: within((request, { id }) => start(parts, request, id)),
-    get: within((_request, { id }) => get(parts, id)),
+    start: within((request, { id }) => start(deps, request, id)),
+    get: within((_request, { id }) => get(deps, id)),
     raise: (request: SidecarRequest, { event, ...target }: Target & { event: string }) =>
-      within(() => raise(parts, request, target.id, event))(request, target),
+      within(() => raise(deps, request, target.id, event))(request, target),
     steer: (operation: (typeof STEERING)[number]) =>
       within(async (_request, { id }) => {
-        await parts.workflows[operation](id);
+        await deps.workflows[operation](id);
         return ACCEPTED;
       }),
     noName: within(() => Promise.reject(missing('ERR_WORKFLOW_NAME_MISSING', 'workflow name'))),
@@ -92,15 +92,15 @@ function routesUnder(base: string, { start, get, raise, steer, noName, noId, noE
   ];
 }
 
-async function start(parts: WorkflowRoutesParts, request: SidecarRequest, name: string): Promise<SidecarResponse> {
+async function start(deps: WorkflowRoutesDeps, request: SidecarRequest, name: string): Promise<SidecarResponse> {
   const instanceId = instanceIdOf(request);
-  const input = await readText(request, parts.bodyLimitBytes, 'the input');
-  const started = await parts.workflows.startInstance(name, input, instanceId === undefined ? {} : { instanceId });
+  const input = await readText(request, deps.bodyLimitBytes, 'the input');
+  const started = await deps.workflows.startInstance(name, input, instanceId === undefined ? {} : { instanceId });
   return jsonResponse(202, { instanceID: started });
 }
 
 async function raise(
-  { workflows, bodyLimitBytes }: WorkflowRoutesParts,
+  { workflows, bodyLimitBytes }: WorkflowRoutesDeps,
   request: SidecarRequest,
   id: string,
   event: string,
@@ -109,7 +109,7 @@ async function raise(
   return ACCEPTED;
 }
 
-async function get({ workflows, wire }: WorkflowRoutesParts, id: string): Promise<SidecarResponse> {
+async function get({ workflows, wire }: WorkflowRoutesDeps, id: string): Promise<SidecarResponse> {
   return jsonResponse(200, renderInstance(await workflows.view(id), wire.workflows));
 }
 

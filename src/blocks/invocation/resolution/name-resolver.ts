@@ -6,7 +6,7 @@ import { dnsPlace, type NameResolutionOptions, type Names, readNames } from './o
 import { HostRegistry } from './registry.ts';
 
 /** What names are resolved with. */
-export interface NameResolverParts {
+export interface NameResolverDeps {
   readonly options: NameResolutionOptions;
   /** The own one. */
   readonly namespace: string;
@@ -25,7 +25,7 @@ export class NameResolver implements Resolver {
   #registry: HostRegistry | undefined;
 
   /** @throws SidecarError `ERR_CONFIGURATION` naming a URL or template that cannot be used. */
-  constructor({ options, namespace, clock, random }: NameResolverParts) {
+  constructor({ options, namespace, clock, random }: NameResolverDeps) {
     this.#names = readNames(options, namespace);
     this.#clock = clock;
     this.#instances = new Instances(clock, random);

@@ -7,10 +7,10 @@ import type { Workplace } from '../../../util/workplaces.ts';
 import { type Failure, thrown } from '../../failure.ts';
 import type { JobRun, StoredJob } from '../model/job.ts';
 import type { HandledJob, Handlers } from './handlers.ts';
-import type { JobApp, JobsHost } from './jobs-host.ts';
+import type { JobApp, JobsDeps } from './jobs-deps.ts';
 
 /** How an attempt went. */
-export type Outcome =
+export type JobOutcome =
   | { readonly kind: 'done' }
   | (Failure & { readonly kind: 'failed' })
   /** A stop has broken it off: it counts as not begun. */
@@ -19,22 +19,22 @@ export type Outcome =
   | { readonly kind: 'undelivered'; readonly reason: string };
 
 /** Runs a job once. */
-export type Target = (job: StoredJob, data: string | undefined) => Promise<Outcome>;
+export type Target = (job: StoredJob, data: string | undefined) => Promise<JobOutcome>;
 
-const DONE: Outcome = { kind: 'done' };
+const DONE: JobOutcome = { kind: 'done' };
 const HEADERS: HeaderMap = { 'content-type': 'application/json' };
 
 /** Brings runs to a function in code, or to the application. */
 export class Delivery {
-  readonly #host: JobsHost;
+  readonly #deps: JobsDeps;
   readonly #handlers: Handlers;
   readonly #calls: CodeCalls;
   readonly #outside = new AsyncResource('insidecar.jobs');
 
-  constructor(host: JobsHost, handlers: Handlers) {
-    this.#host = host;
+  constructor(deps: JobsDeps, handlers: Handlers) {
+    this.#deps = deps;
     this.#handlers = handlers;
-    this.#calls = new CodeCalls(host);
+    this.#calls = new CodeCalls(deps);
   }
 
   /** Where the functions are at work. To be set before the first run. */
@@ -51,18 +51,18 @@ export class Delivery {
   targetOf(name: string): Target | undefined {
     const handled = this.#handlers.find(name);
     if (handled !== undefined) return (job, data) => this.#runInCode(handled, job, data);
-    const { app } = this.#host;
+    const { app } = this.#deps;
     if (app === undefined || !app.monitor.isPresent) return undefined;
     return (job, data) => this.#callApp(app, job, data);
   }
 
   /** Waits for `work`, the runs in hand, in the time of a stop. */
-  stop(work: Work, patienceMs: number): Promise<void> {
-    return this.#calls.stop(work, patienceMs, new Error('the sidecar is stopping'));
+  stop(work: Work, gracePeriodMs: number): Promise<void> {
+    return this.#calls.stop(work, gracePeriodMs, new Error('the sidecar is stopping'));
   }
 
-  async #callApp(app: JobApp, job: StoredJob, data: string | undefined): Promise<Outcome> {
-    const { logger, timeLimitMs } = this.#host;
+  async #callApp(app: JobApp, job: StoredJob, data: string | undefined): Promise<JobOutcome> {
+    const { logger, timeLimitMs } = this.#deps;
     const body = data === undefined ? EMPTY_BODY : Buffer.from(data);
     try {
       const call = { method: 'POST', url: pathOf(job.name), headers: HEADERS, body, timeLimitMs };
@@ -79,9 +79,9 @@ export class Delivery {
   }
 
   /** However long it takes: what has not returned is still running, and its next run may not begin beside it. */
-  #runInCode({ handler, timeLimitMs }: HandledJob, job: StoredJob, data: string | undefined): Promise<Outcome> {
+  #runInCode({ handler, timeLimitMs }: HandledJob, job: StoredJob, data: string | undefined): Promise<JobOutcome> {
     // Not in the context of whoever scheduled the job.
-    return this.#outside.runInAsyncScope(async (): Promise<Outcome> => {
+    return this.#outside.runInAsyncScope(async (): Promise<JobOutcome> => {
       const call = this.#calls.begin(job.name, timeLimitMs, () => ({ job: job.name, attempt: job.failures + 1 }));
       try {
         await handler(new Run(job, data, call));

@@ -2,14 +2,14 @@ import type { JobRunInfo, SidecarEventEmitter } from '../../../events.ts';
 import { logged, told } from '../../failure.ts';
 import type { StoredJob } from '../model/job.ts';
 import type { Next } from '../planning/transition.ts';
-import type { Outcome } from './delivery.ts';
-import type { JobsHost } from './jobs-host.ts';
+import type { JobOutcome } from './delivery.ts';
+import type { JobsDeps } from './jobs-deps.ts';
 
 /** An attempt whose end is recorded. */
 export interface RecordedAttempt {
   /** As it was before the attempt. */
   readonly job: StoredJob;
-  readonly outcome: Outcome;
+  readonly outcome: JobOutcome;
   readonly next: Next;
   readonly durationMs: number;
   readonly now: number;
@@ -37,7 +37,7 @@ export function emitGone(
 
 /** Logs and tells how an attempt went. */
 export function emitOutcome(
-  { events, logger }: JobsHost,
+  { events, logger }: JobsDeps,
   { job, outcome, next, durationMs, now }: RecordedAttempt,
 ): void {
   if (outcome.kind === 'done') {

@@ -8,11 +8,11 @@ import type { CodeCall } from '../../../util/code-calls.ts';
 import { Work } from '../../../util/work.ts';
 import type { Schedules } from '../planning/schedule-cache.ts';
 import { type Attempt, afterAttempt, type Next } from '../planning/transition.ts';
-import type { Delivery, Outcome, Target } from './delivery.ts';
+import type { Delivery, JobOutcome, Target } from './delivery.ts';
 import { DueJobs } from './due-jobs.ts';
 import { emitGone, emitOutcome, emitTriggered } from './emit-events.ts';
 import type { Due, JobStore } from './job-store.ts';
-import type { JobsHost } from './jobs-host.ts';
+import type { JobsDeps } from './jobs-deps.ts';
 import { RunningJobs } from './running-jobs.ts';
 import { UnhandledJobs } from './unhandled.ts';
 
@@ -26,7 +26,7 @@ export interface SchedulerDeps {
   readonly store: JobStore;
   readonly schedules: Schedules;
   readonly delivery: Delivery;
-  readonly host: JobsHost;
+  readonly host: JobsDeps;
   readonly owned: OwnedShards;
 }
 
@@ -101,14 +101,14 @@ export class Scheduler {
     this.#pump.readAnew();
   }
 
-  /** Begins nothing new, and waits for what is in hand, but not longer than `patienceMs`. */
-  async stop(patienceMs: number): Promise<void> {
+  /** Begins nothing new, and waits for what is in hand, but not longer than `gracePeriodMs`. */
+  async stop(gracePeriodMs: number): Promise<void> {
     this.#stopRequested.abort(new Error('the scheduler is stopping'));
     this.#appWatch?.[Symbol.dispose]();
     this.#deps.owned.stop();
     this.#pump.stop();
     this.#retry.stop();
-    await this.#deps.delivery.stop(this.#work, patienceMs);
+    await this.#deps.delivery.stop(this.#work, gracePeriodMs);
   }
 
   get #stopped(): boolean {
@@ -204,7 +204,7 @@ export class Scheduler {
     const { host, store, schedules, owned } = this.#deps;
     const { job } = due;
     const schedule = job.schedule === undefined ? undefined : schedules.get(job.schedule);
-    let outcome: Outcome;
+    let outcome: JobOutcome;
     this.#running++;
     try {
       // What other hosts may have changed is looked at before it is run.

@@ -6,7 +6,7 @@ import { CLOUD_EVENT_TYPE } from '../publishing/content-type.ts';
 import { quote, wrap } from '../publishing/envelope.ts';
 import { NO_METADATA } from '../publishing/request-metadata.ts';
 import { entryMetadata, isOfOrigin, originHeaders } from './dead-letter.ts';
-import type { DeliveryHost } from './delivery-host.ts';
+import type { DeliveryDeps } from './delivery-deps.ts';
 import type { SubscriptionSpec } from './subscription.ts';
 
 /** Names that a message's metadata may not take in a request to the application. */
@@ -19,15 +19,15 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Makes the requests that carry a subscription's messages to the application. */
 export class AppRequests {
   readonly #spec: SubscriptionSpec;
-  readonly #host: DeliveryHost;
+  readonly #deps: DeliveryDeps;
   readonly #timeLimitMs: number;
   /** As a header can hold it. */
   readonly #pubsubName: string;
   readonly #eventHeaders: HeaderMap;
 
-  constructor(spec: SubscriptionSpec, host: DeliveryHost, timeLimitMs: number) {
+  constructor(spec: SubscriptionSpec, deps: DeliveryDeps, timeLimitMs: number) {
     this.#spec = spec;
-    this.#host = host;
+    this.#deps = deps;
     this.#timeLimitMs = timeLimitMs;
     this.#pubsubName = asHeaderValue(spec.pubsubName);
     this.#eventHeaders = { 'content-type': CLOUD_EVENT_TYPE, pubsubname: this.#pubsubName };
@@ -35,7 +35,7 @@ export class AppRequests {
 
   /** The request for one message: its bytes as they are. */
   single(path: string, message: Message): AppCall {
-    const asEvent = this.#spec.rawPayload && this.#host.wire.rawPayloadAsEvent;
+    const asEvent = this.#spec.rawPayload && this.#deps.wire.rawPayloadAsEvent;
     const body = asEvent ? this.#rawAsEvent(message) : message.data;
     const contentType = asEvent ? CLOUD_EVENT_TYPE : message.contentType;
     return {
@@ -50,7 +50,7 @@ export class AppRequests {
   /** The request for several messages. */
   bulk(path: string, entries: ReadonlyMap<string, Delivery>): AppCall {
     const { pubsubName, topic } = this.#spec;
-    const { newId, wire } = this.#host;
+    const { newId, wire } = this.#deps;
     const list = [...entries].map(([entryId, { message }]) => this.#entry(entryId, message)).join(',');
     const tail = `"metadata":{"pubsubName":${quote(pubsubName)}},"pubsubname":${quote(pubsubName)},"topic":${quote(topic)}`;
     const body = `{"id":${quote(newId())},"entries":[${list}],${tail},"type":${quote(wire.bulkEventType)}}`;
@@ -66,10 +66,10 @@ export class AppRequests {
   #entry(entryId: string, message: Message): string {
     const { data, raw, contentType } = message;
     // Dapr's server reads no other type of a raw entry.
-    const asBytes = this.#spec.rawPayload && this.#host.wire.rawPayloadAsEvent;
+    const asBytes = this.#spec.rawPayload && this.#deps.wire.rawPayloadAsEvent;
     const event = raw || asBytes ? `"${asBuffer(data).toString('base64')}"` : asBuffer(data).toString();
     const type = quote(asBytes ? 'application/octet-stream' : contentType);
-    const metadata = JSON.stringify(entryMetadata(message, this.#host.wire.headers.deadLetter));
+    const metadata = JSON.stringify(entryMetadata(message, this.#deps.wire.headers.deadLetter));
     return `{"entryId":"${entryId}","event":${event},"contentType":${type},"metadata":${metadata}}`;
   }
 
@@ -87,13 +87,13 @@ export class AppRequests {
       expiresAt: undefined,
       metadata: { 'cloudevent.id': message.id },
     };
-    return wrap(payload, this.#host.envelope).data;
+    return wrap(payload, this.#deps.envelope).data;
   }
 
   #headers({ metadata, trace, deadLetter }: Message, contentType: string): HeaderMap {
     const isPlain = metadata === NO_METADATA && trace === undefined && deadLetter === undefined;
     if (isPlain && contentType === CLOUD_EVENT_TYPE) return this.#eventHeaders;
-    const { deadLetter: prefix } = this.#host.wire.headers;
+    const { deadLetter: prefix } = this.#deps.wire.headers;
     const headers: Record<string, string> = {
       ...metadataHeaders(metadata, prefix),
       ...(deadLetter === undefined ? undefined : originHeaders(deadLetter, prefix)),

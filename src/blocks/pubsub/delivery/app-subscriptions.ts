@@ -1,13 +1,13 @@
 import { messageOf } from '../../../errors.ts';
 import { backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
-import type { DeliveryHost } from './delivery-host.ts';
+import type { DeliveryDeps } from './delivery-deps.ts';
 import { discoverSubscriptions } from './discovery.ts';
 
 /** What asking the application is made of. */
-export interface AppSubscriptionsParts {
+export interface AppSubscriptionsDeps {
   readonly appId: string;
-  readonly host: DeliveryHost;
+  readonly host: DeliveryDeps;
   /** Takes what the application told, unchecked. */
   readonly take: (list: readonly unknown[]) => Promise<void>;
 }
@@ -16,11 +16,11 @@ const BACKOFF = { initialDelayMs: 500, maxDelayMs: 30_000, factor: 2, jitter: 0.
 
 /** Asks the application for its subscriptions whenever it comes, until it has answered with a list. */
 export class AppSubscriptions {
-  readonly #parts: AppSubscriptionsParts;
+  readonly #deps: AppSubscriptionsDeps;
   readonly #stopping = new AbortController();
 
-  constructor(parts: AppSubscriptionsParts) {
-    this.#parts = parts;
+  constructor(deps: AppSubscriptionsDeps) {
+    this.#deps = deps;
   }
 
   /** The application has come. Resolves after the first answer; if that is unusable, asks again in the background. */
@@ -34,11 +34,11 @@ export class AppSubscriptions {
   }
 
   get #epoch(): number | undefined {
-    return this.#parts.host.monitor?.epoch;
+    return this.#deps.host.monitor?.epoch;
   }
 
   async #askOnce(epoch: number | undefined): Promise<boolean> {
-    const { host, appId, take } = this.#parts;
+    const { host, appId, take } = this.#deps;
     try {
       const list = await discoverSubscriptions(host.call, host.wire, appId);
       // The next application may have other subscriptions.
@@ -54,7 +54,7 @@ export class AppSubscriptions {
   }
 
   async #askLater(epoch: number | undefined): Promise<void> {
-    const { clock, random } = this.#parts.host;
+    const { clock, random } = this.#deps.host;
     for (let attempt = 1; epoch === this.#epoch; attempt++) {
       try {
         await sleep(clock, backoffDelayMs(BACKOFF, attempt, random), this.#stopping.signal);

@@ -6,36 +6,36 @@ import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
 import { Work } from '../../../util/work.ts';
 import { AppRequests } from './app-request.ts';
 import { BulkBatches } from './bulk-batches.ts';
-import { type DeliveryHost, type OpenPubSub, ownLimitMs } from './delivery-host.ts';
+import { type DeliveryDeps, type OpenPubSub, ownLimitMs } from './delivery-deps.ts';
 import { Gate } from './gate.ts';
-import { bulkOutcomes, drop, failedOutcome, type Outcome, retry, singleOutcome } from './outcome.ts';
+import { bulkOutcomes, type DeliveryOutcome, drop, failedOutcome, retry, singleOutcome } from './outcome.ts';
 import { ParserHint } from './parser-hint.ts';
 import { RouteTable } from './routing.ts';
 import { Settlement } from './settlement.ts';
 import type { SubscriptionSpec } from './subscription.ts';
 
 /** Delivers one message to a function in code. */
-export type DeliverToCode = (event: unknown, delivery: Delivery, call: CodeCall) => Promise<Outcome>;
+export type DeliverToCode = (event: unknown, delivery: Delivery, call: CodeCall) => Promise<DeliveryOutcome>;
 
 /** What a consumer is made of. */
-export interface ConsumerParts {
+export interface ConsumerDeps {
   readonly spec: SubscriptionSpec;
   readonly pubsub: OpenPubSub;
-  readonly host: DeliveryHost;
+  readonly host: DeliveryDeps;
   readonly group: string;
   /** The function of a streaming subscription; without it, messages go to the application's routes. */
   readonly deliverToCode?: DeliverToCode;
 }
 
 /** What a stop has broken off has not failed. */
-const BROKEN_OFF: Outcome = failedOutcome('the subscription has ended');
+const BROKEN_OFF: DeliveryOutcome = failedOutcome('the subscription has ended');
 
 /** The most messages in flight that a bulk subscription asks for. */
 const MAX_BULK_IN_FLIGHT = 10_000;
 
 /** An active subscription: takes messages from the component, delivers them, settles them. */
 export class Consumer {
-  readonly #parts: ConsumerParts;
+  readonly #parts: ConsumerDeps;
   readonly #requests: AppRequests;
   readonly #routes: RouteTable;
   readonly #settlement: Settlement;
@@ -51,7 +51,7 @@ export class Consumer {
   #subscription: ComponentSubscription | undefined;
 
   /** @throws Error when a rule does not compile. */
-  constructor(parts: ConsumerParts) {
+  constructor(parts: ConsumerDeps) {
     const { spec, pubsub, host, group } = parts;
     this.#parts = parts;
     const limitMs = ownLimitMs(spec, pubsub);
@@ -98,15 +98,15 @@ export class Consumer {
     this.#subscription?.resume();
   }
 
-  /** Takes nothing new, waits at most `patienceMs` for what is in flight, and leaves the rest unsettled. */
-  async stop(patienceMs: number): Promise<void> {
-    await this.#windDown(patienceMs);
+  /** Takes nothing new, waits at most `gracePeriodMs` for what is in flight, and leaves the rest unsettled. */
+  async stop(gracePeriodMs: number): Promise<void> {
+    await this.#windDown(gracePeriodMs);
     await this.#leave();
   }
 
   /** As a stop; but a message whose function has not returned by then comes to nobody else before it has. */
-  async end(patienceMs: number): Promise<void> {
-    await this.#windDown(patienceMs);
+  async end(gracePeriodMs: number): Promise<void> {
+    await this.#windDown(gracePeriodMs);
     if (this.#calls.size === 0) return this.#leave();
     const { logger } = this.#parts.host;
     const { pubsubName, topic } = this.#parts.spec;
@@ -118,13 +118,13 @@ export class Consumer {
     void this.#inFlight.whenIdle().then(() => this.#leave().catch(fail));
   }
 
-  async #windDown(patienceMs: number): Promise<void> {
+  async #windDown(gracePeriodMs: number): Promise<void> {
     this.#appWatch?.[Symbol.dispose]();
     this.#gate.close();
     this.#subscription?.pause();
     this.#batches?.clear();
     this.#settlement.stop();
-    await this.#calls.stop(this.#inFlight, patienceMs, new Error('the subscription has ended'));
+    await this.#calls.stop(this.#inFlight, gracePeriodMs, new Error('the subscription has ended'));
   }
 
   async #leave(): Promise<void> {
@@ -176,7 +176,7 @@ export class Consumer {
   }
 
   /** The route of a message, or why it goes nowhere. */
-  #prepare(message: Message): string | Outcome {
+  #prepare(message: Message): string | DeliveryOutcome {
     const { spec, host } = this.#parts;
     if (message.expiresAt !== undefined && message.expiresAt <= host.clock.now())
       return drop('warn', 'the message has expired');
@@ -190,7 +190,7 @@ export class Consumer {
     }
   }
 
-  async #send(path: string, delivery: Delivery): Promise<Outcome> {
+  async #send(path: string, delivery: Delivery): Promise<DeliveryOutcome> {
     const { host, deliverToCode } = this.#parts;
     try {
       if (deliverToCode !== undefined) return await this.#sendToCode(deliverToCode, delivery);
@@ -203,7 +203,7 @@ export class Consumer {
   }
 
   /** However long it takes: what has not returned is still at work, and must not be delivered again beside it. */
-  async #sendToCode(deliverToCode: DeliverToCode, delivery: Delivery): Promise<Outcome> {
+  async #sendToCode(deliverToCode: DeliverToCode, delivery: Delivery): Promise<DeliveryOutcome> {
     const { pubsubName, topic } = this.#parts.spec;
     const { message, attempt } = delivery;
     const event = this.#requests.eventOf(message);
@@ -272,11 +272,11 @@ export class Consumer {
 interface AnsweredBulk {
   readonly path: string;
   readonly entries: ReadonlyMap<string, Delivery>;
-  readonly outcomes: ReadonlyMap<string, Outcome>;
+  readonly outcomes: ReadonlyMap<string, DeliveryOutcome>;
 }
 
 /** What the circuit breaker counts: a message that must come again. What the application drops, it has seen. */
-function endingOf({ kind }: Outcome): Ending {
+function endingOf({ kind }: DeliveryOutcome): Ending {
   return kind === 'retry' ? 'failure' : 'success';
 }
 

@@ -2,7 +2,7 @@ import { type Failure, thrown } from '../../failure.ts';
 import type { ProcessingStatus } from './subscription.ts';
 
 /** What is to become of a message. */
-export type Outcome =
+export type DeliveryOutcome =
   | { readonly kind: 'success' }
   | (Failure & {
       readonly kind: 'retry';
@@ -12,7 +12,7 @@ export type Outcome =
     })
   | (Failure & { readonly kind: 'drop'; readonly level: 'debug' | 'warn' | 'error' });
 
-const SUCCESS: Outcome = { kind: 'success' };
+const SUCCESS: DeliveryOutcome = { kind: 'success' };
 
 /** The application's answer to a delivery, as far as it matters. */
 export interface Reply {
@@ -20,23 +20,23 @@ export interface Reply {
   readonly body: Buffer;
 }
 
-export function retry(reason: string, level: 'info' | 'warn' = 'warn'): Outcome {
+export function retry(reason: string, level: 'info' | 'warn' = 'warn'): DeliveryOutcome {
   return { kind: 'retry', reason, level };
 }
 
-export function drop(level: 'debug' | 'warn' | 'error', reason: string): Outcome & { kind: 'drop' } {
+export function drop(level: 'debug' | 'warn' | 'error', reason: string): DeliveryOutcome & { kind: 'drop' } {
   return { kind: 'drop', level, reason };
 }
 
 /** The API document's table of single-message delivery outcomes. */
-export function singleOutcome({ status, body }: Reply): Outcome {
+export function singleOutcome({ status, body }: Reply): DeliveryOutcome {
   if (status < 200 || status > 299) return unsuccessful(status);
   return body.length === 0 ? SUCCESS : byStatus(member(parse(body), 'status'));
 }
 
 /** The API document's table of bulk delivery outcomes, by entry ID. */
-export function bulkOutcomes({ status, body }: Reply, entryIds: readonly string[]): Map<string, Outcome> {
-  const all = (outcome: Outcome): Map<string, Outcome> => new Map(entryIds.map((id) => [id, outcome]));
+export function bulkOutcomes({ status, body }: Reply, entryIds: readonly string[]): Map<string, DeliveryOutcome> {
+  const all = (outcome: DeliveryOutcome): Map<string, DeliveryOutcome> => new Map(entryIds.map((id) => [id, outcome]));
   if (status < 200 || status > 299) return all(unsuccessful(status));
   const statuses = member(parse(body), 'statuses');
   if (!Array.isArray(statuses)) return all(retry('the reply has no readable statuses'));
@@ -50,25 +50,25 @@ export function bulkOutcomes({ status, body }: Reply, entryIds: readonly string[
 }
 
 /** What a function in code returned. */
-export function returnedOutcome(status: ProcessingStatus | void): Outcome {
+export function returnedOutcome(status: ProcessingStatus | void): DeliveryOutcome {
   return byStatus(status);
 }
 
 /** The application could not be asked, or threw. */
-export function failedOutcome(error: unknown): Outcome {
+export function failedOutcome(error: unknown): DeliveryOutcome {
   return { kind: 'retry', level: 'warn', ...thrown(error) };
 }
 
-function unsuccessful(status: number): Outcome {
+function unsuccessful(status: number): DeliveryOutcome {
   if (status === 404) return drop('error', 'the application answered 404');
   return { kind: 'retry', reason: `the application answered ${status}`, level: 'warn', status };
 }
 
-function entryOutcome(status: unknown): Outcome {
+function entryOutcome(status: unknown): DeliveryOutcome {
   return typeof status === 'string' && status !== '' ? byStatus(status) : retry('the entry has no status');
 }
 
-function byStatus(status: unknown): Outcome {
+function byStatus(status: unknown): DeliveryOutcome {
   if (typeof status !== 'string' || status === '' || status === 'SUCCESS') return SUCCESS;
   if (status === 'DROP') return drop('warn', 'the application answered DROP');
   if (status === 'RETRY') return retry('the application answered RETRY', 'info');

@@ -8,8 +8,8 @@ import { definedOnly } from '../../../util/defined-only.ts';
 import { formatInstant } from '../../../util/duration.ts';
 import { type Failure, logged, told } from '../../failure.ts';
 import { deadLetterOf, shortReason } from './dead-letter.ts';
-import type { DeliveryHost, OpenPubSub } from './delivery-host.ts';
-import { drop, type Outcome } from './outcome.ts';
+import type { DeliveryDeps, OpenPubSub } from './delivery-deps.ts';
+import { type DeliveryOutcome, drop } from './outcome.ts';
 import type { SubscriptionSpec } from './subscription.ts';
 
 const RETRY_DEFAULTS = { initialDelayMs: 100, maxDelayMs: 30_000 };
@@ -24,10 +24,10 @@ export interface Answered {
 }
 
 /** Whose messages are settled. */
-export interface SettlementParts {
+export interface SettlementDeps {
   readonly spec: SubscriptionSpec;
   readonly pubsub: OpenPubSub;
-  readonly host: DeliveryHost;
+  readonly host: DeliveryDeps;
   readonly group: string;
 }
 
@@ -35,7 +35,7 @@ export interface SettlementParts {
 export class Settlement {
   readonly #spec: SubscriptionSpec;
   readonly #pubsub: OpenPubSub;
-  readonly #host: DeliveryHost;
+  readonly #host: DeliveryDeps;
   readonly #group: string;
   readonly #backoff: Backoff;
   /** The policy of the component; a subscription that says how it is retried itself has none. */
@@ -44,7 +44,7 @@ export class Settlement {
   readonly #timers = new Set<Timer>();
   #stopped = false;
 
-  constructor({ spec, pubsub, host, group }: SettlementParts) {
+  constructor({ spec, pubsub, host, group }: SettlementDeps) {
     this.#spec = spec;
     this.#pubsub = pubsub;
     this.#host = host;
@@ -58,7 +58,7 @@ export class Settlement {
   }
 
   /** Does what the outcome asks for. Never rejects. */
-  async settle(answered: Answered, outcome: Outcome): Promise<void> {
+  async settle(answered: Answered, outcome: DeliveryOutcome): Promise<void> {
     const { delivery } = answered;
     try {
       if (outcome.kind === 'success') await this.#succeed(answered);
@@ -89,7 +89,7 @@ export class Settlement {
     events.emit('delivered', { ...this.#info(answered), durationMs: clock.now() - answered.startedAt });
   }
 
-  async #drop(answered: Answered, outcome: Outcome & { kind: 'drop' }): Promise<void> {
+  async #drop(answered: Answered, outcome: DeliveryOutcome & { kind: 'drop' }): Promise<void> {
     this.#host.logger[outcome.level]({ ...this.#info(answered), ...logged(outcome) }, 'message not processed');
     if (this.#spec.deadLetterTopic !== '') return this.#deadLetter(answered, outcome, 1);
     await answered.delivery.ack();
@@ -106,7 +106,7 @@ export class Settlement {
     this.#tellDropped(answered, failure);
   }
 
-  async #retry(answered: Answered, outcome: Outcome & { kind: 'retry' }): Promise<void> {
+  async #retry(answered: Answered, outcome: DeliveryOutcome & { kind: 'retry' }): Promise<void> {
     const { events, logger, random } = this.#host;
     const { attempt } = answered.delivery;
     const delayMs = this.#policy?.delayMs(attempt, random) ?? backoffDelayMs(this.#backoff, attempt, random);

@@ -4,8 +4,8 @@ import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
 import { knownNames } from '../errors.ts';
 import { maySubscribe } from '../scopes.ts';
-import { Consumer, type ConsumerParts } from './consumer.ts';
-import type { DeliveryHost, OpenPubSub } from './delivery-host.ts';
+import { Consumer, type ConsumerDeps } from './consumer.ts';
+import type { DeliveryDeps, OpenPubSub } from './delivery-deps.ts';
 import {
   chooseOnePerGroup,
   groupKey,
@@ -27,7 +27,7 @@ const START_BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 60_000, factor
 export class Subscriptions {
   readonly #appId: string;
   readonly #pubsubs: ReadonlyMap<string, SubscribablePubSub>;
-  readonly #host: DeliveryHost;
+  readonly #host: DeliveryDeps;
   readonly #stopping = new AbortController();
   #declarative: readonly SubscriptionState[] = [];
   #programmatic: readonly SubscriptionState[] = [];
@@ -41,7 +41,7 @@ export class Subscriptions {
   #ignored: ReadonlySet<string> = new Set();
   #reconciled: Promise<void> = Promise.resolve();
 
-  constructor(appId: string, pubsubs: ReadonlyMap<string, SubscribablePubSub>, host: DeliveryHost) {
+  constructor(appId: string, pubsubs: ReadonlyMap<string, SubscribablePubSub>, host: DeliveryDeps) {
     this.#appId = appId;
     this.#pubsubs = pubsubs;
     this.#host = host;
@@ -95,10 +95,7 @@ export class Subscriptions {
    *
    * @throws SidecarError `ERR_CONFIGURATION` when it wants a group that another subscription has.
    */
-  async addStreaming(
-    spec: SubscriptionSpec,
-    parts: Pick<ConsumerParts, 'deliverToCode'>,
-  ): Promise<() => Promise<void>> {
+  async addStreaming(spec: SubscriptionSpec, parts: Pick<ConsumerDeps, 'deliverToCode'>): Promise<() => Promise<void>> {
     const problem = this.#problemOf(spec);
     if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
     const state = stateOf(spec);
@@ -121,7 +118,7 @@ export class Subscriptions {
     return async () => {
       this.#streaming.delete(state);
       this.#active.delete(state);
-      await this.#untilEnded(consumer.end(this.#host.patienceMs));
+      await this.#untilEnded(consumer.end(this.#host.gracePeriodMs));
     };
   }
 
@@ -143,7 +140,7 @@ export class Subscriptions {
     this.#stopping.abort(new Error('the sidecar is stopping'));
     const consumers = [...this.#active.values()];
     this.#active.clear();
-    const stopped = consumers.map((consumer) => consumer.stop(this.#host.patienceMs));
+    const stopped = consumers.map((consumer) => consumer.stop(this.#host.gracePeriodMs));
     await Promise.all([...stopped, ...this.#ending]);
   }
 
@@ -189,7 +186,7 @@ export class Subscriptions {
     );
   }
 
-  #makeConsumer(spec: SubscriptionSpec, parts: Pick<ConsumerParts, 'deliverToCode'>): Consumer {
+  #makeConsumer(spec: SubscriptionSpec, parts: Pick<ConsumerDeps, 'deliverToCode'>): Consumer {
     const pubsub = this.#pubsubs.get(spec.pubsubName);
     if (pubsub === undefined) throw new Error(`pubsub ${spec.pubsubName} is not found`);
     const group = spec.group === '' ? this.#appId : `${this.#appId}/${spec.group}`;
@@ -208,7 +205,7 @@ export class Subscriptions {
     const wanted = new Set(this.list());
     const ending = [...this.#active].filter(([state]) => !wanted.has(state));
     for (const [state] of ending) this.#active.delete(state);
-    const ended = ending.map(([, consumer]) => this.#untilEnded(consumer.stop(this.#host.patienceMs)));
+    const ended = ending.map(([, consumer]) => this.#untilEnded(consumer.stop(this.#host.gracePeriodMs)));
     await Promise.all(ended);
     await Promise.all([...wanted].map((state) => this.#activate(state)));
   }

@@ -292,7 +292,7 @@ export class Engine implements EngineServices {
     this.activities.stop();
     this.#missing.stop();
     this.#owned.stop();
-    await this.#work.idle(this.host.clock, this.host.patienceMs);
+    await this.#work.idle(this.host.clock, this.host.gracePeriodMs);
     for (const instance of this.pool.all()) this.pool.remove(instance, new Error('the sidecar is stopping'));
   }
 }

@@ -5,7 +5,7 @@ import type { Payload } from '../model/payload.ts';
 import { retryDelayMs } from '../model/retry.ts';
 import type { UnreadEvent } from './event-buffer.ts';
 import type { ActivityToRun, OpenAttempt } from './open-actions.ts';
-import { type Outcome, Run, type RunParts } from './run.ts';
+import { Run, type RunOutcome, type RunParts } from './run.ts';
 
 /** An attempt that failed and is followed by another one. */
 export interface Retry {
@@ -52,7 +52,7 @@ export class Core {
     return this.#held !== undefined;
   }
 
-  get outcome(): Outcome | undefined {
+  get outcome(): RunOutcome | undefined {
     return this.#run.outcome;
   }
 

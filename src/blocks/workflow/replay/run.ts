@@ -12,7 +12,7 @@ import { type AwaitedTasks, OpenTask } from './open-task.ts';
 import { SeededRandom } from './seeded-random.ts';
 
 /** How a run of the code ended. */
-export type Outcome =
+export type RunOutcome =
   | { readonly kind: 'completed'; readonly output: Payload }
   | { readonly kind: 'failed'; readonly failure: WorkflowFailure }
   | { readonly kind: 'terminated'; readonly output: Payload }
@@ -48,7 +48,7 @@ export class Run implements Execution {
   readonly #random: SeededRandom;
   #sequence = 0;
   #buffer: EventBuffer | undefined;
-  #outcome: Outcome | undefined;
+  #outcome: RunOutcome | undefined;
 
   constructor(parts: RunParts) {
     this.#parts = parts;
@@ -72,7 +72,7 @@ export class Run implements Execution {
     return this.#buffer;
   }
 
-  get outcome(): Outcome | undefined {
+  get outcome(): RunOutcome | undefined {
     return this.#outcome;
   }
 
@@ -191,14 +191,14 @@ export class Run implements Execution {
     this.#return({ kind: 'failed', failure });
   }
 
-  #return(outcome: Outcome): void {
+  #return(outcome: RunOutcome): void {
     if (this.#outcome !== undefined) return;
     if (this.isInTurn) this.end(outcome);
     else this.#stray('the workflow has ended');
   }
 
   /** The first end counts; what the engine itself decides does in any case. */
-  end(outcome: Outcome, isFinal = false): void {
+  end(outcome: RunOutcome, isFinal = false): void {
     if (this.#outcome === undefined || isFinal) this.#outcome = outcome;
   }
 

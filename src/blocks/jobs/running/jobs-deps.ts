@@ -1,6 +1,6 @@
 import type { AppMonitor } from '../../../app/app-monitor.ts';
 import type { AppCall, AppReply } from '../../../app/channel.ts';
-import type { BlockHost } from '../../block-host.ts';
+import type { BlockDeps } from '../../block-deps.ts';
 
 /** The application, as far as jobs need it. */
 export interface JobApp {
@@ -11,7 +11,7 @@ export interface JobApp {
 }
 
 /** The dependencies of jobs. */
-export interface JobsHost extends BlockHost {
+export interface JobsDeps extends BlockDeps {
   readonly app: JobApp | undefined;
   /** How long the application may take for a run; 0 for no limit. */
   readonly timeLimitMs: number;

@@ -5,7 +5,7 @@ import type { Work } from '../util/work.ts';
 import type { Wire } from '../wire.ts';
 
 /** The dependencies of blocks on the sidecar that they are made for. */
-export interface BlockHost {
+export interface BlockDeps {
   readonly appId: string;
   readonly namespace: string;
   readonly wire: Wire;
@@ -17,7 +17,7 @@ export interface BlockHost {
   readonly random: () => number;
   readonly newId: () => string;
   /** How long a stop waits for work in flight. */
-  readonly patienceMs: number;
+  readonly gracePeriodMs: number;
   /** Throws when no calls are taken. */
   readonly admit: () => void;
 }

@@ -3,12 +3,12 @@ import type { AppCall, AppReply } from '../../../app/channel.ts';
 import type { WorkAccess } from '../../../cluster/workplace-of.ts';
 import type { PubSubComponent } from '../../../components/pubsub.ts';
 import type { Policy } from '../../../resiliency/policy.ts';
-import type { BlockHost } from '../../block-host.ts';
+import type { BlockDeps } from '../../block-deps.ts';
 import type { EnvelopeDefaults } from '../publishing/envelope.ts';
 import type { SubscriptionSpec } from './subscription.ts';
 
 /** The dependencies of deliveries. */
-export interface DeliveryHost extends BlockHost {
+export interface DeliveryDeps extends BlockDeps {
   readonly envelope: EnvelopeDefaults;
   /** `undefined` when there is no application. */
   readonly monitor: AppMonitor | undefined;
