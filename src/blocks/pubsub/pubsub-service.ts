@@ -60,9 +60,8 @@ export class PubSubService implements BlockService {
 
   constructor(deps: PubSubServiceDeps) {
     this.#deps = deps;
-    const { appId } = deps;
-    this.#subscriptions = new Subscriptions(appId, this.#pubsubs, deps);
-    this.#app = new AppSubscriptions({ appId, host: deps, take: (list) => this.#takeDiscovered(list) });
+    this.#subscriptions = new Subscriptions(this.#pubsubs, deps);
+    this.#app = new AppSubscriptions({ ...deps, take: (list) => this.#takeDiscovered(list) });
     this.#unsubscribed = new Unsubscribed(deps.logger);
     deps.monitor?.onChange((state) => (state === 'greeting' ? this.#greet() : undefined));
   }

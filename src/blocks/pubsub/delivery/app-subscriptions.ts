@@ -4,11 +4,9 @@ import { sleep } from '../../../util/clock.ts';
 import type { DeliveryDeps } from './delivery-deps.ts';
 import { discoverSubscriptions } from './discovery.ts';
 
-/** What asking the application is made of. */
-export interface AppSubscriptionsDeps {
-  readonly appId: string;
-  readonly host: DeliveryDeps;
-  /** Takes what the application told, unchecked. */
+/** What asking the application needs. */
+export interface AppSubscriptionsDeps extends DeliveryDeps {
+  /** Takes the application's answer, unchecked. */
   readonly take: (list: readonly unknown[]) => Promise<void>;
 }
 
@@ -34,18 +32,18 @@ export class AppSubscriptions {
   }
 
   get #epoch(): number | undefined {
-    return this.#deps.host.monitor?.epoch;
+    return this.#deps.monitor?.epoch;
   }
 
   async #askOnce(epoch: number | undefined): Promise<boolean> {
-    const { host, appId, take } = this.#deps;
+    const { call, wire, appId, logger, take } = this.#deps;
     try {
-      const list = await discoverSubscriptions(host.call, host.wire, appId);
+      const list = await discoverSubscriptions(call, wire, appId);
       // The next application may have other subscriptions.
       if (epoch === this.#epoch) await take(list);
       return true;
     } catch (error) {
-      host.logger.warn(
+      logger.warn(
         { error: messageOf(error) },
         'the application could not be asked for its subscriptions: will be tried again',
       );
@@ -54,7 +52,7 @@ export class AppSubscriptions {
   }
 
   async #askLater(epoch: number | undefined): Promise<void> {
-    const { clock, random } = this.#deps.host;
+    const { clock, random } = this.#deps;
     for (let attempt = 1; epoch === this.#epoch; attempt++) {
       try {
         await sleep(clock, backoffDelayMs(BACKOFF, attempt, random), this.#stopping.signal);

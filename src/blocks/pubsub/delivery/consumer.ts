@@ -6,23 +6,18 @@ import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
 import { Work } from '../../../util/work.ts';
 import { AppRequests } from './app-request.ts';
 import { BulkBatches } from './bulk-batches.ts';
-import { type DeliveryDeps, type OpenPubSub, ownLimitMs } from './delivery-deps.ts';
+import { ownLimitMs } from './delivery-deps.ts';
 import { Gate } from './gate.ts';
 import { bulkOutcomes, type DeliveryOutcome, drop, failedOutcome, retry, singleOutcome } from './outcome.ts';
 import { ParserHint } from './parser-hint.ts';
 import { RouteTable } from './routing.ts';
-import { Settlement } from './settlement.ts';
-import type { SubscriptionSpec } from './subscription.ts';
+import { Settlement, type SettlementDeps } from './settlement.ts';
 
 /** Delivers one message to a function in code. */
 export type DeliverToCode = (event: unknown, delivery: Delivery, call: CodeCall) => Promise<DeliveryOutcome>;
 
-/** What a consumer is made of. */
-export interface ConsumerDeps {
-  readonly spec: SubscriptionSpec;
-  readonly pubsub: OpenPubSub;
-  readonly host: DeliveryDeps;
-  readonly group: string;
+/** The subscription of a consumer, and what that needs. */
+export interface ConsumerDeps extends SettlementDeps {
   /** The function of a streaming subscription; without it, messages go to the application's routes. */
   readonly deliverToCode?: DeliverToCode;
 }
@@ -35,7 +30,7 @@ const MAX_BULK_IN_FLIGHT = 10_000;
 
 /** An active subscription: takes messages from the component, delivers them, settles them. */
 export class Consumer {
-  readonly #parts: ConsumerDeps;
+  readonly #deps: ConsumerDeps;
   readonly #requests: AppRequests;
   readonly #routes: RouteTable;
   readonly #settlement: Settlement;
@@ -51,29 +46,29 @@ export class Consumer {
   #subscription: ComponentSubscription | undefined;
 
   /** @throws Error when a rule does not compile. */
-  constructor(parts: ConsumerDeps) {
-    const { spec, pubsub, host, group } = parts;
-    this.#parts = parts;
+  constructor(deps: ConsumerDeps) {
+    const { spec, pubsub, clock, logger, group } = deps;
+    this.#deps = deps;
     const limitMs = ownLimitMs(spec, pubsub);
-    this.#requests = new AppRequests(spec, host, limitMs ?? host.timeLimitMs);
-    this.#calls = new CodeCalls(host, workplaceOf(pubsub.access, 'messages', pubsub.name, spec.topic, group));
+    this.#requests = new AppRequests(spec, deps, limitMs ?? deps.timeLimitMs);
+    this.#calls = new CodeCalls(deps, workplaceOf(pubsub.access, 'messages', pubsub.name, spec.topic, group));
     this.#codeLimitMs = limitMs ?? 0;
-    this.#gate = new Gate(pubsub.inbound?.breaker, host.clock, () => this.#isAppAway);
-    this.#routes = new RouteTable(spec.rules, host.logger);
-    this.#settlement = new Settlement(parts);
-    this.#parserHint = new ParserHint(spec, host.logger);
+    this.#gate = new Gate(pubsub.inbound?.breaker, clock, () => this.#isAppAway);
+    this.#routes = new RouteTable(spec.rules, logger);
+    this.#settlement = new Settlement(deps);
+    this.#parserHint = new ParserHint(spec, logger);
     this.#batches =
-      spec.bulk && new BulkBatches(spec.bulk, spec.concurrency, host.clock, (batch) => this.#deliverBulk(batch));
+      spec.bulk && new BulkBatches(spec.bulk, spec.concurrency, clock, (batch) => this.#deliverBulk(batch));
   }
 
   /** Messages for the application wait until that has told its subscriptions; those for a function do not. */
   get #isAppAway(): boolean {
-    return this.#parts.deliverToCode === undefined && this.#parts.host.monitor?.isKnown !== true;
+    return this.#deps.deliverToCode === undefined && this.#deps.monitor?.isKnown !== true;
   }
 
   /** Joins the group. Call {@link Consumer.followApp} after it, unless messages go to a function. */
   async start(): Promise<void> {
-    const { spec, pubsub, group } = this.#parts;
+    const { spec, pubsub, group } = this.#deps;
     const { topic, concurrency, bulk } = spec;
     const maxInFlight = bulk === undefined ? concurrency : Math.min(bulk.maxMessages * concurrency, MAX_BULK_IN_FLIGHT);
     this.#subscription = await pubsub.component.subscribe({
@@ -88,7 +83,7 @@ export class Consumer {
 
   /** Delivers while the application is there, from now on. */
   followApp(): void {
-    this.#appWatch = this.#parts.host.monitor?.onChange(() => this.#appChanged());
+    this.#appWatch = this.#deps.monitor?.onChange(() => this.#appChanged());
     this.#appChanged();
   }
 
@@ -108,8 +103,8 @@ export class Consumer {
   async end(gracePeriodMs: number): Promise<void> {
     await this.#windDown(gracePeriodMs);
     if (this.#calls.size === 0) return this.#leave();
-    const { logger } = this.#parts.host;
-    const { pubsubName, topic } = this.#parts.spec;
+    const { logger } = this.#deps;
+    const { pubsubName, topic } = this.#deps.spec;
     logger.warn(
       { pubsubName, topic, running: this.#inFlight.running() },
       'a subscription was closed, and functions have not returned: their messages come to nobody else before they do',
@@ -129,8 +124,8 @@ export class Consumer {
 
   async #leave(): Promise<void> {
     this.#hasLeft = true;
-    const { host, spec } = this.#parts;
-    const done = host.work.begin(`leaving topic ${spec.topic} of component ${spec.pubsubName}`);
+    const { work, spec } = this.#deps;
+    const done = work.begin(`leaving topic ${spec.topic} of component ${spec.pubsubName}`);
     try {
       await this.#subscription?.close();
     } finally {
@@ -152,19 +147,19 @@ export class Consumer {
   }
 
   async #track(what: string, work: () => Promise<void>): Promise<void> {
-    const label = `delivery of ${what} of topic ${this.#parts.spec.topic}`;
-    const ends = [this.#inFlight.begin(label), this.#parts.host.work.begin(label)];
+    const label = `delivery of ${what} of topic ${this.#deps.spec.topic}`;
+    const ends = [this.#inFlight.begin(label), this.#deps.work.begin(label)];
     try {
       await work();
     } catch (error) {
-      this.#parts.host.logger.error({ topic: this.#parts.spec.topic, error }, 'delivery failed unexpectedly');
+      this.#deps.logger.error({ topic: this.#deps.spec.topic, error }, 'delivery failed unexpectedly');
     } finally {
       for (const end of ends) end();
     }
   }
 
   async #deliver(delivery: Delivery, pass: Pass): Promise<void> {
-    const startedAt = this.#parts.host.clock.now();
+    const startedAt = this.#deps.clock.now();
     const prepared = this.#prepare(delivery.message);
     const route = typeof prepared === 'string' ? prepared : '';
     const isSent = typeof prepared === 'string';
@@ -177,8 +172,8 @@ export class Consumer {
 
   /** The route of a message, or why it goes nowhere. */
   #prepare(message: Message): string | DeliveryOutcome {
-    const { spec, host } = this.#parts;
-    if (message.expiresAt !== undefined && message.expiresAt <= host.clock.now())
+    const { spec, clock } = this.#deps;
+    if (message.expiresAt !== undefined && message.expiresAt <= clock.now())
       return drop('warn', 'the message has expired');
     if (message.raw && !spec.rawPayload)
       return drop('warn', 'it is a raw payload and the subscription does not ask for rawPayload');
@@ -191,10 +186,10 @@ export class Consumer {
   }
 
   async #send(path: string, delivery: Delivery): Promise<DeliveryOutcome> {
-    const { host, deliverToCode } = this.#parts;
+    const { deliverToCode } = this.#deps;
     try {
       if (deliverToCode !== undefined) return await this.#sendToCode(deliverToCode, delivery);
-      const reply = await host.call(this.#requests.single(path, delivery.message));
+      const reply = await this.#deps.call(this.#requests.single(path, delivery.message));
       this.#parserHint.look(reply.status);
       return singleOutcome(reply);
     } catch (error) {
@@ -204,7 +199,7 @@ export class Consumer {
 
   /** However long it takes: what has not returned is still at work, and must not be delivered again beside it. */
   async #sendToCode(deliverToCode: DeliverToCode, delivery: Delivery): Promise<DeliveryOutcome> {
-    const { pubsubName, topic } = this.#parts.spec;
+    const { pubsubName, topic } = this.#deps.spec;
     const { message, attempt } = delivery;
     const event = this.#requests.eventOf(message);
     for (let call = this.#calls.elsewhere(message.id); call !== undefined; call = this.#calls.elsewhere(message.id))
@@ -226,7 +221,7 @@ export class Consumer {
   async #deliverBulk(batch: readonly Delivery[]): Promise<void> {
     const pass = this.#gate.tryEnter() ?? (await new Promise<Pass>((enter) => this.#gate.wait(enter)));
     await this.#track(`${batch.length} messages`, async () => {
-      const startedAt = this.#parts.host.clock.now();
+      const startedAt = this.#deps.clock.now();
       const byPath = new Map<string, Delivery[]>();
       const settled: Promise<void>[] = [];
       for (const delivery of batch) {
@@ -245,10 +240,9 @@ export class Consumer {
   }
 
   async #sendBulk(path: string, deliveries: readonly Delivery[]): Promise<AnsweredBulk> {
-    const { host } = this.#parts;
-    const entries = new Map(deliveries.map((delivery) => [host.newId(), delivery]));
+    const entries = new Map(deliveries.map((delivery) => [this.#deps.newId(), delivery]));
     try {
-      const reply = await host.call(this.#requests.bulk(path, entries));
+      const reply = await this.#deps.call(this.#requests.bulk(path, entries));
       return { path, entries, outcomes: bulkOutcomes(reply, [...entries.keys()]) };
     } catch (error) {
       return {

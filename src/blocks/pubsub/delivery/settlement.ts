@@ -23,11 +23,10 @@ export interface Answered {
   readonly startedAt: number;
 }
 
-/** Whose messages are settled. */
-export interface SettlementDeps {
+/** The subscription whose messages are settled, and what that needs. */
+export interface SettlementDeps extends DeliveryDeps {
   readonly spec: SubscriptionSpec;
   readonly pubsub: OpenPubSub;
-  readonly host: DeliveryDeps;
   readonly group: string;
 }
 
@@ -35,7 +34,7 @@ export interface SettlementDeps {
 export class Settlement {
   readonly #spec: SubscriptionSpec;
   readonly #pubsub: OpenPubSub;
-  readonly #host: DeliveryDeps;
+  readonly #deps: DeliveryDeps;
   readonly #group: string;
   readonly #backoff: Backoff;
   /** The policy of the component; a subscription that says how it is retried itself has none. */
@@ -44,10 +43,11 @@ export class Settlement {
   readonly #timers = new Set<Timer>();
   #stopped = false;
 
-  constructor({ spec, pubsub, host, group }: SettlementDeps) {
+  constructor(deps: SettlementDeps) {
+    const { spec, pubsub, group } = deps;
     this.#spec = spec;
     this.#pubsub = pubsub;
-    this.#host = host;
+    this.#deps = deps;
     this.#group = group;
     this.#backoff = { ...RETRY_DEFAULTS, ...definedOnly(spec.retry), factor: 2, jitter: 0.2 };
     this.#policy = Object.keys(definedOnly(spec.retry)).length > 0 ? undefined : pubsub.inbound?.retry;
@@ -68,7 +68,7 @@ export class Settlement {
       else if (delivery.attempt > this.#maxRetries) await this.#exhaust(answered, outcome);
       else await this.#retry(answered, outcome);
     } catch (error) {
-      this.#host.logger.error(
+      this.#deps.logger.error(
         { ...this.#info(answered), error },
         'message could not be settled: it will be delivered again',
       );
@@ -84,13 +84,13 @@ export class Settlement {
 
   async #succeed(answered: Answered): Promise<void> {
     await answered.delivery.ack();
-    const { events, clock } = this.#host;
+    const { events, clock } = this.#deps;
     if (events.listenerCount('delivered') === 0) return;
     events.emit('delivered', { ...this.#info(answered), durationMs: clock.now() - answered.startedAt });
   }
 
   async #drop(answered: Answered, outcome: DeliveryOutcome & { kind: 'drop' }): Promise<void> {
-    this.#host.logger[outcome.level]({ ...this.#info(answered), ...logged(outcome) }, 'message not processed');
+    this.#deps.logger[outcome.level]({ ...this.#info(answered), ...logged(outcome) }, 'message not processed');
     if (this.#spec.deadLetterTopic !== '') return this.#deadLetter(answered, outcome, 1);
     await answered.delivery.ack();
     this.#tellDropped(answered, outcome);
@@ -98,7 +98,7 @@ export class Settlement {
 
   async #exhaust(answered: Answered, failure: Failure): Promise<void> {
     if (this.#spec.deadLetterTopic !== '') return this.#deadLetter(answered, failure, 1);
-    this.#host.logger.error(
+    this.#deps.logger.error(
       { ...this.#info(answered), ...logged(failure) },
       'message dropped: its retries are used up and there is no dead-letter topic',
     );
@@ -107,7 +107,7 @@ export class Settlement {
   }
 
   async #retry(answered: Answered, outcome: DeliveryOutcome & { kind: 'retry' }): Promise<void> {
-    const { events, logger, random } = this.#host;
+    const { events, logger, random } = this.#deps;
     const { attempt } = answered.delivery;
     const delayMs = this.#policy?.delayMs(attempt, random) ?? backoffDelayMs(this.#backoff, attempt, random);
     const details = { ...this.#info(answered), ...logged(outcome), delayMs: Math.round(delayMs) };
@@ -123,7 +123,7 @@ export class Settlement {
    */
   async #deadLetter(answered: Answered, failure: Failure, attempt: number): Promise<void> {
     const { deadLetterTopic } = this.#spec;
-    const { events, logger } = this.#host;
+    const { events, logger } = this.#deps;
     try {
       await this.#publish(deadLetterOf(answered.delivery.message, deadLetterTopic, this.#origin(answered, failure)));
     } catch (error) {
@@ -141,23 +141,23 @@ export class Settlement {
 
   #origin({ delivery }: Answered, { reason }: Failure): DeadLetterOrigin {
     const { topic } = this.#spec;
-    const at = formatInstant(this.#host.clock.now());
+    const at = formatInstant(this.#deps.clock.now());
     return { topic, group: this.#group, reason: shortReason(reason), attempts: delivery.attempt, at };
   }
 
   #deadLetterLater(answered: Answered, failure: Failure, attempt: number): void {
     if (this.#stopped) return;
-    const timer = this.#host.clock.setTimeout(
+    const timer = this.#deps.clock.setTimeout(
       () => {
         this.#timers.delete(timer);
-        const done = this.#host.work.begin(`dead letter of message ${answered.delivery.message.id}`);
+        const done = this.#deps.work.begin(`dead letter of message ${answered.delivery.message.id}`);
         void this.#deadLetter(answered, failure, attempt)
           .catch((error: unknown) =>
-            this.#host.logger.error({ ...this.#info(answered), error }, 'message could not be settled'),
+            this.#deps.logger.error({ ...this.#info(answered), error }, 'message could not be settled'),
           )
           .finally(done);
       },
-      backoffDelayMs(this.#backoff, attempt, this.#host.random),
+      backoffDelayMs(this.#backoff, attempt, this.#deps.random),
     );
     this.#timers.add(timer);
   }
@@ -168,7 +168,7 @@ export class Settlement {
   }
 
   #tellDropped(answered: Answered, failure: Failure): void {
-    const { events } = this.#host;
+    const { events } = this.#deps;
     if (events.listenerCount('dropped') > 0) events.emit('dropped', { ...this.#info(answered), ...told(failure) });
   }
 

@@ -25,9 +25,8 @@ const START_BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 60_000, factor
 
 /** The subscriptions of a sidecar, from all three sources, and the consumers of those that are active. */
 export class Subscriptions {
-  readonly #appId: string;
   readonly #pubsubs: ReadonlyMap<string, SubscribablePubSub>;
-  readonly #host: DeliveryDeps;
+  readonly #deps: DeliveryDeps;
   readonly #stopping = new AbortController();
   #declarative: readonly SubscriptionState[] = [];
   #programmatic: readonly SubscriptionState[] = [];
@@ -41,10 +40,9 @@ export class Subscriptions {
   #ignored: ReadonlySet<string> = new Set();
   #reconciled: Promise<void> = Promise.resolve();
 
-  constructor(appId: string, pubsubs: ReadonlyMap<string, SubscribablePubSub>, host: DeliveryDeps) {
-    this.#appId = appId;
+  constructor(pubsubs: ReadonlyMap<string, SubscribablePubSub>, deps: DeliveryDeps) {
     this.#pubsubs = pubsubs;
-    this.#host = host;
+    this.#deps = deps;
   }
 
   /** Declarative ones first, a programmatic one in the place of the one that it replaces, streaming ones last. */
@@ -87,7 +85,7 @@ export class Subscriptions {
     if (warned.has(JSON.stringify(state))) return;
     const { pubsubName, topic, group, type, spec } = state;
     const routes = (spec?.rules ?? []).map(({ path }) => path);
-    this.#host.logger.warn({ pubsubName, topic, group, type, routes }, `subscription ignored: ${why}`);
+    this.#deps.logger.warn({ pubsubName, topic, group, type, routes }, `subscription ignored: ${why}`);
   }
 
   /**
@@ -95,11 +93,14 @@ export class Subscriptions {
    *
    * @throws SidecarError `ERR_CONFIGURATION` when it wants a group that another subscription has.
    */
-  async addStreaming(spec: SubscriptionSpec, parts: Pick<ConsumerDeps, 'deliverToCode'>): Promise<() => Promise<void>> {
+  async addStreaming(
+    spec: SubscriptionSpec,
+    target: Pick<ConsumerDeps, 'deliverToCode'>,
+  ): Promise<() => Promise<void>> {
     const problem = this.#problemOf(spec);
     if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
     const state = stateOf(spec);
-    const consumer = this.#makeConsumer(spec, parts);
+    const consumer = this.#makeConsumer(spec, target);
     // At once: of two that are added at the same time, the second must see the first.
     this.#streaming.add(state);
     try {
@@ -118,7 +119,7 @@ export class Subscriptions {
     return async () => {
       this.#streaming.delete(state);
       this.#active.delete(state);
-      await this.#untilEnded(consumer.end(this.#host.gracePeriodMs));
+      await this.#untilEnded(consumer.end(this.#deps.gracePeriodMs));
     };
   }
 
@@ -140,7 +141,7 @@ export class Subscriptions {
     this.#stopping.abort(new Error('the sidecar is stopping'));
     const consumers = [...this.#active.values()];
     this.#active.clear();
-    const stopped = consumers.map((consumer) => consumer.stop(this.#host.gracePeriodMs));
+    const stopped = consumers.map((consumer) => consumer.stop(this.#deps.gracePeriodMs));
     await Promise.all([...stopped, ...this.#ending]);
   }
 
@@ -148,8 +149,8 @@ export class Subscriptions {
     const problem = 'problem' in parsed ? parsed.problem : this.#problemOf(parsed);
     if (problem === undefined) return stateOf(parsed);
     const { type, pubsubName, topic } = parsed;
-    this.#host.logger.warn({ pubsubName, topic, type, problem }, 'subscription refused');
-    this.#host.events.emit('subscriptionRefused', { pubsubName, topic, reason: problem });
+    this.#deps.logger.warn({ pubsubName, topic, type, problem }, 'subscription refused');
+    this.#deps.events.emit('subscriptionRefused', { pubsubName, topic, reason: problem });
     return stateOf(parsed, problem);
   }
 
@@ -157,8 +158,8 @@ export class Subscriptions {
     const pubsub = this.#pubsubs.get(spec.pubsubName);
     if (pubsub === undefined)
       return `pubsub ${spec.pubsubName} is not found${knownNames(spec.pubsubName, this.#pubsubs.keys())}`;
-    if (!maySubscribe(spec.topic, this.#appId, pubsub.topics)) {
-      return `subscription to topic '${spec.topic}' on pubsub '${spec.pubsubName}' is not allowed for app id ${this.#appId}`;
+    if (!maySubscribe(spec.topic, this.#deps.appId, pubsub.topics)) {
+      return `subscription to topic '${spec.topic}' on pubsub '${spec.pubsubName}' is not allowed for app id ${this.#deps.appId}`;
     }
     try {
       this.#makeConsumer(spec, {});
@@ -186,11 +187,11 @@ export class Subscriptions {
     );
   }
 
-  #makeConsumer(spec: SubscriptionSpec, parts: Pick<ConsumerDeps, 'deliverToCode'>): Consumer {
+  #makeConsumer(spec: SubscriptionSpec, target: Pick<ConsumerDeps, 'deliverToCode'>): Consumer {
     const pubsub = this.#pubsubs.get(spec.pubsubName);
     if (pubsub === undefined) throw new Error(`pubsub ${spec.pubsubName} is not found`);
-    const group = spec.group === '' ? this.#appId : `${this.#appId}/${spec.group}`;
-    return new Consumer({ spec, pubsub, host: this.#host, group, ...parts });
+    const group = spec.group === '' ? this.#deps.appId : `${this.#deps.appId}/${spec.group}`;
+    return new Consumer({ ...this.#deps, spec, pubsub, group, ...target });
   }
 
   /** One time after the other: the application may come back while what it had before is being ended. */
@@ -205,7 +206,7 @@ export class Subscriptions {
     const wanted = new Set(this.list());
     const ending = [...this.#active].filter(([state]) => !wanted.has(state));
     for (const [state] of ending) this.#active.delete(state);
-    const ended = ending.map(([, consumer]) => this.#untilEnded(consumer.stop(this.#host.gracePeriodMs)));
+    const ended = ending.map(([, consumer]) => this.#untilEnded(consumer.stop(this.#deps.gracePeriodMs)));
     await Promise.all(ended);
     await Promise.all([...wanted].map((state) => this.#activate(state)));
   }
@@ -230,7 +231,7 @@ export class Subscriptions {
         return true;
       }
     } catch (error) {
-      this.#host.logger.error(
+      this.#deps.logger.error(
         { pubsubName: state.pubsubName, topic: state.topic, error },
         'subscription could not be started: will be tried again',
       );
@@ -245,7 +246,7 @@ export class Subscriptions {
     const { signal } = this.#stopping;
     for (let attempt = 1; this.#active.get(state) === consumer; attempt++) {
       try {
-        await sleep(this.#host.clock, backoffDelayMs(START_BACKOFF, attempt, this.#host.random), signal);
+        await sleep(this.#deps.clock, backoffDelayMs(START_BACKOFF, attempt, this.#deps.random), signal);
       } catch {
         return;
       }
@@ -254,6 +255,6 @@ export class Subscriptions {
   }
 
   #tellSubscribed({ pubsubName, topic }: SubscriptionState): void {
-    this.#host.events.emit('subscribed', { pubsubName, topic });
+    this.#deps.events.emit('subscribed', { pubsubName, topic });
   }
 }
