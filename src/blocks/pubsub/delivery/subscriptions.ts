@@ -212,8 +212,9 @@ export class Subscriptions {
   }
 
   async #activate(state: SubscriptionState): Promise<void> {
-    const { spec } = state;
-    if (spec === undefined || state.problem !== undefined || this.#active.has(state)) return;
+    const { spec, problem, type } = state;
+    // That of a function is started by whoever adds it.
+    if (spec === undefined || problem !== undefined || type === 'STREAMING' || this.#active.has(state)) return;
     if (this.#stopping.signal.aborted) return;
     const consumer = this.#makeConsumer(spec, {});
     this.#active.set(state, consumer);

@@ -88,3 +88,22 @@ describe('subscriptions of an application that comes and goes', () => {
     expect(watched.topics).toEqual(['second']);
   });
 });
+
+test('a subscription in code that the component is still opening stays the only one, whatever the application answers', async () => {
+  const watched = new Watched();
+  let subscribe: () => void = () => undefined;
+  const subscribing = new Promise<void>((resolve) => {
+    subscribe = resolve;
+  });
+  await using world = await startWorld({
+    treatment: { health: true },
+    components: [watched.definition],
+    discoveries: [{ body: [] }, { body: [] }],
+  });
+  watched.ahead.push(() => subscribing);
+  const subscribed = world.sidecar.pubsub.subscribe('pubsub', 'orders', () => undefined);
+  await goAndReturn(world);
+  subscribe();
+  await subscribed;
+  expect(watched.topics).toEqual(['orders']);
+});
