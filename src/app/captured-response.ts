@@ -7,15 +7,15 @@ type Callback = (error?: Error | null) => void;
 type WriteArguments = [chunk?: unknown, encoding?: BufferEncoding | Callback, callback?: Callback];
 
 /**
- * Takes over where a response would be written to its socket: `answer` gets it, once; `fail` is called when it breaks
- * off, before or after that. What is returned breaks it off.
+ * Captures a response instead of writing it to its socket. Calls `answer` once, and `fail` if the response is aborted,
+ * before or after that. The returned function aborts it.
  */
 export function captureResponse(
   res: ServerResponse,
   answer: (response: SidecarResponse) => void,
   fail: (error: unknown) => void,
 ): (reason: unknown) => void {
-  // A header that was set once makes Node keep the headers given to writeHead() as well, for getHeaders().
+  // With one header set, Node keeps those of writeHead() as well, for getHeaders().
   res.setHeader('x', '');
   res.removeHeader('x');
   const stream = new ByteStream({ onDrain: () => res.emit('drain'), onCancel: () => res.destroy() });
@@ -43,7 +43,7 @@ export function captureResponse(
   const end = (chunk?: Buffer): void => {
     sendHead();
     const body = chunk !== undefined && hasBody(res) ? chunk : EMPTY_BODY;
-    // Trailers come behind a body that was streamed.
+    // Trailers follow a streamed body.
     if (Object.keys(trailers).length > 0) startStream();
     if (streaming && body.length > 0) stream.write(body);
     if (!streaming) whole = { status: res.statusCode, headers: headersOf(res), body };
@@ -70,7 +70,7 @@ interface Hooks {
   readonly addTrailers: ServerResponse['addTrailers'];
 }
 
-/** Node's methods are overloaded; these take every form of their arguments, which is what makes the casts safe. */
+/** Node's methods are overloaded; these take every form of the arguments, so the casts are safe. */
 function override(res: ServerResponse, hooks: Hooks): void {
   const destroy = res.destroy.bind(res);
   const methods = {
@@ -98,7 +98,7 @@ function override(res: ServerResponse, hooks: Hooks): void {
   Object.assign(res, methods);
 }
 
-/** As Node keeps them: names in any case, values that are text by now. */
+/** Adds trailers in Node's form: names in any case, values of any type. */
 function addTo(
   trailers: Record<string, string | readonly string[]>,
   added: Parameters<ServerResponse['addTrailers']>[0],

@@ -67,10 +67,7 @@ export function openTransport(target: AppTarget): AppTransport {
   return listenerTransport(listenerOf(target.listener));
 }
 
-/**
- * Koa fixes its middleware in `callback()`, Fastify its routes in `ready()`: not called before the first request, so
- * that more may be added till then.
- */
+/** Koa fixes its middleware in `callback()`, Fastify its routes in `ready()`: call them at the first request. */
 function listenerOf(app: RequestListener | CallbackApp | RoutingApp): RequestListener {
   if (typeof app === 'function') return app;
   if ('routing' in app) return routingListener(app);
@@ -101,7 +98,7 @@ export interface AppCall {
   readonly timeLimitMs: number;
 }
 
-/** Its answer, read whole. */
+/** The whole answer of the application. */
 export interface AppReply {
   readonly status: number;
   readonly headers: HeaderMap;
@@ -113,14 +110,14 @@ export interface AppChannelOptions {
   readonly clock: Clock;
   /** The most requests to the application at a time. */
   readonly maxConcurrency?: number;
-  /** A token that the application can know us by, and its header. */
+  /** The token that the application expects of us, and its header. */
   readonly token?: { readonly header: string; readonly value: string };
 }
 
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
 const MAX_PROBE_BYTES = 64 * 1024;
 
-/** How the sidecar calls the application: token, concurrency limit and time limit on everything that goes there. */
+/** Calls the application, with the token, the concurrency limit and a time limit. */
 export class AppChannel {
   readonly #transport: AppTransport;
   readonly #options: AppChannelOptions;
@@ -148,7 +145,7 @@ export class AppChannel {
     return this.#options.maxConcurrency;
   }
 
-  /** Passes a request on, streaming both ways; its place is kept until the answer has been read. */
+  /** Passes a request on, streaming both ways; counts as a request until the answer has been read. */
   readonly handle: Handler = (request) => {
     const { token } = this.#options;
     const outgoing = token === undefined ? request : withHeader(request, token.header, token.value);
@@ -175,8 +172,8 @@ export class AppChannel {
   }
 
   /**
-   * Asks with GET whether the application is well: what is wrong, if anything. Without the token, and without a place:
-   * an application that is busy with all it takes is not unwell.
+   * Checks the application's health with GET; returns the problem, if any. Sends no token and ignores the concurrency
+   * limit: a busy application is still healthy.
    */
   async probe(url: string, timeLimitMs: number): Promise<string | undefined> {
     if (this.#transport.address.protocol === 'grpc')
@@ -184,7 +181,7 @@ export class AppChannel {
     try {
       return await this.#within(timeLimitMs, async (limit) => {
         const { status, body } = await this.#transport.handle(new PlainRequest('GET', url, {}, EMPTY_BODY, limit));
-        // Read, so that the connection can be kept; its status has said it all.
+        // Read the body, so that the connection can be kept.
         await readAll(body, MAX_PROBE_BYTES).catch(() => undefined);
         return status >= 200 && status <= 299 ? undefined : `GET ${url} answered ${status}`;
       });
@@ -206,17 +203,17 @@ export class AppChannel {
     }
   }
 
-  /** Makes ready to call. @throws SidecarError `ERR_CONFIGURATION` when something is not installed */
+  /** Prepares the first call. @throws SidecarError `ERR_CONFIGURATION` when something is not installed */
   async open(): Promise<void> {
     await this.#transport.open?.();
   }
 
-  /** Whether the application takes requests now. */
+  /** Whether the application takes connections now. */
   isReachable(): Promise<boolean> {
     return this.#transport.isReachable();
   }
 
-  /** Breaks off what is still running. */
+  /** Aborts the calls that are still running. */
   close(): Promise<void> {
     for (const call of this.#calls.take()) call.abort(new Error('the sidecar has stopped'));
     return this.#transport.close();
@@ -229,7 +226,7 @@ function withHeader(request: SidecarRequest, name: string, value: string): Sidec
   return new PlainRequest(method, requestTarget(path, search), withIt, body, cancelTokenOf(request));
 }
 
-/** Gives the place back when the answer's body has been read or left, when the caller goes, or without an answer. */
+/** Releases the semaphore when the answer's body has been read or left, when the caller goes, or without an answer. */
 async function withPlace(
   places: Semaphore,
   cancelToken: CancelToken,

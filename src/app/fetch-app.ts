@@ -18,7 +18,7 @@ export type FetchApp = (request: Request) => Response | Promise<Response>;
 /** The application is a fetch function in this process. */
 export function fetchTransport(app: FetchApp): AppTransport {
   const outside = new AsyncResource('insidecar.app');
-  // As if from another process: the application must not find what the caller keeps in an AsyncLocalStorage.
+  // The application must not see the caller's AsyncLocalStorage.
   const calls = new WeakSet<object>();
   const isolated: FetchApp = (request) => {
     calls.add(request);
@@ -39,7 +39,7 @@ async function callFetch(app: FetchApp, request: SidecarRequest): Promise<Sideca
     signal.throwIfAborted();
     const work = Promise.resolve(app(toWebRequest(request, signal)));
     const answer = await untilAborted(work, signal).catch((error: unknown) => {
-      // The answer that comes too late has a body that nobody will read.
+      // Nobody will read the body of a late answer.
       work.then(discard, () => undefined);
       throw error;
     });
@@ -56,7 +56,7 @@ async function callFetch(app: FetchApp, request: SidecarRequest): Promise<Sideca
   }
 }
 
-/** A signal that does not listen on when all is done: what ends a call early may outlive it by far. */
+/** A signal that stops listening when the call is done: a cancel token may live much longer. */
 function signalUntilDone(cancelToken: CancelToken): { readonly signal: AbortSignal; readonly done: () => void } {
   const controller = new AbortController();
   const done = cancelWith(controller, cancelToken);
@@ -67,7 +67,7 @@ function discard({ body }: Response): void {
   body?.cancel().then(undefined, () => undefined);
 }
 
-/** A fetch function may ignore its signal; the caller still goes on. */
+/** Rejects on abort, even if the fetch function ignores its signal. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason as Error);
@@ -77,7 +77,7 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** A body whose reading the signal ends. */
+/** A body that the signal aborts. */
 class AbortableBody implements AsyncIterableIterator<Uint8Array> {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #signal: AbortSignal;
@@ -102,7 +102,7 @@ class AbortableBody implements AsyncIterableIterator<Uint8Array> {
 
   async return(): Promise<IteratorResult<Uint8Array>> {
     this.#done();
-    // Not awaited: how the application takes it is its own affair.
+    // Not awaited: we don't depend on it.
     this.#reader.cancel().then(undefined, () => undefined);
     return { done: true, value: undefined };
   }

@@ -14,14 +14,14 @@ import { accepts } from './http-channel.ts';
 import type { AppTransport } from './transport.ts';
 
 const ON_INVOKE = '/dapr.proto.runtime.v1.AppCallback/OnInvoke';
-/** Of either: messages of gRPC are not streamed, so each is held whole. */
+/** Of a request and of a response: gRPC messages are held in memory. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-/** By default an application that was away for a moment would be left alone for up to two minutes. */
+/** The default maximum is two minutes, too long for an application that restarts. */
 const RECONNECT_MS = { initial: 100, max: 1_000 };
-/** An application may tell a lot in its status, of which a message shows the beginning. */
+/** Error messages show the beginning of the status details. */
 const SHOWN_DETAILS = 500;
 
-/** The application is a gRPC server that implements Dapr's `AppCallback`: it gets invocations, and nothing else. */
+/** The application is a gRPC server that implements Dapr's `AppCallback`; it gets invocations only. */
 export function grpcTransport(port: number, host: string, load: () => Promise<GrpcModule> = loadGrpc): AppTransport {
   const connection = new GrpcConnection(`${host.includes(':') ? `[${host}]` : host}:${port}`, load);
   return {
@@ -42,7 +42,7 @@ class GrpcConnection {
   readonly #address: string;
   readonly #load: () => Promise<GrpcModule>;
   #opened: Promise<Opened> | undefined;
-  /** Closing a client leaves its calls to themselves. */
+  /** Closing a client does not cancel these. */
   readonly #running = new Set<GrpcCall>();
 
   constructor(address: string, load: () => Promise<GrpcModule>) {
@@ -118,7 +118,7 @@ interface Answered {
   readonly headers: HeaderMap;
 }
 
-/** As the API document has it: 500 with the gRPC status. */
+/** Status 500 with the gRPC status in the message, as in the API document. */
 function failure(grpc: GrpcModule, error: GrpcError | null): SidecarError {
   const { code = -1, details = 'no answer' } = error ?? {};
   const name = grpc.status[code] ?? 'UNKNOWN';
@@ -127,7 +127,7 @@ function failure(grpc: GrpcModule, error: GrpcError | null): SidecarError {
   return new SidecarError('ERR_DIRECT_INVOKE', message, { cause: error });
 }
 
-/** Fields of HTTP and of gRPC themselves, which are no metadata. */
+/** Header fields of HTTP and gRPC themselves. */
 const NO_METADATA: ReadonlySet<string> = new Set(
   'connection keep-alive proxy-connection transfer-encoding upgrade http2-settings te trailer host expect content-length content-type user-agent date'.split(
     ' ',
@@ -138,7 +138,7 @@ function isMetadata(name: string): boolean {
   return !NO_METADATA.has(name) && !name.startsWith('grpc-') && !name.endsWith('-bin') && /^[0-9a-z_.-]+$/.test(name);
 }
 
-/** What gRPC cannot carry, names or values, is left out. */
+/** Leaves out names and values that gRPC cannot carry. */
 function toMetadata(grpc: GrpcModule, headers: HeaderMap): GrpcMetadata {
   const metadata = new grpc.Metadata();
   for (const name in headers) {

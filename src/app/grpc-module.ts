@@ -1,6 +1,6 @@
 import { SidecarError } from '../errors.ts';
 
-/** Metadata of a call, as far as it is used. */
+/** The used part of a call's metadata. */
 export interface GrpcMetadata {
   add(key: string, value: string): void;
   getMap(): Readonly<Record<string, string | Uint8Array>>;
@@ -12,7 +12,7 @@ export interface GrpcCall {
   on(event: 'metadata', listener: (metadata: GrpcMetadata) => void): unknown;
 }
 
-/** How a call failed: the status in numbers and in words. */
+/** The error of a failed call: status code and details. */
 export interface GrpcError extends Error {
   readonly code: number;
   readonly details: string;
@@ -31,7 +31,7 @@ export interface GrpcClient {
   close(): void;
 }
 
-/** The part of `@grpc/grpc-js` that is used, by its shape: the package need not be installed. */
+/** The used part of `@grpc/grpc-js`, as a structural type: the package may be absent. */
 export interface GrpcModule {
   readonly Client: new (
     address: string,
@@ -43,7 +43,7 @@ export interface GrpcModule {
   readonly status: Readonly<Record<string, string | number>>;
 }
 
-/** In a variable, so that neither TypeScript nor a bundler resolves a module that need not be there. */
+/** A variable, so that neither TypeScript nor a bundler resolves the optional module. */
 const GRPC: string = '@grpc/grpc-js';
 
 /**

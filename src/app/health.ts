@@ -3,15 +3,15 @@ import type { Clock, Timer } from '../util/clock.ts';
 import { type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 import type { Work } from '../util/work.ts';
 
-/** How the application is asked whether it is well. @public */
+/** How the application's health is checked. @public */
 export interface AppHealthOptions {
-  /** The path that is asked with GET; an answer of 200 to 299 means well. Default `/healthz`. */
+  /** The path for GET; an answer of 200 to 299 means healthy. Default `/healthz`. */
   readonly path?: string;
-  /** How often it is asked, in milliseconds. Default 5,000. */
+  /** The time between two checks, in milliseconds. Default 5,000. */
   readonly intervalMs?: number;
   /** How long the answer may take, in milliseconds; no longer than the interval. Default 500. */
   readonly timeoutMs?: number;
-  /** After so many failures in a row it is taken for unhealthy. Default 3. */
+  /** The application is unhealthy after so many failures in a row. Default 3. */
   readonly threshold?: number;
 }
 
@@ -30,7 +30,7 @@ export const APP_HEALTH_SCHEMA: JsonSchema = {
 export type HealthSettings = Required<AppHealthOptions>;
 
 /**
- * Fills in defaults; `undefined` when the application is not to be asked.
+ * Fills in defaults; returns `undefined` for no health checks.
  *
  * @throws SidecarError `ERR_CONFIGURATION` when an answer may take longer than the interval.
  */
@@ -45,17 +45,17 @@ export function resolveHealth(options: boolean | AppHealthOptions | undefined): 
   return { path: path.startsWith('/') ? path : `/${path}`, intervalMs, timeoutMs, threshold };
 }
 
-/** What health checks are made of. */
+/** Dependencies of {@link AppHealth}. */
 export interface HealthDeps {
   readonly clock: Clock;
   readonly work: Work;
-  /** Asks the application once; what is wrong with it, if anything. */
+  /** Checks once; returns the problem, if any. */
   readonly probe: (path: string, timeLimitMs: number) => Promise<string | undefined>;
-  /** Hears of every change, with what was wrong last. */
+  /** Called at every change, with the last problem. */
   readonly changed: (problem: string | undefined) => void;
 }
 
-/** Asks the application again and again whether it is well. It counts as unhealthy until it has said so. */
+/** Checks the application's health again and again. It is unhealthy before the first success. */
 export class AppHealth {
   readonly #settings: HealthSettings;
   readonly #deps: HealthDeps;
@@ -69,7 +69,7 @@ export class AppHealth {
     this.#deps = deps;
   }
 
-  /** Begins to ask; resolves after the first answer. */
+  /** Starts checking; resolves after the first check. */
   async start(): Promise<void> {
     const { clock, work, probe } = this.#deps;
     const { path, intervalMs, timeoutMs } = this.#settings;
@@ -84,7 +84,7 @@ export class AppHealth {
     done();
   }
 
-  /** Asks no more. */
+  /** Stops checking. */
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();

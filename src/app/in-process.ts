@@ -15,7 +15,7 @@ export type RequestListener = (req: IncomingMessage, res: ServerResponse) => unk
 /** The application is a request listener in this process: called directly, without a socket. */
 export function listenerTransport(listener: RequestListener): AppTransport {
   const outside = new AsyncResource('insidecar.app');
-  // As if from another process: the application must not find what the caller keeps in an AsyncLocalStorage.
+  // The application must not see the caller's AsyncLocalStorage.
   const calls = new WeakSet<object>();
   const isolated = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     calls.add(req);
@@ -31,8 +31,8 @@ export function listenerTransport(listener: RequestListener): AppTransport {
 }
 
 /**
- * Calls a listener with Node's own request and response objects on a socket that leads nowhere. Frameworks replace the
- * prototypes of both, so everything of ours is a property of the objects themselves.
+ * Calls a listener with Node's own request and response objects on a null socket. Frameworks replace the prototypes of
+ * both, so everything of ours is a property of the objects themselves.
  */
 function callListener(
   listener: (req: IncomingMessage, res: ServerResponse) => Promise<void>,
@@ -49,7 +49,7 @@ function callListener(
     const abort = (): void => {
       const reason = cancelToken.reason as Error;
       breakOff(reason);
-      // First the socket, and without an error: a caller who goes is no fault of the connection.
+      // Destroy the socket first, without an error: the connection has not failed.
       socket.destroy();
       req.destroy(reason);
     };
@@ -68,7 +68,7 @@ function callListener(
   });
 }
 
-/** What Node's objects use of a socket, {@link NowhereSocket} has. */
+/** {@link NullSocket} has all that Node's objects use of a socket, so the cast is safe. */
 function nowhere(): Socket {
   return new NullSocket() as unknown as Socket;
 }
@@ -97,24 +97,24 @@ function rawHeaders({ headers, body }: SidecarRequest): string[] {
   return raw;
 }
 
-/** Node makes these from what its parser counted, which has counted nothing here. */
+/** Joins headers like Node does; its own code relies on its parser, which is not used here. */
 function joinedHeaders(raw: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const [name = '', value = ''] = raw.slice(at, at + 2);
-    // Names such as `constructor` are there without being a field.
+    // Inherited names such as `constructor` are no fields.
     const before = Object.hasOwn(headers, name) ? `${headers[name]}${name === 'cookie' ? '; ' : ', '}` : '';
     headers[name] = before + value;
   }
   return headers;
 }
 
-/** Node's request reads no further by itself until its own `_read` was called, which ours takes the place of. */
+/** Lets Node read on by itself, like its own `_read` does, which ours replaces. */
 function readOn(req: IncomingMessage): void {
   (req as unknown as { _readableState: { readingMore: boolean } })._readableState.readingMore = false;
 }
 
-/** Gives a body to whoever reads the request; what is returned leaves it. */
+/** Feeds a body to the request. The returned function stops that. */
 function feed(req: IncomingMessage, body: Body): () => void {
   const finish = (): void => {
     req.complete = true;

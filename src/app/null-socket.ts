@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 
-/** What frameworks ask of a socket: an address, and to exist. */
+/** A socket that leads nowhere, with the fields that frameworks read. */
 export class NullSocket extends Duplex {
   readonly remoteAddress = '127.0.0.1';
   readonly localAddress = '127.0.0.1';
@@ -10,7 +10,7 @@ export class NullSocket extends Duplex {
 
   constructor() {
     super();
-    // Destroyed with an error, it has nobody to tell; the request and the response have heard of it.
+    // Errors are handled by the request and the response.
     this.on('error', () => undefined);
   }
 

@@ -1,6 +1,6 @@
 import type { Handler } from '../http/message.ts';
 
-/** Where the application is, as metadata shows it. */
+/** The address of the application, as shown in metadata. */
 export interface AppAddress {
   readonly host: string;
   /** Absent for an application in the same process. */
@@ -8,15 +8,15 @@ export interface AppAddress {
   readonly protocol: string;
 }
 
-/** One way to the application: over a port, or in the same process. */
+/** A connection to the application: over a port, or in the same process. */
 export interface AppTransport {
   readonly address: AppAddress;
   readonly handle: Handler;
-  /** Of an application in this process: the request objects that it is called with. */
+  /** For an application in this process: the request objects of our calls. */
   readonly calls?: Pick<WeakSet<object>, 'has'>;
-  /** What must be there before the first call; throws when it is not. */
+  /** Loads what the first call needs; throws when that is not installed. */
   open?(): Promise<void>;
-  /** Whether the application takes requests now. */
+  /** Whether the application takes connections now. */
   isReachable(): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -103,7 +103,7 @@ export class PubSubService implements BlockService {
       throw publishFailed(target.address, error);
     }
     if (failures[0] !== undefined) throw publishFailed(target.address, failures[0].error);
-    this.#tellPublished(target, message);
+    this.#emitPublished(target, message);
   }
 
   /** Encodes all, then publishes them in portions of at most `limitBytes`. */
@@ -111,7 +111,7 @@ export class PubSubService implements BlockService {
     this.#deps.admit();
     const encoded = entries.map(({ entryId, publish }) => ({ entryId, message: this.#encode(publish) }));
     const failed = await publishInPortions(target.pubsub.component, encoded, limitBytes);
-    for (const { entryId, message } of encoded) if (!failed.has(entryId)) this.#tellPublished(target, message);
+    for (const { entryId, message } of encoded) if (!failed.has(entryId)) this.#emitPublished(target, message);
     if (failed.size > 0) throw bulkFailed(encoded, failed);
   }
 
@@ -120,7 +120,7 @@ export class PubSubService implements BlockService {
     return encodeMessage(publish, envelope, () => clock.now());
   }
 
-  #tellPublished({ address }: PublishTarget, { id }: Message): void {
+  #emitPublished({ address }: PublishTarget, { id }: Message): void {
     const { events } = this.#deps;
     if (events.listenerCount('published') > 0)
       events.emit('published', { pubsubName: address.pubsubName, topic: address.topic, messageId: id });

@@ -9,13 +9,13 @@ import type { JobRun, StoredJob } from '../model/job.ts';
 import type { HandledJob, Handlers } from './handlers.ts';
 import type { JobApp, JobsDeps } from './jobs-deps.ts';
 
-/** How an attempt went. */
+/** The outcome of an attempt. */
 export type JobOutcome =
   | { readonly kind: 'done' }
   | (Failure & { readonly kind: 'failed' })
-  /** A stop has broken it off: it counts as not begun. */
+  /** Aborted by a stop: counts as not begun. */
   | (Failure & { readonly kind: 'brokenOff' })
-  /** It has reached nobody: no attempt was made. */
+  /** No connection could be made: counts as not begun. */
   | { readonly kind: 'undelivered'; readonly reason: string };
 
 /** Runs a job once. */
@@ -24,7 +24,7 @@ export type Target = (job: StoredJob, data: string | undefined) => Promise<JobOu
 const DONE: JobOutcome = { kind: 'done' };
 const HEADERS: HeaderMap = { 'content-type': 'application/json' };
 
-/** Brings runs to a function in code, or to the application. */
+/** Runs jobs by a function in code, or by the application. */
 export class Delivery {
   readonly #deps: JobsDeps;
   readonly #handlers: Handlers;
@@ -37,17 +37,17 @@ export class Delivery {
     this.#calls = new CodeCalls(deps);
   }
 
-  /** Where the functions are at work. To be set before the first run. */
+  /** Where the functions run. Set it before the first run. */
   set workplace(workplace: Workplace) {
     this.#calls.workplace = workplace;
   }
 
-  /** The function of another sidecar of this process that has a job at work: a run must not begin beside it. */
+  /** The call of a job's function by another sidecar of this process; a run must not begin before its end. */
   elsewhere(name: string): CodeCall | undefined {
     return this.#calls.elsewhere(name);
   }
 
-  /** Who runs a job now; `undefined` when there is nobody. */
+  /** The target of a job now; `undefined` when nobody can run it. */
   targetOf(name: string): Target | undefined {
     const handled = this.#handlers.find(name);
     if (handled !== undefined) return (job, data) => this.#runInCode(handled, job, data);
@@ -56,7 +56,7 @@ export class Delivery {
     return (job, data) => this.#callApp(app, job, data);
   }
 
-  /** Waits for `work`, the runs in hand, in the time of a stop. */
+  /** Waits for `work`, the current runs, within the grace period of a stop. */
   stop(work: Work, gracePeriodMs: number): Promise<void> {
     return this.#calls.stop(work, gracePeriodMs, new Error('the sidecar is stopping'));
   }
@@ -78,9 +78,9 @@ export class Delivery {
     }
   }
 
-  /** However long it takes: what has not returned is still running, and its next run may not begin beside it. */
+  /** Waits however long the function takes: until it returns, the job's next run must not begin. */
   #runInCode({ handler, timeLimitMs }: HandledJob, job: StoredJob, data: string | undefined): Promise<JobOutcome> {
-    // Not in the context of whoever scheduled the job.
+    // Outside the asynchronous context of the code that scheduled the job.
     return this.#outside.runInAsyncScope(async (): Promise<JobOutcome> => {
       const call = this.#calls.begin(job.name, timeLimitMs, () => ({ job: job.name, attempt: job.failures + 1 }));
       try {

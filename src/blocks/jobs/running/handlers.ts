@@ -1,7 +1,7 @@
 import { SidecarError } from '../../../errors.ts';
 import type { JobHandler } from '../model/job.ts';
 
-/** A function for jobs, and how long it may take. */
+/** A function for jobs, and its time limit. */
 export interface HandledJob {
   readonly handler: JobHandler;
   /** In milliseconds; 0 for no limit. */
@@ -13,7 +13,7 @@ const ANY = '*';
 interface Pattern {
   readonly text: string;
   readonly parts: readonly string[];
-  /** How many characters it names: the more, the closer it fits. */
+  /** The number of literal characters: the pattern with the most wins. */
   readonly weight: number;
   readonly handled: HandledJob;
 }
@@ -26,7 +26,7 @@ export class Handlers {
   /**
    * Adds a function.
    *
-   * @throws SidecarError `ERR_CONFIGURATION` when the name or pattern has one, or is empty.
+   * @throws SidecarError `ERR_CONFIGURATION` when the name or pattern is empty or has a function already.
    */
   add(pattern: string, handled: HandledJob): void {
     if (pattern === '') throw new SidecarError('ERR_CONFIGURATION', 'the name of a job handler is empty');
@@ -44,7 +44,7 @@ export class Handlers {
     this.#patterns = this.#patterns.filter(({ text }) => text !== pattern);
   }
 
-  /** The function for a job: its own, else that of the pattern that names most characters. */
+  /** The function for a job: by name, else by the pattern with the most literal characters. */
   find(name: string): HandledJob | undefined {
     return this.#byName.get(name) ?? this.#patterns.find(({ parts }) => matches(name, parts))?.handled;
   }

@@ -2,9 +2,9 @@ import type { AppMonitor } from '../../../app/app-monitor.ts';
 import type { AppCall, AppReply } from '../../../app/channel.ts';
 import type { BlockDeps } from '../../block-deps.ts';
 
-/** The application, as far as jobs need it. */
+/** The part of the application's channel that jobs use. */
 export interface JobApp {
-  /** Whether it is on a port; else it is in this process. */
+  /** It is on a port, not in this process. */
   readonly isRemote: boolean;
   readonly monitor: AppMonitor;
   call(call: AppCall): Promise<AppReply>;
@@ -17,6 +17,6 @@ export interface JobsDeps extends BlockDeps {
   readonly timeLimitMs: number;
   /** The most runs at a time. */
   readonly concurrency: number;
-  /** Every missed tick is run, not one for all of them. */
+  /** Run every missed tick, instead of one for all of them. */
   readonly everyTick: boolean;
 }

@@ -1,9 +1,9 @@
 import type { Due } from './job-store.ts';
 
-/** Jobs that something is done for, and entries that wait for that to end. */
+/** The jobs that are being handled, and entries of the same jobs that wait for the end of that. */
 export class RunningJobs {
   readonly #taken = new Map<string, Due>();
-  /** Entries of jobs that are in hand already, as they were replaced while they ran: their turn comes after. */
+  /** Entries of jobs that were replaced while they ran; they come next. */
   readonly #held = new Map<string, Due>();
 
   get size(): number {
@@ -14,7 +14,7 @@ export class RunningJobs {
     return this.#taken.has(name);
   }
 
-  /** Whether it is this entry that is in hand or waits. By version: a job that is replaced may have the key of before. */
+  /** Whether this entry is being handled or waits. Compares versions: a replaced job may have the same key. */
   hasEntry({ version, job }: Due): boolean {
     return this.#taken.get(job.name)?.version === version || this.#held.get(job.name)?.version === version;
   }
@@ -27,22 +27,22 @@ export class RunningJobs {
     this.#held.set(due.job.name, due);
   }
 
-  /** What is in hand has its turn again, unless what replaced it has. */
+  /** Handles the entry again after this, unless it was replaced. */
   putBack(due: Due): void {
     if (!this.#held.has(due.job.name)) this.#held.set(due.job.name, due);
   }
 
-  /** An entry has been removed: it waits no longer. */
+  /** An entry was removed and no longer waits. */
   forget({ key, job }: Pick<Due, 'key' | 'job'>): void {
     if (this.#held.get(job.name)?.key === key) this.#held.delete(job.name);
   }
 
-  /** It is not in hand any more, whatever is done about it. */
+  /** The job is no longer handled here. */
   drop(name: string): void {
     this.#taken.delete(name);
   }
 
-  /** It is done; answers the entry that has its turn now. */
+  /** Handling has ended; returns the entry that comes next, if any. */
   letGo(due: Due): Due | undefined {
     const { name } = due.job;
     if (this.#taken.get(name) === due) this.#taken.delete(name);

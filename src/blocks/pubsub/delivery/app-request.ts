@@ -9,7 +9,7 @@ import { entryMetadata, isOfOrigin, originHeaders } from './dead-letter.ts';
 import type { DeliveryDeps } from './delivery-deps.ts';
 import type { SubscriptionSpec } from './subscription.ts';
 
-/** Names that a message's metadata may not take in a request to the application. */
+/** Header names that a message's metadata may not set in a request to the application. */
 const RESERVED =
   /^(?:accept.*|authorization|cookie|forwarded|x-forwarded-.*|x-http-method.*|content-.*|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|http2-settings|proxy-.*|pubsubname|traceparent|tracestate|.*-(?:api-token|app-id|caller-namespace|bin))$/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
@@ -58,14 +58,14 @@ export class AppRequests {
     return { method: 'POST', url: path, headers, body: Buffer.from(body), timeLimitMs: this.#timeLimitMs };
   }
 
-  /** The event that rules and functions see. A raw payload gets an envelope for them. */
+  /** The event for rules and functions. A raw payload is wrapped in an envelope. */
   eventOf(message: Message): unknown {
     return JSON.parse(asBuffer(message.raw ? this.#wrapped(message, message.contentType) : message.data).toString());
   }
 
   #entry(entryId: string, message: Message): string {
     const { data, raw, contentType } = message;
-    // Dapr's server reads no other type of a raw entry.
+    // Dapr's server takes no other type for a raw entry.
     const asBytes = this.#spec.rawPayload && this.#deps.wire.rawPayloadAsEvent;
     const event = raw || asBytes ? `"${asBuffer(data).toString('base64')}"` : asBuffer(data).toString();
     const type = quote(asBytes ? 'application/octet-stream' : contentType);
@@ -113,7 +113,7 @@ function asHeaderValue(text: string): string {
   return /^[!-~](?:[ -~]*[!-~])?$/.test(text) ? text : encodeURIComponent(Buffer.from(text).toString());
 }
 
-/** A message's metadata as headers; what no header can hold, and what is not its to set, is left out. */
+/** A message's metadata as headers, without reserved names and values that no header can hold. */
 function metadataHeaders(metadata: Message['metadata'], originPrefix: string): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [key, value] of Object.entries(metadata)) {

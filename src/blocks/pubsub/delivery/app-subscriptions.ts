@@ -4,7 +4,7 @@ import { sleep } from '../../../util/clock.ts';
 import type { DeliveryDeps } from './delivery-deps.ts';
 import { discoverSubscriptions } from './discovery.ts';
 
-/** What asking the application needs. */
+/** Dependencies of {@link AppSubscriptions}. */
 export interface AppSubscriptionsDeps extends DeliveryDeps {
   /** Takes the application's answer, unchecked. */
   readonly take: (list: readonly unknown[]) => Promise<void>;

@@ -1,14 +1,14 @@
 import type { Delivery } from '../../../components/pubsub.ts';
 import type { Clock, Timer } from '../../../util/clock.ts';
 
-/** When a batch is complete. */
+/** A batch is complete at either limit. */
 export interface BatchLimits {
   readonly maxMessages: number;
-  /** The longest that the oldest message of a batch waits for more. */
+  /** The longest that the oldest message waits for more. */
   readonly maxAwaitMs: number;
 }
 
-/** Collects messages into batches: a batch goes out as soon as it is full or its oldest message has waited enough. */
+/** Collects messages into batches and sends each batch as soon as it is complete. */
 export class BulkBatches {
   readonly #limits: BatchLimits;
   readonly #concurrency: number;
@@ -36,7 +36,7 @@ export class BulkBatches {
     this.#flush();
   }
 
-  /** Forgets what has not gone out: it stays unsettled. */
+  /** Forgets messages that were not sent: they stay unsettled. */
   clear(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

@@ -16,16 +16,16 @@ import { Settlement, type SettlementDeps } from './settlement.ts';
 /** Delivers one message to a function in code. */
 export type DeliverToCode = (event: unknown, delivery: Delivery, call: CodeCall) => Promise<DeliveryOutcome>;
 
-/** The subscription of a consumer, and what that needs. */
+/** Dependencies of a {@link Consumer}. */
 export interface ConsumerDeps extends SettlementDeps {
-  /** The function of a streaming subscription; without it, messages go to the application's routes. */
+  /** The function of a streaming subscription. Default: messages go to the application's routes. */
   readonly deliverToCode?: DeliverToCode;
 }
 
-/** What a stop has broken off has not failed. */
+/** A stop has aborted the delivery: no failure, the message comes again. */
 const BROKEN_OFF: DeliveryOutcome = failedOutcome('the subscription has ended');
 
-/** The most messages in flight that a bulk subscription asks for. */
+/** The most messages in flight of a bulk subscription. */
 const MAX_BULK_IN_FLIGHT = 10_000;
 
 /** An active subscription: takes messages from the component, delivers them, settles them. */
@@ -61,12 +61,12 @@ export class Consumer {
       spec.bulk && new BulkBatches(spec.bulk, spec.concurrency, clock, (batch) => this.#deliverBulk(batch));
   }
 
-  /** Messages for the application wait until that has told its subscriptions; those for a function do not. */
+  /** Messages for the application wait until its subscriptions are known; messages for a function do not wait. */
   get #isAppAway(): boolean {
     return this.#deps.deliverToCode === undefined && this.#deps.monitor?.isKnown !== true;
   }
 
-  /** Joins the group. Call {@link Consumer.followApp} after it, unless messages go to a function. */
+  /** Joins the group. Then call {@link Consumer.followApp}, unless messages go to a function. */
   async start(): Promise<void> {
     const { spec, pubsub, group } = this.#deps;
     const { topic, concurrency, bulk } = spec;
@@ -81,7 +81,7 @@ export class Consumer {
     });
   }
 
-  /** Delivers while the application is there, from now on. */
+  /** From now on, delivers while the application is there. */
   followApp(): void {
     this.#appWatch = this.#deps.monitor?.onChange(() => this.#appChanged());
     this.#appChanged();
@@ -93,13 +93,13 @@ export class Consumer {
     this.#subscription?.resume();
   }
 
-  /** Takes nothing new, waits at most `gracePeriodMs` for what is in flight, and leaves the rest unsettled. */
+  /** Takes no new messages, waits at most `gracePeriodMs` for those in flight, and leaves the rest unsettled. */
   async stop(gracePeriodMs: number): Promise<void> {
     await this.#windDown(gracePeriodMs);
     await this.#leave();
   }
 
-  /** As a stop; but a message whose function has not returned by then comes to nobody else before it has. */
+  /** Like stop, but keeps its place in the group until every function has returned. */
   async end(gracePeriodMs: number): Promise<void> {
     await this.#windDown(gracePeriodMs);
     if (this.#calls.size === 0) return this.#leave();
@@ -165,12 +165,12 @@ export class Consumer {
     const isSent = typeof prepared === 'string';
     const outcome = isSent ? await this.#send(prepared, delivery) : prepared;
     this.#gate.leave(pass, isSent && outcome !== BROKEN_OFF ? endingOf(outcome) : 'abandoned');
-    // It is unsettled, and so handed out again.
+    // It stays unsettled, so the component delivers it again.
     if (this.#hasLeft || outcome === BROKEN_OFF) return;
     await this.#settlement.settle({ delivery, route, startedAt }, outcome);
   }
 
-  /** The route of a message, or why it goes nowhere. */
+  /** The route of a message, or the outcome of one that has no route. */
   #prepare(message: Message): string | DeliveryOutcome {
     const { spec, clock } = this.#deps;
     if (message.expiresAt !== undefined && message.expiresAt <= clock.now())
@@ -197,7 +197,7 @@ export class Consumer {
     }
   }
 
-  /** However long it takes: what has not returned is still at work, and must not be delivered again beside it. */
+  /** Waits however long the function takes: until it returns, its message must not be delivered again. */
   async #sendToCode(deliverToCode: DeliverToCode, delivery: Delivery): Promise<DeliveryOutcome> {
     const { pubsubName, topic } = this.#deps.spec;
     const { message, attempt } = delivery;
@@ -217,7 +217,7 @@ export class Consumer {
     }
   }
 
-  /** One request for each route that the batch's messages have; for the circuit breaker they are one. */
+  /** Sends one request per route of the batch; the circuit breaker counts them as one. */
   async #deliverBulk(batch: readonly Delivery[]): Promise<void> {
     const pass = this.#gate.tryEnter() ?? (await new Promise<Pass>((enter) => this.#gate.wait(enter)));
     await this.#track(`${batch.length} messages`, async () => {
@@ -262,14 +262,14 @@ export class Consumer {
   }
 }
 
-/** What one bulk request has come to. */
+/** The outcomes of one bulk request. */
 interface AnsweredBulk {
   readonly path: string;
   readonly entries: ReadonlyMap<string, Delivery>;
   readonly outcomes: ReadonlyMap<string, DeliveryOutcome>;
 }
 
-/** What the circuit breaker counts: a message that must come again. What the application drops, it has seen. */
+/** For the circuit breaker, a retry is a failure; a message that the application drops was delivered. */
 function endingOf({ kind }: DeliveryOutcome): Ending {
   return kind === 'retry' ? 'failure' : 'success';
 }

@@ -10,7 +10,7 @@ import type { SubscriptionSpec } from './subscription.ts';
 /** The dependencies of deliveries. */
 export interface DeliveryDeps extends BlockDeps {
   readonly envelope: EnvelopeDefaults;
-  /** `undefined` when there is no application. */
+  /** `undefined` without an application. */
   readonly monitor: AppMonitor | undefined;
   /** How long the application may take for a message; 0 for no limit. */
   readonly timeLimitMs: number;
@@ -22,13 +22,13 @@ export interface DeliveryDeps extends BlockDeps {
 export interface OpenPubSub {
   readonly name: string;
   readonly component: PubSubComponent;
-  /** What the component keeps its messages in, if it is durable. */
+  /** The store of the component, if it is durable. */
   readonly access: WorkAccess;
-  /** What holds for deliveries from it, if anything is configured. */
+  /** The resiliency policy for its deliveries, if one is configured. */
   readonly inbound?: Policy | undefined;
 }
 
-/** How long a delivery may take, by the subscription or by the component, if one of them says so; 0 for no limit. */
+/** The time limit that the subscription or the component's policy sets for a delivery, if any; 0 for no limit. */
 export function ownLimitMs({ timeoutMs }: SubscriptionSpec, { inbound }: OpenPubSub): number | undefined {
   return timeoutMs ?? inbound?.timeoutMs;
 }

@@ -2,13 +2,13 @@ import type { AppCall, AppReply } from '../../../app/channel.ts';
 import { EMPTY_BODY } from '../../../http/message.ts';
 import type { Wire } from '../../../wire.ts';
 
-/** How long the application may take to tell its subscriptions. */
+/** Time limit for the application's answer. */
 const TIME_LIMIT_MS = 10_000;
 
 /**
- * Asks the application for its subscriptions: what it answered, unchecked; an empty list when it has none (404, 204).
+ * Asks the application for its subscriptions; returns them unchecked. 404 and 204 mean that it has none.
  *
- * @throws Error when it could not be asked or its answer cannot be read: to be tried again.
+ * @throws Error when the call fails or the answer cannot be read; try again later.
  */
 export async function discoverSubscriptions(
   call: (call: AppCall) => Promise<AppReply>,

@@ -30,18 +30,18 @@ export class Gate {
     return this.#waiting.length > 0 ? undefined : this.#pass();
   }
 
-  /** Calls back when the delivery's turn has come; never when the gate is closed before that. */
+  /** Calls back when the delivery may enter; never if the gate is closed first. */
   wait(enter: (pass: Pass) => void): void {
     this.#waiting.push(enter);
     this.letIn();
   }
 
-  /** The delivery has ended; one that was not sent is abandoned. */
+  /** The delivery has ended. If it was not sent, it is abandoned. */
   leave(pass: Pass, ending: Ending): void {
     this.#breaker?.leave(pass, ending);
   }
 
-  /** Lets nobody in any more; those who wait are forgotten. */
+  /** Lets nothing in any more, and forgets those that wait. */
   close(): void {
     this.#isClosed = true;
     this.#unwatch();
@@ -53,7 +53,7 @@ export class Gate {
     return this.#breaker.isFree ? this.#breaker.enter() : undefined;
   }
 
-  /** Lets in who waits and may enter now. */
+  /** Lets waiting deliveries in, as far as they may enter now. */
   letIn(): void {
     this.#unwatch();
     for (let pass = this.#next(); pass !== undefined; pass = this.#next()) this.#waiting.shift()?.(pass);
@@ -64,11 +64,11 @@ export class Gate {
     return this.#waiting.length === 0 ? undefined : this.#pass();
   }
 
-  /** Only while somebody waits: a breaker outlives the subscriptions that it guards. */
+  /** Only while deliveries wait: a breaker outlives its subscriptions. */
   #watch(): void {
     const breaker = this.#breaker;
     if (breaker === undefined || this.#isClosed || this.#isShut()) return;
-    // Not in the midst of what the breaker tells.
+    // Not while the breaker is still calling its listeners.
     this.#unsubscribe = breaker.onChange(() => queueMicrotask(() => this.letIn()));
     const { changesAt } = breaker;
     if (!Number.isFinite(changesAt)) return;

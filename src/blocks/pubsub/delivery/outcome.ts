@@ -1,20 +1,20 @@
 import { type Failure, thrown } from '../../failure.ts';
 import type { ProcessingStatus } from './subscription.ts';
 
-/** What is to become of a message. */
+/** What happens to a message next. */
 export type DeliveryOutcome =
   | { readonly kind: 'success' }
   | (Failure & {
       readonly kind: 'retry';
       readonly level: 'info' | 'warn';
-      /** The HTTP status, when that is why. */
+      /** The HTTP status, if that is the reason. */
       readonly status?: number;
     })
   | (Failure & { readonly kind: 'drop'; readonly level: 'debug' | 'warn' | 'error' });
 
 const SUCCESS: DeliveryOutcome = { kind: 'success' };
 
-/** The application's answer to a delivery, as far as it matters. */
+/** The application's answer to a delivery. */
 export interface Reply {
   readonly status: number;
   readonly body: Buffer;
@@ -49,12 +49,12 @@ export function bulkOutcomes({ status, body }: Reply, entryIds: readonly string[
   return outcomes;
 }
 
-/** What a function in code returned. */
+/** The outcome that a function in code returned. */
 export function returnedOutcome(status: ProcessingStatus | void): DeliveryOutcome {
   return byStatus(status);
 }
 
-/** The application could not be asked, or threw. */
+/** The call failed, or the function threw. */
 export function failedOutcome(error: unknown): DeliveryOutcome {
   return { kind: 'retry', level: 'warn', ...thrown(error) };
 }
@@ -83,7 +83,7 @@ function parse(body: Buffer): unknown {
   }
 }
 
-/** An own member of an object; a reply may be any JSON. */
+/** An own property of an object; a reply may be any JSON. */
 function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? (value as Readonly<Record<string, unknown>>)[name]

@@ -2,14 +2,14 @@ import type { Logger } from '../../../util/logger.ts';
 import { CLOUD_EVENT_TYPE } from '../publishing/content-type.ts';
 import type { SubscriptionSpec } from './subscription.ts';
 
-/** So many answers of 500, from the first on, and the parser may be the reason. */
+/** After so many answers of 500 from the start, the parser may be the reason. */
 const FAILURES = 3;
 const HOW =
   "Express: express.json({ type: ['application/json', 'application/*+json'] }); NestJS: app.useBodyParser('json', …) with the same type; Fastify: app.addContentTypeParser('application/cloudevents+json', …). More in docs/frameworks.md";
 
 /**
- * Says once for a subscription what to do about an application that answers 415 to its first message, or 500 to its
- * first three: body parsers do not take the type of messages unless they are told to.
+ * Logs a hint, once per subscription, when the application answers 415 to its first message or 500 to its first three:
+ * body parsers must be configured to take the content type of messages.
  */
 export class ParserHint {
   readonly #spec: SubscriptionSpec;
@@ -20,7 +20,7 @@ export class ParserHint {
   constructor(spec: SubscriptionSpec, logger: Logger) {
     this.#spec = spec;
     this.#logger = logger;
-    // The type is then the publisher's own.
+    // A raw payload has the publisher's content type.
     this.#isOver = spec.rawPayload;
   }
 
@@ -30,14 +30,14 @@ export class ParserHint {
     if (status === 500 && ++this.#failures < FAILURES) return;
     this.#isOver = true;
     if (status === 415)
-      this.#tell(`the application answers 415: messages are ${CLOUD_EVENT_TYPE}, which its body parser does not take`);
+      this.#warn(`the application answers 415: messages are ${CLOUD_EVENT_TYPE}, which its body parser does not take`);
     if (status === 500)
-      this.#tell(
+      this.#warn(
         `the application has answered 500 to every message so far. If its handler finds no body: messages are ${CLOUD_EVENT_TYPE}, which body parsers must be told to take`,
       );
   }
 
-  #tell(message: string): void {
+  #warn(message: string): void {
     const { pubsubName, topic } = this.#spec;
     this.#logger.warn({ pubsubName, topic }, `${message}. ${HOW}`);
   }

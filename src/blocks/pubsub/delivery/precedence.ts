@@ -1,25 +1,25 @@
 import type { RefusedSubscription, SubscriptionSpec, SubscriptionType } from './subscription.ts';
 
-/** A subscription as it stands. */
+/** A subscription and its state. */
 export interface SubscriptionState {
   readonly type: SubscriptionType;
   readonly pubsubName: string;
   readonly topic: string;
-  /** The consumer group of the app ID; empty for the one without a name. */
+  /** The consumer group within the app ID; empty for the one without a name. */
   readonly group: string;
   readonly spec: SubscriptionSpec | undefined;
-  /** Why it was refused; absent for one that was not. */
+  /** Why it was refused; absent when it was not. */
   readonly problem?: string;
 }
 
-/** What becomes of the subscriptions of one source. */
+/** The subscriptions that count and those that do not. */
 export interface Chosen {
-  /** Those that count, refused ones last. */
+  /** Refused ones come last. */
   readonly kept: readonly SubscriptionState[];
   readonly ignored: readonly SubscriptionState[];
 }
 
-/** A subscription as it was read, and why it is refused, if it is. */
+/** Makes the state of a parsed subscription; `problem` says why it is refused. */
 export function stateOf(
   parsed: SubscriptionSpec | RefusedSubscription,
   problem: string | undefined = undefined,
@@ -29,20 +29,19 @@ export function stateOf(
   return { type, pubsubName, topic, group, spec, ...(problem === undefined ? {} : { problem }) };
 }
 
-/** Names what a group of a topic is, so that two that are equal are the same. */
+/** Equal for subscriptions of the same group of the same topic. */
 export function groupKey({ pubsubName, topic, group }: SubscriptionState): string {
   return JSON.stringify([pubsubName, topic, group]);
 }
 
 /**
- * Whether a subscription wants a group for itself. Of those that do, a group has one: of the others, which say that
- * they compete, it may have any number.
+ * Whether a subscription does not share its group. A group has at most one of these, and any number of competing ones.
  */
 export function isExclusive({ spec, problem }: SubscriptionState): boolean {
   return problem === undefined && spec?.competing === false;
 }
 
-/** Of several that want one group, the first or the last counts; one that was refused takes nobody's place. */
+/** Of several exclusive ones in one group, keeps the first or the last. Refused ones replace nothing. */
 export function chooseOnePerGroup(states: readonly SubscriptionState[], counts: 'first' | 'last'): Chosen {
   const ignored: SubscriptionState[] = [];
   const byGroup = new Map<unknown, SubscriptionState>();
@@ -60,7 +59,7 @@ export function chooseOnePerGroup(states: readonly SubscriptionState[], counts: 
   return { kept: [...byGroup.values(), ...refused], ignored };
 }
 
-/** Programmatic subscriptions take the place of declarative ones that want the same group; refused ones come last. */
+/** Programmatic subscriptions replace declarative ones of the same group; refused ones come last. */
 export function mergeSources(
   declarative: readonly SubscriptionState[],
   programmatic: readonly SubscriptionState[],

@@ -24,7 +24,7 @@ export class RouteTable {
     }));
   }
 
-  /** The path of the first rule that holds. The event is made only when a rule looks at it. */
+  /** The path of the first rule that holds. The event is parsed only if a rule needs it. */
   pathFor(makeEvent: () => unknown): string | undefined {
     let event: unknown;
     for (const compiled of this.#rules) {

@@ -23,7 +23,7 @@ export interface Answered {
   readonly startedAt: number;
 }
 
-/** The subscription whose messages are settled, and what that needs. */
+/** Dependencies of a {@link Settlement}. */
 export interface SettlementDeps extends DeliveryDeps {
   readonly spec: SubscriptionSpec;
   readonly pubsub: OpenPubSub;
@@ -37,7 +37,7 @@ export class Settlement {
   readonly #deps: DeliveryDeps;
   readonly #group: string;
   readonly #backoff: Backoff;
-  /** The policy of the component; a subscription that says how it is retried itself has none. */
+  /** The component's policy; unused when the subscription has retry options. */
   readonly #policy: Retry | undefined;
   readonly #maxRetries: number;
   readonly #timers = new Set<Timer>();
@@ -57,7 +57,7 @@ export class Settlement {
       (spec.deadLetterTopic === '' ? Number.POSITIVE_INFINITY : RETRIES_BEFORE_DEAD_LETTER);
   }
 
-  /** Does what the outcome asks for. Never rejects. */
+  /** Acts on the outcome. Never rejects. */
   async settle(answered: Answered, outcome: DeliveryOutcome): Promise<void> {
     const { delivery } = answered;
     try {
@@ -75,7 +75,7 @@ export class Settlement {
     }
   }
 
-  /** Stops trying; what is not settled stays unsettled. */
+  /** Stops retrying; unsettled messages stay unsettled. */
   stop(): void {
     this.#stopped = true;
     for (const timer of this.#timers) timer.cancel();
@@ -93,7 +93,7 @@ export class Settlement {
     this.#deps.logger[outcome.level]({ ...this.#info(answered), ...logged(outcome) }, 'message not processed');
     if (this.#spec.deadLetterTopic !== '') return this.#deadLetter(answered, outcome, 1);
     await answered.delivery.ack();
-    this.#tellDropped(answered, outcome);
+    this.#emitDropped(answered, outcome);
   }
 
   async #exhaust(answered: Answered, failure: Failure): Promise<void> {
@@ -103,7 +103,7 @@ export class Settlement {
       'message dropped: its retries are used up and there is no dead-letter topic',
     );
     await answered.delivery.ack();
-    this.#tellDropped(answered, failure);
+    this.#emitDropped(answered, failure);
   }
 
   async #retry(answered: Answered, outcome: DeliveryOutcome & { kind: 'retry' }): Promise<void> {
@@ -167,7 +167,7 @@ export class Settlement {
     if (failure !== undefined) throw failure.error;
   }
 
-  #tellDropped(answered: Answered, failure: Failure): void {
+  #emitDropped(answered: Answered, failure: Failure): void {
     const { events } = this.#deps;
     if (events.listenerCount('dropped') > 0) events.emit('dropped', { ...this.#info(answered), ...told(failure) });
   }

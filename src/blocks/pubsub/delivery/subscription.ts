@@ -125,7 +125,7 @@ export interface SubscriptionSpec {
   readonly competing: boolean;
 }
 
-/** A subscription that was refused, with as much as could be read of it. */
+/** A refused subscription, with as much of it as could be parsed. */
 export interface RefusedSubscription {
   readonly type: SubscriptionType;
   readonly pubsubName: string;
@@ -176,10 +176,10 @@ const SCHEMA = {
   } satisfies SchemasOf<SubscriptionOptions>,
 };
 
-/** Of options in code, where a field that there is not is a mistake. An application may tell more than is used. */
+/** For options in code, where an unknown field is a mistake. An application may send fields that we don't use. */
 export const SUBSCRIPTION_OPTIONS_SCHEMA: object = closed(SCHEMA);
 
-/** A schema that allows no other fields than those that it names. */
+/** The same schema, without unknown fields. */
 function closed(open: object): object {
   const members = Object.entries(open).map(([word, rule]) => {
     if (word === 'items') return [word, closed(rule)];
@@ -194,7 +194,7 @@ const problemOf = validator(SCHEMA, 'subscription');
 const DEFAULT_CONCURRENCY = 10;
 const DEFAULT_BULK = { maxMessages: 100, maxAwaitMs: 1_000 };
 
-/** Whose subscriptions are read. */
+/** The subscriber whose subscriptions are parsed. */
 export interface Subscriber {
   readonly appId: string;
   readonly wire: Wire;
@@ -220,7 +220,7 @@ export function parseSubscription(
 ): SubscriptionSpec | RefusedSubscription {
   const problem = problemOf(value);
   if (problem !== undefined) return { ...nameOf(value), type, problem };
-  // The schema has just said so; `null` stands for absent below.
+  // The schema has checked it; `null` means absent below.
   const options = value as SubscriptionOptions;
   const { pubsubname, topic, metadata, deadLetterTopic } = options;
   const raw = metadata?.['rawPayload'];
@@ -277,7 +277,7 @@ function cleanPath(path: string): string {
     if (segment === '..') clean.pop();
     else if (segment !== '' && segment !== '.') clean.push(segment);
   }
-  // What no request target can hold is percent-encoded (RFC 3986, section 2); escapes that are there stay.
+  // Percent-encode what a request target cannot hold (RFC 3986, section 2); existing escapes stay.
   return `/${clean.join('/')}${query}`.replace(/[^\x21-\x7e]/gu, (character) =>
     encodeURIComponent(Buffer.from(character).toString()),
   );

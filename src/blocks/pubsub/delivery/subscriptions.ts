@@ -32,11 +32,11 @@ export class Subscriptions {
   #programmatic: readonly SubscriptionState[] = [];
   readonly #streaming = new Set<SubscriptionState>();
   readonly #active = new Map<SubscriptionState, Consumer>();
-  /** Of those that are active no longer, what is in flight. */
+  /** Consumers that are ending, with deliveries in flight. */
   readonly #ending = new Set<Promise<void>>();
-  /** Those that could not be started yet. */
+  /** Consumers whose start failed and is tried again. */
   readonly #beginning = new Set<Promise<void>>();
-  /** Of which it was said that they are ignored. */
+  /** Subscriptions that were logged as ignored. */
   #ignored: ReadonlySet<string> = new Set();
   #reconciled: Promise<void> = Promise.resolve();
 
@@ -45,12 +45,12 @@ export class Subscriptions {
     this.#deps = deps;
   }
 
-  /** Declarative ones first, a programmatic one in the place of the one that it replaces, streaming ones last. */
+  /** Declarative ones first, each replaced by its programmatic one, if any; streaming ones last. */
   list(): readonly SubscriptionState[] {
     return [...mergeSources(this.#declarative, this.#programmatic).kept, ...this.#streaming];
   }
 
-  /** Takes the declarative subscriptions: of several that want one group the first counts. */
+  /** Sets the declarative subscriptions: of several in one group, the first counts. */
   async setDeclarative(parsed: readonly (SubscriptionSpec | RefusedSubscription)[]): Promise<void> {
     const { kept, ignored } = chooseOnePerGroup(
       parsed.map((one) => this.#admit(one)),
@@ -61,11 +61,9 @@ export class Subscriptions {
     await this.#reconcile();
   }
 
-  /**
-   * Takes what the application told: of several that want one group the last counts, and it replaces a declarative one.
-   */
+  /** Sets the application's subscriptions: of several in one group, the last counts; they replace declarative ones. */
   async setProgrammatic(parsed: readonly (SubscriptionSpec | RefusedSubscription)[]): Promise<void> {
-    // What is as it was stays as it is: its consumer goes on, and the component sees nobody leave.
+    // The consumer of an unchanged subscription goes on; the component sees nobody leave.
     const before = new Map(this.#programmatic.map((state) => [JSON.stringify(state), state]));
     const { kept, ignored } = chooseOnePerGroup(
       parsed.map((one) => this.#admit(one)),
@@ -80,7 +78,7 @@ export class Subscriptions {
     await this.#reconcile();
   }
 
-  /** An application that comes back tells the same again: it is warned of once. */
+  /** Warns once, though an application that comes back has the same subscriptions again. */
   #warnIgnored(state: SubscriptionState, why: string, warned: ReadonlySet<string> = new Set()): void {
     if (warned.has(JSON.stringify(state))) return;
     const { pubsubName, topic, group, type, spec } = state;
@@ -89,9 +87,9 @@ export class Subscriptions {
   }
 
   /**
-   * Adds a function's subscription; resolves when it receives messages. Call what it returns to end it.
+   * Adds a function's subscription; resolves when it receives messages. Call the returned function to end it.
    *
-   * @throws SidecarError `ERR_CONFIGURATION` when it wants a group that another subscription has.
+   * @throws SidecarError `ERR_CONFIGURATION` when another subscription has its group.
    */
   async addStreaming(
     spec: SubscriptionSpec,
@@ -101,7 +99,7 @@ export class Subscriptions {
     if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
     const state = stateOf(spec);
     const consumer = this.#makeConsumer(spec, target);
-    // At once: of two that are added at the same time, the second must see the first.
+    // Before the start: of two that are added at the same time, the second must see the first.
     this.#streaming.add(state);
     try {
       await consumer.start();
@@ -115,7 +113,7 @@ export class Subscriptions {
       throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar is stopping');
     }
     this.#active.set(state, consumer);
-    this.#tellSubscribed(state);
+    this.#emitSubscribed(state);
     return async () => {
       this.#streaming.delete(state);
       this.#active.delete(state);
@@ -123,20 +121,20 @@ export class Subscriptions {
     };
   }
 
-  /** A stop that comes meanwhile waits too. */
+  /** Keeps the promise, so that a stop waits for it too. */
   #untilEnded(ended: Promise<void>): Promise<void> {
     const ending = ended.finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
     return ending;
   }
 
-  /** Resolves with true once every subscription has begun, with false when a stop comes first. */
+  /** Resolves with true when every subscription has started, with false when a stop comes first. */
   async started(): Promise<boolean> {
     while (this.#beginning.size > 0) await Promise.all(this.#beginning);
     return !this.#stopping.signal.aborted;
   }
 
-  /** Takes nothing new and waits for what is in flight. */
+  /** Takes no new messages and waits for those in flight. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the sidecar is stopping'));
     const consumers = [...this.#active.values()];
@@ -169,10 +167,10 @@ export class Subscriptions {
     return this.#conflictOf(stateOf(spec));
   }
 
-  /** Two that want one group would each get a part of its messages, and neither would notice. */
+  /** Two exclusive subscriptions of one group would each get a part of its messages, unnoticed. */
   #conflictOf(state: SubscriptionState): string | undefined {
     const isInCode = state.type === 'STREAMING';
-    // What comes from options and what the application tells settle it among themselves.
+    // Declarative and programmatic ones replace each other instead.
     const others = isInCode ? this.list() : [...this.#streaming];
     const other = isExclusive(state)
       ? others.find((one) => isExclusive(one) && groupKey(one) === groupKey(state))
@@ -194,13 +192,13 @@ export class Subscriptions {
     return new Consumer({ ...this.#deps, spec, pubsub, group, ...target });
   }
 
-  /** One time after the other: the application may come back while what it had before is being ended. */
+  /** One at a time: the application may come back while its earlier subscriptions are ending. */
   #reconcile(): Promise<void> {
     this.#reconciled = this.#reconciled.catch(() => undefined).then(() => this.#reconcileOnce());
     return this.#reconciled;
   }
 
-  /** Ends what is no longer in the list and begins what is new in it. */
+  /** Ends consumers that are no longer listed and starts those that are new. */
   async #reconcileOnce(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
     const wanted = new Set(this.list());
@@ -213,7 +211,7 @@ export class Subscriptions {
 
   async #activate(state: SubscriptionState): Promise<void> {
     const { spec, problem, type } = state;
-    // That of a function is started by whoever adds it.
+    // addStreaming() starts those of functions.
     if (spec === undefined || problem !== undefined || type === 'STREAMING' || this.#active.has(state)) return;
     if (this.#stopping.signal.aborted) return;
     const consumer = this.#makeConsumer(spec, {});
@@ -226,7 +224,7 @@ export class Subscriptions {
   async #tryStart(state: SubscriptionState, consumer: Consumer): Promise<boolean> {
     try {
       await consumer.start();
-      // It was ended while the component was subscribing: what it has taken is to go to others.
+      // It was ended while the component was subscribing: its messages go to others.
       if (this.#active.get(state) !== consumer) {
         await consumer.stop(0);
         return true;
@@ -239,7 +237,7 @@ export class Subscriptions {
       return false;
     }
     consumer.followApp();
-    this.#tellSubscribed(state);
+    this.#emitSubscribed(state);
     return true;
   }
 
@@ -255,7 +253,7 @@ export class Subscriptions {
     }
   }
 
-  #tellSubscribed({ pubsubName, topic }: SubscriptionState): void {
+  #emitSubscribed({ pubsubName, topic }: SubscriptionState): void {
     this.#deps.events.emit('subscribed', { pubsubName, topic });
   }
 }
