@@ -1,9 +1,9 @@
 /** Which set of names the HTTP API speaks: ours, or Dapr's for its unmodified clients. @public */
 export type WireName = 'sidecar' | 'dapr';
 
-/** Every literal of the HTTP API that carries a brand, and every rule in which the two sets differ. */
+/** All literals of the HTTP API that name a brand, and all rules in which the two wires differ. */
 export interface Wire {
-  /** Path on which the application tells its subscriptions. */
+  /** Path on which the application lists its subscriptions. */
   readonly subscribePath: string;
   readonly headers: {
     readonly appId: string;
@@ -13,9 +13,9 @@ export interface Wire {
     readonly calleeAppId: string;
     /** The token by which one sidecar proves to another who it is. */
     readonly identity: string;
-    /** A sidecar without keys says by it that it is one. */
+    /** Marks the calls of a sidecar that has no keys. */
     readonly peer: string;
-    /** How the headers begin that tell where a dead letter comes from. */
+    /** Prefix of the headers that name the origin of a dead letter. */
     readonly deadLetter: string;
   };
   /** CloudEvent `type` of a wrapped message. */
@@ -38,19 +38,19 @@ export interface Wire {
   readonly keepsLoneTracestate: boolean;
   readonly jobs: JobRules;
   readonly workflows: WorkflowRules;
-  /** How the names of the runtime's own actor types begin. */
+  /** Prefix of the names of the runtime's own actor types. */
   readonly actorTypePrefix: string;
-  /** The keys by which a failed entry of a bulk publish is told; Dapr's own client looks for the second. */
+  /** The keys that identify a failed entry of a bulk publish; Dapr's own client reads the second. */
   readonly failedEntryKeys: readonly string[];
-  /** Serves what Dapr's clients expect beside the API that both share: shutdown, and word of what there is not. */
+  /** Serves the shutdown route, and answers for Dapr's APIs that are not supported. */
   readonly extraRoutes: boolean;
-  /** Further versions under which operations answer, by the version of the API document. */
+  /** Additional path versions of operations. */
   readonly aliases: Readonly<Record<'bulkPublish' | 'jobs' | 'workflows', readonly string[]>>;
 }
 
 /** How the jobs API reads requests, plans runs and answers. */
 export interface JobRules {
-  /** Bodies are taken as protobuf's JSON takes them: numbers also as text, empty objects as unset. */
+  /** Bodies are read like protobuf's JSON: numbers may be text, empty objects count as unset. */
   readonly lenientBodies: boolean;
   /** The greatest count in a body: `repeats`, `maxRetries`. */
   readonly maxCount: number;
@@ -58,7 +58,7 @@ export interface JobRules {
   readonly defaultZone: 'UTC' | 'local';
   /** A `ttl` that is a duration counts from `dueTime`, when there is one; else from the creation. */
   readonly ttlFromDueTime: boolean;
-  /** A `dueTime` in the past is the first run, and ticks since then were missed; else such a job begins now. */
+  /** A job with a `dueTime` in the past has missed its ticks since then; else it begins now. */
   readonly keepsPastDueTime: boolean;
   /** Whether one run stands for all missed ticks, or each is run, unless the options say so. */
   readonly missedTicks: 'once' | 'all';

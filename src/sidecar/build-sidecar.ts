@@ -226,7 +226,7 @@ function makeHandler(
   ];
   const routes = permittedRoutes(all, api);
   const router = new Router(routes);
-  // Who may not invoke by path may not by header either.
+  // Without permission to invoke by path, there is none by header either.
   const mayInvoke = opened.routes.every((route) => routes.includes(route));
   const handle = guarded(options, host, {
     router,

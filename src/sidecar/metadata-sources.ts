@@ -13,14 +13,14 @@ import type { UnsubscribedTopic } from '../blocks/pubsub/publishing/unsubscribed
 import type { ComponentDefinition } from '../components/component.ts';
 import { formatGoDuration } from '../util/duration.ts';
 
-/** What the parts of a sidecar look like in metadata. */
+/** How metadata shows the parts of a sidecar. */
 
 /** Open components. */
 export function describeComponents(components: readonly ComponentDefinition[]): readonly ComponentMetadata[] {
   return components.map(({ name, type, version }) => ({ name, type, version, capabilities: [] }));
 }
 
-/** Subscriptions, refused ones with the reason. */
+/** Subscriptions; rejected ones with the reason. */
 export function describeSubscriptions(states: readonly SubscriptionState[]): readonly SubscriptionMetadata[] {
   return states.map(({ type, pubsubName, topic, group, spec, problem }) => ({
     pubsubname: pubsubName,
@@ -34,7 +34,7 @@ export function describeSubscriptions(states: readonly SubscriptionState[]): rea
   }));
 }
 
-/** What was for nobody; each list only when there is something in it. */
+/** Messages and jobs without a receiver; empty lists are left out. */
 export function describeUnhandled(
   topics: readonly UnsubscribedTopic[],
   jobs: readonly UnhandledJob[],

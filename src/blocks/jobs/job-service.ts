@@ -35,7 +35,7 @@ interface Opened {
   readonly scheduler: Scheduler;
 }
 
-/** Keeps jobs and runs them; what comes in has been read from a request, or from options in code. */
+/** Stores jobs and runs them. Routes and the public class parse its arguments. */
 export class JobService implements BlockService {
   readonly errors: JobErrors;
   readonly parser: JobParser;
@@ -72,7 +72,7 @@ export class JobService implements BlockService {
     if (this.#opened !== undefined) return void (await this.schedule(name, fields));
     if (this.#opening === undefined) return void this.#declared.set(name, fields);
     const scheduled = await this.#write(this.#opening.store, name, fields);
-    // It may have started meanwhile.
+    // The scheduler may have started meanwhile.
     if (scheduled !== undefined) this.#tellScheduler(scheduled);
   }
 
@@ -124,7 +124,7 @@ export class JobService implements BlockService {
     this.#opened?.scheduler.add(due);
   }
 
-  /** Answers `undefined` when a job of the name was left as it is. */
+  /** Answers `undefined` if an existing job was left as it is. */
   async #write(store: JobStore, name: string, fields: JobFields): Promise<Scheduled | undefined> {
     const now = this.#now;
     const job = planJob(name, fields, now, this.#rules);
@@ -141,12 +141,12 @@ export class JobService implements BlockService {
     return this.#opened === undefined ? [] : ['in-process'];
   }
 
-  /** Jobs that were due while nobody was there to run them, for metadata. */
+  /** Jobs that were due without anything to run them, for metadata. */
   unhandled(): readonly UnhandledJob[] {
     return this.#opened?.scheduler.unhandled.list() ?? [];
   }
 
-  /** Writes the jobs that were declared: before any runs, so that none runs as an earlier release had it. */
+  /** Writes the declared jobs before any job runs, so that no outdated definition runs. */
   async open({ store: state, shards }: Membership): Promise<void> {
     const { appId, newId } = this.#deps;
     const owned = new OwnedShards(shards);
@@ -164,7 +164,7 @@ export class JobService implements BlockService {
     this.#opened?.scheduler.start();
   }
 
-  /** Begins no run any more and waits for those under way. */
+  /** Begins no new runs, and waits for those in progress. */
   async stop(): Promise<void> {
     await this.#opened?.scheduler.stop(this.#deps.gracePeriodMs);
   }
@@ -187,7 +187,7 @@ export class JobService implements BlockService {
 
   #asSidecarError(operation: Operation, error: unknown, scheduler: Scheduler): SidecarError {
     if (isSidecarError(error)) return error;
-    // It may have been written, though.
+    // The write may have been committed.
     if (operation !== 'GET_JOB' && !isConflict(error)) scheduler.readAnew();
     return this.errors.failed(operation, error);
   }

@@ -48,14 +48,14 @@ export interface BulkPublish {
   readonly publish: Publish;
 }
 
-/** Publishes and delivers messages; what comes in has been read from a request, or from arguments in code. */
+/** Publishes and delivers messages. Routes and the public class parse its arguments. */
 export class PubSubService implements BlockService {
   readonly #deps: PubSubServiceDeps;
   readonly #pubsubs = new Map<string, SubscribablePubSub>();
   readonly #subscriptions: Subscriptions;
   readonly #app: AppSubscriptions;
   readonly #unsubscribed: Unsubscribed;
-  /** By component: that the subscriptions of this application are expected there. */
+  /** By component: the announcement that this application will subscribe there. */
   readonly #expected = new Map<string, ExpectedOne>();
 
   constructor(deps: PubSubServiceDeps) {
@@ -93,7 +93,7 @@ export class PubSubService implements BlockService {
 
   /** Encodes and publishes one message. */
   async send(target: PublishTarget, publish: Publish): Promise<void> {
-    // A body may have come to its end long after its request was admitted.
+    // Reading the body may have taken long.
     this.#deps.admit();
     const message = this.#encode(publish);
     let failures: readonly PublishFailure[];
@@ -191,7 +191,7 @@ export class PubSubService implements BlockService {
     this.#subscriptionsAreKnown();
   }
 
-  /** When every group is there that was told of: what was kept for others can go then. */
+  /** Ends the announcements once every known group exists: messages kept for them can go then. */
   #subscriptionsAreKnown(): void {
     void this.#subscriptions.started().then((hasStarted) => {
       if (hasStarted) for (const one of this.#expected.values()) one.come();

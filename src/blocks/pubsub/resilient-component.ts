@@ -29,7 +29,7 @@ export class ResilientPubSub implements PubSubComponent {
         async (cancelToken) => {
           const sent = pending;
           const failures = await this.#component.publish(sent.map(({ message }) => message));
-          // Its time is over, and the next attempt may be under way.
+          // Timed out: the next attempt may be in progress.
           if (cancelToken.aborted) throw cancelToken.reason;
           pending = failures.flatMap(({ index }) => sent[index] ?? []);
           return failures.map((failure) => ({ ...failure, index: sent[failure.index]?.index ?? failure.index }));
@@ -37,7 +37,7 @@ export class ResilientPubSub implements PubSubComponent {
         (outcome) => ('value' in outcome && outcome.value.length === 0 ? 'success' : 'retry'),
       );
     } catch (cause) {
-      // A rejection would say that none has been published.
+      // A rejection would mean that no message was published.
       if (pending.length === messages.length) throw cause;
       const error = isError(cause) ? cause : new Error(messageOf(cause));
       return pending.map(({ index }) => ({ index, error }));

@@ -23,10 +23,10 @@ interface Target {
 
 type OnTarget = (request: SidecarRequest, target: Target) => Promise<SidecarResponse>;
 
-/** Kept, and nothing to say. */
+/** Stored; there is nothing to answer. */
 const ACCEPTED: SidecarResponse = Object.freeze({ status: 202, headers: Object.freeze({}), body: EMPTY_BODY });
 
-/** What can be done to an instance without saying more. */
+/** Operations on an instance that take no arguments. */
 const STEERING = ['terminate', 'pause', 'resume', 'purge'] as const;
 
 /** The routes of workflows. */
@@ -144,7 +144,7 @@ function instanceIdOf({ query }: SidecarRequest): string | undefined {
   throw new SidecarError('ERR_INSTANCE_ID_INVALID', `the query has instanceID ${given.length} times: expected once`);
 }
 
-/** The body as it came; nothing for no bytes. */
+/** The body as text; `undefined` if it is empty. */
 async function readText(request: SidecarRequest, limitBytes: number, what: string): Promise<Payload> {
   const body = await readBody(request, limitBytes);
   if (body.length === 0) return undefined;

@@ -24,10 +24,10 @@ export interface WorkflowServiceDeps extends WorkflowsHost {
   readonly onFirst: (service: WorkflowService) => void;
 }
 
-/** What an operation fails with when the store does. */
+/** The error codes of operations whose store has failed. */
 type Operation = Extract<ErrorCode, `ERR_${string}_WORKFLOW`>;
 
-/** Keeps workflow instances and runs them; payloads come and go as text. */
+/** Stores workflow instances and runs them. Its payloads are text. */
 export class WorkflowService implements BlockService {
   /** The code of workflows and activities. */
   readonly registry: Registry;
@@ -126,7 +126,7 @@ export class WorkflowService implements BlockService {
     const ask = async (told?: InstanceView): Promise<InstanceView | undefined> => {
       if (told !== undefined && isSo(told.status)) return told;
       watch ??= this.#watchElsewhere(id);
-      // What is in memory tells when that changes, as long as this host has it.
+      // A live instance of this host notifies of its changes.
       const live = this.#engine?.owns(id) === true ? this.#engine.pool.get(id) : undefined;
       if (live !== undefined && !isSo(live.record.status)) return undefined;
       const view = await this.view(id);
@@ -139,14 +139,14 @@ export class WorkflowService implements BlockService {
     }
   }
 
-  /** Of an instance of another host, the store has to tell. */
+  /** Changes of another host's instance are visible in the store only. */
   #watchElsewhere(instanceId: string): Disposable | undefined {
     if (this.#engine?.owns(instanceId) !== false) return undefined;
     const key = new WorkflowLayout(this.#deps.appId).instance(instanceId);
     return this.#membership?.shards.watch(key, () => this.#completions.tell(instanceId));
   }
 
-  /** Warns when it has not begun to run workflows. */
+  /** Warns if workflows do not run yet. */
   warnUnlessRunning(problem: string): void {
     if (this.#engine === undefined) this.#deps.logger.warn({}, problem);
   }
@@ -179,11 +179,11 @@ export class WorkflowService implements BlockService {
     const onStatus: EngineDeps['onStatus'] = (id, view) => this.#completions.tell(id, view);
     this.#engine = new Engine({ state: store, shards, layout, registry: this.registry, host: this.#deps, onStatus });
     this.#engine.start();
-    // Who waits for an instance has to look elsewhere when its host changes.
+    // Pending waits must follow an instance to its new host.
     this.#watch = shards.onChange(() => this.#completions.tellAll());
   }
 
-  /** Begins nothing any more and waits for what is under way. */
+  /** Begins nothing new, and waits for work in progress. */
   async stop(): Promise<void> {
     this.#watch?.[Symbol.dispose]();
     await this.#engine?.stop();

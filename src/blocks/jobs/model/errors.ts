@@ -2,12 +2,12 @@ import { messageOf, type SchedulerErrorCode, SidecarError } from '../../../error
 
 type Reason = SchedulerErrorCode extends `${string}_SCHEDULER_${infer R}` ? R : never;
 
-/** What the jobs API can be asked for, in its codes. */
+/** The operations of the jobs API, as its error codes name them. */
 export type Operation = Extract<Reason, 'SCHEDULE_JOB' | 'GET_JOB' | 'DELETE_JOB'>;
 
 const VERBS: Readonly<Record<Operation, string>> = { SCHEDULE_JOB: 'schedule', GET_JOB: 'get', DELETE_JOB: 'delete' };
 
-/** Who the errors are about. */
+/** The names that errors contain. */
 export interface JobErrorNames {
   /** The wire's prefix of codes and reasons: `SIDECAR_` or `DAPR_`. */
   readonly reasonPrefix: 'SIDECAR_' | 'DAPR_';
@@ -40,7 +40,7 @@ export class JobErrors {
     return this.#error('SCHEDULE_EMPTY', 'the job has neither schedule nor dueTime: expected at least one', 400);
   }
 
-  /** What was asked for cannot be done, whoever asks. */
+  /** The request can never succeed. */
   invalid(operation: Operation, problem: string, cause?: unknown): SidecarError {
     return this.#error(operation, problemOf(operation, problem), 400, cause);
   }
@@ -54,7 +54,7 @@ export class JobErrors {
     return this.#error('GET_JOB', problemOf('GET_JOB', `job not found: ${JSON.stringify(name)}`), 500);
   }
 
-  /** The store could not do it. */
+  /** The store has failed. */
   failed(operation: Operation, cause: unknown): SidecarError {
     return this.#error(operation, problemOf(operation, messageOf(cause)), 500, cause);
   }

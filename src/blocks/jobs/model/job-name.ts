@@ -14,7 +14,7 @@ const PLAIN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,254}$/;
  * @throws SidecarError `…_SCHEDULER_JOB_NAME_EMPTY`, or the operation's code with status 400.
  */
 export function checkJobName(name: string, operation: Operation, errors: JobErrors): void {
-  // Nearly all names.
+  // True for nearly all names.
   if (PLAIN.test(name)) return;
   if (name.trim() === '') throw errors.nameEmpty();
   const problem = problemOf(name);

@@ -1,6 +1,6 @@
 /** The fields of a cron expression, checked by our own grammar and written out in numbers. */
 export interface CronFields {
-  /** Six fields that croner reads as we mean them. */
+  /** Six fields in a form that croner reads as intended. */
   readonly pattern: string;
   /** Second, minute and hour are single values or lists of them: it names wall times, not distances. */
   readonly isFixed: boolean;
@@ -39,7 +39,7 @@ export function parseCronFields(text: string): CronFields {
   const parts = text.trim().split(/[ \t]+/);
   if (parts.length !== FIELDS.length) {
     const found = text.trim() === '' ? 0 : parts.length;
-    // What crontab takes.
+    // As crontab does.
     const hint =
       found === FIELDS.length - 1 ? `: put 0 for the seconds in front, ${quoted(`0 ${parts.join(' ')}`)}` : '';
     throw new Error(`expected ${FIELDS.length} fields (seconds to day of week) or an @ period, found ${found}${hint}`);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { IfJobExists, StoredJob } from '../model/job.ts';
 import type { PlannedJob, PresentJob } from '../running/job-store.ts';
 
-/** What takes the place of a job that is there; `undefined` when it stays as it is. */
+/** The replacement of an existing job; `undefined` to leave it as it is. */
 export function replacementOf(planned: PlannedJob, present: PresentJob, ifExists: IfJobExists): PlannedJob | undefined {
   switch (ifExists) {
     case 'fail':
@@ -35,7 +35,7 @@ function hasSameTimes(one: StoredJob, other: StoredJob): boolean {
   );
 }
 
-/** The order of keys, and white space, are no difference. */
+/** The order of keys and white space make no difference. */
 function isSameJson(one: string | undefined, other: string | undefined): boolean {
   if (one === other) return true;
   if (one === undefined || other === undefined) return false;

@@ -16,7 +16,7 @@ export function parsePointInTime(text: string, base: number): number | undefined
   return at !== undefined && isInstant(at) ? Math.floor(at) : undefined;
 }
 
-/** Whether it is a duration, and so depends on where it is counted from. */
+/** Whether it is a duration, which is relative to a base. */
 export function isDuration(text: string): boolean {
   return parseOffset(text, 0) !== undefined;
 }
@@ -26,7 +26,7 @@ function parseOffset(text: string, base: number): number | undefined {
   return durationMs === undefined ? addIsoDuration(text, base) : base + durationMs;
 }
 
-/** Whether a Date can hold it. */
+/** Whether it is in the range of Date. */
 function isInstant(at: number): boolean {
   return !Number.isNaN(new Date(at).getTime());
 }

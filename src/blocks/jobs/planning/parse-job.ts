@@ -16,7 +16,7 @@ import type {
   PolicyFields,
 } from '../model/job.ts';
 
-/** The spellings of a field; the first is ours. */
+/** The accepted spellings of each field, the internal one first. */
 const JOB_FIELDS = fieldsOf([
   ['name'],
   ['schedule'],
@@ -26,7 +26,7 @@ const JOB_FIELDS = fieldsOf([
   ['overwrite'],
   ['failurePolicy', 'failure_policy'],
 ]);
-/** In code there is more to say about a job of the same name. */
+/** Options in code have `ifExists` as well. */
 const OPTION_FIELDS = fieldsOf([...JOB_FIELDS, ['ifExists']]);
 const CONSTANT_FIELDS = fieldsOf([['maxRetries', 'max_retries'], ['interval']]);
 
@@ -62,7 +62,7 @@ const CODE_FIELDS: ReadonlySet<string> = fieldNames<JobOptions>({
   failurePolicy: true,
 });
 
-/** Fields in code that there are not; over HTTP they are left out, as Dapr does it. */
+/** Names an unknown field of options in code. Over HTTP, unknown fields are ignored, as Dapr does. */
 function optionsProblem(options: JobOptions): string | undefined {
   const { failurePolicy } = Object(options) as { readonly failurePolicy?: unknown };
   const constant = isObject(failurePolicy) ? failurePolicy['constant'] : undefined;
@@ -164,7 +164,7 @@ export class JobParser {
     throw refuse(`the body is ${Array.isArray(value) ? 'an array' : typeof value}`);
   }
 
-  /** The known fields of an object under our spelling; `null` is unset, the rest is left out. */
+  /** The known fields of an object in the internal spelling, without those that are `null`. */
   #pickFields(from: Fields, names: FieldNames, what: string): Record<string, unknown> {
     const picked: Record<string, unknown> = {};
     for (const [name, other] of names) {
@@ -192,7 +192,7 @@ export class JobParser {
   }
 
   #withIfExists(checked: Fields): JobFields {
-    // The schema has just said so.
+    // Checked by the schema above.
     const { overwrite, ...fields } = checked as Omit<JobFields, 'ifExists'> &
       Pick<JobOptions, 'overwrite' | 'ifExists'>;
     if (overwrite !== undefined && fields.ifExists !== undefined)
@@ -200,7 +200,7 @@ export class JobParser {
     return { ...fields, ifExists: fields.ifExists ?? (overwrite === true ? 'replace' : 'fail') };
   }
 
-  /** A policy is one of `constant` and `drop`; nothing at all is one only to lenient rules, and then the default. */
+  /** A policy has one of `constant` and `drop`. Lenient rules take one without either for the default. */
   #pickPolicy(given: Fields): unknown {
     const set = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
     const known = set.filter(([name]) => name === 'constant' || name === 'drop');
@@ -242,7 +242,7 @@ function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Of a key that is written twice, the last one counts, as everywhere in JSON. */
+/** The last value of a key counts, as everywhere in JSON. */
 function lastOf(members: readonly JsonMember[], key: string): string | undefined {
   return members.findLast((member) => member.key === key)?.value;
 }

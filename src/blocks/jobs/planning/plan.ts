@@ -7,7 +7,7 @@ import { isDuration, parsePointInTime } from './instants.ts';
 import type { Schedule } from './schedule.ts';
 import type { Schedules } from './schedule-cache.ts';
 
-/** By which rules a job is planned. */
+/** The inputs of planning, besides the job. */
 export interface PlanRules {
   readonly schedules: Schedules;
   readonly wire: Pick<JobRules, 'ttlFromDueTime' | 'keepsPastDueTime'>;
@@ -27,7 +27,7 @@ export function planJob(name: string, fields: JobFields, now: number, rules: Pla
   if (schedule === undefined) refuseWithoutSchedule(fields, errors);
   checkPolicy(fields, errors);
   const dueAt = dueTime === undefined ? undefined : readInstant('dueTime', dueTime, now, errors);
-  // Where a due time in the past is not kept it is now: one run at once, then the schedule from now on.
+  // A past due time that is not kept counts as now: one run at once, then the schedule from now on.
   const startAt = dueAt === undefined || (dueAt < now && !rules.wire.keepsPastDueTime) ? now : dueAt;
   const nextAt = schedule?.next(startAt, startAt);
   if (schedule !== undefined && nextAt === undefined)
@@ -90,7 +90,7 @@ function readInstant(field: string, text: string, base: number, errors: JobError
 
 function checkOrder({ ttl = '', dueTime = '' }: JobFields, expiresAt: number, dueAt: number, rules: PlanRules): void {
   if (expiresAt > dueAt) return;
-  // Counted from the due time, a ttl of nothing ends with it.
+  // A ttl of zero from the due time expires at the due time.
   if (rules.wire.ttlFromDueTime && isDuration(ttl) && expiresAt === dueAt) return;
   const [end, due] = [formatInstant(expiresAt), formatInstant(dueAt)];
   throw rules.errors.invalid(

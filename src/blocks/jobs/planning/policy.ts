@@ -1,13 +1,13 @@
 import { parseGoDuration } from '../../../util/duration.ts';
 import type { PolicyFields } from '../model/job.ts';
 
-/** What a policy comes to. */
+/** A policy in numbers. */
 export interface Retries {
   readonly maxRetries: number;
   readonly intervalMs: number;
 }
 
-/** The policy of a job that has none, as it would be set. */
+/** The policy of a job that sets none. */
 export const DEFAULT_POLICY: PolicyFields = { constant: { maxRetries: 3, interval: '1s' } };
 
 const NO_RETRIES: Retries = { maxRetries: 0, intervalMs: 0 };

@@ -1,10 +1,10 @@
 import { LruCache } from '../../../util/lru.ts';
 import { parseSchedule, type Schedule } from './schedule.ts';
 
-/** Reading one costs 23 µs and more, and many jobs have the same. */
+/** Parsing a schedule costs at least 23 µs, and many jobs share one. */
 const MAX_KEPT = 1_000;
 
-/** Schedules that were read lately, by their text. */
+/** Recently parsed schedules, by their text. */
 export class Schedules {
   readonly #kept = new LruCache<Schedule>(MAX_KEPT);
   readonly #defaultZone: () => string;

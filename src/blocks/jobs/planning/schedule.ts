@@ -4,7 +4,7 @@ import { parseGoDuration } from '../../../util/duration.ts';
 import { parseCronFields } from './cron-fields.ts';
 import { Zone } from './zone.ts';
 
-/** When a job runs, again and again. */
+/** The recurring instants of a job. */
 export interface Schedule {
   /**
    * The first instant after `after`, in milliseconds; `undefined` when there is none. `anchor` is where an interval
@@ -57,7 +57,7 @@ function parsePlain(text: string, zone: () => Zone): Schedule {
 }
 
 function namedZone(name: string): Zone {
-  // Node takes offsets for zones, which the API does not.
+  // Node accepts offsets as zones, the API does not.
   if (!/^[A-Za-z]/.test(name)) throw unknownZone(name);
   try {
     return new Zone(name);
@@ -78,7 +78,7 @@ function parseInterval(text: string): number {
   return intervalMs;
 }
 
-/** A grid of equal steps from its anchor: however late a run is, the next one is not. */
+/** Equal steps from an anchor: a late run does not delay the next one. */
 class IntervalSchedule implements Schedule {
   readonly #intervalMs: number;
 
@@ -111,7 +111,7 @@ function cronSchedule(pattern: string, isFixed: boolean, zone: Zone): Schedule {
   }
 }
 
-/** Steps, ranges and wildcards: in a time change they go on by elapsed time. */
+/** Steps, ranges and wildcards follow elapsed time across a time change. */
 class CronSchedule implements Schedule {
   readonly #cron: Cron;
 

@@ -5,27 +5,27 @@ import type { Schedule } from './schedule.ts';
 /** How an attempt ended. */
 export type Attempt = 'done' | 'failed';
 
-/** What follows an attempt. */
+/** The transition after an attempt. */
 export type Next =
-  /** It is tried again at an instant. */
+  /** Try again at an instant. */
   | { readonly kind: 'retry'; readonly job: StoredJob; readonly at: number }
-  /** The run is over, the job waits for its next one, or for its expiry. */
+  /** The run has ended; the job waits for its next run or its expiry. */
   | { readonly kind: 'next'; readonly job: StoredJob; readonly at: number }
-  /** The run is over, and so is the job. */
+  /** The run and the job have ended. */
   | { readonly kind: 'gone'; readonly reason: 'finished' | 'expired' };
 
-/** An attempt, and what the decision depends on. */
+/** An attempt, and the inputs of the decision. */
 export interface AttemptEnd {
   readonly outcome: Attempt;
   readonly startedAt: number;
   readonly now: number;
   /** The job's schedule, if it has one. */
   readonly schedule: Schedule | undefined;
-  /** Ticks that were missed are run one by one, not together. */
+  /** Missed ticks run one by one, not as a single run. */
   readonly everyTick: boolean;
 }
 
-/** Decides what follows an attempt. Pure: the whole of a job's life is here and in `planJob`. */
+/** Decides what follows an attempt. Pure: this and `planJob` define the life of a job. */
 export function afterAttempt(job: StoredJob, end: AttemptEnd): Next {
   const coveredTo = job.coveredTo ?? end.startedAt;
   if (end.outcome === 'failed') {
@@ -45,7 +45,7 @@ function afterRun(job: StoredJob, { schedule, everyTick, now }: AttemptEnd, cove
   const runs = job.runs + 1;
   if (schedule === undefined || (job.repeats !== undefined && runs >= job.repeats))
     return { kind: 'gone', reason: 'finished' };
-  // Ticks up to the run's begin are in it; what came due later is still to come.
+  // The run covers ticks up to its begin; later ones are still due.
   const after = everyTick ? job.tickAt : Math.max(job.tickAt, coveredTo);
   const tickAt = schedule.next(after, job.anchorAt);
   if (tickAt === undefined) return { kind: 'gone', reason: 'finished' };
@@ -55,7 +55,7 @@ function afterRun(job: StoredJob, { schedule, everyTick, now }: AttemptEnd, cove
   return { kind: 'next', job: { ...following, ended: true }, at: firstInstantOf(following) };
 }
 
-/** When a new job has something to do: its first run, or its end when that comes before. */
+/** The first instant of a new job: its first run, or its expiry if that is earlier. */
 export function firstInstantOf({ tickAt, expiresAt }: StoredJob): number {
   return expiresAt === undefined || tickAt <= expiresAt ? tickAt : expiresAt + 1;
 }

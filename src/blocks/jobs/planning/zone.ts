@@ -1,7 +1,7 @@
 const DAY_MS = 86_400_000;
 const SECOND_MS = 1_000;
 
-/** A time zone: what clocks on the wall show there. Wall times are milliseconds as if the wall were in UTC. */
+/** A time zone. Local times are milliseconds since 1970, as if the zone were UTC. */
 export class Zone {
   /** Its IANA name. */
   readonly name: string;
@@ -13,12 +13,12 @@ export class Zone {
     this.#format = name === 'UTC' ? undefined : formatOf(name);
   }
 
-  /** What the wall shows at an instant. */
+  /** The local time of an instant. */
   wallOf(at: number): number {
     return at + this.#offsetAt(at);
   }
 
-  /** When the wall shows that: the first time when it does twice; the first instant after the gap when it never does. */
+  /** First instant of a local time; after a gap, its end. */
   instantOf(wall: number): number {
     // Zones change less than twice in two days.
     const before = this.#offsetAt(wall - DAY_MS);

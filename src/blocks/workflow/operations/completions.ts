@@ -13,10 +13,10 @@ export interface WaitOptions {
 
 const WAIT_FIELDS = fieldNames<WaitOptions>({ timeoutMs: true, signal: true });
 
-/** Looks again, with how the instance stands when that is known. */
+/** Checks again; gets the state of the instance if it is known. */
 type Look = (view?: InstanceView) => void;
 
-/** Those who wait for the end of instances. */
+/** Pending waits for a status of an instance. */
 export class Completions {
   readonly #clock: Clock;
   readonly #waiting = new Map<string, Set<Look>>();
@@ -25,7 +25,7 @@ export class Completions {
     this.#clock = clock;
   }
 
-  /** An instance may be over. `viewOf` is asked only when somebody waits. */
+  /** An instance may have finished. `viewOf` is called only if somebody waits for it. */
   tell(id: string, viewOf?: () => InstanceView | undefined): void {
     const looks = this.#waiting.get(id);
     if (looks === undefined) return;
@@ -33,12 +33,12 @@ export class Completions {
     for (const look of looks) look(view);
   }
 
-  /** Everybody looks: nobody will tell them any more. */
+  /** Has all pending waits check again: no notification will follow. */
   tellAll(): void {
     for (const id of [...this.#waiting.keys()]) this.tell(id);
   }
 
-  /** Asks until there is an answer: at once, and whenever the instance may be over, with what was told of it. */
+  /** Asks at once and after every notification, until there is an answer. */
   async wait<T>(
     id: string,
     ask: (told?: InstanceView) => T | undefined | Promise<T | undefined>,
@@ -75,7 +75,7 @@ export class Completions {
   }
 }
 
-/** A wait for the next move, which may have come already. */
+/** A wait for the next notification, which may have come already. */
 class Line {
   #hasMoved = false;
   #told: InstanceView | undefined;
@@ -93,7 +93,7 @@ class Line {
     this.move();
   }
 
-  /** What was told last, if anything was. */
+  /** The last notification, if there was one. */
   async next(): Promise<InstanceView | undefined> {
     if (!this.#hasMoved)
       await new Promise<void>((resolve) => {

@@ -27,7 +27,7 @@ export interface InstancePage {
 const LIST_FIELDS = fieldNames<ListOptions>({ status: true, name: true, cursor: true, limit: true });
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
-/** So many instances are looked at for one page, at most. */
+/** Max instances read for one page. */
 const MAX_LOOKED_AT = 10_000;
 
 /** Lists instances in the order of their IDs. */
@@ -43,7 +43,7 @@ export async function listInstances(
   const instances: WorkflowState[] = [];
   let cursor = options.cursor;
   for (let lookedAt = 0; lookedAt < MAX_LOOKED_AT; ) {
-    // One more than is needed tells whether there is more.
+    // One more than the page holds: is there a next page?
     const page = await store.list(cursor, limit + 1, (id) => pool.get(id)?.record);
     for (const { record } of page.slice(0, limit)) {
       if (instances.length >= limit) return { instances, cursor: record.instanceId };

@@ -10,7 +10,7 @@ import type { Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import { newRecord, planTurn, type TurnResult } from '../storage/turn-plan.ts';
 
-/** How often something is tried again because ownership or the instance moves on at the same time. */
+/** Max tries when the instance or its owner changes at the same time. */
 const MAX_TRIES = 100;
 
 /** What is to be started. */
@@ -21,7 +21,7 @@ export interface Start {
   readonly startAt: number;
 }
 
-/** Starts an instance. When this resolves it is kept; mostly, its first turn is as well. */
+/** Starts an instance. Resolves when the start is stored, mostly together with the first turn. */
 export async function startInstance(engine: Engine, start: Start): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -48,7 +48,7 @@ async function startHere(engine: Engine, start: Start): Promise<void> {
   await posted(instance, { type: 'started', input: start.input });
 }
 
-/** The owner of the shard finds it in the store, and is told where. */
+/** Stores the instance, and a hint for the owner of its shard. */
 async function startElsewhere(engine: Engine, start: Start): Promise<void> {
   const { store, host, now } = engine;
   const stored = await store.read(start.instanceId);
@@ -97,8 +97,8 @@ function hint({ store, host, now }: Engine, id: string, event: IncomingEvent | u
 }
 
 /**
- * Gives an event to an instance. When this resolves it is kept: in the history, or in the instance's inbox. One that
- * is over takes nothing any more, and that is no error.
+ * Sends an event to an instance. Resolves when the event is stored in its history or its inbox. An instance that has
+ * finished ignores events.
  *
  * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND` when there is no such instance.
  */
@@ -115,7 +115,7 @@ export async function sendEvent(engine: Engine, id: string, event: IncomingEvent
   }
 }
 
-/** The instance in memory, or why it is not there. */
+/** The live instance, or the reason why there is none. */
 async function find(
   engine: Engine,
   id: string,
@@ -126,7 +126,7 @@ async function find(
     if (typeof found === 'object') return isFinished(found.record.status) ? 'finished' : found;
     if (found === 'missing') throw notFound(id);
     if (found === 'finished') return found;
-    // Without its code it can take in nothing but its end.
+    // Without its code, it accepts only its termination.
     return (event.type === 'terminated' ? await engine.pool.loadWithoutCode(id) : undefined) ?? 'elsewhere';
   }
   const stored = await engine.store.read(id);

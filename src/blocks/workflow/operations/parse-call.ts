@@ -4,12 +4,12 @@ import { checkInstanceId } from '../model/instance-id.ts';
 import { checkPayload, type Payload } from '../model/payload.ts';
 import type { Start } from './operations.ts';
 
-/** What calls from outside are checked for. */
+/** Checks of the arguments of workflow operations. */
 
 /** The longest names of workflows and events, in characters. */
 const MAX_NAME_LENGTH = 256;
 
-/** A payload as it is kept: empty text is none. */
+/** A payload as it is stored: empty text counts as none. */
 export function checkInput(text: Payload, what: string): Payload {
   return text === '' ? undefined : checkPayload(text, what);
 }
@@ -39,7 +39,7 @@ function tooLong(
 /** The latest instant of a Date. */
 const LAST_INSTANT = 8.64e15;
 
-/** A start that can be. `newId` makes the ID when none is given. */
+/** Checks a start. `newId` makes the ID if none is given. */
 export function parseStart(
   { name, input }: Pick<Start, 'name' | 'input'>,
   options: StartOptions,

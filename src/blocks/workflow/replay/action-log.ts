@@ -1,7 +1,7 @@
 import type { ActionEvent } from '../model/events.ts';
 import { ExpectedActions } from './expected-actions.ts';
 
-/** What the code does: compared with the history while it is replayed, collected after that. */
+/** The actions of the code: compared with the history in a replay, collected after it. */
 export class ActionLog {
   #expected: ExpectedActions | undefined;
   #actions: ActionEvent[] = [];
@@ -10,12 +10,12 @@ export class ActionLog {
     return this.#expected !== undefined;
   }
 
-  /** A turn is replayed whose actions were these. */
+  /** Sets the actions that the next replayed turn must repeat. */
   expect(actions: readonly ActionEvent[]): void {
     this.#expected = new ExpectedActions(actions);
   }
 
-  /** What of the replayed turn the code has not done, in words. */
+  /** Describes an action of the replayed turn that the code has left out. */
   missing(): string | undefined {
     return this.#expected?.missing();
   }
@@ -25,21 +25,21 @@ export class ActionLog {
     this.#expected = undefined;
   }
 
-  /** The code does something; answers what is wrong with that, if something is. */
+  /** Records an action; answers what is wrong with it, if anything is. */
   add(action: Exclude<ActionEvent, { type: 'patched' }>): string | undefined {
     if (this.#expected !== undefined) return this.#expected.take(action);
     this.#actions.push(action);
     return undefined;
   }
 
-  /** Whether the code has a patch: it has when this is new. */
+  /** Whether the code takes a patch: it does if the turn is new. */
   patch(name: string): boolean {
     if (this.#expected !== undefined) return this.#expected.hasPatch(name);
     this.#actions.push({ type: 'patched', name });
     return true;
   }
 
-  /** Takes what was collected. */
+  /** Takes the collected actions. */
   take(): readonly ActionEvent[] {
     const actions = this.#actions;
     this.#actions = [];

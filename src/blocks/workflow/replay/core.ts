@@ -7,7 +7,7 @@ import type { UnreadEvent } from './event-buffer.ts';
 import type { ActivityToRun, OpenAttempt } from './open-actions.ts';
 import { Run, type RunOutcome, type RunParts } from './run.ts';
 
-/** An attempt that failed and is followed by another one. */
+/** A failed attempt that is followed by another one. */
 export interface Retry {
   readonly what: string;
   readonly attempt: number;
@@ -39,7 +39,7 @@ export class Core {
     return this.#run.input;
   }
 
-  /** It has heard with what it was started. */
+  /** Whether its `started` event was applied. */
   get hasInput(): boolean {
     return this.#hasInput;
   }
@@ -60,7 +60,7 @@ export class Core {
     return this.#run.customStatus;
   }
 
-  /** The code is not what the history was made with. */
+  /** Whether the code does not fit the history. */
   get isNonDeterministic(): boolean {
     const { outcome } = this.#run;
     return outcome?.kind === 'failed' && outcome.failure.errorType === NON_DETERMINISM;
@@ -70,7 +70,7 @@ export class Core {
   async replay({ at, events }: Turn): Promise<void> {
     this.#run.actions.expect(events.filter(isAction));
     for (const event of events) if (!isAction(event)) await this.apply(event, at);
-    // What failed so has been told already.
+    // This failure was reported already.
     if (this.isNonDeterministic) return;
     const missing = this.#run.actions.missing();
     if (missing !== undefined) this.#run.nonDeterministic(missing);
@@ -129,7 +129,7 @@ export class Core {
     if (this.outcome === undefined && this.#run.awaited.count === 0) this.#run.hangs();
   }
 
-  /** Tells the code; answers whether it may do something now. */
+  /** Applies an event; answers whether the code may react to it. */
   #wakes(event: IncomingEvent): boolean {
     const { open } = this.#run;
     switch (event.type) {
@@ -183,7 +183,7 @@ export class Core {
     if (this.outcome?.kind === 'terminated') this.#run.open.clear();
   }
 
-  /** Code that has ended is not woken any more, not even a part of it that nobody waited for. */
+  /** Code that has ended is never woken again, not even a branch that nobody waited for. */
   #attemptCompleted(completed: OpenAttempt | undefined, output: Payload): boolean {
     if (completed === undefined || this.outcome !== undefined) return false;
     completed.task.complete(output);
@@ -214,24 +214,24 @@ export class Core {
     }
   }
 
-  /** The engine gives up on it for a reason of its own; what it did in this turn is dropped. */
+  /** Fails the run for a reason of the engine, and drops the actions of this turn. */
   abandon(failure: WorkflowFailure): void {
     this.#run.actions.take();
     this.#run.open.clear();
     this.#run.end({ kind: 'failed', failure }, true);
   }
 
-  /** What it has begun is nobody's concern any more. */
+  /** Forgets all open actions. */
   dropOpen(): void {
     this.#run.open.clear();
   }
 
-  /** Takes what the code did since the last time. */
+  /** Takes the actions since the last call. */
   takeActions(): readonly ActionEvent[] {
     return this.#run.actions.take();
   }
 
-  /** Takes the retries that were decided since the last time. */
+  /** Takes the retries decided since the last call. */
   takeRetries(): readonly Retry[] {
     const retries = this.#retries;
     if (retries.length > 0) this.#retries = [];

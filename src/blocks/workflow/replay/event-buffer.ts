@@ -19,12 +19,12 @@ export class EventBuffer {
   readonly #waiting = new Map<string, Deque<OpenTask>>();
   #arrived = 0;
 
-  /** An event has come; answers the task that it completed, if one waited. */
+  /** Adds an event; answers the task that it completed, if one was waiting. */
   raise(name: string, data: Payload): OpenTask | undefined {
     const key = eventKey(name);
     const waiting = this.#waiting.get(key);
     for (let task = waiting?.shift(); task !== undefined; task = waiting?.shift()) {
-      // Those whose time is over are still in line.
+      // Tasks that have timed out are still queued.
       if (task.state !== 'pending') continue;
       if (waiting?.length === 0) this.#waiting.delete(key);
       task.complete(data);
@@ -44,13 +44,13 @@ export class EventBuffer {
     return event;
   }
 
-  /** Puts a task in line. */
+  /** Queues a task. */
   wait(name: string, task: OpenTask): void {
     const line = queueOf(this.#waiting, eventKey(name));
     line.push(task);
   }
 
-  /** What nobody has waited for, in the order in which it came. */
+  /** The unread events, in order of arrival. */
   unread(): readonly UnreadEvent[] {
     const all: Numbered[] = [];
     for (const unread of this.#unread.values())

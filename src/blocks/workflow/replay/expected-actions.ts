@@ -1,7 +1,7 @@
 import { describeAction } from '../model/event-table.ts';
 import type { ActionEvent } from '../model/events.ts';
 
-/** The actions of a turn that is replayed: the code has to do the same again. */
+/** The actions of a replayed turn: the code must repeat them. */
 export class ExpectedActions {
   readonly #bySequence = new Map<number, ActionEvent>();
   readonly #patches = new Set<string>();
@@ -13,12 +13,12 @@ export class ExpectedActions {
     }
   }
 
-  /** Whether the history says that the code has a patch. */
+  /** Whether the history has a patch. */
   hasPatch(name: string): boolean {
     return this.#patches.delete(name);
   }
 
-  /** The code does something; answers what is wrong with that, if something is. */
+  /** Compares an action with the history; answers what is wrong with it, if anything is. */
   take(action: Exclude<ActionEvent, { type: 'patched' }>): string | undefined {
     const recorded = this.#bySequence.get(action.sequence);
     this.#bySequence.delete(action.sequence);
@@ -29,7 +29,7 @@ export class ExpectedActions {
     return `the history has ${describeAction(recorded)} as ${number}, and the code calls ${describeAction(action)}`;
   }
 
-  /** What the code should have done and has not, if there is something. */
+  /** Describes an action that the code has left out, if there is one. */
   missing(): string | undefined {
     for (const action of this.#bySequence.values()) {
       const number = action.type === 'patched' ? '' : ` as action ${action.sequence}`;

@@ -14,7 +14,7 @@ export interface OpenAttempt {
   readonly retry: RetryPolicy | undefined;
   /** Begins the next attempt. */
   readonly again: () => void;
-  /** What is to be run, when it is an activity. */
+  /** The activity to run, if it is one. */
   readonly call?: ActivityCall;
 }
 
@@ -39,7 +39,7 @@ export interface ActivityToRun {
 const dueAtOf = ({ dueAt }: OpenTimer): number => dueAt;
 const sequenceOf = ({ sequence }: OpenTimer): number => sequence;
 
-/** What a run of the code has begun and does not know the end of. */
+/** The actions of a run that have no result yet. */
 export class OpenActions {
   readonly #attempts = new Map<number, OpenAttempt>();
   readonly #timers = new Map<number, OpenTimer>();
@@ -60,7 +60,7 @@ export class OpenActions {
     if (attempt.call !== undefined) this.#activities++;
   }
 
-  /** Takes an attempt whose end is known. */
+  /** Removes and returns an attempt that has ended. */
   take(sequence: number): OpenAttempt | undefined {
     const attempt = this.#attempts.get(sequence);
     if (attempt === undefined) return undefined;
@@ -74,7 +74,7 @@ export class OpenActions {
     this.#heap.push(timer);
   }
 
-  /** A timer that ends the wait for something else. */
+  /** A timer that limits another wait. */
   addLimit(timer: OpenTimer): void {
     this.addTimer(timer);
     this.#limits ??= new Map();
@@ -90,14 +90,14 @@ export class OpenActions {
     return timer;
   }
 
-  /** A timer has fired, and the code hears of it later. */
+  /** Marks a timer as fired; its event is applied later. */
   setFired(sequence: number): void {
     if (!this.#timers.has(sequence)) return;
     this.#fired ??= new Set();
     this.#fired.add(sequence);
   }
 
-  /** What a timer was to end is over. */
+  /** Cancels the timer that limits a task. */
   cancelLimitOf(task: OpenTask): void {
     const sequence = this.#limits?.get(task);
     if (sequence !== undefined) this.takeTimer(sequence);
@@ -128,7 +128,7 @@ export class OpenActions {
     return found;
   }
 
-  /** One of them. */
+  /** The activity of a number, if it has no result. */
   activity(sequence: number): ActivityToRun | undefined {
     const open = this.#attempts.get(sequence);
     if (open?.call === undefined) return undefined;

@@ -2,11 +2,11 @@ import type { WorkflowFailure } from '../model/failure.ts';
 import type { Payload } from '../model/payload.ts';
 import type { Task } from './execution.ts';
 
-/** A task as the engine has it: it settles it. */
+/** A task from the engine's side, which settles it. */
 export class OpenTask implements Task {
   readonly what: string;
   readonly sequence: number;
-  /** Somebody waits for it. */
+  /** Whether anybody waits for it. */
   isAwaited = false;
   #state: Task['state'] = 'pending';
   #value: Payload;

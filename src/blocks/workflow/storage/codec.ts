@@ -27,7 +27,7 @@ export function decodeText(key: string, value: Uint8Array): { readonly header: u
   return { header: JSON.parse(text.slice(0, end)) as unknown, payloads: new Payloads(text, end + 1) };
 }
 
-/** Takes payloads off a text, one behind the other. */
+/** Reads consecutive payloads from a text. */
 export class Payloads {
   readonly #text: string;
   #at: number;
@@ -45,7 +45,7 @@ export class Payloads {
   }
 }
 
-/** The length under which a payload stands in a header. */
+/** The length of a payload as it is stored in a header. */
 export function lengthOf(payload: Payload): number {
   return payload === undefined ? NO_PAYLOAD : payload.length;
 }
@@ -104,11 +104,11 @@ function eventOf(key: string, stored: StoredEvent, payloads: Payloads): HistoryE
   return kind.read(stored, payloads.take(length));
 }
 
-/** What others have for an instance. */
+/** A message in the inbox of an instance. */
 export interface InboxMessage {
-  /** Absent: only a hint that there is something to do. */
+  /** Absent for a mere hint that there is work. */
   readonly event: IncomingEvent | undefined;
-  /** The run that it is meant for; empty for whatever runs now. */
+  /** The run that it is for; empty for the current one. */
   readonly executionId: string;
 }
 

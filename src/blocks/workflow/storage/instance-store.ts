@@ -23,7 +23,7 @@ const PAGE = { limit: 1_000, maxBytes: 4 * 1024 * 1024 } as const;
 const CHUNK_LENGTH = 1024 * 1024;
 const CHUNK_EVENTS = 4_096;
 
-/** Instances in a state store. */
+/** Reads and writes instances in a state store. */
 export class InstanceStore {
   readonly layout: WorkflowLayout;
   readonly #store: StateStore;
@@ -83,7 +83,7 @@ export class InstanceStore {
     return Promise.all(found);
   }
 
-  /** What an instance was started with. */
+  /** The input of an instance. */
   async inputOf(id: string): Promise<string | undefined> {
     const key = this.layout.history(id, 0);
     const entry = await this.#store.get(key);
@@ -129,7 +129,7 @@ export class InstanceStore {
     return entries.map(({ key }) => this.layout.instanceIdOf(key));
   }
 
-  /** Where a new message lies: behind all that this host has written before, even in the same millisecond. */
+  /** The key of a new message: sorts behind all earlier ones of this host, even within a millisecond. */
   messageKey(to: string, now: number, unique: string): string {
     this.#lastMessageAt = Math.max(this.#lastMessageAt, now);
     return this.layout.inbox(to, this.#lastMessageAt, `${counterPart(++this.#messages)}-${unique}`);
@@ -164,7 +164,7 @@ export class InstanceStore {
     return keys;
   }
 
-  /** Removes an instance that is as it was read. Answers false when it is not. */
+  /** Removes an instance unless it has changed since it was read; answers whether it did. */
   async remove({ record, version }: Stored): Promise<boolean> {
     const { instanceId, hasChildren } = record;
     const children = hasChildren ? await this.children(instanceId) : [];
@@ -180,14 +180,14 @@ export class InstanceStore {
   }
 }
 
-/** Whether one value has room for them without a closer look: so it is for nearly every turn. */
+/** Whether they surely fit into one value, as those of nearly every turn do. */
 function areFew(events: readonly HistoryEvent[]): boolean {
   let length = 0;
   for (const event of events) length += sizeOf(event);
   return length <= CHUNK_LENGTH && events.length <= CHUNK_EVENTS;
 }
 
-/** Spreads the events of a turn over values that are not too large. */
+/** Splits the events of a turn into values of limited size. */
 function chunksOf(at: number, events: readonly HistoryEvent[], before: number): Chunk[] {
   const chunks: Chunk[] = [];
   let total = before;

@@ -24,7 +24,7 @@ export class WorkflowLayout {
   readonly instanceRange: Required<KeyRange>;
   readonly dueRange: Required<KeyRange>;
   readonly inboxRange: Required<KeyRange>;
-  /** Below which all messages are. */
+  /** Prefix of all messages. */
   readonly inboxPrefix: string;
   readonly #root: readonly [string, string];
   readonly #instance: string;
@@ -70,7 +70,7 @@ export class WorkflowLayout {
     return this.#due + keyOf(instantPart(at), id);
   }
 
-  /** What a key among those that are due says. */
+  /** The fields of a due key. */
   dueOf(key: string): { readonly at: number; readonly id: string } {
     const [instant = '', id = ''] = partsOf(key.slice(this.#due.length));
     return { at: instantOf(instant), id };

@@ -3,13 +3,13 @@ import type { Engine } from '../engine/engine.ts';
 import { isFinished } from '../model/instance.ts';
 import type { InstanceStore, Stored } from './instance-store.ts';
 
-/** What a purge needs of the engine. */
+/** The part of the engine that a purge uses. */
 export interface PurgeHome {
   readonly store: InstanceStore;
   readonly now: number;
 }
 
-/** Something of it moves on at the same time: it is looked at anew so often. */
+/** Max tries when an instance of the tree changes at the same time. */
 const MAX_TRIES = 100;
 
 /**
@@ -39,7 +39,7 @@ async function familyOf(store: InstanceStore, root: Stored): Promise<Stored[]> {
     if (!record.hasChildren) continue;
     for (const id of await store.children(record.instanceId)) {
       const child = await store.read(id);
-      // An ID that was used again is no child any more.
+      // The ID was used again: no child any more.
       if (child?.record.parent?.instanceId === record.instanceId) family.push(checkFinished(child));
     }
   }

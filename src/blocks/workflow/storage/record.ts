@@ -3,7 +3,7 @@ import { isFinished, type WorkflowStatus } from '../model/instance.ts';
 import type { Payload } from '../model/payload.ts';
 import { decodeText, encodeText, lengthOf } from './codec.ts';
 
-/** Who waits for a child workflow. */
+/** The parent of a child workflow. */
 export interface Parent {
   readonly instanceId: string;
   /** The run of the parent that started it: after `continueAsNew` nobody waits any more. */
@@ -43,7 +43,7 @@ export interface InstanceRecord {
   readonly customStatus: string | undefined;
 }
 
-/** Short names: it is written several times. What is not there has its usual value. */
+/** Short names, as it is written several times. Absent fields have their default value. */
 interface Header {
   readonly n: string;
   readonly s: number;
@@ -71,7 +71,7 @@ export function mayBeBehind({ status, dueAt, chunks }: InstanceRecord): boolean 
   return dueAt === 0 && chunks > 0 && !isFinished(status);
 }
 
-/** Whether a turn leaves the record to be told by the history. */
+/** Whether a turn may skip the record, since the history implies its changes. */
 export function isToldByHistory(before: InstanceRecord, after: InstanceRecord): boolean {
   return (
     mayBeBehind(before) &&

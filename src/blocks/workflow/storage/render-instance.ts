@@ -20,7 +20,7 @@ export function viewOf(record: InstanceRecord, input: Payload, missingCode: read
   };
 }
 
-/** An instance with its payloads parsed. What is in them is for those to know who wrote the workflow. */
+/** An instance with its payloads parsed. Only the author of the workflow knows their types. */
 export function stateOf<Output, Input>({ input, output, ...rest }: InstanceView): WorkflowState<Output, Input> {
   const values = {
     ...(input === undefined ? undefined : { input: valueOfText(input) }),

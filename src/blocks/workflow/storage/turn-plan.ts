@@ -21,26 +21,26 @@ export interface NewChild {
   readonly input: ChildStarted['input'];
 }
 
-/** What a turn came to. */
+/** The result of a turn. */
 export interface TurnResult {
   readonly now: number;
-  /** What is appended to the history. */
+  /** The events to append to the history. */
   readonly events: readonly HistoryEvent[];
   readonly outcome: RunOutcome | undefined;
   readonly status: WorkflowStatus;
   readonly customStatus: string | undefined;
   readonly activityCount: number;
   readonly nextAt: number | undefined;
-  /** Names the next run, when there is one. */
+  /** The ID of the next run, if there is one. */
   readonly nextExecutionId: string;
-  /** What the next run begins with. */
+  /** The first events of the next run. */
   readonly nextEvents: readonly HistoryEvent[];
   readonly children: readonly ChildStarted[];
-  /** Children that are terminated with it. */
+  /** Children to terminate together with the instance. */
   readonly orphans: readonly string[];
-  /** How long it is kept when it is over. */
+  /** The retention of a finished instance. */
   readonly retentionMs: number | undefined;
-  /** Its parent is told of the end. */
+  /** Whether the parent is notified of the end. */
   readonly tellsParent: boolean;
 }
 
@@ -58,11 +58,11 @@ export interface PlanContext {
   readonly occupied: ReadonlySet<string>;
 }
 
-/** One commit, and what it means. */
+/** A commit and its effects. */
 export interface TurnPlan {
   readonly batch: Required<Batch>;
   readonly record: InstanceRecord;
-  /** Whether the record is written; else only the history goes on. */
+  /** Whether the record is written; else only the history grows. */
   readonly isRecordWritten: boolean;
   readonly children: readonly NewChild[];
   readonly outgoing: readonly Outgoing[];
@@ -108,7 +108,7 @@ function recordAfter(base: InstanceRecord, end: TurnResult, put: Put[], store: I
     startAt,
     parent,
     status: end.status,
-    // What came was too late.
+    // The event came too late.
     updatedAt: events.length === 0 && end.status === base.status ? base.updatedAt : now,
     executionId: isNext ? end.nextExecutionId : base.executionId,
     hasChildren: base.hasChildren || end.children.length > 0,
@@ -172,7 +172,7 @@ function planChildren(parent: InstanceRecord, end: TurnResult, changes: ChildCha
     seen.add(id);
     if (failure === undefined) {
       children.push(planChild(parent, started, end.now, changes));
-      // Its host is told to look.
+      // A hint for its host.
       if (!context.owns(id)) outgoing.push(messageTo(id, undefined, '', end, context));
     } else
       outgoing.push(
@@ -231,7 +231,7 @@ function leftOf(old: InstanceRecord, { chunks, parent }: InstanceRecord, store: 
   return keys;
 }
 
-/** Tells the parent of the end, and children that it is over for them. */
+/** Notifies the parent of the end, and terminates the children. */
 function planMessages(record: InstanceRecord, end: TurnResult, outgoing: Outgoing[], context: PlanContext): void {
   for (const child of end.orphans)
     outgoing.push(messageTo(child, { type: 'terminated', output: undefined }, ORPHANED, end, context));
