@@ -2,36 +2,35 @@ import { parseArgs } from 'node:util';
 import { suggest } from '../util/suggest.ts';
 import { type Failure, misuse } from './failure.ts';
 
-/** A flag that a command takes. */
+/** A flag of a command. */
 export interface Flag {
   /** Without the dashes. */
   readonly name: string;
-  /** What stands for its value in the help. Without one it is a switch: present, `=true` or `=false`. */
+  /** The placeholder of its value in the help. Absent for a switch: present, `=true` or `=false`. */
   readonly value?: string;
   /** Its one-letter form. */
   readonly short?: string;
-  /** Other names for it. */
+  /** Other names of the flag. */
   readonly aliases?: readonly string[];
-  /** What it does, in a line. Without one the help does not show it. */
+  /** A one-line description. Without it, the flag is not shown in the help. */
   readonly help?: string;
-  /** It is Dapr's and does nothing here: why. It is accepted with this note. */
+  /** Why a flag of Dapr's has no effect here. It is accepted with this note. */
   readonly ignored?: string;
-  /** It is Dapr's and cannot be done without: why. It is refused with this. */
+  /** Why a flag of Dapr's is not supported. It is rejected with this message. */
   readonly refused?: string;
 }
 
-/** What a command line says. */
 export interface CommandLine {
   readonly flags: FlagValues;
-  /** What comes after the flags: from the first word that is none, or after `--`. */
+  /** The arguments after the flags: from the first that is not a flag, or after `--`. */
   readonly rest: readonly string[];
-  /** What to tell about flags that do nothing. */
+  /** Notes about flags without effect. */
   readonly notes: readonly string[];
 }
 
 type Token = ReturnType<typeof parse>[number];
 
-/** Reads a command line. @throws Failure naming the flag and what was expected. */
+/** Parses a command line. @throws Failure naming the flag and what was expected. */
 export function readArguments(args: readonly string[], flags: readonly Flag[], about: string): CommandLine {
   const tokens = parse(args, flags);
   const end = tokens.find(({ kind }) => kind !== 'option');
@@ -75,7 +74,7 @@ function readValue(token: Extract<Token, { kind: 'option' }>, flag: Flag, about:
     if (text === 'true' || text === 'false') return text;
     throw misuse(`${rawName} is a switch: expected no value, true or false, actual is ${JSON.stringify(text)}`, about);
   }
-  // `--app-id --app-port 3000`: the value was forgotten. A negative number is one.
+  // In `--app-id --app-port 3000`, the value is missing. A negative number is a value.
   const isForgotten = value === undefined || (!inlineValue && /^-\D/.test(value));
   if (isForgotten) throw misuse(`${rawName} needs a value: ${rawName} ${flag.value}`, about);
   return value;
@@ -90,7 +89,7 @@ function unknownFlag(given: string, flags: readonly Flag[], about: string): Fail
   return misuse(`unknown flag ${raw}.${hint}`, about);
 }
 
-/** The values of flags, by name. */
+/** The values of flags by name. */
 export class FlagValues {
   readonly #values: ReadonlyMap<string, readonly string[]>;
   readonly #about: string;
@@ -100,12 +99,12 @@ export class FlagValues {
     this.#about = about;
   }
 
-  /** The names of the flags that are given. */
+  /** The names of the given flags. */
   get given(): readonly string[] {
     return [...this.#values.keys()];
   }
 
-  /** Every value of a flag that may be repeated. */
+  /** All values of a repeatable flag. */
   texts(name: string): readonly string[] {
     return this.#values.get(name) ?? [];
   }
@@ -115,7 +114,7 @@ export class FlagValues {
     return this.texts(name).at(-1);
   }
 
-  /** Whether a switch is on; `undefined` when it is not given. */
+  /** Whether a switch is on; `undefined` if it is not given. */
   isOn(name: string): boolean | undefined {
     const text = this.text(name);
     return text === undefined ? undefined : text === 'true';

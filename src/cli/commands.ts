@@ -9,7 +9,7 @@ import type { Place } from './place.ts';
 
 const COMMANDS = ['run', 'validate'];
 
-/** Runs a command line to its end and says what went wrong; answers with the exit code. */
+/** Runs a command line to its end and reports errors; returns the exit code. */
 export async function runCommandLine(args: readonly string[], place: Place): Promise<number> {
   try {
     return await dispatch(args, place);
@@ -47,7 +47,7 @@ async function dispatch(args: readonly string[], place: Place): Promise<number> 
   }
 }
 
-/** What is told of an error: words for those that are meant for people, the stack of all others. */
+/** The text of an error: the message if it is meant for users, else the stack. */
 function told(thrown: unknown): string {
   const error = inWordsOfCommand(thrown);
   if (error instanceof Failure || isSidecarError(error) || isStateError(error)) return messageOf(error);

@@ -1,7 +1,7 @@
-/** Exit codes, as shells and `env` use them. */
+/** Exit codes, following shells and `env`. */
 export const EXIT = { failed: 1, usage: 2, notExecutable: 126, notFound: 127, signalBase: 128 } as const;
 
-/** Why the command cannot go on, in words for its user: no stack, but with what to do where that is known. */
+/** An error message for the user of the command: without a stack, with advice if possible. */
 export class Failure extends Error {
   override readonly name: string = 'Failure';
   readonly exitCode: number;
@@ -12,7 +12,7 @@ export class Failure extends Error {
   }
 }
 
-/** The command line is wrong; `about` names the command whose help tells more. */
+/** The command line is wrong; `about` is the command whose help to read. */
 export function misuse(message: string, about = 'run'): Failure {
   return new Failure(`${message}\nSee insidecar ${about} --help.`, EXIT.usage);
 }

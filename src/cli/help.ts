@@ -57,17 +57,14 @@ Example
   ./resources: 2 Components, 1 Subscription
 `;
 
-/** The help of the command as a whole. */
 export function generalHelp(): string {
   return GENERAL;
 }
 
-/** The help of `insidecar validate`. */
 export function validateHelp(): string {
   return VALIDATE;
 }
 
-/** The help of `insidecar run`. */
 export function runHelp(): string {
   const groups = RUN_GROUPS.map(({ title, flags }) => `${[title, ...flags.map(lineOf)].join('\n')}\n`);
   return [

@@ -11,20 +11,20 @@ import { byWhom, closeServer, listenOn } from './process/listening.ts';
 import type { AppSettings } from './settings.ts';
 import { type SidecarParts, sidecarOptions } from './sidecar-options.ts';
 
-/** What the applications of a run share. */
+/** Dependencies shared by the applications of a run. */
 export interface Surroundings extends Pick<SidecarParts, 'run' | 'state' | 'components' | 'resources'> {
   readonly clock: Clock;
   readonly environment: NodeJS.ProcessEnv;
   readonly process: Pick<CommandOptions, 'stdout' | 'stderr' | 'guard'>;
-  /** What stands before each line that an application prints. */
+  /** The prefix of each line of an application's output. */
   readonly prefix: (appId: string) => CommandOptions['prefix'];
   readonly takesInput: boolean;
 }
 
-/** What tells of another sidecar, the one that we may run beside ourselves, and the key that ours signs with. */
+/** Variables of a sidecar that may run this command as its application, and our own signing key. */
 const NOT_INHERITED = ['DAPR_GRPC_PORT', 'DAPR_METRICS_PORT', 'DAPR_PROFILE_PORT', 'DAPR_PORT', SECRET_VARIABLE];
 
-/** One application of a run: its sidecar, the HTTP API of that, and its command. */
+/** One application of a run: its sidecar with its HTTP API, and its command. */
 export class HostedApp {
   readonly appId: string;
   readonly sidecar: Sidecar;
@@ -52,7 +52,7 @@ export class HostedApp {
     this.#surroundings = surroundings;
   }
 
-  /** Takes its port and makes the sidecar. @throws Failure or SidecarError when that is not possible. */
+  /** Opens the port and makes the sidecar. @throws Failure or SidecarError if that fails. */
   static async open(settings: AppSettings, logger: Logger, surroundings: Surroundings): Promise<HostedApp> {
     const { run } = surroundings;
     let listener: NodeListener = (_req, res) => void res.writeHead(503, { 'retry-after': '1' }).end();
@@ -75,7 +75,6 @@ export class HostedApp {
     }
   }
 
-  /** Starts the sidecar. */
   async startSidecar(): Promise<void> {
     const { appPort, appHost, command } = this.#settings;
     const app = appPort === undefined ? {} : { application: `${appHost}:${appPort}` };
@@ -91,7 +90,7 @@ export class HostedApp {
     this.#logger.info(app, `sidecar at ${this.url}`);
   }
 
-  /** Starts the command, if there is one: its sidecar is there, and so should be those that it may call. */
+  /** Starts the command, if there is one. All sidecars must be running, because it may call them. */
   async startCommand(): Promise<void> {
     const { appPort, appHost, command } = this.#settings;
     if (command.length > 0) await this.#start(command);
@@ -112,7 +111,7 @@ export class HostedApp {
     });
     const { pid } = this.#command;
     this.#logger.info({ pid }, `started ${command.join(' ')}`);
-    // What `dapr run` records too.
+    // `dapr run` also records these.
     const told = { appCommand: command.join(' '), appPID: String(pid), cliPID: String(globalThis.process.pid) };
     for (const [name, value] of Object.entries(told)) this.sidecar.metadata.set(name, value);
   }
@@ -146,7 +145,7 @@ export class HostedApp {
     }, run.startTimeoutMs);
   }
 
-  /** Says in the log what the sidecar's events tell. */
+  /** Logs events of the sidecar. */
   #tell(): void {
     const { events } = this.sidecar;
     const { appPort } = this.#settings;
@@ -156,7 +155,7 @@ export class HostedApp {
       events.on(name, (told: object) => this.#logger.debug(told, name));
   }
 
-  /** Resolves when the command has ended; never without one. */
+  /** Resolves when the command has ended; never without a command. */
   get ended(): Promise<Ending> {
     return this.#command?.ended ?? new Promise(() => undefined);
   }
@@ -165,19 +164,18 @@ export class HostedApp {
     return this.#command !== undefined;
   }
 
-  /** Sends the command a signal. */
   signal(name: NodeJS.Signals): void {
     this.#command?.signal(name);
   }
 
-  /** Resolves when the requests that are being answered now have been answered, or when that has taken too long. */
+  /** Resolves when the requests in progress have been answered, or after `patienceMs`. */
   async answered(gracePeriodMs: number): Promise<void> {
     const { answers } = this.sidecar;
     if (answers.underWay > 0) this.#logger.info({ requests: answers.underWay }, 'waiting for answers in flight');
     await answers.ended(this.#surroundings.clock, gracePeriodMs);
   }
 
-  /** Stops the sidecar; the command has ended. */
+  /** Stops the sidecar after its command has ended. */
   async close(): Promise<void> {
     this.#warning?.cancel();
     try {
@@ -188,7 +186,7 @@ export class HostedApp {
   }
 }
 
-/** An address as it stands in a URL; the unspecified address is reached at the loopback interface. */
+/** The address in a URL; the unspecified address becomes the loopback address. */
 function urlHost(address: string): string {
   if (address === '0.0.0.0' || address === '::') return '127.0.0.1';
   return address.includes(':') ? `[${address}]` : address;

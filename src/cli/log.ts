@@ -7,20 +7,19 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 type LineLevel = Exclude<LogLevel, 'fatal'>;
 
-/** How to log. */
 export interface LogOptions {
   readonly level: LogLevel;
   readonly asJson: boolean;
   readonly output: Output;
   readonly clock: Clock;
-  /** The name before a line for people. */
+  /** The name before a human-readable line. */
   readonly label: (name: string, isColoured: boolean) => string;
 }
 
-/** Makes the logger of one application's sidecar, or of the command itself, by name; at a level of its own if given. */
+/** Makes the logger of an application's sidecar, or of the command itself, by name, optionally with its own level. */
 export type Loggers = (name: string, level?: LogLevel) => Logger;
 
-/** Lines for people, or JSON. */
+/** Logs human-readable lines or JSON. */
 export async function openLog(options: LogOptions): Promise<Loggers> {
   return options.asJson
     ? await jsonLoggers(options)
@@ -28,7 +27,7 @@ export async function openLog(options: LogOptions): Promise<Loggers> {
 }
 
 async function jsonLoggers({ level, output, clock }: LogOptions): Promise<Loggers> {
-  // Loaded only where it is used: people at a terminal start faster without it.
+  // Loaded on demand: terminals start faster without it.
   const { pino } = await import('pino');
   const log = pino(
     {
@@ -59,7 +58,7 @@ function prettyLogger(name: string, { level, output, clock, label }: LogOptions)
   return { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
 }
 
-/** The time of day, for people who look at it now. */
+/** The time of day: readers watch the log live. */
 function timeOf(instant: number): string {
   const time = new Date(instant);
   const two = (number: number): string => String(number).padStart(2, '0');
@@ -73,7 +72,7 @@ function wordsOf(details: object): string {
     .join('');
 }
 
-/** In quotes when it would not be one word, so that nothing in it can pass for something else. */
+/** Quotes a value unless it is one word, so that its content cannot look like other fields. */
 function wordOf(value: unknown): string {
   const words = typeof value === 'string' ? value : messageOfLogged(value);
   const text = words ?? asJson(value);

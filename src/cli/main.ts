@@ -6,7 +6,7 @@ import type { Place } from './place.ts';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Standard output and error as the process has them. */
+/** The standard output and error of the process. */
 function placeOf({ stdout, stderr, stdin, env }: NodeJS.Process): Place {
   const listeners = new Set<(signal: NodeJS.Signals) => void>();
   const onBroken = (): void => {
@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   const place = placeOf(process);
   const exitCode = await runCommandLine(process.argv.slice(2), place);
   await Promise.all([place.stdout.flushed(), place.stderr.flushed()]);
-  // Not by waiting for the last handle: what holds one must not keep the command.
+  // Exit without waiting for open handles: they must not keep the command running.
   process.exit(exitCode);
 }
 

@@ -7,7 +7,7 @@ import { Failure, misuse } from './failure.ts';
 import { LOG_LEVELS } from './log.ts';
 import { type AppSettings, given } from './settings.ts';
 
-/** What a multi-app file says for each of its applications, so that it has no place on the command line. */
+/** Settings of each application in a multi-app file, which are therefore not allowed on the command line. */
 const BELONG_INTO_FILE = [
   'app-id',
   'app-port',
@@ -22,7 +22,7 @@ const BELONG_INTO_FILE = [
   'http-port',
 ];
 
-/** A multi-app file, ready to be run. */
+/** A multi-app file, ready to run. */
 export interface RunFileSettings {
   /** The file, absolute. */
   readonly file: string;
@@ -30,7 +30,7 @@ export interface RunFileSettings {
   readonly notes: readonly string[];
 }
 
-/** @throws Failure or SidecarError with everything that is wrong, each with file and line. */
+/** @throws Failure or SidecarError with all problems, each with file and line. */
 export async function readRunFile(path: string, { flags, rest }: CommandLine): Promise<RunFileSettings> {
   const misplaced = flags.given.find((name) => BELONG_INTO_FILE.includes(name));
   if (misplaced !== undefined)
@@ -48,7 +48,7 @@ export async function readRunFile(path: string, { flags, rest }: CommandLine): P
   return { file, apps: apps.map((app) => settingsOf(app, shared)), notes: notes.map(formatFinding) };
 }
 
-/** What is meant for one would reach another. Applications that are started elsewhere may share a port. */
+/** Requests would reach the wrong application. Applications started elsewhere may share a port. */
 function sharedPorts(apps: readonly MultiAppEntry[]): readonly string[] {
   const users = new Map<number, string>();
   const problems: string[] = [];
@@ -68,7 +68,7 @@ function problemsOf({ appId, appProtocol, appPort, daprHTTPPort, command }: Mult
   if (appProtocol !== 'http' && appProtocol !== 'grpc')
     problems.push(`appProtocol of ${appId} must be http or grpc: actual is ${JSON.stringify(appProtocol)}`);
   if (command[0] === '') problems.push(`the command of ${appId} is empty`);
-  // With a command, what is told of all ports says so already.
+  // With a command, the check of all ports already reports this.
   if (command.length === 0 && appPort !== undefined && appPort === daprHTTPPort)
     problems.push(`appPort and daprHTTPPort of ${appId} must differ: both are ${appPort}`);
   return problems;
@@ -83,7 +83,7 @@ function healthOf({ path, probeIntervalMs, probeTimeoutMs, threshold }: MultiApp
   };
 }
 
-/** As with `dapr run -f`, a directory stands for the `dapr.yaml` in it. */
+/** A directory means its `dapr.yaml`, as with `dapr run -f`. */
 function fileAt(path: string): string {
   try {
     return statSync(path).isDirectory() ? join(path, 'dapr.yaml') : path;

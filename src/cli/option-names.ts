@@ -1,6 +1,6 @@
 import { isSidecarError, SidecarError } from '../errors.ts';
 
-/** Options of a sidecar, by the flags and the fields of a multi-app file that set them. */
+/** The flags and multi-app fields that set options of a sidecar. */
 const NAMES: Readonly<Record<string, readonly [flag: string, field: string]>> = {
   appId: ['--app-id', 'appID'],
   app: ['--app-port', 'appPort'],
@@ -20,13 +20,13 @@ const NAMES: Readonly<Record<string, readonly [flag: string, field: string]>> = 
   namespace: ['the environment variable NAMESPACE', 'the environment variable NAMESPACE'],
 };
 
-/** Whose options are told of, and whether they come from a multi-app file. */
+/** The application of the options, and whether they come from a multi-app file. */
 export interface NamedApp {
   readonly appId: string;
   readonly isOfFile: boolean;
 }
 
-/** An error about options of a sidecar, in the words of the command line, or of the file, that they come from. */
+/** Rewrites an error about options of a sidecar in terms of the command line or file that they come from. */
 export function inWordsOfCommand(error: unknown, app?: NamedApp): unknown {
   if (!isSidecarError(error)) return error;
   const message = error.message.replaceAll(/\boptions\.(\w+(?:\.\w+)*)/g, (option, path: string) =>
@@ -35,7 +35,7 @@ export function inWordsOfCommand(error: unknown, app?: NamedApp): unknown {
   return message === error.message ? error : new SidecarError(error.code, message, { cause: error });
 }
 
-/** The name of the option, or of the nearest one around it: `options.cors.origins.0` is told as its flag. */
+/** The name of the option or of its nearest known parent: `options.cors.origins.0` becomes its flag. */
 function nameOf(path: string, app: NamedApp | undefined, otherwise: string): string {
   for (let known = path; known !== ''; known = known.slice(0, Math.max(0, known.lastIndexOf('.')))) {
     const names = Object.hasOwn(NAMES, known) ? NAMES[known] : undefined;

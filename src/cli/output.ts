@@ -1,9 +1,9 @@
 import type { Writable } from 'node:stream';
 
-/** More than this waits to be written: nobody reads, so that the log says no more until somebody does. */
+/** With more bytes waiting, nobody is reading: log lines are dropped until they are written. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
-/** Standard output or standard error, shared by all that write to it. */
+/** Standard output or standard error, shared by all writers. */
 export class Output {
   readonly isColoured: boolean;
   readonly #stream: Writable;
@@ -11,7 +11,7 @@ export class Output {
   readonly #onBroken: () => void;
   #isBroken = false;
 
-  /** @param onBroken - is called once when the reader has gone; what is written from then on is thrown away */
+  /** @param onBroken - called once when the reader has gone; later output is discarded */
   constructor(stream: Writable, { isColoured, onBroken }: { isColoured: boolean; onBroken: () => void }) {
     this.#stream = stream;
     this.isColoured = isColoured;
@@ -20,12 +20,12 @@ export class Output {
     stream.on('drain', () => this.#wake());
   }
 
-  /** Whether more may follow at once; otherwise {@link Output.drained} says when. */
+  /** Whether more may be written at once; otherwise wait for {@link Output.drained}. */
   write(data: Uint8Array | string): boolean {
     return this.#isBroken || this.#stream.write(data);
   }
 
-  /** Writes a line that nobody waits for; left out while too much waits. */
+  /** Writes a line without back-pressure; drops it while too much is waiting. */
   offer(line: string): void {
     if (this.#stream.writableLength < MAX_WAITING_BYTES) this.write(line);
   }
@@ -60,7 +60,7 @@ export class Output {
   }
 }
 
-/** Whether to colour: on a terminal, unless asked otherwise (no-color.org, force-color.org). */
+/** Whether to use colours: on a terminal, unless configured otherwise (no-color.org, force-color.org). */
 export function wantsColour(isTerminal: boolean, environment: NodeJS.ProcessEnv): boolean {
   const { NO_COLOR, FORCE_COLOR, TERM } = environment;
   if (NO_COLOR !== undefined && NO_COLOR !== '') return false;
@@ -71,15 +71,15 @@ export function wantsColour(isTerminal: boolean, environment: NodeJS.ProcessEnv)
 const CODES = { red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36, dim: 2 } as const;
 type Style = keyof typeof CODES;
 
-/** Text in a colour of the terminal. */
+/** Styles text for a terminal. */
 export function styled(style: Style, text: string): string {
   return `\u001b[${CODES[style]}m${text}\u001b[0m`;
 }
 
-/** The colours that tell applications apart. */
+/** Colours that distinguish applications. */
 const NAME_STYLES: readonly Style[] = ['cyan', 'magenta', 'green', 'blue', 'yellow'];
 
-/** The name at the start of a line, as wide as the widest of them. */
+/** The name at the start of a line, padded to the longest one. */
 export function labels(names: readonly string[]): (name: string, isColoured: boolean) => string {
   const width = Math.max(...names.map((name) => name.length));
   return (name, isColoured) => {

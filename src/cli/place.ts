@@ -1,17 +1,17 @@
 import type { Clock } from '../util/clock.ts';
 import type { Output } from './output.ts';
 
-/** Where the command runs: what it reads and writes of the process around it. */
+/** The command's environment: the parts of the process that it reads and writes. */
 export interface Place {
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Whether a person reads standard error. */
+  /** Whether standard error is a terminal. */
   readonly isTerminal: boolean;
-  /** Whether something other than a terminal is at standard input. */
+  /** Whether standard input is not a terminal. */
   readonly hasInput: boolean;
   readonly environment: NodeJS.ProcessEnv;
   readonly directory: string;
   readonly clock: Clock;
-  /** Calls back when the process is asked to stop, by a signal or because nobody reads its output any more. */
+  /** Calls back when the process is asked to stop, by a signal or because the reader of its output has gone. */
   readonly onStopSignal: (listener: (signal: NodeJS.Signals) => void) => void;
 }

@@ -3,16 +3,14 @@ import { isSidecarError, SidecarError } from '../errors.ts';
 import type { LoadedResources } from '../resources/index.ts';
 import type { AppSettings } from './settings.ts';
 
-/** What the resource files of a run say. */
 export interface RunResources {
-  /** By app ID; an application that names no files is not there. */
+  /** By app ID; applications without resource files are absent. */
   readonly byApp: ReadonlyMap<string, LoadedResources>;
-  /** The directory in which the state of all applications is kept; in memory without one. */
+  /** The directory of the state of all applications; absent for state in memory. */
   readonly statePath: string | undefined;
   readonly notes: readonly string[];
 }
 
-/** How resource files are read. */
 export interface ResourceSettings {
   readonly statePath?: string;
   readonly environment: NodeJS.ProcessEnv;
@@ -21,7 +19,7 @@ export interface ResourceSettings {
   readonly runFile?: string;
 }
 
-/** Reads the files of every application before any is started. @throws SidecarError with all that is wrong, by line. */
+/** Reads the files of all applications before any is started. @throws SidecarError with all problems, by line. */
 export async function readResources(apps: readonly AppSettings[], settings: ResourceSettings): Promise<RunResources> {
   const { statePath, environment, substitute, runFile } = settings;
   const byApp = new Map<string, LoadedResources>();
@@ -29,7 +27,7 @@ export async function readResources(apps: readonly AppSettings[], settings: Reso
   const refused: SidecarError[] = [];
   for (const { appId, directory, resourcesPaths, configPaths } of apps) {
     if (resourcesPaths.length === 0 && configPaths.length === 0) continue;
-    // Only now: a run without files needs no reader of YAML.
+    // Loaded on demand: a run without files needs no YAML parser.
     const { formatFinding, loadResources } = await import('../resources/index.ts');
     const options = { appId, environment, configPaths, substitute, workingDirectory: directory };
     const loaded = await loadResources(resourcesPaths, options).catch((error: unknown) => {
@@ -45,7 +43,7 @@ export async function readResources(apps: readonly AppSettings[], settings: Reso
   return { byApp, statePath: statePath ?? onePath(wished, runFile), notes: [...notes] };
 }
 
-/** Of all applications together: whoever mends one file wants to know of the others. */
+/** Throws the errors of all applications together, so that all files can be fixed at once. */
 function throwAll(errors: readonly SidecarError[]): void {
   const [first, ...more] = errors;
   if (first === undefined) return;
@@ -54,7 +52,7 @@ function throwAll(errors: readonly SidecarError[]): void {
   throw new SidecarError(first.code, [...messages].join('\n'), { cause: first });
 }
 
-/** The applications of a run share one store, or messages of one would not reach another. */
+/** The applications of a run share one store, so that messages of one can reach the others. */
 function onePath(wished: readonly string[], runFile: string | undefined): string | undefined {
   if (wished.length < 2 && (runFile === undefined || wished.length === 0)) return wished[0];
   return join(dirname(runFile ?? '.'), '.insidecar');

@@ -11,7 +11,7 @@ const APP_ID: Flag = { name: 'app-id', short: 'a', value: 'ID', help: 'its name 
 const CONFIG: Flag = { name: 'config', short: 'c', value: 'FILE', help: 'a Configuration resource' };
 const MAP: Flag = { name: 'map', value: 'TYPE=TYPE', help: 'use one component type for another; repeat' };
 
-/** What `insidecar run` takes, named after daprd and `dapr run`. */
+/** The flags of `insidecar run`, named after those of daprd and `dapr run`. */
 export const RUN_GROUPS: readonly FlagGroup[] = [
   {
     title: 'Application',
@@ -80,7 +80,7 @@ function ignored(names: readonly string[], why: string, value?: string): readonl
   return names.map((name) => ({ name, ignored: why, ...(value === undefined ? {} : { value }) }));
 }
 
-/** Flags of daprd and `dapr run` that say nothing about us, or something that we cannot do. */
+/** Flags of daprd and `dapr run` that have no effect here or are not supported. */
 const FOREIGN: readonly Flag[] = [
   { name: 'dapr-grpc-port', short: 'G', value: 'PORT', ignored: NO_GRPC },
   { name: 'dapr-internal-grpc-port', short: 'I', value: 'PORT', ignored: NO_GRPC },
@@ -105,8 +105,6 @@ const FOREIGN: readonly Flag[] = [
   { name: 'wait', refused: 'ask /v1.0/healthz/outbound until it answers 204' },
 ];
 
-/** All flags of `insidecar run`. */
 export const RUN_FLAGS: readonly Flag[] = [...RUN_GROUPS.flatMap(({ flags }) => flags), ...FOREIGN];
 
-/** All flags of `insidecar validate`. */
 export const VALIDATE_FLAGS: readonly Flag[] = [APP_ID, CONFIG, MAP, HELP];

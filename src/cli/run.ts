@@ -17,7 +17,7 @@ import { Session, StopRequests, watchState } from './session.ts';
 import { type AppSettings, appSettings, given, type RunSettings, runSettings } from './settings.ts';
 import { SharedComponents } from './sidecar-options.ts';
 
-/** `insidecar run`: answers with the exit code. @throws Failure, or what a sidecar cannot start with. */
+/** `insidecar run`: returns the exit code. @throws Failure, or an error that keeps a sidecar from starting. */
 export async function run(args: readonly string[], place: Place): Promise<number> {
   const commandLine = readArguments(args, RUN_FLAGS, 'run');
   if (commandLine.flags.isOn('help') === true) {
@@ -91,7 +91,7 @@ async function appsOf(commandLine: CommandLine, { environment, directory }: Plac
   return { apps, notes: [...commandLine.notes, ...notes], runFile: file };
 }
 
-/** One store for all applications: each keeps its own in it, and it tells them of each other. */
+/** One store for all applications: each keeps its own data in it, and they find each other through it. */
 function stateAt(path: string | undefined, { clock }: Place, onLost: () => void): StateDefinition {
   return sharedState(path === undefined ? memoryStore() : watchState(embedded({ path }), clock, onLost));
 }

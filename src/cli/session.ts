@@ -8,19 +8,19 @@ import type { Loggers } from './log.ts';
 import type { Ending } from './process/command.ts';
 import type { AppSettings } from './settings.ts';
 
-/** How long a stop that was asked for twice waits for anything. */
+/** Time limit of everything after a second stop request. */
 const IMPATIENT_MS = 1_000;
 
 /** Why a run ends. */
 export type StopReason =
   | { readonly kind: 'signal'; readonly signal: NodeJS.Signals }
-  /** An application ended, and the run ends with it. */
+  /** An application has ended, and the run with it. */
   | { readonly kind: 'ended' }
   /** `POST /v1.0/shutdown`. */
   | { readonly kind: 'shutdown' }
   | { readonly kind: 'failed'; readonly code: number };
 
-/** Something asked to stop; the first time it is told how, a second time that it is urgent. */
+/** Stop requests: the first one gives the reason, a second signal makes it urgent. */
 export class StopRequests {
   readonly asked: Promise<StopReason>;
   readonly urged: Promise<void>;
@@ -44,7 +44,7 @@ export class StopRequests {
   }
 }
 
-/** A run: applications with their sidecars, from their start to their end. */
+/** A run: applications with their sidecars, from start to end. */
 export class Session {
   readonly #apps: HostedApp[] = [];
   readonly #endings = new Map<HostedApp, Ending>();
@@ -61,7 +61,7 @@ export class Session {
     this.#log = loggers('insidecar');
   }
 
-  /** Runs to the end; answers with the exit code. @throws what kept it from starting. */
+  /** Runs to the end; returns the exit code. @throws the error that kept it from starting. */
   async run(settings: readonly AppSettings[]): Promise<number> {
     const starting = this.#start(settings);
     const settled = starting.then(
@@ -75,7 +75,7 @@ export class Session {
       throw error;
     }
     const reason = await this.#stops.asked;
-    // What is being started can be stopped only then; a disk that hangs must not keep the run.
+    // A starting sidecar can be stopped only after its start; a hanging disk must not block the stop.
     this.#isEnding = true;
     const { clock, run } = this.#surroundings;
     const late = sleep(clock, run.gracePeriodMs).then(() => 'late');
@@ -85,7 +85,7 @@ export class Session {
   }
 
   async #start(settings: readonly AppSettings[]): Promise<void> {
-    // Every port first: what is most likely to be wrong shows before anything runs.
+    // Open every port first: the most likely errors show before anything runs.
     for (const app of settings)
       this.#apps.push(await HostedApp.open(app, this.#loggers(app.appId, app.logLevel), this.#surroundings));
     for (const app of this.#apps) {
@@ -93,7 +93,7 @@ export class Session {
       app.sidecar.events.on('shutdownRequested', () => this.#stops.ask({ kind: 'shutdown' }));
       await app.startSidecar();
     }
-    // Every sidecar before any command: what the first one says at once reaches the last.
+    // Start all sidecars before any command: the last one then receives what the first command sends at once.
     for (const app of this.#apps) {
       if (this.#isEnding) return;
       await app.startCommand();
@@ -111,14 +111,14 @@ export class Session {
     if (isLast || isEnough) this.#stops.ask({ kind: 'ended' });
   }
 
-  /** @param urged - resolves when nothing is waited for any longer */
+  /** @param urged - resolves when the stop must not wait any longer */
   async #end(reason: StopReason, urged = this.#stops.urged): Promise<number> {
     const byThemselves = [...this.#endings.values()];
     if (reason.kind === 'shutdown') this.#log.info({}, 'shutdown was asked for');
     const { clock, run } = this.#surroundings;
     const late = sleep(clock, run.gracePeriodMs).then(() => false);
     if (reason.kind !== 'failed') await Promise.race([this.#answered(), urged]);
-    // Programs are used to ignoring that nobody reads them.
+    // Programs often ignore SIGPIPE, so send SIGTERM instead.
     await this.#stopCommands(reason.kind === 'signal' && reason.signal !== 'SIGPIPE' ? reason.signal : 'SIGTERM', late);
     const closed = Promise.all(this.#apps.map((app) => this.#close(app)));
     await Promise.race([closed, urged.then(() => sleep(clock, IMPATIENT_MS))]);
@@ -128,7 +128,7 @@ export class Session {
   }
 
   /**
-   * Lets answers in flight end before the commands that give them are asked to; half of the time is left for those.
+   * Lets responses in flight complete before their commands are stopped; keeps half of the time for the commands.
    * Without a command, stopping the sidecar waits for them.
    */
   async #answered(): Promise<void> {
@@ -140,7 +140,7 @@ export class Session {
     return this.#apps.filter((app) => app.hasCommand && !this.#endings.has(app));
   }
 
-  /** @param late - resolves when what has not ended by then is killed */
+  /** @param late - resolves when commands that are still running are to be killed */
   async #stopCommands(signal: NodeJS.Signals, late: Promise<boolean>): Promise<void> {
     const running = this.#running;
     if (running.length === 0) return;
@@ -163,7 +163,7 @@ export class Session {
 
 const STATE_PROBE_MS = 500;
 
-/** Tells when a store will not work again, which nothing but a new start mends. */
+/** Reports a store failure that only a restart can fix. */
 export function watchState(definition: StateDefinition, clock: Clock, onLost: (error: Error) => void): StateDefinition {
   return {
     type: definition.type,

@@ -4,52 +4,52 @@ import type { CommandLine, FlagValues } from './arguments.ts';
 import { misuse } from './failure.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
 
-/** One application, and the sidecar beside it. */
+/** The settings of one application and its sidecar. */
 export interface AppSettings {
   readonly appId: string;
-  /** Whether a multi-app file says what follows, or flags do. */
+  /** Whether the settings come from a multi-app file instead of flags. */
   readonly isOfFile: boolean;
   readonly appPort?: number;
   readonly appHost: string;
   readonly appProtocol: 'http' | 'grpc';
   readonly maxConcurrency?: number;
   readonly health?: AppHealthOptions;
-  /** The sidecar's own port; without one any free one will do. */
+  /** The sidecar's port; by default any free port. */
   readonly httpPort?: number;
-  /** Take a free port when the wanted one is taken: the command is told which. */
+  /** Whether to use a free port if the wanted one is taken: the command gets the actual one. */
   readonly mayMove: boolean;
   readonly resourcesPaths: readonly string[];
   readonly configPaths: readonly string[];
   readonly bodyLimitBytes?: number;
-  /** The program with its arguments; empty when it is started elsewhere. */
+  /** The program with its arguments; empty if it is started elsewhere. */
   readonly command: readonly string[];
   readonly directory: string;
-  /** Beside what it inherits and what the sidecar tells it. */
+  /** In addition to inherited variables and those set by the sidecar. */
   readonly environment: Readonly<Record<string, string>>;
   readonly logLevel?: LogLevel;
 }
 
-/** When a run with several applications ends: with the first that failed, with the first that ended, with the last. */
+/** When a run of several applications ends: with the first failure, with the first exit, or with the last exit. */
 export const STOP_WHEN = ['failure', 'any', 'all'] as const;
 
-/** What is common to all applications of a run. */
+/** Settings common to all applications of a run. */
 export interface RunSettings {
   readonly listenAddress: string;
   readonly wire: WireName;
   readonly statePath?: string;
-  /** Component types that stand in for others. */
+  /** Replacements of component types. */
   readonly substitute: Readonly<Record<string, string>>;
   readonly stopWhen: (typeof STOP_WHEN)[number];
   readonly gracePeriodMs: number;
   readonly startTimeoutMs: number;
   readonly allowedOrigins?: readonly string[];
-  /** Whether URLs are targets of invocations. */
+  /** Whether URLs can be targets of invocations. */
   readonly invokesUrls: boolean;
   readonly logLevel?: LogLevel;
   readonly logAsJson: boolean;
 }
 
-/** As the sidecar has it. */
+/** The same pattern as in the sidecar. */
 const APP_ID = /^[^./\s\p{Cc}]{1,256}$/u;
 const DEFAULT_HTTP_PORT = 3500;
 const MEBIBYTE = 1024 * 1024;
@@ -63,8 +63,8 @@ export function runSettings(flags: FlagValues, isTerminal: boolean): RunSettings
     throw misuse(`--listen-address must be one address: actual is ${JSON.stringify(listenAddress)}`);
   return {
     listenAddress,
-    // For applications that were written for Dapr: they are what a command of this kind is started for. An
-    // application of ours has the library, whose default is `sidecar`.
+    // The command is mostly used for applications written for Dapr. Applications written for insidecar use the library,
+    // whose default is `sidecar`.
     wire: flags.choice('wire', ['dapr', 'sidecar']) ?? 'dapr',
     stopWhen: flags.choice('stop-when', STOP_WHEN) ?? 'failure',
     gracePeriodMs: seconds('graceful-shutdown-seconds', 10),
@@ -78,7 +78,7 @@ export function runSettings(flags: FlagValues, isTerminal: boolean): RunSettings
   };
 }
 
-/** The one application of a run without a file. @throws Failure naming the flag and what was expected. */
+/** The settings of the application of a run without a file. @throws Failure naming the flag and what was expected. */
 export function appSettings({ flags, rest }: CommandLine, place: { appId?: string; directory: string }): AppSettings {
   const appId = flags.text('app-id') ?? place.appId;
   if (appId === undefined || appId === '')
@@ -112,12 +112,12 @@ export function appSettings({ flags, rest }: CommandLine, place: { appId?: strin
   };
 }
 
-/** Component types that stand in for others: every `--map`. @throws Failure when one is not of that form. */
+/** The replacements of component types in all `--map` flags. @throws Failure for a malformed one. */
 export function substitutes(flags: FlagValues): Readonly<Record<string, string>> {
   return Object.fromEntries(flags.texts('map').map(substitution));
 }
 
-/** `pubsub.redis=pubsub.in-memory`. What the types must be is said where they are used. */
+/** Parses `pubsub.redis=pubsub.in-memory`. The types are validated where they are used. */
 function substitution(text: string): readonly [type: string, replacement: string] {
   const [, type = '', replacement = ''] = /^([^=]+)=([^=]+)$/.exec(text) ?? [];
   if (type === '')
@@ -136,12 +136,12 @@ function healthSettings(flags: FlagValues): AppHealthOptions | undefined {
   };
 }
 
-/** Zero and negative numbers stand for "not set" with Dapr. */
+/** Zero and negative numbers mean "not set" in Dapr. */
 function positive(value: number | undefined): number | undefined {
   return value !== undefined && value > 0 ? value : undefined;
 }
 
-/** A property that is there only when it has a value. */
+/** An object with the property, or empty if the value is `undefined`. */
 export function given<Name extends string, Value>(name: Name, value: Value | undefined): { [N in Name]?: Value } {
   return value === undefined ? {} : ({ [name]: value } as { [N in Name]?: Value });
 }

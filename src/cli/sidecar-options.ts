@@ -7,12 +7,12 @@ import type { Logger } from '../util/logger.ts';
 import type { RunResources } from './resources.ts';
 import { type AppSettings, given, type RunSettings } from './settings.ts';
 
-/** The component that is there when no resource files are named, like the one that `dapr init` makes. */
+/** The default component without resource files, like the one made by `dapr init`. */
 const DEFAULT_PUBSUB = 'pubsub';
 
 /**
- * The components of all applications of a run. A component's name stands for one broker, whichever application's
- * files define it: what one publishes reaches the others, as it would with a broker beside them.
+ * The components of all applications of a run. A component name identifies one broker, whichever application's files
+ * define it: messages reach all applications, as with a broker beside them.
  */
 export class SharedComponents {
   readonly #byName = new Map<string, PubSubDefinition>();
@@ -22,7 +22,7 @@ export class SharedComponents {
     this.#isDurable = isDurable;
   }
 
-  /** With the scopes and topics of this definition, and the messages of the first of the same name and type. */
+  /** A definition with its own scopes and topics, but the broker of the first one with the same name and type. */
   share(definition: PubSubDefinition): PubSubDefinition {
     const key = `${definition.type}/${definition.name}`;
     const first = this.#byName.get(key);
@@ -32,13 +32,13 @@ export class SharedComponents {
     return definition;
   }
 
-  /** What an application without resource files uses. */
+  /** The component of an application without resource files. */
   standard(): PubSubDefinition {
     return this.share(this.#isDurable ? durablePubSub(DEFAULT_PUBSUB) : memoryPubSub(DEFAULT_PUBSUB));
   }
 }
 
-/** What a sidecar of a run is made of, beside its settings. */
+/** The parts of a sidecar, beside its settings. */
 export interface SidecarParts {
   readonly run: RunSettings;
   readonly state: StateDefinition;

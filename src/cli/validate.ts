@@ -9,14 +9,14 @@ import type { Place } from './place.ts';
 import { VALIDATE_FLAGS } from './run-flags.ts';
 import { given, substitutes } from './settings.ts';
 
-/** What was found in one place. */
+/** The findings for one path. */
 interface Findings {
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
   readonly summary: string;
 }
 
-/** `insidecar validate`: answers with the exit code. */
+/** `insidecar validate`: returns the exit code. */
 export async function validate(args: readonly string[], place: Place): Promise<number> {
   const { flags, rest } = readArguments(args, VALIDATE_FLAGS, 'validate');
   if (flags.isOn('help') === true) {
@@ -38,7 +38,7 @@ export async function validate(args: readonly string[], place: Place): Promise<n
   return isFine ? 0 : EXIT.failed;
 }
 
-/** As a run with the same flags reads them. */
+/** The same options as a run with these flags. */
 function checkOptions(flags: FlagValues, { environment }: Place): CheckOptions {
   return {
     environment,
@@ -48,7 +48,7 @@ function checkOptions(flags: FlagValues, { environment }: Place): CheckOptions {
   };
 }
 
-/** A file, or a directory with resource files, multi-app files or both. */
+/** Checks a file, or a directory with resource files, multi-app files or both. */
 async function check(path: string, options: CheckOptions): Promise<Findings> {
   const files = statSync(path).isDirectory() ? yamlFilesIn(path) : [path];
   const runFiles = files.filter(isRunFile);
@@ -69,7 +69,7 @@ function yamlFilesIn(directory: string): string[] {
   return names.sort().map((name) => join(directory, name));
 }
 
-/** A multi-app file has applications where resources have a kind. */
+/** A multi-app file has `apps` instead of a kind. */
 function isRunFile(path: string): boolean {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
   const text = readFileSync(path, 'utf8');
@@ -88,7 +88,7 @@ async function checkFiles(paths: readonly string[], options: CheckOptions): Prom
   };
 }
 
-/** The file, and the resources of every application in it. */
+/** Checks the file and the resources of all its applications. */
 async function checkRunFile(path: string, { configPaths = [], ...shared }: CheckOptions): Promise<Findings> {
   try {
     const { apps, notes } = await loadMultiApp(path);

@@ -7,23 +7,23 @@ import type { Output } from '../output.ts';
 import { passLines } from './lines.ts';
 import type { OrphanReaper } from './orphan-reaper.ts';
 
-/** How long what the process started may go on after it, and its output may take. */
+/** Time limit for leftover child processes and remaining output after the process has ended. */
 const LEFTOVER_MS = 1_000;
 const LEFTOVER_PROBE_MS = 20;
 
 /** How a process ended. */
 export interface Ending {
-  /** As a shell tells it: 128 + n when signal n ended it. */
+  /** As in a shell: 128 + n if signal n ended it. */
   readonly code: number;
   readonly signal: NodeJS.Signals | undefined;
 }
 
-/** What to start, and where its output goes. */
+/** The process to start and its output. */
 export interface CommandOptions {
   readonly command: readonly string[];
   readonly directory: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** Whether it may read our standard input. */
+  /** Whether it inherits our standard input. */
   readonly takesInput: boolean;
   readonly stdout: Output;
   readonly stderr: Output;
@@ -32,10 +32,10 @@ export interface CommandOptions {
   readonly clock: Clock;
 }
 
-/** A process that was started, in a process group of its own, with everything that it starts in turn. */
+/** A started process, in its own process group with all its descendants. */
 export class Command {
   readonly pid: number;
-  /** Resolves when it has ended, and what it started, and its output is passed on. */
+  /** Resolves when the process and its descendants have ended and their output is passed on. */
   readonly ended: Promise<Ending>;
   readonly #child: ChildProcess;
   readonly #options: CommandOptions;
@@ -49,7 +49,7 @@ export class Command {
     this.ended = this.#untilEnded();
   }
 
-  /** @throws Failure when there is no such program or it may not be executed. */
+  /** @throws Failure if the program does not exist or is not executable. */
   static async start(options: CommandOptions): Promise<Command> {
     const [program = '', ...args] = options.command;
     const child = spawn(program, args, {
@@ -64,14 +64,14 @@ export class Command {
     throw startFailure(program, options.directory, error);
   }
 
-  /** Sends a signal to it and to everything that it started. */
+  /** Sends a signal to the process and all its descendants. */
   signal(name: NodeJS.Signals): void {
     if (this.#isOver) return;
     try {
       if (process.platform === 'win32') this.#child.kill(name);
       else process.kill(-this.pid, name);
     } catch {
-      // It has ended this moment.
+      // It has just ended.
     }
   }
 
@@ -96,7 +96,7 @@ export class Command {
     return ending;
   }
 
-  /** What it started and left behind: asked to end, then made to. */
+  /** Ends leftover descendants: first with SIGTERM, then with SIGKILL. */
   async #endLeftover(): Promise<void> {
     if (process.platform === 'win32' || !this.#hasLeftover()) return;
     this.signal('SIGTERM');

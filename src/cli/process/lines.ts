@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { Output } from '../output.ts';
 
-/** A longer line is cut: what is kept of a line is bounded, whatever an application prints. */
+/** Longer lines are split, so that memory is bounded whatever an application prints. */
 const MAX_LINE_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
 
-/** Passes on what a process prints, line by line and no faster than it is read. Resolves at its end. */
+/** Passes on a process's output line by line, with back-pressure. Resolves at its end. */
 export async function passLines(source: Readable, output: Output, prefix: string): Promise<void> {
   const lines = new PrefixedLines(prefix);
   try {
@@ -13,15 +13,15 @@ export async function passLines(source: Readable, output: Output, prefix: string
       if (!output.write(lines.take(chunk as Buffer))) await output.drained();
     }
   } catch {
-    // The process has ended and its stream was closed: what came is passed on.
+    // The process has ended and its stream was closed: pass on the rest.
   }
   output.write(lines.end());
 }
 
-/** Puts a prefix before every line. Bytes are never decoded: any encoding passes. */
+/** Prefixes every line. Bytes are never decoded, so any encoding works. */
 export class PrefixedLines {
   readonly #prefix: Buffer;
-  /** The beginning of a line whose end has not come. */
+  /** The beginning of an incomplete line. */
   #open: Buffer[] = [];
   #openBytes = 0;
 
@@ -29,7 +29,7 @@ export class PrefixedLines {
     this.#prefix = Buffer.from(prefix);
   }
 
-  /** The lines that are complete with this chunk. */
+  /** The lines that this chunk completes. */
   take(chunk: Buffer): Buffer {
     const out: Buffer[] = [];
     let start = 0;
@@ -42,7 +42,7 @@ export class PrefixedLines {
     return Buffer.concat(out);
   }
 
-  /** What is left of a line that never ended. */
+  /** The rest of an unterminated line. */
   end(): Buffer {
     const out: Buffer[] = [];
     if (this.#openBytes > 0) this.#finish(out);
@@ -73,7 +73,7 @@ export class PrefixedLines {
   }
 }
 
-/** The last place up to `limit` that is not within a character of UTF-8. */
+/** The last position up to `limit` that is not within a UTF-8 character. */
 function endOfCharacter(bytes: Buffer, limit: number): number {
   let cut = limit;
   while (cut > limit - 4 && cut > 0 && ((bytes[cut] ?? 0) & 0xc0) === 0x80) cut--;

@@ -6,36 +6,36 @@ import { nodeHttp } from '../../util/node-http.ts';
 import { Failure } from '../failure.ts';
 import { portHolder } from './port-holder.ts';
 
-/** Longer than clients keep theirs, so that they close and never meet a connection that is just being closed. */
+/** Longer than the keep-alive of clients, so that they close first and never use a connection that is closing. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_MS = 10_000;
 const HEADER_BYTES = 16 * 1024;
-/** How long the last bytes of answers may take to those who read them slowly. */
+/** How long slow readers may take for the last bytes of responses. */
 const LAST_BYTES_MS = 1_000;
 
-/** Where to listen. */
+/** The address and handler of a server. */
 export interface ListenOptions {
   readonly host: string;
-  /** 0: any free port. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly listener: NodeListener;
-  /** What is said when the port is taken and a free one may be had instead; without it that is a failure. */
+  /** Called if the port is taken and a free one is used instead; without it, a taken port is an error. */
   readonly onMoved?: (message: string) => void;
-  /** The flag or field that would choose another port. */
+  /** The flag or field that sets the port. */
   readonly chosenBy: string;
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface Listening {
   readonly port: number;
-  /** Takes no new connections; those that are open end when `end` is called. */
+  /** Accepts no new connections; open ones end when `end` is called. */
   readonly server: Server;
 }
 
-/** @throws Failure naming the port, and who has it when that can be found out. */
+/** @throws Failure naming the port, and its holder if known. */
 export async function listenOn(options: ListenOptions): Promise<Listening> {
   const { host, port, listener, onMoved, chosenBy } = options;
-  // No limit on a whole request: uploads and long answers pass through.
+  // No time limit for a whole request: uploads and long responses pass through.
   const server = nodeHttp.createServer(
     { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_MS, requestTimeout: 0, maxHeaderSize: HEADER_BYTES },
     listener,
@@ -81,7 +81,7 @@ function hintFor(code: string | undefined, chosenBy: string): string {
   return code === 'EADDRINUSE' || code === 'EACCES' ? `; another can be chosen with ${chosenBy}` : '';
 }
 
-/** Closes it when what has been answered is on its way, but soon: what is left then is cut off. */
+/** Closes the server once responses in progress are sent; cuts off the rest after a short time. */
 export async function closeServer(server: Server, clock: Clock): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
@@ -91,7 +91,7 @@ export async function closeServer(server: Server, clock: Clock): Promise<void> {
   server.closeAllConnections();
 }
 
-/** ` by process 123 (node)`, or nothing. */
+/** ` by process 123 (node)`, or empty. */
 export function byWhom(port: number): string {
   const holder = portHolder(port);
   return holder === undefined ? '' : ` by ${holder}`;

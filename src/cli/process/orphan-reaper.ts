@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /**
- * A shell that outlives us by a moment: it reads from a pipe which process groups are ours, and when the pipe ends –
- * because we have, in whatever way – it ends those that are left. Node cannot ask the kernel to do that (`PDEATHSIG`),
- * and a shell weighs a megabyte.
+ * A shell that briefly outlives this process: it reads our process groups from a pipe, and when the pipe closes because
+ * this process has ended in any way, it ends the remaining groups. Node cannot ask the kernel for that (`PDEATHSIG`); a
+ * shell takes about a megabyte.
  */
 const SCRIPT = `
 trap '' INT TERM HUP
@@ -30,13 +30,13 @@ done
 for group in $groups; do kill -KILL "-$group" 2>/dev/null; done
 `;
 
-/** Ends the process groups that are ours when this process has gone without ending them. */
+/** Ends our process groups if this process dies without ending them. */
 export class OrphanReaper {
   readonly #shell: ChildProcess | undefined;
 
   constructor() {
     if (process.platform === 'win32') return;
-    // In a session of its own: what is sent to our group or comes from our terminal does not reach it.
+    // In its own session, so that signals to our group or from our terminal do not reach it.
     this.#shell = spawn('/bin/sh', ['-c', SCRIPT], { detached: true, stdio: ['pipe', 'ignore', 'ignore'], cwd: '/' });
     // Without a shell there is no guard; everything else works.
     this.#shell.on('error', () => undefined);
@@ -44,12 +44,12 @@ export class OrphanReaper {
     this.#shell.unref();
   }
 
-  /** This group is ours. */
+  /** Adds a process group. */
   hold(group: number): void {
     this.#shell?.stdin?.write(`hold ${group}\n`);
   }
 
-  /** This group has ended: its number may soon be somebody else's. */
+  /** Removes a process group that has ended: its number may soon be reused. */
   drop(group: number): void {
     this.#shell?.stdin?.write(`drop ${group}\n`);
   }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 const LISTENING = '0A';
 
-/** Who listens on a port of this machine, in words; `undefined` where that cannot be found out (only Linux can). */
+/** Describes the process that listens on a port of this machine; `undefined` if unknown (only Linux supports this). */
 export function portHolder(port: number): string | undefined {
   const sockets = listeningSockets(port);
   if (sockets.size === 0) return undefined;
@@ -13,7 +13,7 @@ export function portHolder(port: number): string | undefined {
   return undefined;
 }
 
-/** The names that the sockets have among the open files of a process. */
+/** The names of listening sockets among the open files of a process. */
 function listeningSockets(port: number): ReadonlySet<string> {
   const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
   const rows = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => textOf(file).split('\n'));
@@ -22,7 +22,7 @@ function listeningSockets(port: number): ReadonlySet<string> {
   return new Set(found.map((row) => `socket:[${row[9]}]`));
 }
 
-/** Other users' processes cannot be looked into, and processes end meanwhile. */
+/** Other users' processes cannot be inspected, and processes may end meanwhile. */
 function listOf(directory: string): readonly string[] {
   try {
     return readdirSync(directory);
