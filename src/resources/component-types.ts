@@ -1,7 +1,7 @@
 import { didYouMean } from '../util/suggest.ts';
 import { TOPIC_SCOPE_NAMES } from './topic-scopes.ts';
 
-/** What a component becomes. */
+/** The kind of object that a component becomes. */
 export type ComponentRole =
   | 'memory-pubsub'
   | 'durable-pubsub'
@@ -10,17 +10,16 @@ export type ComponentRole =
   | 'environment-secrets'
   | 'file-secrets';
 
-/** A component type that there is. */
 export interface ComponentType {
   readonly role: ComponentRole;
-  /** The names of metadata that it uses. */
+  /** The metadata names that it uses. */
   readonly uses: readonly string[];
 }
 
 const pubsub = TOPIC_SCOPE_NAMES;
 const state = ['actorStateStore'];
 
-/** Every component type that there is. */
+/** Every supported component type. */
 export const COMPONENT_TYPES: ReadonlyMap<string, ComponentType> = new Map<string, ComponentType>([
   ['pubsub.in-memory', { role: 'memory-pubsub', uses: [...pubsub, 'maxMessages', 'maxBytes'] }],
   ['pubsub.sqlite', { role: 'durable-pubsub', uses: pubsub }],
@@ -31,7 +30,7 @@ export const COMPONENT_TYPES: ReadonlyMap<string, ComponentType> = new Map<strin
   ['secretstores.local.file', { role: 'file-secrets', uses: ['secretsFile', 'nestedSeparator', 'multiValued'] }],
 ]);
 
-/** What Dapr has and this package has not; only to say so rather than call them unknown. */
+/** Types of Dapr's that are not supported here, for a better error message than "unknown". */
 const DAPR_ONLY: ReadonlyMap<string, readonly string[]> = new Map([
   [
     'pubsub',
@@ -88,7 +87,7 @@ const DAPR_ONLY: ReadonlyMap<string, readonly string[]> = new Map([
   ],
 ]);
 
-/** Whole kinds of Dapr's components that have no building block here. */
+/** Kinds of components of Dapr's without a building block here. */
 const DAPR_CATEGORIES: readonly string[] = [
   'bindings',
   'configuration',
@@ -100,20 +99,20 @@ const DAPR_CATEGORIES: readonly string[] = [
   'workflowbackend',
 ];
 
-/** What leaves a component out. */
+/** The substitute that leaves a component out. */
 export const NO_COMPONENT = 'none';
 
-/** Which type stands in for which: a whole type, or `pubsub.*` for every type of a kind that there is not. */
+/** Replacements by type: for one type, or with `pubsub.*` for every unsupported type of a kind. */
 export type Substitutes = Readonly<Record<string, string>>;
 
-/** The type that a component is taken for. */
+/** The type that replaces a component's type, or the type itself. */
 export function substituted(type: string, substitute: Substitutes): string {
   if (Object.hasOwn(substitute, type)) return substitute[type] ?? type;
   const category = `${type.slice(0, type.indexOf('.'))}.*`;
   return !COMPONENT_TYPES.has(type) && Object.hasOwn(substitute, category) ? (substitute[category] ?? type) : type;
 }
 
-/** What is wrong with a table of substitutes, if anything. */
+/** The first problem in a table of substitutes, if any. */
 export function substituteProblem(substitute: Substitutes): string | undefined {
   for (const [type, replacement] of Object.entries(substitute)) {
     if (replacement === NO_COMPONENT || COMPONENT_TYPES.has(replacement)) continue;
@@ -124,7 +123,7 @@ export function substituteProblem(substitute: Substitutes): string | undefined {
   return undefined;
 }
 
-/** Why a type cannot be used, and what can be done. */
+/** Explains why a type cannot be used, and what to do. */
 export function unknownTypeProblem(type: string): string {
   const category = type.slice(0, type.indexOf('.'));
   const name = type.slice(category.length + 1);

@@ -19,27 +19,25 @@ import { environmentSecrets, fileSecrets, type SecretStore } from './secret-stor
 import { readTopicScopes } from './topic-scopes.ts';
 import { resolveValue, type ValueOrigins } from './values.ts';
 
-/** What components are made with. */
 export interface ComponentSurroundings {
   readonly origins: Omit<ValueOrigins, 'secretStores'>;
   readonly substitute: Substitutes;
   readonly workingDirectory: string;
 }
 
-/** The components of one application. */
 export interface ReadComponents {
   readonly pubsubs: readonly PubSubDefinition[];
   readonly secretStores: ReadonlyMap<string, SecretStore>;
-  /** Where the files want state to be kept; `undefined` when they do not say. */
+  /** The state requested by the files; `undefined` if there is none. */
   readonly state: StateWish | undefined;
 }
 
-/** In memory when there is no path. */
+/** In memory if there is no path. */
 export interface StateWish {
   readonly path: string | undefined;
 }
 
-/** A component whose type is known, with what of its metadata that type uses. */
+/** A component of a supported type. */
 interface Known {
   readonly resource: Resource;
   readonly type: ComponentType;
@@ -57,7 +55,7 @@ export async function readComponents(
   for (const wanted of [true, false]) {
     for (const resource of resources) {
       if (isSecretStore(resource) !== wanted) continue;
-      // The schema of the kind has been checked.
+      // The cast is safe: the schema of the kind was checked.
       const { ignoreErrors = false } = resource.spec as ComponentSpec;
       await report.part(ignoreErrors, (part) => maker.make(resource, part));
     }
@@ -108,7 +106,7 @@ class ComponentMaker {
     }
   }
 
-  /** The one place of state that the files ask for. */
+  /** The state that the files request; more than one is a problem. */
   state(report: Report): StateWish | undefined {
     const preferred = this.#states.filter(({ isPreferred }) => isPreferred);
     const [chosen, another] = preferred.length > 0 ? preferred : this.#states;
@@ -148,7 +146,7 @@ class ComponentMaker {
       report.problem(at, unknownTypeProblem(typeName));
       return undefined;
     }
-    // The schema of the kind has been checked.
+    // The cast is safe: the schema of the kind was checked.
     const { version = '' } = spec as ComponentSpec;
     if (typeName === written && version !== '' && version !== 'v1') {
       const there = document.place(['spec', 'version']);
@@ -160,10 +158,10 @@ class ComponentMaker {
     return { resource, type, typeName };
   }
 
-  /** Only what is used is looked up: a type that is replaced may want secrets that are not here. */
+  /** Resolves only metadata that the type uses: a replaced type may refer to secrets that do not exist here. */
   #values({ resource, type, typeName }: Known, report: Report): ReadonlyMap<string, string> {
     const { document, secretStore, spec } = resource;
-    // The schema of the kind has been checked.
+    // The cast is safe: the schema of the kind was checked.
     const { type: written, metadata = [] } = spec as ComponentSpec;
     const values = new Map<string, string>();
     const unused: string[] = [];

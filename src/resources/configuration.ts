@@ -9,14 +9,14 @@ import type { Place, Report } from './report.ts';
 import type { Resource } from './resource.ts';
 import { type ConfigurationSpec, UNUSED_SECTIONS } from './schema/configuration.ts';
 
-/** What Configurations say to a sidecar. */
+/** The content of Configurations. */
 export interface ReadConfiguration extends Pick<ConfigurationSpec, 'accessControl' | 'api'> {
   readonly identity?: IdentityOptions;
   readonly nameResolution?: NameResolutionOptions;
   readonly features: readonly string[];
 }
 
-/** What Configurations say, sections of later files in place of those of earlier ones. */
+/** Merges Configurations: sections of later files replace those of earlier ones. */
 export async function readConfiguration(
   resources: readonly Resource[],
   origins: IdentityOrigins,
@@ -31,7 +31,7 @@ export async function readConfiguration(
     }
   }
   const sections = [...merged].map(([section, { content }]) => [section, content]);
-  // The schema of the kind has been checked for each.
+  // The cast is safe: the schema of the kind was checked for each.
   const {
     accessControl,
     api,
@@ -57,7 +57,7 @@ export async function readConfiguration(
   };
 }
 
-/** What a schema cannot say is looked at by what will use it. */
+/** Lets the consumer of a section check what a schema cannot express. */
 function tryOut(place: Place | undefined, report: Report, use: (warn: (message: string) => void) => unknown): void {
   if (place === undefined) return;
   try {
@@ -67,14 +67,14 @@ function tryOut(place: Place | undefined, report: Report, use: (warn: (message: 
   }
 }
 
-/** A message about options, in words for who wrote the file. */
+/** Adapts a message about options to the author of the file. */
 function inSpec(message: string): string {
   return message.replace(/^options\./, 'spec.');
 }
 
 /**
- * Those of the files that are named for it, else the one among the other resources: Dapr takes one, and which of
- * several was meant decides who may do what, so it is not guessed.
+ * The Configurations of explicitly named files, else the only one among the other resources. Dapr uses one; choosing
+ * among several would decide who may do what, so it is an error.
  */
 export function chooseConfigurations(
   named: readonly Resource[] | undefined,

@@ -1,8 +1,8 @@
 import { mayReadVariable, readVariable } from './secret-stores.ts';
 
 /**
- * Replaces `$NAME` and `${NAME}` in every text of a value, as Dapr does in Configuration files; what is not set is
- * empty. Done after parsing, so that a variable can hold anything without becoming structure.
+ * Replaces `$NAME` and `${NAME}` in all strings of a value, as Dapr does in Configuration files; unset variables become
+ * empty. Done after parsing, so that the content of a variable cannot change the structure.
  */
 export function expandVariables(value: unknown, environment: NodeJS.ProcessEnv): unknown {
   if (typeof value === 'string') return expandText(value, environment);

@@ -2,13 +2,13 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Report, wholeFile } from './report.ts';
 
-/** More files than this in one directory are no resource directory. */
+/** A directory with more files is not a resource directory. */
 const MAX_FILES = 1_000;
 
-/** The files that paths stand for: themselves, or the YAML files directly in a directory, by name. */
+/** The files at the given paths: the files themselves, or the YAML files directly in a directory, sorted by name. */
 export async function findFiles(paths: readonly string[], report: Report): Promise<string[]> {
   const found = await Promise.all(paths.map((path) => filesOf(path, report)));
-  // The same file, named twice, would define everything twice.
+  // A file named twice would define everything twice.
   return [...new Set(found.flat())];
 }
 
@@ -32,7 +32,7 @@ async function filesOf(path: string, report: Report): Promise<string[]> {
   return files.flat();
 }
 
-/** A link that leads nowhere counts, so that reading it tells. */
+/** A broken link counts as a file, so that reading it reports the error. */
 async function isFile(path: string): Promise<boolean> {
   return stat(path).then(
     (about) => about.isFile(),

@@ -6,7 +6,7 @@ import type { HttpEndpointSpec } from './schema/http-endpoint.ts';
 import { resolveValue, type ValueOrigins } from './values.ts';
 import type { YamlPath } from './yaml-document.ts';
 
-/** The HTTP endpoints of resources, with what is found in secret stores and the environment. */
+/** The HTTP endpoints of resources, with values from secret stores and the environment resolved. */
 export function readHttpEndpoints(
   resources: readonly Resource[],
   origins: ValueOrigins,
@@ -19,7 +19,7 @@ export function readHttpEndpoints(
 
 function endpointOf(resource: Resource, origins: ValueOrigins, report: Report): HttpEndpointOptions {
   const { document, name, secretStore } = resource;
-  // The schema of the kind has been checked.
+  // The cast is safe: the schema of the kind was checked.
   const { baseUrl, headers = [], clientTLS } = resource.spec as HttpEndpointSpec;
   const valueAt = (source: ValueSource, path: YamlPath): string | undefined =>
     resolveValue(source, { document, path: ['spec', ...path], secretStore }, origins, report);

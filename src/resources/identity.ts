@@ -12,21 +12,19 @@ import { resolveValue, type ValueOrigins } from './values.ts';
 import type { YamlPath } from './yaml-document.ts';
 import { readTextFile } from './yaml-file.ts';
 
-/** Where keys are found. */
 export interface IdentityOrigins extends ValueOrigins {
   readonly workingDirectory: string;
 }
 
-/** The parts of a key, and whether others may see them. */
+/** The parts of a key, and whether they are secret. */
 const PARTS = [
   { part: 'secret', isSecret: true },
   { part: 'privateKey', isSecret: true },
   { part: 'publicKey', isSecret: false },
 ] as const;
-/** Everybody may read it. */
 const READABLE_BY_ALL = 0o004;
 
-/** The identity that a Configuration gives. What is wrong with it is reported, and no part of any key is shown. */
+/** Reads the identity of a Configuration. Problems are reported without showing any part of a key. */
 export async function readIdentity(
   { keys, peers, trustDomain }: IdentitySpec,
   resource: Resource,
@@ -47,7 +45,7 @@ export async function readIdentity(
   };
 }
 
-/** @throws SidecarError when the sidecar could not use it. */
+/** @throws SidecarError if the sidecar could not use it. */
 export function tryIdentity(identity: IdentityOptions, { appId, namespace }: ValueOrigins): void {
   makeIdentity(identity, { appId, namespace: namespace || 'default', clock: systemClock, newId: randomUUID });
 }
@@ -76,7 +74,7 @@ class KeyReader {
       const text = source && (await this.#text(source, [...path, part], isSecret));
       if (text !== undefined) key[part] = text;
     }
-    // Its parts are those of one kind of key or the other, which is checked when it is tried out.
+    // Whether the parts belong to one kind of key is checked when it is tried out.
     return key as unknown as IdentityKey;
   }
 

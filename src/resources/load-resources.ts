@@ -27,25 +27,25 @@ import { readYamlFile } from './yaml-file.ts';
 
 /** Options of {@link checkResources}. @public */
 export interface CheckOptions {
-  /** The application that the resources are for. Default: all, when they are only checked. */
+  /** The application that the resources are for. Default: all applications; the files are then only checked. */
   readonly appId?: string;
-  /** Its namespace. Resources of another one are left out. Default: environment variable `NAMESPACE`; empty for any. */
+  /** Its namespace; others are excluded. Default: environment variable `NAMESPACE`; empty for any. */
   readonly namespace?: string;
-  /** What `envRef`, `secretstores.local.env` and variables in Configuration files read. Default: `process.env`. */
+  /** Read by `envRef`, `secretstores.local.env` and variables in Configuration files. Default: `process.env`. */
   readonly environment?: NodeJS.ProcessEnv;
   /**
-   * Files with a Configuration; sections of later ones replace those of earlier ones, and `$NAME` in them stands for
-   * an environment variable. When there are any, Configurations among the other resources are left out.
+   * Files with a Configuration; sections of later ones replace those of earlier ones, and `$NAME` in them is replaced
+   * by an environment variable. If given, Configurations among the other resources are ignored.
    */
   readonly configPaths?: readonly string[];
-  /** The directory in which state is kept, whatever the resources say. Default: what they say. */
+  /** The directory of the state, overriding the resources. Default: as in the resources. */
   readonly statePath?: string;
   /**
-   * Component types that stand in for others, such as `{ 'pubsub.redis': 'pubsub.in-memory' }`. `pubsub.*` is every
-   * pub/sub type that there is not; `none` leaves components of that type out.
+   * Replacements of component types, such as `{ 'pubsub.redis': 'pubsub.in-memory' }`. `pubsub.*` matches every
+   * unsupported pub/sub type; `none` leaves components of that type out.
    */
   readonly substitute?: Readonly<Record<string, string>>;
-  /** What paths in components are relative to. Default: the working directory. */
+  /** The base of relative paths in components. Default: the working directory. */
   readonly workingDirectory?: string;
 }
 
@@ -53,11 +53,11 @@ export interface CheckOptions {
 export interface LoadOptions extends CheckOptions {
   /** The application that the resources are for. */
   readonly appId: string;
-  /** Where to log what is not used. Default: nowhere; see {@link LoadedResources.notes}. */
+  /** Logs unused parts of the files. Default: no log; see {@link LoadedResources.notes}. */
   readonly logger?: Logger;
 }
 
-/** Options of a sidecar that resource files give. @public */
+/** Options of a sidecar from resource files. @public */
 export interface ResourceOptions {
   /** Pub/sub components. */
   readonly components: readonly PubSubDefinition[];
@@ -67,19 +67,19 @@ export interface ResourceOptions {
   readonly httpEndpoints: readonly HttpEndpointOptions[];
   /** From a Configuration. */
   readonly accessControl?: AccessControlOptions;
-  /** From a Configuration, with the keys that it refers to. */
+  /** From a Configuration, with the referenced keys resolved. */
   readonly identity?: IdentityOptions;
   /** From a Configuration. */
   readonly api?: ApiOptions;
   /** From a Configuration. */
   readonly nameResolution?: NameResolutionOptions;
-  /** All Resiliency resources as one. */
+  /** All Resiliency resources, merged. */
   readonly resiliency?: ResiliencySpec;
-  /** Where state is kept, when a state component or {@link CheckOptions.statePath} says so. */
+  /** The state store, if a state component or {@link CheckOptions.statePath} defines one. */
   readonly state?: StateDefinition;
 }
 
-/** A resource that was found. @public */
+/** A resource. @public */
 export interface ResourceSummary {
   /** Such as `Component`. */
   readonly kind: string;
@@ -89,37 +89,36 @@ export interface ResourceSummary {
   readonly file: string;
 }
 
-/** What {@link checkResources} found. @public */
+/** The result of {@link checkResources}. @public */
 export interface CheckedResources {
-  /** What has to be mended; empty when the files can be used. */
+  /** Problems that must be fixed; empty if the files can be used. */
   readonly problems: readonly ResourceFinding[];
-  /** What is not used, or used in another way than Dapr does. */
+  /** Parts that are unused, or used in another way than Dapr does. */
   readonly notes: readonly ResourceFinding[];
-  /** The resources that are for the application. */
+  /** The resources for the application. */
   readonly resources: readonly ResourceSummary[];
 }
 
-/** What {@link loadResources} made of the files. @public */
+/** The result of {@link loadResources}. @public */
 export interface LoadedResources {
   /** Options of a sidecar: `new Sidecar({ appId, ...options })`. */
   readonly options: ResourceOptions;
-  /** The directory of {@link ResourceOptions.state}, absolute, when that is on disk. */
+  /** The absolute directory of {@link ResourceOptions.state}, if it is on disk. */
   readonly statePath?: string;
-  /** Features that a Configuration turns on. */
+  /** Features enabled by a Configuration. */
   readonly features: readonly string[];
-  /** What is not used, or used in another way than Dapr does. */
+  /** Parts that are unused, or used in another way than Dapr does. */
   readonly notes: readonly ResourceFinding[];
-  /** The resources that are for the application. */
+  /** The resources for the application. */
   readonly resources: readonly ResourceSummary[];
 }
 
 /**
- * Reads resource files, in Dapr's form, as options of a sidecar: every `*.yaml` and `*.yml` directly in each directory,
- * or single files.
+ * Reads resource files in Dapr's form as options of a sidecar: single files, or every `*.yaml` and `*.yml` directly in
+ * a directory.
  *
- * @param paths - directories and files; all must be there
- * @throws SidecarError `ERR_CONFIGURATION` with everything that is wrong in any file, each with file, document, line
- * and column.
+ * @param paths - directories and files; all must exist
+ * @throws SidecarError `ERR_CONFIGURATION` with all problems in all files, each with file, document, line and column.
  * @example
  * ```ts
  * const { options } = await loadResources(['./resources'], { appId: 'orders' });
@@ -152,8 +151,7 @@ export async function loadResources(paths: readonly string[], options: LoadOptio
 }
 
 /**
- * Finds everything that is wrong with resource files, and opens nothing. Without an app ID, for all applications at
- * once.
+ * Finds all problems in resource files without opening anything. Without an app ID, checks them for all applications.
  *
  * @param paths - directories and files
  * @public
@@ -204,7 +202,7 @@ async function readAll(
   return { made, summaries };
 }
 
-/** The Configurations of files that are named for it; `undefined` when none is. */
+/** The Configurations of explicitly named files; `undefined` if no file is named. */
 async function readConfigs(
   paths: readonly string[],
   environment: NodeJS.ProcessEnv,
@@ -218,20 +216,20 @@ async function readConfigs(
       report.note(document.place(), `this ${kind} is not used: the file is named for a Configuration`);
   }
   const configurations = found.filter(({ kind }) => kind === 'Configuration');
-  // Without what was named for it everything would be allowed.
+  // Without the named Configuration, everything would be allowed.
   if (configurations.length === 0 && report.problems.length === before)
     report.problem(wholeFile(paths.join(', ')), 'there is no Configuration in it');
   return configurations;
 }
 
-/** With an environment, variables in them are replaced. */
+/** With an environment, replaces variables in the files. */
 async function readFiles(
   files: readonly string[],
   report: Report,
   environment?: NodeJS.ProcessEnv,
 ): Promise<readonly Resource[]> {
   const resources: Resource[] = [];
-  // One after the other: memory stays that of one file.
+  // One after the other: only one file is in memory at a time.
   for (const file of files) {
     for (const document of await readYamlFile(file, report)) {
       const expanded =

@@ -1,4 +1,4 @@
-/** What applications of a multi-app file can share, as it is written. */
+/** The settings that applications of a multi-app file can share. */
 export interface RunFileShared {
   readonly resourcesPath?: string;
   readonly resourcesPaths?: string | readonly string[];
@@ -9,9 +9,9 @@ export interface RunFileShared {
   readonly appMaxConcurrency?: number;
   readonly enableAppHealthCheck?: boolean;
   readonly appHealthCheckPath?: string;
-  /** Seconds. */
+  /** In seconds. */
   readonly appHealthProbeInterval?: number;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly appHealthProbeTimeout?: number;
   readonly appHealthThreshold?: number;
   readonly appLogDestination?: 'console' | 'file' | 'fileAndConsole';
@@ -20,7 +20,7 @@ export interface RunFileShared {
   readonly maxBodySize?: string | number;
 }
 
-/** What one application has beside that. */
+/** The further settings of one application. */
 export interface RunFileOwn {
   readonly appID?: string;
   readonly appDirPath?: string;
@@ -30,10 +30,10 @@ export interface RunFileOwn {
   readonly command?: readonly string[];
 }
 
-/** One application, as it is written. */
+/** One application in a file. */
 export type RunFileApp = RunFileShared & RunFileOwn;
 
-/** A multi-app file, as it is written. */
+/** A multi-app file. */
 export interface RunFile {
   readonly version: number;
   readonly name?: string;
@@ -41,7 +41,7 @@ export interface RunFile {
   readonly apps: readonly (RunFileApp & { readonly appDirPath: string })[];
 }
 
-/** What an app ID looks like. */
+/** The description of an app ID in messages. */
 export const APP_ID = 'up to 256 characters without dots, slashes and white space';
 
 const text = { type: 'string' };
@@ -93,7 +93,7 @@ const app = {
   command: { type: 'array', items: text, description: 'The command that runs it, with arguments.' },
 };
 
-/** Fields that mean something to Dapr and nothing here. */
+/** Fields of Dapr's that have no effect here. */
 export const UNUSED_FIELDS: ReadonlySet<string> = new Set([
   'apiListenAddresses',
   'containerImage',

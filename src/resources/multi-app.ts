@@ -15,36 +15,36 @@ import { documentCheck } from './validate.ts';
 import type { YamlDocument, YamlPath } from './yaml-document.ts';
 import { readYamlFile } from './yaml-file.ts';
 
-/** Where the output of an application goes. @public */
+/** Where to write the output of an application. @public */
 export type LogDestination = 'console' | 'file' | 'fileAndConsole';
 
-/** How an application of a multi-app file is probed. Absent fields: the sidecar's defaults. @public */
+/** Health checks of an application in a multi-app file. Absent fields: the sidecar's defaults. @public */
 export interface MultiAppHealth {
-  /** The path, as it was written. */
+  /** The path as written in the file. */
   readonly path?: string;
-  /** Between probes, in milliseconds. */
+  /** The interval of the probes, in milliseconds. */
   readonly probeIntervalMs?: number;
-  /** How long a probe may take, in milliseconds. */
+  /** The timeout of a probe, in milliseconds. */
   readonly probeTimeoutMs?: number;
   /** Failures after which the application is unhealthy. */
   readonly threshold?: number;
 }
 
-/** One application of a multi-app file, with what the file shares already applied. @public */
+/** One application of a multi-app file, with the shared settings applied. @public */
 export interface MultiAppEntry {
-  /** The app ID: as given, else the name of its directory. */
+  /** The app ID; by default the name of its directory. */
   readonly appId: string;
   /** Its directory, absolute. */
   readonly appDirPath: string;
-  /** Where it listens. */
+  /** The port of the application. */
   readonly appPort?: number;
-  /** The host on which it listens. */
+  /** The host of the application. */
   readonly appChannelAddress?: string;
-  /** How it is spoken to: `http`, `https`, `h2c`, `grpc` or `grpcs`. Default `http`. */
+  /** Its protocol: `http`, `https`, `h2c`, `grpc` or `grpcs`. Default: `http`. */
   readonly appProtocol: string;
-  /** The command that runs it, with its arguments; empty when it is started elsewhere. */
+  /** The command with its arguments; empty if the application is started elsewhere. */
   readonly command: readonly string[];
-  /** Environment variables for it; the file's shared ones are included. */
+  /** Its environment variables, including the shared ones. */
   readonly env: Readonly<Record<string, string>>;
   /** Directories and files with resources, absolute. */
   readonly resourcesPaths: readonly string[];
@@ -52,15 +52,15 @@ export interface MultiAppEntry {
   readonly configFilePath?: string;
   /** The port of its sidecar's HTTP API. */
   readonly daprHTTPPort?: number;
-  /** The most requests to it at a time. */
+  /** Max concurrent requests to it. */
   readonly appMaxConcurrency?: number;
-  /** Present when its health is to be checked. */
+  /** Present if health checks are enabled. */
   readonly health?: MultiAppHealth;
-  /** Where its output goes. Default `fileAndConsole`. */
+  /** Where to write its output. Default: `fileAndConsole`. */
   readonly appLogDestination: LogDestination;
-  /** Where its sidecar's output goes. Default `file`. */
+  /** Where to write its sidecar's output. Default: `file`. */
   readonly daprdLogDestination: LogDestination;
-  /** The sidecar's log level, as it was written. */
+  /** The sidecar's log level as written in the file. */
   readonly logLevel?: string;
   /** The largest request body, in bytes. */
   readonly bodyLimitBytes?: number;
@@ -74,13 +74,13 @@ export interface MultiApp {
   readonly name?: string;
   /** Its applications, in order. */
   readonly apps: readonly MultiAppEntry[];
-  /** What of the file is not used. */
+  /** Unused parts of the file. */
   readonly notes: readonly ResourceFinding[];
 }
 
 /** Options of {@link loadMultiApp}. @public */
 export interface MultiAppOptions {
-  /** Where to log what of the file is not used. Default: nowhere; see {@link MultiApp.notes}. */
+  /** Logs unused parts of the file. Default: no log; see {@link MultiApp.notes}. */
   readonly logger?: Logger;
 }
 
@@ -89,9 +89,9 @@ const check = documentCheck(MULTI_APP_SCHEMA, { unused: UNUSED_FIELDS });
 /**
  * Reads a multi-app run template (`dapr.yaml`, version 1). Paths under `common` and `appDirPath` are relative to the
  * file, those of an application to its `appDirPath`. An application without `resourcesPaths` uses
- * `<appDirPath>/.dapr/resources` when that exists, else the shared ones; its configuration is found in the same way.
+ * `<appDirPath>/.dapr/resources` if it exists, else the shared ones; its configuration is found in the same way.
  *
- * @throws SidecarError `ERR_CONFIGURATION` with everything that is wrong, each with file, line and column.
+ * @throws SidecarError `ERR_CONFIGURATION` with all problems, each with file, line and column.
  * @public
  */
 export async function loadMultiApp(path: string, options: MultiAppOptions = {}): Promise<MultiApp> {
@@ -116,7 +116,7 @@ export async function loadMultiApp(path: string, options: MultiAppOptions = {}):
 
 const PATH_FIELDS: readonly unknown[] = ['appID', 'appDirPath', 'resourcesPath', 'resourcesPaths', 'configFilePath'];
 
-/** The parts whose paths can be looked at although something else does not fit: all is told at once. */
+/** The valid parts, whose paths can be checked although others are invalid: all problems are reported together. */
 function soundPart(value: unknown, wrong: readonly YamlPath[]): SoundRunFile {
   const { name, common, apps } = Object(value) as RunFile;
   const isSound = (...part: YamlPath): boolean =>
@@ -132,7 +132,7 @@ function concernsPaths(at: YamlPath, partLength: number): boolean {
   return at.length === partLength || PATH_FIELDS.includes(at[partLength]);
 }
 
-/** A multi-app file without those parts that do not fit. */
+/** A multi-app file without its invalid parts. */
 interface SoundRunFile {
   readonly name?: string | undefined;
   readonly common?: RunFileShared | undefined;
@@ -184,7 +184,7 @@ async function resolveApps(
   return apps;
 }
 
-/** What needs no look at the file system. */
+/** The settings that do not depend on the file system. */
 function settingsOf(app: RunFileApp): Omit<MultiAppEntry, 'appId' | 'appDirPath' | 'resourcesPaths'> {
   const env = Object.entries(app.env ?? {}).map(([name, value]) => [name, String(value)]);
   return {
@@ -216,7 +216,7 @@ function healthOf(app: RunFileApp): MultiAppHealth {
   };
 }
 
-/** Zero and negative numbers stand for "not set". */
+/** Zero and negative numbers mean "not set". */
 function whenPositive<Name extends string>(name: Name, value: number | undefined): { [N in Name]?: number } {
   return value === undefined || value <= 0 ? {} : ({ [name]: value } as { [N in Name]?: number });
 }
@@ -232,13 +232,13 @@ const UNIT_BYTES: Readonly<Record<string, number>> = {
   Gi: 1024 ** 3,
 };
 
-/** A Kubernetes quantity, such as `4Mi`; the schema has checked its form. */
+/** Parses a Kubernetes quantity such as `4Mi`; the schema has checked its form. */
 function bytesOf(size: string | number): number {
   const [, amount = '', unit = ''] = /^(-?[\d.]+)([A-Za-z]*)$/.exec(String(size)) ?? [];
   return Math.floor(Number(amount) * (UNIT_BYTES[unit] ?? 1));
 }
 
-/** Makes paths absolute, and reports those that are not there. */
+/** Makes paths absolute and reports missing ones. */
 class PathResolver {
   readonly #document: YamlDocument;
   readonly #report: Report;
@@ -255,7 +255,7 @@ class PathResolver {
     return absolute;
   }
 
-  /** `undefined` when none is named. */
+  /** `undefined` if there are none. */
   async resources(shared: RunFileShared, base: { from: string; at: YamlPath }): Promise<string[] | undefined> {
     const { resourcesPaths, resourcesPath } = shared;
     const list = typeof resourcesPaths === 'string' ? resourcesPaths.split(',') : (resourcesPaths ?? []);

@@ -10,14 +10,14 @@ import type { Report } from './report.ts';
 import type { NameResolutionSpec } from './schema/configuration.ts';
 import type { YamlDocument } from './yaml-document.ts';
 
-/** Dapr's ways of finding applications that need no word here: sidecars that share their state find each other. */
+/** Name resolution components of Dapr's that are not needed here: sidecars that share their state find each other. */
 const NOT_NEEDED = ['mdns', 'sqlite', 'kubernetes', 'hashicorp.consul', 'aws.cloudmap'];
 
 const KNOWN = ['static', 'dns', 'nameformat', ...NOT_NEEDED];
 
 const problemOf = validator(NAME_RESOLUTION_SCHEMA, 'spec.nameResolution');
 
-/** `spec.nameResolution` of a Configuration: `static` and `dns` are ours, `nameformat` is Dapr's. */
+/** Reads `spec.nameResolution` of a Configuration: `static` and `dns` are ours, `nameformat` is Dapr's. */
 export function readNameResolution(
   { component, configuration }: NameResolutionSpec,
   document: YamlDocument,
@@ -33,7 +33,7 @@ export function readNameResolution(
     report.problem(at, `unknown name resolution ${JSON.stringify(component)}: expected ${KNOWN.join(', ')}${hint}`);
     return undefined;
   }
-  // What it holds is checked next.
+  // Its content is checked next.
   const options = (
     component === 'nameformat' ? { dns: ofFormat(configuration) } : { [component]: configuration ?? {} }
   ) as NameResolutionOptions;
@@ -52,7 +52,7 @@ function nameProblem(options: NameResolutionOptions): string | undefined {
   }
 }
 
-/** A host name with `{appid}` in it and a port. */
+/** Converts a host name with `{appid}` and a port. */
 function ofFormat(configuration: NameResolutionSpec['configuration']): object {
   const [template = '', port = ''] = String(configuration?.['format'] ?? '').split(':', 2);
   return { template: template.replaceAll('{appid}', '{appId}'), port: Number(port) };

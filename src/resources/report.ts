@@ -1,26 +1,26 @@
 import { SidecarError } from '../errors.ts';
 
-/** Something to tell about a file, with the place that it is about. @public */
+/** A finding about a file, with its location. @public */
 export interface ResourceFinding {
-  /** The file, as it was found under the path that was given. */
+  /** The file, under the given path. */
   readonly file: string;
-  /** The document of the file, counted from 1; 0 when it concerns the file as a whole. */
+  /** The document in the file, from 1; 0 for the whole file. */
   readonly document: number;
-  /** Counted from 1; 0 when it concerns the file as a whole. */
+  /** From 1; 0 for the whole file. */
   readonly line: number;
-  /** Counted from 1; 0 when it concerns the file as a whole. */
+  /** From 1; 0 for the whole file. */
   readonly column: number;
-  /** What is wrong or not used, what was expected, and a near miss where there is one. Holds no secret. */
+  /** What is wrong or unused, what was expected, and a suggestion if there is one. Contains no secret. */
   readonly message: string;
 }
 
-/** Where a finding is. */
+/** The location of a finding. */
 export type Place = Omit<ResourceFinding, 'message'>;
 
-/** How many problems one error lists: whoever has more mends these first. */
+/** Max problems listed in one error: enough to start with. */
 const MAX_LISTED = 50;
 
-/** Everything that is found while files are read: all of it is told together. */
+/** Collects all findings about files, so that they are reported together. */
 export class Report {
   readonly problems: ResourceFinding[] = [];
   readonly notes: ResourceFinding[];
@@ -29,19 +29,19 @@ export class Report {
     this.notes = notes;
   }
 
-  /** Something that has to be mended. */
+  /** Adds a problem that must be fixed. */
   problem(place: Place, message: string): void {
     this.problems.push({ ...place, message });
   }
 
-  /** Something that is not used, or not used as Dapr does. */
+  /** Adds a note about something unused, or used in another way than Dapr does. */
   note(place: Place, message: string): void {
     this.notes.push({ ...place, message });
   }
 
   /**
-   * Lets something report to a place of its own; then its problems become problems here, or notes when it is one that
-   * may fail. Answers whether there were none.
+   * Runs a part of the work with its own report; its problems become problems here, or notes if `mayFail`. Returns
+   * whether there were none.
    */
   async part(mayFail: boolean, work: (part: Report) => Promise<void> | void): Promise<boolean> {
     const part = new Report(this.notes);
@@ -54,13 +54,13 @@ export class Report {
     return part.problems.length === 0;
   }
 
-  /** Puts everything into the order in which a reader of the files meets it. */
+  /** Sorts all findings by file and position. */
   sort(): void {
     this.problems.sort(byPlace);
     this.notes.sort(byPlace);
   }
 
-  /** @throws SidecarError `ERR_CONFIGURATION` with every problem, when there is one. */
+  /** @throws SidecarError `ERR_CONFIGURATION` with all problems, if there are any. */
   throwProblems(what: string): void {
     if (this.problems.length === 0) return;
     const lines = this.problems.slice(0, MAX_LISTED).map((problem) => `  ${formatFinding(problem)}`);
@@ -76,12 +76,12 @@ function byPlace(left: Place, right: Place): number {
   return left.line - right.line || left.column - right.column;
 }
 
-/** A place that is a whole file. */
+/** The location of a whole file. */
 export function wholeFile(file: string): Place {
   return { file, document: 0, line: 0, column: 0 };
 }
 
-/** A finding on one line: `components.yaml:12:5 (document 2): …`. @public */
+/** Formats a finding on one line: `components.yaml:12:5 (document 2): …`. @public */
 export function formatFinding({ file, document, line, column, message }: ResourceFinding): string {
   const place = line === 0 ? file : `${file}:${line}:${column}`;
   return document === 0 ? `${place}: ${message}` : `${place} (document ${document}): ${message}`;

@@ -6,7 +6,7 @@ import type { Resource } from './resource.ts';
 
 type Section = Readonly<Record<string, unknown>>;
 
-/** Where names are that several documents must not both define. */
+/** Sections in which a name must not be defined by several documents. */
 const SECTIONS = [
   ['policies', 'timeouts'],
   ['policies', 'retries'],
@@ -15,7 +15,7 @@ const SECTIONS = [
   ['targets', 'components'],
 ] as const;
 
-/** All Resiliency resources as one; a name that two of them define is a problem. `undefined` without any. */
+/** Merges all Resiliency resources; a name defined twice is a problem. `undefined` if there are none. */
 export function readResiliency(resources: readonly Resource[], report: Report): ResiliencySpec | undefined {
   const found = resources.filter(({ kind }) => kind === 'Resiliency');
   if (found.length === 0) return undefined;
@@ -23,7 +23,7 @@ export function readResiliency(resources: readonly Resource[], report: Report): 
   for (const [part, section] of SECTIONS) {
     const entries = new Map<string, unknown>();
     for (const { document, spec } of found) {
-      // The schema of the kind has been checked.
+      // The cast is safe: the schema of the kind was checked.
       const named = (spec as { readonly [part: string]: Readonly<Record<string, Section | undefined>> | undefined })[
         part
       ]?.[section];
@@ -43,7 +43,7 @@ export function readResiliency(resources: readonly Resource[], report: Report): 
   return spec;
 }
 
-/** Names that lead nowhere, durations and expressions are looked at by what will use them. */
+/** Lets the consumer check references, durations and expressions. */
 function tryOut(spec: ResiliencySpec, [first]: readonly Resource[], report: Report): void {
   try {
     parseResiliency(spec, () => undefined);

@@ -5,7 +5,7 @@ import { KIND_SCHEMAS } from './schema/kinds.ts';
 import { type DocumentCheck, documentCheck } from './validate.ts';
 import type { YamlDocument } from './yaml-document.ts';
 
-/** A document that is one of our kinds and fits its schema. */
+/** A document of a known kind that is valid against its schema. */
 export interface Resource {
   readonly kind: string;
   /** `v1alpha1`, `v2alpha1`. */
@@ -13,14 +13,14 @@ export interface Resource {
   readonly name: string;
   readonly namespace: string | undefined;
   readonly scopes: readonly string[];
-  /** As it is written; the schema has said what it holds. */
+  /** As in the file; its shape was checked by the schema. */
   readonly spec: unknown;
   /** `auth.secretStore`. */
   readonly secretStore: string | undefined;
   readonly document: YamlDocument;
 }
 
-/** What every manifest has, once its schema has been checked. */
+/** The fields of every manifest, once its schema was checked. */
 interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
   readonly spec: unknown;
@@ -28,11 +28,11 @@ interface Manifest {
   readonly auth?: { readonly secretStore?: string };
 }
 
-/** Whose resources are wanted. */
+/** The application that resources are selected for. */
 export interface Audience {
-  /** `undefined` for every application, when files are only checked. */
+  /** `undefined` for all applications, when files are only checked. */
   readonly appId: string | undefined;
-  /** Empty when none is set: then no resource is left out for its namespace. */
+  /** If empty, no resource is excluded by its namespace. */
   readonly namespace: string;
 }
 
@@ -42,13 +42,13 @@ const CHECKS: ReadonlyMap<string, DocumentCheck> = new Map(
   ),
 );
 
-/** A multi-app file has applications where a resource has a kind. */
+/** A multi-app file has `apps` instead of a kind. */
 function isRunFile(value: unknown): boolean {
   const { apiVersion, kind, apps } = Object(value) as Readonly<Record<string, unknown>>;
   return apiVersion === undefined && kind === undefined && apps !== undefined;
 }
 
-/** Reads a document as a resource. What is none of ours is noted, what does not fit is reported. */
+/** Reads a document as a resource. Notes documents of other kinds and reports invalid ones. */
 export function readResource(document: YamlDocument, report: Report): Resource | undefined {
   if (isRunFile(document.value)) {
     report.note(document.place(), 'it is a multi-app file, for --run-file: it is not used as a resource');
@@ -81,15 +81,15 @@ export function readResource(document: YamlDocument, report: Report): Resource |
     return undefined;
   }
   if (check(document, report).length > 0) return undefined;
-  // The schema has just said so.
+  // The cast is safe: the schema was just checked.
   const { metadata, spec, scopes, auth } = document.value as Manifest;
   const { name, namespace } = metadata;
   return { kind, version, name, namespace, scopes: scopes ?? [], spec, secretStore: auth?.secretStore, document };
 }
 
 /**
- * Leaves out what is for other namespaces and applications, then looks for names that are used twice. Subscriptions
- * are for every namespace, and a later one replaces an earlier one of the same name.
+ * Excludes resources for other namespaces and applications, then reports duplicate names. Subscriptions apply to every
+ * namespace, and a later one replaces an earlier one with the same name.
  */
 export function selectResources(found: readonly Resource[], audience: Audience, report: Report): Resource[] {
   const selected: Resource[] = [];
@@ -118,7 +118,7 @@ function isFor(resource: Resource, { appId, namespace }: Audience): boolean {
   return appId === undefined || resource.scopes.length === 0 || resource.scopes.includes(appId);
 }
 
-/** Of one kind and name, and for an application in common. */
+/** Whether two resources have the same kind and name and at least one application in common. */
 function isTwin(one: Resource, other: Resource): boolean {
   if (one.kind !== other.kind || one.name !== other.name) return false;
   const isForAll = one.scopes.length === 0 || other.scopes.length === 0;

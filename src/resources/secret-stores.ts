@@ -4,22 +4,22 @@ import type { Report } from './report.ts';
 import type { YamlDocument } from './yaml-document.ts';
 import { readTextFile } from './yaml-file.ts';
 
-/** Where secrets come from; `undefined` when there is none of that name and key. */
+/** A source of secrets; `undefined` if there is no secret of that name and key. */
 export interface SecretStore {
   get(name: string, key: string): string | undefined;
 }
 
-/** Whether an environment variable may be read by resource files: not those that hold the tokens of the sidecar. */
+/** Whether resource files may read an environment variable: not those with the sidecar's tokens. */
 export function mayReadVariable(name: string): boolean {
   return name !== '' && !/\s/.test(name) && name !== 'APP_API_TOKEN' && !/^(DAPR|SIDECAR)_/i.test(name);
 }
 
-/** A variable; those of prototypes are none. */
+/** Reads a variable, ignoring inherited properties. */
 export function readVariable(environment: NodeJS.ProcessEnv, name: string): string | undefined {
   return Object.hasOwn(environment, name) ? environment[name] : undefined;
 }
 
-/** `secretstores.local.env`: environment variables, all with `prefix` before their names. */
+/** `secretstores.local.env`: environment variables whose names start with `prefix`. */
 export function environmentSecrets(environment: NodeJS.ProcessEnv, prefix: string): SecretStore {
   return {
     get: (name, key) => {
@@ -32,19 +32,19 @@ export function environmentSecrets(environment: NodeJS.ProcessEnv, prefix: strin
 /** The settings of `secretstores.local.file`. */
 export interface SecretFile {
   readonly secretsFile: string;
-  /** Between the names of nested objects. */
+  /** Separates the names of nested objects. */
   readonly nestedSeparator: string;
-  /** Secrets are the top level, and what is below them are their keys. */
+  /** Whether secrets are the top level and everything below them is their keys. */
   readonly multiValued: boolean;
 }
 
-/** Where a file may be that a resource names: relative to the working directory, as with Dapr, or next to the resource file. */
+/** Where a resource's file may be: relative to the working directory, as with Dapr, or beside the resource file. */
 export interface SecretFilePlace {
   readonly document: YamlDocument;
   readonly workingDirectory: string;
 }
 
-/** The file that a resource names. */
+/** The path of a file named by a resource. */
 export async function fileBeside(path: string, { document, workingDirectory }: SecretFilePlace): Promise<string> {
   const fromHere = resolve(workingDirectory, path);
   const isHere = await stat(fromHere).then(
@@ -54,7 +54,7 @@ export async function fileBeside(path: string, { document, workingDirectory }: S
   return isHere ? fromHere : resolve(dirname(document.file), path);
 }
 
-/** `secretstores.local.file`: a JSON file. What is wrong with it is reported at the component, without its content. */
+/** `secretstores.local.file`: a JSON file. Problems are reported at the component, without the file's content. */
 export async function fileSecrets(
   settings: SecretFile,
   place: SecretFilePlace,

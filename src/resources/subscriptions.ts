@@ -4,12 +4,12 @@ import { messageOf } from '../errors.ts';
 import type { Report } from './report.ts';
 import type { Resource } from './resource.ts';
 
-/** `spec` of a Subscription of either version is that of the options, word for word. */
+/** `spec` of a Subscription, in both versions, has the same fields as the options. */
 export function readSubscriptions(resources: readonly Resource[], report: Report): SubscriptionOptions[] {
   return resources
     .filter(({ kind }) => kind === 'Subscription')
     .map((resource) => {
-      // The schemas of the kind have been checked, and ask for more than the options do.
+      // The cast is safe: the schemas of the kind were checked and are stricter than the options.
       const subscription = resource.spec as SubscriptionOptions;
       for (const [index, { match }] of (subscription.routes?.rules ?? []).entries())
         tryOut(match ?? '', index, resource, report);
@@ -17,7 +17,7 @@ export function readSubscriptions(resources: readonly Resource[], report: Report
     });
 }
 
-/** A rule that cannot be used would be refused only when the sidecar runs, without a line. */
+/** Otherwise an invalid rule would be rejected only at run time, without a line number. */
 function tryOut(match: string, index: number, { document }: Resource, report: Report): void {
   try {
     compileMatch(match);

@@ -1,6 +1,6 @@
 import type { TopicScopes } from '../components/pubsub.ts';
 
-/** Metadata of a pub/sub component that says who may use which topics. */
+/** Metadata of a pub/sub component that restricts the use of topics. */
 export const TOPIC_SCOPE_NAMES = [
   'allowedTopics',
   'protectedTopics',
@@ -9,8 +9,8 @@ export const TOPIC_SCOPE_NAMES = [
 ] as const;
 
 /**
- * Reads topic scopes as Dapr writes them: lists with commas, and `app1=topic1,topic2;app2=` by app ID. App IDs are
- * matched without regard to case, so an entry for this one is kept under its own spelling.
+ * Reads topic scopes in Dapr's syntax: lists with commas, and `app1=topic1,topic2;app2=` by app ID. App IDs are
+ * case-insensitive, so an entry for this app is stored under its own spelling.
  */
 export function readTopicScopes(values: ReadonlyMap<string, string>, appId: string): TopicScopes {
   const [allowed, protectedOnes] = [values.get('allowedTopics'), values.get('protectedTopics')];
@@ -28,7 +28,7 @@ function listOf(text: string): string[] {
   return [...new Set(topics)].filter((topic) => topic !== '');
 }
 
-/** An app without `=` is not restricted; one with nothing after it may use nothing. */
+/** An app without `=` is not restricted; one with nothing after `=` may use no topic. */
 function byApp(text: string, appId: string): Readonly<Record<string, readonly string[]>> {
   const scopes = new Map<string, readonly string[]>();
   for (const entry of text.split(';')) {

@@ -7,18 +7,17 @@ import type { YamlDocument, YamlPath } from './yaml-document.ts';
 
 const require = createRequire(import.meta.url);
 
-/** Checks one document and reports everything that does not fit; answers where that is: nowhere when it fits. */
+/** Checks one document and reports all problems; returns their paths, none if the document is valid. */
 export type DocumentCheck = (document: YamlDocument, report: Report) => readonly YamlPath[];
 
-/** How fields that a schema does not have are taken. */
 export interface DocumentCheckOptions {
-  /** Fields that mean something elsewhere and have no use here: they are noted, not refused. */
+  /** Fields of Dapr's without effect here: noted, not rejected. */
   readonly unused?: ReadonlySet<string>;
 }
 
 /**
- * Compiles a schema on first use. Beside the words of JSON Schema it knows `isSecret`, for values that are never
- * repeated in a message, and `expects`, what a pattern asks for in words.
+ * Makes a check that compiles the schema on first use. Beside JSON Schema's keywords it supports `isSecret`, for values
+ * that messages must not repeat, and `expects`, a description of a pattern.
  */
 export function documentCheck(schema: Schema, { unused }: DocumentCheckOptions = {}): DocumentCheck {
   let validate: ValidateFunction | undefined;
@@ -27,7 +26,7 @@ export function documentCheck(schema: Schema, { unused }: DocumentCheckOptions =
     if (validate(document.value)) return [];
     const wrong: YamlPath[] = [];
     for (const error of validate.errors ?? []) {
-      // Which branch of a condition failed is said by the errors inside it.
+      // The errors inside a condition already say which branch failed.
       if (error.keyword === 'if') continue;
       if (error.keyword === 'additionalProperties' && unused?.has(error.params['additionalProperty']) === true) {
         const { place, field } = unknownField(document, error);
@@ -42,9 +41,9 @@ export function documentCheck(schema: Schema, { unused }: DocumentCheckOptions =
 }
 
 function compile(schema: Schema): ValidateFunction {
-  // Loaded by the first document: the command runs without any, too.
+  // Loaded by the first document: the command also runs without any.
   const { Ajv } = require('ajv') as typeof import('ajv');
-  // A test checks the schemas themselves, once for all; doing it here would hold up every start.
+  // A test checks the schemas themselves; doing it here would slow down every start.
   const fast = { meta: false, validateSchema: false, code: { optimize: false } } as const;
   const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true, verbose: true, ...fast });
   for (const [keyword, schemaType] of Object.entries(OWN_WORDS)) ajv.addKeyword({ keyword, schemaType });
@@ -87,7 +86,7 @@ function unknownField(document: YamlDocument, error: ErrorObject): { place: Plac
   };
 }
 
-/** A field that there is not is wrong itself, not what it stands in. */
+/** For an unknown field the path is that of the field, not of its parent. */
 function wrongPath(error: ErrorObject): YamlPath {
   const path = pathOf(error);
   return error.keyword === 'additionalProperties' ? [...path, String(error.params['additionalProperty'])] : path;
@@ -99,7 +98,7 @@ function pathOf(error: ErrorObject): YamlPath {
   return steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** `spec.metadata[0].name`; `the document` for the whole. */
+/** Such as `spec.metadata[0].name`; `the document` for the whole document. */
 export function fieldName(path: YamlPath): string {
   return path.reduce<string>((field, step) => joined(field, step), '') || 'the document';
 }
@@ -109,7 +108,7 @@ function joined(field: string, step: string | number): string {
   return field === '' || field === 'the document' ? String(step) : `${field}.${step}`;
 }
 
-/** A scalar as it is written, so that a variable that was put in does not show. */
+/** The scalar as written in the file, so that the value of an expanded variable is not shown. */
 function shown(document: YamlDocument, error: ErrorObject): string {
   const { data } = error;
   if (data === null) return 'null';

@@ -4,7 +4,7 @@ import { mayReadVariable, readVariable, type SecretStore } from './secret-stores
 import { fieldName } from './validate.ts';
 import type { YamlDocument, YamlPath } from './yaml-document.ts';
 
-/** Where values that are not written out come from. */
+/** The sources of values that are not literal. */
 export interface ValueOrigins {
   readonly environment: NodeJS.ProcessEnv;
   readonly secretStores: ReadonlyMap<string, SecretStore>;
@@ -13,14 +13,14 @@ export interface ValueOrigins {
   readonly newId: () => string;
 }
 
-/** A value to find: the document and path that it stands at, and the store that its resource names. */
+/** The location of a value: its document and path, and the secret store of its resource. */
 export interface ValuePlace {
   readonly document: YamlDocument;
   readonly path: YamlPath;
   readonly secretStore: string | undefined;
 }
 
-/** Finds the text of a value; what is not there is reported. */
+/** Resolves the text of a value; reports a missing one. */
 export function resolveValue(
   source: ValueSource,
   { document, path, secretStore }: ValuePlace,
@@ -67,7 +67,7 @@ function storeProblem(secretStore: string | undefined, { secretStores }: ValueOr
     : `there is no secret store ${JSON.stringify(secretStore)} for this application`;
 }
 
-/** Dapr's names in braces; others stay as they are. */
+/** Replaces Dapr's names in braces; others stay unchanged. */
 function fillTemplate(text: string, { appId, namespace, environment, newId }: ValueOrigins): string {
   return text.replaceAll(/\{(uuid|podName|namespace|appID)\}/g, (_, name: string) => {
     if (name === 'uuid') return newId();

@@ -1,15 +1,15 @@
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type LineCounter, type Node, type Pair } from 'yaml';
 import type { Place } from './report.ts';
 
-/** The way to a value: keys of mappings and indexes of sequences. */
+/** The path of a value: keys of mappings and indexes of sequences. */
 export type YamlPath = readonly (string | number)[];
 
-/** One document of a YAML file: its value, and where each part of it stands. */
+/** One document of a YAML file: its value and the positions of its parts. */
 export class YamlDocument {
-  /** The value, as JSON has it. */
+  /** The value, as in JSON. */
   readonly value: unknown;
   readonly file: string;
-  /** Counted from 1. */
+  /** From 1. */
   readonly index: number;
   readonly #document: Document;
   readonly #lines: LineCounter;
@@ -22,24 +22,24 @@ export class YamlDocument {
     this.value = value;
   }
 
-  /** The same document with another value in the same places. */
+  /** The same document with another value, keeping the positions. */
   mapped(change: (value: unknown) => unknown): YamlDocument {
     return new YamlDocument(this, this.#document, this.#lines, change(this.value));
   }
 
-  /** Where a value stands; where the nearest thing around it stands, when it is not there. */
+  /** The position of a value, or of its nearest existing ancestor. */
   place(path: YamlPath = []): Place {
     return this.#placeOf(this.#walk(path).at);
   }
 
-  /** Where a key of a mapping stands. */
+  /** The position of a key of a mapping. */
   keyPlace(path: YamlPath, key: string): Place {
     const { at, isFound } = this.#walk(path);
     const pair = isFound ? pairOf(this.#resolved(at), key) : undefined;
     return this.#placeOf(isNode(pair?.key) ? pair.key : at);
   }
 
-  /** A scalar as it is written: a number keeps its digits. */
+  /** A scalar as written: a number keeps its digits. */
   text(path: YamlPath): string | undefined {
     const { at, isFound } = this.#walk(path);
     return isFound && isScalar(at) ? at.source : undefined;

@@ -4,18 +4,18 @@ import { isError, messageOf } from '../errors.ts';
 import { type Report, wholeFile } from './report.ts';
 import { YamlDocument } from './yaml-document.ts';
 
-/** Bounds on one file: the worst that stays below them is read within a second or two, a real one at once. */
+/** Limits of a file: the worst file within them is read within a second or two, a real one at once. */
 const LIMITS = {
   bytes: 1024 * 1024,
   documents: 1_000,
-  /** Deeper nesting exhausts the stack of a parser that recurses, which no handler of ours could catch. */
+  /** Deeper nesting would overflow the stack of the recursive parser, which we could not catch. */
   depth: 64,
   entries: 5_000,
-  /** How many nodes aliases may stand for, by the count of the yaml package. */
+  /** Max nodes that aliases may represent, as counted by the yaml package. */
   aliases: 100,
 };
 
-/** Reads the text of a file; `undefined` when that is not possible, which is reported. */
+/** Reads the text of a file; `undefined` after reporting that it cannot be read. */
 export async function readTextFile(file: string, report: Report): Promise<string | undefined> {
   try {
     const { size } = await stat(file);
@@ -33,13 +33,13 @@ export async function readTextFile(file: string, report: Report): Promise<string
   }
 }
 
-/** The documents of a YAML file that hold something. What cannot be read is reported, the rest is there all the same. */
+/** The non-empty documents of a YAML file. Unreadable ones are reported; the others are still returned. */
 export async function readYamlFile(file: string, report: Report): Promise<readonly YamlDocument[]> {
   const text = await readTextFile(file, report);
   return text === undefined ? [] : parseYaml(file, text, report);
 }
 
-/** The documents of a text; `file` names it in what is reported. */
+/** The documents of a text; `file` is its name in reports. */
 export function parseYaml(file: string, text: string, report: Report): readonly YamlDocument[] {
   const lines = new LineCounter();
   const tokens = [...new Parser(lines.addNewLine).parse(text)];
@@ -94,7 +94,7 @@ interface Fault {
   readonly pos: readonly [start: number, end: number];
 }
 
-/** The parser's own search compares each key with each: 5,000 keys took it a second. */
+/** The parser's own search compares each key with each: a second for 5,000 keys. */
 function repeatedKeys(document: Document.Parsed): Fault[] {
   const faults: Fault[] = [];
   visit(document, {
@@ -117,7 +117,7 @@ interface TooMuch {
   readonly message: string;
 }
 
-/** Looks at the flat list of what the parser found, before anything recurses into it. */
+/** Checks the parser's flat list of tokens before anything recurses into it. */
 function boundsProblem(tokens: readonly CST.Token[]): TooMuch | undefined {
   let documents = 0;
   for (const token of tokens) {

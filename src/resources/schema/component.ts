@@ -25,7 +25,7 @@ export const COMPONENT_SCHEMA: object = kindSchema({
   beside: { auth, scopes },
 });
 
-/** `spec` of a component, as it is written. */
+/** `spec` of a component in a file. */
 export interface ComponentSpec {
   readonly type: string;
   readonly version?: string;
@@ -33,14 +33,13 @@ export interface ComponentSpec {
   readonly metadata?: readonly NamedValue[];
 }
 
-/** A value, or where it is found. */
+/** A literal value or its source. */
 export interface ValueSource {
   readonly value?: string | number | boolean | null;
   readonly secretKeyRef?: { readonly name: string; readonly key?: string };
   readonly envRef?: string;
 }
 
-/** A value with a name. */
 export interface NamedValue extends ValueSource {
   readonly name: string;
 }

@@ -3,7 +3,7 @@ import { API_SCHEMA, type ApiOptions } from '../../security/api-list.ts';
 import { auth, flag, kindSchema, text } from './envelope.ts';
 import { IDENTITY_SCHEMA, type IdentitySpec } from './identity.ts';
 
-/** Sections that mean something to Dapr and nothing here: each is noted once. */
+/** Sections of Dapr's that have no effect here: each is noted once. */
 export const UNUSED_SECTIONS: readonly string[] = [
   'tracing',
   'metric',
@@ -58,7 +58,7 @@ export const CONFIGURATION_SCHEMA: object = kindSchema({
   beside: { auth },
 });
 
-/** `spec` of a Configuration, as it is written. */
+/** `spec` of a Configuration in a file. */
 export interface ConfigurationSpec {
   readonly accessControl?: AccessControlOptions;
   readonly identity?: IdentitySpec;
@@ -67,7 +67,7 @@ export interface ConfigurationSpec {
   readonly features?: readonly { readonly name: string; readonly enabled: boolean }[];
 }
 
-/** How other applications are found, as it is written. */
+/** Name resolution in a file. */
 export interface NameResolutionSpec {
   readonly component: string;
   readonly version?: string;

@@ -1,20 +1,20 @@
-/** The groups of `apiVersion`; both mean the same. */
+/** The accepted groups of `apiVersion`; they are equivalent. */
 export const GROUPS = ['dapr.io', 'sidecar.io'] as const;
 
-/** Words of our own in schemas, with their types; the published schemas are without them. */
+/** Our own schema keywords with their types; removed from the published schemas. */
 export const OWN_WORDS = { isSecret: 'boolean', expects: 'string' } as const;
 
 export const text = { type: 'string' };
 export const flag = { type: 'boolean' };
 
-/** Applications that a resource is for. */
+/** The applications that a resource is for. */
 export const scopes: object = {
   type: 'array',
   items: text,
   description: 'App IDs that the resource is for. Default: all.',
 };
 
-/** `metadata`: a name that can stand in a path, and what Kubernetes adds, which is not looked at. */
+/** `metadata`: a name that can be part of a path, and fields added by Kubernetes, which are ignored. */
 const metadata = {
   type: 'object',
   additionalProperties: false,
@@ -42,7 +42,7 @@ const metadata = {
   },
 };
 
-/** What a schema of a kind is made of. */
+/** The parts of a kind's schema. */
 export interface KindParts {
   readonly kind: string;
   readonly versions: readonly string[];
@@ -79,7 +79,7 @@ const secretKeyRef = {
   },
 };
 
-/** A value that is written, or found in a secret store or the environment. */
+/** A value: literal, or from a secret store or the environment. */
 export const valueFields: Readonly<Record<string, object>> = {
   value: { type: ['string', 'number', 'boolean', 'null'], isSecret: true, description: 'The value.' },
   secretKeyRef: { ...secretKeyRef, description: 'A secret of the store that auth.secretStore names.' },

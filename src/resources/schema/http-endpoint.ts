@@ -40,7 +40,7 @@ export const HTTP_ENDPOINT_SCHEMA: object = kindSchema({
   beside: { auth, scopes },
 });
 
-/** `spec` of an HTTPEndpoint, as it is written. */
+/** `spec` of an HTTPEndpoint in a file. */
 export interface HttpEndpointSpec {
   readonly baseUrl: string;
   readonly headers?: readonly NamedValue[];

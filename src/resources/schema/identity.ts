@@ -5,7 +5,7 @@ import { text, valueFields } from './envelope.ts';
 const source = {
   type: 'object',
   additionalProperties: false,
-  // A key that is written in its place is not repeated in a message.
+  // Messages must not repeat a literal key.
   isSecret: true,
   properties: {
     ...valueFields,
@@ -47,12 +47,12 @@ export const IDENTITY_SCHEMA: object = {
   },
 };
 
-/** A part of a key: written, or found in a secret store, the environment or a file. */
+/** A part of a key: literal, or from a secret store, the environment or a file. */
 export interface KeySource extends ValueSource {
   readonly file?: string;
 }
 
-/** A key, as it is written. */
+/** A key in a file. */
 export interface KeySpec {
   readonly secret?: KeySource;
   readonly privateKey?: KeySource;
@@ -60,7 +60,7 @@ export interface KeySpec {
   readonly kid?: string;
 }
 
-/** `spec.identity`, as it is written. */
+/** `spec.identity` in a file. */
 export interface IdentitySpec {
   readonly keys: readonly KeySpec[];
   readonly peers?: Readonly<Record<string, readonly KeySpec[]>>;

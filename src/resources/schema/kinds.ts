@@ -5,7 +5,7 @@ import { HTTP_ENDPOINT_SCHEMA } from './http-endpoint.ts';
 import { RESILIENCY_SCHEMA } from './resiliency.ts';
 import { SUBSCRIPTION_V1_SCHEMA, SUBSCRIPTION_V2_SCHEMA } from './subscription.ts';
 
-/** The schemas of each kind, by the version of `apiVersion`. */
+/** The schemas by kind and version. */
 export const KIND_SCHEMAS: ReadonlyMap<string, ReadonlyMap<string, object>> = new Map([
   ['Component', new Map([['v1alpha1', COMPONENT_SCHEMA]])],
   [
@@ -20,7 +20,7 @@ export const KIND_SCHEMAS: ReadonlyMap<string, ReadonlyMap<string, object>> = ne
   ['Resiliency', new Map([['v1alpha1', RESILIENCY_SCHEMA]])],
 ]);
 
-/** Every kind and version in one schema, for editors. */
+/** One schema of all kinds and versions, for editors. */
 export function resourcesSchema(): object {
   const schemas = [...KIND_SCHEMAS.values()].flatMap((versions) => [...versions.values()]);
   return published('insidecar resource: a resource file in the form of Dapr, as insidecar reads it', {
@@ -28,12 +28,12 @@ export function resourcesSchema(): object {
   });
 }
 
-/** A schema as it is published. */
+/** A schema in its published form. */
 export function published(title: string, schema: object): object {
   return { $schema: 'http://json-schema.org/draft-07/schema#', title, ...Object(plain(schema)) };
 }
 
-/** Without the words that are ours; editors would complain of them. */
+/** Removes our own keywords: editors would reject them. */
 function plain(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(plain);
   if (typeof schema !== 'object' || schema === null) return schema;
