@@ -1,9 +1,9 @@
 import type { Clock } from '../util/clock.ts';
 
-/** What a circuit breaker lets through: everything, nothing, a few attempts to see whether things are well. @public */
+/** The state of a circuit breaker: lets everything through, nothing, or a few probing attempts. @public */
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
-/** What a breaker has counted since its last change of state, or since its interval began. */
+/** Counts since the last change of state or the start of the interval. */
 export interface Counts {
   requests: number;
   totalSuccesses: number;
@@ -12,27 +12,27 @@ export interface Counts {
   consecutiveFailures: number;
 }
 
-/** A circuit breaker policy, checked and with its defaults. */
+/** A validated circuit breaker policy with defaults applied. */
 export interface BreakerSettings {
-  /** Attempts that are let through when it is half-open; as many successes close it. */
+  /** Attempts allowed while half-open; this many successes close it. */
   readonly maxRequests: number;
-  /** How often the counts are reset while it is closed; 0 for never. */
+  /** How often the counts are reset while closed; 0 for never. */
   readonly intervalMs: number;
   /** How long it stays open. */
   readonly timeoutMs: number;
-  /** Whether it opens, asked after a failure. */
+  /** Whether to open, evaluated after each failure. */
   readonly trips: (counts: Readonly<Counts>) => boolean;
 }
 
-/** How an attempt has ended, as far as a breaker is concerned; one that was given up says nothing of the target. */
+/** The end of an attempt; an abandoned one says nothing about the target. */
 export type Ending = 'success' | 'failure' | 'abandoned';
 
-/** Leave to make an attempt. It names the period in which it was given: what ends in a later one is not counted. */
+/** Permission for an attempt: the period in which it was granted. Attempts that end in a later one do not count. */
 export type Pass = number;
 
 /**
- * A circuit breaker. It has no timers: what time has changed is seen when somebody asks. Whoever waits for it hears of
- * changes that calls bring about, and asks again at {@link CircuitBreaker.changesAt}.
+ * A circuit breaker. It has no timers: changes due to time are noticed when it is used. To wait for it, listen for
+ * changes caused by calls and check again at {@link CircuitBreaker.changesAt}.
  */
 export class CircuitBreaker {
   readonly #settings: BreakerSettings;
@@ -51,18 +51,17 @@ export class CircuitBreaker {
     this.#endsAt = this.#endOfPeriod();
   }
 
-  /** Its state now. */
   get state(): BreakerState {
     this.#passTime();
     return this.#state;
   }
 
-  /** The instant from which it lets attempts through again without anybody's doing; infinity when there is none. */
+  /** When time alone lets attempts through again; infinity while closed. */
   get changesAt(): number {
     return this.state === 'closed' ? Number.POSITIVE_INFINITY : this.#endsAt;
   }
 
-  /** Whether an attempt is let through now. */
+  /** Whether an attempt would be let through now. */
   get isFree(): boolean {
     const { state } = this;
     return state === 'closed' || (state === 'half-open' && this.#counts.requests < this.#settings.maxRequests);
@@ -71,7 +70,7 @@ export class CircuitBreaker {
   /**
    * Begins an attempt.
    *
-   * @throws Error `circuit breaker is open`, or `too many requests` when it is half-open and tries others.
+   * @throws Error `circuit breaker is open`, or `too many requests` if it is half-open and enough attempts are running.
    */
   enter(): Pass {
     if (!this.isFree) throw new Error(this.#state === 'open' ? 'circuit breaker is open' : 'too many requests');
@@ -90,7 +89,7 @@ export class CircuitBreaker {
     if (this.#state === 'half-open') this.#notify();
   }
 
-  /** Calls back when attempts may be let through that were not; call what it returns to hear no more. */
+  /** Calls back when attempts may be let through again; call the result to unsubscribe. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -114,7 +113,7 @@ export class CircuitBreaker {
   #passTime(): void {
     if (this.#clock.now() < this.#endsAt) return;
     if (this.#state === 'open') this.#become('half-open');
-    // Half-open for that long: the attempts that were let through hang, and others are needed to find out.
+    // Half-open for that long: the probing attempts hang, so allow others.
     else this.#begin();
   }
 

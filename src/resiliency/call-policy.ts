@@ -5,7 +5,6 @@ import type { CircuitBreaker, Pass } from './breaker.ts';
 import type { AttemptOutcome, Policy, Verdict } from './policy.ts';
 import type { Retry } from './retry.ts';
 
-/** What policies need of their surroundings. */
 export interface PolicyDeps {
   readonly clock: Clock;
   readonly work: Work;
@@ -13,9 +12,8 @@ export interface PolicyDeps {
   readonly random: () => number;
 }
 
-/** What a policy is made of. */
 export interface PolicySettings {
-  /** What it is for, in words. */
+  /** A description of the target. */
   readonly subject: string;
   readonly timeoutMs: number | undefined;
   readonly retry: Retry | undefined;
@@ -24,7 +22,7 @@ export interface PolicySettings {
 
 type Attempt<T> = (cancelToken: CancelToken, attempt: number) => Promise<T>;
 
-/** Retries around a circuit breaker around a time-out: every attempt counts, and has its own time. */
+/** Retries around a circuit breaker around a timeout: every attempt counts and has its own timeout. */
 export class CallPolicy implements Policy {
   readonly timeoutMs: number | undefined;
   readonly retry: Retry | undefined;
@@ -75,7 +73,7 @@ export class CallPolicy implements Policy {
     }
   }
 
-  /** Judges, and gives the breaker's leave back, even when the judge fails. */
+  /** Judges the outcome and releases the breaker, even if `judge` throws. */
   #close<T>(
     pass: Pass | undefined,
     outcome: AttemptOutcome<T>,
@@ -93,7 +91,7 @@ export class CallPolicy implements Policy {
     }
   }
 
-  /** How long to wait for the next attempt; `undefined` when there is none, or the breaker would not let it through. */
+  /** The delay before the next attempt; `undefined` if there is none or the breaker would reject it. */
   #delayAfter(number: number): number | undefined {
     const { retry, breaker } = this;
     if (retry === undefined || number > retry.maxRetries) return undefined;

@@ -1,8 +1,8 @@
 import { type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 
 /**
- * Resiliency in Dapr's form: policies by name, and the targets that they hold for. A target that is not named has the
- * policies of the default names, such as `DefaultRetryPolicy`, where they exist, else none.
+ * Resiliency in Dapr's form: named policies and the targets that they apply to. A target that is not named uses the
+ * policies with default names, such as `DefaultRetryPolicy`, if they exist.
  *
  * Durations are Go durations such as `5s`; a bare number is milliseconds.
  *
@@ -11,59 +11,59 @@ import { type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema
 export interface ResiliencySpec {
   /** The policies, by name. */
   readonly policies?: {
-    /** How long an attempt may take; 0 for no limit. */
+    /** Time limits of an attempt; 0 for no limit. */
     readonly timeouts?: Readonly<Record<string, string | number>>;
-    /** When and how often is tried again. */
+    /** Retry policies. */
     readonly retries?: Readonly<Record<string, RetryPolicyOptions>>;
-    /** When nothing is tried any more for a while. */
+    /** Circuit breaker policies. */
     readonly circuitBreakers?: Readonly<Record<string, CircuitBreakerOptions>>;
   };
-  /** What they hold for. */
+  /** The targets of the policies. */
   readonly targets?: {
-    /** By app ID, name of an HTTP endpoint, or URL: how it is invoked. */
+    /** By the invoked app ID, HTTP endpoint name or URL. */
     readonly apps?: Readonly<Record<string, AppPolicies>>;
-    /** By name of a component. */
+    /** By component name. */
     readonly components?: Readonly<Record<string, ComponentPolicies>>;
-    /** There are no actors: accepted, without effect. */
+    /** Accepted without effect: there are no actors. */
     readonly actors?: Readonly<Record<string, unknown>>;
   };
 }
 
-/** When and how often is tried again. @public */
+/** A retry policy. @public */
 export interface RetryPolicyOptions {
-  /** Whether the delay grows by half with each retry, up to `maxInterval`, with 50 % jitter. Default `constant`. */
+  /** `exponential` delays grow by half with each retry, up to `maxInterval`, with 50 % jitter. Default: `constant`. */
   readonly policy?: 'constant' | 'exponential';
-  /** The delay before a retry, before the first of an exponential policy. Default `5s`, exponential `500ms`. */
+  /** The delay before a retry, of an exponential policy before the first. Default: `5s`, exponential `500ms`. */
   readonly duration?: string | number;
-  /** The longest delay of an exponential policy. Default `60s`. */
+  /** The longest delay of an exponential policy. Default: `60s`. */
   readonly maxInterval?: string | number;
-  /** Retries after the first attempt; -1 for no limit. Default -1. */
+  /** Retries after the first attempt; -1 for no limit. Default: -1. */
   readonly maxRetries?: number;
-  /** What is retried at all. */
+  /** Which failures to retry. */
   readonly matching?: {
-    /** Statuses and ranges of them, such as `429,500-599`. Default: all below 200 and above 399. */
+    /** Statuses and ranges, such as `429,500-599`. Default: all below 200 and above 399. */
     readonly httpStatusCodes?: string;
-    /** Accepted, without effect: applications and components are not called over gRPC. */
+    /** Accepted without effect: applications and components are not called over gRPC. */
     readonly gRPCStatusCodes?: string;
   };
 }
 
-/** When nothing is tried any more for a while. @public */
+/** A circuit breaker policy. @public */
 export interface CircuitBreakerOptions {
-  /** Attempts that are let through when it is half-open; as many successes close it. Default 1. */
+  /** Attempts allowed while half-open; this many successes close it. Default: 1. */
   readonly maxRequests?: number;
-  /** How often the counts are reset while it is closed; 0 for never. Default 0. */
+  /** How often the counts are reset while closed; 0 for never. Default: 0. */
   readonly interval?: string | number;
-  /** How long it stays open before it is half-open. Default `60s`. */
+  /** How long it stays open before it is half-open. Default: `60s`. */
   readonly timeout?: string | number;
   /**
-   * When it opens: CEL over the integers `requests`, `totalSuccesses`, `totalFailures`, `consecutiveSuccesses` and
-   * `consecutiveFailures`. Default `consecutiveFailures > 5`.
+   * The condition that opens it: CEL over the integers `requests`, `totalSuccesses`, `totalFailures`,
+   * `consecutiveSuccesses` and `consecutiveFailures`. Default: `consecutiveFailures > 5`.
    */
   readonly trip?: string;
 }
 
-/** The policies of one direction, by their names. @public */
+/** The policies of one direction, by name. @public */
 export interface TargetPolicies {
   /** One of `policies.timeouts`. */
   readonly timeout?: string;
@@ -75,15 +75,15 @@ export interface TargetPolicies {
 
 /** The policies of an application or HTTP endpoint. @public */
 export interface AppPolicies extends TargetPolicies {
-  /** Circuit breakers that are kept for its methods, each with its own; the least used one goes. Default 100. */
+  /** Max circuit breakers, one per method; the least recently used one is discarded. Default: 100. */
   readonly circuitBreakerCacheSize?: number;
 }
 
 /** The policies of a component. @public */
 export interface ComponentPolicies {
-  /** For what it brings to the application: deliveries. */
+  /** Policies of its deliveries to the application. */
   readonly inbound?: TargetPolicies;
-  /** For what it is asked to do: publishes. */
+  /** Policies of publishes to it. */
   readonly outbound?: TargetPolicies;
 }
 

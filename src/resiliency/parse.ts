@@ -13,7 +13,7 @@ import { Retry } from './retry.ts';
 import { parseStatusRanges, type StatusRange } from './status-ranges.ts';
 import { compileTrip } from './trip.ts';
 
-/** A circuit breaker policy and the name it goes by in logs and events. */
+/** A circuit breaker policy and its name in logs and events. */
 export interface NamedBreaker {
   readonly name: string;
   readonly settings: BreakerSettings;
@@ -26,20 +26,20 @@ export interface NamedPolicies {
   readonly breakers: ReadonlyMap<string, NamedBreaker>;
 }
 
-/** What holds for a target. */
+/** The policies of a target. */
 export interface Holding {
   readonly timeoutMs: number | undefined;
   readonly retry: Retry | undefined;
   readonly breaker: NamedBreaker | undefined;
 }
 
-/** What holds for an application. */
+/** The policies of an application. */
 export interface AppHolding extends Holding {
-  /** How many breakers are kept for it. */
+  /** Max circuit breakers kept for it. */
   readonly maxBreakers: number;
 }
 
-/** Everything that has been configured, names resolved. */
+/** The complete configuration, with policy names resolved. */
 export interface ParsedResiliency {
   readonly policies: NamedPolicies;
   readonly apps: ReadonlyMap<string, AppHolding>;
@@ -52,15 +52,15 @@ const DEFAULT_BREAKERS = 100;
 const DEFAULT_OPEN_MS = 60_000;
 const problemOf = validator(RESILIENCY_SCHEMA, '');
 
-/** The name of one direction of a component. */
+/** The key of one direction of a component. */
 export function componentKey(name: string, direction: (typeof DIRECTIONS)[number]): string {
   return `${direction} ${name}`;
 }
 
 /**
- * Checks specs and puts them together: policies of one may be used by another.
+ * Validates and merges specs: targets of one may use policies of another.
  *
- * @param tripFailed - hears of a `trip` that could not be evaluated, with the name of its policy
+ * @param tripFailed - called with the policy name if a `trip` could not be evaluated
  * @throws SidecarError `ERR_CONFIGURATION` naming the field, its value and what was expected.
  */
 export function parseResiliency(
@@ -81,14 +81,14 @@ export function parseResiliency(
   };
 }
 
-/** Something that was read, and where it stands, for messages. */
+/** A parsed value with its name and its location for messages. */
 interface Read<T> {
   readonly name: string;
   readonly at: string;
   readonly value: T;
 }
 
-/** Two that have the same name would depend on the order of files. */
+/** Reject duplicate names: the result would depend on the order of files. */
 function joined<T>(lists: readonly (readonly Read<T>[])[]): Map<string, T> {
   const byName = new Map<string, Read<T>>();
   for (const read of lists.flat()) {
@@ -99,7 +99,7 @@ function joined<T>(lists: readonly (readonly Read<T>[])[]): Map<string, T> {
   return new Map([...byName].map(([name, { value }]) => [name, value]));
 }
 
-/** Reads one spec. */
+/** Parses one spec. */
 class Reader {
   readonly #spec: ResiliencySpec;
   readonly #at: string;
@@ -205,12 +205,12 @@ function parseBreaker(options: CircuitBreakerOptions, at: string, failed: (error
     throw invalid(`${at}.trip is not valid: ${messageOf(cause)}`, cause);
   }
   const intervalMs = durationMs(interval, `${at}.interval`);
-  // One that is open for no time would never refuse anything.
+  // A breaker that is open for no time would never reject anything.
   const timeoutMs = durationMs(timeout, `${at}.timeout`) || DEFAULT_OPEN_MS;
   return { maxRequests, intervalMs, timeoutMs, trips };
 }
 
-/** A Go duration, or milliseconds. */
+/** Parses a Go duration or milliseconds. */
 function durationMs(value: string | number, at: string): number {
   const isNumber = typeof value === 'number' || /^\d+$/.test(value);
   const ms = isNumber ? Number(value) : parseGoDuration(value);

@@ -6,36 +6,35 @@ import type { ResiliencySpec } from './options.ts';
 import { componentKey, type Holding, type NamedPolicies, type ParsedResiliency, parseResiliency } from './parse.ts';
 import type { Direction, Policy, Resiliency } from './policy.ts';
 
-/** A circuit breaker has changed its state. @public */
+/** A change of state of a circuit breaker. @public */
 export interface CircuitBreakerChange {
-  /** Whether it guards an application (or HTTP endpoint) or a component. */
+  /** The kind of target: an application (or HTTP endpoint), or a component. */
   readonly targetType: 'app' | 'component';
   /** The app ID, HTTP endpoint, URL or component. */
   readonly target: string;
-  /** What of the target it guards: a method of the application; `inbound` or `outbound` of a component. */
+  /** The guarded part of the target: a method of the application; `inbound` or `outbound` of a component. */
   readonly endpoint: string;
   /** The name of its policy. */
   readonly policy: string;
-  /** Its state before. */
+  /** The state before. */
   readonly from: BreakerState;
-  /** Its state now. */
+  /** The state now. */
   readonly to: BreakerState;
 }
 
-/** What resiliency needs of its surroundings. */
 export interface ResiliencyDeps extends PolicyDeps {
   readonly logger: Logger;
-  /** Hears of every change of a breaker. */
+  /** Called on every change of a breaker. */
   readonly changed: (change: CircuitBreakerChange) => void;
 }
 
-/** Where a policy holds. */
+/** Where a policy applies. */
 type PolicyTarget = Pick<CircuitBreakerChange, 'targetType' | 'target' | 'endpoint'>;
 
-/** Policies for targets that are not named are kept for so many of them: invocation takes any URL. */
+/** Max cached policies of unnamed targets: invocation accepts any URL. */
 const MAX_UNNAMED = 1_000;
 
-/** The names under which default policies are looked up, the most special first. */
+/** The names of default policies, the most specific first. */
 const APP_DEFAULTS = ['App', ''];
 const COMPONENT_DEFAULTS: Readonly<Record<Direction, readonly string[]>> = {
   inbound: ['PubsubComponentInbound', 'ComponentInbound', 'Component', ''],
@@ -58,7 +57,7 @@ class ConfiguredResiliency implements Resiliency {
   readonly #parsed: ParsedResiliency;
   readonly #deps: ResiliencyDeps;
   readonly #appDefault: Holding;
-  /** By application: its policies by endpoint. A breaker each, so that one bad method does not stop the others. */
+  /** Policies by application and endpoint. One breaker each, so that a failing method does not block the others. */
   readonly #apps = new Map<string, LruCache<Policy>>();
   readonly #unnamed = new LruCache<Policy>(MAX_UNNAMED);
   readonly #components = new Map<string, Policy>();
@@ -73,7 +72,7 @@ class ConfiguredResiliency implements Resiliency {
   forApp(appId: string, endpoint: string): Policy | undefined {
     const holding = this.#parsed.apps.get(appId) ?? this.#appDefault;
     if (isEmpty(holding)) return undefined;
-    // Without a breaker it is the same for all of them.
+    // Without a breaker, all endpoints share one policy.
     const place: PolicyTarget = {
       targetType: 'app',
       target: appId,
@@ -119,7 +118,7 @@ class ConfiguredResiliency implements Resiliency {
   }
 }
 
-/** The default policies of a kind of targets, each by the most special name that exists. */
+/** The default policies of a kind of target, each by the most specific existing name. */
 function defaultsOf({ timeouts, retries, breakers }: NamedPolicies, kinds: readonly string[]): Holding {
   const first = <T>(policies: ReadonlyMap<string, T>, what: string): T | undefined =>
     kinds.map((kind) => policies.get(`Default${kind}${what}Policy`)).find((policy) => policy !== undefined);

@@ -1,16 +1,16 @@
 import { type Backoff, backoffDelayMs } from '../util/backoff.ts';
 import type { StatusRange } from './status-ranges.ts';
 
-/** A retry policy, checked and with its defaults. */
+/** A validated retry policy with defaults applied. */
 export interface RetrySettings {
   readonly backoff: Backoff;
   /** Retries after the first attempt; infinity for no limit. */
   readonly maxRetries: number;
-  /** Which HTTP statuses are retried; `undefined` for all that mean failure. */
+  /** HTTP statuses to retry; `undefined` for all failures. */
   readonly statuses: readonly StatusRange[] | undefined;
 }
 
-/** When and how often something is tried again. */
+/** Decides whether and when to retry. */
 export class Retry {
   readonly maxRetries: number;
   readonly #backoff: Backoff;
@@ -22,7 +22,7 @@ export class Retry {
     this.#statuses = statuses;
   }
 
-  /** Whether a failure with this HTTP status is tried again. */
+  /** Whether to retry a failure with this HTTP status. */
   includes(status: number): boolean {
     return this.#statuses?.some(({ from, to }) => status >= from && status <= to) ?? true;
   }

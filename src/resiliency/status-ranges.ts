@@ -1,4 +1,4 @@
-/** HTTP statuses from one to another, both included. */
+/** A range of HTTP statuses, both ends inclusive. */
 export interface StatusRange {
   readonly from: number;
   readonly to: number;
@@ -6,7 +6,7 @@ export interface StatusRange {
 
 const PART = /^\s*([1-5]\d\d)\s*(?:-\s*([1-5]\d\d)\s*)?$/;
 
-/** Reads such as `429,500-599`; `undefined` when it is no list of statuses, an empty list for an empty text. */
+/** Parses a list such as `429,500-599`; `undefined` if it is invalid, an empty list for empty text. */
 export function parseStatusRanges(text: string): readonly StatusRange[] | undefined {
   if (text.trim() === '') return [];
   const ranges: StatusRange[] = [];

@@ -10,10 +10,9 @@ const VARIABLES: Variables = {
 };
 
 /**
- * Compiles the condition under which a breaker opens; `failed` hears of one that cannot be evaluated, which then
- * does not open it.
+ * Compiles the condition that opens a breaker. If it cannot be evaluated, calls `failed`; the breaker stays closed.
  *
- * @throws Error naming what is wrong with it.
+ * @throws Error naming the problem.
  */
 export function compileTrip(
   expression: string,
@@ -30,7 +29,7 @@ export function compileTrip(
   };
 }
 
-/** CEL's integers are bigints. */
+/** CEL integers are bigints. */
 function asIntegers(counts: Readonly<Counts>): Parameters<Condition>[0] {
   return {
     requests: BigInt(counts.requests),

@@ -16,13 +16,13 @@ import { type OperationRule, OperationTree } from './operation-tree.ts';
 
 /** A call from another sidecar. */
 export interface AccessRequest {
-  /** Who calls, as proved; `undefined` for who has proved nothing. */
+  /** The authenticated caller; `undefined` for an anonymous one. */
   readonly caller: Caller | undefined;
   /** The HTTP method. */
   readonly verb: string;
-  /** The path at the application, decoded once and cleaned, with or without its leading slash. */
+  /** The path at the application, decoded once and normalised, with or without its leading slash. */
   readonly path: string;
-  /** The path as the application gets it, when that is not decoded and cleaned: what it could read in another way is denied. */
+  /** The path that the application receives, if not decoded and normalised: denied if it could be read differently. */
   readonly rawPath?: string;
 }
 
@@ -31,11 +31,10 @@ export interface AccessControl {
   check(call: AccessRequest): AccessAction;
 }
 
-/** What access control is made for. */
 export interface AccessDeps {
-  /** Whether the application speaks gRPC: Dapr then looks at the case of paths, and not at verbs. */
+  /** Whether the application uses gRPC: Dapr then matches paths by case and ignores verbs. */
   readonly isGrpc?: boolean;
-  /** Is told of operations that can allow nothing. */
+  /** Called for operations that can never allow anything. */
   readonly warn?: (message: string) => void;
 }
 
@@ -54,7 +53,7 @@ export function makeAccessControl(
   return table;
 }
 
-/** The rules of one caller: in Dapr's order, and by how specific they are, as written and in small letters. */
+/** The rules of one caller: in Dapr's order, and by specificity, as written and in lower case. */
 interface CompiledPolicy {
   readonly trustDomain: string;
   readonly fallback: AccessAction;
@@ -103,31 +102,31 @@ class PolicyTable implements AccessControl {
     if (policy === undefined || policy.trustDomain !== caller?.trustDomain) return this.#fallback;
     const capitals = verb.toUpperCase();
     const small = fold(path);
-    // What Dapr denies is denied. What it allows must be allowed by the most specific operation as well.
+    // A call that Dapr denies is denied. One that Dapr allows must also be allowed by the most specific operation.
     const own = segmentsOf(this.#isGrpc ? path : small);
     const ordered = policy.ordered.find(own, ACCESS_VERBS.has(capitals) ? capitals : 'POST');
     if ((ordered ?? policy.fallback) === 'deny') return 'deny';
     const exact = policy.exact.find(segmentsOf(path), capitals) ?? policy.fallback;
     if (exact === 'deny') return 'deny';
-    // Many frameworks route without regard to case: a deny holds in any case, an allow only in its own.
+    // Many frameworks route case-insensitively: a deny applies in any case, an allow only in its own.
     const folded = policy.folded.find(segmentsOf(small), capitals) ?? policy.fallback;
     if (folded === 'deny' || !path.includes(';')) return folded;
-    // Servers that know path parameters cut them off before they route: a deny holds for what is left then, too.
+    // Servers that support path parameters remove them before routing: a deny also applies to the remaining path.
     return policy.folded.find(segmentsOf(small.replaceAll(PARAMETERS, '')), capitals) === 'deny' ? 'deny' : 'allow';
   }
 }
 
-/** What follows a semicolon in a segment. */
+/** The text after a semicolon in a segment. */
 const PARAMETERS = /;[^/]*/g;
 
-/** Neither holds a slash. */
+/** Unambiguous: neither part contains a slash. */
 function keyOf({ appId, namespace }: Pick<Caller, 'appId' | 'namespace'>): string {
   return `${namespace}/${appId}`;
 }
 
 /**
- * In small letters, each character by itself, as Dapr has them. `toLowerCase` alone makes two characters of `İ`, and a
- * `Σ` that ends a word becomes another letter than in its middle.
+ * Lower-cases each character separately, as Dapr does. `toLowerCase` alone turns `İ` into two characters, and a `Σ` at
+ * the end of a word into another letter than within it.
  */
 function fold(text: string): string {
   return text.replaceAll('İ', 'i').replaceAll('Σ', 'σ').toLowerCase();
@@ -137,22 +136,22 @@ function segmentsOf(path: string): string[] {
   return path.split('/').filter((segment) => segment !== '');
 }
 
-/** What could become another path at a later reader: a percent sign that is left, a backslash, a control character. */
+/** Characters that a later reader could interpret differently: a remaining `%`, a backslash, a control character. */
 const MISREADABLE = /[%\\?#\p{Cc}]/u;
 /**
- * Two slashes in front name a host to who resolves the path as a URL; escaped ones separate for some and not for
- * others; a segment of one dot is dropped by some.
+ * Two leading slashes name a host if the path is resolved as a URL; some servers treat escaped slashes as separators;
+ * some drop a segment of one dot.
  */
 const RAW_MISREADABLE = /^\/\/|%2f|%5c|\/(?:\.|%2e)(?:[/;]|$)/i;
-/** A dot segment, also with the parameters that some servers cut off before they resolve it. */
+/** A dot segment, also with path parameters, which some servers remove before resolving it. */
 const DOT_SEGMENT = /(?:^|\/)\.\.?(?:;[^/]*)?(?:\/|$)/;
 
-/** Whether an application could take the path for another one than we do: such calls are denied. */
+/** Whether an application could interpret the path differently: such calls are denied. */
 function isAmbiguous(path: string): boolean {
   return MISREADABLE.test(path) || DOT_SEGMENT.test(path);
 }
 
-/** An operation, checked; its name has a slash in front. */
+/** A validated operation; its name starts with a slash. */
 interface ReadOperation extends OperationRule {
   readonly name: string;
 }
@@ -167,7 +166,7 @@ function readOperation({ name, httpVerb, action }: AccessOperation, where: strin
     throw accessProblem(`${quoted} is too long: at most ${ACCESS_LIMITS.segments} segments`);
   if (segments.some((segment, at) => segment.includes('**') && (segment !== '**' || at < segments.length - 1)))
     throw accessProblem(`${quoted} has ** in its middle: expected it as the whole last segment`);
-  // Dapr finds neither of the two for any call, so that the operation would allow nothing.
+  // Dapr matches neither form for any call, so the operation would allow nothing.
   if (isAllow && segments.slice(0, -1).includes('*'))
     throw accessProblem(`${quoted} allows nothing: expected * as the last segment, or as a part of one, as in /a/x*/c`);
   if (isAllow && /\/\/|.\/$/.test(name))
@@ -176,13 +175,13 @@ function readOperation({ name, httpVerb, action }: AccessOperation, where: strin
   return { name: name.startsWith('/') ? name : `/${name}`, segments, verbs, action: readAction(action) };
 }
 
-/** A character that no operation names, for what stars stand for. */
+/** A character that no operation contains, as a sample of the text that stars match. */
 const ANYTHING = '\u{e000}';
 
-/** The most operations of a policy among which idle ones are looked for: among 10,000 with stars it takes seconds. */
+/** Max operations of a policy that are checked for idle ones: 10,000 with stars take seconds. */
 const MAX_LOOKED_AT = 1_000;
 
-/** Tells of operations that other operations keep from allowing anything: they would be looked for in vain. */
+/** Warns of allow operations that never take effect because other operations deny the same calls. */
 function warnOfIdleAllows(
   { policies = [] }: AccessControlOptions,
   control: AccessControl,

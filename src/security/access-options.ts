@@ -3,49 +3,49 @@ import { type JsonSchema, optionsSchema } from '../util/options-schema.ts';
 import { validator } from '../util/schema.ts';
 import { TRUST_DOMAIN } from './identity-options.ts';
 
-/** What a rule says; in any case. @public */
+/** The action of a rule; in any case. @public */
 export type AccessAction = 'allow' | 'deny';
 
 /** A rule for some paths and verbs. @public */
 export interface AccessOperation {
   /**
-   * The path, decoded, such as `/orders`. `*` as the last segment stands for one segment, elsewhere for any part of
-   * one; a last segment `**` stands for all that follows, nothing included. A call goes through when the first
-   * operation that matches allows it, as with Dapr, and so does the most specific one. A deny also covers what lies
-   * below its path; a final `/*` of a deny counts like `/**`.
+   * The path, decoded, such as `/orders`. `*` as the last segment matches one segment, elsewhere any part of one; a
+   * last segment `**` matches everything that follows, even nothing. A call is allowed if both the first matching
+   * operation, as with Dapr, and the most specific one allow it. A deny also covers everything below its path; a final
+   * `/*` of a deny counts as `/**`.
    */
   readonly name: string;
   /** `GET`, `HEAD`, `POST`, `PUT`, `DELETE`, `CONNECT`, `OPTIONS`, `TRACE`, `PATCH`, or `*` for all. */
   readonly httpVerb: readonly string[];
-  /** What happens to such a call. */
+  /** The action for matching calls. */
   readonly action: AccessAction;
 }
 
-/** What one application may call. @public */
+/** The rules of one calling application. @public */
 export interface AccessPolicy {
   /** The caller's app ID. */
   readonly appId: string;
   /** The caller's namespace. */
   readonly namespace: string;
-  /** The trust domain that its token must name; a caller of another counts as one without a policy. */
+  /** The trust domain that its token must name; a caller from another one is treated as having no policy. */
   readonly trustDomain: string;
-  /** What happens to calls that no operation names. Default: the `defaultAction` of all. */
+  /** The action for calls that match no operation. Default: the `defaultAction` of all policies. */
   readonly defaultAction?: AccessAction;
   /** Rules, the more specific ones first. Default: none. */
   readonly operations?: readonly AccessOperation[];
 }
 
-/** Who may call the application through other sidecars, in the form of Dapr's `accessControl`. @public */
+/** Which applications may call this one through their sidecars, in the form of Dapr's `accessControl`. @public */
 export interface AccessControlOptions {
-  /** What happens to callers without a policy and to those that do not prove who they are. Default `deny`. */
+  /** The action for callers without a policy and for unauthenticated callers. Default: `deny`. */
   readonly defaultAction?: AccessAction;
-  /** The trust domain of this application, unless `identity` names one. Default `public`. */
+  /** The trust domain of this application, unless `identity` names one. Default: `public`. */
   readonly trustDomain?: string;
-  /** One for each caller (app ID and namespace), in whatever order. Default: none. */
+  /** One policy per caller (app ID and namespace), in any order. Default: none. */
   readonly policies?: readonly AccessPolicy[];
 }
 
-/** Bounds on the work that one call can make. */
+/** Limits on the work per call. */
 export const ACCESS_LIMITS = { policies: 10_000, operations: 10_000, nameLength: 1_024, segments: 64 };
 
 const action = { type: 'string', pattern: '^([aA][lL][lL][oO][wW]|[dD][eE][nN][yY])$' } as const;
@@ -71,7 +71,7 @@ const policy = optionsSchema<AccessPolicy>(
   ['appId', 'namespace', 'trustDomain'],
 );
 
-/** What {@link AccessControlOptions} must look like; resource files are checked with it too. */
+/** The JSON schema of {@link AccessControlOptions}, also for resource files. */
 export const ACCESS_CONTROL_SCHEMA: JsonSchema = optionsSchema<AccessControlOptions>({
   defaultAction: action,
   trustDomain,
@@ -95,14 +95,14 @@ export const ACCESS_VERBS: ReadonlySet<string> = new Set(
   'GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH'.split(' '),
 );
 
-/** A verb as it stands. @throws SidecarError `ERR_CONFIGURATION` for one that would name no request. */
+/** Validates a verb. @throws SidecarError `ERR_CONFIGURATION` for a verb that matches no request. */
 export function readVerb(verb: string, where: string): string {
   if (verb === '*' || ACCESS_VERBS.has(verb)) return verb;
   const expected = `${[...ACCESS_VERBS].join(', ')} or "*"`;
   throw accessProblem(`${where}.httpVerb has ${JSON.stringify(verb)}: expected ${expected}`);
 }
 
-/** An action in small letters. */
+/** An action in lower case. */
 export function readAction(action: string): AccessAction {
   return action.toLowerCase() === 'allow' ? 'allow' : 'deny';
 }

@@ -3,19 +3,19 @@ import { type JsonSchema, optionsSchema } from '../util/options-schema.ts';
 
 /** A part of the HTTP API. @public */
 export interface ApiRule {
-  /** What it does: `publish`, `jobs`, `invoke`, `workflows`, `metadata`, `placement`, `shutdown`, … */
+  /** The operation: `publish`, `jobs`, `invoke`, `workflows`, `metadata`, `placement`, `shutdown`, … */
   readonly name: string;
-  /** `v1`, `v1alpha1`, `v1beta1`, or as paths have it: `v1.0-alpha1`. Default: every version. */
+  /** `v1`, `v1alpha1`, `v1beta1`, or as in paths: `v1.0-alpha1`. Default: every version. */
   readonly version?: string;
-  /** Rules for `grpc` have no effect: there is no gRPC API. Default `http`. */
+  /** Rules for `grpc` have no effect: there is no gRPC API. Default: `http`. */
   readonly protocol?: 'http' | 'grpc';
 }
 
-/** Which parts of the HTTP API there are. Health is always there; the typed classes are not concerned. @public */
+/** Enables parts of the HTTP API. Health is always enabled; the typed classes are not affected. @public */
 export interface ApiOptions {
-  /** Only these. Default: all. */
+  /** Enable only these. Default: all. */
   readonly allowed?: readonly ApiRule[];
-  /** None of these, even if allowed. Default: none. */
+  /** Disable these, even if allowed. Default: none. */
   readonly denied?: readonly ApiRule[];
 }
 
@@ -32,12 +32,12 @@ const rules = {
   ),
 };
 
-/** What {@link ApiOptions} must look like. */
+/** The JSON schema of {@link ApiOptions}. */
 export const API_SCHEMA: JsonSchema = optionsSchema<ApiOptions>({ allowed: rules, denied: rules });
 
-/** Parts of Dapr's API that this one does not have: a list may name them. */
+/** Parts of Dapr's API that do not exist here: a list may name them. */
 const ABSENT = 'state bindings secrets actors configuration lock unlock crypto subtlecrypto conversation';
-/** Parts that are there or can be, depending on other options. */
+/** Existing parts, some depending on other options. */
 const PRESENT = 'publish jobs invoke workflows metadata healthz placement shutdown';
 const KNOWN: ReadonlySet<string> = new Set(`${PRESENT} ${ABSENT}`.split(' '));
 
@@ -47,9 +47,9 @@ interface Listed {
 }
 
 /**
- * The routes that an application may use; the others are as if they did not exist.
+ * The routes that an application may use; the others behave as if they did not exist.
  *
- * @throws SidecarError `ERR_CONFIGURATION` for a name that is none: a list with a slip of the pen would let in too much.
+ * @throws SidecarError `ERR_CONFIGURATION` for an unknown name: a list with a typo would allow too much.
  */
 export function permittedRoutes<Row extends Listed>(routes: readonly Row[], options: ApiOptions): Row[] {
   const allowed = readRules(options.allowed, 'allowed');
@@ -75,7 +75,7 @@ function concerns(rule: ApiRule, { operation, pattern }: Listed): boolean {
   return rule.version === undefined || shortVersion(rule.version) === shortVersion(pattern.split('/')[1] ?? '');
 }
 
-/** `v1.0-alpha1` is `v1alpha1`; a path without a version is of the first. */
+/** `v1.0-alpha1` becomes `v1alpha1`; a path without a version counts as `v1`. */
 function shortVersion(version: string): string {
   return version.startsWith('v1') ? version.replace('.0', '').replace('-', '') : 'v1';
 }

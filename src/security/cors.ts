@@ -10,7 +10,7 @@ import {
 } from '../http/message.ts';
 import { type JsonSchema, optionsSchema } from '../util/options-schema.ts';
 
-/** Which web pages may read what the HTTP API answers. @public */
+/** Which web pages may read responses of the HTTP API. @public */
 export interface CorsOptions {
   /**
    * Origins such as `https://shop.example.com` or `https://*.example.com` (one label of the host), or `*` alone for
@@ -19,7 +19,7 @@ export interface CorsOptions {
   readonly origins: readonly string[];
 }
 
-/** What {@link CorsOptions} must look like. */
+/** The JSON schema of {@link CorsOptions}. */
 export const CORS_SCHEMA: JsonSchema = optionsSchema<CorsOptions>(
   { origins: { type: 'array', maxItems: 1_000, items: { type: 'string', minLength: 1, maxLength: 300 } } },
   ['origins'],
@@ -30,11 +30,11 @@ const PREFLIGHT_VARY = 'Origin, Access-Control-Request-Method, Access-Control-Re
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/;
 
 /**
- * Puts CORS around the HTTP API. Preflights are answered here, before the API token is asked for: browsers send them
- * without it. One that is not for us, by its path and the header fields that it asks for, may be passed on by an
- * adapter: the application has rules of its own.
+ * Adds CORS to the HTTP API. Preflights are answered before the API token is checked, because browsers send them
+ * without it. An adapter may pass on a preflight whose path or requested header fields are not ours: the application
+ * has its own rules.
  *
- * @throws SidecarError `ERR_CONFIGURATION` for an entry that is no origin.
+ * @throws SidecarError `ERR_CONFIGURATION` for an invalid origin.
  */
 export function withCors(
   { origins }: CorsOptions,
@@ -60,13 +60,13 @@ function asksBefore(request: SidecarRequest): boolean {
   return request.headers['access-control-request-method'] !== undefined;
 }
 
-/** The header fields of the request that is to come; browsers send them in small letters. */
+/** The header fields of the announced request; browsers send them in lower case. */
 function fieldsAskedFor({ headers }: SidecarRequest): readonly string[] {
   const names = headerOf(headers, 'access-control-request-headers') ?? '';
   return names.split(',').map((name) => name.trim().toLowerCase());
 }
 
-/** 200 for everybody: to whom nothing is allowed, nothing is said of it. */
+/** Always 200: an origin that is not allowed gets no CORS headers. */
 function preflight({ headers }: SidecarRequest, allowed: string | undefined): SidecarResponse {
   const method = headerOf(headers, 'access-control-request-method') ?? '';
   const names = headerOf(headers, 'access-control-request-headers');
@@ -83,7 +83,7 @@ function preflight({ headers }: SidecarRequest, allowed: string | undefined): Si
   };
 }
 
-/** The sidecar's word replaces that of an application which answered through it. */
+/** The sidecar's headers replace those of an application that was called through it. */
 function corsHeaders({ headers }: SidecarResponse, allowed: string | undefined, isOpen: boolean): HeaderMap {
   const vary = headerOf(headers, 'vary');
   return {
@@ -94,9 +94,9 @@ function corsHeaders({ headers }: SidecarResponse, allowed: string | undefined, 
   };
 }
 
-/** Which origins are on the list; compared in small letters, as browsers send them. */
+/** The allowed origins; compared in lower case, as browsers send them. */
 class OriginList {
-  /** Every page. */
+  /** Whether every page is allowed. */
   readonly isOpen: boolean;
   readonly #exact = new Set<string>();
   readonly #wildcards: { readonly before: string; readonly after: string }[] = [];
@@ -109,7 +109,7 @@ class OriginList {
   #add(origin: string, index: number): void {
     const [before = '', after, ...more] = origin.split('*');
     const isWildcard = after !== undefined;
-    // The star is a whole label, the first of the host, and another follows.
+    // The star must be a whole label, the first one of the host, followed by another.
     if (more.length > 0 || (isWildcard && !(before.endsWith('://') && /^\.[^.]/.test(after))))
       throw noOrigin(origin, index);
     if (!isOrigin(isWildcard ? `${before}x${after}` : origin)) throw noOrigin(origin, index);
@@ -117,7 +117,7 @@ class OriginList {
     else this.#exact.add(origin);
   }
 
-  /** What `Access-Control-Allow-Origin` says to an origin; `undefined` for one that is not on the list. */
+  /** The value of `Access-Control-Allow-Origin` for an origin; `undefined` if it is not allowed. */
   answerTo(origin: string): string | undefined {
     if (this.isOpen) return '*';
     const small = origin.toLowerCase();

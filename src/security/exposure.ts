@@ -1,12 +1,12 @@
 import type { SidecarRequest } from '../http/message.ts';
 import type { Logger } from '../util/logger.ts';
 
-/** `::ffff:127.0.0.1` is how a socket for both families tells of 127.0.0.1. */
+/** Dual-stack sockets report 127.0.0.1 as `::ffff:127.0.0.1`. */
 const LOOPBACK = /^(?:::1$|(?:::ffff:)?127\.)/i;
 
 /**
- * Warns, once, of a request from another host to an API that asks for no token; `tokenName` is the environment variable
- * that would set one. What a proxy on this host passes on comes from this host, and so nothing is said of it.
+ * Warns once of a request from another host to an API without a token; `tokenName` is the environment variable that
+ * sets one. Requests through a proxy on this host come from this host and are not noticed.
  */
 export function exposureWarning(logger: Logger, tokenName: string): (request: SidecarRequest) => void {
   let isTold = false;

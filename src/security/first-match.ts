@@ -1,37 +1,37 @@
 import type { AccessAction } from './access-options.ts';
 import { SegmentPattern } from './segment-pattern.ts';
 
-/** An operation as Dapr reads it. */
+/** An operation as interpreted by Dapr. */
 export interface OrderedRule {
-  /** Its path, in small letters unless the application speaks gRPC, split at slashes; empty segments are kept. */
+  /** Its path, in lower case unless the application uses gRPC, split at slashes; empty segments are kept. */
   readonly segments: readonly string[];
   readonly verbs: readonly string[];
   readonly action: AccessAction;
 }
 
-/** What one operation says, by verb. */
+/** The actions of one operation by verb. */
 type Verbs = ReadonlyMap<string, AccessAction>;
 
-/** One segment of the paths of operations. */
+/** A segment of the operations' paths. */
 interface Node {
   readonly text: string;
-  /** Set for a segment with stars that is not `*` or `**` alone. */
+  /** Set for a segment with stars other than a lone `*` or `**`. */
   readonly pattern: SegmentPattern | undefined;
-  /** Its place among its siblings, in the order in which they were written. */
+  /** Its position among its siblings, in written order. */
   readonly rank: number;
   readonly children: Map<string, Node>;
-  /** The children whose segments have stars, in their order. */
+  /** The children with stars in their segments, in order. */
   readonly starred: Node[];
-  /** What is said about the path that ends here. */
+  /** The actions of the path that ends here. */
   verbs: Verbs | undefined;
 }
 
 /**
- * The operations of one policy in the order in which Dapr finds them. From segment to segment the first one written
- * that matches is taken, and never taken back; the first with an action ends the search, so that a path also stands for
- * what lies below it. Of two operations of one name the first counts. A `*` counts as the last segment only.
+ * The operations of one policy, matched in Dapr's order. At each segment the first matching one is chosen, without
+ * backtracking; the first one with an action ends the search, so a path also covers everything below it. Of two
+ * operations with the same name, the first wins. A `*` counts as the last segment only.
  *
- * A call looks at the children of one node for each of its segments: the time grows with the rules.
+ * A call checks the children of one node for each of its segments: the time grows with the rules.
  */
 export class FirstMatch {
   readonly #root = node('', 0);
@@ -40,7 +40,7 @@ export class FirstMatch {
     for (const rule of rules) add(this.#root, rule);
   }
 
-  /** What the operation that is found says about a verb; `undefined` when none is found, or it does not name the verb. */
+  /** The action for a verb of the matching operation; `undefined` if none matches or it does not name the verb. */
   find(segments: readonly string[], verb: string): AccessAction | undefined {
     const verbs = this.#operationFor(segments.length === 0 ? [''] : segments);
     return verbs?.get(verb) ?? verbs?.get('*');

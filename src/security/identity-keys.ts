@@ -10,7 +10,7 @@ import {
 import { SidecarError } from '../errors.ts';
 import { type IdentityKey, type KeyPair, MIN_SECRET_BYTES, type SharedKey } from './identity-options.ts';
 
-/** A key, read and checked. Its algorithm belongs to it: what a token says about itself never chooses one. */
+/** A validated key. Its algorithm is fixed: a token's header never chooses one. */
 export interface ReadKey {
   readonly kid: string;
   readonly algorithm: 'HS256' | 'EdDSA';
@@ -20,7 +20,7 @@ export interface ReadKey {
 }
 
 /**
- * Reads a key; `where` names it in messages, which never show any of it.
+ * Reads a key; `where` names it in messages, which never show any part of it.
  *
  * @throws SidecarError `ERR_CONFIGURATION`
  */
@@ -38,7 +38,7 @@ function readSharedKey({ secret, kid }: SharedKey, where: string): ReadKey {
   return { kid: kid ?? fingerprint(bytes), algorithm: 'HS256', verifying: key, signing: key };
 }
 
-/** Tells nothing of the secret that a token signed with it does not tell. */
+/** Reveals no more about the secret than a token signed with it. */
 function fingerprint(secret: Buffer): string {
   return createHmac('sha256', secret).update('insidecar key id').digest('base64url').slice(0, 16);
 }
@@ -63,7 +63,7 @@ function ed25519(read: (input: KeyInput) => KeyObject, key: string | JsonWebKeyI
   try {
     object = read(typeof key === 'string' ? key : { key, format: 'jwk' });
   } catch {
-    // Neither the key nor OpenSSL's words about it.
+    // Show neither the key nor OpenSSL's message about it.
     throw invalid(`${where} cannot be read: expected an Ed25519 key as PEM or JWK`);
   }
   if (object.asymmetricKeyType !== 'ed25519')
@@ -71,14 +71,14 @@ function ed25519(read: (input: KeyInput) => KeyObject, key: string | JsonWebKeyI
   return object;
 }
 
-/** Node derives a public key from a private one without a word; a private key in its place is a mistake to tell. */
+/** Node silently derives a public key from a private one; a private key in this place is a mistake to report. */
 function publicOnly(input: KeyInput): KeyObject {
   const isPrivate = typeof input === 'string' ? input.includes('PRIVATE KEY') : input.key.d !== undefined;
   if (isPrivate) throw new Error('a private key where a public one belongs');
   return createPublicKey(input);
 }
 
-/** RFC 7638: the digest of the members that make the key, in lexicographic order. */
+/** RFC 7638: the digest of the key's required members, in lexicographic order. */
 function thumbprint(key: KeyObject): string {
   const { crv, kty, x } = key.export({ format: 'jwk' });
   return createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url');

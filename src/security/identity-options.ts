@@ -3,48 +3,48 @@ import { SidecarError } from '../errors.ts';
 import { optionsSchema } from '../util/options-schema.ts';
 import { validator } from '../util/schema.ts';
 
-/** What a trust domain may be called, as SPIFFE has it. */
+/** The pattern of trust domains, following SPIFFE. */
 export const TRUST_DOMAIN = '^[A-Za-z0-9._-]{1,255}$';
 
-/** HMAC with SHA-256 is as strong as its key only up to the length of the hash (RFC 7518, 3.2). */
+/** The strength of HMAC with SHA-256 is limited by its key up to the length of the hash (RFC 7518, 3.2). */
 export const MIN_SECRET_BYTES = 32;
 
-/** A secret that several sidecars share; tokens are signed with HS256. @public */
+/** A secret shared by several sidecars; tokens are signed with HS256. @public */
 export interface SharedKey {
-  /** At least 32 bytes, best from a random generator; text counts as UTF-8. */
+  /** At least 32 bytes, preferably random; text is encoded as UTF-8. */
   readonly secret: string | Uint8Array;
-  /** Names the key in tokens. Default: derived from the secret. */
+  /** The key's name in tokens. Default: derived from the secret. */
   readonly kid?: string;
 }
 
 /** An Ed25519 key pair, or its public half; tokens are signed with EdDSA. @public */
 export interface KeyPair {
-  /** The private key, PEM (PKCS #8) or JWK: signs. Needed in the first of the keys. */
+  /** The private key for signing, PEM (PKCS #8) or JWK. Required in the first of the keys. */
   readonly privateKey?: string | JsonWebKeyInput['key'];
-  /** The public key, PEM (SPKI) or JWK: verifies. Default: the private key's. */
+  /** The public key for verifying, PEM (SPKI) or JWK. Default: that of the private key. */
   readonly publicKey?: string | JsonWebKeyInput['key'];
-  /** Names the key in tokens. Default: the key's thumbprint (RFC 7638). */
+  /** The key's name in tokens. Default: its thumbprint (RFC 7638). */
   readonly kid?: string;
 }
 
 /** A key of {@link IdentityOptions}. @public */
 export type IdentityKey = SharedKey | KeyPair;
 
-/** How sidecars prove to each other which application they belong to. @public */
+/** How sidecars authenticate their applications to each other. @public */
 export interface IdentityOptions {
   /**
-   * The first signs, all verify. To change a key, add the new one as the second everywhere, then make it the first
-   * everywhere, then take the old one away.
+   * The first key signs, all verify. To rotate keys, add the new one as the second everywhere, then make it the first
+   * everywhere, then remove the old one.
    *
-   * Whoever holds one of these keys can claim to be any application, unless `peers` is set.
+   * Unless `peers` is set, a holder of any of these keys can impersonate any application.
    */
   readonly keys: readonly IdentityKey[];
   /**
-   * Which keys speak for which application: by app ID (in the own namespace) or `<appId>.<namespace>`. When it is set,
-   * an application that is not listed is refused, and `keys` speak for the own application only.
+   * The keys of each application: by app ID (in the own namespace) or `<appId>.<namespace>`. If set, unlisted
+   * applications are rejected, and `keys` authenticate only the own application.
    */
   readonly peers?: Readonly<Record<string, IdentityKey | readonly IdentityKey[]>>;
-  /** The trust domain that the own tokens name. Default: that of `accessControl`, else `public`. */
+  /** The trust domain in the own tokens. Default: that of `accessControl`, else `public`. */
   readonly trustDomain?: string;
 }
 
@@ -53,7 +53,7 @@ const asymmetric = { type: ['string', 'object'] };
 const key = optionsSchema<IdentityKey>({ secret: {}, privateKey: asymmetric, publicKey: asymmetric, kid });
 const keys = { type: 'array', minItems: 1, maxItems: 16, items: key };
 
-/** Apart from the other options, whose messages show the value that is wrong. */
+/** Validated separately: messages about other options show the wrong value. */
 const problemOf = validator(
   optionsSchema<IdentityOptions>(
     {
@@ -83,11 +83,11 @@ function peerProblem(peers: NonNullable<IdentityOptions['peers']>): string | und
   return undefined;
 }
 
-/** The variable with a secret that several sidecars share, for those that are not given any keys. */
+/** The environment variable with a shared secret, used if no keys are given. */
 export const SECRET_VARIABLE = 'SIDECAR_IDENTITY_SECRET';
 
 /**
- * The identity that the environment gives; empty counts as not set.
+ * The identity from the environment; an empty variable counts as not set.
  *
  * @throws SidecarError `ERR_CONFIGURATION` naming the variable, without its value.
  */

@@ -5,48 +5,47 @@ import { checkIdentityOptions, type IdentityOptions } from './identity-options.t
 import { type KeyRing, readKeys } from './key-ring.ts';
 import { TokenCache } from './token-cache.ts';
 
-/** Who calls, as proved by a token. */
+/** A caller authenticated by a token. */
 export interface Caller {
   readonly appId: string;
   readonly namespace: string;
   readonly trustDomain: string;
 }
 
-/** Proves to other sidecars who this one is, and finds out who they are. */
+/** Authenticates this sidecar to others, and others to this one. */
 export interface Identity {
-  /** A token for one callee; kept and used again for half of its life. */
+  /** A token for one callee; reused for half of its lifetime. */
   sign(audience: Pick<Caller, 'appId' | 'namespace'>): Promise<string>;
   /**
-   * Who signed a token that was meant for us.
+   * The signer of a token made for this application.
    *
    * @throws SidecarError `ERR_UNAUTHORIZED`, which never shows the token.
    */
   verify(token: string): Promise<Caller>;
 }
 
-/** What an identity needs of its surroundings. */
 export interface IdentityDeps {
   readonly appId: string;
   readonly namespace: string;
   readonly clock: Clock;
   readonly newId: () => string;
-  /** The trust domain where the options name none. Default `public`. */
+  /** The trust domain if the options name none. Default: `public`. */
   readonly trustDomain?: string | undefined;
 }
 
 const LIFE_SECONDS = 60;
 const SKEW_SECONDS = 30;
-/** Ours have about 400 characters; what is longer is not even decoded. */
+/** Our tokens have about 400 characters; longer ones are not even decoded. */
 const MAX_TOKEN_LENGTH = 2_048;
-/** A token for another purpose that is signed with the same key is not taken for one of these. */
+/** Distinguishes these tokens from others signed with the same key. */
 const TOKEN_TYPE = 'insidecar-identity+jwt';
-/** How many callees' tokens, and how many callers' verified ones, are kept. */
+/** Max cached tokens: per callee when signing, per token when verifying. */
 const KEPT_TOKENS = 1_000;
 
 /**
  * Makes the identity of a sidecar.
  *
- * @throws SidecarError `ERR_CONFIGURATION` naming the key that cannot be used and why.
+ * @throws SidecarError `ERR_CONFIGURATION` naming the unusable key and why.
  */
 export function makeIdentity(options: IdentityOptions, host: IdentityDeps): Identity {
   checkIdentityOptions(options);
@@ -58,7 +57,7 @@ export function makeIdentity(options: IdentityOptions, host: IdentityDeps): Iden
   );
 }
 
-/** With the first token: most sidecars have no keys, and those start faster without its 46 files. */
+/** Loaded with the first token: most sidecars have no keys and start faster without its 46 files. */
 function loadJose(): Promise<typeof import('jose')> {
   return import('jose');
 }
@@ -68,9 +67,9 @@ class SignedIdentity implements Identity {
   readonly #trustDomain: string;
   readonly #host: IdentityDeps;
   readonly #name: string;
-  /** By callee. A signature takes 165 µs and a look-up 0.2: the calls to one callee share a token. */
+  /** By callee. A signature takes 165 µs, a look-up 0.2: calls to one callee share a token. */
   readonly #signed = new TokenCache<Promise<string>>(KEPT_TOKENS);
-  /** By token, for the same reason (210 µs). Only what verified is kept, and no longer than it is valid. */
+  /** By token, for the same reason (210 µs). Only verified tokens are kept, and only while they are valid. */
   readonly #verified = new TokenCache<Caller>(KEPT_TOKENS);
 
   constructor(ring: KeyRing, trustDomain: string, host: IdentityDeps) {
@@ -142,7 +141,7 @@ class SignedIdentity implements Identity {
   }
 }
 
-/** No part of it holds a slash, so that two different pairs never have one name. */
+/** No part contains a slash, so different pairs have different names. */
 function nameOf({ appId, namespace }: Pick<Caller, 'appId' | 'namespace'>): string {
   return `${namespace}/${appId}`;
 }
@@ -155,7 +154,7 @@ function callerOf(trustDomain: unknown, name: unknown): Caller | undefined {
   return namespace === undefined || appId === undefined ? undefined : { appId, namespace, trustDomain };
 }
 
-/** Our own words: what the library says may quote what it was given. */
+/** Our own messages: the library's may quote the token. */
 function reasonOf(error: Error, errors: typeof JoseErrors): string {
   if (error instanceof errors.JWTExpired) return 'has expired';
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'has a wrong signature';

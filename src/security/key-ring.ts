@@ -8,11 +8,11 @@ interface AppName {
   readonly namespace: string;
 }
 
-/** All keys of a sidecar, and for whom each of them speaks. */
+/** All keys of a sidecar and the applications that each may speak for. */
 export class KeyRing {
   readonly signer: ReadKey & { readonly signing: KeyObject };
   readonly #byKid = new Map<string, ReadKey>();
-  /** By kid: the applications that it speaks for. Absent: for every application. */
+  /** The applications of each key, by kid. Absent: every key speaks for every application. */
   readonly #bound: Map<string, Set<string>> | undefined;
 
   constructor(signer: ReadKey & { readonly signing: KeyObject }, isBound: boolean) {
@@ -20,7 +20,7 @@ export class KeyRing {
     this.#bound = isBound ? new Map() : undefined;
   }
 
-  /** Adds a key that speaks for an application. One key may come more than once, two keys of one name may not. */
+  /** Adds a key of an application. A key may be added more than once, but two keys must not share a kid. */
   add(key: ReadKey, app: AppName, where: string): void {
     const known = this.#byKid.get(key.kid);
     if (known !== undefined && !known.verifying.equals(key.verifying))
@@ -30,7 +30,7 @@ export class KeyRing {
     this.#bound?.set(key.kid, apps.add(entryOf(app)));
   }
 
-  /** The key of the name that a token's header says; what else that says is not believed. */
+  /** The key with the kid of a token's header; no other header field is trusted. */
   find(kid: unknown): ReadKey | undefined {
     return typeof kid === 'string' ? this.#byKid.get(kid) : undefined;
   }

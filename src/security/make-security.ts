@@ -5,7 +5,6 @@ import type { AccessControlOptions } from './access-options.ts';
 import { type Identity, makeIdentity } from './identity.ts';
 import type { IdentityOptions } from './identity-options.ts';
 
-/** What security takes of the sidecar's options. */
 export interface SecurityDeps {
   readonly appId: string;
   readonly namespace: string;
@@ -14,15 +13,14 @@ export interface SecurityDeps {
   readonly logger: Logger;
   readonly identity: IdentityOptions | undefined;
   readonly accessControl: AccessControlOptions | undefined;
-  /** Whether the application speaks gRPC. */
   readonly isGrpc: boolean;
 }
 
-/** How a sidecar knows other sidecars, and what it lets them do. */
+/** Authentication and authorisation of other sidecars. */
 export interface Security {
-  /** Without keys there is none: every other sidecar is anonymous. */
+  /** Absent without keys: all other sidecars are anonymous. */
   readonly identity: Identity | undefined;
-  /** Without policies there is none: everybody who gets here may call. */
+  /** Absent without policies: every caller is allowed. */
   readonly accessControl: AccessControl | undefined;
 }
 

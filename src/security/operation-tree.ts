@@ -1,14 +1,14 @@
 import type { AccessAction } from './access-options.ts';
 import { SegmentPattern } from './segment-pattern.ts';
 
-/** A rule of a policy, its path in segments and its verbs in capitals. */
+/** A rule of a policy: its path in segments, its verbs in capitals. */
 export interface OperationRule {
   readonly segments: readonly string[];
   readonly verbs: readonly string[];
   readonly action: AccessAction;
 }
 
-/** What is said about one path, by verb. */
+/** The actions of one path by verb. */
 type Verbs = Map<string, AccessAction>;
 
 interface Glob {
@@ -19,21 +19,21 @@ interface Glob {
 /** The rules that share the segments so far. */
 interface Node {
   readonly literals: Map<string, Node>;
-  /** Segments with stars; sorted, the most specific first. */
+  /** Segments with stars, the most specific first. */
   readonly globs: Glob[];
   readonly globNodes: Map<string, Node>;
-  /** A segment that is one star. */
+  /** A segment that is a lone star. */
   star: Node | undefined;
-  /** The path ends here. */
+  /** The actions of paths that end here. */
   readonly own: Verbs;
-  /** `**` from here on. */
+  /** The actions of `**` at this point. */
   readonly rest: Verbs;
 }
 
 /**
- * The operations of one policy, a tree by segments. A segment as it stands goes before one with stars, that before a
- * lone star, that before `**`, from left to right. A call looks at every node once at most, however the rules are
- * made: the time grows with the rules, never with their combinations.
+ * The operations of one policy as a tree of segments. A literal segment takes precedence over one with stars, that over
+ * a lone star, that over `**`, from left to right. A call visits each node at most once, whatever the rules: the time
+ * grows with the number of rules, never with their combinations.
  */
 export class OperationTree {
   readonly #root = node();
@@ -43,13 +43,13 @@ export class OperationTree {
     sortGlobs(this.#root);
   }
 
-  /** What the most specific rule says that names path and verb; `undefined` when none does. */
+  /** The action of the most specific rule for path and verb; `undefined` if there is none. */
   find(segments: readonly string[], verb: string): AccessAction | undefined {
     return decide(this.#root, { segments, verb }, 0);
   }
 }
 
-/** Of two rules that say the same path and verb, deny wins. */
+/** If two rules name the same path and verb, deny wins. */
 function add(root: Node, { segments, verbs, action }: OperationRule): void {
   const isRest = segments.at(-1) === '**';
   let at = root;
@@ -86,7 +86,7 @@ function below(at: Node, call: Call, depth: number, segment: string): AccessActi
   );
 }
 
-/** Of globs that are equally specific, one that denies wins. */
+/** If globs are equally specific, deny wins. */
 function byGlob(globs: readonly Glob[], call: Call, depth: number, segment: string): AccessAction | undefined {
   let found: AccessAction | undefined;
   let rank = -1;
@@ -101,13 +101,13 @@ function byGlob(globs: readonly Glob[], call: Call, depth: number, segment: stri
   return found;
 }
 
-/** A deny covers what lies below its path; with a final star also the path before it. The weakest of all rules. */
+/** A deny also covers everything below its path; with a final star, also the path before it. The weakest rule. */
 function impliedDeny(at: Node, verb: string): AccessAction | undefined {
   if (said(at.own, verb) === 'deny') return 'deny';
   return at.star !== undefined && said(at.star.own, verb) === 'deny' ? 'deny' : undefined;
 }
 
-/** A verb by its name goes before `*`. Applications answer HEAD as GET: who may not GET may not HEAD either. */
+/** A named verb takes precedence over `*`. Applications answer HEAD like GET: a denied GET also denies HEAD. */
 function said(verbs: Verbs, verb: string): AccessAction | undefined {
   if (verbs.size === 0) return undefined;
   const named = verbs.get(verb);

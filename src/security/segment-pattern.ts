@@ -1,12 +1,12 @@
 /**
- * A path segment with stars, each of which stands for any text, none included. No regular expression: the text
- * between the stars is looked for from left to right, once, so the time is that of reading the segment.
+ * A path segment with stars; each star matches any text, including none. No regular expression: the text between stars
+ * is searched once from left to right, so the time is linear in the segment.
  */
 export class SegmentPattern {
   readonly #head: string;
   readonly #tail: string;
   readonly #middle: readonly string[];
-  /** How many of its characters are fixed: more are more specific. */
+  /** The number of fixed characters: the more, the more specific. */
   readonly fixedLength: number;
 
   constructor(pattern: string) {
@@ -26,7 +26,7 @@ export class SegmentPattern {
       if (found === -1) return false;
       at = found + part.length;
     }
-    // Neither what was found nor the head may reach into the tail.
+    // Neither the matched parts nor the head may overlap the tail.
     return at <= end;
   }
 }

@@ -1,12 +1,12 @@
 import { LruCache } from '../util/lru.ts';
 
-/** When an entry may be used; also right when the clock is set back. */
+/** The period in which an entry is valid; also correct if the clock is set back. */
 interface Validity {
   readonly from: number;
   readonly until: number;
 }
 
-/** Keeps so many values for as long as they are valid; the one that was used longest ago makes room. */
+/** Keeps a limited number of values while they are valid; evicts the least recently used. */
 export class TokenCache<Value> {
   readonly #entries: LruCache<Validity & { readonly value: Value }>;
 
