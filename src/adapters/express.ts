@@ -3,11 +3,11 @@ import { type AdapterOptions, checkAdapterOptions, type RequestHandler } from '.
 import { answerNode } from './node.ts';
 import type { ParsedBody } from './parsed-body.ts';
 
-/** A middleware of Express 4 or 5, by shape: the package itself is not needed. @public */
+/** A middleware for Express 4 or 5, typed structurally: the package itself is not needed. @public */
 export type ExpressMiddleware = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
 
 /**
- * Mounts the sidecar in Express 4 or 5, before or after body parsers, at the root or below a path.
+ * Mounts the sidecar in Express 4 or 5, before or after body parsers, at the root or under a path.
  *
  * @example
  * ```ts
@@ -19,7 +19,7 @@ export type ExpressMiddleware = (req: IncomingMessage, res: ServerResponse, next
 export function expressHandler(sidecar: RequestHandler, options: AdapterOptions = {}): ExpressMiddleware {
   checkAdapterOptions(options);
   return (req, res, next) => {
-    // Express has cut the mount path off `req.url` and left what its parsers found on `req`.
+    // Express has removed the mount path from `req.url`; its parsers leave their results on `req`.
     answerNode(sidecar, { req, res, url: req.url ?? '/', parsed: req as ParsedBody }, options).then(
       (passOn) => passOn && next(),
       next,

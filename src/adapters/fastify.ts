@@ -13,34 +13,34 @@ export interface FastifyRequestLike {
 export interface FastifyReplyLike {
   /** Node's response. */
   readonly raw: ServerResponse;
-  /** Leaves the answer to the adapter. */
+  /** Takes control of the response from Fastify. */
   hijack(): unknown;
-  /** Leaves the request to the application's own handler of what is not found. */
+  /** Calls the application's not-found handler. */
   callNotFound(): unknown;
 }
 
 /** The part of a Fastify instance that the adapter uses. @public */
 export interface FastifyLike {
-  /** The path below which the plugin is registered. */
+  /** The path under which the plugin is registered. */
   readonly prefix: string;
-  /** Takes the parsers away that Fastify and the application have for bodies. */
+  /** Removes all body parsers of Fastify and the application. */
   removeAllContentTypeParsers(): unknown;
-  /** Takes bodies of any type. */
+  /** Accepts bodies of any type. */
   addContentTypeParser(
     contentType: '*',
     parser: (request: unknown, payload: unknown, done: (error: null) => void) => void,
   ): unknown;
-  /** Answers requests of a path with any method. */
+  /** Handles all methods of a path. */
   all(path: string, handler: (request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<unknown>): unknown;
 }
 
-/** A plugin of Fastify 4 or 5, by shape: the package itself is not needed. @public */
+/** A plugin for Fastify 4 or 5, typed structurally: the package itself is not needed. @public */
 export type FastifySidecarPlugin = (instance: FastifyLike, options: object, done: () => void) => void;
 
 /**
- * Mounts the sidecar in Fastify, below the prefix that it is registered with. Its routes are in a context of their own,
- * in which nobody parses bodies: they are passed on byte for byte. Routes of the application go before it; with
- * `fallthrough`, what is no route of either is answered by the application's own handler of what is not found.
+ * Mounts the sidecar in Fastify, under the prefix that it is registered with. Its routes have their own context without
+ * body parsers: bodies are passed on byte for byte. Routes of the application take precedence; with `fallthrough`, the
+ * application's not-found handler answers requests without a route.
  *
  * @example
  * ```ts

@@ -15,11 +15,11 @@ import { belowPrefix } from './mount.ts';
 /** Answers a web-standard `Request`. @public */
 export type FetchHandler = (request: Request) => Promise<Response>;
 
-/** Answers a web-standard `Request`, or `undefined` for what is passed on. @public */
+/** Answers a web-standard `Request`, or returns `undefined` for a request to pass on. @public */
 export type FallthroughFetchHandler = (request: Request) => Promise<Response | undefined>;
 
 /**
- * Mounts the sidecar on anything that speaks `Request` and `Response`: Hono, Next route handlers, Bun, Deno.
+ * Mounts the sidecar on anything that uses `Request` and `Response`: Hono, Next route handlers, Bun, Deno.
  *
  * @example
  * ```ts
@@ -79,9 +79,9 @@ function toWebHeaders(headers: HeaderMap): Headers {
   return web;
 }
 
-/** A stream that takes the next chunk only when the reader wants one. */
+/** A stream that pulls the next chunk only when the reader asks for one. */
 function toWebBody({ body, signal }: SidecarResponse): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
-  // The lib types tell ArrayBuffer from SharedArrayBuffer; our bytes are never shared.
+  // The lib types distinguish ArrayBuffer from SharedArrayBuffer; our bytes are never shared.
   if (body instanceof Uint8Array) return body as Uint8Array<ArrayBuffer>;
   const iterator = body[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>({

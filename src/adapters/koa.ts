@@ -9,15 +9,15 @@ export interface KoaContextLike {
   readonly req: IncomingMessage;
   /** Node's response. */
   readonly res: ServerResponse;
-  /** Koa's request, on which body parsers leave `body` and `rawBody`. */
+  /** Koa's request, where body parsers leave `body` and `rawBody`. */
   readonly request: object;
-  /** The URL, without what `koa-mount` has cut off. */
+  /** The URL without the path that `koa-mount` removed. */
   readonly url: string;
-  /** `false` keeps Koa from answering. */
+  /** `false` keeps Koa from responding. */
   respond?: boolean | undefined;
 }
 
-/** A middleware of Koa 2 or 3, by shape: the package itself is not needed. @public */
+/** A middleware for Koa 2 or 3, typed structurally: the package itself is not needed. @public */
 export type KoaMiddleware = (context: KoaContextLike, next: () => Promise<unknown>) => Promise<void>;
 
 /**

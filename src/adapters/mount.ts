@@ -1,6 +1,6 @@
 import type { AdapterOptions } from '../http/message.ts';
 
-/** The URL below the mount point; `undefined` when it lies outside. */
+/** The URL relative to the mount point; `undefined` if it lies outside. */
 export function belowPrefix(url: string, prefix: AdapterOptions['prefix']): string | undefined {
   if (prefix === undefined || prefix === '' || prefix === '/') return url;
   const cut = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix;

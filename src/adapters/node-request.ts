@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type CancelToken, PlainRequest } from '../http/message.ts';
 import { contentOf, type ParsedBody } from './parsed-body.ts';
 
-/** One for all: it says nothing of a single request. */
+/** One shared object: it holds nothing about a single request. */
 const DEPARTED = new Error('the caller went away');
 
 /** A request of node:http. */
@@ -20,7 +20,7 @@ export class NodeRequest extends PlainRequest {
   }
 }
 
-/** The caller has gone: the response is closed and not finished. */
+/** Aborted when the response is closed before it is finished: the caller has disconnected. */
 class Departure implements CancelToken {
   readonly #res: ServerResponse;
   readonly reason: Error = DEPARTED;
@@ -42,21 +42,21 @@ class Departure implements CancelToken {
   }
 }
 
-/** As the events of streams have them. */
+/** The listener type of stream events. */
 type Listener = (...args: unknown[]) => void;
 
-/** What keeps a client from destroying the stream at its end by itself. */
+/** Keeps a client from destroying the stream at its end. */
 const STATE = Object.freeze({ autoDestroy: true });
 
 /**
- * A body on its way in. Who leaves it before its end does not destroy the request, as Node's own iterator would: the
- * answer has still to go out on that connection. It has what readers of Node streams use, who are faster than an
- * iterator; an HTTP client takes it for one.
+ * An incoming body. Leaving it early does not destroy the request, as Node's own iterator would: the response still has
+ * to be sent on the same connection. It has the members that readers of Node streams use, which is faster than an
+ * iterator; an HTTP client accepts it as a stream.
  */
 class UnreadBody implements AsyncIterable<Uint8Array> {
   readonly #req: IncomingMessage;
   readonly _readableState: object = STATE;
-  /** Set by a client that has done with it. */
+  /** Set by a client that has finished with it. */
   destroyed = false;
 
   constructor(req: IncomingMessage) {
@@ -105,7 +105,7 @@ class UnreadBody implements AsyncIterable<Uint8Array> {
     this.destroyed = true;
   }
 
-  /** By this a stream is known. */
+  /** Clients recognise a stream by this method. */
   pipe<T extends NodeJS.WritableStream>(destination: T): T {
     return this.#req.pipe(destination);
   }

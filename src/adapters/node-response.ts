@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { EMPTY_BODY, type HeaderMap, leaveBody, type SidecarResponse } from '../http/message.ts';
 
 /**
- * Sends an answer. Never throws or rejects: what cannot be sent becomes a 500, or a broken connection when it has begun.
- * There is a promise only where something is to be waited for: most answers are small and go out at once.
+ * Sends a response. Never throws or rejects: on failure it sends a 500, or breaks the connection if the response has
+ * begun. Returns a promise only if there is something to wait for: most responses are small and are sent at once.
  */
 export function writeResponse(
   req: IncomingMessage,
@@ -15,7 +15,7 @@ export function writeResponse(
     fail(res, error);
   };
   try {
-    // Somebody else has answered meanwhile, such as a middleware with a time limit, or the caller has gone.
+    // Someone else has responded meanwhile, such as a timeout middleware, or the caller has disconnected.
     if (res.destroyed || res.headersSent) leaveBody(response.body);
     else return write(req, res, response)?.catch(broken);
   } catch (error) {
@@ -44,7 +44,7 @@ function send(req: IncomingMessage, res: ServerResponse, response: SidecarRespon
   return undefined;
 }
 
-/** Node throws away what nobody reads of a body, but not the rest of one that was begun. */
+/** Node discards a body that nobody reads, but not the rest of a partly read one. */
 function leaveRest(req: IncomingMessage): void {
   if (!req.readableEnded && req.readableDidRead) req.resume();
 }
@@ -68,8 +68,8 @@ function fail(res: ServerResponse, error: unknown): void {
 }
 
 /**
- * Sends the whole answer at once but ends only with the request, the rest of which is thrown away: a connection closed
- * on a client that is still sending can take an answer with it that was not read yet.
+ * Sends the whole response at once but ends it only with the request, whose rest is discarded. Closing the connection
+ * while the client is still sending could lose a response that the client has not yet read.
  */
 async function endAfterRequest(req: IncomingMessage, res: ServerResponse, body: Uint8Array): Promise<void> {
   if (body.length > 0) {
@@ -89,14 +89,14 @@ async function pump(
   body: AsyncIterable<Uint8Array>,
   { trailers, signal }: SidecarResponse,
 ): Promise<void> {
-  // A body that does not keep to its announced length would be taken for the beginning of the next answer.
+  // A body of another length than announced would run into the next response.
   res.strictContentLength = true;
   const iterator = body[Symbol.asyncIterator]();
-  // A producer that has nothing to say at present must hear of it too.
+  // Also notify a producer that has nothing to write at present.
   const leave = (): void => void iterator.return?.().then(undefined, () => undefined);
   res.flushHeaders();
   res.once('close', leave);
-  // At once, also while the client does not read.
+  // Abort at once, even while the client is not reading.
   signal?.addEventListener('abort', () => fail(res, signal.reason), { once: true });
   for (;;) {
     const { done, value } = await iterator.next();
@@ -109,7 +109,7 @@ async function pump(
   res.end();
 }
 
-/** Node sends them with a chunked body only, which is the only one that can have them. */
+/** Node sends trailers with chunked bodies only; no others can have them. */
 function addTrailers(res: ServerResponse, trailers: HeaderMap): void {
   for (const name in trailers) {
     const value = trailers[name];

@@ -10,7 +10,7 @@ import { NodeRequest } from './node-request.ts';
 import { writeResponse } from './node-response.ts';
 import type { ParsedBody } from './parsed-body.ts';
 
-/** A listener for node:http, as `createServer` takes it; `next` is called for what is passed on. @public */
+/** A listener for node:http's `createServer`; calls `next` for requests to pass on. @public */
 export type NodeListener = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void) => void;
 
 /**
@@ -32,7 +32,7 @@ export function nodeListener(sidecar: RequestHandler, options: AdapterOptions = 
   };
 }
 
-/** One exchange of a framework that stands on node:http. */
+/** One exchange of a framework built on node:http. */
 export interface NodeExchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -40,7 +40,7 @@ export interface NodeExchange {
   readonly parsed: ParsedBody;
 }
 
-/** Answers an exchange; resolves to `true` when it is to be passed on instead. */
+/** Answers an exchange; resolves to `true` if it is to be passed on instead. */
 export async function answerNode(
   sidecar: RequestHandler,
   exchange: NodeExchange,
@@ -53,7 +53,7 @@ export async function answerNode(
   return false;
 }
 
-/** Hands an exchange to the sidecar; `undefined` when it is to be passed on. */
+/** Passes an exchange to the sidecar; `undefined` if it is to be passed on instead. */
 export function handleNode(
   sidecar: RequestHandler,
   { req, res, url, parsed }: NodeExchange,

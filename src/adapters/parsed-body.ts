@@ -1,21 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import { type Body, EMPTY_BODY, type HeaderMap } from '../http/message.ts';
 
-/** What a body-parsing middleware may have left behind. */
+/** The results that a body-parsing middleware may leave on a request. */
 export interface ParsedBody {
   readonly body?: unknown;
   readonly rawBody?: unknown;
 }
 
-/** A body with the header fields that fit it. */
+/** A body and its matching header fields. */
 export interface Content {
   readonly headers: HeaderMap;
   readonly body: Body;
 }
 
 /**
- * The body of a request, whether or not another middleware has read it: the stream when it is untouched, else the raw
- * bytes that were kept (`rawBody`, or `body` as a Buffer), else what was parsed, written out again.
+ * The body of a request, whether or not a middleware has read it: the untouched stream, else the raw bytes that were
+ * kept (`rawBody`, or `body` as a Buffer), else the parsed value, serialised again.
  */
 export function contentOf(req: IncomingMessage, parsed: ParsedBody): Content {
   const { headers } = req;
@@ -25,7 +25,7 @@ export function contentOf(req: IncomingMessage, parsed: ParsedBody): Content {
   try {
     body = bytesOf(parsed.rawBody) ?? bytesOf(parsed.body) ?? serialise(parsed.body, headers['content-type'] ?? '');
   } catch (error) {
-    // Nested too deeply, or no JSON: whoever reads the body hears of it, as of any other that cannot be read.
+    // Nested too deeply or not JSON: reading the body fails, as for any unreadable body.
     return { headers, body: unreadable(error) };
   }
   return body === undefined
@@ -45,13 +45,13 @@ function bytesOf(value: unknown): Uint8Array | undefined {
 }
 
 function serialise(value: unknown, contentType: string): Uint8Array | undefined {
-  // The parts of a multipart body cannot be put together again as they were.
+  // The parts of a multipart body cannot be restored exactly.
   if (value === undefined || contentType.includes('multipart/')) return undefined;
   const isForm = contentType.includes('application/x-www-form-urlencoded') && typeof value === 'object';
   return Buffer.from(isForm ? formFields(value).join('&') : JSON.stringify(value));
 }
 
-/** Fields by name; arrays as repeated names, and below the top as the parsers of nested forms read them: `a[b]=c`. */
+/** Fields by name; arrays as repeated names, nested values as parsers of nested forms expect them: `a[b]=c`. */
 function formFields(value: unknown, name = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((one: unknown) => formFields(one, name));
   if (typeof value !== 'object' || value === null)
@@ -59,7 +59,7 @@ function formFields(value: unknown, name = ''): string[] {
   return Object.entries(value).flatMap(([key, inner]) => formFields(inner, name === '' ? key : `${name}[${key}]`));
 }
 
-/** The parser has undone any encoding, and the length is another one now. */
+/** The parser has removed any encoding, and the length has changed. */
 function headersFor(body: Uint8Array, headers: HeaderMap): HeaderMap {
   const { 'content-encoding': _encoding, 'transfer-encoding': _transfer, ...rest } = headers;
   return { ...rest, 'content-length': String(body.length) };

@@ -4,40 +4,38 @@ import { afterBody } from './body.ts';
 import type { SidecarRequest, SidecarResponse } from './message.ts';
 
 /**
- * Counts the requests that are being answered, streamed answers until their end, so that a stop can wait for them. It
- * is on the path of every request: an answer that is at hand costs two additions.
+ * Counts the requests in progress, streamed responses until their end, so that a stop can wait for them. Every request
+ * passes here: a response whose body is bytes costs two additions.
  */
 export class Answers {
-  /** How many are under way, by generation: who begins to wait begins a new one. */
+  /** Requests in progress by generation: each wait starts a new generation. */
   readonly #underWay: number[] = [0];
-  /** By what ends them: what they answer. */
+  /** Descriptions of streamed responses by the controller that aborts them. */
   readonly #streams = new Map<AbortController, string>();
   readonly #waiting = new Set<() => void>();
 
-  /** How many requests are being answered now. */
   get underWay(): number {
     return this.#underWay.reduce((sum, count) => sum + count, 0);
   }
 
-  /** What is being streamed, in words. */
+  /** Descriptions of the responses being streamed. */
   get streamed(): readonly string[] {
     return [...this.#streams.values()];
   }
 
-  /** Notes a request; what is returned goes to {@link Answers.end}. */
+  /** Counts a request; pass the returned generation to {@link Answers.end}. */
   begin(): number {
     const generation = this.#underWay.length - 1;
     this.#add(generation, 1);
     return generation;
   }
 
-  /** It has been answered. */
   end(generation: number): void {
     this.#add(generation, -1);
     for (const look of this.#waiting) look();
   }
 
-  /** Notes the end of an answer: now for one that is at hand, else when its body has been read or left. */
+  /** Ends a request with its response: at once if the body is bytes, else when the stream has been read or left. */
   endWith(
     response: SidecarResponse,
     generation: number,
@@ -56,12 +54,12 @@ export class Answers {
     return { ...response, body, signal: stream.signal };
   }
 
-  /** Breaks off the answers that are still being streamed. */
+  /** Aborts the responses that are still being streamed. */
   breakOff(reason: Error): void {
     for (const stream of this.#streams.keys()) stream.abort(reason);
   }
 
-  /** Resolves when all that are under way now have ended, or when that has taken `gracePeriodMs`. */
+  /** Resolves when all requests now in progress have ended, or after `gracePeriodMs`. */
   ended(clock: Clock, gracePeriodMs: number): Promise<void> {
     const generations = this.#underWay.length;
     if (this.underWay === 0) return Promise.resolve();

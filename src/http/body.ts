@@ -1,16 +1,16 @@
 import { SidecarError } from '../errors.ts';
 import { type Body, headerOf, type SidecarRequest } from './message.ts';
 
-/** The part of a Node stream that reading all of it takes. */
+/** The part of a Node stream that is needed to read it. */
 interface NodeStream extends AsyncIterable<Uint8Array> {
   on(event: string, listener: (argument: never) => void): unknown;
 }
 
 /**
- * Reads a request's whole body, at most `limitBytes` of it.
+ * Reads the whole body of a request, up to `limitBytes`.
  *
- * @throws SidecarError `ERR_BODY_TOO_LARGE` before anything is read when the announced length is over the limit,
- * and as soon as it is exceeded otherwise: no more than the limit is ever held.
+ * @throws SidecarError `ERR_BODY_TOO_LARGE` before reading if the announced length exceeds the limit, otherwise as soon
+ * as the body exceeds it: never buffers more than the limit.
  */
 export function readBody(request: SidecarRequest, limitBytes: number): Promise<Buffer> {
   const { body } = request;
@@ -41,7 +41,7 @@ function isNodeStream(body: AsyncIterable<Uint8Array>): body is NodeStream {
   return 'on' in body;
 }
 
-/** Events instead of `for await`: an async iterator costs a third of a small request's time. */
+/** Events instead of `for await`: an async iterator costs a third of the time of a small request. */
 function readNodeStream(stream: NodeStream, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let first: Buffer | undefined;
@@ -56,7 +56,7 @@ function readNodeStream(stream: NodeStream, limitBytes: number): Promise<Buffer>
       else if (chunks === undefined) chunks = [first, chunk];
       else chunks.push(chunk);
     };
-    // The listeners stay: they go with the stream, and taking them off costs more than a small body.
+    // The listeners stay until the stream is collected: removing them costs more than a small body.
     const onEnd = (): void => {
       settled = true;
       resolve(chunks === undefined ? (first ?? Buffer.alloc(0)) : Buffer.concat(chunks));
@@ -64,7 +64,7 @@ function readNodeStream(stream: NodeStream, limitBytes: number): Promise<Buffer>
     const onClose = (): void => {
       if (!settled) fail(new Error('the caller went away before the body was complete'));
     };
-    // What is left of a body that is refused flows on and is thrown away, so that the connection can go on.
+    // The rest of a rejected body is read and discarded, so that the connection stays usable.
     const fail = (error: Error): void => {
       settled = true;
       reject(error);
@@ -87,7 +87,7 @@ async function readIterable(body: AsyncIterable<Uint8Array>, limitBytes: number)
   return chunks.length === 1 && chunks[0] !== undefined ? asBuffer(chunks[0]) : Buffer.concat(chunks);
 }
 
-/** The same stream; `done` is called once, when it has ended, broken or been left. */
+/** Wraps a stream; calls `done` once, when it has ended, failed or been left. */
 export function afterBody(body: AsyncIterable<Uint8Array>, done: () => void): AsyncIterableIterator<Uint8Array> {
   const iterator = body[Symbol.asyncIterator]();
   let open = true;
@@ -117,7 +117,7 @@ export function afterBody(body: AsyncIterable<Uint8Array>, done: () => void): As
   };
 }
 
-/** Whether it can be sent again: all bytes are at hand, or nobody has read any. */
+/** Whether the body can be sent again: it is bytes, or a stream that nobody has read. */
 export function isUntouched(body: Body): boolean {
   return body instanceof Uint8Array || ('readableDidRead' in body && body.readableDidRead === false);
 }

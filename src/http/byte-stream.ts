@@ -1,15 +1,15 @@
-/** How many bytes wait unread before the writer is asked to pause. */
+/** Unread bytes at which the writer is asked to pause. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
-/** What the producing side wants to hear of. */
+/** Callbacks to the producer. */
 export interface ByteStreamSource {
-  /** The reader has caught up: go on writing. */
+  /** The reader has caught up: continue writing. */
   onDrain?(): void;
   /** The reader has left before the end. */
   onCancel?(): void;
 }
 
-/** A stream of bytes with one writer and one reader, and back-pressure between them. */
+/** A stream of bytes with one writer, one reader and back-pressure. */
 export class ByteStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
   readonly #source: ByteStreamSource;
   #chunks: Uint8Array[] = [];
@@ -21,7 +21,7 @@ export class ByteStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uint
     this.#source = source;
   }
 
-  /** Takes a chunk; `false` asks to pause until `onDrain`. */
+  /** Writes a chunk; `false` asks the writer to pause until `onDrain`. */
   write(chunk: Uint8Array): boolean {
     if (this.#end !== 'open') return true;
     this.#chunks.push(chunk);
@@ -30,13 +30,12 @@ export class ByteStream implements AsyncIterable<Uint8Array>, AsyncIterator<Uint
     return this.#waitingBytes < HIGH_WATER_BYTES;
   }
 
-  /** No more bytes will come. */
   end(): void {
     if (this.#end === 'open') this.#end = 'ended';
     this.#wake?.();
   }
 
-  /** The stream broke: the reader gets the error after the bytes that came before it. */
+  /** Fails the stream: the reader gets the error after the bytes written before. */
   fail(error: unknown): void {
     if (this.#end === 'open') this.#end = { error };
     this.#wake?.();

@@ -1,7 +1,7 @@
 import { LruCache } from '../util/lru.ts';
 import { type HttpClient, httpClient } from './client.ts';
 
-/** Clients by origin, at most so many: whose turn was longest ago is let go, once what it does has ended. */
+/** HTTP clients by origin, up to a maximum; beyond it, the least recently used one is retired. */
 export class ClientPool {
   readonly #clients: LruCache<HttpClient>;
   readonly #retiring = new Set<HttpClient>();
@@ -20,7 +20,7 @@ export class ClientPool {
     client.retire().then(done, done);
   }
 
-  /** Breaks off what is still running. */
+  /** Aborts requests in progress. */
   async close(): Promise<void> {
     await Promise.all([...this.#clients.take(), ...this.#retiring].map((client) => client.close()));
   }

@@ -14,33 +14,33 @@ import {
 
 const NO_TRAILERS: HeaderMap = Object.freeze({});
 
-/** Answers up to this length are handed over whole, which saves a stream where nearly all answers are small. */
+/** Responses up to this length are returned as bytes: nearly all are small, and this saves a stream. */
 export const WHOLE_BODY_BYTES: number = 64 * 1024;
 
-/** An outgoing HTTP client for one origin: keep-alive, nothing buffered that is not small, no redirects followed. */
+/** An outgoing HTTP client for one origin: keep-alive, buffers only small responses, follows no redirects. */
 export interface HttpClient {
   readonly handle: Handler;
-  /** Breaks off what is still running. */
+  /** Aborts requests in progress. */
   close(): Promise<void>;
-  /** Takes nothing new; resolves when what is still running has ended. */
+  /** Accepts no new requests; resolves when those in progress have ended. */
   retire(): Promise<void>;
 }
 
 /** PEM texts for connections over TLS. */
 export interface ClientTls {
-  /** The certificates of those who sign for servers. Default: those that Node knows. */
+  /** The certificates of the authorities that sign for servers. Default: Node's. */
   readonly rootCA?: string;
-  /** What the client shows of itself. */
+  /** The client's own certificate. */
   readonly certificate?: string;
   readonly privateKey?: string;
 }
 
-/** Makes a client. It has no time limits of its own: the request's signal ends a call. */
+/** Makes a client. It has no time limits of its own: the request's signal cancels a call. */
 export function httpClient(origin: string, tls: ClientTls = {}): HttpClient {
   return new PoolClient(origin, tls);
 }
 
-/** undici is loaded with the first request: its 112 files are a third of what loading this package takes without. */
+/** Loads undici with the first request: its 112 files would add a third to the load time of this package. */
 class PoolClient implements HttpClient {
   readonly handle: Handler = (request) =>
     this.#pool === undefined ? this.#open().then((pool) => dispatch(pool, request)) : dispatch(this.#pool, request);
@@ -84,7 +84,7 @@ class PoolClient implements HttpClient {
         ...(privateKey === undefined ? {} : { key: privateKey }),
       },
     });
-    // What comes after the end is refused as by a pool that was open before.
+    // Reject requests after the close, as an open pool would.
     if (this.#isClosed) await this.#pool.destroy();
     return this.#pool;
   }
@@ -130,7 +130,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#isHead = request.method === 'HEAD';
     this.#resolve = resolve;
     this.#reject = reject;
-    // From the beginning: a call may wait long for its connection.
+    // Subscribe before the start: a call may wait long for its connection.
     this.#unsubscribe = this.#cancelToken.onAbort(this.#abort);
   }
 
@@ -151,7 +151,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   ): void {
     if (status < 200) return;
     if (this.#isHead || status === 204 || status === 304) {
-      // At once: the length that they may tell is that of another answer, and undici misses the bytes of 304.
+      // Resolve at once: the announced length is another response's, and undici expects the missing bytes of a 304.
       this.#whole = [];
       return this.#resolve({ status, headers, body: EMPTY_BODY });
     }

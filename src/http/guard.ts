@@ -14,35 +14,34 @@ import {
 } from './message.ts';
 import type { Match, Router } from './router.ts';
 
-/** What the guard is made of. */
 export interface GuardOptions {
   readonly router: Router;
   readonly logger: Logger;
-  /** The token that callers must send, and in which header. */
+  /** The token that callers must send, and its header. */
   readonly token?: { readonly header: string; readonly value: string };
-  /** Names in error bodies. */
+  /** Names used in error bodies. */
   readonly errors: {
     readonly domain: string;
     readonly reasonPrefix: string;
     readonly failedEntryKeys: readonly string[];
   };
-  /** Finds a route in something else than the path, for paths that no route has. */
+  /** Finds a route for a path without one, by other parts of the request. */
   readonly fallback?: (request: SidecarRequest) => Match | undefined;
-  /** Throws when no request is taken now. */
+  /** Throws while requests are not accepted. */
   readonly admit: (match: Match) => void;
-  /** Counts what is being answered. */
+  /** Counts the requests in progress. */
   readonly answers: Answers;
-  /** Hears of requests that may do whatever the API can, because no token is asked for. */
+  /** Called for requests with full access to the API because no token is configured. */
   readonly unguarded?: (request: SidecarRequest) => void;
 }
 
 /**
- * Wraps the route table: finds the route, checks the API token, turns whatever is thrown into a response.
- * What it returns never rejects.
+ * Wraps the route table: finds the route, checks the API token, turns thrown errors into responses. The returned
+ * handler never rejects.
  */
 export function guard(options: GuardOptions): Handler {
   const authorised = tokenCheck(options.token);
-  // Who has no token is not told which methods and paths there are.
+  // Callers without the token must not learn which methods and paths exist.
   const find = (request: SidecarRequest): Match | undefined => {
     try {
       return options.router.match(request.method, request.path) ?? options.fallback?.(request);
@@ -71,7 +70,7 @@ export function guard(options: GuardOptions): Handler {
   };
 }
 
-/** Compares digests, so that neither the length nor the content of the token shows in the time taken. */
+/** Compares digests, so that the time taken reveals neither length nor content of the token. */
 function tokenCheck(token: GuardOptions['token']): (request: SidecarRequest) => boolean {
   if (token === undefined) return () => true;
   const expected = digest(token.value);
@@ -99,7 +98,7 @@ function unrouted(request: SidecarRequest, options: GuardOptions, authorised: bo
 }
 
 function notFound(request: SidecarRequest): SidecarError {
-  // An adapter hands over an empty path for what lies outside its mount point.
+  // An adapter passes an empty path for requests outside its mount point.
   if (request.path !== '' && !request.path.startsWith('/')) {
     return new SidecarError('ERR_BAD_REQUEST', `request target ${JSON.stringify(request.path)} is not a path`);
   }
@@ -116,7 +115,7 @@ function toSidecarError(error: unknown, request: SidecarRequest, logger: Logger)
   return new SidecarError('ERR_INTERNAL', 'internal error; the log of the sidecar has the cause');
 }
 
-/** Shapes an error body: `errorCode`, `message`, `details` where there are any; a bulk publish failure has its own. */
+/** An error body: `errorCode`, `message`, and `details` if there are any; a bulk publish failure has its own shape. */
 function errorResponse(error: SidecarError, names: GuardOptions['errors']): SidecarResponse {
   const { failedEntries } = error;
   if (failedEntries !== undefined)
@@ -156,7 +155,7 @@ function renderDetails(error: SidecarError, names: GuardOptions['errors']): { de
   return { details: [resource, info] };
 }
 
-/** The answer to HEAD: what GET would have said, with its length and without its bytes. */
+/** The response to HEAD: the response to GET, with its length and without its bytes. */
 function withoutBody(response: SidecarResponse): SidecarResponse {
   leaveBody(response.body);
   if (!(response.body instanceof Uint8Array) || response.body.length === 0) return { ...response, body: EMPTY_BODY };

@@ -1,6 +1,6 @@
 /**
- * The request/response abstraction: plain data, no framework, no socket.
- * The sidecar is a {@link Handler}; so is an application in the same process, and an outgoing HTTP client.
+ * Requests and responses as plain data, without framework or socket. The sidecar is a {@link Handler}; so are an
+ * application in the same process and an outgoing HTTP client.
  */
 
 import { messageOf, SidecarError } from '../errors.ts';
@@ -9,65 +9,65 @@ import { jsonTextOf } from '../util/json-value.ts';
 import { checkFields, fieldNames } from '../util/known-fields.ts';
 
 /**
- * Header fields by name in lower case. A field that came more than once is one string where HTTP allows joining it
- * with `, `, and an array where it does not (`set-cookie`).
+ * Header fields by lower-case name. Repeated fields are one string where HTTP allows joining them with `, `, and an
+ * array where it does not (`set-cookie`).
  *
  * @public
  */
 export type HeaderMap = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A body: bytes when they are at hand, else a stream of chunks that may be read once. @public */
+/** A body: bytes, or a stream of chunks that can be read once. @public */
 export type Body = Uint8Array | AsyncIterable<Uint8Array>;
 
 /** A request to or from the sidecar. @public */
 export interface SidecarRequest {
   /** The method in capitals. */
   readonly method: string;
-  /** The path as received, percent-escapes and doubled slashes included, without the query. */
+  /** The path as received, with percent-escapes and doubled slashes, without the query. */
   readonly path: string;
-  /** The query as received, without its question mark; empty when there is none. */
+  /** The query as received, without its question mark; empty if there is none. */
   readonly search: string;
-  /** The query, decoded. Made on first use. */
+  /** The decoded query. Created on first use. */
   readonly query: URLSearchParams;
   /** Header fields. */
   readonly headers: HeaderMap;
-  /** The body; no bytes when there is none. */
+  /** The body; empty bytes if there is none. */
   readonly body: Body;
-  /** Fires when the caller has gone. Made on first use. */
+  /** Aborted when the caller has disconnected. Created on first use. */
   readonly signal: AbortSignal;
-  /** The IP address that the connection comes from, where that is known: that of a proxy if there is one. */
+  /** The IP address of the connection, if known; that of the proxy if there is one. */
   readonly remoteAddress?: string | undefined;
 }
 
-/** An answer. @public */
+/** A response. @public */
 export interface SidecarResponse {
   /** The HTTP status. */
   readonly status: number;
   /** Header fields. */
   readonly headers: HeaderMap;
-  /** The body; no bytes when there is none. */
+  /** The body; empty bytes if there is none. */
   readonly body: Body;
-  /** The trailer fields; ask when a streamed body has been read to its end. */
+  /** The trailer fields, available once a streamed body has been read to its end. */
   readonly trailers?: () => HeaderMap;
   /**
-   * Fires when a streamed body is broken off before its end, as by a stop that has waited long enough: an adapter
-   * breaks the connection off at once, also while the client does not read.
+   * Aborted when a streamed body is cut off before its end, such as by a stop that has waited long enough. The adapter
+   * then breaks the connection at once, even while the client is not reading.
    */
   readonly signal?: AbortSignal;
-  /** Set when no route of the sidecar has this path: an adapter may pass the request on instead of answering. */
+  /** Set if no route of the sidecar has this path: an adapter may pass the request on instead of responding. */
   readonly unrouted?: true;
 }
 
 /** Answers a request. @public */
 export type Handler = (request: SidecarRequest) => Promise<SidecarResponse>;
 
-/** What an adapter needs of the sidecar. Its `handle` never rejects. @public */
+/** The part of the sidecar that an adapter needs. @public */
 export interface RequestHandler {
   /** Answers a request; never rejects. */
   readonly handle: Handler;
   /**
-   * The request objects with which a sidecar calls its application in this process. Where it is mounted in that
-   * application it does not answer them: whoever may call the application would else reach the whole API.
+   * The request objects of the sidecar's calls to its application in this process. A sidecar mounted in that
+   * application does not answer them: otherwise everyone who may call the application could reach the whole API.
    */
   readonly ownCalls?: Pick<WeakSet<object>, 'has'> | undefined;
 }
@@ -75,18 +75,18 @@ export interface RequestHandler {
 /** Options of every adapter. @public */
 export interface AdapterOptions {
   /**
-   * Leave requests for which the sidecar has no route to the application: the next middleware answers.
-   * Default `false`: the sidecar answers 404.
+   * Passes requests without a sidecar route to the next middleware of the application. Default `false`: the sidecar
+   * responds 404.
    */
   readonly fallthrough?: boolean;
-  /** A path below which the sidecar is mounted, such as `/internal`; cut off before routing. Default none. */
+  /** The path under which the sidecar is mounted, such as `/internal`; removed before routing. Default: none. */
   readonly prefix?: string;
 }
 
 const ADAPTER_FIELDS = fieldNames<AdapterOptions>({ fallthrough: true, prefix: true });
 
 /**
- * Refuses options of an adapter that cannot be meant: below a prefix that is misspelt, the sidecar would be at the root.
+ * Rejects invalid adapter options: with a misspelt `prefix`, the sidecar would be mounted at the root.
  *
  * @throws SidecarError `ERR_CONFIGURATION`
  */
@@ -98,24 +98,22 @@ export function checkAdapterOptions(options: AdapterOptions): void {
   throw new SidecarError('ERR_CONFIGURATION', problem);
 }
 
-/** A body without bytes. */
 export const EMPTY_BODY: Uint8Array = new Uint8Array(0);
 
 const NO_HEADERS: HeaderMap = Object.freeze({});
 
-/** Tells whoever makes a body that nobody will read it. */
+/** Tells the producer of a body that nobody will read it. */
 export function leaveBody(body: Body): void {
   if (body instanceof Uint8Array) return;
-  // How the producer takes it is its own affair by now.
+  // Errors of the producer no longer matter.
   body[Symbol.asyncIterator]()
     .return?.()
     .then(undefined, () => undefined);
 }
 
-/** Done, and nothing to say. One object for all: it is on the hot path. */
+/** A 204 response. One shared object: it is on the hot path. */
 export const NO_CONTENT: SidecarResponse = Object.freeze({ status: 204, headers: NO_HEADERS, body: EMPTY_BODY });
 
-/** An answer with a JSON body. */
 export function jsonResponse(status: number, value: unknown, headers: HeaderMap = NO_HEADERS): SidecarResponse {
   return {
     status,
@@ -124,18 +122,18 @@ export function jsonResponse(status: number, value: unknown, headers: HeaderMap 
   };
 }
 
-/** What {@link request} may be given beside method and path. @public */
+/** Optional parts of {@link request}. @public */
 export interface RequestParts {
   /** Header fields; names in any case. */
   readonly headers?: HeaderMap;
-  /** Bytes, a stream, text (sent as UTF-8), or any other value, sent as JSON with its content type. */
+  /** Bytes, a stream, text (sent as UTF-8), or any other value (sent as JSON with its content type). */
   readonly body?: unknown;
-  /** Fires when the caller has gone. Default: never. */
+  /** Aborted when the caller has disconnected. Default: never. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Makes a request, for use with {@link Handler}s without a socket.
+ * Makes a request for {@link Handler}s, without a socket.
  *
  * @example
  * ```ts
@@ -171,14 +169,14 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<Uint8Array> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 }
 
-/** A request from its parts; query and signal are made when first asked for. */
+/** A request from its parts; query and signal are created on first use. */
 export class PlainRequest implements SidecarRequest {
   readonly method: string;
   readonly path: string;
   readonly search: string;
   readonly headers: HeaderMap;
   readonly body: Body;
-  /** What ends it early, without the cost of a signal. */
+  /** Cancels the request, without the cost of a signal. */
   readonly cancelToken: CancelToken;
   #query: URLSearchParams | undefined;
   #signal: AbortSignal | undefined;
@@ -210,17 +208,16 @@ export class PlainRequest implements SidecarRequest {
 
 export { type CancelToken, cancelTokenOfSignal };
 
-/** What ends a request early. */
 export function cancelTokenOf(request: SidecarRequest): CancelToken {
   return request instanceof PlainRequest ? request.cancelToken : cancelTokenOfSignal(request.signal);
 }
 
-/** Path and query as one, the way they stand on the first line of a request. */
+/** The target of a request line: path and query. */
 export function requestTarget(path: string, search: string): string {
   return search === '' ? path : `${path}?${search}`;
 }
 
-/** One header's value as a single string; `undefined` when it is absent. */
+/** A header's value as one string; `undefined` if it is absent. */
 export function headerOf(headers: HeaderMap, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' || value === undefined ? value : value.join(', ');

@@ -2,9 +2,9 @@ import { SidecarError } from '../errors.ts';
 import type { SidecarRequest, SidecarResponse } from './message.ts';
 
 /**
- * The parameters of a pattern, by its text: `:name` is one segment, `*name` the rest of the path decoded and with
- * doubled and trailing slashes folded, `**name` the rest exactly as it came, without the slashes in front of it. A rest
- * and a segment followed by `?` may be empty.
+ * The parameters of a pattern: `:name` is one segment; `*name` is the rest of the path, decoded, with doubled and
+ * trailing slashes removed; `**name` is the rest exactly as received, without leading slashes. A rest, and a segment
+ * followed by `?`, may be empty.
  */
 export type Params<Pattern extends string> = {
   readonly [Name in ParamNames<Pattern>]: string;
@@ -19,7 +19,7 @@ type ParamNames<Pattern extends string> = Pattern extends `${infer Head}/${infer
         ? Name
         : never;
 
-/** Answers the requests of one route. */
+/** Handles the requests of one route. */
 export type RouteHandler<Pattern extends string> = (
   request: SidecarRequest,
   params: Params<Pattern>,
@@ -27,14 +27,14 @@ export type RouteHandler<Pattern extends string> = (
 
 /** One row of the route table. */
 export interface Route {
-  /** What it does, in the words of the API document: `publish`, `metadata`, … Groups routes for allow lists. */
+  /** The operation in the words of the API document: `publish`, `metadata`, … Groups routes for allow lists. */
   readonly operation: string;
-  /** `*` for every method that has no route of its own there. */
+  /** `*` matches every method without its own route. */
   readonly methods: readonly string[];
   readonly pattern: string;
-  /** Answers without the API token. */
+  /** Whether the route needs no API token. */
   readonly open: boolean;
-  /** Whether it checks by itself who sends this request, so that the API token is not asked for. */
+  /** Whether the route authenticates this request itself, so that no API token is required. */
   readonly identifies: ((request: SidecarRequest) => boolean) | undefined;
   readonly handle: (
     request: SidecarRequest,
@@ -42,7 +42,7 @@ export interface Route {
   ) => Promise<SidecarResponse> | SidecarResponse;
 }
 
-/** What a path leads to. */
+/** The route and parameters of a path. */
 export interface Match {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
@@ -56,12 +56,12 @@ export function route<const Pattern extends string>(
   handle: RouteHandler<Pattern>,
   options: Partial<Pick<Route, 'open' | 'identifies'>> = {},
 ): Route {
-  // The router fills exactly the parameters that the pattern names, which is what the type says.
+  // The cast is safe: the router fills exactly the parameters that the pattern names.
   const { open = false, identifies } = options;
   return { operation, methods, pattern, open, identifies, handle: handle as Route['handle'] };
 }
 
-/** A node of the table: literal children by their text, one parameter, one rest. */
+/** A node of the route tree: literal children by text, one parameter, one rest. */
 interface Node {
   readonly literals: Map<string, Node>;
   param: { readonly name: string; readonly node: Node } | undefined;
@@ -75,22 +75,22 @@ interface Rest {
   readonly routes: Map<string, Route>;
 }
 
-/** How many paths are remembered, and the longest: applications use a few paths again and again. */
+/** Size of the path cache and max length of a cached path: applications use a few paths again and again. */
 const REMEMBERED = { paths: 1_000, length: 256 };
 
-/** Stands for every method. */
+/** Matches every method. */
 const ANY = '*';
 
-/** What a path leads to, for any method. */
+/** The routes of a path by method, and its parameters. */
 interface Place {
   readonly routes: ReadonlyMap<string, Route>;
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** The route table. Literal segments win over parameters, parameters over rests. */
+/** The route table. Literal segments take precedence over parameters, parameters over rests. */
 export class Router {
   readonly #root = node();
-  /** A quarter of a publish's time was spent on finding the same path again. */
+  /** Cache: looking up the same path again took a quarter of the time of a publish. */
   readonly #remembered = new Map<string, Place>();
 
   constructor(routes: readonly Route[]) {
@@ -98,10 +98,10 @@ export class Router {
   }
 
   /**
-   * Finds the route of a request; `undefined` when no route has this path.
+   * Finds the route of a request; `undefined` if no route has this path.
    *
-   * @throws SidecarError `ERR_METHOD_NOT_ALLOWED` for another method of a known path, `ERR_BAD_REQUEST` for a
-   * segment that does not decode.
+   * @throws SidecarError `ERR_METHOD_NOT_ALLOWED` for another method of a known path, `ERR_BAD_REQUEST` for a segment
+   * that cannot be decoded.
    */
   match(method: string, path: string): Match | undefined {
     const place = this.#remembered.get(path) ?? this.#find(path);
@@ -120,7 +120,7 @@ export class Router {
   #find(path: string): Place | undefined {
     const found = descend(this.#root, path, 0);
     if (found === undefined) return undefined;
-    // A raw rest is as good as never the same again: remembering it would push out the paths that are.
+    // Raw rests rarely repeat: caching them would evict paths that do.
     if (found.rawRest !== undefined) return { routes: found.routes, params: { [found.rawRest[0]]: found.rawRest[1] } };
     const params: Record<string, string> = {};
     for (const [name, value] of found.params) params[name] = decodeSegments(value);
@@ -152,7 +152,7 @@ interface Found {
   readonly routes: Map<string, Route>;
   /** Names and still encoded values, innermost first. */
   readonly params: [name: string, value: string][];
-  /** The rest of a pattern that takes it as it is; such a pattern has no other parameters. */
+  /** The raw rest of the pattern; such a pattern has no other parameters. */
   readonly rawRest?: readonly [name: string, value: string];
 }
 
@@ -179,7 +179,7 @@ function segmentsOf(path: string): string[] {
   return path.split('/').filter((segment) => segment !== '');
 }
 
-/** Walks the table along the path; slashes that follow each other count as one. */
+/** Walks the tree along the path; consecutive slashes count as one. */
 function descend(at: Node, path: string, from: number): Found | undefined {
   let start = from;
   while (path.charCodeAt(start) === 0x2f) start++;
@@ -205,7 +205,7 @@ function foundRest({ name, isRaw, routes }: Rest, value: string): Found {
   return isRaw ? { routes, params: [], rawRest: [name, value] } : { routes, params: [[name, value]] };
 }
 
-/** Decodes by RFC 3986, segment by segment (`+` stays `+`), folding doubled and trailing slashes. */
+/** Decodes by RFC 3986, segment by segment (`+` stays `+`), and removes doubled and trailing slashes. */
 function decodeSegments(raw: string): string {
   const folded = raw.includes('/') ? segmentsOf(raw).join('/') : raw;
   if (!folded.includes('%')) return folded;
