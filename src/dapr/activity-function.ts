@@ -2,7 +2,7 @@ import type { ActivityFunction } from '../blocks/workflow/model/definition.ts';
 import type { TInput, TOutput, TWorkflowActivity } from './types.ts';
 import { WorkflowActivityContext } from './workflow-activity-context.ts';
 
-/** An activity as the engine runs it. */
+/** Adapts an activity to the engine. */
 export function activityFunction<Input, Output>(
   activity: TWorkflowActivity<Input, Output>,
 ): ActivityFunction<TInput, TOutput> {

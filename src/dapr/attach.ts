@@ -1,23 +1,23 @@
 import type { Workflows } from '../blocks/workflow/workflows.ts';
 import { SidecarError } from '../errors.ts';
 
-/** What {@link WorkflowRuntime} and {@link DaprWorkflowClient} are made with. @public */
+/** Options of {@link WorkflowRuntime} and {@link DaprWorkflowClient}. @public */
 export interface DaprWorkflowOptions {
-  /** The sidecar of this process, which keeps and runs the workflows. */
+  /** The sidecar in this process that stores and runs the workflows. */
   readonly sidecar: { readonly workflows: Workflows };
-  /** Taken so that programs for Dapr's SDK compile; there is no connection to make. */
+  /** Ignored: accepted so that programs for Dapr's SDK compile. There is no connection. */
   readonly daprHost?: string;
-  /** As `daprHost`. */
+  /** Ignored, like `daprHost`. */
   readonly daprPort?: string;
-  /** As `daprHost`. */
+  /** Ignored, like `daprHost`. */
   readonly daprApiToken?: string;
-  /** As `daprHost`. */
+  /** Ignored, like `daprHost`. */
   readonly logger?: unknown;
-  /** As `daprHost`. */
+  /** Ignored, like `daprHost`. */
   readonly grpcOptions?: unknown;
 }
 
-/** The engine of the sidecar in the options. */
+/** The workflow engine of the sidecar in the options. */
 export function workflowsOf(maker: string, options: Partial<DaprWorkflowOptions> | undefined): Workflows {
   const workflows = options?.sidecar?.workflows;
   if (workflows !== undefined) return workflows;

@@ -7,7 +7,7 @@ import { WorkflowState } from './workflow-state.ts';
 
 const DEFAULT_WAIT_SECONDS = 60;
 
-/** Starts, reads and steers workflows of a sidecar in this process. @public */
+/** Starts, reads and controls workflows of a sidecar in this process. @public */
 export class DaprWorkflowClient {
   readonly #workflows: Workflows;
 
@@ -17,10 +17,10 @@ export class DaprWorkflowClient {
   }
 
   /**
-   * Starts a workflow; answers the ID of the instance. A function is known by its name: give the name under which it
-   * is registered, when that is another one.
+   * Starts a workflow; returns the ID of the instance. A function is identified by its name: if it is registered under
+   * another one, pass that name.
    *
-   * @throws SidecarError `ERR_START_WORKFLOW` when an instance of this ID has not finished.
+   * @throws SidecarError `ERR_START_WORKFLOW` if an instance with this ID has not finished.
    */
   scheduleNewWorkflow(
     workflow: TWorkflow | string,
@@ -35,20 +35,20 @@ export class DaprWorkflowClient {
     });
   }
 
-  /** Ends an instance and its children. */
+  /** Terminates an instance and its children. */
   terminateWorkflow(workflowInstanceId: string, output?: TOutput): Promise<void> {
     return this.#workflows.terminate(workflowInstanceId, output);
   }
 
-  /** Reads an instance, with or without input, output, failure and custom status; `undefined` when there is none. */
+  /** Reads an instance, with or without input, output, failure and custom status; `undefined` if there is none. */
   getWorkflowState(workflowInstanceId: string, getInputsAndOutputs: boolean): Promise<WorkflowState | undefined> {
     return stateOf(this.#workflows.service.find(workflowInstanceId), getInputsAndOutputs);
   }
 
   /**
-   * Waits until an instance has begun.
+   * Waits until an instance has started.
    *
-   * @throws SidecarError when it has not in that time.
+   * @throws SidecarError on timeout.
    */
   waitForWorkflowStart(
     workflowInstanceId: string,
@@ -62,7 +62,7 @@ export class DaprWorkflowClient {
   /**
    * Waits until an instance has finished.
    *
-   * @throws SidecarError when it has not in that time.
+   * @throws SidecarError on timeout.
    */
   waitForWorkflowCompletion(
     workflowInstanceId: string,
@@ -75,31 +75,31 @@ export class DaprWorkflowClient {
     return stateOf(finished, fetchPayloads);
   }
 
-  /** Gives an instance an event. Names match in any case. */
+  /** Raises an event for an instance. Names are case-insensitive. */
   raiseEvent(workflowInstanceId: string, eventName: string, eventPayload?: TInput): Promise<void> {
     return this.#workflows.raiseEvent(workflowInstanceId, eventName, eventPayload);
   }
 
   /**
-   * Removes what is kept of an instance and of its children; answers whether there was one.
+   * Purges an instance and its children; returns whether it existed.
    *
-   * @throws SidecarError `ERR_PURGE_WORKFLOW` when it has not finished.
+   * @throws SidecarError `ERR_PURGE_WORKFLOW` if it has not finished.
    */
   async purgeWorkflow(workflowInstanceId: string): Promise<boolean> {
     return (await unlessMissing(this.#workflows.purge(workflowInstanceId).then(() => true))) ?? false;
   }
 
-  /** Holds an instance up. */
+  /** Pauses an instance. */
   suspendWorkflow(workflowInstanceId: string): Promise<void> {
     return this.#workflows.pause(workflowInstanceId);
   }
 
-  /** Lets an instance go on. */
+  /** Resumes an instance. */
   resumeWorkflow(workflowInstanceId: string): Promise<void> {
     return this.#workflows.resume(workflowInstanceId);
   }
 
-  /** Nothing is left to do: there is no connection. */
+  /** Does nothing: there is no connection. */
   async stop(): Promise<void> {}
 }
 

@@ -1,6 +1,5 @@
 /**
- * Workflows as they are written for Dapr's JavaScript SDK: generators that yield tasks, run by a sidecar in this
- * process.
+ * Workflows written for Dapr's JavaScript SDK: generators that yield tasks, run by a sidecar in this process.
  *
  * @packageDocumentation
  */

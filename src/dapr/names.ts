@@ -1,19 +1,18 @@
 import { checkName } from '../blocks/workflow/model/definition.ts';
 import type { TWorkflow, TWorkflowActivity } from './types.ts';
 
-/** A function that has a name, or its name. */
+/** A named function, or its name. */
 type Named = TWorkflow | TWorkflowActivity<never, unknown>;
 
-/** The names under which functions are registered. */
 export class Names {
   readonly #names = new Map<Named, string>();
 
-  /** Notes a name; the first one of a function counts. */
+  /** Adds a name; the first name of a function takes precedence. */
   add(named: Named, name: string): void {
     if (!this.#names.has(named)) this.#names.set(named, name);
   }
 
-  /** The registered name of a function, else its own. */
+  /** The registered name of a function, else the function's own name. */
   of(what: 'workflow' | 'activity', named: Named | string): string {
     const name = typeof named === 'string' ? named : (this.#names.get(named) ?? named.name);
     checkName(what, name);

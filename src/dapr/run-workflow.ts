@@ -6,7 +6,7 @@ import { Task } from './task.ts';
 import type { TWorkflow } from './types.ts';
 import { WorkflowContext } from './workflow-context.ts';
 
-/** A generator, asynchronous or not. */
+/** A generator, synchronous or asynchronous. */
 interface Steps {
   next(value?: unknown): Step | Promise<Step>;
   throw(error: unknown): Step | Promise<Step>;
@@ -17,7 +17,7 @@ interface Step {
   readonly value: unknown;
 }
 
-/** A workflow as the engine runs it. */
+/** Adapts a workflow to the engine. */
 export function programOfWorkflow(workflow: TWorkflow, names: Names): Program {
   return (execution) => {
     const context = new WorkflowContext(execution, names);
@@ -36,7 +36,7 @@ async function run(workflow: TWorkflow, context: WorkflowContext, execution: Exe
   execution.complete(textOfValue(output, 'the output'));
 }
 
-/** Takes what the code yields, waits, and goes on with the result, up to the end. */
+/** Runs a generator to its end: waits for each yielded task and continues with its result. */
 async function runSteps(steps: Steps, context: WorkflowContext): Promise<unknown> {
   let step = await steps.next();
   while (step.done !== true && !context.hasEnded) step = await goOn(steps, step.value);

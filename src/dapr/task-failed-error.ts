@@ -5,25 +5,25 @@ import {
 } from '../blocks/workflow/model/failure.ts';
 import type { Task as CoreTask } from '../blocks/workflow/replay/execution.ts';
 
-/** What is known of a failure. @public */
+/** The details of a failure. @public */
 export interface FailureDetails {
-  /** What the code that failed said. */
+  /** The message of the error. */
   readonly message: string;
-  /** The name of the class of what was thrown. */
+  /** The class name of the thrown error. */
   readonly errorType: string;
-  /** Where it was thrown, when that is known. */
+  /** The stack trace, if known. */
   readonly stackTrace?: string;
 }
 
 /** An activity or a child workflow has failed for good. @public */
 export class TaskFailedError extends CoreTaskFailedError {
-  /** What is known of the failure. */
+  /** The details of the failure. */
   get details(): FailureDetails {
     return this.failure;
   }
 }
 
-/** An event did not come in time. @public */
+/** An event did not arrive in time. @public */
 export class EventTimeoutError extends TaskFailedError {
   /** `EventTimeoutError`. */
   override readonly name: string = 'EventTimeoutError';
@@ -31,7 +31,7 @@ export class EventTimeoutError extends TaskFailedError {
 
 const UNKNOWN: WorkflowFailure = { errorType: 'Error', message: 'the reason is not known' };
 
-/** The error of a task that has failed. */
+/** The error of a failed task. */
 export function taskError({ what, failure = UNKNOWN }: CoreTask): TaskFailedError {
   return failure.errorType === TIMED_OUT ? new EventTimeoutError(what, failure) : new TaskFailedError(what, failure);
 }

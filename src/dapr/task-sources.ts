@@ -2,17 +2,17 @@ import { valueOfText } from '../blocks/workflow/model/payload.ts';
 import type { Task as CoreTask } from '../blocks/workflow/replay/execution.ts';
 import { type TaskFailedError, taskError } from './task-failed-error.ts';
 
-/** Where a task has its end from. */
+/** The state and result of a task. */
 export interface TaskSource<T> {
-  /** For messages. */
+  /** A description for messages. */
   readonly what: string;
   readonly isComplete: boolean;
   readonly isFailed: boolean;
-  /** Its result, once it is complete and has not failed. */
+  /** The result, once complete and not failed. */
   value(): T;
-  /** Why it failed, once it has. */
+  /** The failure, once failed. */
   error(): TaskFailedError;
-  /** Calls back at its end, at once when that has come. */
+  /** Calls back once the task has completed or failed; at once if it already has. */
   onSettled(listener: () => void): void;
 }
 
@@ -38,9 +38,9 @@ export class SingleSource<T> implements TaskSource<T> {
     return this.#task.state === 'failed';
   }
 
-  /** The same object for everyone who asks. */
+  /** Always returns the same object. */
   value(): T {
-    // What an activity or an event gives is for those to know who call it.
+    // Callers know the result types of their activities and events.
     this.#result ??= { value: valueOfText(this.#task.value) as T };
     return this.#result.value;
   }
@@ -55,7 +55,7 @@ export class SingleSource<T> implements TaskSource<T> {
   }
 }
 
-/** Something that happens once, and those who want to know. */
+/** An event that happens once, with its listeners. */
 class Ending {
   #isReached = false;
   #listeners: (() => void)[] = [];
@@ -77,7 +77,7 @@ class Ending {
   }
 }
 
-/** All of several tasks, or the first failure among them. */
+/** All of several tasks, or their first failure. */
 export class AllSource<T> implements TaskSource<T[]> {
   readonly what: string;
   readonly #sources: readonly TaskSource<T>[];
@@ -122,7 +122,7 @@ export class AllSource<T> implements TaskSource<T[]> {
   }
 }
 
-/** The first of several tasks to end, well or not: never a failure itself. */
+/** The first of several tasks to complete or fail; never fails itself. */
 export class AnySource<T> implements TaskSource<T> {
   readonly what: string;
   readonly isFailed = false;

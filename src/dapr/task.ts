@@ -2,15 +2,15 @@ import type { TaskFailedError } from './task-failed-error.ts';
 import { AllSource, AnySource, type TaskSource } from './task-sources.ts';
 
 /**
- * Something that a workflow has begun and can wait for: `const result = yield task`.
+ * A task that a workflow has started and can wait for: `const result = yield task`.
  *
  * @public
  */
 export class Task<T> {
   readonly #source: TaskSource<T>;
-  /** The last one that it is part of. */
+  /** The last group that contains this task. */
   #group: Task<unknown> | undefined;
-  /** Somebody has waited for it. @internal */
+  /** Whether the workflow has yielded this task. @internal */
   isAwaited = false;
 
   /** Made by a {@link WorkflowContext}. @internal */
@@ -19,20 +19,20 @@ export class Task<T> {
     for (const member of members) member.#group = this;
   }
 
-  /** Whether it has come to its end, good or bad. */
+  /** Whether the task has completed or failed. */
   get isComplete(): boolean {
     return this.#source.isComplete;
   }
 
-  /** Whether it has failed. */
+  /** Whether the task has failed. */
   get isFailed(): boolean {
     return this.#source.isFailed;
   }
 
   /**
-   * Its result.
+   * The result of the task.
    *
-   * @throws TaskFailedError when it has failed; Error when it is not complete.
+   * @throws TaskFailedError if the task has failed; Error if it is not complete.
    */
   getResult(): T {
     const { what, isComplete, isFailed } = this.#source;
@@ -42,21 +42,21 @@ export class Task<T> {
   }
 
   /**
-   * Why it has failed.
+   * The failure of the task.
    *
-   * @throws Error when it has not.
+   * @throws Error if the task has not failed.
    */
   getException(): TaskFailedError {
     if (!this.isFailed) throw new Error(`${this.#source.what} has not failed: look at isFailed first`);
     return this.#source.error();
   }
 
-  /** Where it has its end from. @internal */
+  /** The source of the task's state and result. @internal */
   get source(): TaskSource<T> {
     return this.#source;
   }
 
-  /** A `yield` that was left out before `whenAny` is the usual reason for reading a result too early. */
+  /** The usual reason for reading a result too early is a missing `yield` before `whenAny`. */
   #hint(): string {
     const group = this.#group;
     if (group === undefined || group.isAwaited) return '';
@@ -64,7 +64,7 @@ export class Task<T> {
   }
 }
 
-/** Complete when all of its tasks are, with their results in order; failed as soon as one of them is. @public */
+/** Completes with all results in order when all tasks have; fails as soon as one of them fails. @public */
 export class WhenAllTask<T> extends Task<T[]> {
   /** Made by {@link WorkflowContext.whenAll}. @internal */
   constructor(tasks: readonly Task<T>[]) {
@@ -72,7 +72,7 @@ export class WhenAllTask<T> extends Task<T[]> {
   }
 }
 
-/** Complete when the first of its tasks is, failed or not, with that task as its result. @public */
+/** Completes when the first of its tasks completes or fails, with that task as the result. @public */
 // biome-ignore lint/suspicious/noExplicitAny: programs for Dapr's SDK compare the result with tasks of any type
 export class WhenAnyTask extends Task<Task<any>> {
   /** Made by {@link WorkflowContext.whenAny}. @internal */

@@ -1,6 +1,6 @@
 import type { ActivityContext } from '../blocks/workflow/model/definition.ts';
 
-/** What an activity is told. @public */
+/** The context of an activity. @public */
 export class WorkflowActivityContext {
   readonly #context: ActivityContext;
 
@@ -14,12 +14,12 @@ export class WorkflowActivityContext {
     return this.#context.instanceId;
   }
 
-  /** The number of the call within the workflow, the same when it is run again: a key for idempotence. */
+  /** The number of the call within the workflow, the same in every run: usable as an idempotency key. */
   getWorkflowActivityId(): number {
     return this.#context.activityId;
   }
 
-  /** 1 for the first attempt of a retry policy. Dapr's SDK does not have it. */
+  /** The number of the attempt, from 1. Not in Dapr's SDK. */
   getAttempt(): number {
     return this.#context.attempt;
   }

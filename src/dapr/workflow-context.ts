@@ -8,20 +8,20 @@ import { Task, WhenAllTask, WhenAnyTask } from './task.ts';
 import { SingleSource } from './task-sources.ts';
 import type { TInput, TOutput, TWorkflow, TWorkflowActivity } from './types.ts';
 
-/** How a call is repeated. @public */
+/** Options of a call to an activity or child workflow. @public */
 export interface CallOptions {
-  /** Default: one attempt. */
+  /** The retry policy. Default: one attempt. */
   readonly retryPolicy?: RetryPolicy;
 }
 
-/** How long an event is waited for. Dapr's SDK does not have it. @public */
+/** Options of waiting for an event. Not in Dapr's SDK. @public */
 export interface WaitOptions {
-  /** After so many milliseconds the task fails with `EventTimeoutError`. Default: never. */
+  /** Milliseconds after which the task fails with `EventTimeoutError`. Default: never. */
   readonly timeoutMs?: number;
 }
 
 /**
- * What a workflow has in hand. Its tasks are waited for with `yield`.
+ * The operations of a workflow. Wait for its tasks with `yield`.
  *
  * @public
  */
@@ -41,23 +41,23 @@ export class WorkflowContext {
     return this.#execution.instanceId;
   }
 
-  /** The instant of the present turn: use it in place of `new Date()`. */
+  /** The time of the current turn: use it instead of `new Date()`. */
   getCurrentUtcDateTime(): Date {
     return new Date(this.#execution.now);
   }
 
-  /** The code is being run again over what has happened already. */
+  /** Whether the code is replaying its history. */
   isReplaying(): boolean {
     return this.#execution.isReplaying;
   }
 
-  /** A timer: until an instant, or so many seconds from now. Never early. */
+  /** A timer until an instant, or for a number of seconds. Never fires early. */
   createTimer(fireAt: Date | number): Task<TOutput> {
     const dueAt = typeof fireAt === 'number' ? this.#execution.now + fireAt * 1000 : fireAt.getTime();
     return single(this.#execution.createTimer(checkInstant(dueAt, fireAt, 'a Date or seconds')));
   }
 
-  /** Runs an activity: at least once, also when nobody waits for it. */
+  /** Runs an activity: at least once, even if nobody waits for it. */
   callActivity<TInput, TOutput>(
     activity: TWorkflowActivity<TInput, TOutput> | string,
     input?: TInput,
@@ -74,7 +74,7 @@ export class WorkflowContext {
     );
   }
 
-  /** Runs a workflow as a child. Without an ID it gets one that is the same in every replay. */
+  /** Runs a child workflow. Without an ID it gets one that is the same in every replay. */
   callChildWorkflow<TInput, TOutput>(
     orchestrator: TWorkflow | string,
     input?: TInput,
@@ -94,7 +94,7 @@ export class WorkflowContext {
   }
 
   /**
-   * The same as {@link WorkflowContext.callChildWorkflow}.
+   * Same as {@link WorkflowContext.callChildWorkflow}.
    *
    * @deprecated its name in earlier releases of Dapr's SDK
    */
@@ -106,7 +106,7 @@ export class WorkflowContext {
     return this.callChildWorkflow(orchestrator, input, instanceId);
   }
 
-  /** Waits for an event. Names match in any case; events that came early are handed out in order. */
+  /** Waits for an event. Names are case-insensitive; events received earlier are delivered in order. */
   waitForExternalEvent(name: string, options: WaitOptions = {}): Task<TOutput> {
     const { timeoutMs } = options;
     if (timeoutMs !== undefined) checkInstant(this.#execution.now + timeoutMs, timeoutMs, 'milliseconds');
@@ -114,54 +114,53 @@ export class WorkflowContext {
   }
 
   /**
-   * Ends this run and begins anew with another input and an empty history. What the code does after it is without
-   * effect.
+   * Ends this run and starts anew with another input and an empty history. Later calls of this run have no effect.
    *
-   * @param saveEvents - whether events that no code has waited for yet go along
+   * @param saveEvents - whether to keep events that no code has received yet
    */
   continueAsNew(newInput: TInput, saveEvents: boolean): void {
     this.#execution.continueAsNew(textOfValue(newInput, 'the new input'), saveEvents);
     this.#hasEnded = true;
   }
 
-  /** Tells what the workflow is at, for those who look at the instance. At most 64 KiB. */
+  /** Sets a status for readers of the instance. At most 64 KiB. */
   setCustomStatus(status: string): void {
     if (typeof status !== 'string' || status.length > MAX_STATUS_LENGTH)
       throw new TypeError(`the custom status must be a string of at most ${MAX_STATUS_LENGTH} characters`);
     this.#execution.setCustomStatus(status);
   }
 
-  /** Complete when all tasks are; failed as soon as one is. Of no tasks: complete. */
+  /** Completes when all tasks have, at once if there are none; fails as soon as one fails. */
   whenAll<T>(tasks: Task<T>[]): WhenAllTask<T> {
     return new WhenAllTask(tasks);
   }
 
-  /** Complete when the first task is, failed or not: `const winner = yield ctx.whenAny([a, b])`. */
+  /** Completes when the first task completes or fails: `const winner = yield ctx.whenAny([a, b])`. */
   whenAny(tasks: Task<TOutput>[]): WhenAnyTask {
     return new WhenAnyTask(tasks);
   }
 
-  /** A UUID that is the same in every replay. Dapr's SDK does not have it. */
+  /** A UUID that is the same in every replay. Not in Dapr's SDK. */
   newGuid(): string {
     return this.#execution.newUuid();
   }
 
   /**
-   * Whether this instance runs code that has the patch: false when its history passed this place before. Dapr's SDK
-   * does not have it.
+   * Whether this instance runs patched code: false if its history passed this point before the patch. Not in Dapr's
+   * SDK.
    */
   isPatched(patch: string): boolean {
     return this.#execution.isPatched(patch);
   }
 
-  /** It was continued as new: its code is left where it stands. @internal */
+  /** Whether the instance was continued as new: its code is not run any further. @internal */
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
 }
 
 const MAX_STATUS_LENGTH = 64 * 1024;
-/** The latest instant of a Date. */
+/** The latest instant that a Date can represent. */
 const LAST_INSTANT = 8.64e15;
 
 function checkInstant(at: number, given: unknown, expected: string): number {

@@ -1,4 +1,4 @@
-/** The states of a workflow instance, by name and back: `WorkflowRuntimeStatus[state.runtimeStatus]`. @public */
+/** The states of an instance by name, and the names by number, as in `WorkflowRuntimeStatus[7]`. @public */
 export const WorkflowRuntimeStatus = {
   RUNNING: 0,
   COMPLETED: 1,
@@ -18,5 +18,5 @@ export const WorkflowRuntimeStatus = {
   7: 'SUSPENDED',
 } as const;
 
-/** One of the states, as a number. @public */
+/** A state, as a number. @public */
 export type WorkflowRuntimeStatus = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7;

@@ -7,7 +7,7 @@ import { programOfWorkflow } from './run-workflow.ts';
 import type { TInput, TOutput, TWorkflow, TWorkflowActivity } from './types.ts';
 
 /**
- * Registers workflows and activities that are written for Dapr's SDK with a sidecar in this process.
+ * Registers workflows and activities written for Dapr's SDK with a sidecar in this process.
  *
  * @example
  * ```ts
@@ -35,7 +35,7 @@ export class WorkflowRuntime {
   /**
    * Registers a workflow.
    *
-   * @throws SidecarError `ERR_CONFIGURATION` for a name that is taken, empty or too long.
+   * @throws SidecarError `ERR_CONFIGURATION` if the name is taken, empty or too long.
    */
   registerWorkflowWithName(name: string, workflow: TWorkflow): this {
     checkName('workflow', name);
@@ -52,7 +52,7 @@ export class WorkflowRuntime {
   /**
    * Registers an activity.
    *
-   * @throws SidecarError `ERR_CONFIGURATION` for a name that is taken, empty or too long.
+   * @throws SidecarError `ERR_CONFIGURATION` if the name is taken, empty or too long.
    */
   registerActivityWithName(name: string, fn: TWorkflowActivity<TInput, TOutput>): this {
     checkName('activity', name);
@@ -61,13 +61,13 @@ export class WorkflowRuntime {
     return this;
   }
 
-  /** Nothing is left to do: what is registered runs as soon as the sidecar does. Warns when that is not started. */
+  /** Does nothing: registered workflows run as soon as the sidecar does. Warns if the sidecar is not started. */
   async start(): Promise<void> {
     const problem =
       'WorkflowRuntime.start() was called before sidecar.start(): workflows run when that has been called';
     this.#workflows.service.warnUnlessRunning(problem);
   }
 
-  /** Nothing is left to do: `sidecar.stop()` waits for what runs. */
+  /** Does nothing: `sidecar.stop()` waits for running work. */
   async stop(): Promise<void> {}
 }

@@ -11,23 +11,23 @@ export class WorkflowFailureDetails {
     this.#failure = failure;
   }
 
-  /** The name of the class of what was thrown. */
+  /** The class name of the thrown error. */
   getErrorType(): string {
     return this.#failure.errorType;
   }
 
-  /** What it said. */
+  /** The message of the error. */
   getErrorMessage(): string {
     return this.#failure.message;
   }
 
-  /** Where it was thrown, when that is known. */
+  /** The stack trace, if known. */
   getStackTrace(): string | undefined {
     return this.#failure.stackTrace;
   }
 }
 
-/** An instance, seen from outside. @public */
+/** The state of an instance. @public */
 export class WorkflowState {
   readonly #view: InstanceView;
   readonly #hasPayloads: boolean;
@@ -38,53 +38,53 @@ export class WorkflowState {
     this.#hasPayloads = hasPayloads;
   }
 
-  /** The name of its workflow. */
+  /** The name of the workflow. */
   get name(): string {
     return this.#view.name;
   }
 
-  /** Its ID. */
+  /** The ID of the instance. */
   get instanceId(): string {
     return this.#view.instanceId;
   }
 
-  /** Where it stands. */
+  /** The status of the instance. */
   get runtimeStatus(): WorkflowRuntimeStatus {
     return WorkflowRuntimeStatus[this.#view.status];
   }
 
-  /** When it was started. */
+  /** The start time. */
   get createdAt(): Date {
     return new Date(this.#view.createdAt);
   }
 
-  /** When it had its last turn. */
+  /** The time of the last turn. */
   get lastUpdatedAt(): Date {
     return new Date(this.#view.lastUpdatedAt);
   }
 
-  /** Its input as JSON; `undefined` when there is none, or payloads were not asked for. */
+  /** The input as JSON; `undefined` if there is none or payloads were not requested. */
   get serializedInput(): string | undefined {
     return this.#hasPayloads ? this.#view.input : undefined;
   }
 
-  /** Its output as JSON; `undefined` when there is none, or payloads were not asked for. */
+  /** The output as JSON; `undefined` if there is none or payloads were not requested. */
   get serializedOutput(): string | undefined {
     return this.#hasPayloads ? this.#view.output : undefined;
   }
 
-  /** Why it failed; only of failed instances, when payloads were asked for. */
+  /** The failure; only of failed instances, and if payloads were requested. */
   get workflowFailureDetails(): WorkflowFailureDetails | undefined {
     const { failure } = this.#view;
     return this.#hasPayloads && failure !== undefined ? new WorkflowFailureDetails(failure) : undefined;
   }
 
-  /** What the workflow told about itself, when payloads were asked for. */
+  /** The custom status that the workflow has set, if payloads were requested. */
   get customStatus(): string | undefined {
     return this.#hasPayloads ? this.#view.customStatus : undefined;
   }
 
-  /** Code that it waits for, as nobody has registered it. Dapr's SDK does not have it. */
+  /** The unregistered code that the instance waits for. Not in Dapr's SDK. */
   get missingCode(): readonly MissingCode[] | undefined {
     return this.#view.missingCode;
   }
