@@ -1,17 +1,17 @@
 import type { ComponentContext } from './component.ts';
 import type { ComponentSubscription, Message, PublishFailure, PubSubComponent, SubscribeOptions } from './pubsub.ts';
 
-/** What keeps the messages of a component, for all sidecars that use it. */
+/** Stores the messages of a component for all sidecars that use it. */
 export interface Broker {
   publish(messages: readonly Message[], context: ComponentContext): Promise<readonly PublishFailure[]>;
   subscribe(options: SubscribeOptions, context: ComponentContext): Promise<ComponentSubscription>;
-  /** Resolves once every settlement is recorded, or has failed. */
+  /** Resolves once every settlement is recorded or has failed. */
   flushed(): Promise<void>;
-  /** A sidecar uses it no longer. */
+  /** A sidecar no longer uses the broker. */
   left(context: ComponentContext): void;
 }
 
-/** One sidecar's access to a broker: ends with the sidecar, while the broker goes on for others. */
+/** One sidecar's access to a broker: ends with the sidecar, while the broker serves others. */
 export class BrokerAccess implements PubSubComponent {
   readonly #broker: Broker;
   readonly #context: ComponentContext;
@@ -31,7 +31,7 @@ export class BrokerAccess implements PubSubComponent {
     if (this.#closed) throw closedError();
     const subscription = await this.#broker.subscribe(options, this.#context);
     if (this.#closed) {
-      // It would go on taking messages from others that share the broker.
+      // Otherwise it would go on taking messages from others that share the broker.
       await subscription.close();
       throw closedError();
     }

@@ -4,29 +4,27 @@ import type { Clock } from '../util/clock.ts';
 import type { ExpectedOne } from '../util/expected.ts';
 import type { Logger } from '../util/logger.ts';
 
-/** What a component gets from the sidecar that opens it. @public */
+/** The dependencies that the sidecar passes to a component it opens. @public */
 export interface ComponentContext {
-  /** Where to take time from. */
+  /** The source of time. */
   readonly clock: Clock;
-  /** Where to log to. */
+  /** The log. */
   readonly logger: Logger;
-  /** The sidecar's durable state. */
+  /** The sidecar's state store. */
   readonly state: StateStore;
-  /**
-   * How the work of the app ID on that state is divided among its hosts. Absent: the component has the state for itself.
-   */
+  /** How the app ID's work on that state is divided among its hosts. Absent: the component has the state to itself. */
   readonly shards?: Shards;
-  /** Notes the start of work of the component's own, so that tests can wait for it; call what it returns at its end. */
+  /** Records the start of the component's own work, so that tests can wait for it; call the result at its end. */
   readonly track: (what: string) => () => void;
-  /** The application, expected until its subscriptions are known. Absent: they are. @internal */
+  /** The application, expected until its subscriptions are known. Absent: they are known. @internal */
   readonly subscriber?: ExpectedOne;
-  /** Tells of messages that went to no group, as their topic has none: they are gone. @internal */
+  /** Reports messages lost because their topic has no group. @internal */
   readonly noGroup?: (topic: string, messages: number) => void;
 }
 
-/** What is common to the definitions of all components. @public */
+/** Common to the definitions of all components. @public */
 export interface ComponentDefinition {
-  /** The name by which requests address it. */
+  /** The name used in requests. */
   readonly name: string;
   /** The kind and technology, such as `pubsub.in-memory`. */
   readonly type: string;

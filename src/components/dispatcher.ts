@@ -2,34 +2,34 @@ import type { Clock, Timer } from '../util/clock.ts';
 import { type Link, Linked } from '../util/linked.ts';
 import type { ComponentSubscription, Delivery, Message, SubscribeOptions } from './pubsub.ts';
 
-/** A message on its way through one group. */
+/** A message queued for one group. */
 export interface QueuedMessage {
   readonly message: Message;
-  /** How often it has been handed out. */
+  /** The number of deliveries so far. */
   attempts: number;
 }
 
-/** Where a group's messages wait, as its dispatcher sees it. */
+/** The queue of a group's messages, as seen by its dispatcher. */
 export interface MessageQueue<Entry extends QueuedMessage> {
   /** Takes the next message that is ready. */
   shift(): Entry | undefined;
-  /** Takes a message back, before all others. */
+  /** Puts a message back at the front. */
   unshift(entry: Entry): void;
-  /** The message is done. Resolves when that is recorded. */
+  /** Removes a settled message. Resolves once that is recorded. */
   remove(entry: Entry): Promise<void>;
-  /** The message is ready again in `delayMs`. Resolves when that is recorded. */
+  /** Makes a message ready again in `delayMs`. Resolves once that is recorded. */
   delay(entry: Entry, delayMs: number, clock: Clock): Promise<void>;
-  /** The message keeps its place for `delayMs`; records that it was handed out. */
+  /** Keeps a message's place for `delayMs` and records its delivery. */
   hold(entry: Entry, delayMs: number): Promise<void>;
 }
 
 const SETTLED = Promise.resolve();
 
-/** Hands a group's messages out to its consumers, in turns, each within its limit. */
+/** Delivers a group's messages to its consumers in turn, within the limit of each. */
 export class Dispatcher<Entry extends QueuedMessage> {
   readonly queue: MessageQueue<Entry>;
   readonly #consumers: Consumer<Entry>[] = [];
-  /** The one that got the last message. */
+  /** The consumer of the last message. */
   #served: Consumer<Entry> | undefined;
   #scheduled = false;
 
@@ -51,7 +51,7 @@ export class Dispatcher<Entry extends QueuedMessage> {
     return consumer;
   }
 
-  /** Hands out after the present call has returned, all of a burst at once. */
+  /** Delivers after the current call has returned, a whole burst at once. */
   wake(): void {
     if (this.#scheduled || this.#consumers.length === 0) return;
     this.#scheduled = true;
@@ -75,7 +75,7 @@ export class Dispatcher<Entry extends QueuedMessage> {
     for (const [consumer, batch] of batches) consumer.deliver(batch);
   }
 
-  /** Consumers take turns: the first free one after the one that was served last. */
+  /** The first free consumer after the one served last. */
   #freeConsumer(): Consumer<Entry> | undefined {
     const count = this.#consumers.length;
     const served = this.#served === undefined ? -1 : this.#consumers.indexOf(this.#served);
@@ -134,7 +134,7 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
     return delayed;
   }
 
-  /** Keeps its place in flight until the delay is over, so that nothing overtakes. */
+  /** Keeps the message in flight until the delay is over, so that no other overtakes it. */
   #holdBack(delivery: HandedOut<Entry>, delayMs: number): Promise<void> {
     this.#heldBack = this.#clock.setTimeout(() => {
       if (!this.#takeOut(delivery)) return;
@@ -171,7 +171,7 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
 class HandedOut<Entry extends QueuedMessage> implements Delivery {
   readonly entry: Entry;
   readonly attempt: number;
-  /** Among those in flight. */
+  /** The delivery's link among those in flight. */
   place: Link<HandedOut<Entry>> | undefined;
   readonly #consumer: Consumer<Entry>;
 

@@ -3,8 +3,8 @@ import type { Expected } from '../util/expected.ts';
 import type { ComponentContext } from './component.ts';
 
 /**
- * How much is kept for applications whose subscriptions are not known yet, and how long: longer than most applications
- * take to come up, and little enough to be held beside everything else.
+ * Limits of the messages kept for applications whose subscriptions are not known yet: longer than most applications
+ * take to start, and small compared with other memory use.
  */
 export const STARTUP_LIMITS: { readonly messages: number; readonly bytes: number; readonly ms: number } = {
   messages: 10_000,
@@ -12,22 +12,21 @@ export const STARTUP_LIMITS: { readonly messages: number; readonly bytes: number
   ms: 120_000,
 };
 
-/** What a startup period is made of. */
 export interface StartupPeriodDeps {
   readonly pubsubName: string;
   readonly expected: Expected;
-  /** Everybody is known, or is waited for no longer: what is kept is for nobody else. */
+  /** Called when all subscriptions are known or no longer awaited: no other groups will need the kept messages. */
   readonly onEnd: () => void;
 }
 
 /**
- * The time in which a component keeps what is published, as there are applications whose subscriptions are not known
- * yet. It is bounded in time and amount.
+ * The period in which a component keeps published messages because the subscriptions of some applications are not known
+ * yet. Limited in time and amount.
  */
 export class StartupPeriod {
   readonly #deps: StartupPeriodDeps;
   readonly #listening: Disposable;
-  /** Those that are waited for no longer. */
+  /** Applications that are no longer awaited. */
   readonly #givenUp = new Set<string>();
   #isOpen = false;
   #messages = 0;
@@ -36,7 +35,7 @@ export class StartupPeriod {
   /** When the first message was kept. */
   #since: number | undefined;
   #timer: Timer | undefined;
-  /** Whose clock it is. */
+  /** The context whose clock runs the timer. */
   #timedBy: ComponentContext | undefined;
 
   constructor(deps: StartupPeriodDeps) {
@@ -45,12 +44,11 @@ export class StartupPeriod {
     this.#look();
   }
 
-  /** Whether what is published is kept. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
-  /** Counts a message that is to be kept; answers whether there is room for it. */
+  /** Counts a message to be kept; returns whether there is room for it. */
   takes(bytes: number, context: ComponentContext): boolean {
     this.#limitTime(context);
     if (this.#messages >= STARTUP_LIMITS.messages || this.#bytes + bytes > STARTUP_LIMITS.bytes) {
@@ -70,12 +68,12 @@ export class StartupPeriod {
     this.#timer = context.clock.setTimeout(() => this.#giveUp(context), this.#since + STARTUP_LIMITS.ms - now);
   }
 
-  /** A sidecar uses the component no longer: its clock is not to be relied on. */
+  /** A sidecar no longer uses the component: its clock must not be used any more. */
   left(context: ComponentContext): void {
     if (this.#timedBy === context) this.#stopTimer();
   }
 
-  /** Nobody uses the component any longer: what is kept stays as it is. */
+  /** Ends the period when no sidecar uses the component: kept messages stay. */
   close(): void {
     this.#listening[Symbol.dispose]();
     this.#stopTimer();

@@ -1,22 +1,21 @@
 /*
- * Requests and answers travel between the threads as one packed buffer per turn of the event loop, which is handed
- * over without copying. Packing copies each key and value once, which has to happen anyway (they belong to the
- * caller), and costs a fraction of cloning as many objects; cloning a view would also copy all of its buffer.
+ * Requests and replies pass between the threads as one packed buffer per turn of the event loop, transferred without
+ * copying. Packing copies each key and value once, which is necessary anyway (they belong to the caller), and costs a
+ * fraction of cloning as many objects; cloning a view would also copy its entire buffer.
  */
 const FIRST_CAPACITY = 4096;
-/** A buffer starts as large as the last one had to be, but no more than this. */
+/** Initial capacity is the size of the last packet, up to this limit. */
 const MAX_REMEMBERED = 1024 * 1024;
 const MAX_BYTES_PER_UNIT = 3;
 const U32_BYTES = 4;
 const F64_BYTES = 8;
 
-/** Packs numbers, texts and bytes, one behind the other. */
+/** Packs numbers, texts and bytes in sequence. */
 export class BinaryWriter {
   #buffer: Buffer | undefined;
   #length = 0;
   #capacity = FIRST_CAPACITY;
 
-  /** How many bytes it holds. */
   get length(): number {
     return this.#length;
   }
@@ -51,7 +50,7 @@ export class BinaryWriter {
     this.#length = start + value.byteLength;
   }
 
-  /** What was packed; the writer starts anew. The result has a buffer of its own, fit to be transferred. */
+  /** The packed bytes; the writer starts anew. The result has its own buffer and can be transferred. */
   take(): Uint8Array<ArrayBuffer> {
     const packed = this.#reserve(0).subarray(0, this.#length) as Uint8Array<ArrayBuffer>;
     this.#capacity = Math.min(MAX_REMEMBERED, Math.max(FIRST_CAPACITY, this.#length));
@@ -64,7 +63,7 @@ export class BinaryWriter {
     const needed = this.#length + more;
     const buffer = this.#buffer;
     if (buffer !== undefined && needed <= buffer.length) return buffer;
-    // Slow: not from the pool, whose memory cannot be transferred.
+    // allocUnsafeSlow, because memory of the pool cannot be transferred.
     const grown = Buffer.allocUnsafeSlow(Math.max(this.#capacity, needed, 2 * (buffer?.length ?? 0)));
     if (buffer !== undefined) buffer.copy(grown, 0, 0, this.#length);
     this.#buffer = grown;
@@ -72,7 +71,7 @@ export class BinaryWriter {
   }
 }
 
-/** Reads what a {@link BinaryWriter} packed, in the same order. */
+/** Reads the packet of a {@link BinaryWriter}, in the same order. */
 export class BinaryReader {
   readonly #buffer: Buffer;
   #offset = 0;
@@ -81,7 +80,7 @@ export class BinaryReader {
     this.#buffer = Buffer.from(packet.buffer, packet.byteOffset, packet.byteLength);
   }
 
-  /** Whether everything was read. */
+  /** Whether the whole packet was read. */
   get atEnd(): boolean {
     return this.#offset >= this.#buffer.length;
   }
@@ -117,7 +116,7 @@ export class BinaryReader {
     return this.#buffer.subarray(start, this.#offset);
   }
 
-  /** A copy with memory of its own. */
+  /** A copy with its own memory. */
   bytes(): Uint8Array {
     return new Uint8Array(this.view());
   }

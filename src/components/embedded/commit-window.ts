@@ -1,17 +1,17 @@
-/** The share of a write's time that is spent on gathering the next group, and the most of it. */
+/** The share of a write's time spent waiting for the next group, and its maximum. */
 const SHARE_OF_WRITE = 0.5;
 const MAX_MS = 2;
-/** A write that is faster than this leaves nothing to gain: one half is handled while the other is written. */
+/** A faster write leaves nothing to gain: one half of the callers is handled while the other is written. */
 const SLOW_WRITE_MS = 3;
 
 /**
  * Decides when a group of commits is complete.
  *
- * While one group is written, others wait. Those just answered usually call again at once (the next request on a
- * connection, the next step of a loop), but a moment too late for the next group. Callers would split into two
- * halves that wait for each other, each commit for two syncs. So the next group waits for as many commits as were
- * answered, for a part of the time that the last write took: fewer syncs, which pays the more the slower they
- * are. Whoever comes while nothing has been written lately does not wait at all.
+ * While one group is written, others wait. Callers that just got their reply usually commit again at once (the next
+ * request on a connection, the next step of a loop), but slightly too late for the next group. Callers would split into
+ * two halves that wait for each other, each commit for two syncs. So the next group waits for as many commits as were
+ * answered, for a part of the time of the last write: fewer syncs, which pays off more the slower they are. A commit
+ * that arrives after a pause in writing does not wait at all.
  */
 export class CommitWindow {
   #isWriting = false;
@@ -19,23 +19,23 @@ export class CommitWindow {
   #until = 0;
   #expected = 0;
 
-  /** Whether a group is on its way. */
+  /** Whether a group is being written. */
   get isWriting(): boolean {
     return this.#isWriting;
   }
 
-  /** Whether to wait, with so many commits there already. */
+  /** Whether to keep waiting with this many commits gathered. */
   isOpen(gathered: number): boolean {
     return this.#isWriting || (gathered < this.#expected && performance.now() < this.#until);
   }
 
   onSend(): void {
     this.#isWriting = true;
-    // Not the sidecar's clock: this is about how fast the disk really is.
+    // Real time instead of the sidecar's clock: this measures the disk.
     this.#sentAt = performance.now();
   }
 
-  /** A group is written; so many commits may come before it is worth to write again. */
+  /** Ends a write; `expected` is the number of commits worth waiting for. */
   onReply(expected: number): void {
     const now = performance.now();
     this.#isWriting = false;

@@ -12,18 +12,18 @@ import {
 import { dirname, join } from 'node:path';
 import { quote, StateError } from '../../state/errors.ts';
 
-/** Only the user of the process: messages and job data are nobody else's business. */
+/** Accessible by the process's user only: messages and job data are private. */
 const DIRECTORY_MODE = 0o700;
 const HOLDER_FILE = 'holder.json';
 
-/** The file in a state directory that holds everything. */
+/** The database file of a state directory. */
 export function databaseFileOf(path: string): string {
   return join(path, 'state.db');
 }
 
 /**
- * Makes the directory when it is missing, so that it also survives a power failure. Throws when it or its database
- * cannot be written to: SQLite would open it for reading and report what then goes wrong as a fault of the disk.
+ * Creates the directory if it is missing, so that it survives a power failure. Throws if the directory or its database
+ * is not writable: SQLite would open it read-only and report later errors as disk faults.
  */
 export function ensureDirectory(path: string): void {
   createDirectory(path);
@@ -39,7 +39,7 @@ function createDirectory(path: string): void {
     syncDirectory(dirname(created));
 }
 
-/** Makes the names in a directory durable. Windows cannot open directories and does not need it. */
+/** Makes the entries of a directory durable. Windows cannot open directories and does not need this. */
 export function syncDirectory(path: string): void {
   if (process.platform === 'win32') return;
   const descriptor = openSync(path, 'r');
@@ -50,13 +50,13 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** Notes who has the directory open. Only for messages: the lock is SQLite's, which ends with its process. */
+/** Records who has the directory open. Only for messages: the lock is SQLite's, which ends with its process. */
 export function writeHolder(path: string): void {
   const holder = { pid: process.pid, since: new Date().toISOString() };
   writeFileSync(join(path, HOLDER_FILE), `${JSON.stringify(holder)}\n`, { mode: 0o600 });
 }
 
-/** The error of a directory that somebody else has open. */
+/** The error for a directory that is already open. */
 export function inUseError(path: string, cause: unknown): StateError {
   const holder = readHolder(path);
   const who =

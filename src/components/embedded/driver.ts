@@ -1,16 +1,16 @@
 import { StateError } from '../../state/errors.ts';
 
-/** What SQLite stores and answers here. Blobs only for bytes: the fallback driver cuts text at a NUL. */
+/** The SQLite values used here. Bytes must be blobs: the fallback driver cuts text at a NUL. */
 export type SqlValue = number | string | Uint8Array | null;
 
-/** A prepared statement, as `node:sqlite` has it. */
+/** A prepared statement, with the interface of `node:sqlite`. */
 export interface StatementLike {
   run(...parameters: readonly SqlValue[]): unknown;
   get(...parameters: readonly SqlValue[]): unknown;
   all(...parameters: readonly SqlValue[]): unknown[];
 }
 
-/** A connection, as `node:sqlite` has it. */
+/** A connection, with the interface of `node:sqlite`. */
 export interface DatabaseLike {
   exec(sql: string): void;
   prepare(sql: string): StatementLike;
@@ -22,7 +22,7 @@ export interface SqliteModule {
   readonly DatabaseSync: new (file: string) => DatabaseLike;
 }
 
-/** In variables, so that neither TypeScript nor a bundler resolves modules that need not be there. */
+/** Variables, so that neither TypeScript nor a bundler resolves modules that may be missing. */
 const BUILT_IN: string = 'node:sqlite';
 const FALLBACK: string = '@photostructure/sqlite';
 const FALLBACK_VERSION = '1.2.1';
@@ -54,9 +54,8 @@ async function importFallback(): Promise<SqliteModule> {
 }
 
 /**
- * A connection that keeps every statement it has made. Statements and connections that are garbage-collected while
- * in use crash the fallback driver, so nothing is let go before the process or thread ends, and each SQL text is
- * prepared once.
+ * A connection that keeps all its statements. The fallback driver crashes if statements or connections in use are
+ * garbage-collected, so nothing is released before the process or thread ends, and each SQL text is prepared once.
  */
 export class Connection {
   readonly #database: DatabaseLike;
@@ -66,7 +65,7 @@ export class Connection {
     this.#database = new sqlite.DatabaseSync(file);
   }
 
-  /** The statement of an SQL text that is fixed or one of a few. */
+  /** The prepared statement of an SQL text, which must be one of a fixed few. */
   statement(sql: string): StatementLike {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
@@ -76,7 +75,7 @@ export class Connection {
     return statement;
   }
 
-  /** Runs SQL that answers nothing. */
+  /** Runs SQL without a result. */
   execute(sql: string): void {
     this.#database.exec(sql);
   }
@@ -88,8 +87,8 @@ export class Connection {
   }
 
   /**
-   * Closes the file. The fallback driver has no way to finalize statements, and SQLite keeps the file and its lock
-   * until they are: with that driver both are released when the thread ends, which frees them.
+   * Closes the file. The fallback driver cannot finalize statements, and SQLite keeps the file and its lock until they
+   * are finalized: with that driver, both are released when the thread ends.
    */
   close(): void {
     this.#database.close();

@@ -22,9 +22,9 @@ import {
 } from './protocol.ts';
 import { Thread } from './thread.ts';
 
-/** How often a store that has failed looks whether it works again. */
+/** How often a failed store is probed. */
 const PROBE_INTERVAL_MS = 1000;
-/** Settings that are for tests and benchmarks only. */
+/** Settings for tests and benchmarks only. */
 export type EmbeddedInternals = Pick<WorkerSettings, 'syncDelayMs' | 'maxPages'>;
 
 /** Opens the store of a directory (absolute). */
@@ -38,8 +38,8 @@ export async function openEmbeddedStore(
 }
 
 /**
- * The state store in a directory. Calls are packed as they come and sent to the thread once per turn of the event
- * loop, the commits among them as a group. Nothing is cloned per call, and no sync is waited for on this thread.
+ * The state store in a directory. Calls are packed as they come and sent to the thread once per turn of the event loop,
+ * commits as a group. No call is cloned, and this thread never waits for a sync.
  */
 export class EmbeddedStore implements StateStore {
   readonly isExclusive = true;
@@ -52,11 +52,11 @@ export class EmbeddedStore implements StateStore {
   #isFlushScheduled = false;
   readonly #window = new CommitWindow();
   #failure: StateError | undefined;
-  /** Why no calls are taken any more. */
+  /** Why calls are no longer accepted. */
   #ended: StateError | undefined;
   #closing: Promise<void> | undefined;
   #probe: Timer | undefined;
-  /** Tells the close that nothing is on its way any more. */
+  /** Tells the close that no call is pending any more. */
   #settled: () => void = () => undefined;
 
   constructor(thread: Thread, { clock, logger }: StateContext) {
@@ -124,7 +124,7 @@ export class EmbeddedStore implements StateStore {
     if (this.#ended !== undefined) throw this.#ended;
   }
 
-  /** At the end of the turn: whatever the sockets that were readable have brought goes together. */
+  /** At the end of the turn, so that requests from all readable sockets are sent together. */
   #scheduleFlush(): void {
     if (this.#isFlushScheduled) return;
     this.#isFlushScheduled = true;
@@ -132,8 +132,8 @@ export class EmbeddedStore implements StateStore {
   }
 
   /**
-   * Sends what has gathered; commits only when none are on their way, so that all that come while a group is being
-   * written become the next one: fewer and larger groups, fewer syncs and messages.
+   * Sends pending calls. Commits are sent only when no others are in progress: all that arrive while a group is written
+   * form the next one. This makes fewer, larger groups, with fewer syncs and messages.
    */
   #flush(): void {
     this.#isFlushScheduled = false;

@@ -3,15 +3,15 @@ import type { Connection, SqlValue } from './driver.ts';
 import { canRecover, stateErrorOf } from './failures.ts';
 import type { Failure, Outcome, PackedBatch, PackedRead, PackedScan, Row } from './protocol.ts';
 
-/** How many versions are taken at once: one write for so many commits, and so many lost by a crash, of 2^53. */
+/** Versions reserved by one write; a crash loses up to this many, of 2^53. */
 const VERSIONS_RESERVED = 1_000_000;
 /**
- * About how many pages of 4 KiB the log grows to before a checkpoint: the pause that it makes grows with it. With 64
- * callers the commits' p99 is 5.8 ms at 1,000 pages (SQLite's own choice) and 3.5 ms at 250, at the same throughput.
+ * Approximate size of the log at a checkpoint, in pages of 4 KiB: a longer log means a longer pause. With 64 callers
+ * the p99 of commits is 5.8 ms at 1,000 pages (SQLite's default) and 3.5 ms at 250, at the same throughput.
  */
 const PAGES_PER_CHECKPOINT = 250;
 const PAGE_BYTES = 4096;
-/** Bounds of what one changed row can have cost in pages of log, for the estimate below. */
+/** Bounds of the log pages per changed row, for the estimate below. */
 const FEWEST_PAGES_PER_UNIT = 1 / 64;
 const MAX_PAGES_PER_UNIT = 8;
 
@@ -19,7 +19,7 @@ const GET = 'SELECT version, value FROM entry WHERE key = ?';
 const VERSION = 'SELECT version FROM entry WHERE key = ?';
 // Drivers may bind empty bytes as NULL, hence coalesce wherever they can be empty.
 const ROW = `(?, ?, coalesce(?, x''))`;
-/** How many rows are put by one statement, where there are as many: it halves the time of a row (3.5 to 1.8 µs). */
+/** Rows written by one statement, if there are as many: halves the time per row (3.5 to 1.8 µs). */
 const ROWS_PER_PUT = [16, 4, 1] as const;
 const PUT = new Map<number, string>(ROWS_PER_PUT.map((rows) => [rows, putSql(rows)]));
 const DELETE = 'DELETE FROM entry WHERE key = ?';
@@ -31,29 +31,28 @@ function putSql(rows: number): string {
     ON CONFLICT (key) DO UPDATE SET version = excluded.version, value = excluded.value`;
 }
 
-/** What the engine is given beside its connection. */
 export interface EngineOptions {
   /** The directory, for messages. */
   readonly path: string;
-  /** Called within each transaction before it is committed; for tests and benchmarks. */
+  /** Called within each transaction before its commit; for tests and benchmarks. */
   readonly beforeCommit?: () => void;
 }
 
 /**
- * The state store on one SQLite connection, synchronous. Commits come in groups and go down in one transaction, so
- * that a group costs one sync, whatever its size.
+ * The synchronous state store on one SQLite connection. A group of commits is written in one transaction, so it costs
+ * one sync, whatever its size.
  */
 export class Engine {
   readonly #connection: Connection;
   readonly #options: EngineOptions;
-  /** The last version given out. */
+  /** The last version assigned. */
   #version: number;
-  /** Versions up to it may be given out. */
+  /** The last reserved version. */
   #reserved: number;
   #failure: StateError | undefined;
-  /** Put by batches of the running group, and not yet given to SQLite: nobody has asked for them. */
+  /** Rows put by batches of the current group but not yet passed to SQLite: no batch has read them. */
   readonly #rows: (readonly SqlValue[])[] = [];
-  /** Rows changed and pages of bytes put since the last checkpoint: what the log's growth is estimated from. */
+  /** Rows changed and pages of values put since the last checkpoint: the basis for estimating the log's size. */
   #units = 0;
   #unitsPerCheckpoint = PAGES_PER_CHECKPOINT;
 
@@ -65,17 +64,16 @@ export class Engine {
     this.#reserve();
   }
 
-  /** What does not work at present. */
   get failure(): StateError | undefined {
     return this.#failure;
   }
 
-  /** Whether the log has something for a checkpoint. */
+  /** Whether a checkpoint has anything to do. */
   get hasLog(): boolean {
     return this.#units > 0;
   }
 
-  /** Whether the log has grown so much that the next checkpoint should not wait for a quiet moment. */
+  /** Whether the log is so long that the next checkpoint should not wait for an idle moment. */
   get logIsLong(): boolean {
     return this.#units >= this.#unitsPerCheckpoint;
   }
@@ -103,7 +101,7 @@ export class Engine {
     return this.#connection.statement(`SELECT key, version, value ${tail}`).all(...bounds, limit) as Row[];
   }
 
-  /** How many entries there are until the values reach the bytes: their lengths are known without reading them. */
+  /** The number of entries until their values reach `maxBytes`: their lengths are known without reading them. */
   #limitByBytes(tail: string, bounds: readonly Uint8Array[], { limit, maxBytes }: PackedScan): number {
     const lengths = this.#connection.statement(`SELECT length(value) AS bytes ${tail}`).all(...bounds, limit);
     let bytes = 0;
@@ -114,7 +112,7 @@ export class Engine {
     return lengths.length;
   }
 
-  /** Writes a group; each batch has its own outcome. When this returns, what succeeded is durable. */
+  /** Writes a group; each batch has its own outcome. Successful commits are durable when this returns. */
   commit(batches: readonly PackedBatch[]): readonly Outcome[] {
     if (this.#failure !== undefined && !canRecover(this.#failure.kind)) {
       const failure = failureOf(this.#failure);
@@ -126,7 +124,7 @@ export class Engine {
       return outcomes;
     } catch (error) {
       const failure = this.#fail(error);
-      // What one batch has too much, such as more bytes than the disk has left, must not fail the others.
+      // One batch may be the cause, such as one larger than the free disk space: it must not fail the others.
       if (batches.length > 1 && canRecover(failure.kind)) return batches.flatMap((batch) => this.commit([batch]));
       return batches.map(() => ({ failure: failureOf(failure) }));
     }
@@ -155,7 +153,7 @@ export class Engine {
     }
   }
 
-  /** Some errors have rolled back already, then this one fails and nothing is left to do. */
+  /** Some errors have already rolled back; the rollback then fails, and nothing is left to do. */
   #rollBack(): void {
     try {
       this.#connection.execute('ROLLBACK');
@@ -180,7 +178,7 @@ export class Engine {
     return { version };
   }
 
-  /** Writes the rows that have gathered, in their order; of several for one key, the last one remains. */
+  /** Writes the gathered rows in order; for repeated keys, the last one wins. */
   #putRows(): void {
     const rows = this.#rows;
     let done = 0;
@@ -195,14 +193,14 @@ export class Engine {
     return (this.#connection.statement(VERSION).get(key) as { version: number } | undefined)?.version;
   }
 
-  /** Takes versions out of the file, so that none is given out twice, whatever happens. */
+  /** Reserves versions in the file, so that none is ever assigned twice. */
   #reserve(): void {
     const reserved = this.#version + VERSIONS_RESERVED;
     this.#connection.statement(RESERVE).run(reserved);
     this.#reserved = reserved;
   }
 
-  /** Tries to write, so that a failure that is over is noticed without anybody committing. */
+  /** Tries to write, so that recovery is noticed without a commit. */
   probe(): void {
     if (this.#failure === undefined || !canRecover(this.#failure.kind)) return;
     try {
@@ -214,8 +212,8 @@ export class Engine {
   }
 
   /**
-   * Moves the log's content into the database file. As nothing else reads, it always gets to the end, and the next
-   * transaction starts the log from its beginning: this is what keeps it from growing.
+   * Moves the log into the database file. There are no other readers, so it always completes, and the next transaction
+   * restarts the log from its beginning, which keeps it from growing.
    */
   checkpoint(): void {
     try {
@@ -228,8 +226,8 @@ export class Engine {
   }
 
   /**
-   * SQLite tells the log's length only at a checkpoint. Rows that lie close together share pages, rows far apart do
-   * not, so what a row costs is learned from the last checkpoint, within bounds.
+   * SQLite reports the log's length only at a checkpoint. Neighbouring rows share pages, distant ones do not, so the
+   * cost of a row is learned from the last checkpoint, within bounds.
    */
   #calibrate(pages: number): void {
     if (this.#units === 0) return;
@@ -242,7 +240,7 @@ export class Engine {
     return this.#failure;
   }
 
-  /** Ends it. When nothing of the connection is left, SQLite removes the log. */
+  /** Closes the engine. SQLite removes the log when nothing of the connection is left. */
   close(): void {
     if (this.hasLog && this.#failure === undefined) this.checkpoint();
     this.#connection.close();

@@ -1,6 +1,6 @@
 import { isStateError, quote, StateError, type StateErrorKind } from '../../state/errors.ts';
 
-/** SQLite's primary result codes that have a meaning of their own here (sqlite.org/rescode.html). */
+/** The primary result codes of SQLite with a specific kind (sqlite.org/rescode.html). */
 const KIND_BY_CODE: Readonly<Record<number, StateErrorKind>> = {
   3: 'read-only',
   5: 'in-use',
@@ -19,7 +19,7 @@ const KIND_BY_ERRNO: Readonly<Record<string, StateErrorKind>> = {
   EROFS: 'read-only',
   ENOTDIR: 'read-only',
   EEXIST: 'read-only',
-  // What creating a directory and its parents answers on a read-only file system.
+  // The result of creating a directory with its parents on a read-only file system.
   ENOENT: 'read-only',
   ENOSPC: 'full',
   EDQUOT: 'full',
@@ -32,7 +32,7 @@ const MEANING: Partial<Readonly<Record<StateErrorKind, string>>> = {
   full: 'is on a disk without space; it works again once there is some',
 };
 
-/** What an error of SQLite or the file system means for a state directory. */
+/** Translates an error of SQLite or the file system for a state directory. */
 export function stateErrorOf(error: unknown, path: string): StateError {
   if (isStateError(error)) return error;
   const { errcode, code, message } = error as { errcode?: unknown; code?: unknown; message?: unknown };
@@ -45,8 +45,8 @@ export function stateErrorOf(error: unknown, path: string): StateError {
 }
 
 /**
- * Whether the store can work again without being opened anew. After a failed read or sync the disk's state is not
- * known (a later sync may succeed without having written), so only what is certain not to have harmed is.
+ * Whether the store can recover without being reopened. After a failed read or sync the state of the disk is unknown (a
+ * later sync may succeed without having written), so only certainly harmless failures qualify.
  */
 export function canRecover(kind: StateErrorKind): boolean {
   return kind === 'full' || kind === 'read-only' || kind === 'in-use';

@@ -14,8 +14,8 @@ import { openEmbeddedStore } from './embedded-store.ts';
 /** Options of {@link embedded}. @public */
 export interface EmbeddedOptions {
   /**
-   * The directory that holds the state, relative to the working directory; created (for this user only) when it is
-   * missing. On a local disk: network file systems do not lock reliably. One process at a time can have it open.
+   * The directory of the state, relative to the working directory; created if missing, for this user only. It must be
+   * on a local disk: network file systems do not lock reliably. Only one process at a time can open it.
    */
   readonly path: string;
 }
@@ -23,12 +23,12 @@ export interface EmbeddedOptions {
 const FIELDS = fieldNames<EmbeddedOptions>({ path: true });
 
 /**
- * State in a directory of the local disk, in SQLite: survives restarts, crashes and power failures, without anything
- * to install or run beside the process on Node 22.13 and later. On Node 20 the package `@photostructure/sqlite` must
- * be installed. What was committed is synced to the disk, on a thread of its own.
+ * State in a directory of the local disk, in SQLite: survives restarts, crashes and power failures. On Node 22.13 and
+ * later there is nothing to install or run beside the process; on Node 20, install the package
+ * `@photostructure/sqlite`. Every commit is synced to the disk, on a separate thread.
  *
- * Opening rejects with a `StateError`: `in-use` when another process has it open, `read-only`, `corrupt`,
- * `newer-format`, `driver-missing`, `full`.
+ * Opening rejects with a `StateError`: `in-use` if another process has it open, `read-only`, `corrupt`, `newer-format`,
+ * `driver-missing`, `full`.
  *
  * @example
  * ```ts

@@ -1,37 +1,37 @@
 import type { StateError } from '../../state/errors.ts';
 import { BinaryReader, BinaryWriter } from './binary-codec.ts';
 
-/** A packet of so many bytes takes no more: what is behind it need not wait for all of it to be written. */
+/** Size at which a packet is full: calls after it need not wait until all of it is written. */
 const FULL_PACKET_BYTES = 4 * 1024 * 1024;
 
-/** What waits for an answer. */
+/** A call that waits for its reply. */
 export interface Pending {
-  /** Takes its answer out of the packet and settles. */
+  /** Reads its reply from the packet and settles. */
   settle(reader: BinaryReader): void;
   reject(error: StateError): void;
 }
 
-/** Calls of one sort on their way: packed, sent, answered, each in the order of the calls. */
+/** Calls of one kind in progress: packed, sent and answered in the order of the calls. */
 export class PendingCalls {
   readonly #writer = new BinaryWriter();
-  /** Full packets that are still to be sent. */
+  /** Full packets that are not yet sent. */
   readonly #full: { readonly bytes: Uint8Array; readonly calls: number }[] = [];
-  /** How many of those pending are sent. */
+  /** The number of pending calls that are sent. */
   #sent = 0;
   /** The oldest first. */
   readonly pending: Pending[] = [];
 
-  /** Whether nothing is packed, sent or awaited. */
+  /** Whether there are no pending calls. */
   get isIdle(): boolean {
     return this.pending.length === 0;
   }
 
-  /** How many calls are packed and not sent. */
+  /** The number of calls packed but not sent. */
   get packed(): number {
     return this.pending.length - this.#sent;
   }
 
-  /** Where to pack the next call. */
+  /** The writer for the next call. */
   writer(): BinaryWriter {
     if (this.#writer.length >= FULL_PACKET_BYTES) this.#closePacket();
     return this.#writer;
@@ -42,7 +42,7 @@ export class PendingCalls {
     this.#full.push({ bytes: this.#writer.take(), calls });
   }
 
-  /** What to send next, if anything. */
+  /** The next packet to send, if any. */
   next(): Uint8Array | undefined {
     if (this.#full.length === 0 && this.#writer.length > 0) this.#closePacket();
     const packet = this.#full.shift();
@@ -50,7 +50,7 @@ export class PendingCalls {
     return packet?.bytes;
   }
 
-  /** Answers how many calls the answers were for. */
+  /** Settles calls with a packet of replies; returns their number. */
   settle(packet: Uint8Array): number {
     const reader = new BinaryReader(packet);
     let count = 0;

@@ -2,63 +2,60 @@ import { StateError, type StateErrorKind } from '../../state/errors.ts';
 import type { Batch, Entry, KeyedEntry, Scan } from '../../state/store.ts';
 import { BinaryReader, type BinaryWriter } from './binary-codec.ts';
 
-/** What the thread is started with. */
+/** The worker data of the thread. */
 export interface WorkerSettings {
   /** The directory, absolute. */
   readonly path: string;
-  /** Becomes 1 when the database is closed, for an exit that cannot wait for a message. */
+  /** Set to 1 when the database is closed, for an exit that cannot wait for a message. */
   readonly closed: Int32Array;
-  /** For tests and benchmarks: how long every commit waits more, in milliseconds, like a slow disk. */
+  /** For tests and benchmarks: extra delay of every commit in milliseconds, like a slow disk. */
   readonly syncDelayMs?: number;
-  /** For tests: the most pages of the file, like a full disk. */
+  /** For tests: max pages of the file, like a full disk. */
   readonly maxPages?: number;
 }
 
-/** To the thread. Reads are answered first: they need not wait for the commits that came with them. */
+/** A request to the thread. Reads are answered first, without waiting for the commits sent with them. */
 export interface WorkerRequest {
   readonly reads?: Uint8Array;
   readonly commits?: Uint8Array;
-  /** `probe`: try to write, to see whether a failure is over. `close`: after all else. */
+  /** `probe`: try to write, to see whether a failure is over. `close`: after everything else. */
   readonly control?: 'probe' | 'close';
 }
 
-/** A {@link StateError} on its way between threads. */
+/** A {@link StateError} to send between threads. */
 export interface Failure {
   readonly kind: StateErrorKind;
   readonly message: string;
 }
 
-/** From the thread. Answers come in the order of the requests, of reads and of commits each. */
+/** A reply of the thread. Reads and commits are each answered in the order of their requests. */
 export interface WorkerReply {
-  /** The first message: it is open. */
+  /** In the first message: the store is open. */
   readonly opened?: true;
   readonly reads?: Uint8Array;
   readonly commits?: Uint8Array;
-  /** When it changed: what does not work, `null` when all does again. */
+  /** Set on change: the failure, or `null` once everything works again. */
   readonly failure?: Failure | null;
 }
 
-/** The error of a failure. */
 export function errorOf(failure: Failure): StateError {
   return new StateError(failure.kind, failure.message);
 }
 
 // --- commits
 
-/** Stands for `'absent'`: versions are positive. */
+/** Represents `'absent'`: versions are positive. */
 const ABSENT = -1;
 
-/** A batch as the engine wants it: keys as bytes. The bytes are views of the packet. */
+/** A batch for the engine: keys as bytes, which are views of the packet. */
 export interface PackedBatch {
   readonly require: readonly { readonly key: Uint8Array; readonly version: number | undefined }[];
   readonly put: readonly { readonly key: Uint8Array; readonly value: Uint8Array }[];
   readonly delete: readonly Uint8Array[];
 }
 
-/** How a commit ended. */
 export type Outcome = { readonly version: number } | { readonly conflict: number } | { readonly failure: Failure };
 
-/** Packs a batch. */
 export function writeBatch(writer: BinaryWriter, batch: Batch): void {
   const { require = [], put = [], delete: deleted = [] } = batch;
   writer.u32(require.length);
@@ -75,7 +72,6 @@ export function writeBatch(writer: BinaryWriter, batch: Batch): void {
   for (const key of deleted) writer.text(key);
 }
 
-/** The batches of a packet. */
 export function readBatches(packet: Uint8Array): PackedBatch[] {
   const reader = new BinaryReader(packet);
   const batches: PackedBatch[] = [];
@@ -103,7 +99,6 @@ const DONE = 0;
 const CONFLICT = 1;
 const FAILED = 2;
 
-/** Packs how a commit ended. */
 export function writeOutcome(writer: BinaryWriter, outcome: Outcome): void {
   if ('version' in outcome) {
     writer.byte(DONE);
@@ -116,7 +111,6 @@ export function writeOutcome(writer: BinaryWriter, outcome: Outcome): void {
   }
 }
 
-/** Reads how a commit ended. */
 export function readOutcome(reader: BinaryReader): Outcome {
   const status = reader.byte();
   if (status === DONE) return { version: reader.f64() };
@@ -124,7 +118,7 @@ export function readOutcome(reader: BinaryReader): Outcome {
   return { failure: readFailure(reader) };
 }
 
-/** Packs that a read or a commit failed. */
+/** Packs the failure of a read or commit. */
 export function writeFailure(writer: BinaryWriter, { kind, message }: Failure): void {
   writer.byte(FAILED);
   writer.text(kind);
@@ -139,13 +133,13 @@ function readFailure(reader: BinaryReader): Failure {
 
 const GET = 0;
 const SCAN = 1;
-/** For a limit that is not given; SQLite takes a negative one for none as well. */
+/** For an absent limit; SQLite also takes a negative limit as none. */
 const UNLIMITED = -1;
 
-/** A read as the engine wants it. */
+/** A read for the engine. */
 export type PackedRead = { readonly get: Uint8Array } | { readonly scan: PackedScan };
 
-/** A scan as the engine wants it; −1 for no limit. */
+/** A scan for the engine; −1 for no limit. */
 export interface PackedScan {
   readonly from: Uint8Array;
   readonly to: Uint8Array | undefined;
@@ -154,13 +148,11 @@ export interface PackedScan {
   readonly reverse: boolean;
 }
 
-/** Packs a `get`. */
 export function writeGet(writer: BinaryWriter, key: string): void {
   writer.byte(GET);
   writer.text(key);
 }
 
-/** Packs a `scan`. */
 export function writeScan(writer: BinaryWriter, scan: Scan): void {
   writer.byte(SCAN);
   writer.text(scan.from);
@@ -171,7 +163,6 @@ export function writeScan(writer: BinaryWriter, scan: Scan): void {
   writer.byte(scan.reverse ? 1 : 0);
 }
 
-/** The reads of a packet. */
 export function readReads(packet: Uint8Array): PackedRead[] {
   const reader = new BinaryReader(packet);
   const reads: PackedRead[] = [];
@@ -192,7 +183,7 @@ function readScan(reader: BinaryReader): PackedScan {
   };
 }
 
-/** A row as SQLite answers it. */
+/** A row as returned by SQLite. */
 export interface Row {
   readonly key?: Uint8Array;
   readonly version: number;
@@ -201,7 +192,7 @@ export interface Row {
 
 const EMPTY = new Uint8Array(0);
 
-/** Packs the rows that a read found, none to one for a `get`. */
+/** Packs the rows of a read, at most one for a `get`. */
 export function writeRows(writer: BinaryWriter, rows: readonly Row[]): void {
   writer.byte(DONE);
   writer.u32(rows.length);
@@ -212,7 +203,7 @@ export function writeRows(writer: BinaryWriter, rows: readonly Row[]): void {
   }
 }
 
-/** Reads the answer to a `get`. */
+/** Reads the reply to a `get`. */
 export function readEntry(reader: BinaryReader): Entry | undefined | Failure {
   if (reader.byte() === FAILED) return readFailure(reader);
   if (reader.u32() === 0) return undefined;
@@ -220,7 +211,7 @@ export function readEntry(reader: BinaryReader): Entry | undefined | Failure {
   return { version, value: reader.bytes() };
 }
 
-/** Reads the answer to a `scan`. */
+/** Reads the reply to a `scan`. */
 export function readEntries(reader: BinaryReader): KeyedEntry[] | Failure {
   if (reader.byte() === FAILED) return readFailure(reader);
   return listOf(reader, () => {

@@ -3,15 +3,15 @@ import { databaseFileOf, ensureDirectory, inUseError, syncDirectory, writeHolder
 import { Connection, type SqliteModule } from './driver.ts';
 import { stateErrorOf } from './failures.ts';
 
-/** Marks the file as ours ("insc"), so that somebody else's database is not taken for an empty one. */
+/** Marks the file as ours ("insc"), so that another program's database is not mistaken for an empty one. */
 const APPLICATION_ID = 0x696e7363;
 
 /**
- * What leads from each schema version to the next: the first makes a new file. Released ones are never changed;
- * a new one is added behind them, and `user_version` says how many a file has seen.
+ * The migrations from each schema version to the next; the first creates a new file. Released ones never change; new
+ * ones are appended, and `user_version` is the number applied to a file.
  *
- * Without rowid, the value lies with its key: one tree to write instead of two (measured 10-20 % faster, with
- * 300-byte values). Keys are blobs, so their order is that of bytes.
+ * Without rowid, the value is stored with its key: one tree to write instead of two (measured 10-20 % faster with
+ * 300-byte values). Keys are blobs, so they are ordered by bytes.
  */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE entry (key BLOB PRIMARY KEY, version INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
@@ -19,19 +19,19 @@ const MIGRATIONS: readonly string[] = [
    INSERT INTO counter (name, value) VALUES ('reserved-version', 0);`,
 ];
 
-/** For the moment in which another process, just ending, still holds the lock. */
+/** Covers the moment in which another process is just ending and still holds the lock. */
 const BUSY_TIMEOUT_MS = 1000;
-/** The log is cut back to it after a burst, in bytes. */
+/** The size to which the log is truncated after a burst, in bytes. */
 const MAX_LOG_KEPT_BYTES = 64 * 1024 * 1024;
 /** Negative: KiB instead of pages. */
 const CACHE_SIZE = -16 * 1024;
 
 /**
- * Opens the database of a directory, makes it or brings it up to date.
+ * Opens the database of a directory; creates or migrates it if necessary.
  *
- * The lock is SQLite's exclusive one, held until the connection is closed or the process is gone, however it ends.
- * It also keeps the write-ahead log's index in private memory. There is exactly one connection, which is all that
- * SQLite's versions before 3.51.3 are safe with (sqlite.org/wal.html#walresetbug).
+ * The lock is SQLite's exclusive one, held until the connection is closed or the process has ended in any way. It also
+ * keeps the index of the write-ahead log in private memory. There is exactly one connection: SQLite versions before
+ * 3.51.3 are safe only with one (sqlite.org/wal.html#walresetbug).
  */
 export function openDatabase(sqlite: SqliteModule, path: string): Connection {
   const connection = connect(sqlite, path);
@@ -56,7 +56,7 @@ function connect(sqlite: SqliteModule, path: string): Connection {
 
 function prepare(connection: Connection, path: string): void {
   connection.execute(`PRAGMA busy_timeout=${BUSY_TIMEOUT_MS}; PRAGMA locking_mode=EXCLUSIVE`);
-  // The first statement that touches the file: a lock or a file that is no database shows here.
+  // The first statement that touches the file: fails if the file is locked or is not a database.
   const schemaVersion = checkOwner(connection, path);
   const journalMode = connection.valueOf('PRAGMA journal_mode=WAL');
   if (journalMode !== 'wal') {
@@ -65,7 +65,7 @@ function prepare(connection: Connection, path: string): void {
       `The state directory ${quote(path)} does not allow a write-ahead log (${String(journalMode)}).`,
     );
   }
-  // Full: a sync per transaction. It is not every driver's default. macOS syncs to the platter only with fullfsync.
+  // FULL: a sync per transaction, not the default of every driver. macOS syncs to the platter only with fullfsync.
   connection.execute(`PRAGMA synchronous=FULL; PRAGMA fullfsync=1; PRAGMA checkpoint_fullfsync=1;
     PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=${MAX_LOG_KEPT_BYTES};
     PRAGMA cache_size=${CACHE_SIZE}; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF`);
@@ -74,7 +74,7 @@ function prepare(connection: Connection, path: string): void {
   syncDirectory(path);
 }
 
-/** Answers the schema version; throws for a file that is not ours or of a later release, before changing it. */
+/** Returns the schema version; throws before any change if the file is not ours or from a later release. */
 function checkOwner(connection: Connection, path: string): number {
   const schemaVersion = Number(connection.valueOf('PRAGMA user_version'));
   const applicationId = connection.valueOf('PRAGMA application_id');
@@ -92,7 +92,7 @@ function checkOwner(connection: Connection, path: string): number {
   return schemaVersion;
 }
 
-/** In one transaction: a crash leaves the old schema or the new one. It also shows that the file can be written. */
+/** In one transaction: a crash leaves the old schema or the new one. It also proves that the file is writable. */
 function migrate(connection: Connection, from: number): void {
   connection.execute('BEGIN IMMEDIATE');
   for (const migration of MIGRATIONS.slice(from)) connection.execute(migration);

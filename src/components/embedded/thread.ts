@@ -4,20 +4,20 @@ import { Worker } from 'node:worker_threads';
 import { StateError } from '../../state/errors.ts';
 import { errorOf, type WorkerReply, type WorkerRequest, type WorkerSettings } from './protocol.ts';
 
-/** How long an exit of the process waits for the thread to close the database. */
+/** How long an exiting process waits for the thread to close the database. */
 const EXIT_WAIT_MS = 5000;
 
-/** What the thread tells its owner. */
+/** Callbacks from the thread to its owner. */
 export interface ThreadListener {
-  /** An answer has come. */
+  /** A reply has arrived. */
   onReply(reply: WorkerReply): void;
-  /** The thread has ended without being asked to. */
+  /** The thread has ended unexpectedly. */
   onLost(error: StateError): void;
 }
 
 /**
- * The compiled worker. Node 20 runs no TypeScript, so when this module itself runs from its sources (the tests do
- * that), the worker of the last build is taken; `npm test` builds first.
+ * The compiled worker. Node 20 cannot run TypeScript, so when this module runs from source (in the tests), the worker
+ * of the last build is used; `npm test` builds first.
  */
 function workerUrl(): URL {
   const fromSource = import.meta.url.endsWith('.ts');
@@ -25,8 +25,8 @@ function workerUrl(): URL {
 }
 
 /**
- * The main thread's side of the worker thread: starts it, sends, sees to its end. It is never terminated from
- * outside, which would abort the process while SQLite works.
+ * The main thread's side of the worker: starts it, sends requests, closes it. It is never terminated from outside,
+ * which would abort the process while SQLite works.
  */
 export class Thread {
   readonly #worker: Worker;
@@ -38,7 +38,7 @@ export class Thread {
 
   private constructor(settings: WorkerSettings) {
     this.#settings = settings;
-    // Options of the process (loaders, watchers) are not for the thread. node:sqlite warns that it is experimental.
+    // Does not inherit options of the process (loaders, watchers). node:sqlite warns that it is experimental.
     this.#worker = new Worker(workerUrl(), {
       workerData: settings,
       execArgv: ['--disable-warning=ExperimentalWarning'],
@@ -56,7 +56,7 @@ export class Thread {
     });
   }
 
-  /** Starts it; rejects, once it has ended again, with why it cannot open the directory. */
+  /** Starts the thread; if it cannot open the directory, rejects with the reason once it has ended. */
   static async open(settings: WorkerSettings): Promise<Thread> {
     const thread = new Thread(settings);
     const reply = await thread.#firstReply();
@@ -80,19 +80,19 @@ export class Thread {
     this.#worker.on('message', (reply: WorkerReply) => listener.onReply(reply));
   }
 
-  /** Sends a request; its packets are handed over. */
+  /** Sends a request; transfers its packets. */
   send(request: WorkerRequest): void {
     const buffers = [request.reads, request.commits].flatMap((packet) => (packet === undefined ? [] : [packet.buffer]));
     this.#worker.postMessage(request, buffers as ArrayBuffer[]);
   }
 
-  /** Whether answers are awaited: only then does the thread keep the process alive. */
+  /** Keeps the process alive only while replies are pending. */
   setBusy(isBusy: boolean): void {
     if (isBusy) this.#worker.ref();
     else this.#worker.unref();
   }
 
-  /** Has it answer what was sent, close the database and end. */
+  /** Lets the thread answer pending requests, close the database and end. */
   async close(): Promise<void> {
     if (!this.#isEnding) {
       this.#isEnding = true;
@@ -103,8 +103,8 @@ export class Thread {
   }
 
   /**
-   * When the process exits, Node stops its threads wherever they are. So the database is closed first; in an exit
-   * handler that means to wait without events.
+   * When the process exits, Node stops its threads at any point. So close the database first; in an exit handler, that
+   * requires a blocking wait.
    */
   readonly #onProcessExit = (): void => {
     if (!this.#isEnding) this.send({ control: 'close' });

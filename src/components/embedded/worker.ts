@@ -17,10 +17,10 @@ import {
 } from './protocol.ts';
 import { openDatabase } from './schema.ts';
 
-/** After so long without work, the log is moved into the database file. */
+/** Idle time after which the log is moved into the database file. */
 const QUIET_MS = 50;
 
-/** The thread's side of an embedded store: has the engine do what arrives, answers. */
+/** The worker's side of an embedded store: runs requests on the engine and replies. */
 class StoreThread {
   readonly #port: MessagePort;
   readonly #engine: Engine;
@@ -68,7 +68,7 @@ class StoreThread {
     this.#post({});
   }
 
-  /** After the answers, so that nobody waits for it who need not. */
+  /** After the replies, so that nobody has to wait for it. */
   #tidyLog(): void {
     if (this.#engine.logIsLong) this.#checkpoint();
     else if (this.#engine.hasLog) this.#quiet = systemClock.setTimeout(() => this.#checkpoint(), QUIET_MS);
@@ -79,7 +79,7 @@ class StoreThread {
     if (this.#failureToReport() !== undefined) this.#post({});
   }
 
-  /** What to tell of the engine's failure, `undefined` when it is as last told. */
+  /** The change of the engine's failure to report; `undefined` if there is none, `null` if the engine works again. */
   #failureToReport(): Failure | null | undefined {
     const { failure } = this.#engine;
     if (failure?.message === this.#reported?.message) return undefined;
@@ -93,7 +93,7 @@ class StoreThread {
     this.#port.postMessage(failure === undefined ? reply : { ...reply, failure }, buffers as ArrayBuffer[]);
   }
 
-  /** Closes the database and lets the thread end by itself: a driver that is cut off aborts the whole process. */
+  /** Closes the database and lets the thread end by itself: terminating it in the driver would abort the process. */
   #close(): void {
     this.#engine.close();
     tellClosed(this.#settings);
@@ -124,7 +124,7 @@ function pause(delayMs: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, delayMs);
 }
 
-/** Opens the store and serves it, or tells why it cannot and ends. */
+/** Opens the store and serves it; reports an error if it cannot be opened, and ends. */
 async function serve(port: MessagePort, settings: WorkerSettings): Promise<void> {
   try {
     new StoreThread(port, await openEngine(settings), settings).start();

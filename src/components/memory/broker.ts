@@ -6,19 +6,19 @@ import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions }
 import { StartupPeriod } from '../startup-period.ts';
 import { MemoryGroup } from './group.ts';
 
-/** How much a broker holds. */
+/** Limits of the messages held. */
 export interface BrokerLimits {
   readonly maxMessages: number;
   readonly maxBytes: number;
 }
 
-/** What is held now, over all groups. */
+/** The messages held now, in all groups. */
 export interface Held {
   messages: number;
   bytes: number;
 }
 
-/** A message of the startup period, and for whom it was published. */
+/** A message of the startup period, with the context of its publisher. */
 interface KeptMessage {
   readonly message: Message;
   readonly context: ComponentContext;
@@ -32,7 +32,7 @@ export class MemoryBroker implements Broker {
   readonly #held: Held = { messages: 0, bytes: 0 };
   readonly #topics = new Map<string, Map<string, MemoryGroup>>();
   readonly #startup: StartupPeriod;
-  /** What was published in the startup period, by topic, in order. */
+  /** Messages published in the startup period, by topic, in order. */
   readonly #kept = new Map<string, KeptMessage[]>();
 
   constructor(pubsubName: string, limits: BrokerLimits, expected: Expected) {
@@ -41,8 +41,8 @@ export class MemoryBroker implements Broker {
   }
 
   /**
-   * Gives each message to every group of its topic. In the startup period it is kept for groups to come as well; else,
-   * without groups, it is gone.
+   * Adds each message to every group of its topic. In the startup period it is also kept for later groups; otherwise,
+   * without groups, it is lost.
    */
   publish(messages: readonly Message[], context: ComponentContext): Promise<readonly PublishFailure[]> {
     let failures: PublishFailure[] | undefined;
@@ -71,7 +71,7 @@ export class MemoryBroker implements Broker {
     return true;
   }
 
-  /** The groups that were to come are there, and have what is theirs. */
+  /** All expected groups exist and have received the kept messages. */
   #dropKept(): void {
     for (const [topic, kept] of this.#kept)
       if (!this.#topics.has(topic)) for (const { context } of kept) context.noGroup?.(topic, 1);
@@ -79,8 +79,8 @@ export class MemoryBroker implements Broker {
   }
 
   /**
-   * Adds a consumer to a group, which exists from then on. A new group of an application that was expected begins with
-   * what was kept.
+   * Adds a consumer to a group, which exists from then on. A new group of an expected application starts with the kept
+   * messages.
    */
   async subscribe(options: SubscribeOptions, { clock, subscriber }: ComponentContext): Promise<ComponentSubscription> {
     let groups = this.#topics.get(options.topic);
@@ -122,7 +122,7 @@ export class MemoryBroker implements Broker {
     );
   }
 
-  /** A group that nobody consumes must not stop those who publish. */
+  /** A group without consumers must not block publishers. */
   #dropAbandoned(logger: Logger): void {
     for (const [topic, groups] of this.#topics) {
       for (const [name, group] of groups) {

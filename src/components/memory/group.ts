@@ -4,7 +4,7 @@ import { Dispatcher, type MessageQueue, type QueuedMessage } from '../dispatcher
 import type { ComponentSubscription, Message, SubscribeOptions } from '../pubsub.ts';
 import type { Held } from './broker.ts';
 
-/** A message that waits for its retry. Without consumers the group has no timers: nothing keeps the process alive. */
+/** A message waiting for its retry. Without consumers there are no timers that would keep the process alive. */
 interface Delay {
   readonly dueAt: number;
   timer: Timer | undefined;
@@ -40,7 +40,7 @@ export class MemoryGroup implements MessageQueue<QueuedMessage> {
     return this.#dispatcher.join(options, clock, () => this.#stopTimers());
   }
 
-  /** Forgets everything; returns how many messages that were. */
+  /** Removes all messages; returns their number. */
   clear(): number {
     this.#dropped = true;
     const entries = [...this.#delayed.keys()];

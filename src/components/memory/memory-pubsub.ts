@@ -8,9 +8,9 @@ import { type BrokerLimits, MemoryBroker } from './broker.ts';
 export interface MemoryPubSubOptions extends TopicScopes {
   /** App IDs that may use the component. Default: all. */
   readonly scopes?: readonly string[];
-  /** The most messages that wait or are in flight, counted once per group. Default 100,000. */
+  /** Max messages waiting or in flight, counted once per group. Default: 100,000. */
   readonly maxMessages?: number;
-  /** The most bytes of their data. Default 256 MiB. */
+  /** Max bytes of their data. Default: 256 MiB. */
   readonly maxBytes?: number;
 }
 
@@ -26,15 +26,15 @@ const FIELDS = fieldNames<MemoryPubSubOptions>({
 const DEFAULT_LIMITS: BrokerLimits = { maxMessages: 100_000, maxBytes: 256 * 1024 * 1024 };
 
 /**
- * A pub/sub component in the memory of this process: nothing survives the process.
+ * A pub/sub component in memory: its messages are lost when the process ends.
  *
- * Every app ID that subscribes to a topic is a group that receives every message published from then on; a message is
- * kept for the group until it is settled, also while nobody consumes it. Sidecars that are given the same definition
- * share its topics; until the subscriptions of all of them are known, what is published is kept for those that are to
- * come (10,000 messages or 16 MiB, two minutes). When the limits are reached, groups without consumers are dropped with a warning; when that is not
- * enough, publishing fails until messages have been settled.
+ * Each app ID that subscribes to a topic is a group that receives every message published from then on; messages are
+ * kept for the group until they are settled, even without consumers. Sidecars with the same definition share its
+ * topics; until the subscriptions of all of them are known, published messages are kept for later groups (10,000
+ * messages or 16 MiB, two minutes). When the limits are reached, groups without consumers are dropped with a warning;
+ * if that is not enough, publishing fails until messages are settled.
  *
- * @param name - by which requests address it; not `bulk`
+ * @param name - the name used in requests; not `bulk`
  * @public
  */
 export function memoryPubSub(name: string, options: MemoryPubSubOptions = {}): PubSubDefinition {

@@ -6,7 +6,7 @@ import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, Sta
 import { SortedMap } from './sorted-map.ts';
 
 /**
- * State in memory: the default. Fast, and gone when the process ends.
+ * State in memory: the default. Fast, but lost when the process ends.
  *
  * @public
  */
@@ -14,12 +14,12 @@ export function memoryStore(): StateDefinition {
   return { type: 'memory', open: (context) => Promise.resolve(new MemoryStore(context)) };
 }
 
-/** The state store in memory. Commits take effect in the call itself, so they are in the order of the calls. */
+/** The state store in memory. Commits take effect within the call, in the order of the calls. */
 export class MemoryStore implements StateStore {
   /** Memory does not fail. */
   readonly failure: undefined = undefined;
   readonly isExclusive = true;
-  /** By sort form, see `sortFormOf`. */
+  /** By sort form; see `sortFormOf`. */
   readonly #entries = new SortedMap<KeyedEntry>();
   readonly #watchers: LocalWatch;
   #version = 0;
@@ -61,7 +61,7 @@ export class MemoryStore implements StateStore {
     }
     const version = ++this.#version;
     for (const { key, value } of batch.put ?? []) {
-      // Not value.slice(): of a Buffer that would be a view of the caller's bytes.
+      // Not value.slice(): for a Buffer, that is a view of the caller's bytes.
       this.#entries.set(sortFormOf(key), { key, value: new Uint8Array(value), version });
     }
     for (const key of batch.delete ?? []) this.#entries.delete(sortFormOf(key));

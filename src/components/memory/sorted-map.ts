@@ -1,4 +1,4 @@
-/** Keys of a leaf before it is split: the cost of moving them on an insert balances that of finding the leaf. */
+/** Max keys of a leaf before it is split: balances moving keys on an insert with finding the leaf. */
 const MAX_IN_LEAF = 512;
 
 interface Leaf<V> {
@@ -6,26 +6,25 @@ interface Leaf<V> {
   readonly values: V[];
 }
 
-/** Which keys to visit, in the order of `<`. */
+/** A range of keys, in the order of `<`. */
 export interface SortedRange {
   /** Inclusive. */
   readonly from: string;
   /** Exclusive; absent: no end. */
   readonly to?: string | undefined;
-  /** From the end backwards. */
+  /** Whether to start at the end. */
   readonly reverse?: boolean | undefined;
 }
 
 /**
- * A map with ordered string keys (by `<`): a list of sorted leaves, found by binary search. With a million keys it
- * has a few thousand leaves, so that an insert moves some hundred pointers at most, and growing at one end, which
- * is what queues do, moves none.
+ * A map with string keys ordered by `<`: a list of sorted leaves, found by binary search. A million keys take a few
+ * thousand leaves, so an insert moves a few hundred pointers at most, and appending at one end, as queues do, moves
+ * none.
  */
 export class SortedMap<V> {
   readonly #leaves: Leaf<V>[] = [{ keys: [], values: [] }];
   #size = 0;
 
-  /** How many keys there are. */
   get size(): number {
     return this.#size;
   }
@@ -50,7 +49,7 @@ export class SortedMap<V> {
     if (leaf.keys.length > MAX_IN_LEAF) this.#split(leafIndex, index);
   }
 
-  /** Answers whether the key was there. */
+  /** Returns whether the key existed. */
   delete(key: string): boolean {
     const leafIndex = this.#leafIndexOf(key);
     const leaf = this.#leafAt(leafIndex);
@@ -63,7 +62,7 @@ export class SortedMap<V> {
     return true;
   }
 
-  /** Calls back with each entry of the range in order, until the callback answers false. */
+  /** Calls back with each entry of the range in order, until the callback returns false. */
   visit(range: SortedRange, onEntry: (key: string, value: V) => boolean): void {
     if (range.reverse) this.#visitBackwards(range, onEntry);
     else this.#visitForwards(range, onEntry);
@@ -97,7 +96,7 @@ export class SortedMap<V> {
     }
   }
 
-  /** The last leaf that starts at or before the key, the first one when none does. */
+  /** The index of the last leaf that starts at or before the key; 0 if there is none. */
   #leafIndexOf(key: string): number {
     let low = 0;
     let high = this.#leaves.length - 1;
@@ -110,12 +109,12 @@ export class SortedMap<V> {
     return low;
   }
 
-  /** There is always a leaf at an index that was computed from the list: it never becomes empty. */
+  /** The cast is safe: indexes are computed from the list, which is never empty. */
   #leafAt(index: number): Leaf<V> {
     return this.#leaves[index] as Leaf<V>;
   }
 
-  /** In the middle; but where keys arrive in ascending order, only the newest key moves on, and leaves stay full. */
+  /** Splits in the middle; with ascending keys only the newest key moves, so that leaves stay full. */
   #split(leafIndex: number, insertedAt: number): void {
     const leaf = this.#leafAt(leafIndex);
     const isAppend = insertedAt === leaf.keys.length - 1;
@@ -123,7 +122,7 @@ export class SortedMap<V> {
     this.#leaves.splice(leafIndex + 1, 0, { keys: leaf.keys.splice(cut), values: leaf.values.splice(cut) });
   }
 
-  /** Joins a leaf that has become small with the next one, so that no row of small leaves stays behind. */
+  /** Merges a small leaf with the next one, so that no run of small leaves remains. */
   #join(leafIndex: number): void {
     const leaf = this.#leafAt(leafIndex);
     const next = this.#leaves[leafIndex + 1];
@@ -137,7 +136,7 @@ export class SortedMap<V> {
   }
 }
 
-/** The index of the first key that is not before `key`. */
+/** The index of the first key at or after `key`. */
 function lowerBound(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;
