@@ -2,7 +2,7 @@ import { SidecarError } from '../../errors.ts';
 import { NO_CONTENT } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
 
-/** What of Dapr's API there is not, by the first segment of its paths. */
+/** Unsupported Dapr APIs, by first path segment. */
 const ABSENT: Readonly<Record<string, string>> = {
   actors: 'actors',
   bindings: 'bindings',
@@ -19,10 +19,10 @@ const ABSENT: Readonly<Record<string, string>> = {
 const VERSIONS = ['v1.0', 'v1.0-alpha1', 'v1.0-alpha2', 'v1.0-beta1'];
 
 /**
- * What Dapr's clients expect of a sidecar beside the API that both sets of names share: they can shut it down, and are
- * told what there is not rather than that a path is unknown.
+ * Routes for Dapr's clients beside the API that both wires share: shutdown, and an error for unsupported APIs that says
+ * so instead of reporting an unknown path.
  *
- * @param shutDown - is called once the answer is on its way; must not throw
+ * @param shutDown - called once the response is on its way; must not throw
  */
 export function daprOnlyRoutes(shutDown: () => void): Route[] {
   return [

@@ -1,19 +1,18 @@
 import { SidecarError } from '../../errors.ts';
 
-/** Something that must be ready; answers with its name when it is not. */
+/** Returns the name of something that is not ready, else `undefined`. */
 export type ReadinessCheck = () => string | undefined;
 
-/** What readiness depends on. */
 export interface HealthDeps {
   readonly appId: string;
-  /** What calls to the sidecar need. */
+  /** Needed for calls to the sidecar. */
   readonly outbound: readonly ReadinessCheck[];
-  /** What deliveries to the application need besides. */
+  /** Also needed for deliveries to the application. */
   readonly inbound: readonly ReadinessCheck[];
 }
 
 /**
- * Readiness of the sidecar.
+ * The sidecar's readiness.
  *
  * @public
  */
@@ -26,10 +25,10 @@ export class Health {
   }
 
   /**
-   * Passes when all components are open, the state store works and the application can be reached.
+   * Succeeds if all components are open, the state store works and the application can be reached.
    *
-   * @param appId - when given, must be the sidecar's own
-   * @throws SidecarError `ERR_HEALTH_NOT_READY` naming what is not, `ERR_HEALTH_APPID_NOT_MATCH`.
+   * @param appId - if given, must be the sidecar's own
+   * @throws SidecarError `ERR_HEALTH_NOT_READY` naming what is not ready, `ERR_HEALTH_APPID_NOT_MATCH`.
    */
   check(appId?: string): void {
     const missing = notReady([...this.#deps.outbound, ...this.#deps.inbound]);
@@ -43,9 +42,9 @@ export class Health {
   }
 
   /**
-   * Passes when all components are open and the state store works, whether or not the application can be reached.
+   * Succeeds if all components are open and the state store works, whether or not the application can be reached.
    *
-   * @throws SidecarError `ERR_OUTBOUND_HEALTH_NOT_READY` naming what is not.
+   * @throws SidecarError `ERR_OUTBOUND_HEALTH_NOT_READY` naming what is not ready.
    */
   checkOutbound(): void {
     const missing = notReady(this.#deps.outbound);

@@ -2,22 +2,22 @@ import { SidecarError } from '../../errors.ts';
 import { headerOf, type SidecarRequest } from '../../http/message.ts';
 import { refused, shown } from './errors.ts';
 
-/** Who is to be called, and on which path. */
+/** The target and path of a call. */
 export interface Address {
   /** Decoded. */
   readonly target: string;
-  /** As it came, with a slash in front. */
+  /** As received, with a leading slash. */
   readonly path: string;
 }
 
 const METHOD = '/method/';
 
 /**
- * Reads what follows `/v1.0/invoke/` in a path: everything before the first `/method/` is the target, everything after
- * it goes to the target as it is.
+ * Parses the part of a path after `/v1.0/invoke/`: the target up to the first `/method/`, then the path, which goes to
+ * the target unchanged.
  *
  * @throws SidecarError `ERR_DIRECT_INVOKE` (400) without target or method name, `ERR_BAD_REQUEST` for a target that
- * does not decode.
+ * cannot be decoded.
  */
 export function addressOfPath(rest: string, mayBeRoot = false): Address {
   const at = rest.indexOf(METHOD);
@@ -41,8 +41,8 @@ function decoded(raw: string): string {
 }
 
 /**
- * Reads the target from the header that names it, or from basic credentials whose user is that name
- * (`http://sidecar-app-id:billing@localhost:3500/orders`); the whole path is then the target's.
+ * Reads the target from its header, or from basic credentials whose user is the header's name
+ * (`http://sidecar-app-id:billing@localhost:3500/orders`); the whole path is then passed to the target.
  */
 export function addressOfHeaders({ path, headers }: SidecarRequest, appIdHeader: string): Address | undefined {
   if (!path.startsWith('/')) return undefined;

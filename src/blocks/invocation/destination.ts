@@ -2,16 +2,15 @@ import type { SidecarRequest, SidecarResponse } from '../../http/message.ts';
 import type { Policy } from '../../resiliency/policy.ts';
 import type { Fields } from './headers.ts';
 
-/** Somewhere that a call can go. */
 export interface Destination {
-  /** What holds for calls of this path, if anything is configured. */
+  /** The policy for calls of this path, if one is configured. */
   policy(path: string): Policy | undefined;
-  /** Adds what only this destination is told. */
+  /** Adds header fields that only this destination gets. */
   addTo(fields: Fields): Fields;
-  /** The path to ask for there. */
+  /** The request path at the destination. */
   pathOf(path: string): string;
   /** Makes one attempt. */
   send(request: SidecarRequest): Promise<SidecarResponse>;
-  /** Whether an error proves that nothing of the request has reached the target. */
+  /** Whether an error proves that no part of the request has reached the target. */
   isUnreached(error: unknown): boolean;
 }

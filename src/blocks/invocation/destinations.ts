@@ -7,19 +7,18 @@ import { checkPath } from './method-path.ts';
 import { type NamedCaller, OwnApp, type OwnAppDeps } from './own-app.ts';
 import { RemoteApp, type RemoteAppDeps } from './remote-app.ts';
 
-/** What targets can be. */
 export interface DestinationsDeps extends OwnAppDeps, RemoteAppDeps {
   readonly endpoints: ReadonlyMap<string, HttpEndpoint>;
-  /** For URLs; `undefined` when they are no targets. */
+  /** Clients for URLs; `undefined` if URLs are not allowed as targets. */
   readonly clients: ClientPool | undefined;
 }
 
 const URL_TARGET = /^https?:\/\//i;
-/** An app ID and its namespace, if it has one. */
+/** An app ID and an optional namespace. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it refuses
 const APP_TARGET = /^([^./\s\x00-\x1f\x7f]{1,256})(?:\.([^./\s\x00-\x1f\x7f]{1,256}))?$/;
 
-/** Finds what a target names: an HTTP endpoint, a URL, the own application, another one; in this order. */
+/** Finds the destination of a target: an HTTP endpoint, a URL, the own or another application; in this order. */
 export class Destinations {
   readonly #deps: DestinationsDeps;
   /** The own application, called by itself. */
@@ -43,7 +42,7 @@ export class Destinations {
     return this.#isOwn(callee) ? this.#own : new RemoteApp(this.#deps, callee, target);
   }
 
-  /** The own application for a call from somebody else, or from nobody knows whom. */
+  /** The own application, called by another or by an anonymous caller. */
   ownFor(caller: NamedCaller | undefined): Destination {
     return new OwnApp(this.#deps, caller);
   }

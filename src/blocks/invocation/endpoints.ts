@@ -4,19 +4,19 @@ import { optionsSchema } from '../../util/options-schema.ts';
 import { validator } from '../../util/schema.ts';
 import type { Fields } from './headers.ts';
 
-/** An HTTP service that has no sidecar, called by a name of its own. @public */
+/** A named HTTP service that has no sidecar. @public */
 export interface HttpEndpointOptions {
-  /** What callers call it; goes before an app ID of the same name. */
+  /** The name that callers use; takes precedence over an equal app ID. */
   readonly name: string;
-  /** Where it is, such as `https://api.example.com/v2`; the path of a call is put behind it. */
+  /** The base URL, such as `https://api.example.com/v2`; the path of a call is appended. */
   readonly baseUrl: string;
-  /** Set on every request, in place of the caller's, such as `authorization`. Names in any case. */
+  /** Set on every request, such as `authorization`; replaces the caller's fields. Names in any case. */
   readonly headers?: Readonly<Record<string, string>>;
   /** PEM texts for TLS. */
   readonly clientTLS?: {
-    /** The certificates of those who sign for the service. Default: those that Node knows. */
+    /** The certificates of the authorities that sign for the service. Default: Node's. */
     readonly rootCA?: string;
-    /** What the sidecar shows of itself. */
+    /** The sidecar's client certificate. */
     readonly certificate?: string;
     /** The key of `certificate`. */
     readonly privateKey?: string;
@@ -42,17 +42,17 @@ const LIST = {
   ),
 };
 
-/** Apart from the other options, whose messages show the value that is wrong: header fields and keys are secret. */
+/** Validated separately: messages about other options show the wrong value, but header fields and keys are secret. */
 const problemOf = validator(LIST, 'options.httpEndpoints', { secret: true });
 
-/** A place that takes HTTP: an origin, and a path in front of all others. */
+/** The address of an HTTP server: an origin and a base path. */
 export interface Place {
   readonly origin: string;
-  /** Without a slash at its end; empty for none. */
+  /** Without a trailing slash; may be empty. */
   readonly base: string;
 }
 
-/** Reads a URL without query, fragment and credentials; `undefined` when it is none. */
+/** Parses a URL without query, fragment and credentials; `undefined` if it is invalid. */
 export function placeOf(url: string): Place | undefined {
   if (!/^https?:\/\/[^/?#\\@]+(\/[^?#\\]*)?$/i.test(url) || !URL.canParse(url)) return undefined;
   const { origin, pathname } = new URL(url);
@@ -85,7 +85,7 @@ export class HttpEndpoint {
     return this.#client;
   }
 
-  /** Its own fields instead of the caller's. */
+  /** Adds the endpoint's own fields, replacing the caller's. */
   addTo(fields: Fields): Fields {
     return Object.assign(fields, this.#fields);
   }
@@ -98,7 +98,7 @@ export class HttpEndpoint {
 /**
  * The endpoints by name.
  *
- * @throws SidecarError `ERR_CONFIGURATION` naming the field that is wrong, without its value.
+ * @throws SidecarError `ERR_CONFIGURATION` naming the wrong field, without its value.
  */
 export function openEndpoints(options: readonly HttpEndpointOptions[]): ReadonlyMap<string, HttpEndpoint> {
   const problem = problemOf(options);

@@ -6,7 +6,6 @@ import type { Destination } from './destination.ts';
 import type { HttpEndpoint, Place } from './endpoints.ts';
 import type { Fields } from './headers.ts';
 
-/** Where a service without a sidecar is, and what it gets from us. */
 export interface ServiceDeps {
   /** The name of the endpoint, or the URL. */
   readonly name: string;
@@ -16,7 +15,7 @@ export interface ServiceDeps {
   readonly resiliency: Resiliency | undefined;
 }
 
-/** A service without a sidecar: it is told nothing of ours. */
+/** A service without a sidecar: it gets none of the sidecar's own header fields. */
 export class Service implements Destination {
   readonly #deps: ServiceDeps;
 

@@ -3,10 +3,10 @@ import type { Wire } from '../../wire.ts';
 import { appIdOfCredentials } from './address.ts';
 import { refused, shown } from './errors.ts';
 
-/** Header fields that are being put together. */
+/** Header fields under construction. */
 export type Fields = Record<string, string | readonly string[]>;
 
-/** They concern one connection, not the message. */
+/** Fields of one connection, not of the message. */
 const HOP_BY_HOP: readonly string[] = [
   'connection',
   'keep-alive',
@@ -18,11 +18,11 @@ const HOP_BY_HOP: readonly string[] = [
   'trailer',
   'proxy-authorization',
   'proxy-authenticate',
-  // No field at all, but it would change the object that holds them.
+  // Not a field, but it would change the object that holds them.
   '__proto__',
 ];
 const NOT_IN_RESPONSES = new Set(HOP_BY_HOP);
-/** What a recipient needs before the body comes too late behind it, and must not be believed there. */
+/** Fields needed before the body: too late in a trailer, and not to be trusted there. */
 const NOT_IN_TRAILERS = new Set([
   ...HOP_BY_HOP,
   ...['content-length', 'content-type', 'content-encoding', 'content-range', 'host', 'authorization', 'set-cookie'],
@@ -31,24 +31,24 @@ const NOT_IN_TRAILERS = new Set([
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
-/** As a name it nominates nothing. */
+/** Values that nominate no fields. */
 const COMMON_CONNECTION = new Set(['keep-alive', 'close']);
 
-/** Which of a caller's header fields go on to the target. */
+/** Selects the caller's header fields to forward to the target. */
 export class RequestHeaders {
   readonly #dropped: ReadonlySet<string>;
   readonly #appIdHeader: string;
 
   constructor({ headers }: Wire) {
     this.#appIdHeader = headers.appId;
-    // Copies of ours are never believed; the host is the target's; Node has answered `expect`.
+    // Our own fields are never accepted from outside; the host is the target's; Node has handled `expect`.
     this.#dropped = new Set([...HOP_BY_HOP, 'host', 'expect', 'content-length', ...Object.values(headers)]);
   }
 
   /**
-   * The fields that go on, as a copy.
+   * A copy of the fields to forward.
    *
-   * @throws SidecarError `ERR_DIRECT_INVOKE` (400) for one that HTTP cannot carry, or a contradiction about the body.
+   * @throws SidecarError `ERR_DIRECT_INVOKE` (400) for an invalid field, or contradictory framing of the body.
    */
   copy(headers: HeaderMap, body: Body): Fields {
     checkFraming(headers);
@@ -60,7 +60,7 @@ export class RequestHeaders {
       checkField(name, value);
       fields[name] = value;
     }
-    // An application that has this sidecar mounted in itself would be called by it again, and again.
+    // Otherwise an application with this sidecar mounted would be called by it in an endless loop.
     if (appIdOfCredentials(fields['authorization'], this.#appIdHeader) !== undefined) delete fields['authorization'];
     const length = headers['content-length'];
     if (length !== undefined && !(body instanceof Uint8Array)) fields['content-length'] = length;
@@ -68,7 +68,7 @@ export class RequestHeaders {
   }
 }
 
-/** Two statements about where the body ends are how requests are smuggled. */
+/** Two statements about the end of the body allow request smuggling. */
 function checkFraming(headers: HeaderMap): void {
   const length = headers['content-length'];
   const coding = headers['transfer-encoding'];
@@ -86,7 +86,7 @@ function checkField(name: string, value: string | readonly string[]): void {
     throw refused(`header ${name} has a character that a header cannot have`);
 }
 
-/** The further fields that a `connection` field says are for one connection only. */
+/** The further fields that a `connection` field limits to one connection. */
 function nominatedBy(connection: HeaderMap[string]): ReadonlySet<string> | undefined {
   if (connection === undefined || (typeof connection === 'string' && COMMON_CONNECTION.has(connection)))
     return undefined;
@@ -97,13 +97,13 @@ function nominatedBy(connection: HeaderMap[string]): ReadonlySet<string> | undef
   );
 }
 
-/** Whether the caller asks for another protocol; the offer of HTTP/2 that some clients always make is none. */
+/** Whether the caller asks for another protocol; ignores the offer of HTTP/2 that some clients always make. */
 export function asksForUpgrade({ upgrade, connection }: HeaderMap): boolean {
   if (upgrade === undefined || connection === undefined) return false;
   return String(upgrade).trim().toLowerCase() !== 'h2c' && nominatedBy(connection)?.has('upgrade') === true;
 }
 
-/** An answer as it goes on to the caller: without what concerned the connection to the target. */
+/** The response to forward to the caller: without fields of the connection to the target. */
 export function passOn(response: SidecarResponse, method: string): SidecarResponse {
   const { status, headers, body, trailers } = response;
   const nominated = nominatedBy(headers['connection']);
@@ -113,7 +113,7 @@ export function passOn(response: SidecarResponse, method: string): SidecarRespon
     if (value !== undefined && !NOT_IN_RESPONSES.has(name) && !nominated?.has(name)) fields[name] = value;
   }
   if (status === 204) delete fields['content-length'];
-  // What is announced is what comes: an application in this process may have miscounted.
+  // Announce the actual length: an application in this process may have miscounted.
   else if (body instanceof Uint8Array && method !== 'HEAD' && status !== 304)
     fields['content-length'] = String(body.length);
   if (trailers === undefined) return { status, headers: fields, body };

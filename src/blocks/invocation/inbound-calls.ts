@@ -10,7 +10,6 @@ import type { Invocation } from './invocation.ts';
 import { checkPath, cleanedPath } from './method-path.ts';
 import type { NamedCaller } from './own-app.ts';
 
-/** What decides over calls of the own application. */
 export interface PeersDeps {
   readonly invocation: Invocation;
   readonly destinations: Destinations;
@@ -20,11 +19,11 @@ export interface PeersDeps {
   readonly accessControl: AccessControl | undefined;
   /** The trust domain of sidecars in this process. */
   readonly trustDomain: string;
-  /** Whether callers of the API have proved by a token that they are the own application. */
+  /** Whether API callers have proved with a token that they are the own application. */
   readonly isApiGuarded: boolean;
 }
 
-/** Calls of the own application: by other sidecars, and by whoever reaches the API. */
+/** Calls to the own application, by other sidecars and by clients of the API. */
 export class Peers {
   readonly #deps: PeersDeps;
 
@@ -32,19 +31,19 @@ export class Peers {
     this.#deps = deps;
   }
 
-  /** Whether another sidecar calls, or says so. */
+  /** Whether the request comes from another sidecar, or claims to. */
   isPeer({ headers }: SidecarRequest): boolean {
     const { identity, peer } = this.#deps.wire.headers;
     return headers[identity] !== undefined || headers[peer] !== undefined;
   }
 
-  /** Whether another sidecar proves who it is: then it needs no API token. */
+  /** Whether another sidecar authenticates itself with a token: it then needs no API token. */
   identifies({ headers }: SidecarRequest): boolean {
     const { identity, wire } = this.#deps;
     return identity !== undefined && headers[wire.headers.identity] !== undefined;
   }
 
-  /** Answers a request of the API: of another sidecar on the same port, or of the application. */
+  /** Answers an API request, from another sidecar on the same port or from the application. */
   answer(request: SidecarRequest, address: Address): Promise<SidecarResponse> {
     if (this.isPeer(request)) return this.answerPeer(request, address);
     const { accessControl, isApiGuarded, destinations, invocation } = this.#deps;
@@ -53,7 +52,7 @@ export class Peers {
     return this.#callOwn(request, address, { caller: undefined, named: undefined });
   }
 
-  /** Answers another sidecar: the own application can be called, and nothing else. */
+  /** Answers another sidecar, which may call only the own application. */
   async answerPeer(request: SidecarRequest, address: Address): Promise<SidecarResponse> {
     const { destinations, own } = this.#deps;
     const caller = await this.#callerOf(request);
@@ -77,7 +76,7 @@ export class Peers {
     return invocation.forward(address, request, destinations.ownFor(named));
   }
 
-  /** Who calls, if that is proved. */
+  /** The caller, if authenticated. */
   async #callerOf(request: SidecarRequest): Promise<Caller | undefined> {
     const { identity, wire, trustDomain } = this.#deps;
     const token = request.headers[wire.headers.identity];
@@ -86,7 +85,7 @@ export class Peers {
     return vouched === undefined ? undefined : { ...vouched, trustDomain };
   }
 
-  /** Who the caller says it is. Without keys nobody can prove more; with them, who proves nothing has no name. */
+  /** The claimed name. Without keys nobody can prove more; with keys, unauthenticated callers are anonymous. */
   #claimedBy({ headers }: SidecarRequest): NamedCaller | undefined {
     const { identity, wire } = this.#deps;
     const appId = headers[wire.headers.callerAppId];

@@ -27,35 +27,34 @@ import { checkPath, checkQuery } from './method-path.ts';
 import { InvocationReply } from './reply.ts';
 import { type AttemptDeps, sendByPolicy, sendUntilAnswered } from './send-with-retry.ts';
 
-/** What {@link Invocation.invoke} may be given beside target, method and path. @public */
+/** Options of {@link Invocation.invoke}. @public */
 export interface InvocationInit {
   /** Header fields; names in any case. */
   readonly headers?: HeaderMap;
-  /** Bytes, a stream of bytes, text (sent as UTF-8), or any other value, sent as JSON with its content type. */
+  /** Bytes, a stream of bytes, text (sent as UTF-8), or any other value (sent as JSON with its content type). */
   readonly body?: unknown;
-  /** Added to the query of the path, in this order. */
+  /** Appended to the query of the path, in this order. */
   readonly query?: Readonly<Record<string, string>> | URLSearchParams;
-  /** Ends the call; rejects with its reason. */
+  /** Cancels the call; it rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 const INIT_FIELDS = fieldNames<InvocationInit>({ headers: true, body: true, query: true, signal: true });
 
-/** What the block is made of. */
 export interface InvocationDeps extends AttemptDeps {
   readonly destinations: Destinations;
   readonly headers: RequestHeaders;
   readonly events: SidecarEventEmitter;
-  /** The longest body that is kept for a retry. */
+  /** The longest body that is kept for retries. */
   readonly replayLimitBytes: number;
-  /** Throws when no call is taken now. */
+  /** Throws while calls are not accepted. */
   readonly admit: () => void;
-  /** How long a stop waits for answers. */
+  /** How long a stop waits for responses. */
   readonly gracePeriodMs: number;
   readonly close: () => Promise<void>;
 }
 
-/** What of a request is not as it came. */
+/** The parts of a request that are not sent as received. */
 interface Sendable {
   readonly path: string;
   readonly body: Body;
@@ -76,7 +75,7 @@ const KNOWN_METHODS = new Set(nodeHttp.METHODS);
  */
 export class Invocation {
   readonly #deps: InvocationDeps;
-  /** Calls whose answers have not been read to their end. */
+  /** Calls whose responses have not been read to their end. */
   readonly #calls = new Linked<CancelSource>();
   #underWay = 0;
   #idle: (() => void) | undefined;
@@ -87,14 +86,14 @@ export class Invocation {
   }
 
   /**
-   * Calls a method of a target. Whatever the target answers is the result, an error status too.
+   * Calls a method of a target. Returns the target's response, whatever its status.
    *
    * @param target - an app ID, `<appId>.<namespace>`, the name of an HTTP endpoint, or a URL
    * @param method - the HTTP method, in any case
-   * @param path - the path at the target, with or without a slash in front; a query may follow. What is no character
-   * of a URL is percent-encoded
-   * @throws SidecarError `ERR_DIRECT_INVOKE`: 400 for what cannot be sent, 403 when the target's access control denies,
-   * 500 when the target is not known or there is no answer, 501 for CONNECT.
+   * @param path - the path at the target, with or without a leading slash and with an optional query. Characters that
+   * are not valid in a URL are percent-encoded
+   * @throws SidecarError `ERR_DIRECT_INVOKE`: 400 for a request that cannot be sent, 403 if the target's access control
+   * denies the call, 500 if the target is unknown or does not respond, 501 for CONNECT.
    */
   async invoke(target: string, method: string, path: string, init: InvocationInit = {}): Promise<InvocationReply> {
     this.#deps.admit();
@@ -111,7 +110,7 @@ export class Invocation {
   }
 
   /**
-   * Passes a request on to where its address leads, and the answer back; both are streamed.
+   * Forwards a request to its address and returns the response; both are streamed.
    *
    * @internal
    */
@@ -153,7 +152,7 @@ export class Invocation {
     }
   }
 
-  /** One that ends with its caller's, and with a stop; whoever listens to it lives no longer than the call. */
+  /** A token cancelled by the caller and by a stop; its listeners live no longer than the call. */
   #begin(caller: CancelToken): { readonly call: CancelSource; readonly end: () => void } {
     const call = new CancelSource();
     const unsubscribe = cancelWith(call, caller);
@@ -171,7 +170,7 @@ export class Invocation {
     return new PlainRequest(method, requestTarget(destination.pathOf(path), search), fields, body, call);
   }
 
-  /** How much of a streamed body of known length is read before it is sent on: what is short, or may be sent again. */
+  /** How much of a streamed body of known length to read before sending it: if it is short or may be sent again. */
   #keptBytes({ headers, body }: SidecarRequest, policy: Policy | undefined): number {
     const length = headers['content-length'];
     if (body instanceof Uint8Array || length === undefined) return 0;
@@ -184,7 +183,7 @@ export class Invocation {
     events.emit('invoked', { target, method, status, durationMs: clock.now() - startedAt });
   }
 
-  /** Waits for calls to be answered, within the time of a stop; not for the end of answers that are streamed. */
+  /** Waits for responses, up to the stop timeout; not for the end of streamed ones. */
   async stop(): Promise<void> {
     const { clock, gracePeriodMs } = this.#deps;
     if (this.#underWay === 0) return;
@@ -197,7 +196,7 @@ export class Invocation {
     });
   }
 
-  /** Breaks off what is still under way, streamed answers too, and closes the connections. */
+  /** Cancels calls in progress and streamed responses, and closes the connections. */
   async close(): Promise<void> {
     const reason = new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped before there was an answer');
     for (const call of this.#calls.take()) call.abort(reason);
@@ -211,7 +210,7 @@ function checkMethod({ method, headers }: SidecarRequest): void {
   if (asksForUpgrade(headers)) throw notOffered(`upgrade to ${shown(String(headers['upgrade']))} is not offered`);
 }
 
-/** Path and query as they go out. */
+/** The path and query to send. */
 function urlOf(path: string, query: InvocationInit['query']): string {
   const slashed = path.startsWith('/') ? path : `/${path}`;
   const url = slashed.replace(/[^!-~]/gu, (character) => encodeURIComponent(Buffer.from(character).toString()));

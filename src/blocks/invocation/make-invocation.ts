@@ -16,7 +16,6 @@ import type { InvokedApp } from './own-app.ts';
 import type { Resolver } from './resolver.ts';
 import { invocationFallback, invocationRoutes, peerRoutes } from './routes.ts';
 
-/** The dependencies of the block. */
 export interface InvocationBlockDeps extends BlockDeps {
   readonly app: InvokedApp | undefined;
   readonly monitor: AppMonitor | undefined;
@@ -28,7 +27,7 @@ export interface InvocationBlockDeps extends BlockDeps {
   readonly trustDomain: string;
 }
 
-/** The options that concern it. */
+/** The options of the block. */
 export interface InvocationSettings {
   readonly invocation: Required<InvocationOptions>;
   readonly httpEndpoints: readonly HttpEndpointOptions[];
@@ -36,7 +35,7 @@ export interface InvocationSettings {
   readonly bodyLimitBytes: number;
 }
 
-/** The block and its ways in. */
+/** The block with its routes. */
 export interface OpenInvocation {
   readonly invocation: Invocation;
   /** For the application. */
@@ -46,13 +45,13 @@ export interface OpenInvocation {
   readonly peerRoutes: readonly Route[];
 }
 
-/** To so many origins of URL targets connections are kept. */
+/** Max origins with pooled connections. */
 const MAX_ORIGINS = 100;
 
 /**
  * Makes the block.
  *
- * @throws SidecarError `ERR_CONFIGURATION` for an HTTP endpoint that cannot be.
+ * @throws SidecarError `ERR_CONFIGURATION` for an invalid HTTP endpoint.
  */
 export function makeInvocation(deps: InvocationBlockDeps, settings: InvocationSettings): OpenInvocation {
   const { appId, namespace, wire } = deps;

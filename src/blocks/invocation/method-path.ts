@@ -1,27 +1,27 @@
 import { SidecarError } from '../../errors.ts';
 import { refused, shown } from './errors.ts';
 
-/** Nothing in it can be taken for something else; nearly every path passes here. */
+/** Only unambiguous characters; nearly every path matches. */
 const PLAIN = /^[\w\-~!$&'()*+,:@=./]*$/;
-/** Bytes that are no part of a request target, or end its path. */
+/** Bytes that are not allowed in a request target, or that end its path. */
 const NOT_IN_TARGET = /[^!-~\x80-\xff]|[#?]/;
 const NOT_IN_QUERY = /[^!-~\x80-\xff]|#/;
-/** What a decoded path must not hold. */
+/** Characters that are not allowed in a decoded path. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
 const CONTROL = /[\x00-\x1f\x7f]/;
 /** A segment that leads upwards, also before a path parameter (`..;x`) and between backslashes. */
 const UPWARDS = /(?:^|[/\\])\.\.(?:[/\\;]|$)/;
 const ESCAPE = /%[0-9a-f]{2}/gi;
-/** How often a path is decoded in search of something hidden. */
+/** Max times that a path is decoded to find hidden characters. */
 const MAX_DECODINGS = 5;
 
 /**
- * Checks the path for the callee, as it came. It is passed on untouched, so it must mean the same to everybody: no
- * segment that leads upwards, no control characters, and no `#` or `?`, however they are written. What an application
- * would find that decodes twice (`%252e%252e`) counts as well, but `#` and `?` only at the first level: a URL that was
- * encoded twice is an honest parameter.
+ * Checks the callee's path as received. It is passed on unchanged, so it must mean the same to everyone: no segment
+ * that leads upwards, no control characters, and no `#` or `?`, in any encoding. Double encoding (`%252e%252e`) is
+ * checked for applications that decode twice, except for `#` and `?`: a URL that was encoded twice is a legitimate
+ * parameter.
  *
- * @throws SidecarError `ERR_DIRECT_INVOKE` (400), or `ERR_BAD_REQUEST` for what does not decode.
+ * @throws SidecarError `ERR_DIRECT_INVOKE` (400), or `ERR_BAD_REQUEST` for a path that cannot be decoded.
  */
 export function checkPath(path: string): void {
   if (PLAIN.test(path) && !path.includes('..')) return;
@@ -38,9 +38,9 @@ export function checkPath(path: string): void {
 }
 
 /**
- * Checks the query, which is passed on untouched as well.
+ * Checks the query, which is also passed on unchanged.
  *
- * @throws SidecarError `ERR_DIRECT_INVOKE` (400) for what cannot stand there.
+ * @throws SidecarError `ERR_DIRECT_INVOKE` (400) for invalid characters.
  */
 export function checkQuery(query: string): void {
   if (query !== '' && NOT_IN_QUERY.test(query))
@@ -57,7 +57,7 @@ function byteOf(code: string): string {
   return String.fromCharCode(Number.parseInt(code.slice(1), 16));
 }
 
-/** Bytes above ASCII that came unescaped, escaped. */
+/** Percent-encodes unescaped bytes above ASCII. */
 function escaped(path: string): string {
   return path.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
 }
@@ -72,8 +72,8 @@ function decoded(path: string): string {
 }
 
 /**
- * A checked path as access control sees it: decoded once, without empty segments and `.`, with a slash in front and
- * none behind.
+ * A checked path as access control sees it: decoded once, without empty segments and `.`, with a leading slash and no
+ * trailing one.
  */
 export function cleanedPath(path: string): string {
   const segments = decoded(path).split('/');

@@ -1,10 +1,10 @@
 import { type JsonSchema, optionsSchema } from '../../util/options-schema.ts';
 
-/** How service invocation is offered. @public */
+/** Options of service invocation. @public */
 export interface InvocationOptions {
   /**
-   * Whether a call may name a URL as its target: whoever may use the API then reaches what this process reaches. HTTP
-   * endpoints can be called in any case. Default `true`.
+   * Whether a call may have a URL as its target: API users can then reach everything that this process can reach. HTTP
+   * endpoints can be called in any case. Default: `true`.
    */
   readonly urls?: boolean;
 }

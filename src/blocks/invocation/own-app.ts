@@ -15,7 +15,6 @@ export interface InvokedApp {
   readonly address: AppAddress;
 }
 
-/** What calls of the own application are made with. */
 export interface OwnAppDeps {
   readonly appId: string;
   readonly wire: Wire;
@@ -24,7 +23,7 @@ export interface OwnAppDeps {
   readonly resiliency: Resiliency | undefined;
 }
 
-/** Names of a caller, as they are told to the application. */
+/** The caller's names, as passed to the application. */
 export type NamedCaller = Pick<Caller, 'appId' | 'namespace'>;
 
 /** The application of this sidecar. */
@@ -63,7 +62,7 @@ export class OwnApp implements Destination {
     return isRemote(app) ? app.handle(request) : this.#callInProcess(app, request);
   }
 
-  /** What its code throws is the application's own affair: it goes to the log, not to the caller. */
+  /** Errors thrown by the application are logged, not sent to the caller. */
   async #callInProcess(app: InvokedApp, request: SidecarRequest): Promise<SidecarResponse> {
     try {
       return await app.handle(request);

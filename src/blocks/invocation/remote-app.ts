@@ -11,7 +11,6 @@ import { CallOfApp } from './in-process-caller.ts';
 import type { NamedCaller } from './own-app.ts';
 import type { Resolver } from './resolver.ts';
 
-/** What calls of other applications are made with. */
 export interface RemoteAppDeps {
   readonly own: NamedCaller;
   readonly wire: Wire;
@@ -20,7 +19,7 @@ export interface RemoteAppDeps {
   readonly resiliency: Resiliency | undefined;
 }
 
-/** An application with a sidecar of its own, which is called in its place. */
+/** Another application, called through its sidecar. */
 export class RemoteApp implements Destination {
   readonly #deps: RemoteAppDeps;
   readonly #callee: NamedCaller;
@@ -50,7 +49,7 @@ export class RemoteApp implements Destination {
     return `/v1.0/invoke/${encodeURIComponent(`${appId}.${namespace}`)}/method${path}`;
   }
 
-  /** Tries one instance after the other, as long as nothing of the request has reached any. */
+  /** Tries one instance after the other while no part of the request has reached any. */
   async send(request: SidecarRequest): Promise<SidecarResponse> {
     const { resolver } = this.#deps;
     const { appId, namespace } = this.#callee;
@@ -71,7 +70,7 @@ export class RemoteApp implements Destination {
     throw problem;
   }
 
-  /** With a token made for this attempt: a retry may come after the life of the one before. */
+  /** Signs a token for each attempt: a retry may come after the previous token has expired. */
   async #prove(request: SidecarRequest): Promise<SidecarRequest> {
     const { identity, wire, own } = this.#deps;
     const proof =

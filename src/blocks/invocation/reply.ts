@@ -2,23 +2,23 @@ import { readAll } from '../../http/body.ts';
 import { type Body, type HeaderMap, leaveBody, type SidecarResponse } from '../../http/message.ts';
 import { failed } from './errors.ts';
 
-/** What {@link InvocationReply} reads into memory when it is not told otherwise. */
+/** Default limit of the body that {@link InvocationReply} reads into memory. */
 const READ_LIMIT_BYTES = 16 * 1024 * 1024;
 
 /**
- * The answer to an invocation. Its body can be read once: as it comes from `body`, or whole by one of the methods.
- * Who reads none of it calls `discard()`.
+ * The response to an invocation. Its body can be read once: as it arrives from `body`, or whole by one of the methods.
+ * Call `discard()` if you don't read the body.
  *
  * @public
  */
 export class InvocationReply implements SidecarResponse {
-  /** The status that the target answered with. */
+  /** The status of the target's response. */
   readonly status: number;
-  /** Its header fields, names in lower case. */
+  /** The header fields, names in lower case. */
   readonly headers: HeaderMap;
-  /** Its body: bytes when it is small and at hand, else a stream. */
+  /** The body: bytes if it is small, else a stream. */
   readonly body: Body;
-  /** Its trailer fields; ask when a streamed body has been read to its end. */
+  /** The trailer fields, available once a streamed body has been read to its end. */
   readonly trailers: () => HeaderMap;
   readonly #target: string;
 
@@ -39,8 +39,8 @@ export class InvocationReply implements SidecarResponse {
   /**
    * The whole body.
    *
-   * @param limitBytes - how much is read at most. Default 16 MiB
-   * @throws SidecarError `ERR_DIRECT_INVOKE` when the answer breaks off or is longer.
+   * @param limitBytes - max bytes to read. Default: 16 MiB
+   * @throws SidecarError `ERR_DIRECT_INVOKE` if the response breaks off or is longer.
    */
   async bytes(limitBytes: number = READ_LIMIT_BYTES): Promise<Buffer> {
     try {
@@ -58,7 +58,7 @@ export class InvocationReply implements SidecarResponse {
   /**
    * The whole body, parsed as JSON; see {@link InvocationReply.bytes}.
    *
-   * @throws SidecarError `ERR_DIRECT_INVOKE` when it is no JSON.
+   * @throws SidecarError `ERR_DIRECT_INVOKE` if it is not JSON.
    */
   async json<Value = unknown>(limitBytes?: number): Promise<Value> {
     const text = await this.text(limitBytes);

@@ -6,7 +6,6 @@ import type { Peers } from './inbound-calls.ts';
 
 const PATTERN = '/v1.0/invoke/**call';
 
-/** The route of service invocation. */
 export function invocationRoutes(peers: Peers): Route[] {
   return [
     route(
@@ -21,12 +20,12 @@ export function invocationRoutes(peers: Peers): Route[] {
   ];
 }
 
-/** The only route that other sidecars have. */
+/** The only route for other sidecars. */
 export function peerRoutes(peers: Peers): Route[] {
   return [route('invoke', ['*'], PATTERN, (request, { call }) => peers.answerPeer(request, addressOfPath(call, true)))];
 }
 
-/** Finds the target in header fields, for paths that no route has. */
+/** Finds the target in header fields, for paths without a route. */
 export function invocationFallback(peers: Peers, wire: Wire): (request: SidecarRequest) => Match | undefined {
   return (request) => {
     const address = addressOfHeaders(request, wire.headers.appId);

@@ -14,18 +14,17 @@ import { type Clock, sleep } from '../../util/clock.ts';
 import type { Work } from '../../util/work.ts';
 import type { Destination } from './destination.ts';
 
-/** How often, and how far apart, a call is repeated of which nothing has reached the target. */
+/** Retries of a call that has not reached its target. */
 const UNREACHED = { retries: 3, delayMs: 1_000 };
 
-/** What attempts need of their surroundings. */
 export interface AttemptDeps {
   readonly clock: Clock;
   readonly work: Work;
 }
 
 /**
- * Sends a request until there is an answer or no further attempt is due. Without a policy that is tried again of which
- * nothing has reached the target, as long as its body can still be sent.
+ * Sends a request until there is a response or no retry is left. Without a policy, only calls of which no part has
+ * reached the target are retried, while their body can still be sent.
  */
 export async function sendUntilAnswered(
   destination: Destination,
@@ -46,7 +45,7 @@ export async function sendUntilAnswered(
   }
 }
 
-/** Sends a request as a policy says. What the last attempt gave is the result, whatever its status. */
+/** Sends a request under a policy. The result is that of the last attempt, whatever its status. */
 export function sendByPolicy(
   destination: Destination,
   request: SidecarRequest,
@@ -70,7 +69,7 @@ export function sendByPolicy(
   );
 }
 
-/** That of the attempt ends with it, and an answer may be read for long after that. */
+/** The attempt's token ends with the attempt, but the response may be read long after that. */
 function eitherOf(attempt: CancelToken, call: CancelToken): CancelToken {
   if (attempt === call) return call;
   const either = new CancelSource();
@@ -79,7 +78,7 @@ function eitherOf(attempt: CancelToken, call: CancelToken): CancelToken {
   return either;
 }
 
-/** What was refused is refused again. */
+/** A rejected call would be rejected again. */
 function verdictOn(error: unknown): Verdict {
   return isSidecarError(error) && error.status < 500 ? 'failure' : 'retry';
 }

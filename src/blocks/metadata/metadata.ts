@@ -9,7 +9,7 @@ export interface ComponentMetadata {
   readonly type: string;
   /** The version of the component type. */
   readonly version: string;
-  /** What a state store or binding can do. */
+  /** The capabilities of a state store or binding. */
   readonly capabilities: readonly string[];
 }
 
@@ -23,57 +23,57 @@ export interface SubscriptionMetadata {
   readonly metadata: Readonly<Record<string, string>>;
   /** Routes in order; `match` of the default one is empty. */
   readonly rules: readonly { readonly match: string; readonly path: string }[];
-  /** Where messages go that cannot be processed; empty for nowhere. */
+  /** The topic for messages that cannot be processed; empty if there is none. */
   readonly deadLetterTopic: string;
-  /** Where it came from: `DECLARATIVE`, `STREAMING` or `PROGRAMMATIC`. */
+  /** The origin: `DECLARATIVE`, `STREAMING` or `PROGRAMMATIC`. */
   readonly type: string;
-  /** Its consumer group among those of the app ID; absent for the one without a name. */
+  /** The consumer group within the app ID; absent for the unnamed one. */
   readonly group?: string;
-  /** Why it was refused; absent for one that is active. */
+  /** Why it was rejected; absent if it is active. */
   readonly error?: string;
 }
 
 /** The connection to the application. @public */
 export interface AppConnectionMetadata {
-  /** The port it listens on; absent for one in the same process. */
+  /** The application's port; absent if it runs in the same process. */
   readonly port?: number;
   /** `http`. */
   readonly protocol: string;
   /** Its host. */
   readonly channelAddress: string;
-  /** The most requests at a time; -1 for no limit. */
+  /** Max concurrent requests; -1 for no limit. */
   readonly maxConcurrency: number;
-  /** How its health is checked; absent when it is not. */
+  /** How its health is checked; absent without health checks. */
   readonly health?: AppHealthMetadata;
 }
 
-/** How the health of the application is checked. @public */
+/** Health checks of the application. @public */
 export interface AppHealthMetadata {
-  /** The path that is asked. */
+  /** The path of the probes. */
   readonly healthCheckPath: string;
-  /** How often, as a Go duration such as `5s`. */
+  /** The interval of the probes, as a Go duration such as `5s`. */
   readonly healthProbeInterval: string;
-  /** How long the answer may take, likewise. */
+  /** The timeout of a probe, as a Go duration. */
   readonly healthProbeTimeout: string;
-  /** Failures in a row after which it is unhealthy. */
+  /** Consecutive failures after which it is unhealthy. */
   readonly healthThreshold: number;
 }
 
-/** What came and was for nobody, since the sidecar was made. @public */
+/** Messages and jobs without a handler, since the sidecar was created. @public */
 export interface UnhandledMetadata {
-  /** Messages that were published to topics without subscribers, and are gone. */
+  /** Messages published to topics without subscribers; they are lost. */
   readonly messages?: readonly { readonly pubsubname: string; readonly topic: string; readonly count: number }[];
-  /** Jobs that were due while no function and no application was there for them, and how many of their runs: they wait. */
+  /** Jobs that were due without a function or application to run them, with the number of runs; they wait. */
   readonly jobs?: readonly { readonly name: string; readonly count: number }[];
 }
 
-/** What the metadata operation returns. @public */
+/** The response of the metadata operation. @public */
 export interface MetadataDocument {
   /** The app ID. */
   readonly id: string;
   /** The version of this package. */
   readonly runtimeVersion: string;
-  /** Features that configuration switched on. */
+  /** Features enabled by configuration. */
   readonly enabledFeatures: readonly string[];
   /** Registered actor types. */
   readonly actors: readonly { readonly type: string; readonly count: number }[];
@@ -87,15 +87,15 @@ export interface MetadataDocument {
   readonly subscriptions: readonly SubscriptionMetadata[];
   /** The connection to the application. */
   readonly appConnectionProperties: AppConnectionMetadata;
-  /** Scheduler hosts that run the jobs: `in-process` for that of this process. */
+  /** Scheduler hosts that run the jobs; `in-process` for this process. */
   readonly scheduler: { readonly connected_addresses: readonly string[] };
   /** The workflow runtime. */
   readonly workflows: { readonly connectedWorkers: number };
-  /** What was for nobody; absent when there is nothing, so that the document is Dapr's. */
+  /** Messages and jobs without a handler; absent if there are none, so that the document equals Dapr's. */
   readonly unhandled?: UnhandledMetadata;
 }
 
-/** Where the block reads what other blocks have. */
+/** The block's access to the data of other blocks. */
 export interface MetadataSources {
   readonly appId: string;
   readonly runtimeVersion: string;
@@ -110,12 +110,12 @@ export interface MetadataSources {
   readonly unhandled: () => UnhandledMetadata;
 }
 
-/** The longest value of an attribute, in bytes of UTF-8. */
+/** Max length of an attribute's value, in bytes of UTF-8. */
 export const MAX_ATTRIBUTE_BYTES: number = 64 * 1024;
 const MAX_ATTRIBUTES = 1_000;
 
 /**
- * What the sidecar tells about itself, and custom attributes, which live in memory only.
+ * Information about the sidecar, and custom attributes, which are kept in memory only.
  *
  * @public
  */
@@ -128,7 +128,7 @@ export class Metadata {
     this.#sources = sources;
   }
 
-  /** The sidecar as it is now. Every list is there, empty when there is nothing in it. */
+  /** The current state of the sidecar. Empty lists are included. */
   get(): MetadataDocument {
     const { appId, runtimeVersion, wire, components, subscriptions, appConnection, schedulers, actors } = this.#sources;
     const unhandled = this.#sources.unhandled();
@@ -149,7 +149,7 @@ export class Metadata {
   }
 
   /**
-   * Sets a custom attribute, which then stands under `extended`.
+   * Sets a custom attribute, which is returned under `extended`.
    *
    * @throws SidecarError `ERR_BODY_TOO_LARGE` for a value of more than 64 KiB, `ERR_METADATA_LIMIT` for attribute
    * number 1,001, `ERR_NOT_FOUND` for an empty name.

@@ -5,7 +5,6 @@ import { jsonResponse, NO_CONTENT, type SidecarRequest, type SidecarResponse } f
 import { type Route, route } from '../../http/router.ts';
 import { MAX_ATTRIBUTE_BYTES, type Metadata } from './metadata.ts';
 
-/** The routes of metadata. */
 export function metadataRoutes(metadata: Metadata): Route[] {
   const put = (request: SidecarRequest, { attributeName }: { attributeName: string }): Promise<SidecarResponse> =>
     putAttribute(metadata, request, attributeName);

@@ -1,11 +1,11 @@
 import { SidecarError } from '../../errors.ts';
 import { type JsonSchema, optionsSchema } from '../../util/options-schema.ts';
 
-/** The table of hosts and their actor types. @public */
+/** Options of the placement table of hosts and their actor types. @public */
 export interface PlacementOptions {
   /**
-   * Whether `GET /placement/state` shows the table; it needs no API token.
-   * Default: environment variable `SIDECAR_PLACEMENT_METADATA_ENABLED` (`DAPR_PLACEMENT_METADATA_ENABLED`), else not.
+   * Whether `GET /placement/state` shows the table; it needs no API token. Default: environment variable
+   * `SIDECAR_PLACEMENT_METADATA_ENABLED` (`DAPR_PLACEMENT_METADATA_ENABLED`), else false.
    */
   readonly enabled?: boolean;
   /** Actor types of the application, shown beside those of the workflow engine. At most 1,000. Default: none. */
@@ -23,14 +23,14 @@ export const PLACEMENT_SCHEMA: JsonSchema = optionsSchema<PlacementOptions>({
   },
 });
 
-/** Options, complete. */
+/** Options with defaults applied. */
 export type PlacementSettings = Required<PlacementOptions>;
 
 const TRUE = new Set(['1', 'true', 'yes', 'on', 'y', 't']);
 const FALSE = new Set(['', '0', 'false', 'no', 'off', 'n', 'f']);
 
 /**
- * Fills in what the environment says.
+ * Adds defaults from the environment.
  *
  * @throws SidecarError `ERR_CONFIGURATION` for a variable that is neither true nor false.
  */

@@ -5,46 +5,45 @@ import type { Wire } from '../../wire.ts';
 
 /** A host with actor types. @public */
 export interface PlacementHost {
-  /** `host:port` of its address; `in-process:0` for one that tells none. */
+  /** `host:port` of its address; `in-process:0` if it has none. */
   readonly name: string;
   /** Its namespace. */
   readonly namespace: string;
   /** Its app ID. */
   readonly appId: string;
-  /** The actor types that it has, in alphabetical order. */
+  /** Its actor types, in alphabetical order. */
   readonly actorTypes: readonly string[];
-  /** When it was registered or its types changed, in nanoseconds since 1970. */
+  /** When it was registered or its types last changed, in nanoseconds since 1970. */
   readonly updatedAt: bigint;
 }
 
 /** The hosts with actor types that share a store. @public */
 export interface PlacementTable {
-  /** Those that are alive, in order of their app IDs and names. */
+  /** The live hosts, ordered by app ID and name. */
   readonly hostList: readonly PlacementHost[];
-  /** Grows with every change, also over restarts if the store is durable. */
+  /** Grows with every change; across restarts too, if the store is durable. */
   readonly tableVersion: number;
 }
 
 /** An actor type of this host. */
 export interface ActorType {
   readonly type: string;
-  /** How many of it are in memory. */
+  /** The number of its actors in memory. */
   readonly count: number;
 }
 
-/** How many workflows and activities are in memory. */
+/** The numbers of workflows and activities in memory. */
 export interface WorkflowCounts {
   readonly workflows: () => number;
   readonly activities: () => number;
 }
 
-/** The registry of hosts, as far as the block needs it. */
+/** The part of the host registry that the block uses. */
 export interface PlacementRegistry {
   hosts(): Promise<HostTable>;
   setActorTypes(types: readonly string[]): Promise<void>;
 }
 
-/** What the block is made of. */
 export interface PlacementDeps {
   readonly enabled: boolean;
   readonly appId: string;
@@ -58,7 +57,7 @@ const NANOSECONDS = 1_000_000n;
 const NO_COUNT = (): number => 0;
 
 /**
- * Which hosts have which actor types: the workflow engine's, and those that the application declares.
+ * The actor types of each host: those of the workflow engine and those that the application declares.
  *
  * @public
  */
@@ -74,9 +73,9 @@ export class Placement {
   }
 
   /**
-   * The table as it is in the store.
+   * The current table from the store.
    *
-   * @throws SidecarError `ERR_NOT_FOUND` when the option `placement.enabled` is not set, `ERR_INTERNAL` when the table
+   * @throws SidecarError `ERR_NOT_FOUND` if the option `placement.enabled` is not set, `ERR_INTERNAL` if the table
    * cannot be read.
    */
   async get(): Promise<PlacementTable> {
@@ -97,17 +96,17 @@ export class Placement {
     }
   }
 
-  /** The actor types of this host, for metadata and for the registry. @internal */
+  /** The actor types of this host, for metadata and the registry. @internal */
   actors(): readonly ActorType[] {
     return [...this.#types].map(([type, count]) => ({ type, count: count() }));
   }
 
-  /** The names of those. @internal */
+  /** Their names. @internal */
   get actorTypes(): readonly string[] {
     return [...this.#types.keys()].sort();
   }
 
-  /** This host has workflows from now on. @internal */
+  /** Adds the actor types of workflows to this host. @internal */
   hasWorkflows({ workflows, activities }: WorkflowCounts): void {
     const { wire, namespace, appId } = this.#deps;
     const prefix = `${wire.actorTypePrefix}.${namespace}.${appId}`;
@@ -116,13 +115,13 @@ export class Placement {
     this.#tell();
   }
 
-  /** The registry has this host, with the types that it had. @internal */
+  /** Connects the registry, which has this host with its earlier types. @internal */
   start(registry: PlacementRegistry): void {
     this.#registry = registry;
     this.#tell();
   }
 
-  /** The registry is not there any more. @internal */
+  /** Disconnects the registry. @internal */
   stop(): void {
     this.#registry = undefined;
   }

@@ -2,7 +2,7 @@ import type { SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
 import type { Placement, PlacementHost, PlacementTable } from './placement.ts';
 
-/** The placement table; it needs no API token. */
+/** The route of the placement table; it needs no API token. */
 export function placementRoutes(placement: Placement): Route[] {
   const state = async (): Promise<SidecarResponse> => ({
     status: 200,
@@ -12,7 +12,7 @@ export function placementRoutes(placement: Placement): Route[] {
   return [route('placement', ['GET'], '/placement/state', state, { open: true })];
 }
 
-/** By hand: the instants have more digits than a JavaScript number. */
+/** Written by hand: the instants have more digits than a JavaScript number can hold. */
 function tableText({ hostList, tableVersion }: PlacementTable): string {
   return `{"hostList":[${hostList.map(hostText).join(',')}],"tableVersion":${tableVersion}}`;
 }

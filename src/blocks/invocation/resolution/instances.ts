@@ -6,17 +6,17 @@ import { LruCache } from '../../../util/lru.ts';
 import type { Place } from '../endpoints.ts';
 import type { Instance } from '../resolver.ts';
 
-/** How long an instance is left out that no connection could be made to. */
+/** How long an instance is skipped after a failed connection. */
 const LEFT_OUT: Backoff = { initialDelayMs: 5_000, maxDelayMs: 60_000, factor: 2, jitter: 0.2 };
-/** So many instances are remembered, with their connections. */
+/** Max cached instances with their connections. */
 const MAX_KEPT = 1_000;
 
-/** An instance with what was experienced with it. */
+/** An instance with its call statistics. */
 class KnownInstance implements Instance {
   readonly id: string;
   readonly handle: Handler;
   readonly client: HttpClient | undefined;
-  /** Calls that have not been answered. */
+  /** Calls without a response yet. */
   pending = 0;
   failures = 0;
   leftOutUntil = Number.NEGATIVE_INFINITY;
@@ -38,7 +38,7 @@ class KnownInstance implements Instance {
   }
 }
 
-/** The instances that were used lately: their connections, and in which order to try them. */
+/** The recently used instances: their connections and the order in which to try them. */
 export class Instances {
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -50,13 +50,13 @@ export class Instances {
     this.#random = random;
   }
 
-  /** One at a URL. */
+  /** The instance at a URL. */
   at({ origin, base }: Place): Instance {
     const id = origin + base;
     return this.#remote.getOrMake(id, () => connect(id, { origin, base }));
   }
 
-  /** One in this process. */
+  /** An instance in this process. */
   inProcess(id: string, peer: Handler): Instance {
     const known = this.#local.get(peer);
     if (known?.id === id) return known;
@@ -65,7 +65,7 @@ export class Instances {
     return instance;
   }
 
-  /** Of two by chance the one with fewer calls under way comes first; those that are left out come last. */
+  /** Of two random instances, the one with fewer pending calls comes first; skipped ones come last. */
   inOrder(instances: readonly Instance[]): readonly Instance[] {
     if (instances.length < 2) return instances;
     const now = this.#clock.now();
@@ -83,7 +83,7 @@ export class Instances {
     return [...turned, ...leftOut];
   }
 
-  /** No connection could be made. */
+  /** Records a failed connection. */
   failed(instance: Instance): void {
     if (!(instance instanceof KnownInstance)) return;
     instance.failures++;

@@ -5,10 +5,9 @@ import { Instances } from './instances.ts';
 import { dnsPlace, type NameResolutionOptions, type Names, readNames } from './options.ts';
 import { HostRegistry } from './registry.ts';
 
-/** What names are resolved with. */
 export interface NameResolverDeps {
   readonly options: NameResolutionOptions;
-  /** The own one. */
+  /** The own namespace. */
   readonly namespace: string;
   readonly clock: Clock;
   readonly random: () => number;
@@ -16,7 +15,7 @@ export interface NameResolverDeps {
 
 /**
  * Finds the instances of an application: in the table of the options, else among the hosts that share the store, else
- * by a host name that is made of its name.
+ * by a host name built from its name.
  */
 export class NameResolver implements Resolver {
   readonly #names: Names;
@@ -24,14 +23,14 @@ export class NameResolver implements Resolver {
   readonly #instances: Instances;
   #registry: HostRegistry | undefined;
 
-  /** @throws SidecarError `ERR_CONFIGURATION` naming a URL or template that cannot be used. */
+  /** @throws SidecarError `ERR_CONFIGURATION` naming the invalid URL or template. */
   constructor({ options, namespace, clock, random }: NameResolverDeps) {
     this.#names = readNames(options, namespace);
     this.#clock = clock;
     this.#instances = new Instances(clock, random);
   }
 
-  /** From now on the hosts of the store are known. */
+  /** Starts resolving through the hosts of the store. */
   start(host: Membership): void {
     this.#registry = new HostRegistry(host, this.#clock);
   }
@@ -52,7 +51,7 @@ export class NameResolver implements Resolver {
     this.#registry?.forget();
   }
 
-  /** Breaks off what is still under way. */
+  /** Aborts requests in progress. */
   close(): Promise<void> {
     this.#registry = undefined;
     return this.#instances.close();

@@ -2,17 +2,15 @@ import { SidecarError } from '../../../errors.ts';
 import { type JsonSchema, optionsSchema } from '../../../util/options-schema.ts';
 import { type Place, placeOf } from '../endpoints.ts';
 
-/** Where the sidecars of other applications are found. @public */
+/** How to find the sidecars of other applications. @public */
 export interface NameResolutionOptions {
-  /**
-   * The URLs of sidecars by app ID (in the own namespace) or `appId.namespace`. Goes before everything else.
-   */
+  /** The URLs of sidecars by app ID (in the own namespace) or `appId.namespace`. Takes precedence over all else. */
   readonly static?: Readonly<Record<string, string | readonly string[]>>;
-  /** Host names that are made of app ID and namespace, for applications that are found nowhere else. */
+  /** Builds host names from app ID and namespace, for applications not found otherwise. */
   readonly dns?: {
-    /** With `{appId}` and maybe `{namespace}` in it, such as `{appId}.{namespace}.svc.cluster.local`. */
+    /** Contains `{appId}` and optionally `{namespace}`, such as `{appId}.{namespace}.svc.cluster.local`. */
     readonly template: string;
-    /** The port on which sidecars listen there. */
+    /** The port of the sidecars there. */
     readonly port: number;
   };
 }
@@ -41,7 +39,7 @@ export const NAME_RESOLUTION_SCHEMA: JsonSchema = optionsSchema<NameResolutionOp
 /** The JSON schema of the option `address`. */
 export const ADDRESS_SCHEMA = { type: 'string', pattern: '^https?://' } as const;
 
-/** Options, read. */
+/** Parsed options. */
 export interface Names {
   /** By `appId.namespace`. */
   readonly table: ReadonlyMap<string, readonly Place[]>;
@@ -49,7 +47,7 @@ export interface Names {
 }
 
 /**
- * Reads the options.
+ * Parses the options.
  *
  * @throws SidecarError `ERR_CONFIGURATION` naming the URL or template.
  */
@@ -68,7 +66,7 @@ export function readNames({ static: table = {}, dns }: NameResolutionOptions, na
 }
 
 /**
- * Reads the URL of a sidecar.
+ * Parses the URL of a sidecar.
  *
  * @throws SidecarError `ERR_CONFIGURATION`.
  */
@@ -90,10 +88,10 @@ function checkTemplate(template: string): void {
   );
 }
 
-/** What stands in a host name between two dots. */
+/** A label of a host name. */
 const LABEL = /^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/;
 
-/** The place that a template gives; `undefined` for names that cannot stand in a host name. */
+/** The address by a template; `undefined` for names that are not valid in a host name. */
 export function dnsPlace(
   { template, port }: NonNullable<Names['dns']>,
   appId: string,

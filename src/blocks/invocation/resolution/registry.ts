@@ -6,10 +6,10 @@ import { placeOf } from '../endpoints.ts';
 import type { Instance } from '../resolver.ts';
 import type { Instances } from './instances.ts';
 
-/** How long what was read of the registry is used. */
+/** How long a snapshot of the registry is used. */
 const FRESH_MS = 1_000;
 
-/** A sidecar as the others of its process call it. */
+/** A sidecar as called by others in its process. */
 class Peer {
   readonly handle: Handler;
   isGone = false;
@@ -19,17 +19,17 @@ class Peer {
   }
 }
 
-/** Lets the other sidecars of this process that share the store call this one without a socket. */
+/** Lets other sidecars of this process that share the store call this one without a socket. */
 export function offerPeer(host: Membership, handle: Handler): void {
   host.offered = new Peer(handle);
 }
 
-/** It stops: calls go to others. */
+/** Ends the offer when the sidecar stops: calls go to others. */
 export function withdrawPeer({ offered }: Membership): void {
   if (offered instanceof Peer) offered.isGone = true;
 }
 
-/** The same as when nobody listens at an address. */
+/** The same error as for an address where nobody listens. */
 function notThere(): Error {
   return Object.assign(new Error('the sidecar is stopping'), { code: 'ECONNREFUSED', syscall: 'connect' });
 }
@@ -53,7 +53,7 @@ export class HostRegistry {
     this.#clock = clock;
   }
 
-  /** The instances of an application; what was read a moment ago counts, unless it shows none. */
+  /** The instances of an application. Uses a recent snapshot, unless it has none of them. */
   async find(name: string, instances: Instances): Promise<readonly Instance[]> {
     const fresh = this.#freshSnapshot();
     const known = fresh && this.#instancesOf(fresh, name, instances);
@@ -64,7 +64,7 @@ export class HostRegistry {
     return this.#instancesOf(await this.#reading, name, instances);
   }
 
-  /** Something of what was read is not so. */
+  /** Discards the snapshot because part of it is wrong. */
   forget(): void {
     this.#snapshot = undefined;
   }
@@ -95,7 +95,7 @@ export class HostRegistry {
     return (hosts.get(name) ?? []).flatMap((host) => this.#instanceOf(host, instances) ?? []);
   }
 
-  /** In this process without a socket, else at its address; nowhere when it tells none. */
+  /** An instance in this process if possible, else at its address; none if it has no address. */
   #instanceOf({ id, address }: HostRecord, instances: Instances): Instance | undefined {
     const peer = this.#host.local.offeredBy(id);
     if (peer instanceof Peer) return instances.inProcess(id, peer.handle);
