@@ -1,11 +1,11 @@
 import type { Clock, Timer } from './clock.ts';
 
-/** A clock that is set while a timer runs is noticed after so long at the latest. */
+/** The longest time until a change of the clock is noticed. */
 const CHECK_INTERVAL_MS = 60_000;
 
 /**
- * Calls back at or after an instant of the clock, one at a time. Timers count elapsed time, and a clock can be set:
- * so a long wait is checked against the clock from time to time, and it may call back too early. Look at the clock.
+ * Calls back at or after an instant of the clock; one instant at a time. Timers measure elapsed time, but a clock can
+ * be set: long waits are checked against the clock from time to time, so the callback may come early. Check the clock.
  */
 export class Alarm {
   readonly #clock: Clock;
@@ -18,7 +18,7 @@ export class Alarm {
     this.#ring = ring;
   }
 
-  /** Sets it to an instant, or off. */
+  /** Sets the alarm to an instant, or turns it off. */
   set(at: number | undefined): void {
     if (at === undefined) return this.off();
     if (this.#timer !== undefined && at === this.#at) return;

@@ -1,9 +1,9 @@
-/** Exponential back-off. All delays in milliseconds. */
+/** Exponential backoff. All delays in milliseconds. */
 export interface Backoff {
   readonly initialDelayMs: number;
   readonly maxDelayMs: number;
   readonly factor: number;
-  /** Share of the delay that is left to chance, 0 to 1: 0.2 gives 80 to 100 % of it. */
+  /** The random share of the delay, 0 to 1: 0.2 gives 80 to 100 % of it. */
   readonly jitter: number;
 }
 

@@ -1,21 +1,21 @@
 import { Linked } from './linked.ts';
 
 /**
- * Cancels a call, because its caller has gone or waits no longer. In place of an AbortSignal: one of those, with its
- * listener, takes as long as all the rest of a small call in this process.
+ * Cancels a call whose caller has left or stopped waiting. Replaces AbortSignal: a signal with a listener takes as long
+ * as the rest of a small in-process call.
  */
 export interface CancelToken {
   readonly aborted: boolean;
-  /** Why; for `throw`. */
+  /** The reason, for `throw`. */
   readonly reason: unknown;
-  /** Calls back once, when it is cancelled; call what it returns to unsubscribe. */
+  /** Calls back once on cancellation; call the result to unsubscribe. */
   onAbort(listener: () => void): () => void;
 }
 
-/** Is never cancelled. */
+/** A token that is never cancelled. */
 export const NEVER: CancelToken = { aborted: false, reason: undefined, onAbort: () => () => undefined };
 
-/** A token that is cancelled by hand. */
+/** A token that is cancelled by a call to `abort`. */
 export class CancelSource implements CancelToken {
   readonly #listeners = new Linked<() => void>();
   #aborted = false;
@@ -42,7 +42,6 @@ export class CancelSource implements CancelToken {
   }
 }
 
-/** The token of an AbortSignal. */
 export function cancelTokenOfSignal(signal: AbortSignal): CancelToken {
   return {
     get aborted() {
@@ -58,14 +57,13 @@ export function cancelTokenOfSignal(signal: AbortSignal): CancelToken {
   };
 }
 
-/** The AbortSignal of a token. */
 export function signalOfCancelToken(cancelToken: CancelToken): AbortSignal {
   const controller = new AbortController();
   cancelWith(controller, cancelToken);
   return controller.signal;
 }
 
-/** Cancels `target` with the token, at once if that is cancelled already; call what it returns to unsubscribe. */
+/** Cancels `target` with the token, at once if that is already cancelled; call the result to unsubscribe. */
 export function cancelWith(target: { abort(reason: unknown): void }, token: CancelToken): () => void {
   if (token.aborted) target.abort(token.reason);
   return token.onAbort(() => target.abort(token.reason));

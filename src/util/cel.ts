@@ -4,22 +4,22 @@ import { messageOf } from '../errors.ts';
 
 const require = createRequire(import.meta.url);
 
-/** What a condition may ask about: its variables and their types. */
+/** The variables of a condition and their types. */
 export type Variables = Readonly<Record<string, 'int' | 'map'>>;
 
-/** Decides whether a condition holds; throws when it cannot be evaluated. Values of type `int` are bigints. */
+/** Evaluates a condition; throws if that fails. Values of type `int` are bigints. */
 export type Condition = (values: Readonly<Record<string, unknown>>) => boolean;
 
-/** Bounds on a condition, so that none is a program: conditions are sentences. */
+/** Limits of a condition: conditions are short, not programs. */
 const LIMITS = { maxAstNodes: 1_000, maxDepth: 50, maxListElements: 500, maxMapEntries: 100, maxCallArguments: 8 };
 
-/** How far a pattern is examined; by steps, not by time, so that the answer is the same everywhere. */
+/** Limits of the pattern check; in steps instead of time, so that the result is the same everywhere. */
 const PATTERN_CHECK = { maxSteps: 5_000, timeout: Number.POSITIVE_INFINITY };
 
 /**
  * Compiles a CEL expression; `what` names it in messages, such as `match expression`.
  *
- * @throws Error naming what is wrong: syntax, an unknown name, a result that is no boolean, a pattern in `matches()`
+ * @throws Error naming the problem: syntax, an unknown name, a result that is not boolean, a pattern in `matches()`
  * that is not a literal or could backtrack catastrophically.
  */
 export function compileCondition(expression: string, what: string, variables: Variables): Condition {
@@ -63,7 +63,7 @@ function vetPatterns(node: ASTNode, subject: string): void {
 }
 
 function vetPattern(pattern: string, subject: string): void {
-  // Loaded by the first pattern: few rules have one, and it is large.
+  // Loaded by the first pattern: few rules have one, and the package is large.
   const { isSafePattern } = require('redos-detector') as typeof import('redos-detector');
   let safe: boolean;
   try {

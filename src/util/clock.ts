@@ -2,41 +2,41 @@ import { type CancelToken, cancelTokenOfSignal, NEVER } from './cancel-token.ts'
 
 /** A running timer of a {@link Clock}. @public */
 export interface Timer {
-  /** Stops it; does nothing when it has fired. */
+  /** Stops the timer; does nothing if it has fired. */
   cancel(): void;
 }
 
 /** A unit of running work, so that tests can wait until nothing is running. @public */
 export interface Activity {
-  /** What runs now, in words, for the message of a wait that takes too long. Empty when nothing runs. */
+  /** Descriptions of what is running, for the message of a wait that takes too long. Empty if nothing is. */
   running(): readonly string[];
 }
 
 /**
- * Where the sidecar takes time from. The system's by default; `virtualClock()` of `insidecar/testing` in tests.
+ * The sidecar's source of time: by default the system's; in tests `virtualClock()` of `insidecar/testing`.
  *
  * @public
  */
 export interface Clock {
-  /** The present instant, in milliseconds since 1970 (UTC). */
+  /** The current time in milliseconds since 1970 (UTC). */
   now(): number;
-  /** Calls back after `delayMs` milliseconds (0 or less: as soon as possible). Any delay, however long. */
+  /** Calls back after `delayMs` milliseconds (0 or less: as soon as possible). Delays may be of any length. */
   setTimeout(callback: () => void, delayMs: number): Timer;
   /**
-   * `now()` and the timers never part, as nobody can set this clock. Default: they can, and long waits are checked
-   * against `now()` every minute.
+   * Whether `now()` and the timers always agree, because this clock cannot be set. Default: false; long waits are then
+   * checked against `now()` every minute.
    */
   readonly isSteady?: boolean;
   /**
-   * How long a stop waits at most in real time, in milliseconds: for a clock that stands still unless a test moves it.
-   * Default: a stop waits by this clock alone.
+   * Max real time that a stop waits, in milliseconds: for clocks that only tests advance. Default: a stop waits by this
+   * clock alone.
    */
   readonly realGracePeriodMs?: number;
-  /** Tells a virtual clock whose work to wait for between two of its timers. */
+  /** Tells a virtual clock which work to wait for between two of its timers. */
   watch?(activity: Activity): void;
 }
 
-/** The longest delay that Node's timers keep; longer ones fire at once. */
+/** The longest delay that Node's timers support; longer ones fire at once. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** The system's time. @public */
@@ -65,7 +65,7 @@ class SystemTimer implements Timer {
   }
 }
 
-/** Resolves after `delayMs`; rejects with the reason of `cancel` when that is cancelled first. */
+/** Resolves after `delayMs`; rejects with the reason of `cancel` if that is cancelled first. */
 export function sleep(clock: Clock, delayMs: number, cancel: CancelToken | AbortSignal = NEVER): Promise<void> {
   return new Promise((resolve, reject) => {
     if (cancel.aborted) return reject(cancel.reason);

@@ -5,16 +5,16 @@ import type { Logger } from './logger.ts';
 import type { Work } from './work.ts';
 import { atWorkElsewhere, enterWorkplace, leaveWorkplace, type Workplace } from './workplaces.ts';
 
-/** A function without a time-out that has run so long is warned of, once. */
+/** A function without a timeout is reported once after running this long. */
 const LONG_MS = 5 * 60_000;
 
-/** What a call is about, for the log. */
+/** Describes a call for the log. */
 export type AboutCall = () => object;
 
 /**
- * The calls of functions in code that have not returned. Nobody can make a function return: when its time is over its
- * signal fires, and its place stays taken until it does, in all sidecars of the process. It is on the path of every
- * message: one timer watches all calls that have no time-out.
+ * The running calls of functions in code. A function cannot be forced to return: when its time is over, its signal is
+ * aborted, and its place stays taken until it returns, in all sidecars of the process. Every message passes here: one
+ * timer watches all calls without a timeout.
  */
 export class CodeCalls {
   readonly #clock: Clock;
@@ -22,11 +22,11 @@ export class CodeCalls {
   readonly #running = new Linked<CodeCall>();
   #watch: Timer | undefined;
   #ending: Error | undefined;
-  /** Where they are at work; without it nobody else has the same at work. To be set before the first call. */
+  /** The group that shares work; without it, no other sidecar works on the same items. Set it before the first call. */
   workplace: Workplace | undefined;
   #hasEntered = false;
   #isStopping = false;
-  /** Who waits for functions of other sidecars. */
+  /** Waits for functions of other sidecars. */
   readonly #waiting = new Set<() => void>();
 
   constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }, workplace?: Workplace) {
@@ -35,18 +35,18 @@ export class CodeCalls {
     this.workplace = workplace;
   }
 
-  /** How many have not returned. */
+  /** The number of running calls. */
   get size(): number {
     return this.#running.size;
   }
 
-  /** Whether they have been told to end: what fails from then on has not failed by itself. */
+  /** Whether calls have been asked to end: later failures may be due to that. */
   get areEnding(): boolean {
     return this.#ending !== undefined;
   }
 
   /**
-   * Notes a call that has `subject` at work; give it to {@link CodeCalls.end} when the function has returned.
+   * Records a call that works on `subject`; pass it to {@link CodeCalls.end} when the function has returned.
    * `timeLimitMs` of 0: no limit.
    */
   begin(subject: string, timeLimitMs: number, about: AboutCall): CodeCall {
@@ -59,7 +59,7 @@ export class CodeCalls {
     return call;
   }
 
-  /** The function has returned. */
+  /** Ends a call. */
   end(call: CodeCall): void {
     const { place, limit } = call;
     limit?.cancel();
@@ -68,18 +68,18 @@ export class CodeCalls {
     call.tellEnd();
   }
 
-  /** The call that has something at work. */
+  /** The call that is working on `subject`. */
   find(subject: string): CodeCall | undefined {
     for (const call of this.#running) if (call.subject === subject) return call;
     return undefined;
   }
 
-  /** The function of another sidecar of this process that has something at work: it must not begin beside that. */
+  /** The call of another sidecar in this process that is working on `subject`: a second one must not start. */
   elsewhere(subject: string): CodeCall | undefined {
     return this.workplace === undefined ? undefined : atWorkElsewhere(this.workplace, subject);
   }
 
-  /** Waits for the end of another sidecar's call; answers whether calls may still begin then. */
+  /** Waits for the end of another sidecar's call; returns whether calls may still start then. */
   async untilEnded(call: CodeCall): Promise<boolean> {
     if (this.#isStopping) return false;
     await new Promise<void>((resolve) => {
@@ -92,7 +92,7 @@ export class CodeCalls {
     return !this.#isStopping;
   }
 
-  /** Waits until nothing of `work` is left: half of the time undisturbed, then with the signals fired. */
+  /** Waits until `work` is idle: half of the time undisturbed, then with all signals aborted. */
   async stop(work: Work, gracePeriodMs: number, reason: Error): Promise<void> {
     this.#isStopping = true;
     for (const resolve of this.#waiting) resolve();
@@ -110,7 +110,7 @@ export class CodeCalls {
     if (this.workplace !== undefined) enterWorkplace(this.workplace, this);
   }
 
-  /** What has stopped, and has nothing at work, is of no interest to others. */
+  /** Once stopped and idle, other sidecars need not know about it. */
   #idle(): void {
     this.#unwatch();
     if (this.#ending === undefined || !this.#hasEntered) return;
@@ -131,7 +131,7 @@ export class CodeCalls {
     );
   }
 
-  /** Those that have run longest come first. */
+  /** Calls are in order of their start, the longest running first. */
   #lookForLong(): void {
     this.#watch = undefined;
     const now = this.#clock.now();
@@ -156,14 +156,14 @@ export class CodeCalls {
   }
 }
 
-/** A call that has not returned. Its signal is made on first use: a controller takes a third of a delivery's time. */
+/** A running call. Its signal is created on first use: a controller takes a third of a delivery's time. */
 export class CodeCall {
-  /** What it has at work. */
+  /** The item it is working on. */
   readonly subject: string;
   readonly startedAt: number;
   readonly about: AboutCall;
   place: Link<CodeCall> | undefined;
-  /** The timer of its time-out, if it has one. */
+  /** The timer of its timeout, if it has one. */
   limit: Timer | undefined;
   isKnownAsLong = false;
   #controller: AbortController | undefined;

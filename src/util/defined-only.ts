@@ -1,5 +1,5 @@
-/** A copy without what is `undefined`: what is given and undefined is not given. */
+/** A copy without `undefined` values: an option that is `undefined` counts as not given. */
 export function definedOnly<T extends object>(options: T): T {
-  // What is left out is optional, or it could not be undefined.
+  // The cast is safe: only optional properties can be `undefined`.
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,4 +1,4 @@
-/** A queue with two ends on an array, amortised constant time at both. */
+/** A double-ended queue on an array; amortised constant time at both ends. */
 export class Deque<T> {
   #items: (T | undefined)[] = [];
   #head = 0;
@@ -11,7 +11,7 @@ export class Deque<T> {
     this.#items.push(item);
   }
 
-  /** Puts an item before all others. */
+  /** Adds an item at the front. */
   unshift(item: T): void {
     if (this.#head === 0) this.#items.unshift(item);
     else this.#items[--this.#head] = item;

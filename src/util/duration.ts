@@ -13,8 +13,8 @@ const GO_DURATION = /^[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))
 const GO_DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
 
 /**
- * Reads a duration as Go writes it (`1h30m`, `200ms`, `-1.5s`, `0`), in milliseconds, fractions kept;
- * `undefined` when it is none. The grammar is that of Go's `time.ParseDuration`.
+ * Parses a Go duration (`1h30m`, `200ms`, `-1.5s`, `0`) to milliseconds, with fractions; `undefined` if it is invalid.
+ * The grammar is that of Go's `time.ParseDuration`.
  */
 export function parseGoDuration(text: string): number | undefined {
   if (/^[-+]?0$/.test(text)) return 0;
@@ -26,7 +26,7 @@ export function parseGoDuration(text: string): number | undefined {
   return text.startsWith('-') ? -totalMs : totalMs;
 }
 
-/** Writes milliseconds as Go writes a duration: `1m30s`, `1.5s`, `500ms`. */
+/** Formats milliseconds as a Go duration: `1m30s`, `1.5s`, `500ms`. */
 export function formatGoDuration(ms: number): string {
   if (ms > 0 && ms < 1_000) return `${ms}ms`;
   const seconds = `${(ms % 60_000) / 1_000}s`;
@@ -35,14 +35,14 @@ export function formatGoDuration(ms: number): string {
   return minutes < 60 ? `${minutes}m${seconds}` : `${Math.floor(minutes / 60)}h${minutes % 60}m${seconds}`;
 }
 
-/** An instant in RFC 3339, UTC, to the millisecond, as all our timestamps are written. */
+/** Formats an instant like all our timestamps: RFC 3339, UTC, milliseconds. */
 export function formatInstant(at: number): string {
   return new Date(at).toISOString();
 }
 
 const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d+)?([Zz]|[+-](\d{2}):(\d{2}))$/;
 
-/** Reads an RFC 3339 instant with an offset, in milliseconds since 1970; `undefined` when it is none. */
+/** Parses an RFC 3339 instant with an offset to milliseconds since 1970; `undefined` if it is invalid. */
 export function parseInstant(text: string): number | undefined {
   const match = RFC_3339.exec(text);
   if (match === null || !isRealDate(match)) return undefined;

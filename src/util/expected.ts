@@ -1,20 +1,20 @@
-/** One of {@link Expected}. */
+/** A member of {@link Expected}. */
 export interface ExpectedOne {
   readonly name: string;
-  /** Those that it is one of. */
+  /** The set that it belongs to. */
   readonly among: Expected;
-  /** Whether it has not come yet. */
+  /** Whether it has not arrived yet. */
   readonly isExpected: boolean;
-  /** It has come, and so has everybody of its name. */
+  /** Marks all members with its name as arrived. */
   come(): void;
 }
 
-/** Who is known to come and has not come yet, by name. */
+/** Participants that are known but have not arrived yet, by name. */
 export class Expected {
   readonly #expected = new Set<One>();
   readonly #listeners = new Set<() => void>();
 
-  /** Each name once, in order. */
+  /** The names, sorted, without duplicates. */
   get names(): readonly string[] {
     return [...new Set([...this.#expected].map(({ name }) => name))].sort();
   }
@@ -26,7 +26,7 @@ export class Expected {
     return one;
   }
 
-  /** Calls back whenever somebody is expected or has come. */
+  /** Calls back whenever a participant is added or arrives. */
   onChange(listener: () => void): Disposable {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };

@@ -1,18 +1,18 @@
-/** Whether a value fits. No is not certain: it also means that it could not be told. */
+/** Whether a value is valid. `false` may also mean that this check cannot tell. */
 export type Fit = (value: unknown) => boolean;
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const UNKNOWN: Fit = () => false;
 
-/** The words of JSON Schema that are told without Ajv, each with the schema that it stands in. */
+/** The keywords of JSON Schema that are checked without Ajv; each check gets the keyword's value and its schema. */
 const WORDS: ReadonlyMap<string, (rule: unknown, schema: Fields) => Fit> = new Map([
   ['type', (rule) => typeFit([rule].flat())],
   ['enum', (rule) => (Array.isArray(rule) ? (value) => rule.includes(value) : UNKNOWN)],
   ['isFunction', () => (value) => typeof value === 'function'],
   ['minimum', (least) => whenNumber((value) => value >= Number(least))],
   ['maximum', (most) => whenNumber((value) => value <= Number(most))],
-  // Characters are counted, not UTF-16 units.
+  // Count characters, not UTF-16 units.
   ['minLength', (least) => whenText((value) => [...value].length >= Number(least))],
   ['maxLength', (most) => whenText((value) => [...value].length <= Number(most))],
   ['pattern', (rule) => patternFit(String(rule))],
@@ -35,8 +35,8 @@ const TYPES: ReadonlyMap<unknown, Fit> = new Map<unknown, Fit>([
 ]);
 
 /**
- * Tells quickly whether a value fits a schema, for schemas that are made of a few plain words. Ajv, which takes a third
- * of the time in which a sidecar starts, is then needed only for what does not fit and for schemas with other words.
+ * A fast validator for schemas of a few simple keywords. Loading Ajv takes a third of a sidecar's start time; it is
+ * then needed only for values that do not pass here and for other keywords.
  */
 export function fastValidator(schema: unknown): Fit {
   if (!isFields(schema)) return UNKNOWN;
@@ -82,7 +82,7 @@ function propertiesFit(schemas: Fields): Fit {
   });
 }
 
-/** Fields that `properties` does not name. Those that are inherited count, as they do for Ajv. */
+/** Fields not named in `properties`. Inherited fields count, as in Ajv. */
 function othersFit(rule: unknown, known: Fields): Fit {
   const check = fastValidator(rule);
   return whenFields((value) => {

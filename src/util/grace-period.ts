@@ -1,8 +1,8 @@
 import type { Clock, Timer } from './clock.ts';
 
 /**
- * Calls back when a stop has waited long enough: after a share of `gracePeriodMs` on the clock, or in real time when the
- * clock says how much of that there is.
+ * Calls back when a stop has waited long enough: after `share` of `gracePeriodMs` on the clock, or in real time if the
+ * clock has `realGracePeriodMs`.
  */
 export function setGracePeriod(clock: Clock, gracePeriodMs: number, callback: () => void, share = 1): Timer {
   const { realGracePeriodMs } = clock;

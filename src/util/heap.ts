@@ -1,4 +1,4 @@
-/** A binary heap: the item with the smallest rank first; among equals the one with the smallest second rank. */
+/** A binary min-heap by rank; equal ranks are ordered by a second rank. */
 export class Heap<T> {
   readonly #rank: (item: T) => number;
   readonly #second: (item: T) => number;
@@ -41,13 +41,13 @@ export class Heap<T> {
     return first;
   }
 
-  /** Puts other items in the place of all. */
+  /** Replaces all items. */
   reset(items: Iterable<T> = []): void {
     this.#items = [];
     for (const item of items) this.push(item);
   }
 
-  /** Lets an item down from the top. */
+  /** Sifts an item down from the top. */
   #sink(item: T): void {
     const items = this.#items;
     let at = 0;

@@ -1,14 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 
 /**
- * Finds the parts of JSON text without rewriting them, so that numbers keep every digit on their way through.
- * The text must be valid JSON (a successful `JSON.parse` of it): nothing is checked again here.
+ * Extracts parts of JSON text without rewriting them, so that numbers keep every digit. The text must be valid JSON
+ * (accepted by `JSON.parse`): nothing is validated again here.
  */
 
-/** One member of a JSON object, as positions in the text. */
+/** A member of a JSON object. */
 export interface JsonMember {
   readonly key: string;
-  /** The text of its value, exactly as it stands. */
+  /** The text of its value, unchanged. */
   readonly value: string;
 }
 
@@ -21,7 +21,7 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** The members of a JSON object's text, in order. A repeated key appears as often as it is written. */
+/** The members of a JSON object, in order. Repeated keys are all included. */
 export function jsonMembers(text: string): JsonMember[] {
   const members: JsonMember[] = [];
   let at = skipSpace(text, text.indexOf('{') + 1);
@@ -48,7 +48,7 @@ export function jsonElements(text: string): string[] {
   return elements;
 }
 
-/** Skips white space, one occurrence of `separator`, and white space. */
+/** Skips whitespace, one optional `separator`, and whitespace. */
 function skipSpace(text: string, from: number, separator?: number): number {
   let at = from;
   let seen = separator === undefined;
@@ -101,13 +101,13 @@ function skipNested(text: string, from: number): number {
   }
 }
 
-/** JSON text with the value that it stands for. */
+/** JSON text with its parsed value. */
 export interface ParsedJson {
   readonly text: string;
   readonly value: unknown;
 }
 
-/** Parses a body. What is thrown for one that is not UTF-8 or not JSON, `refuse` makes of the problem and its cause. */
+/** Parses a body. If it is not UTF-8 or not JSON, throws the error that `refuse` makes of the problem and its cause. */
 export function parseJsonBody(body: Buffer, refuse: (problem: string, cause?: unknown) => Error): ParsedJson {
   if (!isUtf8(body)) throw refuse('the body is not UTF-8');
   const text = body.toString();
@@ -118,7 +118,7 @@ export function parseJsonBody(body: Buffer, refuse: (problem: string, cause?: un
   }
 }
 
-/** What a JSON value is, in words for messages: `a string`, `an array`, `null`. */
+/** The kind of a JSON value for messages: `a string`, `an array`, `null`. */
 export function kindOfJson(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'an array' : `a ${typeof value}`;

@@ -1,4 +1,4 @@
-/** What JSON writes as an empty object, though it holds something. */
+/** Types that JSON writes as an empty object although they have content. */
 const LOST_TAGS: ReadonlySet<string> = new Set(
   [
     ...['Map', 'Set', 'WeakMap', 'WeakSet', 'Promise', 'ArrayBuffer', 'SharedArrayBuffer', 'DataView'],
@@ -6,23 +6,23 @@ const LOST_TAGS: ReadonlySet<string> = new Set(
   ].map((name) => `[object ${name}]`),
 );
 
-/** Something that JSON cannot hold, and where. */
+/** A value that JSON cannot represent, and its path. */
 interface Found {
   readonly kind: string;
-  /** `items[2].price`; empty for the value itself. */
+  /** Such as `items[2].price`; empty for the value itself. */
   readonly path: string;
 }
 
-/** Deeper than this nothing is looked for: what walks a value must not exhaust the stack before JSON does. */
+/** Max search depth: the search must not overflow the stack before JSON does. */
 const MAX_DEPTH = 1_000;
 
 /**
- * The JSON text of a value of code; `undefined` for `undefined`.
+ * The JSON text of a value; `undefined` for `undefined`.
  *
- * What `JSON.stringify` drops or empties without a word is refused: functions, symbols, NaN and infinities, invalid
- * dates, maps, sets, promises, errors without fields of their own, regular expressions. A property that is `undefined` is left out, as JSON does it.
+ * Rejects values that `JSON.stringify` silently drops or empties: functions, symbols, NaN and infinities, invalid
+ * dates, maps, sets, promises, errors without own fields, regular expressions. Like JSON, omits `undefined` properties.
  *
- * @throws Error saying what it is and where; the message goes on from the name of the value: `has NaN at items[2]: …`.
+ * @throws Error with the kind and path of the value; its message follows the value's name: `has NaN at items[2]: …`.
  */
 export function jsonTextOf(value: unknown): string | undefined {
   let text: string | undefined;
@@ -38,7 +38,7 @@ export function jsonTextOf(value: unknown): string | undefined {
   return text;
 }
 
-/** The value may have code of its own: what that throws is no message for whoever reads ours. */
+/** The value may run code of its own: errors it throws would not be helpful messages. */
 function find(value: unknown, ancestors?: readonly object[]): Found | undefined {
   try {
     return lostIn(value, 0, ancestors);
@@ -51,7 +51,7 @@ function notJson({ kind, path }: Found): Error {
   return new Error(path === '' ? `is ${kind}: JSON cannot hold it` : `has ${kind} at ${path}: JSON cannot hold it`);
 }
 
-/** @param ancestors - those that hold the value, when it may be one of them */
+/** @param ancestors - the objects that contain the value, if cycles are possible */
 function lostIn(value: unknown, depth: number, ancestors?: readonly object[]): Found | undefined {
   switch (typeof value) {
     case 'number':
@@ -90,11 +90,11 @@ function lostInObject(value: object, depth: number, ancestors?: readonly object[
 function lostItself(value: object): string | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === Object.prototype || prototype === null) return undefined;
-  // By its tag: it may be of another realm, as under Jest.
+  // By its tag: it may come from another realm, as under Jest.
   const tag = Object.prototype.toString.call(value);
   if (tag === '[object Date]' && Number.isNaN((value as Date).getTime())) return 'an invalid Date';
   if (!LOST_TAGS.has(tag) || 'toJSON' in value) return undefined;
-  // One that has fields of its own, such as a failed task's error, says what it is by them.
+  // An error with own fields, such as that of a failed task, is described by them.
   if (tag === '[object Error]' && Object.keys(value).length > 0) return undefined;
   const name = tag.slice('[object '.length, -1);
   return /^[AE]/.test(name) ? `an ${name}` : `a ${name}`;
@@ -102,7 +102,7 @@ function lostItself(value: object): string | undefined {
 
 const MAX_SHOWN_NAME = 64;
 
-/** `[2].price` and `items` is `items[2].price`. */
+/** Joins `items` and `[2].price` to `items[2].price`. */
 function joined(key: string | number, rest: string): string {
   const shown = typeof key === 'number' ? key : key.slice(0, MAX_SHOWN_NAME);
   const first = typeof shown === 'string' && /^[\w$]+$/.test(shown) ? shown : `[${JSON.stringify(shown)}]`;

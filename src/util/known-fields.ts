@@ -1,12 +1,12 @@
 import { type ErrorCode, SidecarError } from '../errors.ts';
 import { didYouMean } from './suggest.ts';
 
-/** The names of the fields of options; the compiler sees to it that none is left out. */
+/** The field names of an options type; the compiler checks that none is missing. */
 export function fieldNames<T extends object>(names: { readonly [Name in keyof T]-?: true }): ReadonlySet<string> {
   return new Set(Object.keys(names));
 }
 
-/** What is wrong with the form of options: no object, or a field that there is not. `what` names them. */
+/** Describes what is wrong with the shape of options: not an object, or an unknown field. `what` names the options. */
 export function fieldsProblem(given: unknown, known: ReadonlySet<string>, what: string): string | undefined {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     return `${what}: expected an object, actual is ${Array.isArray(given) ? 'an array' : String(given)}`;
@@ -17,9 +17,9 @@ export function fieldsProblem(given: unknown, known: ReadonlySet<string>, what: 
 }
 
 /**
- * Refuses options that have a field which there is not: what is misspelt would else be without effect.
+ * Rejects options with an unknown field, which would otherwise be silently ignored.
  *
- * @throws SidecarError of the code, naming the field and those that there are.
+ * @throws SidecarError with the given code, naming the unknown and the known fields.
  */
 export function checkFields(
   given: unknown,
@@ -32,7 +32,7 @@ export function checkFields(
 }
 
 /**
- * Refuses code that is none: it would fail with every call of it.
+ * Rejects a value that is not a function, which would fail on every call.
  *
  * @throws SidecarError `ERR_CONFIGURATION`.
  */
@@ -46,7 +46,7 @@ function nounOf(given: unknown): string {
   return Array.isArray(given) ? 'an array' : typeof given === 'object' ? 'an object' : `a ${typeof given}`;
 }
 
-/** Names a field that there is not, those that there are, and the one that was probably meant. */
+/** A message that names the unknown field, the known fields, and the one that was probably meant. */
 export function unknownField(name: string, known: Iterable<string>, what: string): string {
   const expected = [...known];
   const list = expected.length === 0 ? '' : `: expected ${expected.join(', ')}`;

@@ -1,7 +1,7 @@
-/** The place of a value in a {@link Linked}. */
+/** The position of a value in a {@link Linked}. */
 export interface Link<T> {
   readonly value: T;
-  /** Not taken out yet. */
+  /** Whether the value has not been removed yet. */
   readonly isIn: boolean;
 }
 
@@ -19,12 +19,12 @@ class Node<T> implements Link<T> {
 }
 
 /**
- * Values that come and go with every call, in the order of their coming.
+ * A linked list of values that come and go with every call, in insertion order.
  *
- * Not a Set or Map: V8 replaces the table of one that is added to and deleted from all the time, and the old table
- * points to the new one. Once one of them has got into the old generation, it keeps all that follow alive, with all that
- * they ever held: a collection of the young generation then took 7 ms instead of 0.6, and a message to a function 25 µs
- * instead of 18, for as long as the process ran. Here a link that is taken out points to nothing.
+ * Not a Set or Map: V8 replaces the table of one with frequent adds and deletes, and the old table points to the new
+ * one. Once a table has reached the old generation, it keeps all later ones and everything they ever held alive: a
+ * collection of the young generation then took 7 ms instead of 0.6, and a message to a function 25 µs instead of 18,
+ * for as long as the process ran. Here a removed link points to nothing.
  */
 export class Linked<T> {
   #first: Node<T> | undefined;
@@ -44,7 +44,7 @@ export class Linked<T> {
     return node;
   }
 
-  /** Whether it was in. */
+  /** Removes a link; returns whether it was in the list. */
   delete(link: Link<T>): boolean {
     const node = link as Node<T>;
     if (!node.isIn) return false;
@@ -60,7 +60,7 @@ export class Linked<T> {
     return true;
   }
 
-  /** All values, and none is left. */
+  /** Removes and returns all values. */
   take(): T[] {
     const values = [...this];
     while (this.#first !== undefined) this.delete(this.#first);

@@ -1,26 +1,26 @@
 import { isError, messageOf, shortened } from '../errors.ts';
 import type { Logger } from './logger.ts';
 
-/** An error as the log has it. Plain: most loggers write an `Error` that they do not expect as `{}`. */
+/** The form of errors in the log: plain data, because most loggers write a nested `Error` as `{}`. */
 export interface LoggedError {
-  /** Its class. */
+  /** The class name. */
   readonly type: string;
   readonly message: string;
   readonly code?: string | number;
   readonly stack?: string;
   readonly cause?: LoggedError;
-  /** Of an `AggregateError`. */
+  /** The errors of an `AggregateError`. */
   readonly errors?: readonly LoggedError[];
 }
 
-/** So far are causes followed, and so many errors of an `AggregateError` are told. */
+/** Max depth of causes, and max errors of an `AggregateError`. */
 const MAX_CAUSES = 5;
 const MAX_ERRORS = 5;
 const MAX_NAME_LENGTH = 256;
 const MAX_MESSAGE_LENGTH = 4 * 1024;
 const MAX_STACK_LENGTH = 8 * 1024;
 
-/** What the log says of an error. Bounded, and never throws, whatever the error is. */
+/** The log form of an error. Bounded in size; never throws, whatever the value is. */
 export function loggedError(error: unknown, causes: number = MAX_CAUSES): LoggedError {
   const [code, stack, cause] = (['code', 'stack', 'cause'] as const).map((name) => read(error, name));
   const mayGoOn = causes > 0;
@@ -39,7 +39,7 @@ function codeOf(code: unknown): Pick<LoggedError, 'code'> | undefined {
   return typeof code === 'string' ? { code: shortened(code, MAX_NAME_LENGTH) } : undefined;
 }
 
-/** The errors of an `AggregateError`. The list may be anything too. */
+/** The errors of an `AggregateError`. The property may hold any value. */
 function errorsOf(error: unknown): Pick<LoggedError, 'errors'> | undefined {
   const errors = read(error, 'errors');
   try {
@@ -47,12 +47,12 @@ function errorsOf(error: unknown): Pick<LoggedError, 'errors'> | undefined {
     const count = Math.min(errors.length, MAX_ERRORS);
     return { errors: Array.from({ length: count }, (_, index) => loggedError(read(errors, index), 0)) };
   } catch {
-    // A proxy may refuse to be looked at.
+    // A proxy can throw when it is inspected.
     return undefined;
   }
 }
 
-/** The message of an error among the details of a line, if that is what it is. */
+/** The message of a logged value, if it is an error. */
 export function messageOfLogged(detail: unknown): string | undefined {
   if (isError(detail)) return messageOf(detail);
   const [type, message] = [read(detail, 'type'), read(detail, 'message')];
@@ -65,7 +65,7 @@ function typeOf(error: unknown): string {
   return [own, given].find((name): name is string => typeof name === 'string' && name !== '') ?? 'Error';
 }
 
-/** A property; a getter or a proxy may throw. */
+/** Reads a property; a getter or a proxy may throw. */
 function read(value: unknown, name: string | number): unknown {
   try {
     return (value as Readonly<Record<string | number, unknown>> | null | undefined)?.[name];
@@ -74,7 +74,7 @@ function read(value: unknown, name: string | number): unknown {
   }
 }
 
-/** A logger that writes errors among the details with their stacks and causes, whatever it makes of an `Error`. */
+/** Wraps a logger: errors in the details are logged with stacks and causes, however the logger treats an `Error`. */
 export function loggingErrors(logger: Logger): Logger {
   return {
     debug: (details, message) => logger.debug(plain(details), message),
@@ -92,7 +92,7 @@ function plain(details: object): object {
   );
 }
 
-/** What is under `error` was thrown, whatever it is; a text is what was made of it. */
+/** Values under `error` were thrown, whatever their type; a string is already a message. */
 function wasThrown(name: string, value: unknown): boolean {
   return isError(value) || (name === 'error' && typeof value !== 'string' && messageOfLogged(value) === undefined);
 }

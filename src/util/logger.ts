@@ -2,23 +2,23 @@ import { isError } from '../errors.ts';
 import { loggedError } from './logged-error.ts';
 
 /**
- * Where the sidecar logs to: the object first, then the message. `pino`, `winston` and `console` satisfy it. An error
- * among the details is plain data: `{ type, message, code?, stack?, cause?, errors? }`, bounded in length and depth.
+ * The sidecar's logger: the object first, then the message. `pino`, `winston` and `console` fit. An error in the
+ * details is plain data: `{ type, message, code?, stack?, cause?, errors? }`, bounded in length and depth.
  *
  * @public
  */
 export interface Logger {
-  /** Details of use when looking for a fault. */
+  /** Details for debugging. */
   debug(details: object, message: string): void;
-  /** What a person on duty may want to know. */
+  /** Normal events of interest to operators. */
   info(details: object, message: string): void;
-  /** Something was refused, dropped or has to be retried. */
+  /** Something was rejected, dropped or must be retried. */
   warn(details: object, message: string): void;
-  /** Something is wrong and needs a person. */
+  /** A problem that needs attention. */
   error(details: object, message: string): void;
 }
 
-/** The default: warnings and errors as one line of JSON each on standard error, the rest nowhere. */
+/** The default: warnings and errors as one line of JSON each on standard error; the rest is discarded. */
 export const standardErrorLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,
@@ -31,7 +31,7 @@ function writeLine(level: string, details: object, message: string): void {
   process.stderr.write(`${asJson({ ...entry, ...details }) ?? asJson(entry)}\n`);
 }
 
-/** Details may hold what JSON cannot say: the message must get out all the same. */
+/** Details may contain values that JSON cannot represent: log the message without them then. */
 function asJson(value: object): string | undefined {
   try {
     return JSON.stringify(value, replaceErrors);

@@ -1,17 +1,17 @@
-/** The values that were used last, by key, at most `limit` of them. */
+/** A least-recently-used cache of at most `limit` values by key. */
 export class LruCache<T> {
   readonly #limit: number;
   readonly #onEvict: ((value: T) => void) | undefined;
-  /** In the order of their last use. */
+  /** In order of last use. */
   readonly #values = new Map<string, T>();
 
-  /** @param onEvict - called with a value that made room for a newer one */
+  /** @param onEvict - called with each evicted value */
   constructor(limit: number, onEvict?: (value: T) => void) {
     this.#limit = limit;
     this.#onEvict = onEvict;
   }
 
-  /** The value of a key, which counts as used now. */
+  /** The value of a key; counts as a use. */
   get(key: string): T | undefined {
     const value = this.#values.get(key);
     if (value === undefined) return undefined;
@@ -20,7 +20,7 @@ export class LruCache<T> {
     return value;
   }
 
-  /** The value of a key, made when there is none. */
+  /** The value of a key, created if missing. */
   getOrMake(key: string, make: () => T): T {
     const present = this.get(key);
     if (present !== undefined) return present;
@@ -39,7 +39,7 @@ export class LruCache<T> {
     this.#values.delete(key);
   }
 
-  /** Takes all values out. */
+  /** Removes and returns all values. */
   take(): readonly T[] {
     const values = [...this.#values.values()];
     this.#values.clear();

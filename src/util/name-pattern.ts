@@ -1,2 +1,2 @@
-/** What app IDs, namespaces and consumer groups may be. */
+/** The pattern of app IDs, namespaces and consumer groups. */
 export const NAME_PATTERN = '^[^./\\s\\u0000-\\u001f\\u007f]{1,256}$';

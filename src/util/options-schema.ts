@@ -12,7 +12,7 @@ type TextSchema<Text> =
   | { readonly type: 'string'; readonly minLength?: number; readonly maxLength?: number; readonly pattern?: string }
   | { readonly enum: readonly Text[] };
 
-/** What a schema of these values looks like; that of an object or list is not told more closely. */
+/** The schema type of these values; not specific for objects and lists. */
 type SchemaOf<Value> = [Value] extends [number]
   ? NumberSchema
   : [Value] extends [boolean]
@@ -27,7 +27,7 @@ type RequiredNamesOf<Options> = {
   [Name in keyof Options]-?: object extends Pick<Options, Name> ? never : Name;
 }[keyof Options];
 
-/** A schema for each option, where options come as JSON and `null` stands for absent. */
+/** One schema per option; for options from JSON, where `null` means absent. */
 export type SchemasOf<Options> = { readonly [Name in keyof Options]-?: JsonSchema };
 
 /** One or more. */
@@ -35,7 +35,7 @@ export const POSITIVE: NumberSchema = { type: 'integer', minimum: 1 };
 /** Zero or more. */
 export const NOT_NEGATIVE: NumberSchema = { type: 'integer', minimum: 0 };
 
-/** The JSON schema of options: the compiler demands each of them, and the rest is refused when they are checked. */
+/** The JSON schema of options: the compiler requires every option, and validation rejects all others. */
 export function optionsSchema<Options extends object>(
   properties: { readonly [Name in NamesOf<Options>]: SchemaOf<Exclude<ValueOf<Options, Name>, undefined>> },
   required: readonly RequiredNamesOf<Options>[] = [],

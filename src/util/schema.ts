@@ -5,12 +5,12 @@ import { unknownField } from './known-fields.ts';
 
 const require = createRequire(import.meta.url);
 
-/** Checks a value; `undefined` when it fits, else one sentence about the first thing that does not. */
+/** Validates a value; `undefined` if it is valid, else one sentence about the first problem. */
 export type Validator = (value: unknown) => string | undefined;
 
 /**
- * Compiles a schema; `what` names the value in messages. Of a `secret` value, they show no part. `isFunction` is a word
- * of ours, for options that JSON Schema has no word for.
+ * Compiles a schema; `what` names the value in messages. Messages never show any part of a `secret` value. Beside JSON
+ * Schema's keywords, `isFunction` is supported.
  */
 export function validator(
   schema: Schema,
@@ -27,17 +27,17 @@ export function validator(
   };
 }
 
-/** Its messages are made readable here: which field, what it was, what was expected. */
+/** Turns an error into a readable message: the field, its value, what was expected. */
 function compile(schema: Schema): ValidateFunction {
-  // Loaded by the first value that does not plainly fit: most sidecars have none, and it is large.
+  // Loaded by the first value that the fast validator does not accept: most sidecars have none, and Ajv is large.
   const { Ajv } = require('ajv') as typeof import('ajv');
   const ajv = new Ajv({
     allErrors: false,
     strict: true,
     allowUnionTypes: true,
     verbose: true,
-    // The schemas are ours and each is compiled once: checking them against the draft's own schema, and making them
-    // faster than they need to be, takes longer than everything that they check.
+    // The schemas are our own and compiled once: checking them against the meta-schema and optimising their code would
+    // take longer than all validation.
     meta: false,
     validateSchema: false,
     code: { optimize: false },

@@ -1,6 +1,6 @@
 import type { CancelToken } from './cancel-token.ts';
 
-/** Lets at most `limit` holders in at a time, in the order in which they came. */
+/** Admits at most `limit` holders at a time, in order of arrival. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -9,7 +9,7 @@ export class Semaphore {
     this.#free = limit;
   }
 
-  /** Waits for a place; rejects with the reason when the caller gives up first. */
+  /** Waits for admission; rejects with the token's reason if the caller gives up first. */
   acquire(cancelToken: CancelToken): Promise<void> | undefined {
     if (this.#free > 0) {
       this.#free--;
@@ -29,7 +29,7 @@ export class Semaphore {
     });
   }
 
-  /** Gives the place back, to the next in line if there is one. */
+  /** Passes the place to the next in line, if any. */
   release(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#free++;

@@ -1,7 +1,7 @@
-/** Names further from what was written than this are no help. */
+/** Names at a greater distance are not suggested. */
 const MAX_DISTANCE = 3;
 
-/** The known name that was probably meant; `undefined` when none is near. Case counts as no difference. */
+/** The known name that was probably meant; `undefined` if none is close. Ignores case. */
 export function suggest(written: string, known: Iterable<string>): string | undefined {
   if (written.length > 64) return undefined;
   const wanted = written.toLowerCase();
@@ -22,7 +22,7 @@ export function didYouMean(written: string, known: Iterable<string>): string {
   return name === undefined ? '' : `; did you mean ${JSON.stringify(name)}?`;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours (Damerau and Levenshtein, restricted). */
+/** The number of insertions, deletions, replacements and swaps of neighbours (restricted Damerau–Levenshtein). */
 function editDistance(left: string, right: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: right.length + 1 }, (_, index) => index);

@@ -1,15 +1,14 @@
-/** What a tally is made of. */
 export interface TallyDeps {
-  /** So many names are told apart; others are not counted. */
+  /** Max names; further names are not counted. */
   readonly limit: number;
-  /** The limit is reached: later names are not counted. */
+  /** Called when the limit is reached: later names are not counted. */
   readonly onFull: () => void;
 }
 
-/** Something that has been counted, and how often. */
+/** Information with its count. */
 export type Counted<T> = T & { readonly count: number };
 
-/** Counts what happens, by name, for the first so many names. */
+/** Counts occurrences by name, up to a maximum number of names. */
 export class Tally<T extends object> {
   readonly #deps: TallyDeps;
   readonly #counted = new Map<string, Counted<T>>();
@@ -22,7 +21,7 @@ export class Tally<T extends object> {
     return this.#counted.get(name);
   }
 
-  /** Counts something under a name; `onFirst` is called when that is new. What is told of it last is kept. */
+  /** Counts occurrences under a name and keeps the latest information; calls `onFirst` for a new name. */
   add(name: string, what: T, count: number, onFirst: () => void): void {
     const { limit, onFull } = this.#deps;
     const present = this.#counted.get(name);

@@ -7,26 +7,26 @@ interface Running {
   readonly since: number | undefined;
 }
 
-/** Something that runs, and since when. */
+/** Describes running work with its start time. */
 export function sinceWhen(what: string, since: number): string {
   return `${what} (since ${new Date(since).toISOString()})`;
 }
 
 /**
- * Counts what is running, so that a stop can wait for it and a test can see when all has settled.
- * It is on the path of every delivery.
+ * Counts running work, so that a stop can wait for it and tests can see when everything has settled. It is on the hot
+ * path of every delivery.
  */
 export class Work implements Activity {
   readonly #clock: Clock | undefined;
   readonly #running = new Linked<Running>();
   #idle: (() => void)[] = [];
 
-  /** @param clock - to tell since when things run; without it that is not told */
+  /** @param clock - records start times; without it they are not reported */
   constructor(clock?: Clock) {
     this.#clock = clock;
   }
 
-  /** Notes the start of something; call what it returns when that has ended. A function names several things. */
+  /** Records the start of work; call the result at its end. A function may describe several pieces of work. */
   begin(what: string | (() => readonly string[])): () => void {
     const link = this.#running.add({ what, since: this.#clock?.now() });
     return () => this.#end(link);
@@ -46,7 +46,7 @@ export class Work implements Activity {
     );
   }
 
-  /** Resolves once nothing runs, however long that takes. */
+  /** Resolves once nothing is running, without a time limit. */
   whenIdle(): Promise<void> {
     if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -54,7 +54,7 @@ export class Work implements Activity {
     });
   }
 
-  /** Resolves once nothing runs, or when that has taken `gracePeriodMs`. */
+  /** Resolves once nothing is running, or after `gracePeriodMs`. */
   idle(clock: Clock, gracePeriodMs: number): Promise<void> {
     if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 import type { CodeCall, CodeCalls } from './code-calls.ts';
 
-/** Where functions in code are at work: in one process, the calls in a place of one name are about the same things. */
+/** A group of sidecars in one process whose functions work on the same items: those with the same name. */
 export interface Workplace {
   readonly name: string;
   /** Represents the sidecar. */
@@ -8,26 +8,26 @@ export interface Workplace {
 }
 
 /**
- * Kept for the process, by name: a function may be at work longer than its store is open, and the next sidecar that opens
- * the same directory has nothing else in common with it.
+ * Per process, by name: a function may still be running after its store was closed, and the next sidecar that opens the
+ * same directory shares nothing else with it.
  */
 const byName = new Map<string, Set<CodeCalls>>();
 
-/** Calls may be at work in a place from now on. */
+/** Registers the calls of a sidecar. */
 export function enterWorkplace({ name }: Workplace, calls: CodeCalls): void {
   const there = byName.get(name);
   if (there === undefined) byName.set(name, new Set([calls]));
   else there.add(calls);
 }
 
-/** They are not any more. */
+/** Unregisters the calls of a sidecar. */
 export function leaveWorkplace({ name }: Workplace, calls: CodeCalls): void {
   const there = byName.get(name);
   there?.delete(calls);
   if (there?.size === 0) byName.delete(name);
 }
 
-/** The function of another sidecar of this process that has something at work. */
+/** The call of another sidecar in this process that is working on `subject`. */
 export function atWorkElsewhere({ name, host }: Workplace, subject: string): CodeCall | undefined {
   const there = byName.get(name);
   if (there === undefined) return undefined;
