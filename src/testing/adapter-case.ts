@@ -1,28 +1,28 @@
 import type { AdapterOptions, Body, HeaderMap, RequestHandler, SidecarRequest } from '../http/message.ts';
 
 /**
- * What only some frameworks have.
+ * Optional capabilities of frameworks.
  *
  * - `body-parser`: middlewares that read the body and leave it on the request
- * - `mount-path`: mounting below a path by the framework's own means
+ * - `mount-path`: the framework can mount handlers under a path
  *
  * @public
  */
 export type AdapterNeed = 'body-parser' | 'mount-path';
 
 /**
- * What a body-parsing middleware leaves: the bytes, text, the parsed JSON or form, the parsed JSON with the raw bytes
- * beside it, or nothing although it has read the body.
+ * The result that a body-parsing middleware leaves on the request: the bytes, text, the parsed JSON or form, the parsed
+ * JSON with the raw bytes, or nothing although it has read the body.
  *
  * @public
  */
 export type BodyParser = 'bytes' | 'text' | 'json' | 'form' | 'json-and-raw' | 'nothing';
 
-/** How a case wants its server. @public */
+/** The server that a case needs. @public */
 export interface MountOptions extends AdapterOptions {
-  /** A middleware of this kind reads every body first. Only in cases that need `body-parser`. */
+  /** A middleware that reads every body first. Only in cases that need `body-parser`. */
   readonly bodyParser?: BodyParser;
-  /** The framework mounts the adapter below this path. Only in cases that need `mount-path`. */
+  /** The path under which the framework mounts the adapter. Only in cases that need `mount-path`. */
   readonly mountPath?: string;
 }
 
@@ -30,14 +30,14 @@ export interface MountOptions extends AdapterOptions {
 export interface MountedAdapter {
   /** Its origin, such as `http://127.0.0.1:40123`. */
   readonly url: string;
-  /** Stops it and closes its connections. */
+  /** Stops the server and closes its connections. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a server on 127.0.0.1, on a port of the system's choice, in which the adapter under test stands in front of
- * the handler. What the adapter passes on is answered by the application behind it: status 299, and as the body the
- * method, a space, the URL as received, a space, and the body as it was still there to be read.
+ * Starts a server on 127.0.0.1, on any free port, with the adapter under test in front of the handler. Requests that
+ * the adapter passes on are answered by the application behind it, with status 299 and a body of the method, a space,
+ * the URL as received, a space, and the part of the body that can still be read.
  *
  * @public
  */
@@ -45,15 +45,15 @@ export type MountAdapter = (handler: RequestHandler, options?: MountOptions) => 
 
 /** One behaviour of an adapter. @public */
 export interface AdapterCase {
-  /** The behaviour, in words. */
+  /** A description of the behaviour. */
   readonly name: string;
-  /** What the framework must have for it. */
+  /** The capabilities that it needs. */
   readonly needs?: readonly AdapterNeed[];
-  /** Rejects when the adapter behaves otherwise. The case closes what it mounts. */
+  /** Rejects if the adapter behaves differently. The case closes the servers it starts. */
   run(mount: MountAdapter): Promise<void>;
 }
 
-/** Answers of a handler that a case wrote; `status` 200 and nothing else by default. */
+/** The response of a case's handler; by default an empty 200. */
 export interface PlainAnswer {
   readonly status?: number;
   readonly headers?: HeaderMap;
@@ -62,7 +62,7 @@ export interface PlainAnswer {
   readonly signal?: AbortSignal;
 }
 
-/** A sidecar in one function. */
+/** A sidecar that is one function. */
 export function handlerOf(answer: (request: SidecarRequest) => PlainAnswer | Promise<PlainAnswer>): RequestHandler {
   return {
     handle: async (request) => {
@@ -72,7 +72,7 @@ export function handlerOf(answer: (request: SidecarRequest) => PlainAnswer | Pro
   };
 }
 
-/** A case on one server, closed at its end. */
+/** A case with one server, closed at its end. */
 export function mounted(
   name: string,
   options: MountOptions & { readonly needs?: readonly AdapterNeed[] },
@@ -94,7 +94,7 @@ export function mounted(
   };
 }
 
-/** Every byte of a body. */
+/** Reads a body to its end. */
 export async function bytesOf(body: Body): Promise<Buffer> {
   if (body instanceof Uint8Array) return Buffer.from(body);
   const chunks: Uint8Array[] = [];
@@ -102,13 +102,12 @@ export async function bytesOf(body: Body): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** A promise, and the function that resolves it. */
+/** A promise and the function that resolves it. */
 export interface Gate<T> {
   readonly opened: Promise<T>;
   readonly open: (value: T) => void;
 }
 
-/** Makes a gate. */
 export function gate<T = void>(): Gate<T> {
   let open: (value: T) => void = () => undefined;
   const opened = new Promise<T>((resolve) => {

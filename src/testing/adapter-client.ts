@@ -2,28 +2,26 @@ import { type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { HeaderMap } from '../http/message.ts';
 
-/** How long a figure must stand still to count as stalled. */
+/** How long a figure must be unchanged to count as stalled. */
 const STILL_MS = 100;
 const POLL_MS = 10;
 
-/** What a client sends. */
 export interface Sent {
   readonly method?: string;
   readonly headers?: HeaderMap;
   readonly body?: string | Uint8Array;
 }
 
-/** What it gets back. */
 export interface Received {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
 }
 
-/** Sends a request on a connection of its own; rejects when the answer breaks off. */
+/** Sends a request on its own connection; rejects if the response breaks off. */
 export async function send(url: string, { method = 'GET', headers = {}, body = '' }: Sent = {}): Promise<Received> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    // Node's type wants arrays that may be changed; it does not change them.
+    // Node's type requires mutable arrays but does not change them.
     const outgoing = request(url, { method, agent: false, headers: headers as Record<string, string | string[]> });
     outgoing.once('response', resolve).once('error', reject).end(body);
   });
@@ -32,7 +30,7 @@ export async function send(url: string, { method = 'GET', headers = {}, body = '
   return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
 }
 
-/** A client at the level of bytes. */
+/** A client that sends and receives raw bytes. */
 export class RawClient implements Disposable {
   readonly socket: Socket;
   #received = '';
@@ -44,7 +42,7 @@ export class RawClient implements Disposable {
     const { hostname, port } = new URL(url);
     this.socket = connect(Number(port), hostname);
     this.socket.on('data', (chunk) => this.#take(chunk));
-    // A reset ends a connection as well as anything else does.
+    // A reset ends the connection like anything else.
     this.socket.on('error', () => undefined);
     this.socket.on('close', () => {
       this.#closed = true;
@@ -54,7 +52,7 @@ export class RawClient implements Disposable {
 
   #take(chunk: Buffer): void {
     this.#receivedBytes += chunk.length;
-    // Enough to see the heads of answers; the long ones are only counted.
+    // Enough for the heads of responses; long bodies are only counted.
     if (this.#received.length < 65_536) this.#received += chunk.toString('latin1');
     this.#tell();
   }
@@ -63,27 +61,26 @@ export class RawClient implements Disposable {
     for (const watcher of this.#watchers) watcher();
   }
 
-  /** What came so far, byte by byte. */
+  /** The bytes received so far, as latin1. */
   get received(): string {
     return this.#received;
   }
 
-  /** How much came so far. */
+  /** The number of bytes received so far. */
   get receivedBytes(): number {
     return this.#receivedBytes;
   }
 
-  /** Whether the connection is closed. */
   get isClosed(): boolean {
     return this.#closed;
   }
 
-  /** Sends lines, joined as HTTP joins them. */
+  /** Sends lines, joined with CRLF. */
   send(...lines: string[]): void {
     this.socket.write(lines.join('\r\n'), 'latin1');
   }
 
-  /** Resolves once something is true of what came; looked at with every chunk and at the close. */
+  /** Resolves once the condition is true; checked with every chunk and on close. */
   until(isTrue: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = (): void => {
@@ -97,7 +94,7 @@ export class RawClient implements Disposable {
     });
   }
 
-  /** Everything up to the close of the connection. */
+  /** Everything received until the connection is closed. */
   async all(): Promise<string> {
     await this.until(() => this.#closed);
     return this.#received;
@@ -108,7 +105,7 @@ export class RawClient implements Disposable {
   }
 }
 
-/** Resolves when a figure has stopped growing: whoever makes it grow waits for somebody else. */
+/** Resolves when a figure has stopped growing: its producer is waiting. */
 export async function stalled(figure: () => number): Promise<number> {
   let last = figure();
   for (let stillMs = 0; stillMs < STILL_MS; stillMs += POLL_MS) {
@@ -119,15 +116,15 @@ export async function stalled(figure: () => number): Promise<number> {
   return last;
 }
 
-/** What a flood has done so far. */
+/** The progress of {@link flood}. */
 export interface Flood {
-  /** How many bytes the system has taken. */
+  /** The number of bytes that the system has taken. */
   readonly sent: () => number;
-  /** Resolves when all are taken, or when the connection is closed. */
+  /** Resolves when all are taken or the connection is closed. */
   readonly done: Promise<void>;
 }
 
-/** Writes chunk after chunk as fast as the other side takes them, until enough or closed. */
+/** Writes chunks as fast as the other side takes them, until all are sent or the connection is closed. */
 export function flood(socket: Socket, chunk: Uint8Array, times: number, onChunk?: () => void): Flood {
   let left = times;
   let taken = 0;

@@ -5,7 +5,7 @@ import { requestCases } from './adapter-request-cases.ts';
 import { responseCases } from './adapter-response-cases.ts';
 
 /**
- * What every adapter does, over real sockets.
+ * The behaviour required of every adapter, over real sockets.
  *
  * @example
  * ```ts

@@ -4,7 +4,7 @@ import type { SidecarRequest } from '../http/message.ts';
 import { type AdapterCase, bytesOf, gate, handlerOf, mounted, type PlainAnswer } from './adapter-case.ts';
 import { RawClient, send } from './adapter-client.ts';
 
-/** A body whose end is seen: chunks without end, or after the first one nothing until it is left. */
+/** A body that shows when its reader leaves: endless chunks, or idle after the first one. */
 class WatchedBody implements AsyncIterableIterator<Uint8Array> {
   readonly #left = gate();
   readonly #idle: boolean;
@@ -53,7 +53,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A handler that tells the case of its first request, and answers every other one at once. */
+/** A handler that gives the case its first request, and answers `/alive` at once. */
 function watchedHandler(answer: (request: SidecarRequest) => Promise<PlainAnswer>) {
   const begun = gate<SidecarRequest>();
   const handler = handlerOf((request) => {
@@ -68,7 +68,7 @@ function watchedHandler(answer: (request: SidecarRequest) => Promise<PlainAnswer
 }
 
 const gone: readonly AdapterCase[] = [
-  mounted('tells the handler when the client goes before the answer', {}, () => {
+  mounted('tells the handler when the client disconnects before the response', {}, () => {
     const aborted = gate();
     const { handler, begun, alive } = watchedHandler(async ({ signal }) => {
       await untilAborted(signal);
@@ -88,29 +88,25 @@ const gone: readonly AdapterCase[] = [
     };
   }),
   ...[false, true].map((idle) =>
-    mounted(
-      `leaves a body when the client goes ${idle ? 'while no chunk is there' : 'in the middle of it'}`,
-      {},
-      () => {
-        const body = new WatchedBody(idle);
-        const { handler, begun, alive } = watchedHandler(async () => ({ body }));
-        return {
-          handler,
-          async check(url) {
-            using client = new RawClient(url);
-            client.send(...closing('GET'));
-            await client.until(() => client.received.includes('chunk'));
-            const { signal } = await begun;
-            client.socket.destroy();
-            await body.left;
-            await untilAborted(signal);
-            await alive(url);
-          },
-        };
-      },
-    ),
+    mounted(`leaves a body when the client disconnects ${idle ? 'between chunks' : 'in the middle of it'}`, {}, () => {
+      const body = new WatchedBody(idle);
+      const { handler, begun, alive } = watchedHandler(async () => ({ body }));
+      return {
+        handler,
+        async check(url) {
+          using client = new RawClient(url);
+          client.send(...closing('GET'));
+          await client.until(() => client.received.includes('chunk'));
+          const { signal } = await begun;
+          client.socket.destroy();
+          await body.left;
+          await untilAborted(signal);
+          await alive(url);
+        },
+      };
+    }),
   ),
-  mounted('breaks the connection off when an answer is, also while the client does not read', {}, () => {
+  mounted('closes the connection when a response is aborted, even while the client is not reading', {}, () => {
     const body = new WatchedBody(false);
     const breaking = new AbortController();
     const { handler, begun, alive } = watchedHandler(async () => ({ body, signal: breaking.signal }));
@@ -130,7 +126,7 @@ const gone: readonly AdapterCase[] = [
       },
     };
   }),
-  mounted('leaves a body that comes when the client has gone', {}, () => {
+  mounted('leaves a body that starts after the client has disconnected', {}, () => {
     const body = new WatchedBody(false);
     const { handler, begun, alive } = watchedHandler(async ({ signal }) => {
       await untilAborted(signal);
@@ -148,7 +144,7 @@ const gone: readonly AdapterCase[] = [
       },
     };
   }),
-  mounted('keeps the signal quiet when all went well', {}, () => {
+  mounted('does not abort the signal of a completed request', {}, () => {
     let fired = 0;
     const handler = handlerOf(({ signal }) => {
       signal.addEventListener('abort', () => fired++);
@@ -162,7 +158,7 @@ const gone: readonly AdapterCase[] = [
       },
     };
   }),
-  mounted('fails the reading of a body that breaks off', {}, () => {
+  mounted('fails reading a body that breaks off', {}, () => {
     const failed = gate<unknown>();
     const { handler, begun, alive } = watchedHandler(async ({ body }) => {
       await bytesOf(body).then(() => failed.open(undefined), failed.open);
@@ -182,10 +178,10 @@ const gone: readonly AdapterCase[] = [
   }),
 ];
 
-/** Less than the time limits of idle connections. */
+/** Below the time limits of idle connections. */
 const IN_TIME_MS = 2_000;
 
-/** How a handler deals with a body that it does not want. */
+/** Ways in which a handler treats an unwanted body. */
 const UNWANTED: Readonly<Record<string, (body: AsyncIterable<Uint8Array>) => Promise<void>>> = {
   'is not read': async () => undefined,
   'is left after its first chunk': async (body) => {
@@ -194,7 +190,7 @@ const UNWANTED: Readonly<Record<string, (body: AsyncIterable<Uint8Array>) => Pro
 };
 
 const unwanted: readonly AdapterCase[] = Object.entries(UNWANTED).map(([how, read]) =>
-  mounted(`answers although the body ${how}, and keeps the connection in step`, {}, () => ({
+  mounted(`answers although the body ${how}, and never takes it for a request`, {}, () => ({
     handler: handlerOf(async ({ path, body }) => {
       if (path === '/next') return { body: 'next answer' };
       await read(body as AsyncIterable<Uint8Array>);
@@ -207,7 +203,7 @@ const unwanted: readonly AdapterCase[] = Object.entries(UNWANTED).map(([how, rea
       client.send('GET /next HTTP/1.1', 'host: a', 'connection: close', '', '');
       await client.until(() => client.received.includes('first answer'));
       const answeredAt = performance.now();
-      // A server may close such a connection; what it must not do is take the body for a request.
+      // A server may close such a connection, but must not read the body as a request.
       const answers = await client.all();
       assert.ok(answers.split('HTTP/1.1 ').length <= 3, answers);
       assert.ok(answers.includes('next answer') || answers.split('HTTP/1.1 ').length === 2, answers);
@@ -217,7 +213,7 @@ const unwanted: readonly AdapterCase[] = Object.entries(UNWANTED).map(([how, rea
 );
 
 const order: readonly AdapterCase[] = [
-  mounted('answers requests that follow each other on one connection in their order', {}, () => ({
+  mounted('answers pipelined requests in order', {}, () => ({
     handler: handlerOf(async ({ path, body }) => ({ body: `${path}=${await bytesOf(body)};` })),
     async check(url) {
       using client = new RawClient(url);
@@ -227,7 +223,7 @@ const order: readonly AdapterCase[] = [
       assert.match(await client.all(), /\/1=one;[\s\S]*\/2=two;[\s\S]*\/3=;/);
     },
   })),
-  mounted('lets a client that asks first send its body', {}, () => ({
+  mounted('lets a client with expect: 100-continue send its body', {}, () => ({
     handler: handlerOf(async ({ body }) => ({ body: `read ${await bytesOf(body)}` })),
     async check(url) {
       using client = new RawClient(url);
@@ -247,5 +243,5 @@ const order: readonly AdapterCase[] = [
   })),
 ];
 
-/** What happens on a connection beside one request and its answer. */
+/** Cases about connections beyond one request and its response. */
 export const connectionCases: readonly AdapterCase[] = [...gone, ...unwanted, ...order];

@@ -6,16 +6,16 @@ import { flood, RawClient, stalled } from './adapter-client.ts';
 
 const MIB = 1024 * 1024;
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
-/** More than the system's socket buffers take on both sides. */
+/** More than the system's socket buffers hold on both sides. */
 const STREAM_BYTES = 64 * MIB;
-/** What may be under way between two who wait: those buffers, and ours. */
+/** Max bytes in flight while both sides wait: those buffers, and ours. */
 const UNDERWAY_BYTES = 24 * MIB;
 const REFUSED_BYTES = 100 * MIB;
-/** Well below what is sent; above what the collector leaves lying about of chunks that were dropped. */
+/** Far below the bytes sent, but above the dropped chunks that are not yet collected. */
 const GROWTH_BYTES = 80 * MIB;
 
 const backPressure: readonly AdapterCase[] = [
-  mounted('makes a client wait that sends faster than the handler reads', {}, () => {
+  mounted('slows down a client that sends faster than the handler reads', {}, () => {
     const begun = gate();
     const goOn = gate();
     return {
@@ -40,7 +40,7 @@ const backPressure: readonly AdapterCase[] = [
       },
     };
   }),
-  mounted('makes a handler wait that writes faster than the client reads', {}, () => {
+  mounted('slows down a handler that writes faster than the client reads', {}, () => {
     let produced = 0;
     async function* body(): AsyncGenerator<Uint8Array> {
       for (; produced < STREAM_BYTES; produced += CHUNK.length) yield CHUNK;
@@ -65,14 +65,14 @@ const backPressure: readonly AdapterCase[] = [
 const NEXT = ['GET /v1.0/healthz HTTP/1.1', 'host: a', 'connection: close', '', ''];
 const CHUNKED = Buffer.concat([Buffer.from('10000\r\n'), CHUNK, Buffer.from('\r\n')]);
 
-/** The two ways to send a body, on a connection that is kept and on one that is to be closed after it. */
+/** Both ways to send a body, on a kept connection and on one to be closed. */
 const UPLOADS = ['keep-alive', 'close'].flatMap((connection) => [
   { connection, length: `content-length: ${REFUSED_BYTES}`, chunk: CHUNK, end: '' },
   { connection, length: 'transfer-encoding: chunked', chunk: CHUNKED, end: '0\r\n\r\n' },
 ]);
 
 const refused: readonly AdapterCase[] = UPLOADS.map(({ connection, length, chunk, end }) => ({
-  name: `refuses 100 MB without keeping them: ${length}, connection: ${connection}`,
+  name: `rejects 100 MB without buffering them: ${length}, connection: ${connection}`,
   async run(mount) {
     await using sidecar = new Sidecar({ appId: 'adapter', components: [memoryPubSub('pubsub')] });
     await sidecar.start();
@@ -81,7 +81,7 @@ const refused: readonly AdapterCase[] = UPLOADS.map(({ connection, length, chunk
       using client = new RawClient(server.url);
       const memory = new MemoryWatch();
       client.send('POST /v1.0/publish/pubsub/topic HTTP/1.1', 'host: a', length, `connection: ${connection}`, '', '');
-      // Sends all of it, whatever is answered meanwhile: a server cannot count on its clients to stop.
+      // Sends everything, whatever the response: a server cannot rely on clients to stop.
       const sending = flood(client.socket, chunk, REFUSED_BYTES / CHUNK.length, () => memory.look());
       await client.until(() => client.received.includes('ERR_BODY_TOO_LARGE'));
       assert.match(client.received, /^HTTP\/1\.1 413 /);
@@ -96,7 +96,7 @@ const refused: readonly AdapterCase[] = UPLOADS.map(({ connection, length, chunk
   },
 }));
 
-/** How far the process has grown, at most. */
+/** Measures the maximum growth of the process. */
 class MemoryWatch {
   readonly #before = bytesInUse();
   #most = this.#before;
@@ -115,5 +115,5 @@ function bytesInUse(): number {
   return heapUsed + external;
 }
 
-/** What happens when one side has more to say than the other wants to hear. */
+/** Cases about back-pressure and rejected bodies. */
 export const flowCases: readonly AdapterCase[] = [...backPressure, ...refused];

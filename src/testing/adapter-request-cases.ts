@@ -6,13 +6,13 @@ import { RawClient, send } from './adapter-client.ts';
 const EVERY_BYTE = Uint8Array.from({ length: 256 }, (_, index) => index);
 const CONCURRENT = 40;
 
-/** Answers with the method, the URL and the body that arrived. */
+/** Responds with the method, URL and body of the request. */
 const echo = handlerOf(async ({ method, path, search, body }) => ({
   headers: { 'x-seen': `${method} ${path}${search === '' ? '' : `?${search}`}` },
   body: await bytesOf(body),
 }));
 
-/** Answers with what a function tells of the request. */
+/** Responds with the result of a function of the request. */
 const telling = (tell: (request: SidecarRequest) => unknown) =>
   handlerOf((request) => ({ body: JSON.stringify(tell(request)) }));
 
@@ -22,7 +22,7 @@ const routeOnly = (path: string) =>
   );
 
 const targets: readonly AdapterCase[] = [
-  mounted('gives path and query through as they were sent', {}, () => ({
+  mounted('passes path and query on unchanged', {}, () => ({
     handler: telling(({ path, search }) => [path, search]),
     async check(url) {
       for (const target of ['/a%2Fb//c+d/%C3%A9/', '/a?x=1+2&y=%2F&z', '/a?', '/a?b?c', '/']) {
@@ -33,7 +33,7 @@ const targets: readonly AdapterCase[] = [
       }
     },
   })),
-  mounted('cuts a prefix off', { prefix: '/sidecar' }, () => ({
+  mounted('removes its prefix', { prefix: '/sidecar' }, () => ({
     handler: telling(({ path, search }) => [path, search]),
     async check(url) {
       const seen = async (target: string) => JSON.parse((await send(url + target)).body.toString()) as unknown;
@@ -50,7 +50,7 @@ const targets: readonly AdapterCase[] = [
         assert.equal((await send(url + path)).status, 404, path);
     },
   })),
-  mounted('is mounted below a path by the framework', { needs: ['mount-path'], mountPath: '/below' }, () => ({
+  mounted('can be mounted under a path by the framework', { needs: ['mount-path'], mountPath: '/below' }, () => ({
     handler: echo,
     async check(url) {
       const { headers, body } = await send(`${url}/below/v1.0/a%2Fb?c=d`, { method: 'POST', body: 'text' });
@@ -61,7 +61,7 @@ const targets: readonly AdapterCase[] = [
 ];
 
 const fallthrough: readonly AdapterCase[] = [
-  mounted('passes on what is no route, its body unread', { fallthrough: true }, () => ({
+  mounted('passes on requests without a route, their bodies unread', { fallthrough: true }, () => ({
     handler: routeOnly('/in'),
     async check(url) {
       assert.equal((await send(`${url}/in`)).body.toString(), 'routed');
@@ -69,7 +69,7 @@ const fallthrough: readonly AdapterCase[] = [
       assert.deepEqual([status, body.toString()], [299, 'POST /a%2Fb?c=d text']);
     },
   })),
-  mounted('passes on what is outside its prefix', { fallthrough: true, prefix: '/sidecar' }, () => ({
+  mounted('passes on requests outside its prefix', { fallthrough: true, prefix: '/sidecar' }, () => ({
     handler: handlerOf(() => ({ body: 'routed' })),
     async check(url) {
       assert.equal((await send(`${url}/sidecar/in`)).body.toString(), 'routed');
@@ -77,7 +77,7 @@ const fallthrough: readonly AdapterCase[] = [
       assert.deepEqual([status, body.toString()], [299, 'PUT /sidecars text']);
     },
   })),
-  mounted('answers what is no route itself unless asked to pass it on', {}, () => ({
+  mounted('answers requests without a route itself by default', {}, () => ({
     handler: routeOnly('/in'),
     async check(url) {
       const { status, body } = await send(`${url}/other`);
@@ -87,7 +87,7 @@ const fallthrough: readonly AdapterCase[] = [
 ];
 
 const bodies: readonly AdapterCase[] = [
-  mounted('gives the bytes of a body through', {}, () => ({
+  mounted('passes the bytes of a body on unchanged', {}, () => ({
     handler: echo,
     async check(url) {
       const headers = { 'content-type': 'application/octet-stream' };
@@ -97,7 +97,7 @@ const bodies: readonly AdapterCase[] = [
       }
     },
   })),
-  mounted('takes a chunked body', {}, () => ({
+  mounted('accepts a chunked body', {}, () => ({
     handler: echo,
     async check(url) {
       const headers = { 'transfer-encoding': 'chunked' };
@@ -105,7 +105,7 @@ const bodies: readonly AdapterCase[] = [
       assert.equal(reply.body.toString(), 'in chunks');
     },
   })),
-  mounted('answers many requests at a time, each with its own', {}, () => ({
+  mounted('answers many concurrent requests correctly', {}, () => ({
     handler: echo,
     async check(url) {
       const numbers = Array.from({ length: CONCURRENT }, (_, index) => index);
@@ -125,7 +125,7 @@ const bodies: readonly AdapterCase[] = [
   })),
 ];
 
-/** A body as it is sent, what reads it first, and what the handler is to get. */
+/** A body as sent, the parser that reads it first, and the body that the handler must get. */
 interface ParsedRow {
   readonly by: BodyParser;
   readonly type: string;
@@ -145,24 +145,20 @@ const PARSED: readonly ParsedRow[] = [
 
 const parsed: readonly AdapterCase[] = [
   ...PARSED.map(({ by, type, sent, arrives = sent }) =>
-    mounted(
-      `takes a body of ${type} that is parsed already: ${by}`,
-      { needs: ['body-parser'], bodyParser: by },
-      () => ({
-        handler: handlerOf(async ({ headers, body }) => {
-          const bytes = await bytesOf(body);
-          return { headers: { 'x-length': headers['content-length'], 'x-type': headers['content-type'] }, body: bytes };
-        }),
-        async check(url) {
-          const { headers, body } = await send(url, { method: 'POST', headers: { 'content-type': type }, body: sent });
-          const expected = Buffer.from(arrives);
-          assert.equal(body.toString('latin1'), expected.toString('latin1'));
-          assert.deepEqual([headers['x-length'], headers['x-type']], [String(expected.length), type]);
-        },
+    mounted(`accepts an already parsed body of ${type}: ${by}`, { needs: ['body-parser'], bodyParser: by }, () => ({
+      handler: handlerOf(async ({ headers, body }) => {
+        const bytes = await bytesOf(body);
+        return { headers: { 'x-length': headers['content-length'], 'x-type': headers['content-type'] }, body: bytes };
       }),
-    ),
+      async check(url) {
+        const { headers, body } = await send(url, { method: 'POST', headers: { 'content-type': type }, body: sent });
+        const expected = Buffer.from(arrives);
+        assert.equal(body.toString('latin1'), expected.toString('latin1'));
+        assert.deepEqual([headers['x-length'], headers['x-type']], [String(expected.length), type]);
+      },
+    })),
   ),
-  mounted('takes no body although a parser stands before it', { needs: ['body-parser'], bodyParser: 'json' }, () => ({
+  mounted('accepts requests without a body behind a parser', { needs: ['body-parser'], bodyParser: 'json' }, () => ({
     handler: echo,
     async check(url) {
       assert.equal((await send(url)).body.length, 0);
@@ -170,7 +166,7 @@ const parsed: readonly AdapterCase[] = [
       assert.equal((await send(url, { method: 'POST', headers: { ...json, 'content-length': '0' } })).body.length, 0);
     },
   })),
-  mounted('takes a body that the parser left alone', { needs: ['body-parser'], bodyParser: 'json' }, () => ({
+  mounted('accepts a body that the parser has not read', { needs: ['body-parser'], bodyParser: 'json' }, () => ({
     handler: echo,
     async check(url) {
       const headers = { 'content-type': 'text/plain' };
@@ -178,7 +174,7 @@ const parsed: readonly AdapterCase[] = [
     },
   })),
   mounted(
-    'fails rather than take a body for empty that was read and not kept',
+    'fails instead of treating a body that was read but not kept as empty',
     { needs: ['body-parser'], bodyParser: 'nothing' },
     () => ({
       handler: handlerOf(({ body }) =>
@@ -196,5 +192,5 @@ const parsed: readonly AdapterCase[] = [
   ),
 ];
 
-/** How requests arrive. */
+/** Cases about receiving requests. */
 export const requestCases: readonly AdapterCase[] = [...targets, ...fallthrough, ...bodies, ...parsed];

@@ -26,7 +26,7 @@ const heads: readonly AdapterCase[] = [
       );
     },
   })),
-  mounted('sends every value of a field that has several', {}, () => ({
+  mounted('sends all values of a repeated field', {}, () => ({
     handler: handlerOf(() => ({
       headers: { 'set-cookie': ['a=1; Path=/', 'b=2'], 'x-list': ['1', '2'], 'x-none': [] },
     })),
@@ -61,7 +61,7 @@ const heads: readonly AdapterCase[] = [
       },
     })),
   ),
-  mounted('survives an answer that HTTP cannot carry', {}, () => ({
+  mounted('survives a response with an invalid header', {}, () => ({
     handler: handlerOf(({ path }) => (path === '/bad' ? { headers: { 'x-a': 'line\r\nbreak' } } : { body: 'good' })),
     async check(url) {
       assert.equal((await send(`${url}/bad`)).status, 500);
@@ -71,7 +71,7 @@ const heads: readonly AdapterCase[] = [
 ];
 
 const streams: readonly AdapterCase[] = [
-  mounted('sends each chunk when it is there, the head first', {}, () => {
+  mounted('sends the head first, then each chunk as soon as it is ready', {}, () => {
     const first = gate();
     const second = gate();
     async function* events(): AsyncGenerator<Uint8Array> {
@@ -94,14 +94,14 @@ const streams: readonly AdapterCase[] = [
       },
     };
   }),
-  mounted('never makes a chunked body that broke off look complete', {}, () => ({
+  mounted('never makes an aborted chunked body look complete', {}, () => ({
     handler: handlerOf(({ path }) => ({ body: path === '/late' ? failingAfter('one', 'two') : failingAfter() })),
     async check(url) {
       for (const path of ['/late', '/at-once']) {
         using client = new RawClient(url);
         client.send(...get(path));
         const answer = await client.all();
-        // An answer that says 500 is honest too, as long as nothing was sent before.
+        // A 500 response is correct too, as long as nothing was sent before.
         assert.ok(!answer.endsWith('0\r\n\r\n') || answer.startsWith('HTTP/1.1 500'), answer);
         await assert.rejects(async () => {
           assert.equal((await send(url + path)).status, 200);
@@ -109,7 +109,7 @@ const streams: readonly AdapterCase[] = [
       }
     },
   })),
-  mounted('never makes a body of known length that broke off look complete', {}, () => ({
+  mounted('never makes an aborted body of known length look complete', {}, () => ({
     handler: handlerOf(() => ({ headers: { 'content-length': '10' }, body: failingAfter('12345') })),
     async check(url) {
       await assert.rejects(send(url));
@@ -124,5 +124,5 @@ const streams: readonly AdapterCase[] = [
   })),
 ];
 
-/** How answers are sent. */
+/** Cases about sending responses. */
 export const responseCases: readonly AdapterCase[] = [...heads, ...streams];

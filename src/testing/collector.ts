@@ -7,12 +7,11 @@ import type {
   SubscribeOptions,
 } from '../components/pubsub.ts';
 
-/** How long a suite waits for what must happen. */
+/** Time limit for expected events. */
 const PATIENCE_MS = 10_000;
-/** How long it waits to see that something does not happen. */
+/** How long to check that an event does not happen. */
 const SILENCE_MS = 60;
 
-/** Waits until the condition holds. */
 export async function eventually(what: string, holds: () => boolean): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   while (!holds()) {
@@ -21,16 +20,16 @@ export async function eventually(what: string, holds: () => boolean): Promise<vo
   }
 }
 
-/** Real time passes: suites run against real brokers. */
+/** Waits in real time: suites run against real brokers. */
 export function later(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
-/** A consumer that keeps what it is handed. */
+/** A consumer that records its deliveries. */
 export class Collector {
-  /** Everything handed out, in order. */
+  /** All deliveries, in order. */
   readonly deliveries: Delivery[] = [];
-  /** When each was handed out, on `performance.now()`. */
+  /** The time of each delivery, by `performance.now()`. */
   readonly times: number[] = [];
   #subscription: ComponentSubscription | undefined;
   readonly #onDelivery: ((delivery: Delivery) => void) | undefined;
@@ -65,30 +64,28 @@ export class Collector {
     }
   }
 
-  /** The texts of what was handed out, in order. */
+  /** The texts of all deliveries, in order. */
   get texts(): string[] {
     return this.deliveries.map(({ message }) => Buffer.from(message.data).toString());
   }
 
-  /** The subscription. */
   get subscription(): ComponentSubscription {
     assert.ok(this.#subscription !== undefined);
     return this.#subscription;
   }
 
-  /** Waits for this many deliveries and sees that no more come. */
+  /** Waits for this many deliveries and checks that no more come. */
   async expect(count: number): Promise<readonly Delivery[]> {
     await eventually(
-      `${count} messages were handed out (now ${this.deliveries.length})`,
+      `${count} messages were delivered (now ${this.deliveries.length})`,
       () => this.deliveries.length >= count,
     );
     await later(SILENCE_MS);
-    assert.equal(this.deliveries.length, count, 'more messages were handed out than expected');
+    assert.equal(this.deliveries.length, count, 'more messages were delivered than expected');
     return this.deliveries;
   }
 }
 
-/** A message with this text. */
 export function textMessage(topic: string, text: string, more: Partial<Message> = {}): Message {
   return {
     id: `id-${text}`,
@@ -106,7 +103,6 @@ export async function publishTexts(component: PubSubComponent, topic: string, te
   assert.deepEqual(await component.publish(texts.map((text) => textMessage(topic, text))), []);
 }
 
-/** Settles what it is handed. */
 export function acknowledge(delivery: Delivery): void {
   void delivery.ack();
 }

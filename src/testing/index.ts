@@ -1,5 +1,5 @@
 /**
- * What tests of applications and of adapters and components use.
+ * Tools for tests of applications, adapters and components.
  *
  * @packageDocumentation
  */

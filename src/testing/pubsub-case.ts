@@ -1,39 +1,39 @@
 import { randomUUID } from 'node:crypto';
 import type { PubSubComponent } from '../components/pubsub.ts';
 
-/** What a case needs of a component beyond the contract's core. @public */
+/** Optional capabilities of components. @public */
 export type PubSubNeed =
-  /** A group keeps its messages while it has no consumer, and over a new `open()`. */
+  /** Groups keep their messages without consumers and across `open()`. */
   | 'retention'
-  /** `attempt` counts over a new `open()` too. */
+  /** `attempt` keeps counting across `open()`. */
   | 'attempts'
-  /** The `deadLetter` of a message is kept beside its bytes and given back. */
+  /** The `deadLetter` of a message is stored beside its bytes and returned. */
   | 'deadLetter';
 
 /** One case of {@link pubSubConformance}. @public */
 export interface PubSubCase {
-  /** What it proves. */
+  /** The behaviour that it tests. */
   readonly name: string;
-  /** What it needs; leave out cases whose needs the component does not meet. */
+  /** Its needs; skip cases with needs that the component does not meet. */
   readonly needs: readonly PubSubNeed[];
   /**
-   * Runs it; rejects with an AssertionError when the component fails.
+   * Runs the case; rejects with an AssertionError if the component fails.
    *
    * @param open - opens the component on the same messages each time, as restarts and further processes do. Every case
-   * uses topics of its own.
+   * uses its own topics.
    */
   run(open: () => Promise<PubSubComponent>): Promise<void>;
 }
 
-/** How a case runs. */
+/** The function that runs a case. */
 export type Run = PubSubCase['run'];
 
-/** A topic that no other case uses. */
+/** A unique topic. */
 export function newTopic(): string {
   return `conformance-${randomUUID()}`;
 }
 
-/** `0`, `1`, … as texts. */
+/** The texts `0`, `1`, … */
 export function numbers(count: number): string[] {
   return Array.from({ length: count }, (_, index) => String(index));
 }

@@ -25,7 +25,7 @@ const competing: Run = async (open) => {
   const first = await Collector.join(one, { topic, maxInFlight: 5 }, acknowledge);
   const second = await Collector.join(other, { topic, maxInFlight: 5 }, acknowledge);
   await publishTexts(one, topic, numbers(100));
-  await eventually('all 100 were handed out', () => first.texts.length + second.texts.length >= 100);
+  await eventually('all 100 were delivered', () => first.texts.length + second.texts.length >= 100);
   await later(50);
   assert.deepEqual([...first.texts, ...second.texts].sort(), numbers(100).sort());
   await Promise.all([one.close(), other.close()]);
@@ -202,7 +202,7 @@ const settledTwice: Run = async (open) => {
 };
 
 /**
- * What every pub/sub component must do, for any test runner.
+ * The behaviour required of every pub/sub component, for any test runner.
  *
  * @example
  * ```ts
@@ -213,20 +213,20 @@ const settledTwice: Run = async (open) => {
 export const pubSubConformance: readonly PubSubCase[] = [
   { name: 'every group receives every message', needs: [], run: fanOut },
   { name: 'consumers of one group share its messages', needs: [], run: competing },
-  { name: 'an acknowledged message never comes again', needs: [], run: acknowledged },
-  { name: 'a retry comes after its delay and holds nothing up', needs: [], run: retried },
-  { name: 'an ordered subscription keeps its order over retries', needs: [], run: ordered },
+  { name: 'an acknowledged message is never redelivered', needs: [], run: acknowledged },
+  { name: 'a retry waits for its delay without blocking other messages', needs: [], run: retried },
+  { name: 'an ordered subscription keeps its order across retries', needs: [], run: ordered },
   { name: 'one consumer receives in order of publication', needs: [], run: inOrder },
-  { name: 'no more than maxInFlight messages are handed out', needs: [], run: inFlightLimit },
-  { name: 'a paused consumer collects and receives nothing', needs: [], run: paused },
+  { name: 'no more than maxInFlight messages are unsettled', needs: [], run: inFlightLimit },
+  { name: 'a paused subscription collects messages but delivers none', needs: [], run: paused },
   { name: 'a message can be settled while paused', needs: [], run: settledAfterPause },
-  { name: 'unsettled messages come again after a close', needs: ['retention'], run: unsettled },
-  { name: 'attempts go on counting after a close', needs: ['retention', 'attempts'], run: countedAttempts },
-  { name: 'a group without consumers keeps what is published', needs: ['retention'], run: keptForGroup },
+  { name: 'unsettled messages are redelivered after a close', needs: ['retention'], run: unsettled },
+  { name: 'attempts keep counting after a close', needs: ['retention', 'attempts'], run: countedAttempts },
+  { name: 'a group without consumers keeps published messages', needs: ['retention'], run: keptForGroup },
   { name: 'topics and groups may have any name', needs: [], run: names },
-  { name: 'bytes, metadata, trace and expiry come back as they were', needs: [], run: content },
-  { name: 'a dead letter keeps where it comes from', needs: ['deadLetter'], run: origin },
-  { name: 'hundreds of publishes at a time all arrive', needs: [], run: manyAtOnce },
+  { name: 'bytes, metadata, trace and expiry are returned unchanged', needs: [], run: content },
+  { name: 'a dead letter keeps its origin', needs: ['deadLetter'], run: origin },
+  { name: 'hundreds of concurrent publishes all arrive', needs: [], run: manyAtOnce },
   { name: 'settling twice changes nothing', needs: [], run: settledTwice },
   { name: 'close ends everything and may be called twice', needs: [], run: closing },
 ];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { acknowledge, Collector, eventually, later, publishTexts, textMessage } from './collector.ts';
 import { newTopic, type Run } from './pubsub-case.ts';
 
-/** The cases in which consumers, or the component, go and come again. */
+/** Cases in which consumers or the component are closed and opened again. */
 
 export const settledAfterPause: Run = async (open) => {
   const [component, topic] = [await open(), newTopic()];
@@ -26,7 +26,10 @@ export const unsettled: Run = async (open) => {
   await Promise.allSettled([first?.ack()]);
   const after = await open();
   const next = await Collector.join(after, { topic }, acknowledge);
-  await eventually('the unsettled messages came again', () => next.texts.includes('b') && next.texts.includes('c'));
+  await eventually(
+    'the unsettled messages were redelivered',
+    () => next.texts.includes('b') && next.texts.includes('c'),
+  );
   await later(50);
   assert.deepEqual(
     next.texts.filter((text) => text !== 'a'),

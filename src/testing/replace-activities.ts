@@ -7,9 +7,9 @@ export interface HasActivities {
 }
 
 /**
- * Has activities run other code, by the names under which histories have them. The code that stands in for them counts
- * however workflows call them, whether or not the real code is registered, now or later, and goes before it. Before or
- * after the start of the sidecar.
+ * Replaces activities by their names in histories. A replacement applies however workflows call the activity, takes
+ * precedence over the real code, and works whether or not that is registered. Call it before or after the sidecar's
+ * start.
  *
  * @example
  * ```ts

@@ -1,16 +1,16 @@
 import type { Activity } from '../util/clock.ts';
 
-/** How long work that makes no progress holds a virtual clock up, in real time. */
+/** How long work without progress holds up a virtual clock, in real time. */
 const STALL_MS = 100;
-/** Looks at it that have to have seen no progress. */
+/** Min checks that must show no progress. */
 const MIN_LOOKS = 20;
-/** Turns of the event loop without work after which nothing more is on its way. */
+/** Idle turns of the event loop after which no more work is expected. */
 const QUIET_TURNS = 3;
 
-/** A wait that has lasted so long sleeps between two looks: threads and other processes need the processor. */
+/** Longer waits sleep between two checks: threads and other processes need the CPU. */
 const SPIN_MS = 5;
 
-// Taken when this is loaded: tests replace the global ones by timers that stand still.
+// Saved on load: tests replace the globals with fake timers.
 const { setImmediate, setTimeout } = globalThis;
 
 function turn(waitedMs: number): Promise<void> {
@@ -24,7 +24,7 @@ function running(activities: Iterable<Activity>): readonly string[] {
   return [...activities].flatMap((activity) => activity.running());
 }
 
-/** Resolves when nothing runs, or when what runs has not changed for a while: it then waits for time or the world. */
+/** Resolves when nothing is running, or running work makes no progress: it then waits for time or external events. */
 export async function quiet(activities: Iterable<Activity>): Promise<void> {
   let last = '';
   let since = performance.now();
@@ -39,13 +39,13 @@ export async function quiet(activities: Iterable<Activity>): Promise<void> {
     idleTurns = 0;
     const state = now.join('\n');
     if (state !== last) [since, looks] = [performance.now(), 0];
-    // Looks are counted as well: a process that stood still has made no progress, and has not waited either.
+    // Count checks too: a suspended process has made no progress but has not waited either.
     else if (++looks > MIN_LOOKS && performance.now() - since > STALL_MS) return;
     last = state;
   }
 }
 
-/** Resolves when nothing runs; rejects after `gracePeriodMs` of real time, naming what still does. */
+/** Resolves when nothing is running; rejects after `gracePeriodMs` of real time, naming what still is. */
 export async function settledActivities(activities: Iterable<Activity>, gracePeriodMs: number): Promise<void> {
   const startedAt = performance.now();
   for (let idleTurns = 0; idleTurns < QUIET_TURNS; ) {

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { isStateError, type StateErrorKind } from '../state/errors.ts';
 import type { KeyedEntry, Scan, StateStore } from '../state/store.ts';
 
-/** What only some stores can do. @public */
+/** Optional capabilities of stores. @public */
 export type StoreNeed = 'durable';
 
 /** One behaviour of a state store. @public */
 export interface StoreCase {
-  /** The behaviour, in words. */
+  /** A description of the behaviour. */
   readonly name: string;
-  /** What the store must be able to do for it: `durable`: closed and opened again, it has what it had. */
+  /** The capabilities that it needs. `durable`: the store keeps its data when closed and opened again. */
   readonly needs?: readonly StoreNeed[];
   /**
-   * Rejects when the store behaves otherwise. `open` opens the store under test: empty at first, and when it is
-   * called again (after a close) the same one again. The case closes what it opens.
+   * Rejects if the store behaves differently. `open` opens the store under test: empty at first, then (after a close)
+   * the same one again. The case closes the stores it opens.
    */
   run(open: () => Promise<StateStore>): Promise<void>;
 }
@@ -27,7 +27,7 @@ export const put = (key: string, text: string = key): { key: string; value: Uint
   value: bytesOf(text),
 });
 
-/** A case on one open store, closed at its end. */
+/** A case with one open store, closed at its end. */
 export function onStore(name: string, run: (store: StateStore) => Promise<void>): StoreCase {
   return {
     name,
@@ -42,12 +42,12 @@ export function onStore(name: string, run: (store: StateStore) => Promise<void>)
   };
 }
 
-/** The keys that a scan answers. */
+/** The keys that a scan returns. */
 export async function keysOf(store: StateStore, scan: Scan): Promise<readonly string[]> {
   return (await store.scan(scan)).map((entry: KeyedEntry) => entry.key);
 }
 
-/** Checks that a call rejects with a `StateError` of a kind whose message matches. */
+/** Checks that a call rejects with a `StateError` of this kind with a matching message. */
 export function rejectsWith(promise: Promise<unknown>, kind: StateErrorKind, message: RegExp = /./): Promise<void> {
   return assert.rejects(promise, (error) => {
     assert.ok(isStateError(error), `a StateError was expected, not ${String(error)}`);

@@ -5,9 +5,9 @@ import { keysOf, onStore, put, rejectsWith, type StoreCase, textOf } from './sto
 const CONCURRENT_WRITERS = 100;
 const MANY_COMMITS = 5000;
 
-/** What commits do, alone and together. */
+/** Cases about commits, alone and concurrent. */
 export const committing: readonly StoreCase[] = [
-  onStore('gives each commit a version of its own, which its entries have', async (store) => {
+  onStore('gives each commit its own version, shared by its entries', async (store) => {
     const first = await store.commit({ put: [put('a'), put('b')] });
     const second = await store.commit({ put: [put('a')] });
     assert.notEqual(second, first);
@@ -18,7 +18,7 @@ export const committing: readonly StoreCase[] = [
     assert.equal(new Set([first, second, third]).size, 3);
     assert.equal((await store.scan({ from: 'a', limit: 1 }))[0]?.version, third);
   }),
-  onStore('writes all of a batch or, when a precondition does not hold, nothing', async (store) => {
+  onStore('writes all of a batch or, if a precondition does not hold, nothing', async (store) => {
     const version = await store.commit({ put: [put('a')] });
     const require = [
       { key: 'a', version },
@@ -32,7 +32,7 @@ export const committing: readonly StoreCase[] = [
     assert.equal((await store.get('a'))?.version, version);
     assert.equal(await store.get('c'), undefined);
   }),
-  onStore('checks versions and absence; preconditions alone are a batch', async (store) => {
+  onStore('checks versions and absence; preconditions alone are a valid batch', async (store) => {
     const version = await store.commit({ require: [{ key: 'a', version: 'absent' }], put: [put('a')] });
     await store.commit({
       require: [
@@ -58,7 +58,7 @@ export const committing: readonly StoreCase[] = [
     assert.equal(textOf((await store.get('a'))?.value), `${winners[0]}`);
     assert.deepEqual(await keysOf(store, { from: 'by-', to: 'by.' }), [`by-${winners[0]}`]);
   }),
-  onStore('keeps the order of commits made one after another without waiting', async (store) => {
+  onStore('keeps the order of commits that do not wait for each other', async (store) => {
     const commits = Array.from({ length: CONCURRENT_WRITERS }, (_, index) =>
       store.commit({ put: [put('a', `${index}`)] }),
     );
@@ -66,7 +66,7 @@ export const committing: readonly StoreCase[] = [
     assert.equal(new Set(versions).size, CONCURRENT_WRITERS);
     assert.equal((await store.get('a'))?.version, versions.at(-1));
   }),
-  onStore('takes thousands of commits at once, and a read after each sees it', async (store) => {
+  onStore('handles thousands of concurrent commits, each visible to a later read', async (store) => {
     const keys = Array.from({ length: MANY_COMMITS }, (_, index) => `k${String(index).padStart(5, '0')}`);
     const seen = await Promise.all(
       keys.map(async (key) => {

@@ -8,7 +8,7 @@ import { limits, reading } from './store-read-cases.ts';
 const CONCURRENT_WRITERS = 100;
 const MANY_COMMITS = 5000;
 
-/** Resolves with the first call of a watch, for the case's other steps to wait for. */
+/** Resolves with the first call of a watch. */
 function nextHint(store: StateStore, prefix: string): Promise<readonly string[]> {
   return new Promise((resolve) => {
     const watching = store.watch(prefix, (keys) => {
@@ -19,7 +19,7 @@ function nextHint(store: StateStore, prefix: string): Promise<readonly string[]>
 }
 
 const watching: readonly StoreCase[] = [
-  onStore('hints at puts and deletes under a prefix, and at nothing else', async (store) => {
+  onStore('notifies of puts and deletes under a prefix only', async (store) => {
     await store.commit({ put: [put('job/1'), put('other')] });
     const all: string[] = [];
     const watcher = store.watch('job/', (keys) => all.push(...keys));
@@ -30,7 +30,7 @@ const watching: readonly StoreCase[] = [
     watcher[Symbol.dispose]();
     assert.deepEqual([...new Set(all)], ['job/1', 'job/2']);
   }),
-  onStore('stops hinting when disposed of, and survives a callback that throws', async (store) => {
+  onStore('stops notifying when disposed, and survives a throwing callback', async (store) => {
     let calls = 0;
     const disposed = store.watch('', () => calls++);
     disposed[Symbol.dispose]();
@@ -47,7 +47,7 @@ const watching: readonly StoreCase[] = [
 
 const ending: readonly StoreCase[] = [
   {
-    name: 'settles every call in flight when it is closed; what resolved is there afterwards',
+    name: 'settles all calls in flight on close and keeps all resolved commits',
     needs: ['durable'],
     async run(open) {
       const store = await open();
@@ -66,7 +66,7 @@ const ending: readonly StoreCase[] = [
     },
   },
   {
-    name: 'is the same store after a close, and never gives out a version again',
+    name: 'keeps its data after a close and never reuses a version',
     needs: ['durable'],
     async run(open) {
       const store = await open();
@@ -81,7 +81,7 @@ const ending: readonly StoreCase[] = [
     },
   },
   {
-    name: 'closes more than once, and refuses calls after it',
+    name: 'can be closed twice and rejects later calls',
     async run(open) {
       const store = await open();
       await store.commit({ put: [put('a')] });
@@ -96,7 +96,7 @@ const ending: readonly StoreCase[] = [
 ];
 
 /**
- * What every `StateStore` must do, as plain data for any test runner.
+ * The behaviour required of every `StateStore`, as plain data for any test runner.
  *
  * @example
  * ```ts

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { MAX_KEY_BYTES, MAX_VALUE_BYTES } from '../state/store.ts';
 import { keysOf, onStore, put, rejectsWith, type StoreCase, textOf } from './store-case.ts';
 
-/** What reads answer. */
+/** Cases about reads. */
 export const reading: readonly StoreCase[] = [
-  onStore('answers what was put, and nothing for other keys', async (store) => {
+  onStore('returns stored entries, and nothing for other keys', async (store) => {
     await store.commit({ put: [put('a', 'one'), put('b', '')] });
     assert.equal(textOf((await store.get('a'))?.value), 'one');
     assert.equal((await store.get('b'))?.value.byteLength, 0);
     assert.equal(await store.get('c'), undefined);
   }),
-  onStore('replaces and deletes; deleting what is not there is no error', async (store) => {
+  onStore('replaces and deletes; deleting a missing key is not an error', async (store) => {
     await store.commit({ put: [put('a', 'one'), put('b')] });
     await store.commit({ put: [put('a', 'two')], delete: ['b', 'never'] });
     assert.equal(textOf((await store.get('a'))?.value), 'two');
@@ -51,7 +51,7 @@ export const reading: readonly StoreCase[] = [
     assert.deepEqual(await keysOf(store, { from: '\uffff', to: '\u{10ffff}' }), ['\uffff', '😀']);
     for (const key of ordered) assert.equal(textOf((await store.get(key))?.value), key);
   }),
-  onStore('keeps to limit, maxBytes and reverse', async (store) => {
+  onStore('respects limit, maxBytes and reverse', async (store) => {
     await store.commit({ put: ['a', 'b', 'c', 'd'].map((key) => put(key, '1234')) });
     assert.deepEqual(await keysOf(store, { from: '', limit: 2 }), ['a', 'b']);
     assert.deepEqual(await keysOf(store, { from: '', limit: 0 }), []);
@@ -62,7 +62,7 @@ export const reading: readonly StoreCase[] = [
     assert.deepEqual(await keysOf(store, { from: '', maxBytes: 9, reverse: true }), ['d', 'c', 'b']);
     assert.deepEqual(await keysOf(store, { from: '', maxBytes: 100, limit: 1 }), ['a']);
   }),
-  onStore('treats keys that are names in JavaScript like any others', async (store) => {
+  onStore('treats names of JavaScript properties as ordinary keys', async (store) => {
     const keys = ['__proto__', 'constructor', 'hasOwnProperty', 'toString'];
     for (const key of keys) assert.equal(await store.get(key), undefined);
     await store.commit({ require: keys.map((key) => ({ key, version: 'absent' })), put: keys.map((key) => put(key)) });
@@ -83,9 +83,9 @@ export const reading: readonly StoreCase[] = [
   }),
 ];
 
-/** What is refused, and what just is not. */
+/** Cases about limits: valid and invalid calls. */
 export const limits: readonly StoreCase[] = [
-  onStore('takes values of 8 MiB and refuses longer ones by name', async (store) => {
+  onStore('accepts values of 8 MiB and rejects longer ones by name', async (store) => {
     const value = new Uint8Array(MAX_VALUE_BYTES).fill(7);
     await store.commit({ put: [{ key: 'big', value }] });
     assert.ok(Buffer.from((await store.get('big'))?.value ?? []).equals(value));
@@ -97,7 +97,7 @@ export const limits: readonly StoreCase[] = [
     );
     assert.equal(await store.get('a'), undefined);
   }),
-  onStore('takes keys of 1 KiB in UTF-8 and refuses longer ones', async (store) => {
+  onStore('accepts keys of 1 KiB in UTF-8 and rejects longer ones', async (store) => {
     const longest = 'é'.repeat(MAX_KEY_BYTES / 2);
     await store.commit({ put: [put(longest)] });
     assert.equal(textOf((await store.get(longest))?.value), longest);
@@ -105,14 +105,14 @@ export const limits: readonly StoreCase[] = [
     await rejectsWith(store.get(`${longest}x`), 'invalid');
     await rejectsWith(store.commit({ delete: [''] }), 'invalid', /non-empty/);
   }),
-  onStore('refuses keys without a UTF-8 form', async (store) => {
+  onStore('rejects keys without a UTF-8 form', async (store) => {
     for (const key of ['\ud800', 'a\udc00b', '\udc00\ud800']) {
       await rejectsWith(store.commit({ put: [put(key)] }), 'invalid', /surrogate/);
       await rejectsWith(store.get(key), 'invalid', /surrogate/);
       await rejectsWith(store.scan({ from: key }), 'invalid', /surrogate/);
     }
   }),
-  onStore('refuses a key that is twice in a batch', async (store) => {
+  onStore('rejects a key that is repeated in a batch', async (store) => {
     await rejectsWith(store.commit({ put: [put('a'), put('a')] }), 'invalid', /"a".*twice/);
     await rejectsWith(store.commit({ put: [put('a')], delete: ['a'] }), 'invalid', /"a".*twice/);
     await rejectsWith(
@@ -129,7 +129,7 @@ export const limits: readonly StoreCase[] = [
     await rejectsWith(store.commit({ put: many }), 'invalid', /"k0".*twice/);
     assert.deepEqual(await keysOf(store, { from: '' }), []);
   }),
-  onStore('refuses what is no bytes, no version, no limit', async (store) => {
+  onStore('rejects invalid values, versions and limits', async (store) => {
     const text = 'text' as unknown as Uint8Array;
     await rejectsWith(store.commit({ put: [{ key: 'a', value: text }] }), 'invalid', /"a".*Uint8Array.*string/);
     await rejectsWith(store.commit({ require: [{ key: 'a', version: 1.5 }] }), 'invalid', /1\.5/);

@@ -4,17 +4,17 @@ import { quiet, settledActivities } from './settled.ts';
 
 /** Options of {@link virtualClock}. @public */
 export interface VirtualClockOptions {
-  /** Where it starts: an instant in RFC 3339, or milliseconds since 1970. Default `2026-01-01T00:00:00Z`. */
+  /** The start time: an RFC 3339 instant, or milliseconds since 1970. Default: `2026-01-01T00:00:00Z`. */
   readonly startAt?: string | number;
   /**
-   * How long {@link VirtualClock.settled} and a stop of a sidecar wait at most, together, in milliseconds of real time,
-   * for something that hangs; then they name it. Default 3,000: vitest and jest give a test up after 5 s.
+   * Max time that {@link VirtualClock.settled} and a stop of a sidecar wait together for hanging work, in milliseconds
+   * of real time; then they name it. Default: 3,000, because vitest and jest time out after 5 s.
    */
   readonly gracePeriodMs?: number;
 }
 
 const DEFAULT_GRACE_PERIOD_MS = 3_000;
-/** What is left for a stop when a wait before it was in vain. */
+/** Minimum left for a stop after `settled()` has timed out. */
 const MIN_GRACE_PERIOD_MS = 100;
 
 interface Pending {
@@ -24,20 +24,20 @@ interface Pending {
 }
 
 /**
- * Time that stands still until a test moves it. Give it to a sidecar as its `clock`: retries, time limits, expiry and
- * batches then wait for {@link VirtualClock.advance}.
+ * A clock that only a test advances. Pass it to a sidecar as its `clock`: retries, timeouts, expiry and batches then
+ * wait for {@link VirtualClock.advance}.
  *
  * @public
  */
 export class VirtualClock implements Clock {
-  /** Its timers are its time. */
+  /** Its time and its timers cannot diverge. */
   readonly isSteady = true;
   readonly #timers = new Set<Pending>();
   readonly #activities = new Set<Activity>();
   readonly #gracePeriodMs: number;
   #now: number;
   #sequence = 0;
-  /** How long was waited for what hangs, in real time. */
+  /** Real time that `settled()` has waited for hanging work. */
   #inVainMs = 0;
 
   /** Use {@link virtualClock}. @internal */
@@ -46,17 +46,17 @@ export class VirtualClock implements Clock {
     this.#gracePeriodMs = gracePeriodMs;
   }
 
-  /** How long a stop waits at most in real time: `gracePeriodMs`, less what `settled()` has waited in vain. */
+  /** Max real time that a stop waits: `gracePeriodMs` minus the time that `settled()` has waited in vain. */
   get realGracePeriodMs(): number {
     return Math.max(Math.min(MIN_GRACE_PERIOD_MS, this.#gracePeriodMs), this.#gracePeriodMs - this.#inVainMs);
   }
 
-  /** The instant at which it stands, in milliseconds since 1970. */
+  /** The current time of the clock, in milliseconds since 1970. */
   now(): number {
     return this.#now;
   }
 
-  /** Calls back when the clock is moved to or past that instant. */
+  /** Calls back when the clock reaches that instant. */
   setTimeout(callback: () => void, delayMs: number): Timer {
     const timer = { dueAt: this.#now + Math.max(0, delayMs), sequence: ++this.#sequence, callback };
     this.#timers.add(timer);
@@ -69,9 +69,9 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves time on, timer by timer: each fires at its own instant, and what it started has come to rest before the next
-   * one fires. Work that waits for an application which does not answer is given 100 ms of real time, then the clock
-   * goes on, so that its time limit can fire.
+   * Advances time, timer by timer: each fires at its own instant, once the work started by earlier ones has settled.
+   * Work that waits for an application without a response gets 100 ms of real time; then the clock continues, so that
+   * its timeout can fire.
    *
    * @param by - milliseconds, or a duration such as `1m30s`
    */
@@ -87,7 +87,7 @@ export class VirtualClock implements Clock {
     this.#now = Math.max(this.#now, target);
   }
 
-  /** Moves time on to the next timer, if there is one; answers whether there was. */
+  /** Advances time to the next timer, if there is one; returns whether there was. */
   async advanceToNext(): Promise<boolean> {
     await quiet(this.#activities);
     const next = this.#next(Number.POSITIVE_INFINITY);
@@ -96,7 +96,7 @@ export class VirtualClock implements Clock {
     return true;
   }
 
-  /** How many timers wait. */
+  /** The number of pending timers. */
   get pendingTimers(): number {
     return this.#timers.size;
   }
@@ -104,7 +104,7 @@ export class VirtualClock implements Clock {
   /**
    * Resolves when no work of the sidecars on this clock is running.
    *
-   * @throws Error after `gracePeriodMs` of real time, naming what still runs and since when on this clock.
+   * @throws Error after `gracePeriodMs` of real time, naming the work still running and its start time on this clock.
    */
   async settled(): Promise<void> {
     const gracePeriodMs = this.realGracePeriodMs;
@@ -131,7 +131,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Makes a clock that a test moves. @public */
+/** Makes a virtual clock. @public */
 export function virtualClock(options: VirtualClockOptions = {}): VirtualClock {
   const { startAt = '2026-01-01T00:00:00Z', gracePeriodMs = DEFAULT_GRACE_PERIOD_MS } = options;
   const at = typeof startAt === 'number' ? startAt : Date.parse(startAt);
