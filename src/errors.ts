@@ -1,11 +1,11 @@
 import { inspect } from 'node:util';
 import { isNativeError } from 'node:util/types';
 
-/** The codes of the jobs API; they carry the prefix of the wire. @public */
+/** The error codes of the jobs API; their prefix depends on the wire. @public */
 export type SchedulerErrorCode =
   `${'SIDECAR' | 'DAPR'}_SCHEDULER_${'SCHEDULE_JOB' | 'SCHEDULE_EMPTY' | 'JOB_NAME' | 'JOB_NAME_EMPTY' | 'GET_JOB' | 'DELETE_JOB'}`;
 
-/** The codes that errors of the sidecar carry, in HTTP bodies (`errorCode`) and on {@link SidecarError.code}. @public */
+/** The codes of the sidecar's errors, in HTTP bodies (`errorCode`) and in {@link SidecarError.code}. @public */
 export type ErrorCode =
   | SchedulerErrorCode
   | 'ERR_BAD_REQUEST'
@@ -48,7 +48,7 @@ export type ErrorCode =
   | 'ERR_HEALTH_APPID_NOT_MATCH'
   | 'ERR_OUTBOUND_HEALTH_NOT_READY';
 
-/** What every error code answers with over HTTP. The single table: nothing else maps codes to statuses. */
+/** The HTTP status of every error code. No other place maps codes to statuses. */
 const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_BAD_REQUEST: 400,
   ERR_MALFORMED_REQUEST: 400,
@@ -103,31 +103,31 @@ const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_OUTBOUND_HEALTH_NOT_READY: 500,
 };
 
-/** The machine-readable part of an error body, after google.rpc's `ResourceInfo` and `ErrorInfo`. @public */
+/** The machine-readable part of an error body, modelled on google.rpc's `ResourceInfo` and `ErrorInfo`. @public */
 export interface ErrorDetails {
-  /** Why, in capitals and without a prefix, such as `NOT_FOUND`; the wire adds its own. */
+  /** The reason, in capitals and without a prefix, such as `NOT_FOUND`; the wire adds its prefix. */
   readonly reason: string;
-  /** What the request was about. */
+  /** The values of the request that the error is about. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** The resource that is concerned, when naming it adds something to the message. */
+  /** The resource concerned, if the message does not already name it. */
   readonly resource?: { readonly type: string; readonly name: string };
 }
 
 /** An entry of a bulk publish that was not published. @public */
 export interface FailedEntry {
-  /** As the publisher gave it. */
+  /** The publisher's ID of the entry. */
   readonly entryId: string;
-  /** Why, in the component's words. */
+  /** The reason, as reported by the component. */
   readonly error: string;
 }
 
 /** Options of {@link SidecarError}. @public */
 export interface SidecarErrorOptions {
-  /** What made it happen; goes to the log, never into a response. */
+  /** The cause; goes to the log, never into a response. */
   readonly cause?: unknown;
   /** The machine-readable part of the body. */
   readonly details?: ErrorDetails;
-  /** Another status than the table's, where the API document asks for it. */
+  /** Overrides the status of the code where the API document requires it. */
   readonly status?: number;
   /** The entries of a bulk publish that failed. */
   readonly failedEntries?: readonly FailedEntry[];
@@ -138,28 +138,28 @@ export interface SidecarErrorOptions {
 const BRAND = Symbol.for('insidecar.SidecarError');
 
 /**
- * The one error that the sidecar throws and answers with: the same code in code and over HTTP.
+ * The only error that the sidecar throws and responds with: the same code in code and over HTTP.
  *
- * Its message names the offending value and what was expected, and may be shown to the caller.
- * Recognise it with {@link isSidecarError}, which also works across two loaded copies of the package.
+ * Its message names the offending value and what was expected, and may be shown to the caller. Recognise it with {@link
+ * isSidecarError}, which also works across two loaded copies of the package.
  *
  * @public
  */
 export class SidecarError extends Error {
   /** `SidecarError`. */
   override readonly name: string = 'SidecarError';
-  /** What went wrong; stable across releases. */
+  /** The error code; stable across releases. */
   readonly code: ErrorCode;
-  /** The HTTP status it is answered with. */
+  /** The HTTP status of the response. */
   readonly status: number;
   /** The machine-readable part of the response body, if any. */
   readonly details: ErrorDetails | undefined;
   /** The entries of a bulk publish that failed, in the order of the request; the others were published. */
   readonly failedEntries: readonly FailedEntry[] | undefined;
-  /** Headers of the response. */
+  /** Response headers. */
   readonly headers: Readonly<Record<string, string>>;
 
-  /** Makes an error that is answered with the status of its code. */
+  /** Makes an error with the status of its code. */
   constructor(code: ErrorCode, message: string, options: SidecarErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
@@ -177,22 +177,22 @@ export function isSidecarError(value: unknown): value is SidecarError {
 }
 
 /**
- * Whether it is an error, of whichever realm. Jest runs tests in a realm of their own: there, what Node's own modules
- * throw is no instance of `Error`.
+ * Whether a value is an error of any realm. Jest runs tests in a separate realm, where errors thrown by Node's own
+ * modules are not instances of `Error`.
  */
 export function isError(value: unknown): value is Error {
   try {
     return value instanceof Error || isNativeError(value);
   } catch {
-    // A proxy may refuse to be looked at.
+    // A proxy can throw when it is inspected.
     return false;
   }
 }
 
-/** The longest text of whatever was thrown, in characters. */
+/** Max length of the text of a thrown value, in characters. */
 const MAX_MESSAGE_LENGTH = 16 * 1024;
 
-/** On one line, whatever it is: neither getters nor code of its own are run. */
+/** One line; runs neither getters nor custom inspect functions. */
 const INSPECT = {
   compact: true,
   breakLength: Number.POSITIVE_INFINITY,
@@ -200,7 +200,7 @@ const INSPECT = {
   showProxy: true,
 } as const;
 
-/** The text of whatever was thrown, for messages about causes that we do not control. Anything can be: never throws. */
+/** The message of any thrown value, for causes outside our control. Never throws. */
 export function messageOf(error: unknown): string {
   try {
     const { message }: { readonly message: unknown } = isError(error) ? error : { message: undefined };
@@ -211,7 +211,7 @@ export function messageOf(error: unknown): string {
   }
 }
 
-/** At most so many characters of a text, with a mark where it was cut off. */
+/** Truncates a text to this many characters and marks the cut. */
 export function shortened(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`;
 }

@@ -3,7 +3,7 @@ import type { WorkflowFailure } from './blocks/workflow/model/failure.ts';
 import type { CircuitBreakerChange } from './resiliency/resiliency.ts';
 import type { Logger } from './util/logger.ts';
 
-/** What every event about a message tells. @public */
+/** Common to all events about a message. @public */
 export interface MessageInfo {
   /** The pub/sub component. */
   readonly pubsubName: string;
@@ -13,23 +13,23 @@ export interface MessageInfo {
   readonly messageId: string;
 }
 
-/** What every event about a delivery tells. @public */
+/** Common to all events about a delivery. @public */
 export interface DeliveryInfo extends MessageInfo {
-  /** The route of the application, or the name of the function that was called; empty when nothing was. */
+  /** The route of the application, or the name of the function called; empty if nothing was called. */
   readonly route: string;
-  /** How often the message has been handed out, this time included. */
+  /** The number of this delivery attempt, from 1. */
   readonly attempt: number;
 }
 
-/** What every event about something that failed tells. @public */
+/** Common to all events about a failure. @public */
 export interface FailureInfo {
-  /** Why, in words. */
+  /** A description of the reason. */
   readonly reason: string;
-  /** What was thrown, as it was thrown; when nothing was, an `Error` with the reason, such as the HTTP status. */
+  /** The thrown value; if nothing was thrown, an `Error` with the reason, such as the HTTP status. */
   readonly error: unknown;
 }
 
-/** What every event about a run of a job tells. @public */
+/** Common to all events about a run of a job. @public */
 export interface JobRunInfo {
   /** The job. */
   readonly jobName: string;
@@ -39,39 +39,39 @@ export interface JobRunInfo {
   readonly attempt: number;
 }
 
-/** What the event about an invocation tells. @public */
+/** The payload of the event about an invocation. @public */
 export interface InvocationInfo {
-  /** As the caller named it. */
+  /** The target, as named by the caller. */
   readonly target: string;
   /** The HTTP method. */
   readonly method: string;
-  /** What the target answered; 0 when there was no answer. */
+  /** The status of the response; 0 if there was none. */
   readonly status: number;
-  /** Up to the head of the answer. */
+  /** Time until the head of the response. */
   readonly durationMs: number;
 }
 
-/** What every event about a workflow tells. @public */
+/** Common to all events about a workflow. @public */
 export interface WorkflowInfo {
-  /** The instance. */
+  /** The ID of the instance. */
   readonly instanceId: string;
-  /** The workflow that it runs. */
+  /** The name of its workflow. */
   readonly workflowName: string;
 }
 
-/** What every event about a failure that is recorded tells. @public */
+/** Common to all events about a recorded failure. @public */
 export interface WorkflowFailureInfo {
-  /** Why, in words. */
+  /** A description of the reason. */
   readonly reason: string;
-  /** As it is recorded, with the stack: what was thrown may be gone with the process that threw it. */
+  /** The recorded failure, with its stack. The thrown value itself may be lost with the process that threw it. */
   readonly failure: WorkflowFailure;
 }
 
-/** What every event about an activity of a workflow tells. @public */
+/** Common to all events about an activity of a workflow. @public */
 export interface ActivityInfo {
-  /** The instance that called it. */
+  /** The ID of the instance that called the activity. */
   readonly instanceId: string;
-  /** The activity. */
+  /** The name of the activity. */
   readonly activityName: string;
   /** The number of the call within the workflow. */
   readonly activityId: number;
@@ -79,45 +79,45 @@ export interface ActivityInfo {
   readonly attempt: number;
 }
 
-/** The events of a sidecar, by name, with what their listeners get. @public */
+/** The events of a sidecar by name, with the arguments of their listeners. @public */
 export interface SidecarEvents {
-  /** The component has the message. */
+  /** The component has accepted the message. */
   published: [MessageInfo];
-  /** The application has processed it. */
+  /** The application has processed the message. */
   delivered: [DeliveryInfo & { readonly durationMs: number }];
-  /** It will be delivered again, in `delayMs` milliseconds. */
+  /** The message will be delivered again in `delayMs` milliseconds. */
   retrying: [DeliveryInfo & FailureInfo & { readonly delayMs: number }];
-  /** It will not be delivered again and went nowhere. */
+  /** The message will not be delivered again and was not dead-lettered. */
   dropped: [DeliveryInfo & FailureInfo];
-  /** It was published to the dead-letter topic. */
+  /** The message was published to the dead-letter topic. */
   deadLettered: [DeliveryInfo & FailureInfo & { readonly deadLetterTopic: string }];
-  /** A job was scheduled, or replaced another one; `dueAt` is its first run. */
+  /** A job was scheduled or replaced another one; `dueAt` is its first run. */
   jobScheduled: [{ readonly jobName: string; readonly dueAt: number }];
   /** A run of a job begins. */
   jobTriggered: [JobRunInfo];
-  /** A run has succeeded, and that is recorded. */
+  /** A run has succeeded and is recorded. */
   jobDone: [JobRunInfo & { readonly durationMs: number }];
-  /** An attempt has failed; the run will be tried again, in `delayMs` milliseconds. */
+  /** An attempt has failed; the run will be retried in `delayMs` milliseconds. */
   jobRetrying: [JobRunInfo & FailureInfo & { readonly delayMs: number }];
-  /** A run has failed for good, its retries included; later runs go on. */
+  /** A run has failed for good, after its retries; later runs still happen. */
   jobFailed: [JobRunInfo & FailureInfo];
-  /** A run has failed and its policy is to drop it; later runs go on. */
+  /** A run has failed and its policy is to drop it; later runs still happen. */
   jobDropped: [JobRunInfo & FailureInfo];
-  /** A job is gone and its name is free. */
+  /** A job has ended and its name is free. */
   jobGone: [{ readonly jobName: string; readonly reason: 'finished' | 'expired' | 'deleted' }];
-  /** A workflow instance was started, as a child of another one or not. */
+  /** A workflow instance was started, at top level or as a child. */
   workflowStarted: [WorkflowInfo];
-  /** A workflow has returned, and that is recorded. */
+  /** A workflow has returned and its result is recorded. */
   workflowCompleted: [WorkflowInfo];
-  /** A workflow has failed, and that is recorded. */
+  /** A workflow has failed and its failure is recorded. */
   workflowFailed: [WorkflowInfo & WorkflowFailureInfo];
-  /** A workflow was terminated, and that is recorded. */
+  /** A workflow was terminated and this is recorded. */
   workflowTerminated: [WorkflowInfo];
   /** An activity has returned; its result is about to be recorded. */
   activityCompleted: [ActivityInfo & { readonly durationMs: number }];
-  /** An attempt of an activity has failed; it may be tried again. */
+  /** An attempt of an activity has failed; it may be retried. */
   activityFailed: [ActivityInfo & FailureInfo & { readonly durationMs: number }];
-  /** An activity or child workflow will be tried again, in `delayMs` milliseconds; `task` says which one. */
+  /** An activity or child workflow will be retried in `delayMs` milliseconds; `task` names it. */
   workflowTaskRetrying: [
     WorkflowInfo &
       WorkflowFailureInfo & {
@@ -126,28 +126,28 @@ export interface SidecarEvents {
         readonly delayMs: number;
       },
   ];
-  /** A target has answered, or failed to. */
+  /** A target has responded or failed to respond. */
   invoked: [InvocationInfo];
-  /** The application takes requests; its subscriptions are known. With health checks, whenever it has become well. */
+  /** The application takes requests and its subscriptions are known. With health checks: on each return to health. */
   appReady: [];
-  /** Its health checks say that it is well: it is asked for its subscriptions, and gets what waits for it. */
+  /** The application's health checks pass: its subscriptions are requested and pending messages delivered. */
   appHealthy: [];
-  /** Its health checks have failed: nothing is sent to it until it is well. */
+  /** The application's health checks fail: nothing is sent to it until they pass. */
   appUnhealthy: [{ readonly reason: string }];
-  /** A circuit breaker has opened, is half-open, or has closed. */
+  /** A circuit breaker is now open, half-open or closed. */
   circuitBreaker: [CircuitBreakerChange];
-  /** A client has shut the sidecar down (`POST /v1.0/shutdown` of `wire: 'dapr'`): it is stopping. */
+  /** A client has requested shutdown (`POST /v1.0/shutdown` of `wire: 'dapr'`): the sidecar is stopping. */
   shutdownRequested: [];
-  /** A subscription receives messages. */
+  /** A subscription was started. */
   subscribed: [{ readonly pubsubName: string; readonly topic: string }];
   /** A subscription was not started. */
   subscriptionRefused: [{ readonly pubsubName: string; readonly topic: string; readonly reason: string }];
 }
 
-/** Tells of everything that happens; costs nothing without a listener. @public */
+/** Emits all events of a sidecar; costs nothing without a listener. @public */
 export type SidecarEventEmitter = EventEmitter<SidecarEvents>;
 
-/** A listener that throws is a fault of its own: what it was told of has happened all the same. */
+/** Logs errors of listeners: they must not affect the work that the event reports. */
 class IsolatingEmitter extends EventEmitter<SidecarEvents> {
   readonly #logger: Logger;
 
@@ -169,7 +169,6 @@ class IsolatingEmitter extends EventEmitter<SidecarEvents> {
   }
 }
 
-/** Makes the emitter of a sidecar. */
 export function eventEmitter(logger: Logger): SidecarEventEmitter {
   return new IsolatingEmitter(logger);
 }

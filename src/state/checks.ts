@@ -2,22 +2,22 @@ import { isUint8Array } from 'node:util/types';
 import { quote, StateError } from './errors.ts';
 import { type Batch, MAX_BATCH_BYTES, MAX_KEY_BYTES, MAX_VALUE_BYTES, type Put, type Scan } from './store.ts';
 
-/** The checks that every store makes before a call reaches its engine. They throw a `StateError` of kind `invalid`. */
+/** Every store runs these checks before it calls its engine. They throw a `StateError` of kind `invalid`. */
 
-/** No code unit that could be part of an unpaired surrogate, and none whose UTF-16 order differs: most keys. */
+/** No code unit that could belong to an unpaired surrogate or that sorts differently in UTF-16: true for most keys. */
 const PLAIN = /^[^\ud800-\uffff]*$/;
 const UNPAIRED_SURROGATE = /\p{Surrogate}/u;
-/** No code unit takes more than three bytes in UTF-8. */
+/** A code unit takes at most three bytes in UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
-/** Below it, comparing each with each is cheaper than a set. */
+/** Up to this many keys, comparing each with each is cheaper than a set. */
 const FEW = 8;
 
-/** Whether JavaScript's order of strings is right for this one. */
+/** Whether JavaScript's string order is correct for this text. */
 export function isPlain(text: string): boolean {
   return PLAIN.test(text);
 }
 
-/** Checks a key; answers how many bytes to count for it at most. */
+/** Checks a key; returns an upper bound of its size in bytes. */
 export function checkKey(key: string): number {
   if (typeof key !== 'string' || key.length === 0) {
     throw new StateError('invalid', `The key ${JSON.stringify(key) ?? String(key)} must be a non-empty string.`);
@@ -30,13 +30,12 @@ export function checkKey(key: string): number {
   throw new StateError('invalid', `The key ${quote(key)} has ${bytes} bytes; a key has at most ${MAX_KEY_BYTES}.`);
 }
 
-/** Refuses text that has no UTF-8 form. */
+/** Rejects text that has no UTF-8 form. */
 export function checkWellFormed(text: string): void {
   if (isPlain(text) || !UNPAIRED_SURROGATE.test(text)) return;
   throw new StateError('invalid', `The key ${quote(text)} must not contain an unpaired surrogate.`);
 }
 
-/** Checks a batch as a whole. */
 export function checkBatch(batch: Batch): void {
   let bytes = 0;
   for (const { key, version } of batch.require ?? []) {
@@ -77,7 +76,7 @@ function checkDistinct(batch: Batch): void {
   const puts = batch.put?.length ?? 0;
   const deletes = batch.delete?.length ?? 0;
   const required = batch.require?.length ?? 0;
-  // Most commits change one entry: nothing to compare and nothing to allocate.
+  // Most commits change one entry: nothing to compare, nothing to allocate.
   if (puts + deletes > 1) {
     const keys = [...(batch.put ?? []).map((put) => put.key), ...(batch.delete ?? [])];
     refuseRepeated(keys, 'changed twice in one batch');
@@ -99,7 +98,6 @@ function repeatedOf(keys: readonly string[]): string | undefined {
   return keys.find((key) => seen.size === seen.add(key).size);
 }
 
-/** Checks what a scan is asked for. */
 export function checkScan({ from, to, limit, maxBytes }: Scan): void {
   for (const [name, bound] of [['from', from] as const, ['to', to ?? ''] as const]) {
     if (typeof bound !== 'string') {

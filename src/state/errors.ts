@@ -5,12 +5,12 @@
  * - `invalid`: the call itself is wrong (a key, a value, a batch, a range); nothing was written.
  * - `closed`: the store is closed or closing; nothing was written.
  * - `in-use`: another process (or this one) has the store open.
- * - `full`: no space is left; nothing was written, and it works again once there is space.
- * - `read-only`: the place cannot be created or written to.
- * - `corrupt`: what is stored is damaged, or is not a store at all.
- * - `newer-format`: a later release wrote it.
- * - `driver-missing`: a package that has to be installed is not there.
- * - `failed`: anything else that the engine reports. A commit that rejects with it may or may not have been written.
+ * - `full`: the disk is full; nothing was written. Writes work again once there is space.
+ * - `read-only`: the location cannot be created or written to.
+ * - `corrupt`: the stored data is damaged, or is not a store.
+ * - `newer-format`: a later release wrote the data.
+ * - `driver-missing`: a required package is not installed.
+ * - `failed`: any other error of the engine. The commit may or may not have been written.
  *
  * @public
  */
@@ -29,18 +29,18 @@ export type StateErrorKind =
 const BRAND = Symbol.for('insidecar.StateError');
 
 /**
- * What a state store rejects with. Its message names the offending value and what was expected.
- * Recognise it with {@link isStateError}, which also works across two loaded copies of the package.
+ * The error that a state store rejects with. Its message names the offending value and what was expected. Recognise it
+ * with {@link isStateError}, which also works across two loaded copies of the package.
  *
  * @public
  */
 export class StateError extends Error {
   /** `StateError`. */
   override readonly name: string = 'StateError';
-  /** Why; stable across releases. */
+  /** The kind of the error; stable across releases. */
   readonly kind: StateErrorKind;
 
-  /** Makes an error; `cause` is what the engine reported, when there is something. */
+  /** Makes an error; `cause` is the engine's error, if there is one. */
   constructor(kind: StateErrorKind, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.kind = kind;
@@ -49,8 +49,8 @@ export class StateError extends Error {
 }
 
 /**
- * A precondition of a batch did not hold, so nothing of the batch was written.
- * Read again, decide again, commit again. Recognise it with {@link isConflict}.
+ * A precondition of a batch did not hold, so nothing of the batch was written. Read, decide and commit again. Recognise
+ * it with {@link isConflict}.
  *
  * @public
  */
@@ -60,7 +60,7 @@ export class ConflictError extends StateError {
   /** The key of the first precondition that did not hold. */
   readonly key: string;
 
-  /** Makes the error for a key. */
+  /** Makes the error of a key. */
   constructor(key: string) {
     super('conflict', `The entry ${quote(key)} is not at the required version: it was changed meanwhile.`);
     this.key = key;
@@ -79,7 +79,7 @@ export function isConflict(value: unknown): value is ConflictError {
 
 const SHOWN_CHARACTERS = 80;
 
-/** A key or another text for an error message: quoted, control characters escaped, cut when long. */
+/** Formats a key or other text for an error message: quoted, control characters escaped, cut if long. */
 export function quote(text: string): string {
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
   return JSON.stringify(shown);

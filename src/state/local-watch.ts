@@ -5,7 +5,7 @@ interface Watcher {
   readonly onChange: (keys: readonly string[]) => void;
 }
 
-/** The watchers of a store within this process. Costs nothing while nobody watches. */
+/** The watchers of a store within this process. Costs nothing without watchers. */
 export class LocalWatch {
   readonly #watchers = new Set<Watcher>();
   readonly #logger: Logger;
@@ -15,7 +15,6 @@ export class LocalWatch {
     this.#logger = logger;
   }
 
-  /** Whether anybody has to be told. */
   get active(): boolean {
     return this.#watchers.size > 0;
   }
@@ -26,7 +25,7 @@ export class LocalWatch {
     return { [Symbol.dispose]: () => void this.#watchers.delete(watcher) };
   }
 
-  /** Tells of changed keys, soon and together with others that change in the same turn of the event loop. */
+  /** Notifies of changed keys in a microtask, together with other changes of the same turn of the event loop. */
   notify(keys: Iterable<string>): void {
     if (!this.active) return;
     if (this.#changed.length === 0) queueMicrotask(() => this.#tell());
@@ -36,7 +35,7 @@ export class LocalWatch {
   #tell(): void {
     const changed = this.#changed;
     this.#changed = [];
-    // A copy: a callback may add or remove watchers.
+    // A copy, because a callback may add or remove watchers.
     for (const watcher of [...this.#watchers]) {
       const keys = changed.filter((key) => key.startsWith(watcher.prefix));
       if (keys.length > 0 && this.#watchers.has(watcher)) this.#call(watcher, keys);
@@ -51,7 +50,6 @@ export class LocalWatch {
     }
   }
 
-  /** Forgets everybody. */
   clear(): void {
     this.#watchers.clear();
     this.#changed = [];

@@ -1,12 +1,12 @@
 import { quote, StateError } from './errors.ts';
 
 /*
- * Every stored value starts with one byte that names its format, so that a later release can change what it writes
- * and still read what an earlier one wrote.
+ * Every stored value starts with one byte that names its format, so that a later release can change the format it
+ * writes and still read the older ones.
  */
 const HIGHEST_FORMAT = 255;
 
-/** A value of a format (1 to 255) with its payload. 0 is left out: it is what an unset byte looks like. */
+/** Prefixes a payload with its format (1 to 255). 0 is not used: an unset byte looks like it. */
 export function withFormat(format: number, payload: Uint8Array): Uint8Array {
   if (!Number.isInteger(format) || format < 1 || format > HIGHEST_FORMAT) {
     throw new StateError('invalid', `The value format ${String(format)} must be a whole number from 1 to 255.`);
@@ -17,10 +17,10 @@ export function withFormat(format: number, payload: Uint8Array): Uint8Array {
   return value;
 }
 
-/** What reads the payload of each format that this release knows. The payload is a view, not a copy. */
+/** The reader of each known format. The payload is a view, not a copy. */
 export type FormatReaders<T> = Readonly<Record<number, (payload: Uint8Array) => T>>;
 
-/** Reads a value by its format. Throws a `StateError` for a format that no reader is given for. */
+/** Reads a value by its format. Throws a `StateError` if no reader is given for the format. */
 export function readValue<T>(key: string, value: Uint8Array, readers: FormatReaders<T>): T {
   const format = value[0];
   if (format === undefined)
