@@ -8,7 +8,7 @@ import type { IncomingEvent } from './model/events.ts';
 import { type InstanceView, isFinished, type WorkflowHistoryEvent, type WorkflowStatus } from './model/instance.ts';
 import { canBeInstanceId, newInstanceId } from './model/instance-id.ts';
 import type { Payload } from './model/payload.ts';
-import type { WorkflowsHost } from './model/workflows-host.ts';
+import type { WorkflowsDeps } from './model/workflows-deps.ts';
 import { Completions, type WaitOptions } from './operations/completions.ts';
 import { type InstancePage, type ListOptions, listInstances } from './operations/list.ts';
 import { notFound, sendEvent, startInstance } from './operations/operations.ts';
@@ -19,7 +19,7 @@ import { historyOf } from './storage/render-history.ts';
 import { viewOf } from './storage/render-instance.ts';
 
 /** The dependencies of a {@link WorkflowService}. */
-export interface WorkflowServiceDeps extends WorkflowsHost {
+export interface WorkflowServiceDeps extends WorkflowsDeps {
   /** The first workflow was registered: this host has workflows from now on. */
   readonly onFirst: (service: WorkflowService) => void;
 }

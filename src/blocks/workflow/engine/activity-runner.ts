@@ -7,7 +7,7 @@ import type { ActivityContext, ActivityFunction } from '../model/definition.ts';
 import type { IncomingEvent } from '../model/events.ts';
 import { failureOf } from '../model/failure.ts';
 import { textOfValue, valueOfText } from '../model/payload.ts';
-import type { WorkflowsHost } from '../model/workflows-host.ts';
+import type { WorkflowsDeps } from '../model/workflows-deps.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
 import { emitActivity } from './emit-events.ts';
 import type { InFlightCounter } from './in-flight-counter.ts';
@@ -29,7 +29,7 @@ interface Running {
 
 /** Runs activities in this process, not too many at a time. What they come to is a message for the instance. */
 export class ActivityRunner {
-  readonly #host: WorkflowsHost;
+  readonly #host: WorkflowsDeps;
   readonly #registry: Registry;
   readonly #inFlight: InFlightCounter;
   readonly #waiting = new Deque<Waiting>();
@@ -39,7 +39,7 @@ export class ActivityRunner {
   readonly #running = new Linked<Running>();
   #isStopping = false;
 
-  constructor(host: WorkflowsHost, registry: Registry, inFlight: InFlightCounter) {
+  constructor(host: WorkflowsDeps, registry: Registry, inFlight: InFlightCounter) {
     this.#host = host;
     this.#registry = registry;
     this.#inFlight = inFlight;

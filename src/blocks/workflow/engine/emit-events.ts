@@ -2,7 +2,7 @@ import type { SidecarEventEmitter } from '../../../events.ts';
 import { told } from '../../failure.ts';
 import type { IncomingEvent } from '../model/events.ts';
 import { isFinished } from '../model/instance.ts';
-import type { WorkflowsHost } from '../model/workflows-host.ts';
+import type { WorkflowsDeps } from '../model/workflows-deps.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import type { Followed } from './engine-services.ts';
@@ -19,7 +19,7 @@ export interface EndedActivity {
 
 /** Tells how an attempt went. */
 export function emitActivity(
-  { events, clock }: WorkflowsHost,
+  { events, clock }: WorkflowsDeps,
   { instanceId, activity, event, startedAt, thrown }: EndedActivity,
 ): void {
   const hasFailed = event.type === 'activityFailed';
@@ -31,7 +31,7 @@ export function emitActivity(
 }
 
 /** Tells, and logs, what a turn came to. */
-export function emitTurn({ events, logger }: WorkflowsHost, { plan, before, retries }: Followed): void {
+export function emitTurn({ events, logger }: WorkflowsDeps, { plan, before, retries }: Followed): void {
   const { record } = plan;
   if (before.chunks === 0) tellStarted(events, record);
   for (const child of plan.children) tellStarted(events, child.record);
@@ -50,7 +50,7 @@ function tellStarted(events: SidecarEventEmitter, record: InstanceRecord): void 
   if (events.listenerCount('workflowStarted') > 0) events.emit('workflowStarted', infoOf(record));
 }
 
-function tellEnded({ events, logger }: Pick<WorkflowsHost, 'events' | 'logger'>, record: InstanceRecord): void {
+function tellEnded({ events, logger }: Pick<WorkflowsDeps, 'events' | 'logger'>, record: InstanceRecord): void {
   if (record.failure !== undefined) {
     const { failure } = record;
     const { errorType, message: reason, stackTrace } = failure;

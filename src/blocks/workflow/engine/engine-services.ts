@@ -1,6 +1,6 @@
 import type { Precondition } from '../../../state/store.ts';
 import type { WorkflowStatus } from '../model/instance.ts';
-import type { WorkflowsHost } from '../model/workflows-host.ts';
+import type { WorkflowsDeps } from '../model/workflows-deps.ts';
 import type { Core, Retry } from '../replay/core.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
@@ -21,7 +21,7 @@ export interface Followed {
 
 /** Where instances live: what they need of the engine. */
 export interface EngineServices {
-  readonly host: WorkflowsHost;
+  readonly host: WorkflowsDeps;
   readonly store: InstanceStore;
   readonly turns: TurnQueue;
   readonly activities: ActivityRunner;

@@ -8,7 +8,7 @@ import type { Precondition, StateStore } from '../../../state/store.ts';
 import { Work } from '../../../util/work.ts';
 import type { Registry } from '../authoring/registry.ts';
 import { type InstanceView, isFinished, type WorkflowStatus } from '../model/instance.ts';
-import type { WorkflowsHost } from '../model/workflows-host.ts';
+import type { WorkflowsDeps } from '../model/workflows-deps.ts';
 import type { Core } from '../replay/core.ts';
 import { InstanceStore } from '../storage/instance-store.ts';
 import type { WorkflowLayout } from '../storage/layout.ts';
@@ -33,7 +33,7 @@ export interface EngineDeps {
   readonly shards: Shards;
   readonly layout: WorkflowLayout;
   readonly registry: Registry;
-  readonly host: WorkflowsHost;
+  readonly host: WorkflowsDeps;
   /** An instance has begun, or is over; how it stands, when that is known without asking the store. */
   readonly onStatus: (id: string, view?: () => InstanceView | undefined) => void;
 }
@@ -46,7 +46,7 @@ const MAX_LOADING = 256;
 
 /** Brings instances into memory when there is something to do for them, and their turns into the store. */
 export class Engine implements EngineServices {
-  readonly host: WorkflowsHost;
+  readonly host: WorkflowsDeps;
   readonly store: InstanceStore;
   readonly turns: TurnQueue;
   readonly inFlight: InFlightCounter;

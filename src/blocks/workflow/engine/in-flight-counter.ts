@@ -1,14 +1,14 @@
-import type { WorkflowsHost } from '../model/workflows-host.ts';
+import type { WorkflowsDeps } from '../model/workflows-deps.ts';
 
 /** Counts turns and activities that are under way. Noted as one piece of work: there are thousands a second. */
 export class InFlightCounter {
-  readonly #work: WorkflowsHost['work'];
+  readonly #work: WorkflowsDeps['work'];
   readonly #named: () => readonly string[];
   #count = 0;
   #done: () => void = () => undefined;
 
   /** @param activities - names those that run */
-  constructor(work: WorkflowsHost['work'], activities: () => readonly string[]) {
+  constructor(work: WorkflowsDeps['work'], activities: () => readonly string[]) {
     this.#work = work;
     this.#named = () => {
       const named = activities();

@@ -1,11 +1,11 @@
 import type { Timer } from '../../../util/clock.ts';
 import { NOT_REGISTERED, type WorkflowFailure } from '../model/failure.ts';
-import type { WorkflowsHost } from '../model/workflows-host.ts';
+import type { WorkflowsDeps } from '../model/workflows-deps.ts';
 
 /** What to look after. */
 export interface MissingNamesDeps {
   readonly kind: 'workflow' | 'activity';
-  readonly host: Pick<WorkflowsHost, 'clock' | 'logger' | 'missingCodeTimeoutMs'>;
+  readonly host: Pick<WorkflowsDeps, 'clock' | 'logger' | 'missingCodeTimeoutMs'>;
   readonly isThere: (name: string) => boolean;
   /** The code of a name has been waited for as long as is allowed. */
   readonly onOverdue: (name: string) => void;

@@ -5,7 +5,7 @@ import type { Payload } from '../model/payload.ts';
 import { retryDelayMs } from '../model/retry.ts';
 import type { UnreadEvent } from './event-buffer.ts';
 import type { ActivityToRun, OpenAttempt } from './open-actions.ts';
-import { Run, type RunOutcome, type RunParts } from './run.ts';
+import { Run, type RunDeps, type RunOutcome } from './run.ts';
 
 /** A failed attempt that is followed by another one. */
 export interface Retry {
@@ -20,7 +20,7 @@ export interface Retry {
  * are new or from the history; after each the code runs until it waits again; actions come out.
  */
 export class Core {
-  readonly #parts: RunParts;
+  readonly #deps: RunDeps;
   readonly #run: Run;
   #hasBegun = false;
   #hasInput = false;
@@ -30,9 +30,9 @@ export class Core {
   #reported: Set<number> | undefined;
   #retries: Retry[] = [];
 
-  constructor(parts: RunParts) {
-    this.#parts = parts;
-    this.#run = new Run(parts);
+  constructor(deps: RunDeps) {
+    this.#deps = deps;
+    this.#run = new Run(deps);
   }
 
   get input(): Payload {
@@ -124,7 +124,7 @@ export class Core {
   }
 
   async #drain(): Promise<void> {
-    await this.#parts.drain.drained();
+    await this.#deps.drain.drained();
     this.#run.isInTurn = false;
     if (this.outcome === undefined && this.#run.awaited.count === 0) this.#run.hangs();
   }

@@ -19,7 +19,7 @@ export type RunOutcome =
   | { readonly kind: 'continued'; readonly input: Payload; readonly keepEvents: boolean };
 
 /** What a run is made of. */
-export interface RunParts {
+export interface RunDeps {
   readonly instanceId: string;
   /** Names this run: what looks random in it follows from it. */
   readonly executionId: string;
@@ -43,22 +43,22 @@ export class Run implements Execution {
   now: number = 0;
   isInTurn = false;
   customStatus: string | undefined;
-  readonly #parts: RunParts;
+  readonly #deps: RunDeps;
   #patches: Map<string, boolean> | undefined;
   readonly #random: SeededRandom;
   #sequence = 0;
   #buffer: EventBuffer | undefined;
   #outcome: RunOutcome | undefined;
 
-  constructor(parts: RunParts) {
-    this.#parts = parts;
-    this.instanceId = parts.instanceId;
-    this.workflowName = parts.workflowName;
-    this.#random = new SeededRandom(parts.executionId);
+  constructor(deps: RunDeps) {
+    this.#deps = deps;
+    this.instanceId = deps.instanceId;
+    this.workflowName = deps.workflowName;
+    this.#random = new SeededRandom(deps.executionId);
   }
 
   get log(): Logger {
-    this.#log ??= logOf(this.#parts, () => this.isReplaying);
+    this.#log ??= logOf(this.#deps, () => this.isReplaying);
     return this.#log;
   }
 
@@ -78,7 +78,7 @@ export class Run implements Execution {
 
   /** Begins to run the code. */
   begin(): void {
-    this.#parts.program(this);
+    this.#deps.program(this);
   }
 
   callActivity(call: ActivityCall): Task {
@@ -233,7 +233,7 @@ export class Run implements Execution {
   #stray(what: string): void {
     const message = `${what} after it waited for a promise that is not its context’s: ${ADVICE}`;
     this.end({ kind: 'failed', failure: { errorType: FOREIGN_AWAIT, message } });
-    this.#parts.onStray();
+    this.#deps.onStray();
   }
 
   /** The code waits, and nothing of ours can wake it. */
@@ -252,7 +252,7 @@ interface First<Call> {
   readonly firstAt: number;
 }
 
-function logOf({ logger, instanceId }: RunParts, isReplaying: () => boolean): Logger {
+function logOf({ logger, instanceId }: RunDeps, isReplaying: () => boolean): Logger {
   const say =
     (level: keyof Logger) =>
     (details: object, message: string): void => {

@@ -3,7 +3,7 @@ import type { BlockDeps } from '../../block-deps.ts';
 import type { WorkflowsSettings } from '../options.ts';
 
 /** The dependencies of workflows. */
-export interface WorkflowsHost extends Omit<BlockDeps, 'work'>, WorkflowsSettings {
+export interface WorkflowsDeps extends Omit<BlockDeps, 'work'>, WorkflowsSettings {
   /** Notes what runs, see `Work`. */
   readonly work: Pick<Work, 'begin'>;
 }
