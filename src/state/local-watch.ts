@@ -5,9 +5,10 @@ interface Watcher {
   readonly onChange: (keys: readonly string[]) => void;
 }
 
-/** The watchers of a store within this process. Costs nothing without watchers. */
+/** The watchers of a store within this process, found by prefix. Costs nothing while nobody watches. */
 export class LocalWatch {
-  readonly #watchers = new Set<Watcher>();
+  /** By the length of the prefix, then by the prefix. */
+  readonly #byLength = new Map<number, Map<string, Set<Watcher>>>();
   readonly #logger: Logger;
   #changed: string[] = [];
 
@@ -15,31 +16,58 @@ export class LocalWatch {
     this.#logger = logger;
   }
 
+  /** Whether there are watchers. */
   get active(): boolean {
-    return this.#watchers.size > 0;
+    return this.#byLength.size > 0;
   }
 
   add(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
     const watcher = { prefix, onChange };
-    this.#watchers.add(watcher);
-    return { [Symbol.dispose]: () => void this.#watchers.delete(watcher) };
+    const byPrefix = this.#byLength.get(prefix.length) ?? new Map<string, Set<Watcher>>();
+    const watchers = byPrefix.get(prefix) ?? new Set();
+    this.#byLength.set(prefix.length, byPrefix.set(prefix, watchers.add(watcher)));
+    return { [Symbol.dispose]: () => this.#remove(watcher) };
   }
 
-  /** Notifies of changed keys in a microtask, together with other changes of the same turn of the event loop. */
+  #remove(watcher: Watcher): void {
+    const { prefix } = watcher;
+    const byPrefix = this.#byLength.get(prefix.length);
+    const watchers = byPrefix?.get(prefix);
+    watchers?.delete(watcher);
+    if (watchers?.size === 0) byPrefix?.delete(prefix);
+    if (byPrefix?.size === 0) this.#byLength.delete(prefix.length);
+  }
+
+  /** Calls watchers back, soon: one call for all keys that change in one turn of the event loop. */
   notify(keys: Iterable<string>): void {
     if (!this.active) return;
-    if (this.#changed.length === 0) queueMicrotask(() => this.#tell());
+    if (this.#changed.length === 0) queueMicrotask(() => this.#callWatchers());
     for (const key of keys) this.#changed.push(key);
   }
 
-  #tell(): void {
+  #callWatchers(): void {
     const changed = this.#changed;
     this.#changed = [];
-    // A copy, because a callback may add or remove watchers.
-    for (const watcher of [...this.#watchers]) {
-      const keys = changed.filter((key) => key.startsWith(watcher.prefix));
-      if (keys.length > 0 && this.#watchers.has(watcher)) this.#call(watcher, keys);
+    // A callback may remove watchers.
+    for (const [watcher, keys] of this.#watchersOf(changed)) if (this.#has(watcher)) this.#call(watcher, keys);
+  }
+
+  #watchersOf(keys: readonly string[]): ReadonlyMap<Watcher, readonly string[]> {
+    const found = new Map<Watcher, string[]>();
+    for (const key of keys) {
+      for (const [length, byPrefix] of this.#byLength) {
+        for (const watcher of byPrefix.get(key.slice(0, length)) ?? []) {
+          const own = found.get(watcher);
+          if (own === undefined) found.set(watcher, [key]);
+          else own.push(key);
+        }
+      }
     }
+    return found;
+  }
+
+  #has(watcher: Watcher): boolean {
+    return this.#byLength.get(watcher.prefix.length)?.get(watcher.prefix)?.has(watcher) === true;
   }
 
   #call(watcher: Watcher, keys: readonly string[]): void {
@@ -50,8 +78,9 @@ export class LocalWatch {
     }
   }
 
+  /** Removes all watchers. */
   clear(): void {
-    this.#watchers.clear();
+    this.#byLength.clear();
     this.#changed = [];
   }
 }
