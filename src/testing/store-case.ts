@@ -3,13 +3,16 @@ import { isStateError, type StateErrorKind } from '../state/errors.ts';
 import type { KeyedEntry, Scan, StateStore } from '../state/store.ts';
 
 /** Optional capabilities of stores. @public */
-export type StoreNeed = 'durable';
+export type StoreNeed = 'durable' | 'shared';
 
 /** One behaviour of a state store. @public */
 export interface StoreCase {
   /** A description of the behaviour. */
   readonly name: string;
-  /** The capabilities that it needs. `durable`: the store keeps its data when closed and opened again. */
+  /**
+   * The capabilities that it needs. `durable`: the store keeps its data when closed and opened again. `shared`: it can be
+   * open several times at once.
+   */
   readonly needs?: readonly StoreNeed[];
   /**
    * Rejects if the store behaves differently. `open` opens the store under test: empty at first, then (after a close)

@@ -4,6 +4,7 @@ import type { StateStore } from '../state/store.ts';
 import { keysOf, onStore, put, rejectsWith, type StoreCase, textOf } from './store-case.ts';
 import { committing } from './store-commit-cases.ts';
 import { limits, reading } from './store-read-cases.ts';
+import { sharing } from './store-shared-cases.ts';
 
 const CONCURRENT_WRITERS = 100;
 const MANY_COMMITS = 5000;
@@ -104,4 +105,11 @@ const ending: readonly StoreCase[] = [
  * ```
  * @public
  */
-export const stateStoreSuite: readonly StoreCase[] = [...reading, ...committing, ...limits, ...watching, ...ending];
+export const stateStoreSuite: readonly StoreCase[] = [
+  ...reading,
+  ...committing,
+  ...limits,
+  ...watching,
+  ...ending,
+  ...sharing,
+];

@@ -11,9 +11,10 @@ const context = { clock: systemClock, logger: quiet };
 const value = new Uint8Array([1]);
 
 for (const { name, needs = [], run } of stateStoreSuite)
-  test.skipIf(needs.includes('durable'))(`shared store: ${name}`, () =>
-    run(() => sharedState(memoryStore()).open(context)),
-  );
+  test.skipIf(needs.includes('durable'))(`shared store: ${name}`, () => {
+    const shared = sharedState(memoryStore());
+    return run(() => shared.open(context));
+  });
 
 /** A definition that counts how often it is opened and closed. */
 function counted(): StateDefinition & { opened: number; closed: number; failing: boolean } {

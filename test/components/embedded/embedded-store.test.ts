@@ -8,8 +8,8 @@ import { context, openStore, put, temporaryDirectory } from '../../support/embed
 import { compareWithModel } from '../../support/store-model.ts';
 
 describe('embedded store, as every store', () => {
-  for (const { name, run } of stateStoreSuite) {
-    test(name, async () => {
+  for (const { name, needs = [], run } of stateStoreSuite) {
+    test.skipIf(needs.includes('shared'))(name, async () => {
       const definition = embedded({ path: join(temporaryDirectory(), 'state') });
       await run(() => definition.open(context));
     });
