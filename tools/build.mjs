@@ -30,9 +30,12 @@ const SHARED = [
   { name: 'base', test: /\/src\/(errors|version|state\/errors|util\/(clock|suggest))\.ts$/ },
   {
     name: 'core',
-    test: /\/src\/(?!index\.ts|cli\/|components\/embedded\/|dapr\/|resources\/|testing\/)|\/@marcbachmann\//,
+    test: /\/src\/(?!index\.ts|cli\/|components\/(?:embedded|postgresql|redis|remote)\/|dapr\/|resources\/|testing\/)|\/@marcbachmann\//,
   },
   { name: 'embedded-store', test: /\/src\/components\/embedded\// },
+  { name: 'remote-store', test: /\/src\/components\/remote\// },
+  { name: 'postgresql-store', test: /\/src\/components\/postgresql\// },
+  { name: 'redis-store', test: /\/src\/components\/redis\// },
   { name: 'resource-files', test: /\/src\/resources\/(?!index\.ts)/ },
   { name: 'jose', test: /\/node_modules\/jose\// },
 ];

@@ -3,6 +3,8 @@ export const ENTRIES = {
   index: 'src/index.ts',
   dapr: 'src/dapr/index.ts',
   embedded: 'src/components/embedded/index.ts',
+  postgresql: 'src/components/postgresql/index.ts',
+  redis: 'src/components/redis/index.ts',
   resources: 'src/resources/index.ts',
   testing: 'src/testing/index.ts',
 };

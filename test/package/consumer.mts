@@ -15,6 +15,8 @@ import {
 } from 'insidecar';
 import { type TWorkflow, type WorkflowContext, WorkflowRuntime } from 'insidecar/dapr';
 import { type EmbeddedOptions, embedded } from 'insidecar/embedded';
+import { postgresql } from 'insidecar/postgresql';
+import { redis } from 'insidecar/redis';
 import { type LoadedResources, loadResources } from 'insidecar/resources';
 import { type StoreCase, stateStoreSuite, type VirtualClock, virtualClock } from 'insidecar/testing';
 
@@ -26,6 +28,10 @@ const clock: VirtualClock = virtualClock({ startAt: '2026-05-01T00:00:00Z' });
 const pubsub: PubSubDefinition = memoryPubSub('pubsub', { allowedTopics: ['orders'] });
 const place: EmbeddedOptions = { path: './state' };
 const state: StateDefinition = process.env['DURABLE'] === '1' ? embedded(place) : memoryStore();
+const shared: readonly StateDefinition[] = [
+  postgresql({ connection: 'postgresql://app@db/shop', schema: 'orders' }),
+  redis({ nodes: ['a:26379', 'b:26379'], sentinelName: 'main' }),
+];
 const durable: PubSubDefinition = durablePubSub('durable', { scopes: ['orders'] });
 const options: SidecarOptions = { appId: 'orders', components: [pubsub, durable], state, clock };
 const durableCases: readonly StoreCase[] = stateStoreSuite.filter(({ needs = [] }) => needs.includes('durable'));
@@ -38,7 +44,7 @@ const approval: TWorkflow = async function* (context: WorkflowContext, order: Or
 export async function fromFiles(): Promise<SidecarOptions> {
   const loaded: LoadedResources = await loadResources(['./resources'], { appId: 'orders' });
   new WorkflowRuntime({ sidecar: new Sidecar(options) }).registerWorkflow(approval);
-  return { appId: 'orders', ...loaded.options };
+  return { appId: `orders${shared.length}`, ...loaded.options };
 }
 
 export async function main(): Promise<void> {

@@ -37,8 +37,8 @@ afterEach(async () => {
 });
 
 describe('the embedded store', () => {
-  for (const { name, run } of stateStoreSuite) {
-    test(name, () => {
+  for (const { name, needs = [], run } of stateStoreSuite) {
+    (needs.includes('shared') ? test.skip : test)(name, () => {
       const path = join(emptyPlace(), 'state');
       return run(() => embedded({ path }).open({ clock: systemClock, logger }));
     });

@@ -1,0 +1,55 @@
+/*
+ * Arrays in PostgreSQL's binary format: bytes travel as they are, not as text. A header of dimensions, a flag whether
+ * there are nulls, the type of the elements, the length and the lower bound; then each element with its length.
+ */
+const HEADER_BYTES = 20;
+const BYTEA = 17;
+const INT4 = 23;
+const INT8 = 20;
+
+function header(buffer: Buffer, type: number, length: number): void {
+  buffer.writeInt32BE(1, 0);
+  buffer.writeInt32BE(1, 4);
+  buffer.writeInt32BE(type, 8);
+  buffer.writeInt32BE(length, 12);
+  buffer.writeInt32BE(1, 16);
+}
+
+/** An array of bytes; `undefined` is null. */
+export function byteaArray(items: readonly (Uint8Array | undefined)[]): Buffer {
+  let bytes = HEADER_BYTES;
+  for (const item of items) bytes += 4 + (item?.byteLength ?? 0);
+  const buffer = Buffer.allocUnsafe(bytes);
+  header(buffer, BYTEA, items.length);
+  let at = HEADER_BYTES;
+  for (const item of items) {
+    at = buffer.writeInt32BE(item?.byteLength ?? -1, at);
+    if (item === undefined) continue;
+    buffer.set(item, at);
+    at += item.byteLength;
+  }
+  return buffer;
+}
+
+/** An array of keys. */
+export function keyArray(keys: readonly string[]): Buffer {
+  return byteaArray(keys.map((key) => Buffer.from(key)));
+}
+
+/** An array of whole numbers of 32 bits. */
+export function int4Array(items: readonly number[]): Buffer {
+  const buffer = Buffer.allocUnsafe(HEADER_BYTES + items.length * 8);
+  header(buffer, INT4, items.length);
+  let at = HEADER_BYTES;
+  for (const item of items) at = buffer.writeInt32BE(item, buffer.writeInt32BE(4, at));
+  return buffer;
+}
+
+/** An array of whole numbers that JavaScript knows exactly. */
+export function int8Array(items: readonly number[]): Buffer {
+  const buffer = Buffer.allocUnsafe(HEADER_BYTES + items.length * 12);
+  header(buffer, INT8, items.length);
+  let at = HEADER_BYTES;
+  for (const item of items) at = buffer.writeBigInt64BE(BigInt(item), buffer.writeInt32BE(8, at));
+  return buffer;
+}

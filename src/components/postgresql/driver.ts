@@ -1,0 +1,55 @@
+import { StateError } from '../../state/errors.ts';
+
+/** A row as a list of columns. */
+export type Row = readonly unknown[];
+
+/** A connection of `pg`, as far as it is used: the package need not be installed. */
+export interface PgClient {
+  connect(): Promise<unknown>;
+  query(query: PgQuery): Promise<{ readonly rows: readonly Row[] }>;
+  end(): Promise<void>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'end', listener: () => void): unknown;
+  on(event: 'notification', listener: (message: { readonly payload?: string }) => void): unknown;
+  /** The socket, to end a connection that does not answer. */
+  readonly connection: { readonly stream: { destroy(): void } };
+}
+
+/** A statement with its arguments; a named one is prepared once per connection. */
+export interface PgQuery {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+  readonly name?: string;
+  readonly rowMode: 'array';
+}
+
+/** What `pg` is given to connect with. */
+export interface PgConfig {
+  readonly [option: string]: unknown;
+}
+
+interface PgModule {
+  readonly Client: new (config: PgConfig) => PgClient;
+}
+
+/** In a variable, so that neither TypeScript nor a bundler resolves a module that need not be there. */
+const PG: string = 'pg';
+
+/**
+ * Loads the driver.
+ *
+ * @throws StateError `driver-missing` saying what to install.
+ */
+export async function loadPg(name: string = PG): Promise<PgModule> {
+  let module: PgModule & { readonly default?: PgModule };
+  try {
+    module = (await import(name)) as typeof module;
+  } catch (cause) {
+    throw new StateError(
+      'driver-missing',
+      `State in PostgreSQL needs the package ${name}: run "npm install ${name}".`,
+      cause,
+    );
+  }
+  return module.default ?? module;
+}

@@ -1,0 +1,26 @@
+import { StateError } from '../../state/errors.ts';
+import { ConnectionLostError, RetryableError, SessionClosedError } from '../remote/connection.ts';
+
+/** Deadlock and serialisation failure: the transaction was rolled back. */
+const RETRYABLE = new Set(['40001', '40P01', '55P03']);
+/** The server is going down or coming up, is a standby now, or has ended the connection. */
+const LOST = /^(08|57P0|25006)/;
+/** Wrong credentials, no such database or schema, no permission, no such function. */
+const HOPELESS = /^(28|3D000|3F000|42501|42883|42P01)/;
+const FULL = /^(53100|54)/;
+const SESSION_CLOSED = 'IC001';
+
+/** What an error of the driver means. An error without a code of PostgreSQL is one of the connection. */
+export function errorOf(error: unknown, server: string): Error {
+  if (error instanceof StateError || error instanceof ConnectionLostError) return error;
+  const { code, message } = error as { readonly code?: unknown; readonly message?: string };
+  const text = message === undefined || message === '' ? String(code ?? error) : message;
+  if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code) || LOST.test(code))
+    return new ConnectionLostError(text, { cause: error });
+  if (code === SESSION_CLOSED) return new SessionClosedError(text);
+  if (RETRYABLE.has(code)) return new RetryableError(text, { cause: error });
+  if (FULL.test(code)) return new StateError('full', `${server} has no space left: ${text}.`, error);
+  if (HOPELESS.test(code))
+    return new StateError('failed', `${server} refuses the connection: ${text} (${code}).`, error);
+  return new StateError('failed', `${server} reports: ${text} (${code}).`, error);
+}

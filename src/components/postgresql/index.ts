@@ -1,0 +1,138 @@
+/**
+ * State in PostgreSQL.
+ *
+ * @packageDocumentation
+ */
+
+import { localHostsOf } from '../../cluster/local-hosts.ts';
+import { StateError } from '../../state/errors.ts';
+import type { StateDefinition } from '../../state/store.ts';
+import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
+import { openRemoteStore } from '../remote/remote-store.ts';
+import { nameOf, type PgTarget, parseConnectionString } from './connection-string.ts';
+import { PgServer } from './pg-server.ts';
+import { ddlOf } from './schema.ts';
+
+/** How a PostgreSQL server is reached: what the `Client` of the package `pg` takes. @public */
+export interface PostgresqlConnection {
+  /** Default `localhost`. */
+  readonly host?: string;
+  /** Default 5432. */
+  readonly port?: number;
+  /** Default: the user of the process. */
+  readonly user?: string;
+  /** Or a function, for passwords that expire. */
+  readonly password?: string | (() => string | Promise<string>);
+  /** Default: the name of the user. */
+  readonly database?: string;
+  /** `true`, or the options of `tls.connect`. Default: no TLS. */
+  readonly ssl?: boolean | object;
+}
+
+/** Options of {@link postgresql}. @public */
+export interface PostgresqlOptions {
+  /** A URL (`postgresql://user:password@host:5432/database?sslmode=verify-full`), pairs (`host=… user=…`), or its parts. */
+  readonly connection: string | PostgresqlConnection;
+  /** The schema that holds the state; sidecars that share it share state. Default `insidecar`. */
+  readonly schema?: string;
+  /** Whether missing tables and functions are created. Default: `true`. */
+  readonly migrate?: boolean;
+  /** Whether statements are prepared; `false` behind PgBouncer before 1.21 in transaction mode. Default: `true`. */
+  readonly preparedStatements?: boolean;
+  /** The longest that one call to the server may take, in milliseconds. Default 5,000. */
+  readonly callTimeoutMs?: number;
+  /** The longest that a read or a commit may take, with reconnections, in milliseconds. Default 10,000. */
+  readonly operationTimeoutMs?: number;
+}
+
+/**
+ * The statements that make the tables and functions of this release, for a user who may create them; the user of the
+ * sidecars needs `USAGE` on the schema and all rights on its tables.
+ *
+ * @param schema - default `insidecar`
+ * @public
+ */
+export function postgresqlDdl(schema: string = DEFAULT_SCHEMA): string {
+  return ddlOf(schema);
+}
+
+const FIELDS = fieldNames<PostgresqlOptions>({
+  connection: true,
+  schema: true,
+  migrate: true,
+  preparedStatements: true,
+  callTimeoutMs: true,
+  operationTimeoutMs: true,
+});
+const CONNECTION_FIELDS = fieldNames<PostgresqlConnection>({
+  host: true,
+  port: true,
+  user: true,
+  password: true,
+  database: true,
+  ssl: true,
+});
+const DEFAULT_SCHEMA = 'insidecar';
+const MAX_NAME_BYTES = 63;
+const DEFAULT_CALL_TIMEOUT_MS = 5_000;
+const DEFAULT_OPERATION_TIMEOUT_MS = 10_000;
+
+/**
+ * State in PostgreSQL 13 or later, for sidecars on several machines. Needs the package `pg` 8. A commit resolves when
+ * the server has synced it (`synchronous_commit` is `on` for it, whatever the server's default).
+ *
+ * A server that does not answer at the start is connected to as soon as it does; until then the sidecar is not healthy.
+ * Opening rejects with a `StateError`: `driver-missing`, `newer-format`, or `failed` for what trying again does not
+ * mend, such as wrong credentials.
+ *
+ * @example
+ * ```ts
+ * const state = postgresql({ connection: 'postgresql://app:secret@db.internal:5432/shop' });
+ * const sidecar = new Sidecar({ appId: 'orders', state });
+ * ```
+ * @public
+ */
+export function postgresql(options: PostgresqlOptions): StateDefinition {
+  check(options);
+  const { connection, schema = DEFAULT_SCHEMA, migrate = true, preparedStatements = true } = options;
+  const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS, operationTimeoutMs = DEFAULT_OPERATION_TIMEOUT_MS } = options;
+  const target = targetOf(connection);
+  const deps = { ...target, schema, migrates: migrate, prepares: preparedStatements, connectTimeoutMs: callTimeoutMs };
+  return {
+    type: 'postgresql',
+    open: async (context) => {
+      const store = await openRemoteStore(new PgServer(deps), context, { callTimeoutMs, operationTimeoutMs });
+      localHostsOf(store).storeName = `${target.name} ${schema}`;
+      return store;
+    },
+  };
+}
+
+function targetOf(connection: string | PostgresqlConnection): PgTarget {
+  if (typeof connection === 'string') return parseConnectionString(connection);
+  const { host = 'localhost', port = 5432, user = '', database = user } = connection;
+  return { config: { ...connection }, name: nameOf(host, port, database) };
+}
+
+function check(options: PostgresqlOptions): void {
+  const problem =
+    fieldsProblem(options, FIELDS, 'options of postgresql') ??
+    (typeof options.connection === 'object'
+      ? fieldsProblem(options.connection, CONNECTION_FIELDS, 'connection of postgresql')
+      : undefined);
+  if (problem !== undefined) throw new StateError('invalid', problem);
+  const { schema = DEFAULT_SCHEMA, callTimeoutMs = 1, operationTimeoutMs = 1 } = options;
+  if (
+    typeof schema !== 'string' ||
+    schema === '' ||
+    schema.includes('\0') ||
+    Buffer.byteLength(schema) > MAX_NAME_BYTES
+  )
+    throw new StateError(
+      'invalid',
+      `The schema ${JSON.stringify(schema)} of postgresql must be a name of 1 to 63 bytes.`,
+    );
+  for (const [name, value] of Object.entries({ callTimeoutMs, operationTimeoutMs }))
+    if (!Number.isSafeInteger(value) || value < 1)
+      throw new StateError('invalid', `${name} ${String(value)} of postgresql must be a whole number of milliseconds.`);
+}

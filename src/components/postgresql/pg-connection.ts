@@ -1,0 +1,117 @@
+import type { Entry, KeyedEntry, Scan } from '../../state/store.ts';
+import type {
+  ClosedSession,
+  CommitGroup,
+  ConnectionListener,
+  Refusal,
+  RemoteConnection,
+} from '../remote/connection.ts';
+import { keyArray } from './binary.ts';
+import type { PgClient, Row } from './driver.ts';
+import { errorOf } from './failures.ts';
+import { GroupArguments } from './group-arguments.ts';
+import { quoteName } from './schema.ts';
+
+/** No byte of UTF-8: beyond every key. */
+const BEYOND = Buffer.from([0xff]);
+/** The greatest number of PostgreSQL's `bigint`. */
+const NO_LIMIT = '9223372036854775807';
+
+/** What a connection is made with. */
+export interface PgConnectionDeps {
+  readonly client: PgClient;
+  /** For messages. */
+  readonly server: string;
+  readonly schema: string;
+  /** Whether statements are prepared once per connection: not behind a pooler that does not know them. */
+  readonly prepares: boolean;
+}
+
+/** One connection to PostgreSQL: every call is a function of the schema. */
+export class PgConnection implements RemoteConnection {
+  readonly #deps: PgConnectionDeps;
+
+  constructor(deps: PgConnectionDeps) {
+    this.#deps = deps;
+  }
+
+  /** Watches over the connection, and receives messages if it is to. */
+  async listen({ onLost, onMessage }: ConnectionListener, listens: boolean): Promise<void> {
+    const { client } = this.#deps;
+    client.on('end', () => onLost(new Error('the connection was closed')));
+    client.on('notification', ({ payload }) => payload !== undefined && onMessage(payload));
+    if (listens) await this.#query(`LISTEN ${quoteName(this.#channel)}`);
+  }
+
+  get #channel(): string {
+    return `insidecar:${this.#deps.schema}`;
+  }
+
+  async #query(text: string, values: readonly unknown[] = [], name?: string): Promise<readonly Row[]> {
+    const { client, server, prepares } = this.#deps;
+    try {
+      const named = name !== undefined && prepares ? { name: `insidecar.${name}` } : undefined;
+      const { rows } = await client.query({ text, values, ...named, rowMode: 'array' });
+      return rows;
+    } catch (error) {
+      throw errorOf(error, server);
+    }
+  }
+
+  /** Calls a function of the schema. */
+  #call(name: string, columns: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+    const places = values.map((_value, index) => `$${index + 1}`).join();
+    return this.#query(`SELECT ${columns} FROM ${quoteName(this.#deps.schema)}.${name}(${places})`, values, name);
+  }
+
+  async get(keys: readonly string[]): Promise<readonly (Entry | undefined)[]> {
+    const found = new Array<Entry | undefined>(keys.length);
+    for (const [at, version, value] of await this.#call('get_1', 'at, version, value', [keyArray(keys)]))
+      found[Number(at) - 1] = { version: Number(version), value: bytesOf(value) };
+    return found;
+  }
+
+  async scan({ from, to, limit, maxBytes, reverse = false }: Scan): Promise<readonly KeyedEntry[]> {
+    const bounds = [Buffer.from(from), to === undefined ? BEYOND : Buffer.from(to)];
+    const limits = [limit ?? NO_LIMIT, maxBytes ?? NO_LIMIT].map(String);
+    const rows = await this.#call(reverse ? 'scan_back_1' : 'scan_1', 'key, version, value', [...bounds, ...limits]);
+    return rows.map(([key, version, value]) => ({
+      key: (key as Buffer).toString(),
+      version: Number(version),
+      value: bytesOf(value),
+    }));
+  }
+
+  async openSession(): Promise<number> {
+    const [row] = await this.#call('open_session_1', '*');
+    return Number(row?.[0]);
+  }
+
+  async closeSession(session: number, unanswered: CommitGroup | undefined): Promise<ClosedSession> {
+    const [row] = await this.#call('close_session_1', 'last_group, last_refused', [String(session)]);
+    const group = Number(row?.[0]);
+    if (group !== unanswered?.number) return { group, refusals: [] };
+    return { group, refusals: new GroupArguments(unanswered).refusals(row?.[1] as readonly number[]) };
+  }
+
+  async commit(group: CommitGroup): Promise<readonly Refusal[]> {
+    const args = new GroupArguments(group);
+    const [row] = await this.#call('commit_group_1', '*', args.values);
+    return args.refusals((row?.[0] ?? []) as readonly number[]);
+  }
+
+  /** Not worth a sync: a message that a crash loses is no loss. */
+  async notify(messages: readonly string[]): Promise<void> {
+    const text = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, m) FROM unnest($2::text[]) m`;
+    await this.#query(text, [this.#channel, messages], 'notify');
+  }
+
+  destroy(): void {
+    this.#deps.client.connection.stream.destroy();
+  }
+}
+
+/** A copy of its own: the driver's buffer may be a part of a larger one. */
+function bytesOf(value: unknown): Uint8Array {
+  return new Uint8Array(value as Buffer);
+}

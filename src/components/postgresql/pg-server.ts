@@ -1,0 +1,128 @@
+import { StateError } from '../../state/errors.ts';
+import {
+  type ConnectionListener,
+  ConnectionLostError,
+  type RemoteConnection,
+  type RemoteServer,
+} from '../remote/connection.ts';
+import { loadPg, type PgClient, type PgConfig } from './driver.ts';
+import { errorOf } from './failures.ts';
+import { PgConnection } from './pg-connection.ts';
+import { ddlOf, FORMAT, FUNCTIONS, quoteName } from './schema.ts';
+
+/** The oldest PostgreSQL whose syntax the functions use. */
+const MIN_VERSION = 130_000;
+/** Any number; processes that make the tables at the same time wait for each other. */
+const MIGRATION_LOCK = '7021937581';
+
+/** What the server is reached with. */
+export interface PgServerDeps {
+  readonly config: PgConfig;
+  /** For messages, without credentials. */
+  readonly name: string;
+  readonly schema: string;
+  /** Whether missing tables and functions are made. */
+  readonly migrates: boolean;
+  readonly prepares: boolean;
+  readonly connectTimeoutMs: number;
+}
+
+/** A PostgreSQL server that holds a store. */
+export class PgServer implements RemoteServer {
+  readonly #deps: PgServerDeps;
+  /** Once per process. */
+  #isMigrated = false;
+
+  constructor(deps: PgServerDeps) {
+    this.#deps = deps;
+  }
+
+  get name(): string {
+    return this.#deps.name;
+  }
+
+  async connect(listener: ConnectionListener, listens: boolean): Promise<RemoteConnection> {
+    const client = await this.#open();
+    try {
+      await this.#check(client);
+      const { name, schema, prepares } = this.#deps;
+      const connection = new PgConnection({ client, server: name, schema, prepares });
+      await connection.listen(listener, listens);
+      return connection;
+    } catch (error) {
+      client.connection.stream.destroy();
+      throw errorOf(error, this.#deps.name);
+    }
+  }
+
+  async #open(): Promise<PgClient> {
+    const { config, connectTimeoutMs, name } = this.#deps;
+    const { Client } = await loadPg();
+    const client = new Client({ ...config, pipeline: true, connectionTimeoutMillis: connectTimeoutMs });
+    // `end` comes after it; without a listener it would end the process.
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      client.connection.stream.destroy();
+      throw errorOf(error, name);
+    }
+  }
+
+  /** Only a primary takes commits. */
+  async #check(client: PgClient): Promise<void> {
+    const text = `SELECT pg_is_in_recovery(), current_setting('server_version_num')::integer`;
+    const { rows } = await client.query({ text, rowMode: 'array' });
+    const [isStandby, version] = rows[0] ?? [];
+    if (isStandby === true) throw new ConnectionLostError('the server is a standby, and only a primary takes changes');
+    if (Number(version) < MIN_VERSION)
+      throw new StateError(
+        'failed',
+        `${this.name} is version ${String(version)} of PostgreSQL: 13 or later is needed.`,
+      );
+    if (!this.#isMigrated) await this.#migrate(client);
+    this.#isMigrated = true;
+  }
+
+  async #migrate(client: PgClient): Promise<void> {
+    const { schema, migrates } = this.#deps;
+    if (await this.#isComplete(client)) return;
+    if (!migrates)
+      throw new StateError(
+        'failed',
+        `The schema ${schema} of ${this.name} lacks tables or functions of this release: a user who may create them has to run what postgresqlDdl() of insidecar/postgresql answers.`,
+      );
+    // One at a time: statements that create the same thing at the same time fail.
+    for (const text of ['BEGIN', `SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`, ddlOf(schema), 'COMMIT'])
+      await client.query({ text, rowMode: 'array' });
+  }
+
+  /**
+   * Whether the tables and the functions of this release are there.
+   *
+   * @throws StateError `newer-format`
+   */
+  async #isComplete(client: PgClient): Promise<boolean> {
+    const { schema } = this.#deps;
+    const text = `SELECT to_regclass($1) IS NOT NULL,
+      (SELECT count(DISTINCT proname) FROM pg_proc WHERE pronamespace = to_regnamespace($2) AND proname = ANY ($3))`;
+    const values = [`${quoteName(schema)}.meta`, quoteName(schema), FUNCTIONS];
+    const { rows } = await client.query({ text, values, rowMode: 'array' });
+    const [hasTables, functions] = rows[0] ?? [];
+    if (hasTables !== true) return false;
+    await this.#checkFormat(client);
+    return Number(functions) === FUNCTIONS.length;
+  }
+
+  async #checkFormat(client: PgClient): Promise<void> {
+    const text = `SELECT min_reader FROM ${quoteName(this.#deps.schema)}.meta`;
+    const { rows } = await client.query({ text, rowMode: 'array' });
+    const needed = Number(rows[0]?.[0]);
+    if (needed > FORMAT)
+      throw new StateError(
+        'newer-format',
+        `The state in ${this.name} is of format ${needed}; this release reads ${FORMAT}. A newer release wrote it.`,
+      );
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * State in Redis or Valkey.
+ *
+ * @packageDocumentation
+ */
+
+import { localHostsOf } from '../../cluster/local-hosts.ts';
+import { StateError } from '../../state/errors.ts';
+import type { StateDefinition } from '../../state/store.ts';
+import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
+import { openRemoteStore } from '../remote/remote-store.ts';
+import { type RedisNode, RedisServer, type RedisServerDeps } from './redis-server.ts';
+
+/** Options of {@link redis}. @public */
+export interface RedisOptions {
+  /** `redis://[[user][:password]@]host[:port][/database]`, or `rediss://` for TLS. Or say `nodes`. */
+  readonly url?: string;
+  /** The nodes of a cluster, or the sentinels: `host:port`; the first that answers is taken. */
+  readonly nodes?: readonly string[];
+  /** By which the sentinels know the server; `nodes` are the sentinels then. */
+  readonly sentinelName?: string;
+  /** Whether the nodes are those of a cluster. A store is on one of them. Default: `false`. */
+  readonly cluster?: boolean;
+  /** Default: that of the URL. */
+  readonly username?: string;
+  /** Default: that of the URL. */
+  readonly password?: string;
+  /** For the sentinels. Default: none. */
+  readonly sentinelUsername?: string;
+  /** For the sentinels. Default: none. */
+  readonly sentinelPassword?: string;
+  /** Default: that of the URL, else 0. */
+  readonly database?: number;
+  /** `true`, or the options of `tls.connect`. Default: whether the URL says `rediss`. */
+  readonly tls?: boolean | object;
+  /** Begins all keys, in braces; sidecars that share it share state. Default `insidecar`. */
+  readonly prefix?: string;
+  /** The longest that one call to the server may take, in milliseconds. Default 5,000. */
+  readonly callTimeoutMs?: number;
+  /** The longest that a read or a commit may take, with reconnections, in milliseconds. Default 10,000. */
+  readonly operationTimeoutMs?: number;
+}
+
+const FIELDS = fieldNames<RedisOptions>({
+  url: true,
+  nodes: true,
+  sentinelName: true,
+  cluster: true,
+  username: true,
+  password: true,
+  sentinelUsername: true,
+  sentinelPassword: true,
+  database: true,
+  tls: true,
+  prefix: true,
+  callTimeoutMs: true,
+  operationTimeoutMs: true,
+});
+const DEFAULT_PORT = 6379;
+const DEFAULT_SENTINEL_PORT = 26379;
+const DEFAULT_CALL_TIMEOUT_MS = 5_000;
+const DEFAULT_OPERATION_TIMEOUT_MS = 10_000;
+
+/**
+ * State in Redis 6.2 or later, or Valkey, for sidecars on several machines. Needs the package `redis` 6. How much of it
+ * a crash of the server can lose is decided by the server's persistence: nothing with `appendonly yes` and
+ * `appendfsync always`. Its `maxmemory-policy` must be `noeviction`.
+ *
+ * Replication is asynchronous. A failover can lose what was acknowledged, and during a split two hosts may both own a
+ * shard. What must not be lost belongs on PostgreSQL, or on one Redis with `appendfsync always`.
+ *
+ * A server that does not answer at the start is connected to as soon as it does; until then the sidecar is not healthy.
+ * Opening rejects with a `StateError`: `driver-missing`, `newer-format`, or `failed` for what trying again does not
+ * mend, such as wrong credentials.
+ *
+ * @example
+ * ```ts
+ * const sidecar = new Sidecar({ appId: 'orders', state: redis({ url: 'redis://cache.internal:6379' }) });
+ * ```
+ * @public
+ */
+export function redis(options: RedisOptions): StateDefinition {
+  const deps = depsOf(options);
+  const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS, operationTimeoutMs = DEFAULT_OPERATION_TIMEOUT_MS } = options;
+  return {
+    type: 'redis',
+    open: async (context) => {
+      const server = new RedisServer(deps);
+      const store = await openRemoteStore(server, context, { callTimeoutMs, operationTimeoutMs });
+      localHostsOf(store).storeName = `${server.name} ${deps.prefix}`;
+      return store;
+    },
+  };
+}
+
+function depsOf(options: RedisOptions): RedisServerDeps {
+  check(options);
+  const url = options.url === undefined ? undefined : urlOf(options.url);
+  const { sentinelName, cluster: isCluster = false, tls = url?.protocol === 'rediss:', prefix = 'insidecar' } = options;
+  const port = sentinelName === undefined ? DEFAULT_PORT : DEFAULT_SENTINEL_PORT;
+  const nodes = options.nodes?.map((node) => nodeOf(node, port));
+  return {
+    nodes: nodes ?? [{ host: url?.hostname || 'localhost', port: Number(url?.port || port) }],
+    sentinelName,
+    isCluster,
+    username: options.username ?? textOf(url?.username),
+    password: options.password ?? textOf(url?.password),
+    sentinelUsername: options.sentinelUsername,
+    sentinelPassword: options.sentinelPassword,
+    database: options.database ?? Number(url?.pathname.slice(1) ?? 0),
+    tls: tls === false ? undefined : tls === true ? {} : tls,
+    prefix,
+    connectTimeoutMs: options.callTimeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
+  };
+}
+
+function textOf(part: string | undefined): string | undefined {
+  return part === undefined || part === '' ? undefined : decodeURIComponent(part);
+}
+
+function check(options: RedisOptions): void {
+  const problem = fieldsProblem(options, FIELDS, 'options of redis');
+  if (problem !== undefined) throw new StateError('invalid', problem);
+  const { url, nodes, prefix = 'insidecar', callTimeoutMs = 1, operationTimeoutMs = 1, database = 0 } = options;
+  if ((url === undefined) === (nodes === undefined))
+    throw new StateError('invalid', 'redis needs either url or nodes.');
+  if (nodes?.length === 0) throw new StateError('invalid', 'nodes of redis must name at least one node.');
+  if (typeof prefix !== 'string' || prefix === '' || /[{}\0]/.test(prefix))
+    throw new StateError('invalid', `The prefix ${JSON.stringify(prefix)} of redis must be a name without braces.`);
+  for (const [name, value, least] of [
+    ['callTimeoutMs', callTimeoutMs, 1],
+    ['operationTimeoutMs', operationTimeoutMs, 1],
+    ['database', database, 0],
+  ] as const)
+    if (!Number.isSafeInteger(value) || value < least)
+      throw new StateError('invalid', `${name} ${String(value)} of redis must be a whole number of ${least} or more.`);
+}
+
+/** The text is in no message: it may hold a password. */
+function urlOf(text: string): URL {
+  let url: URL | undefined;
+  try {
+    url = new URL(text);
+  } catch {
+    // Said below.
+  }
+  if (url === undefined || !/^rediss?:$/.test(url.protocol) || !/^(\/\d*)?$/.test(url.pathname))
+    throw new StateError('invalid', 'The url of redis must be like "redis://user:password@host:6379/0".');
+  return url;
+}
+
+function nodeOf(text: string, defaultPort: number): RedisNode {
+  const found = /^(\[[^\]]+\]|[^:]+)(?::(\d{1,5}))?$/.exec(text);
+  if (found === null)
+    throw new StateError('invalid', `The node ${JSON.stringify(text)} of redis must be like "host:6379".`);
+  return { host: (found[1] ?? '').replaceAll(/^\[|\]$/g, ''), port: Number(found[2] ?? defaultPort) };
+}

@@ -1,0 +1,118 @@
+import type { Batch, Entry, KeyedEntry, Scan } from '../../state/store.ts';
+import type { ClosedSession, CommitGroup, Refusal, RemoteConnection } from '../remote/connection.ts';
+import type { RedisArgument, RedisClient } from './driver.ts';
+import { errorOf } from './failures.ts';
+import { CLOSE_SESSION, COMMIT, GET, OPEN_SESSION, SCAN, type Script } from './scripts.ts';
+
+/** What a connection is made with. */
+export interface RedisConnectionDeps {
+  readonly client: RedisClient;
+  /** For messages. */
+  readonly server: string;
+  /** The keys that the scripts get. */
+  readonly keys: readonly string[];
+  readonly channel: string;
+  /** Whether messages go by the node of the channel: on a cluster. */
+  readonly isCluster: boolean;
+}
+
+/** One connection to Redis: every call is a script. */
+export class RedisConnection implements RemoteConnection {
+  readonly #deps: RedisConnectionDeps;
+
+  constructor(deps: RedisConnectionDeps) {
+    this.#deps = deps;
+  }
+
+  async #run({ text, sha1 }: Script, args: readonly RedisArgument[]): Promise<unknown> {
+    const { client, server, keys } = this.#deps;
+    const rest = [String(keys.length), ...keys, ...args];
+    try {
+      return await client.sendCommand(['EVALSHA', sha1, ...rest]).catch((error: Error) => {
+        if (!error.message.startsWith('NOSCRIPT')) throw error;
+        return client.sendCommand(['EVAL', text, ...rest]);
+      });
+    } catch (error) {
+      throw errorOf(error, server);
+    }
+  }
+
+  async get(keys: readonly string[]): Promise<readonly (Entry | undefined)[]> {
+    const found = (await this.#run(GET, keys)) as readonly (Buffer | null)[];
+    return keys.map((_key, index) => {
+      const [version, value] = [found[2 * index], found[2 * index + 1]];
+      return version && value ? { version: Number(version), value: new Uint8Array(value) } : undefined;
+    });
+  }
+
+  async scan({ from, to, limit = -1, maxBytes = -1, reverse = false }: Scan): Promise<readonly KeyedEntry[]> {
+    const bounds = [from === '' ? '-' : `[${from}`, to === undefined ? '+' : `(${to}`];
+    const found = (await this.#run(SCAN, [
+      ...bounds,
+      reverse ? '1' : '0',
+      String(limit),
+      String(maxBytes),
+    ])) as Buffer[];
+    const entries: KeyedEntry[] = [];
+    for (let at = 0; at < found.length; at += 3) {
+      const [key, version, value] = found.slice(at, at + 3) as [Buffer, Buffer, Buffer];
+      entries.push({ key: key.toString(), version: Number(version), value: new Uint8Array(value) });
+    }
+    return entries;
+  }
+
+  async openSession(): Promise<number> {
+    return Number(await this.#run(OPEN_SESSION, []));
+  }
+
+  async closeSession(session: number): Promise<ClosedSession> {
+    const [group, refused] = (await this.#run(CLOSE_SESSION, [String(session)])) as readonly [Buffer, Buffer];
+    const numbers = refused.length === 0 ? [] : refused.toString().split(',').map(Number);
+    return { group: Number(group), refusals: refusalsOf(numbers) };
+  }
+
+  async commit({ session, number, firstVersion, batches }: CommitGroup): Promise<readonly Refusal[]> {
+    const args: RedisArgument[] = [session, number, firstVersion, batches.length].map(String);
+    for (const batch of batches) addBatch(args, batch);
+    return refusalsOf(((await this.#run(COMMIT, args)) as readonly unknown[]).map(Number));
+  }
+
+  async notify(messages: readonly string[]): Promise<void> {
+    const { client, server, channel, isCluster } = this.#deps;
+    const send = (message: string): Promise<unknown> =>
+      client.sendCommand([isCluster ? 'SPUBLISH' : 'PUBLISH', channel, message]);
+    try {
+      await Promise.all(messages.map(send));
+    } catch (error) {
+      throw errorOf(error, server);
+    }
+  }
+
+  destroy(): void {
+    destroy(this.#deps.client);
+  }
+}
+
+/** A client may be destroyed once. */
+export function destroy(client: RedisClient): void {
+  try {
+    client.destroy();
+  } catch {
+    // It is closed already.
+  }
+}
+
+function addBatch(args: RedisArgument[], { require = [], put = [], delete: deleted = [] }: Batch): void {
+  args.push(String(require.length), String(put.length), String(deleted.length));
+  for (const { key, version } of require) args.push(key, version === 'absent' ? '' : String(version));
+  for (const { key, value } of put) args.push(key, Buffer.from(value.buffer, value.byteOffset, value.byteLength));
+  args.push(...deleted);
+}
+
+/** The indexes of batches and preconditions, by turns. */
+function refusalsOf(numbers: readonly number[]): readonly Refusal[] {
+  const refusals: Refusal[] = [];
+  for (let at = 0; at < numbers.length; at += 2)
+    refusals.push({ batch: numbers[at] ?? 0, precondition: numbers[at + 1] ?? 0 });
+  return refusals;
+}

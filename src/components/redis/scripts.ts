@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+
+/** A script that Redis runs as one step. */
+export interface Script {
+  readonly text: string;
+  /** By which Redis knows it, once it has run it. */
+  readonly sha1: string;
+}
+
+function script(text: string): Script {
+  return { text, sha1: createHash('sha1').update(text).digest('hex') };
+}
+
+/** The format of the keys. A release reads and writes what has a `min_reader` not above its own. */
+export const FORMAT = 1;
+
+/*
+ * KEYS: 1 meta (a hash), 2 the sorted set of keys (score 0: byte order), 3 the hash of versions, 4 the hash of values,
+ * 5 the beginning of the name of each session (a hash). All have one hash tag, so that they are on one node of a cluster.
+ */
+
+/** Answers the format that a reader must know; writes that of this release where there is none. */
+export const CHECK_FORMAT: Script = script(`
+redis.call('HSETNX', KEYS[1], 'format', ARGV[1])
+redis.call('HSETNX', KEYS[1], 'min_reader', ARGV[1])
+return redis.call('HGET', KEYS[1], 'min_reader')`);
+
+/**
+ * The number is at least the seconds since 2025: after a failover that has lost the last numbers, the next one lies
+ * beyond them.
+ */
+export const OPEN_SESSION: Script = script(`
+local last = tonumber(redis.call('HGET', KEYS[1], 'last_session') or '0')
+local number = string.format('%.0f', math.max(last + 1, tonumber(redis.call('TIME')[1]) - 1735689600))
+redis.call('HSET', KEYS[1], 'last_session', number)
+redis.call('HSET', KEYS[5] .. ':' .. number, 'group', '0')
+redis.call('EXPIRE', KEYS[5] .. ':' .. number, 604800)
+return number`);
+
+/**
+ * Answers the last group of a session and what it was answered; the session takes no other from then on. It is kept for
+ * a week: the answer to this may be lost as well.
+ */
+export const CLOSE_SESSION: Script = script(`
+local session = KEYS[5] .. ':' .. ARGV[1]
+local found = redis.call('HMGET', session, 'group', 'refused')
+if not found[1] then return {'0', ''} end
+redis.call('HSET', session, 'closed', '1')
+return {found[1], found[2] or ''}`);
+
+/**
+ * Writes a group of batches one after the other, each all or nothing. ARGV: session, number of the group, version of
+ * the first batch, number of batches; then for each the counts of preconditions, puts and deletes, followed by keys and
+ * versions ('' for absent), keys and values, keys. Answers the index of each refused batch with that of its first
+ * precondition that did not hold. A batch is checked before anything of it is written: Redis takes nothing back.
+ */
+export const COMMIT: Script = script(`
+local session, number, version, batches = KEYS[5] .. ':' .. ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local last = redis.call('HMGET', session, 'group', 'closed')
+if not last[1] or last[2] or tonumber(last[1]) ~= tonumber(number) - 1 then
+  return redis.error_reply('SESSIONCLOSED the session is closed')
+end
+redis.call('HSET', session, 'group', number)
+redis.call('EXPIRE', session, 604800)
+local refused = {}
+local at = 5
+for batch = 0, batches - 1 do
+  local requires, puts, deletes = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+  at = at + 3
+  local failed = nil
+  for i = 0, requires - 1 do
+    local present = redis.call('HGET', KEYS[3], ARGV[at + 2 * i]) or ''
+    if present ~= ARGV[at + 2 * i + 1] then failed = i break end
+  end
+  at = at + 2 * requires
+  if failed then
+    refused[#refused + 1] = batch
+    refused[#refused + 1] = failed
+  else
+    local own = string.format('%.0f', version + batch)
+    for i = at, at + 2 * puts - 2, 2 do
+      redis.call('ZADD', KEYS[2], 0, ARGV[i])
+      redis.call('HSET', KEYS[3], ARGV[i], own)
+      redis.call('HSET', KEYS[4], ARGV[i], ARGV[i + 1])
+    end
+    for i = at + 2 * puts, at + 2 * puts + deletes - 1 do
+      redis.call('ZREM', KEYS[2], ARGV[i])
+      redis.call('HDEL', KEYS[3], ARGV[i])
+      redis.call('HDEL', KEYS[4], ARGV[i])
+    end
+  end
+  at = at + 2 * puts + deletes
+end
+redis.call('HSET', session, 'refused', table.concat(refused, ','))
+return refused`);
+
+/** Answers version and value of each key, or nothing. */
+export const GET: Script = script(`
+local found = {}
+for i, key in ipairs(ARGV) do
+  local version = redis.call('HGET', KEYS[3], key)
+  found[2 * i - 1] = version
+  found[2 * i] = version and redis.call('HGET', KEYS[4], key)
+end
+return found`);
+
+/**
+ * Answers key, version and value of a range. ARGV: both bounds as ZRANGEBYLEX has them, whether backwards, the most
+ * entries (-1: all), the bytes after which to end (-1: never). It reads no further than it answers.
+ */
+export const SCAN: Script = script(`
+local from, to, reverse, most, max = ARGV[1], ARGV[2], ARGV[3] == '1', tonumber(ARGV[4]), tonumber(ARGV[5])
+local found, entries, bytes, offset = {}, 0, 0, 0
+while true do
+  local page = 256
+  if most >= 0 then page = math.min(page, most - entries) end
+  local keys
+  if reverse then keys = redis.call('ZREVRANGEBYLEX', KEYS[2], to, from, 'LIMIT', offset, page)
+  else keys = redis.call('ZRANGEBYLEX', KEYS[2], from, to, 'LIMIT', offset, page) end
+  for _, key in ipairs(keys) do
+    local value = redis.call('HGET', KEYS[4], key)
+    local n = #found
+    found[n + 1], found[n + 2], found[n + 3] = key, redis.call('HGET', KEYS[3], key), value
+    entries = entries + 1
+    bytes = bytes + #value
+    if max >= 0 and bytes >= max then return found end
+  end
+  if #keys < page or (most >= 0 and entries >= most) then return found end
+  if reverse then to = '(' .. keys[#keys] else from = '(' .. keys[#keys] end
+end`);

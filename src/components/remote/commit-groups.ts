@@ -1,0 +1,176 @@
+import { ConflictError, isStateError, StateError } from '../../state/errors.ts';
+import type { Batch } from '../../state/store.ts';
+import { Deque } from '../../util/deque.ts';
+import { ConnectionLostError, type Refusal, RetryableError } from './connection.ts';
+import { type Link, pause } from './link.ts';
+import { Sessions, type WrittenGroup } from './sessions.ts';
+
+/** A group ends with the batch that reaches one of these. */
+const MAX_GROUP_BYTES = 16 * 1024 * 1024;
+const MAX_GROUP_BATCHES = 2_000;
+/** Between two attempts at a group that another process raced. */
+const RETRY_DELAY_MS = 2;
+
+/** A commit that has not been answered. */
+interface Waiting {
+  readonly batch: Batch;
+  readonly since: number;
+  readonly resolve: (version: number) => void;
+  readonly reject: (error: StateError) => void;
+}
+
+/** What the groups depend on. */
+export interface CommitGroupsDeps {
+  readonly link: Link;
+  /** After this time a commit that could not be made rejects. */
+  readonly commitTimeoutMs: number;
+  /** The batches of a group that were written. */
+  readonly onWritten: (batches: readonly Batch[]) => void;
+}
+
+/**
+ * Sends commits to the server in groups, one group at a time: whatever comes while one is on its way goes with the
+ * next. A group is answered exactly once, also when the connection is lost in the middle of it: the session tells
+ * afterwards whether it was written.
+ */
+export class CommitGroups {
+  readonly #deps: CommitGroupsDeps;
+  readonly #sessions: Sessions;
+  readonly #queue = new Deque<Waiting>();
+  readonly #stopped = new AbortController();
+  #isFlushScheduled = false;
+  #isSending = false;
+  #idle: (() => void)[] = [];
+
+  constructor(deps: CommitGroupsDeps) {
+    this.#deps = deps;
+    this.#sessions = new Sessions(deps.link);
+  }
+
+  add(batch: Batch): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ batch, since: performance.now(), resolve, reject });
+      this.#scheduleFlush();
+    });
+  }
+
+  /** At the end of the turn: whatever the sockets that were readable have brought goes together. */
+  #scheduleFlush(): void {
+    if (this.#isFlushScheduled || this.#isSending) return;
+    this.#isFlushScheduled = true;
+    setImmediate(() => {
+      this.#isFlushScheduled = false;
+      if (!this.#isSending) void this.#sendAll();
+    });
+  }
+
+  async #sendAll(): Promise<void> {
+    this.#isSending = true;
+    while (this.#queue.length > 0) await this.#send(this.#nextGroup());
+    this.#isSending = false;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  /** In the order of the calls. */
+  #nextGroup(): readonly Waiting[] {
+    const group: Waiting[] = [];
+    const keys = new GroupKeys();
+    for (;;) {
+      const next = this.#queue.peek();
+      if (next === undefined || keys.isFull || keys.dependsOn(next.batch)) return group;
+      this.#queue.shift();
+      group.push(next);
+      keys.add(next.batch);
+    }
+  }
+
+  async #send(group: readonly Waiting[]): Promise<void> {
+    try {
+      const { firstVersion, refusals } = await this.#written(group);
+      this.#answer(group, firstVersion, refusals);
+    } catch (error) {
+      const failure = isStateError(error) ? error : failedError(error);
+      for (const { reject } of group) reject(failure);
+    }
+  }
+
+  #answer(group: readonly Waiting[], firstVersion: number, refusals: readonly Refusal[]): void {
+    const refused = new Map(refusals.map(({ batch, precondition }) => [batch, precondition]));
+    const written = group.filter((_waiting, index) => !refused.has(index)).map(({ batch }) => batch);
+    if (written.length > 0) this.#deps.onWritten(written);
+    group.forEach(({ batch, resolve, reject }, index) => {
+      const precondition = refused.get(index);
+      if (precondition === undefined) resolve(firstVersion + index);
+      else reject(new ConflictError(batch.require?.[precondition]?.key ?? ''));
+    });
+  }
+
+  /** Tries until the server has answered whether the group is written, or the time of its oldest commit is over. */
+  async #written(group: readonly Waiting[]): Promise<WrittenGroup> {
+    const batches = group.map(({ batch }) => batch);
+    const since = group[0]?.since ?? 0;
+    for (;;) {
+      try {
+        const restMs = since + this.#deps.commitTimeoutMs - performance.now();
+        return await this.#sessions.commit(batches, Math.max(0, restMs));
+      } catch (error) {
+        const isOver = performance.now() - since > this.#deps.commitTimeoutMs || this.#stopped.signal.aborted;
+        if (isOver || !(error instanceof ConnectionLostError || error instanceof RetryableError)) throw error;
+        await pause(RETRY_DELAY_MS, this.#stopped.signal);
+      }
+    }
+  }
+
+  /** Resolves when every commit has been answered. */
+  idle(): Promise<void> {
+    if (this.#queue.length === 0 && !this.#isSending) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Tries nothing again from now on. */
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  /** Closes the session on the server. */
+  end(): Promise<void> {
+    return this.#sessions.end();
+  }
+}
+
+/** The keys of a group: each batch of it is checked against what was there before the group. */
+class GroupKeys {
+  readonly #written = new Set<string>();
+  /** Required to be absent, and not written. */
+  readonly #absent = new Set<string>();
+  #batches = 0;
+  #bytes = 0;
+
+  get isFull(): boolean {
+    return this.#bytes >= MAX_GROUP_BYTES || this.#batches >= MAX_GROUP_BATCHES;
+  }
+
+  /** Whether a batch has to wait for the next group: an earlier one of this group decides what it finds. */
+  dependsOn({ require = [], put = [], delete: deleted = [] }: Batch): boolean {
+    if (this.#batches === 0) return false;
+    const changes = (key: string): boolean => this.#written.has(key) || this.#absent.has(key);
+    return (
+      require.some(({ key }) => this.#written.has(key)) || put.some(({ key }) => changes(key)) || deleted.some(changes)
+    );
+  }
+
+  add({ require = [], put = [], delete: deleted = [] }: Batch): void {
+    this.#batches++;
+    for (const { key, value } of put) {
+      this.#written.add(key);
+      this.#bytes += value.byteLength;
+    }
+    for (const key of deleted) this.#written.add(key);
+    for (const { key, version } of require) if (version === 'absent') this.#absent.add(key);
+  }
+}
+
+function failedError(cause: unknown): StateError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new StateError('failed', `The commit failed, and may have been written: ${reason}.`, cause);
+}

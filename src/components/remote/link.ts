@@ -1,0 +1,184 @@
+import { isStateError, StateError } from '../../state/errors.ts';
+import {
+  type ConnectionListener,
+  ConnectionLostError,
+  type RemoteConnection,
+  type RemoteServer,
+} from './connection.ts';
+
+const FIRST_DELAY_MS = 50;
+const MAX_DELAY_MS = 2_000;
+
+/** What a link depends on. */
+export interface LinkDeps {
+  readonly server: RemoteServer;
+  /** Whether its connections receive the texts of other processes. */
+  readonly listens: boolean;
+  /** How long one attempt to connect, or one call, may take. */
+  readonly callTimeoutMs: number;
+  readonly onMessage: (message: string) => void;
+  /** It is connected again, or for the first time. */
+  readonly onConnected: () => void;
+  /** An attempt to connect has failed. */
+  readonly onFailure: (error: Error) => void;
+}
+
+/** One connection to the server, made again with back-off whenever it is lost. */
+export class Link {
+  readonly #deps: LinkDeps;
+  #connection: RemoteConnection | undefined;
+  #connecting: Promise<RemoteConnection> | undefined;
+  #failures = 0;
+  #lastFailure: string | undefined;
+  readonly #closed = new AbortController();
+
+  constructor(deps: LinkDeps) {
+    this.#deps = deps;
+  }
+
+  /** Connects, and waits so long for it. Rejects when the link is closed, or when trying again is no use. */
+  async open(waitMs: number): Promise<void> {
+    await this.#connected(waitMs);
+  }
+
+  #connected(waitMs: number): Promise<RemoteConnection> | RemoteConnection {
+    if (this.#connection !== undefined) return this.#connection;
+    const makeError = (): Error =>
+      new ConnectionLostError(this.#lastFailure ?? `${this.#deps.server.name} is not connected`);
+    return withTimeLimit(this.#reconnect(), waitMs, makeError);
+  }
+
+  #reconnect(): Promise<RemoteConnection> {
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  async #connect(): Promise<RemoteConnection> {
+    for (;;) {
+      if (this.#closed.signal.aborted) throw closedError();
+      try {
+        const connection = await this.#connectOnce();
+        if (this.#closed.signal.aborted) connection.destroy();
+        else return this.#keep(connection);
+      } catch (error) {
+        this.#lastFailure = (error as Error).message;
+        this.#deps.onFailure(error as Error);
+        if (isStateError(error)) throw error;
+        await pause(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** this.#failures++), this.#closed.signal);
+      }
+    }
+  }
+
+  #keep(connection: RemoteConnection): RemoteConnection {
+    this.#failures = 0;
+    this.#connection = connection;
+    this.#deps.onConnected();
+    return connection;
+  }
+
+  async #connectOnce(): Promise<RemoteConnection> {
+    const { server, listens, callTimeoutMs, onMessage } = this.#deps;
+    let connection: RemoteConnection | undefined;
+    let isLost = false;
+    const listener: ConnectionListener = {
+      onMessage,
+      onLost: () => {
+        isLost = true;
+        if (connection !== undefined) this.drop(connection);
+      },
+    };
+    connection = await withTimeLimit(
+      server.connect(listener, listens),
+      callTimeoutMs,
+      () => new ConnectionLostError(`${server.name} did not answer within ${callTimeoutMs} ms`),
+      (late) => late.destroy(),
+    );
+    if (isLost) throw new ConnectionLostError(`${server.name} has closed the connection`);
+    return connection;
+  }
+
+  /**
+   * Makes one call, with its time limit; a call that takes longer loses the connection.
+   *
+   * @param waitMs - how long to wait for a connection while there is none
+   * @throws ConnectionLostError when the call may have been carried out, or was not made.
+   */
+  async call<T>(waitMs: number, work: (connection: RemoteConnection) => Promise<T>): Promise<T> {
+    const connection = await this.#connected(waitMs);
+    const { server, callTimeoutMs } = this.#deps;
+    try {
+      return await withTimeLimit(
+        work(connection),
+        callTimeoutMs,
+        () => new ConnectionLostError(`${server.name} did not answer within ${callTimeoutMs} ms`),
+      );
+    } catch (error) {
+      if (error instanceof ConnectionLostError) this.drop(connection);
+      throw error;
+    }
+  }
+
+  /** The connection is not to be used any more. */
+  drop(connection: RemoteConnection): void {
+    connection.destroy();
+    if (this.#connection !== connection) return;
+    this.#connection = undefined;
+    // At once, and not with the next call: others may have changed something that has to be listened for.
+    if (!this.#closed.signal.aborted) this.#reconnect().catch(() => undefined);
+  }
+
+  close(): void {
+    this.#closed.abort();
+    this.#connection?.destroy();
+    this.#connection = undefined;
+  }
+}
+
+function closedError(): StateError {
+  return new StateError('closed', 'The state store is closed.');
+}
+
+/** Real time: how long a server takes has nothing to do with the clock of the sidecar. */
+async function withTimeLimit<T>(
+  work: Promise<T>,
+  limitMs: number,
+  makeError: () => Error,
+  onLate?: (result: T) => void,
+): Promise<T> {
+  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      isOver = true;
+      reject(makeError());
+    }, limitMs);
+  });
+  work.then(
+    (result) => {
+      if (isOver) onLate?.(result);
+    },
+    () => undefined,
+  );
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Resolves after some time, or as soon as the signal fires. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    timer.unref();
+    signal.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,69 @@
+import { StateError } from '../../state/errors.ts';
+import type { Entry, KeyedEntry, Scan } from '../../state/store.ts';
+import { ConnectionLostError, type RemoteConnection } from './connection.ts';
+import type { Link } from './link.ts';
+
+interface WaitingGet {
+  readonly key: string;
+  readonly resolve: (entry: Entry | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Reads from the server; those of one turn of the event loop go together. A read is repeated after a lost connection. */
+export class Reads {
+  readonly #link: Link;
+  readonly #timeoutMs: number;
+  #gets: WaitingGet[] = [];
+  #underWay = 0;
+  #idle: (() => void)[] = [];
+
+  constructor(link: Link, timeoutMs: number) {
+    this.#link = link;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  get(key: string): Promise<Entry | undefined> {
+    return new Promise((resolve, reject) => {
+      if (this.#gets.push({ key, resolve, reject }) === 1) setImmediate(() => void this.#flush());
+    });
+  }
+
+  async #flush(): Promise<void> {
+    const gets = this.#gets;
+    this.#gets = [];
+    try {
+      const keys = gets.map(({ key }) => key);
+      const entries = await this.#call((connection) => connection.get(keys));
+      for (const [index, { resolve }] of gets.entries()) resolve(entries[index]);
+    } catch (error) {
+      for (const { reject } of gets) reject(error);
+    }
+  }
+
+  scan(scan: Scan): Promise<readonly KeyedEntry[]> {
+    return this.#call((connection) => connection.scan(scan));
+  }
+
+  async #call<T>(work: (connection: RemoteConnection) => Promise<T>): Promise<T> {
+    const until = performance.now() + this.#timeoutMs;
+    this.#underWay++;
+    try {
+      for (;;) {
+        try {
+          return await this.#link.call(Math.max(0, until - performance.now()), work);
+        } catch (error) {
+          if (!(error instanceof ConnectionLostError)) throw error;
+          if (performance.now() >= until) throw new StateError('failed', `The read failed: ${error.message}.`, error);
+        }
+      }
+    } finally {
+      if (--this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    }
+  }
+
+  /** Resolves when nothing is being read. */
+  idle(): Promise<void> {
+    if (this.#underWay === 0 && this.#gets.length === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+}

@@ -1,0 +1,169 @@
+import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
+import { isStateError, StateError } from '../../state/errors.ts';
+import { LocalWatch } from '../../state/local-watch.ts';
+import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateStore } from '../../state/store.ts';
+import { CommitGroups } from './commit-groups.ts';
+import { ConnectionLostError, type RemoteServer } from './connection.ts';
+import { Hints } from './hints.ts';
+import { Link } from './link.ts';
+import { Reads } from './reads.ts';
+
+/** The longest that a start waits for a server that does not answer. */
+const OPEN_WAIT_MS = 3_000;
+/** The longest that a close waits for commits whose server does not answer. */
+const CLOSE_WAIT_MS = 5_000;
+
+/** Time limits, in milliseconds. */
+export interface RemoteTimeouts {
+  /** Of one call to the server. */
+  readonly callTimeoutMs: number;
+  /** Of a commit or a read, with all attempts and reconnections. */
+  readonly operationTimeoutMs: number;
+}
+
+/**
+ * Opens the store that a server holds. A server that does not answer within three seconds is an open store that does
+ * not work yet: it goes on connecting, and says so in `failure`.
+ */
+export async function openRemoteStore(
+  server: RemoteServer,
+  context: StateContext,
+  timeouts: RemoteTimeouts,
+): Promise<RemoteStore> {
+  const store = new RemoteStore(server, context, timeouts);
+  await store.connect();
+  return store;
+}
+
+/** A state store on a server that other processes use as well. */
+export class RemoteStore implements StateStore {
+  readonly #server: RemoteServer;
+  readonly #context: StateContext;
+  readonly #watch: LocalWatch;
+  readonly #hints: Hints;
+  readonly #reads: Reads;
+  readonly #commits: CommitGroups;
+  readonly #links: readonly Link[];
+  readonly #failures = new Map<object, StateError>();
+  #ended: StateError | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(server: RemoteServer, context: StateContext, { callTimeoutMs, operationTimeoutMs }: RemoteTimeouts) {
+    this.#server = server;
+    this.#context = context;
+    this.#watch = new LocalWatch(context.logger);
+    const reading = this.#link(true, callTimeoutMs);
+    const writing = this.#link(false, callTimeoutMs);
+    this.#links = [reading, writing];
+    this.#hints = new Hints({ link: reading, watch: this.#watch });
+    this.#reads = new Reads(reading, operationTimeoutMs);
+    const onWritten = (batches: readonly Batch[]): void => this.#written(batches);
+    this.#commits = new CommitGroups({ link: writing, commitTimeoutMs: operationTimeoutMs, onWritten });
+  }
+
+  #link(listens: boolean, callTimeoutMs: number): Link {
+    const link: Link = new Link({
+      server: this.#server,
+      listens,
+      callTimeoutMs,
+      onMessage: (message) => this.#hints.received(message),
+      onConnected: () => this.#connected(link),
+      onFailure: (error) => this.#failed(link, error),
+    });
+    return link;
+  }
+
+  /** Waits for the connections, but not for ever. */
+  async connect(): Promise<void> {
+    try {
+      await Promise.all(this.#links.map((link) => link.open(OPEN_WAIT_MS)));
+    } catch (error) {
+      if (error instanceof ConnectionLostError) return;
+      this.#ended = isStateError(error) ? error : new StateError('failed', String(error), error);
+      for (const link of this.#links) link.close();
+      throw this.#ended;
+    }
+  }
+
+  get failure(): StateError | undefined {
+    for (const failure of this.#failures.values()) return failure;
+    return undefined;
+  }
+
+  #connected(link: Link): void {
+    if (!this.#failures.delete(link) || this.#failures.size > 0) return;
+    this.#context.logger.warn({ server: this.#server.name }, 'the state store works again');
+  }
+
+  #failed(link: Link, error: Error): void {
+    if (this.#ended !== undefined) return;
+    const failure = new StateError('failed', `${this.#server.name} cannot be reached: ${error.message}`, error);
+    if (this.#failures.size === 0) this.#context.logger.error({ error: failure }, 'the state store does not work');
+    this.#failures.set(link, failure);
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    this.#checkOpen();
+    checkKey(key);
+    return this.#reads.get(key);
+  }
+
+  async scan(scan: Scan): Promise<readonly KeyedEntry[]> {
+    this.#checkOpen();
+    checkScan(scan);
+    return scan.limit === 0 ? [] : this.#reads.scan(scan);
+  }
+
+  async commit(batch: Batch): Promise<number> {
+    this.#checkOpen();
+    checkBatch(batch);
+    return this.#commits.add(copyOf(batch));
+  }
+
+  watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
+    this.#checkOpen();
+    return this.#watch.add(prefix, onChange);
+  }
+
+  #written(batches: readonly Batch[]): void {
+    this.#hints.written(batches);
+    if (!this.#watch.active) return;
+    for (const { put = [], delete: deleted = [] } of batches)
+      this.#watch.notify([...put.map(({ key }) => key), ...deleted]);
+  }
+
+  #checkOpen(): void {
+    if (this.#ended !== undefined) throw this.#ended;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#ended ??= new StateError('closed', 'The state store is closed.');
+    this.#watch.clear();
+    const stop = setTimeout(() => this.#breakOff(), CLOSE_WAIT_MS);
+    await Promise.all([this.#commits.idle(), this.#reads.idle()]);
+    clearTimeout(stop);
+    this.#hints.stop();
+    await this.#commits.end();
+    for (const link of this.#links) link.close();
+  }
+
+  #breakOff(): void {
+    this.#commits.stop();
+    for (const link of this.#links) link.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** The caller may use its bytes again at once. */
+function copyOf(batch: Batch): Batch {
+  if (batch.put === undefined) return batch;
+  return { ...batch, put: batch.put.map(({ key, value }) => ({ key, value: new Uint8Array(value) })) };
+}

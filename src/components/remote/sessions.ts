@@ -1,0 +1,99 @@
+import type { Batch } from '../../state/store.ts';
+import {
+  type ClosedSession,
+  type CommitGroup,
+  ConnectionLostError,
+  type Refusal,
+  type RemoteConnection,
+  SessionClosedError,
+} from './connection.ts';
+import type { Link } from './link.ts';
+
+/** A session numbers so many commits. Its own number stands above them in each version. */
+const COMMITS_PER_SESSION = 2 ** 21;
+
+/** What the server has answered to a group. */
+export interface WrittenGroup {
+  readonly firstVersion: number;
+  readonly refusals: readonly Refusal[];
+}
+
+interface Session {
+  readonly id: number;
+  groups: number;
+  commits: number;
+}
+
+/**
+ * Numbers the commits of this process, and learns what became of a group whose answer was lost.
+ *
+ * A session is a row on the server that counts the groups it has written. Versions are `session * 2^21 + commit`: the
+ * server gives out each session once, so that a version is never used twice, without a call per commit.
+ */
+export class Sessions {
+  readonly #link: Link;
+  #session: Session | undefined;
+  /** A group whose answer was lost with its connection. */
+  #unanswered: CommitGroup | undefined;
+
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  /**
+   * Writes a group; call it again with the same `batches` after an error that allows another attempt: the group is
+   * not written twice.
+   *
+   * @param waitMs - how long to wait for a connection
+   */
+  async commit(batches: readonly Batch[], waitMs: number): Promise<WrittenGroup> {
+    const earlier = await this.#resolveUnanswered(batches, waitMs);
+    if (earlier !== undefined) return earlier;
+    const session = await this.#sessionFor(batches.length, waitMs);
+    const number = session.groups + 1;
+    const firstVersion = session.id * COMMITS_PER_SESSION + session.commits;
+    const group = { session: session.id, number, firstVersion, batches };
+    try {
+      const refusals = await this.#link.call(waitMs, (connection) => connection.commit(group));
+      session.groups = number;
+      session.commits += batches.length;
+      return { firstVersion, refusals };
+    } catch (error) {
+      if (error instanceof ConnectionLostError) this.#unanswered = group;
+      this.#session = error instanceof ConnectionLostError || error instanceof SessionClosedError ? undefined : session;
+      throw error;
+    }
+  }
+
+  /** Asks for the group that was not answered, if there is one: its session takes nothing from then on. */
+  async #resolveUnanswered(batches: readonly Batch[], waitMs: number): Promise<WrittenGroup | undefined> {
+    const unanswered = this.#unanswered;
+    if (unanswered === undefined) return undefined;
+    const { session, number, firstVersion } = unanswered;
+    const close = (connection: RemoteConnection): Promise<ClosedSession> =>
+      connection.closeSession(session, unanswered);
+    const { group, refusals } = await this.#link.call(waitMs, close);
+    this.#unanswered = undefined;
+    return group === number && unanswered.batches === batches ? { firstVersion, refusals } : undefined;
+  }
+
+  async #sessionFor(commits: number, waitMs: number): Promise<Session> {
+    if (this.#session !== undefined && this.#session.commits + commits <= COMMITS_PER_SESSION) return this.#session;
+    await this.#close(waitMs);
+    const id = await this.#link.call(waitMs, (connection) => connection.openSession());
+    this.#session = { id, groups: 0, commits: 0 };
+    return this.#session;
+  }
+
+  async #close(waitMs: number): Promise<void> {
+    const session = this.#session;
+    if (session === undefined) return;
+    await this.#link.call(waitMs, (connection) => connection.closeSession(session.id, undefined));
+    this.#session = undefined;
+  }
+
+  /** Closes the session, where there is a connection. */
+  async end(): Promise<void> {
+    await this.#close(0).catch(() => undefined);
+  }
+}

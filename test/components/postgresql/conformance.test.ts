@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ddlOf } from '../../../src/components/postgresql/schema.ts';
+import { stateStoreSuite } from '../../../src/testing/store-conformance.ts';
+import { hasPostgresql } from '../../support/servers.ts';
+import { compareWithModel } from '../../support/store-model.ts';
+import { PgTestServer } from './pg-test-server.ts';
+
+describe.runIf(hasPostgresql())('state in PostgreSQL', () => {
+  let server: PgTestServer;
+  beforeAll(async () => {
+    server = await PgTestServer.start();
+  }, 60_000);
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  for (const { name, run } of stateStoreSuite)
+    test(name, () => {
+      const schema = server.newPlace();
+      return run(() => server.open({ schema }));
+    });
+
+  test('behaves like a sorted map in random histories', () => compareWithModel(() => server.open(), 20));
+
+  // What the locks are for: see that the case notices when they are not there.
+  test('writes under a moved fence when the locks are left out of commit_group_1', async () => {
+    const fenceCase = stateStoreSuite.find(({ name }) => name.startsWith('writes nothing under a fence'));
+    const schema = server.newPlace();
+    const withoutLocks = ddlOf(schema)
+      .replace(' FOR SHARE', '')
+      .replace('  IF cardinality(new_key) > 0 THEN', '  PERFORM pg_sleep(0.005);\n  IF cardinality(new_key) > 0 THEN');
+    await server.sql(withoutLocks);
+    await expect(fenceCase?.run(() => server.open({ schema }))).rejects.toThrow('under the old fence');
+  });
+});

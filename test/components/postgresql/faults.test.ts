@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { PostgresqlConnection } from '../../../src/components/postgresql/index.ts';
+import { ddlOf } from '../../../src/components/postgresql/schema.ts';
+import { isStateError } from '../../../src/state/errors.ts';
+import { put } from '../../support/embedded-store.ts';
+import { hasPostgresql } from '../../support/servers.ts';
+import { remoteFaults } from '../remote/remote-faults.ts';
+import { PgTestServer } from './pg-test-server.ts';
+
+remoteFaults('state in PostgreSQL', hasPostgresql(), () => PgTestServer.start());
+
+describe.runIf(hasPostgresql())('opening state in PostgreSQL', () => {
+  let server: PgTestServer;
+  let schema: string;
+  beforeAll(async () => {
+    server = await PgTestServer.start();
+  }, 60_000);
+  afterAll(() => server[Symbol.asyncDispose]());
+  beforeEach(() => {
+    schema = server.newPlace();
+  });
+
+  test.each<[what: string, connection: PostgresqlConnection, message: RegExp]>([
+    ['no such database', { host: '127.0.0.1', database: 'nope', user: 'postgres' }, /database "nope" does not exist/],
+    [
+      'no such user',
+      { host: '127.0.0.1', database: 'postgres', user: 'nobody-knows' },
+      /role "nobody-knows" does not exist/,
+    ],
+  ])('opening rejects: %s', async (_what, connection, message) => {
+    const opening = server.open({ connection: { ...connection, port: server.server.port } });
+    await expect(opening).rejects.toMatchObject({ kind: 'failed', message: expect.stringMatching(message) });
+  });
+
+  test('without the right to create, opening says what to run; afterwards it works', async () => {
+    await server.sql('CREATE ROLE plain LOGIN');
+    const connection = { host: '127.0.0.1', port: server.server.port, user: 'plain', database: 'postgres' };
+    await expect(server.open({ connection, schema })).rejects.toMatchObject({
+      kind: 'failed',
+      message: /permission denied/,
+    });
+    await expect(server.open({ connection, schema, migrate: false })).rejects.toThrow('postgresqlDdl()');
+    await server.sql(ddlOf(schema));
+    await server.sql(
+      `GRANT USAGE ON SCHEMA "${schema}" TO plain; GRANT ALL ON ALL TABLES IN SCHEMA "${schema}" TO plain`,
+    );
+    await using store = await server.open({ connection, schema });
+    expect(await store.commit({ put: [put('a')] })).toBeGreaterThan(0);
+  });
+
+  test('a store of a newer format is refused', async () => {
+    await (await server.open({ schema })).close();
+    await server.sql(`UPDATE "${schema}".meta SET min_reader = 99`);
+    const error = await server.open({ schema }).catch((reason: unknown) => reason);
+    expect(isStateError(error) && [error.kind, error.message]).toEqual([
+      'newer-format',
+      expect.stringContaining('format 99'),
+    ]);
+  });
+
+  test('two processes that create the same schema at the same time both succeed', async () => {
+    const stores = await Promise.all(Array.from({ length: 6 }, () => server.open({ schema })));
+    const versions = await Promise.all(stores.map((store) => store.commit({ put: [put('a')] })));
+    expect(new Set(versions).size).toBe(6);
+    await Promise.all(stores.map((store) => store.close()));
+  });
+});

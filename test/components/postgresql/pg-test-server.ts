@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { loadPg, type Row } from '../../../src/components/postgresql/driver.ts';
+import { type PostgresqlOptions, postgresql } from '../../../src/components/postgresql/index.ts';
+import type { StateStore } from '../../../src/state/store.ts';
+import { systemClock } from '../../../src/util/clock.ts';
+import { RecordingLogger } from '../../support/logger.ts';
+import { type OwnServer, startPostgresql } from '../../support/servers.ts';
+import type { RemoteTestServer, Timeouts } from '../remote/remote-faults.ts';
+
+/** A PostgreSQL server of a test file; each test takes a schema of its own. */
+export class PgTestServer implements RemoteTestServer {
+  readonly server: OwnServer;
+  readonly logger = new RecordingLogger();
+
+  private constructor(server: OwnServer) {
+    this.server = server;
+  }
+
+  static async start(settings: readonly string[] = []): Promise<PgTestServer> {
+    return new PgTestServer(await startPostgresql(settings));
+  }
+
+  newPlace(): string {
+    return `test-${randomUUID().slice(0, 8)}`;
+  }
+
+  url(port: number = this.server.port): string {
+    return `postgresql://postgres@127.0.0.1:${port}/postgres`;
+  }
+
+  open(options: Partial<PostgresqlOptions> = {}): Promise<StateStore> {
+    const { logger } = this;
+    return postgresql({ connection: this.url(), schema: this.newPlace(), ...options }).open({
+      clock: systemClock,
+      logger,
+    });
+  }
+
+  openAt(place: string, port: number, timeouts: Timeouts = {}): Promise<StateStore> {
+    return this.open({ connection: this.url(port), schema: place, ...timeouts });
+  }
+
+  /** Runs statements beside the store. */
+  async sql(text: string): Promise<readonly Row[]> {
+    const { Client } = await loadPg();
+    const client = new Client({ connectionString: this.url() });
+    await client.connect();
+    try {
+      return (await client.query({ text, rowMode: 'array' })).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.server[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest';
+import { hasRedis } from '../../support/servers.ts';
+import { remoteFaults } from '../remote/remote-faults.ts';
+import { RedisTestServer } from './redis-test-server.ts';
+
+remoteFaults('state in Redis', hasRedis(), () => RedisTestServer.start());
+
+describe.runIf(hasRedis())('opening state in Redis', () => {
+  test.each<[what: string, settings: readonly string[], options: object, message: RegExp]>([
+    ['eviction', ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'], {}, /allkeys-lru.*must be noeviction/],
+    ['a missing password', ['--requirepass', 'secret'], {}, /NOAUTH/],
+    ['a wrong password', ['--requirepass', 'secret'], { password: 'guess' }, /WRONGPASS/],
+  ])('rejects: %s', async (_what, settings, options, message) => {
+    await using server = await RedisTestServer.start(settings);
+    const error = await server.open(options).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ kind: 'failed', message: expect.stringMatching(message) });
+    expect(JSON.stringify(error) + String(error)).not.toContain('guess');
+  });
+
+  test('a full server refuses commits, keeps what it has, and goes on when there is room', async () => {
+    await using server = await RedisTestServer.start(['--maxmemory', '4mb']);
+    await using store = await server.open();
+    const value = new Uint8Array(200_000);
+    let written = 0;
+    const fill = async (): Promise<never> => {
+      for (;;) {
+        await store.commit({ put: [{ key: `k${written}`, value }] });
+        written++;
+      }
+    };
+    await expect(fill()).rejects.toMatchObject({ kind: 'full' });
+    expect(written).toBeGreaterThan(1);
+    expect((await store.scan({ from: '' })).length).toBe(written);
+  });
+});

@@ -1,0 +1,174 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { isConflict } from '../../../src/state/errors.ts';
+import type { StateStore } from '../../../src/state/store.ts';
+import { put } from '../../support/embedded-store.ts';
+import { freePort } from '../../support/http.ts';
+import type { OwnServer } from '../../support/servers.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
+
+/** A server of a test file that holds stores. */
+export interface RemoteTestServer extends AsyncDisposable {
+  readonly server: OwnServer;
+  /** Names a store that nobody has. */
+  newPlace(): string;
+  /** Opens the store of a place, through a port that leads to the server. */
+  openAt(place: string, port: number, timeouts?: Timeouts): Promise<StateStore>;
+}
+
+export interface Timeouts {
+  readonly callTimeoutMs?: number;
+  readonly operationTimeoutMs?: number;
+}
+
+const textOf = (value: Uint8Array | undefined): string => Buffer.from(value ?? []).toString();
+
+/** What holds for every store on a server when the network or the server fails. */
+export function remoteFaults(what: string, isThere: boolean, start: () => Promise<RemoteTestServer>): void {
+  describe.runIf(isThere)(`${what}, when something goes wrong`, () => {
+    let server: RemoteTestServer;
+    let proxy: TcpProxy;
+    let place: string;
+    const openVia = (timeouts?: Timeouts): Promise<StateStore> => server.openAt(place, proxy.port, timeouts);
+    const openDirectly = (timeouts?: Timeouts): Promise<StateStore> =>
+      server.openAt(place, server.server.port, timeouts);
+
+    beforeAll(async () => {
+      server = await start();
+    }, 60_000);
+    afterAll(() => server[Symbol.asyncDispose]());
+    beforeEach(async () => {
+      proxy = await TcpProxy.start(server.server.port);
+      place = server.newPlace();
+    });
+    afterEach(() => proxy[Symbol.asyncDispose]());
+
+    test('connections that are cut at random: no commit is lost, doubled, or refused in error', async () => {
+      const stores = await Promise.all([openVia(), openVia()]);
+      await using watched = await openDirectly();
+      let cutting: NodeJS.Timeout | undefined;
+      const cutLater = (): void => {
+        cutting = setTimeout(() => {
+          proxy.cut();
+          cutLater();
+        }, Math.random() * 300);
+      };
+      cutLater();
+      let isOver = false;
+      // Each caller counts in an entry of its own: a commit that was written twice, or not at all, is a conflict.
+      const count = async (store: StateStore, name: string): Promise<number> => {
+        let version: number | 'absent' = 'absent';
+        let number = 0;
+        while (!isOver) {
+          const text = String(++number);
+          version = await store.commit({
+            require: [{ key: name, version }],
+            put: [{ key: name, value: Buffer.from(text) }],
+          });
+        }
+        return number;
+      };
+      const counting = stores.flatMap((store, at) => Array.from({ length: 8 }, (_, i) => count(store, `${at}/${i}`)));
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+      isOver = true;
+      const numbers = await Promise.all(counting);
+      clearTimeout(cutting);
+      const entries = await watched.scan({ from: '' });
+      expect(entries.map(({ value }) => Number(textOf(value)))).toEqual(numbers);
+      expect(new Set(entries.map(({ version }) => version)).size).toBe(16);
+      expect(numbers.reduce((sum, number) => sum + number)).toBeGreaterThan(100);
+      await Promise.all(stores.map((store) => store.close()));
+    });
+
+    test('a commit that was written and whose answer is lost resolves, and is not written again', async () => {
+      await using store = await openVia();
+      await store.commit({ put: [put('first')] });
+      await using direct = await openDirectly();
+      const before = await direct.commit({ put: [put('counter')] });
+      // Requests get through, answers do not.
+      proxy.dropsAnswers = true;
+      const commit = store.commit({ require: [{ key: 'counter', version: before }], put: [put('counter', 5)] });
+      await vi.waitFor(async () => expect((await direct.get('counter'))?.version).not.toBe(before), { timeout: 5_000 });
+      proxy.dropsAnswers = false;
+      proxy.cut();
+      const version = await commit;
+      expect(await direct.get('counter')).toEqual({ version, value: put('counter', 5).value });
+    });
+
+    test('a server that does not answer is noticed, named in failure, and used again when it does', async () => {
+      await using store = await openVia({ callTimeoutMs: 300, operationTimeoutMs: 8_000 });
+      await store.commit({ put: [put('a')] });
+      proxy.isBlackHole = true;
+      const commit = store.commit({ put: [put('b')] });
+      const read = store.get('a');
+      await vi.waitFor(() => expect(store.failure?.message).toContain('did not answer within 300 ms'), {
+        timeout: 5_000,
+      });
+      proxy.isBlackHole = false;
+      proxy.cut();
+      await commit;
+      expect(await read).toBeDefined();
+      await vi.waitFor(() => expect(store.failure).toBeUndefined());
+    });
+
+    test('a commit that cannot be made in its time fails, and so does a read', async () => {
+      await using store = await openVia({ callTimeoutMs: 200, operationTimeoutMs: 600 });
+      proxy.isBlackHole = true;
+      const told = await Promise.allSettled([
+        store.commit({ put: [put('b')] }),
+        store.get('a'),
+        store.scan({ from: '' }),
+      ]);
+      for (const result of told)
+        expect(result).toMatchObject({
+          status: 'rejected',
+          reason: { kind: 'failed', message: expect.stringContaining('did not answer') },
+        });
+      proxy.isBlackHole = false;
+      proxy.cut();
+      await vi.waitFor(async () => expect(await store.commit({ put: [put('c')] })).toBeGreaterThan(0), {
+        timeout: 5_000,
+      });
+    });
+
+    test('kill -9 of the server: what was acknowledged is there, and the store goes on after the restart', async () => {
+      await using store = await openDirectly({ operationTimeoutMs: 30_000 });
+      const told = new Map<string, 'written' | 'refused' | 'failed'>();
+      let isOver = false;
+      const write = async (name: string): Promise<void> => {
+        for (let round = 0; !isOver; round++) {
+          const key = `${name}/${round}`;
+          await store.commit({ require: [{ key, version: 'absent' }], put: [put(key)] }).then(
+            () => told.set(key, 'written'),
+            (error) => told.set(key, isConflict(error) ? 'refused' : 'failed'),
+          );
+        }
+      };
+      const writing = Array.from({ length: 16 }, (_, i) => write(String(i)));
+      for (let kill = 0; kill < 3; kill++) {
+        await new Promise((resolve) => setTimeout(resolve, 700));
+        await server.server.kill();
+        await server.server.restart();
+      }
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      isOver = true;
+      await Promise.all(writing);
+      const present = new Set((await store.scan({ from: '' })).map(({ key }) => key));
+      const kinds = new Set(told.values());
+      expect([...kinds]).toEqual(['written']);
+      expect([...told.keys()].filter((key) => !present.has(key))).toEqual([]);
+      expect(told.size).toBeGreaterThan(100);
+    }, 60_000);
+
+    test('a server that is down at the start is an open store that does not work yet', async () => {
+      const port = await freePort();
+      const startedAt = performance.now();
+      await using store = await server.openAt(place, port, { operationTimeoutMs: 300 });
+      expect(performance.now() - startedAt).toBeLessThan(10_000);
+      expect(store.failure?.message).toContain(`127.0.0.1:${port}`);
+      await expect(store.get('a')).rejects.toMatchObject({ kind: 'failed' });
+      await using late = await TcpProxy.start(server.server.port, port);
+      expect(late.port).toBe(port);
+      await vi.waitFor(async () => expect(await store.get('a')).toBeUndefined(), { timeout: 10_000 });
+    });
+  });
+}

@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from './http.ts';
+
+/** A server that a test has started for itself, on a free port and in a directory of its own. */
+export class OwnServer implements AsyncDisposable {
+  readonly port: number;
+  readonly directory: string;
+  readonly #start: () => Promise<ChildProcess>;
+  #child: ChildProcess;
+
+  private constructor(port: number, directory: string, start: () => Promise<ChildProcess>, child: ChildProcess) {
+    this.port = port;
+    this.directory = directory;
+    this.#start = start;
+    this.#child = child;
+  }
+
+  static async start(port: number, directory: string, start: () => Promise<ChildProcess>): Promise<OwnServer> {
+    return new OwnServer(port, directory, start, await start());
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** As after a crash of the machine, but for its disk. */
+  async kill(): Promise<void> {
+    await ended(this.#child, 'SIGKILL');
+  }
+
+  async restart(): Promise<void> {
+    this.#child = await this.#start();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await ended(this.#child, 'SIGKILL');
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = new Promise((resolve) => child.once('exit', resolve));
+  // A process that stands still takes no other signal.
+  child.kill('SIGCONT');
+  child.kill(signal);
+  await exit;
+}
+
+/** Whether tests that need a server can run; without it they are skipped with a line that says why, and fail in CI. */
+function isAvailable(what: string, isThere: boolean, remedy: string): boolean {
+  if (isThere) return true;
+  const message = `${what} is missing: ${remedy}`;
+  if (process.env['CI'] !== undefined) throw new Error(message);
+  process.stderr.write(`skipped: ${message}\n`);
+  return false;
+}
+
+/** The user to run a server as: PostgreSQL refuses to run as root. */
+function servant(): { readonly uid: number; readonly gid: number } | undefined {
+  if (userInfo().uid !== 0) return undefined;
+  const [uid, gid] = ['-u', '-g'].map((flag) => Number(spawnSync('id', [flag, 'postgres']).stdout));
+  return { uid: uid ?? 0, gid: gid ?? 0 };
+}
+
+function postgresqlBinaries(): string | undefined {
+  const root = '/usr/lib/postgresql';
+  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
+  return versions.map((version) => join(root, version, 'bin')).find((bin) => existsSync(join(bin, 'initdb')));
+}
+
+/** Whether PostgreSQL can be started. */
+export function hasPostgresql(): boolean {
+  return isAvailable('PostgreSQL', postgresqlBinaries() !== undefined, 'install it ("apt install postgresql")');
+}
+
+/** Starts a PostgreSQL server; `settings` as in postgresql.conf. */
+export async function startPostgresql(settings: readonly string[] = []): Promise<OwnServer> {
+  const bin = postgresqlBinaries() ?? '';
+  const owner = servant();
+  const directory = await mkdtemp('/tmp/insidecar-pg-');
+  if (owner !== undefined) await chown(directory, owner.uid, owner.gid);
+  const data = join(directory, 'data');
+  const made = spawnSync(
+    join(bin, 'initdb'),
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '-E', 'UTF8'],
+    {
+      ...owner,
+      cwd: directory,
+    },
+  );
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr.toString()}`);
+  const port = await freePort();
+  const options = ['listen_addresses=127.0.0.1', `port=${port}`, `unix_socket_directories=${directory}`, ...settings];
+  return OwnServer.start(port, directory, async () => {
+    const args = ['-D', data, ...options.flatMap((option) => ['-c', option])];
+    const child = spawn(join(bin, 'postgres'), args, { ...owner, cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
+    await said(child, 'database system is ready to accept connections');
+    return child;
+  });
+}
+
+/** Whether Redis can be started. */
+export function hasRedis(): boolean {
+  const isThere = spawnSync('redis-server', ['--version']).status === 0;
+  return isAvailable('Redis', isThere, 'install it ("apt install redis-server")');
+}
+
+/** Starts a Redis server that syncs each write; `settings` as on its command line, `--name value`. */
+export async function startRedis(settings: readonly string[] = []): Promise<OwnServer> {
+  const directory = await mkdtemp('/tmp/insidecar-redis-');
+  const port = await freePort();
+  const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--save', ''];
+  const args = [...place, '--appendonly', 'yes', '--appendfsync', 'always', ...settings];
+  return OwnServer.start(port, directory, async () => {
+    const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    await said(child, 'Ready to accept connections');
+    return child;
+  });
+}
+
+/** Waits for a line in what a process writes. */
+async function said(child: ChildProcess, text: string): Promise<void> {
+  let written = '';
+  await new Promise<void>((resolve, reject) => {
+    const look = (part: Buffer): void => {
+      written = (written + part.toString()).slice(-4_000);
+      if (written.includes(text)) resolve();
+    };
+    child.stdout?.on('data', look);
+    child.stderr?.on('data', look);
+    child.once('exit', (code) => reject(new Error(`the server has ended with ${code}: ${written}`)));
+  });
+}
