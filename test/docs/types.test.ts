@@ -28,13 +28,15 @@ declare function startMyBroker(): Promise<unknown>;
 declare function openMyComponent(...parts: unknown[]): Promise<import('insidecar').PubSubComponent>;
 declare function openMyStore(...parts: unknown[]): Promise<import('insidecar').StateStore>;
 declare const mountMyAdapter: import('insidecar/testing').MountAdapter;
-declare const mine: { isDurable: boolean; emptyPlace(): string; open(place: string): Promise<import('insidecar').StateStore> };
+declare const mine: { can: readonly import('insidecar/testing').StoreNeed[]; emptyPlace(): string; open(place: string): Promise<import('insidecar').StateStore> };
 `;
 
 /** The modules whose names examples use without the import, by the report of what they export. */
 const MODULES: readonly (readonly [module: string, exported: ReadonlySet<string>])[] = [
   ['insidecar', exportsIn('insidecar')],
   ['insidecar/embedded', exportsIn('insidecar-embedded')],
+  ['insidecar/postgresql', exportsIn('insidecar-postgresql')],
+  ['insidecar/redis', exportsIn('insidecar-redis')],
   ['insidecar/resources', exportsIn('insidecar-resources')],
   ['insidecar/testing', exportsIn('insidecar-testing')],
   ['node:http', new Set(['createServer'])],
