@@ -71,7 +71,7 @@ export const MAX_BATCH_BYTES: number = 64 * 1024 * 1024;
 
 /**
  * An ordered key-value store with atomic batches. Jobs, workflows, the host registry and the durable queue need nothing
- * else of an engine. This is the contract of every implementation; `stateStoreSuite` of `insidecar/testing` checks it.
+ * else of an engine. This is the contract of every implementation; `stateStoreConformance` of `insidecar/testing` checks it.
  *
  * **Keys** are non-empty strings of at most `MAX_KEY_BYTES` bytes in UTF-8. Every character is allowed, including NUL,
  * except unpaired surrogates. Keys are ordered by the bytes of their UTF-8 form, which is also the order of their code

@@ -48,5 +48,5 @@ export type { PubSubCase, PubSubNeed } from './pubsub-case.ts';
 export { pubSubConformance } from './pubsub-conformance.ts';
 export { type HasActivities, replaceActivities } from './replace-activities.ts';
 export type { StoreCase, StoreNeed } from './store-case.ts';
-export { stateStoreSuite } from './store-conformance.ts';
+export { stateStoreConformance } from './store-conformance.ts';
 export { VirtualClock, type VirtualClockOptions, virtualClock } from './virtual-clock.ts';

@@ -101,11 +101,11 @@ const ending: readonly StoreCase[] = [
  *
  * @example
  * ```ts
- * for (const { name, run } of stateStoreSuite) test(name, () => run(() => openMyStore(path)));
+ * for (const { name, run } of stateStoreConformance) test(name, () => run(() => openMyStore(path)));
  * ```
  * @public
  */
-export const stateStoreSuite: readonly StoreCase[] = [
+export const stateStoreConformance: readonly StoreCase[] = [
   ...reading,
   ...committing,
   ...limits,

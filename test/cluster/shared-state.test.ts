@@ -3,14 +3,14 @@ import { sharedState } from '../../src/cluster/shared-state.ts';
 import { memoryStore } from '../../src/components/memory/memory-store.ts';
 import { isStateError } from '../../src/state/errors.ts';
 import type { StateDefinition, StateStore } from '../../src/state/store.ts';
-import { stateStoreSuite } from '../../src/testing/store-conformance.ts';
+import { stateStoreConformance } from '../../src/testing/store-conformance.ts';
 import { systemClock } from '../../src/util/clock.ts';
 
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const context = { clock: systemClock, logger: quiet };
 const value = new Uint8Array([1]);
 
-for (const { name, needs = [], run } of stateStoreSuite)
+for (const { name, needs = [], run } of stateStoreConformance)
   test.skipIf(needs.includes('durable'))(`shared store: ${name}`, () => {
     const shared = sharedState(memoryStore());
     return run(() => shared.open(context));

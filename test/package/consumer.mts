@@ -18,7 +18,7 @@ import { type EmbeddedOptions, embedded } from 'insidecar/embedded';
 import { postgresql } from 'insidecar/postgresql';
 import { redis } from 'insidecar/redis';
 import { type LoadedResources, loadResources } from 'insidecar/resources';
-import { type StoreCase, stateStoreSuite, type VirtualClock, virtualClock } from 'insidecar/testing';
+import { type StoreCase, stateStoreConformance, type VirtualClock, virtualClock } from 'insidecar/testing';
 
 interface Order {
   readonly id: number;
@@ -34,7 +34,7 @@ const shared: readonly StateDefinition[] = [
 ];
 const durable: PubSubDefinition = durablePubSub('durable', { scopes: ['orders'] });
 const options: SidecarOptions = { appId: 'orders', components: [pubsub, durable], state, clock };
-const durableCases: readonly StoreCase[] = stateStoreSuite.filter(({ needs = [] }) => needs.includes('durable'));
+const durableCases: readonly StoreCase[] = stateStoreConformance.filter(({ needs = [] }) => needs.includes('durable'));
 
 const approval: TWorkflow = async function* (context: WorkflowContext, order: Order) {
   const approved: boolean = yield context.waitForExternalEvent('approved');

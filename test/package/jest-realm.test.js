@@ -9,7 +9,7 @@ const insidecar = require('insidecar');
 const { WorkflowRuntime } = require('insidecar/dapr');
 const { embedded } = require('insidecar/embedded');
 const { loadResources } = require('insidecar/resources');
-const { adapterConformance, stateStoreSuite, virtualClock } = require('insidecar/testing');
+const { adapterConformance, stateStoreConformance, virtualClock } = require('insidecar/testing');
 
 const { defineActivity, defineWorkflow, isSidecarError, memoryPubSub, nodeListener, Sidecar, systemClock } = insidecar;
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -37,7 +37,7 @@ afterEach(async () => {
 });
 
 describe('the embedded store', () => {
-  for (const { name, needs = [], run } of stateStoreSuite) {
+  for (const { name, needs = [], run } of stateStoreConformance) {
     (needs.includes('shared') ? test.skip : test)(name, () => {
       const path = join(emptyPlace(), 'state');
       return run(() => embedded({ path }).open({ clock: systemClock, logger }));

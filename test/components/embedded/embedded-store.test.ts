@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { embedded } from '../../../src/components/embedded/index.ts';
 import { isConflict } from '../../../src/state/errors.ts';
-import { stateStoreSuite } from '../../../src/testing/store-conformance.ts';
+import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
 import { context, openStore, put, temporaryDirectory } from '../../support/embedded-store.ts';
 import { compareWithModel } from '../../support/store-model.ts';
 
 describe('embedded store, as every store', () => {
-  for (const { name, needs = [], run } of stateStoreSuite) {
+  for (const { name, needs = [], run } of stateStoreConformance) {
     test.skipIf(needs.includes('shared'))(name, async () => {
       const definition = embedded({ path: join(temporaryDirectory(), 'state') });
       await run(() => definition.open(context));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ddlOf } from '../../../src/components/postgresql/schema.ts';
-import { stateStoreSuite } from '../../../src/testing/store-conformance.ts';
+import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
 import { hasPostgresql } from '../../support/servers.ts';
 import { compareWithModel } from '../../support/store-model.ts';
 import { PgTestServer } from './pg-test-server.ts';
@@ -12,7 +12,7 @@ describe.runIf(hasPostgresql())('state in PostgreSQL', () => {
   }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());
 
-  for (const { name, run } of stateStoreSuite)
+  for (const { name, run } of stateStoreConformance)
     test(name, () => {
       const schema = server.newPlace();
       return run(() => server.open({ schema }));
@@ -22,7 +22,7 @@ describe.runIf(hasPostgresql())('state in PostgreSQL', () => {
 
   // What the locks are for: see that the case notices when they are not there.
   test('writes under a moved fence when the locks are left out of commit_group_1', async () => {
-    const fenceCase = stateStoreSuite.find(({ name }) => name.startsWith('writes nothing under a fence'));
+    const fenceCase = stateStoreConformance.find(({ name }) => name.startsWith('writes nothing under a fence'));
     const schema = server.newPlace();
     const withoutLocks = ddlOf(schema)
       .replace(' FOR SHARE', '')

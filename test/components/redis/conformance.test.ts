@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { stateStoreSuite } from '../../../src/testing/store-conformance.ts';
+import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
 import { hasRedis } from '../../support/servers.ts';
 import { compareWithModel } from '../../support/store-model.ts';
 import { RedisTestServer } from './redis-test-server.ts';
@@ -11,7 +11,7 @@ describe.runIf(hasRedis())('state in Redis', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  for (const { name, run } of stateStoreSuite)
+  for (const { name, run } of stateStoreConformance)
     test(name, () => {
       const prefix = server.newPlace();
       return run(() => server.open({ prefix }));
