@@ -47,6 +47,7 @@ export type {
 } from './blocks/metadata/metadata.ts';
 export type { PlacementOptions } from './blocks/placement/options.ts';
 export type { Placement, PlacementHost, PlacementTable } from './blocks/placement/placement.ts';
+export type { SubscribeOptionsInCode, Subscription } from './blocks/pubsub/delivery/subscribe-options.ts';
 export type {
   BulkSubscribeOptions,
   DeliveryContext,
@@ -60,8 +61,6 @@ export type {
   BulkPublishEntry,
   BulkPublishOptions,
   PublishOptions,
-  SubscribeOptionsInCode,
-  Subscription,
 } from './blocks/pubsub/publishing/publish-options.ts';
 export type { PubSub } from './blocks/pubsub/pubsub.ts';
 export type {

@@ -2,42 +2,42 @@ import { isSidecarError, messageOf } from '../errors.ts';
 import { isStateError } from '../state/errors.ts';
 import { suggest } from '../util/suggest.ts';
 import { VERSION } from '../version.ts';
+import type { CommandContext } from './command-context.ts';
 import { EXIT, Failure } from './failure.ts';
 import { generalHelp } from './help.ts';
 import { inWordsOfCommand } from './option-names.ts';
-import type { Place } from './place.ts';
 
 const COMMANDS = ['run', 'validate'];
 
 /** Runs a command line to its end and reports errors; returns the exit code. */
-export async function runCommandLine(args: readonly string[], place: Place): Promise<number> {
+export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<number> {
   try {
-    return await dispatch(args, place);
+    return await dispatch(args, context);
   } catch (error) {
-    place.stderr.write(`insidecar: ${told(error)}\n`);
+    context.stderr.write(`insidecar: ${told(error)}\n`);
     return error instanceof Failure ? error.exitCode : EXIT.failed;
   }
 }
 
-async function dispatch(args: readonly string[], place: Place): Promise<number> {
+async function dispatch(args: readonly string[], context: CommandContext): Promise<number> {
   const [command, ...rest] = args;
   switch (command) {
     case 'run':
-      return (await import('./run.ts')).run(rest, place);
+      return (await import('./run.ts')).run(rest, context);
     case 'validate':
-      return (await import('./validate.ts')).validate(rest, place);
+      return (await import('./validate.ts')).validate(rest, context);
     case '--version':
     case '-v':
     case 'version':
-      place.stdout.write(`${VERSION}\n`);
+      context.stdout.write(`${VERSION}\n`);
       return 0;
     case '--help':
     case '-h':
     case 'help':
-      place.stdout.write(generalHelp());
+      context.stdout.write(generalHelp());
       return 0;
     case undefined:
-      place.stderr.write(generalHelp());
+      context.stderr.write(generalHelp());
       return EXIT.usage;
     default: {
       const meant = suggest(command, [...COMMANDS, '--version', '--help']);

@@ -9,10 +9,10 @@ import { inWordsOfCommand } from './option-names.ts';
 import { Command, type CommandOptions, type Ending } from './process/command.ts';
 import { byWhom, closeServer, listenOn } from './process/listening.ts';
 import type { AppSettings } from './settings.ts';
-import { type SidecarParts, sidecarOptions } from './sidecar-options.ts';
+import { type HostedSidecar, sidecarOptions } from './sidecar-options.ts';
 
 /** Dependencies shared by the applications of a run. */
-export interface Surroundings extends Pick<SidecarParts, 'run' | 'state' | 'components' | 'resources'> {
+export interface SessionDeps extends Pick<HostedSidecar, 'run' | 'state' | 'components' | 'resources'> {
   readonly clock: Clock;
   readonly environment: NodeJS.ProcessEnv;
   readonly process: Pick<CommandOptions, 'stdout' | 'stderr' | 'guard'>;
@@ -30,7 +30,7 @@ export class HostedApp {
   readonly sidecar: Sidecar;
   readonly url: string;
   readonly #settings: AppSettings;
-  readonly #surroundings: Surroundings;
+  readonly #deps: SessionDeps;
   readonly #logger: Logger;
   readonly #server: Server;
   readonly #port: number;
@@ -40,7 +40,7 @@ export class HostedApp {
   private constructor(
     app: { settings: AppSettings; logger: Logger; sidecar: Sidecar },
     api: { server: Server; port: number; url: string },
-    surroundings: Surroundings,
+    deps: SessionDeps,
   ) {
     this.appId = app.settings.appId;
     this.sidecar = app.sidecar;
@@ -49,12 +49,12 @@ export class HostedApp {
     this.#logger = app.logger;
     this.#server = api.server;
     this.#port = api.port;
-    this.#surroundings = surroundings;
+    this.#deps = deps;
   }
 
   /** Opens the port and makes the sidecar. @throws Failure or SidecarError if that fails. */
-  static async open(settings: AppSettings, logger: Logger, surroundings: Surroundings): Promise<HostedApp> {
-    const { run } = surroundings;
+  static async open(settings: AppSettings, logger: Logger, deps: SessionDeps): Promise<HostedApp> {
+    const { run } = deps;
     let listener: NodeListener = (_req, res) => void res.writeHead(503, { 'retry-after': '1' }).end();
     const { server, port } = await listenOn({
       host: run.listenAddress,
@@ -66,9 +66,9 @@ export class HostedApp {
     });
     const url = `http://${urlHost(run.listenAddress)}:${port}`;
     try {
-      const sidecar = new Sidecar(sidecarOptions(settings, { ...surroundings, logger, address: url }));
+      const sidecar = new Sidecar(sidecarOptions(settings, { ...deps, logger, address: url }));
       listener = nodeListener(sidecar);
-      return new HostedApp({ settings, logger, sidecar }, { server, port, url }, surroundings);
+      return new HostedApp({ settings, logger, sidecar }, { server, port, url }, deps);
     } catch (error) {
       server.close();
       throw inWordsOfCommand(error, settings);
@@ -99,7 +99,7 @@ export class HostedApp {
 
   async #start(command: readonly string[]): Promise<void> {
     const { directory } = this.#settings;
-    const { process: output, prefix, clock, takesInput } = this.#surroundings;
+    const { process: output, prefix, clock, takesInput } = this.#deps;
     this.#command = await Command.start({
       ...output,
       command,
@@ -118,7 +118,7 @@ export class HostedApp {
 
   #environment(): NodeJS.ProcessEnv {
     const { appId, appPort, environment } = this.#settings;
-    const inherited = { ...this.#surroundings.environment };
+    const inherited = { ...this.#deps.environment };
     for (const name of NOT_INHERITED) delete inherited[name];
     return {
       ...inherited,
@@ -131,7 +131,7 @@ export class HostedApp {
   }
 
   #watchReadiness(address: string): void {
-    const { clock, run } = this.#surroundings;
+    const { clock, run } = this.#deps;
     let isReady = false;
     const startedAt = clock.now();
     void this.sidecar.ready().then(() => {
@@ -172,7 +172,7 @@ export class HostedApp {
   async answered(gracePeriodMs: number): Promise<void> {
     const { answers } = this.sidecar;
     if (answers.underWay > 0) this.#logger.info({ requests: answers.underWay }, 'waiting for answers in flight');
-    await answers.ended(this.#surroundings.clock, gracePeriodMs);
+    await answers.ended(this.#deps.clock, gracePeriodMs);
   }
 
   /** Stops the sidecar after its command has ended. */
@@ -181,7 +181,7 @@ export class HostedApp {
     try {
       await this.sidecar.stop();
     } finally {
-      await closeServer(this.#server, this.#surroundings.clock);
+      await closeServer(this.#server, this.#deps.clock);
     }
   }
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 import { systemClock } from '../util/clock.ts';
+import type { CommandContext } from './command-context.ts';
 import { runCommandLine } from './commands.ts';
 import { Output, wantsColour } from './output.ts';
-import type { Place } from './place.ts';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** The standard output and error of the process. */
-function placeOf({ stdout, stderr, stdin, env }: NodeJS.Process): Place {
+function contextOf({ stdout, stderr, stdin, env }: NodeJS.Process): CommandContext {
   const listeners = new Set<(signal: NodeJS.Signals) => void>();
   const onBroken = (): void => {
     for (const listener of listeners) listener('SIGPIPE');
@@ -30,9 +30,9 @@ function placeOf({ stdout, stderr, stdin, env }: NodeJS.Process): Place {
 }
 
 async function main(): Promise<void> {
-  const place = placeOf(process);
-  const exitCode = await runCommandLine(process.argv.slice(2), place);
-  await Promise.all([place.stdout.flushed(), place.stderr.flushed()]);
+  const context = contextOf(process);
+  const exitCode = await runCommandLine(process.argv.slice(2), context);
+  await Promise.all([context.stdout.flushed(), context.stderr.flushed()]);
   // Exit without waiting for open handles: they must not keep the command running.
   process.exit(exitCode);
 }

@@ -4,12 +4,12 @@ import { memoryStore } from '../components/memory/memory-store.ts';
 import type { StateDefinition } from '../state/store.ts';
 import { VERSION } from '../version.ts';
 import { type CommandLine, readArguments } from './arguments.ts';
+import type { CommandContext } from './command-context.ts';
 import { EXIT } from './failure.ts';
 import { runHelp } from './help.ts';
-import type { Surroundings } from './hosted-app.ts';
+import type { SessionDeps } from './hosted-app.ts';
 import { type Loggers, type LogOptions, openLog } from './log.ts';
 import { labels } from './output.ts';
-import type { Place } from './place.ts';
 import { OrphanReaper } from './process/orphan-reaper.ts';
 import { type RunResources, readResources } from './resources.ts';
 import { RUN_FLAGS } from './run-flags.ts';
@@ -18,54 +18,54 @@ import { type AppSettings, appSettings, given, type RunSettings, runSettings } f
 import { SharedComponents } from './sidecar-options.ts';
 
 /** `insidecar run`: returns the exit code. @throws Failure, or an error that keeps a sidecar from starting. */
-export async function run(args: readonly string[], place: Place): Promise<number> {
+export async function run(args: readonly string[], context: CommandContext): Promise<number> {
   const commandLine = readArguments(args, RUN_FLAGS, 'run');
   if (commandLine.flags.isOn('help') === true) {
-    place.stdout.write(runHelp());
+    context.stdout.write(runHelp());
     return 0;
   }
-  const settings = runSettings(commandLine.flags, place.isTerminal);
-  const { apps, notes, runFile } = await appsOf(commandLine, place);
-  const { environment } = place;
+  const settings = runSettings(commandLine.flags, context.isTerminal);
+  const { apps, notes, runFile } = await appsOf(commandLine, context);
+  const { environment } = context;
   const resources = await readResources(apps, { ...settings, environment, ...given('runFile', runFile) });
 
   const label = labels([...apps.map(({ appId }) => appId), 'insidecar']);
-  const loggers = await openLog({ ...place, ...logOptions(settings), output: place.stderr, label });
+  const loggers = await openLog({ ...context, ...logOptions(settings), output: context.stderr, label });
   const log = loggers('insidecar');
   for (const note of [...notes, ...resources.notes]) log.warn({}, note);
   log.info(
     {},
     `insidecar ${VERSION}, state ${resources.statePath === undefined ? 'in memory' : `in ${resources.statePath}`}`,
   );
-  return await runApps(apps, { settings, resources, place, loggers, label });
+  return await runApps(apps, { settings, resources, context, loggers, label });
 }
 
 interface Run {
   readonly settings: RunSettings;
   readonly resources: RunResources;
-  readonly place: Place;
+  readonly context: CommandContext;
   readonly loggers: Loggers;
   readonly label: LogOptions['label'];
 }
 
 async function runApps(apps: readonly AppSettings[], run: Run): Promise<number> {
-  const { settings, resources, place, loggers, label } = run;
+  const { settings, resources, context, loggers, label } = run;
   const stops = new StopRequests();
-  place.onStopSignal((signal) => stops.ask({ kind: 'signal', signal }));
+  context.onStopSignal((signal) => stops.ask({ kind: 'signal', signal }));
   const guard = new OrphanReaper();
   try {
-    const surroundings: Surroundings = {
+    const deps: SessionDeps = {
       run: settings,
       resources,
-      state: stateAt(resources.statePath, place, () => stops.ask({ kind: 'failed', code: EXIT.failed })),
+      state: stateAt(resources.statePath, context, () => stops.ask({ kind: 'failed', code: EXIT.failed })),
       components: new SharedComponents(resources.statePath !== undefined),
-      clock: place.clock,
-      environment: place.environment,
-      process: { stdout: place.stdout, stderr: place.stderr, guard },
+      clock: context.clock,
+      environment: context.environment,
+      process: { stdout: context.stdout, stderr: context.stderr, guard },
       prefix: (appId) => (to) => `${label(appId, to.isColoured)} | `,
-      takesInput: apps.length === 1 && place.hasInput,
+      takesInput: apps.length === 1 && context.hasInput,
     };
-    return await new Session(surroundings, loggers, stops).run(apps);
+    return await new Session(deps, loggers, stops).run(apps);
   } finally {
     guard.close();
   }
@@ -81,7 +81,7 @@ interface Apps {
   readonly runFile?: string;
 }
 
-async function appsOf(commandLine: CommandLine, { environment, directory }: Place): Promise<Apps> {
+async function appsOf(commandLine: CommandLine, { environment, directory }: CommandContext): Promise<Apps> {
   const path = commandLine.flags.text('run-file');
   if (path === undefined) {
     const appId = environment['APP_ID'];
@@ -92,6 +92,6 @@ async function appsOf(commandLine: CommandLine, { environment, directory }: Plac
 }
 
 /** One store for all applications: each keeps its own data in it, and they find each other through it. */
-function stateAt(path: string | undefined, { clock }: Place, onLost: () => void): StateDefinition {
+function stateAt(path: string | undefined, { clock }: CommandContext, onLost: () => void): StateDefinition {
   return sharedState(path === undefined ? memoryStore() : watchState(embedded({ path }), clock, onLost));
 }

@@ -3,7 +3,7 @@ import type { StateDefinition, StateStore } from '../state/store.ts';
 import { type Clock, sleep } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { EXIT } from './failure.ts';
-import { HostedApp, type Surroundings } from './hosted-app.ts';
+import { HostedApp, type SessionDeps } from './hosted-app.ts';
 import type { Loggers } from './log.ts';
 import type { Ending } from './process/command.ts';
 import type { AppSettings } from './settings.ts';
@@ -48,14 +48,14 @@ export class StopRequests {
 export class Session {
   readonly #apps: HostedApp[] = [];
   readonly #endings = new Map<HostedApp, Ending>();
-  readonly #surroundings: Surroundings;
+  readonly #deps: SessionDeps;
   readonly #loggers: Loggers;
   readonly #stops: StopRequests;
   readonly #log: Logger;
   #isEnding = false;
 
-  constructor(surroundings: Surroundings, loggers: Loggers, stops: StopRequests) {
-    this.#surroundings = surroundings;
+  constructor(deps: SessionDeps, loggers: Loggers, stops: StopRequests) {
+    this.#deps = deps;
     this.#loggers = loggers;
     this.#stops = stops;
     this.#log = loggers('insidecar');
@@ -77,7 +77,7 @@ export class Session {
     const reason = await this.#stops.asked;
     // A starting sidecar can be stopped only after its start; a hanging disk must not block the stop.
     this.#isEnding = true;
-    const { clock, run } = this.#surroundings;
+    const { clock, run } = this.#deps;
     const late = sleep(clock, run.gracePeriodMs).then(() => 'late');
     const isLate = (await Promise.race([settled, late, this.#stops.urged])) === 'late';
     if (isLate) this.#log.warn({}, 'the start takes too long to be waited for');
@@ -87,7 +87,7 @@ export class Session {
   async #start(settings: readonly AppSettings[]): Promise<void> {
     // Open every port first: the most likely errors show before anything runs.
     for (const app of settings)
-      this.#apps.push(await HostedApp.open(app, this.#loggers(app.appId, app.logLevel), this.#surroundings));
+      this.#apps.push(await HostedApp.open(app, this.#loggers(app.appId, app.logLevel), this.#deps));
     for (const app of this.#apps) {
       if (this.#isEnding) return;
       app.sidecar.events.on('shutdownRequested', () => this.#stops.ask({ kind: 'shutdown' }));
@@ -105,7 +105,7 @@ export class Session {
     this.#endings.set(app, ending);
     const how = ending.signal === undefined ? `with exit code ${ending.code}` : `by ${ending.signal}`;
     this.#loggers(app.appId)[ending.code === 0 || this.#isEnding ? 'info' : 'warn']({}, `the command has ended ${how}`);
-    const { stopWhen } = this.#surroundings.run;
+    const { stopWhen } = this.#deps.run;
     const isLast = this.#apps.every((one) => this.#endings.has(one));
     const isEnough = stopWhen === 'any' || (stopWhen === 'failure' && ending.code !== 0);
     if (isLast || isEnough) this.#stops.ask({ kind: 'ended' });
@@ -115,7 +115,7 @@ export class Session {
   async #end(reason: StopReason, urged = this.#stops.urged): Promise<number> {
     const byThemselves = [...this.#endings.values()];
     if (reason.kind === 'shutdown') this.#log.info({}, 'shutdown was asked for');
-    const { clock, run } = this.#surroundings;
+    const { clock, run } = this.#deps;
     const late = sleep(clock, run.gracePeriodMs).then(() => false);
     if (reason.kind !== 'failed') await Promise.race([this.#answered(), urged]);
     // Programs often ignore SIGPIPE, so send SIGTERM instead.
@@ -132,7 +132,7 @@ export class Session {
    * Without a command, stopping the sidecar waits for them.
    */
   async #answered(): Promise<void> {
-    const gracePeriodMs = this.#surroundings.run.gracePeriodMs / 2;
+    const gracePeriodMs = this.#deps.run.gracePeriodMs / 2;
     await Promise.all(this.#running.map((app) => app.answered(gracePeriodMs)));
   }
 

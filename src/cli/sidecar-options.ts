@@ -39,7 +39,7 @@ export class SharedComponents {
 }
 
 /** The parts of a sidecar, beside its settings. */
-export interface SidecarParts {
+export interface HostedSidecar {
   readonly run: RunSettings;
   readonly state: StateDefinition;
   readonly components: SharedComponents;
@@ -50,7 +50,7 @@ export interface SidecarParts {
 }
 
 /** The options of one application's sidecar. */
-export function sidecarOptions(app: AppSettings, parts: SidecarParts): SidecarOptions {
+export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarOptions {
   const { run, state, components, resources, logger, address } = parts;
   const fromFiles = resources.byApp.get(app.appId)?.options;
   const definitions = fromFiles?.components.map((definition) => components.share(definition));

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { isSidecarError } from '../errors.ts';
 import { type CheckOptions, checkResources, formatFinding, loadMultiApp } from '../resources/index.ts';
 import { type FlagValues, readArguments } from './arguments.ts';
+import type { CommandContext } from './command-context.ts';
 import { EXIT, misuse } from './failure.ts';
 import { validateHelp } from './help.ts';
-import type { Place } from './place.ts';
 import { VALIDATE_FLAGS } from './run-flags.ts';
 import { given, substitutes } from './settings.ts';
 
@@ -17,29 +17,29 @@ interface Findings {
 }
 
 /** `insidecar validate`: returns the exit code. */
-export async function validate(args: readonly string[], place: Place): Promise<number> {
+export async function validate(args: readonly string[], context: CommandContext): Promise<number> {
   const { flags, rest } = readArguments(args, VALIDATE_FLAGS, 'validate');
   if (flags.isOn('help') === true) {
-    place.stdout.write(validateHelp());
+    context.stdout.write(validateHelp());
     return 0;
   }
   if (rest.length === 0) throw misuse('expected a directory of resource files, or a multi-app file', 'validate');
   const missing = rest.find((path) => !existsSync(path));
   if (missing !== undefined) throw misuse(`there is no ${JSON.stringify(missing)}`, 'validate');
-  const options = checkOptions(flags, place);
+  const options = checkOptions(flags, context);
   let isFine = true;
   for (const path of rest) {
     const { problems, warnings, summary } = await check(path, options);
-    for (const problem of problems) place.stderr.write(`${problem}\n`);
-    for (const warning of warnings) place.stderr.write(`${warning} (not an error)\n`);
-    if (problems.length === 0) place.stdout.write(`${path}: ${summary}\n`);
+    for (const problem of problems) context.stderr.write(`${problem}\n`);
+    for (const warning of warnings) context.stderr.write(`${warning} (not an error)\n`);
+    if (problems.length === 0) context.stdout.write(`${path}: ${summary}\n`);
     else isFine = false;
   }
   return isFine ? 0 : EXIT.failed;
 }
 
 /** The same options as a run with these flags. */
-function checkOptions(flags: FlagValues, { environment }: Place): CheckOptions {
+function checkOptions(flags: FlagValues, { environment }: CommandContext): CheckOptions {
   return {
     environment,
     substitute: substitutes(flags),

@@ -82,7 +82,7 @@ const REMEMBERED = { paths: 1_000, length: 256 };
 const ANY = '*';
 
 /** The routes of a path by method, and its parameters. */
-interface Place {
+interface PathRoutes {
   readonly routes: ReadonlyMap<string, Route>;
   readonly params: Readonly<Record<string, string>>;
 }
@@ -91,7 +91,7 @@ interface Place {
 export class Router {
   readonly #root = node();
   /** Cache: looking up the same path again took a quarter of the time of a publish. */
-  readonly #remembered = new Map<string, Place>();
+  readonly #remembered = new Map<string, PathRoutes>();
 
   constructor(routes: readonly Route[]) {
     for (const entry of routes) this.#add(entry);
@@ -104,9 +104,9 @@ export class Router {
    * that cannot be decoded.
    */
   match(method: string, path: string): Match | undefined {
-    const place = this.#remembered.get(path) ?? this.#find(path);
-    if (place === undefined) return undefined;
-    const { routes, params } = place;
+    const known = this.#remembered.get(path) ?? this.#find(path);
+    if (known === undefined) return undefined;
+    const { routes, params } = known;
     const matched = routes.get(method) ?? (method === 'HEAD' ? routes.get('GET') : undefined) ?? routes.get(ANY);
     if (matched === undefined) throw methodNotAllowed(method, path, routes);
     return { route: matched, params };
@@ -117,18 +117,18 @@ export class Router {
     return descend(this.#root, path, 0) !== undefined;
   }
 
-  #find(path: string): Place | undefined {
+  #find(path: string): PathRoutes | undefined {
     const found = descend(this.#root, path, 0);
     if (found === undefined) return undefined;
     // Raw rests rarely repeat: caching them would evict paths that do.
     if (found.rawRest !== undefined) return { routes: found.routes, params: { [found.rawRest[0]]: found.rawRest[1] } };
     const params: Record<string, string> = {};
     for (const [name, value] of found.params) params[name] = decodeSegments(value);
-    const place = { routes: found.routes, params };
-    if (path.length > REMEMBERED.length) return place;
+    const matched = { routes: found.routes, params };
+    if (path.length > REMEMBERED.length) return matched;
     if (this.#remembered.size >= REMEMBERED.paths) this.#remembered.clear();
-    this.#remembered.set(path, place);
-    return place;
+    this.#remembered.set(path, matched);
+    return matched;
   }
 
   #add(entry: Route): void {

@@ -19,7 +19,7 @@ import { environmentSecrets, fileSecrets, type SecretStore } from './secret-stor
 import { readTopicScopes } from './topic-scopes.ts';
 import { resolveValue, type ValueOrigins } from './values.ts';
 
-export interface ComponentSurroundings {
+export interface ComponentContext {
   readonly origins: Omit<ValueOrigins, 'secretStores'>;
   readonly substitute: Substitutes;
   readonly workingDirectory: string;
@@ -47,10 +47,10 @@ interface Known {
 /** Makes the components of resources; secret stores first, because the others may need them. */
 export async function readComponents(
   resources: readonly Resource[],
-  surroundings: ComponentSurroundings,
+  context: ComponentContext,
   report: Report,
 ): Promise<ReadComponents> {
-  const maker = new ComponentMaker(surroundings);
+  const maker = new ComponentMaker(context);
   const isSecretStore = ({ spec }: Resource): boolean => typeOf(spec).startsWith('secretstores.');
   for (const wanted of [true, false]) {
     for (const resource of resources) {
@@ -71,11 +71,11 @@ class ComponentMaker {
   readonly pubsubs: PubSubDefinition[] = [];
   readonly secretStores = new Map<string, SecretStore>();
   readonly #states: { readonly resource: Resource; readonly wish: StateWish; readonly isPreferred: boolean }[] = [];
-  readonly #surroundings: ComponentSurroundings;
+  readonly #context: ComponentContext;
   #wantsDurableState = false;
 
-  constructor(surroundings: ComponentSurroundings) {
-    this.#surroundings = surroundings;
+  constructor(context: ComponentContext) {
+    this.#context = context;
   }
 
   async make(resource: Resource, report: Report): Promise<void> {
@@ -96,10 +96,7 @@ class ComponentMaker {
       case 'embedded-state':
         return this.#addState(known, known.type.role, values);
       case 'environment-secrets':
-        this.secretStores.set(
-          name,
-          environmentSecrets(this.#surroundings.origins.environment, values.get('prefix') ?? ''),
-        );
+        this.secretStores.set(name, environmentSecrets(this.#context.origins.environment, values.get('prefix') ?? ''));
         return;
       case 'file-secrets':
         return this.#addFileSecrets(known, values, report);
@@ -115,28 +112,28 @@ class ComponentMaker {
         .map(({ resource }) => resource.name)
         .join(', ');
       const message = `a sidecar has one state, and ${names} would all be it: set actorStateStore to "true" on one`;
-      report.problem(another.resource.document.place(['metadata', 'name']), message);
+      report.problem(another.resource.document.location(['metadata', 'name']), message);
     }
     if (chosen === undefined) return this.#wantsDurableState ? { path: this.#defaultPath } : undefined;
     if (chosen.wish.path !== undefined || !this.#wantsDurableState) return chosen.wish;
     const message = 'state is kept on disk all the same, because a pub/sub component keeps its messages there';
-    report.note(chosen.resource.document.place(['spec', 'type']), message);
+    report.note(chosen.resource.document.location(['spec', 'type']), message);
     return { path: this.#defaultPath };
   }
 
   get #appId(): string {
-    return this.#surroundings.origins.appId;
+    return this.#context.origins.appId;
   }
 
   get #defaultPath(): string {
-    return join(resolve(this.#surroundings.workingDirectory), '.insidecar', this.#appId);
+    return join(resolve(this.#context.workingDirectory), '.insidecar', this.#appId);
   }
 
   #knownType(resource: Resource, report: Report): Known | undefined {
     const { document, name, spec } = resource;
     const written = typeOf(spec);
-    const typeName = substituted(written, this.#surroundings.substitute);
-    const at = document.place(['spec', 'type']);
+    const typeName = substituted(written, this.#context.substitute);
+    const at = document.location(['spec', 'type']);
     if (typeName === NO_COMPONENT) {
       report.note(at, `component ${JSON.stringify(name)} of type ${written} is left out, as asked`);
       return undefined;
@@ -149,7 +146,7 @@ class ComponentMaker {
     // The cast is safe: the schema of the kind was checked.
     const { version = '' } = spec as ComponentSpec;
     if (typeName === written && version !== '' && version !== 'v1') {
-      const there = document.place(['spec', 'version']);
+      const there = document.location(['spec', 'version']);
       report.problem(there, `${typeName} has no version ${JSON.stringify(version)}: expected "v1"`);
       return undefined;
     }
@@ -167,7 +164,7 @@ class ComponentMaker {
     const unused: string[] = [];
     for (const [index, entry] of metadata.entries()) {
       const path = ['spec', 'metadata', index];
-      const at = document.place([...path, 'name']);
+      const at = document.location([...path, 'name']);
       const name = type.uses.find((used) => used.toLowerCase() === entry.name.toLowerCase());
       if (name === undefined) {
         const hint = typeName === written ? didYouMean(entry.name, type.uses) : '';
@@ -176,12 +173,12 @@ class ComponentMaker {
         continue;
       }
       if (values.has(name)) report.problem(at, `metadata ${JSON.stringify(name)} is there twice`);
-      const origins = { ...this.#surroundings.origins, secretStores: this.secretStores };
+      const origins = { ...this.#context.origins, secretStores: this.secretStores };
       const value = resolveValue(entry, { document, path, secretStore }, origins, report);
       if (value !== undefined) values.set(name, value);
     }
     if (unused.length > 0)
-      report.note(document.place(['spec', 'metadata']), `${typeName} has no use for metadata ${unused.join(', ')}`);
+      report.note(document.location(['spec', 'metadata']), `${typeName} has no use for metadata ${unused.join(', ')}`);
     return values;
   }
 
@@ -193,7 +190,7 @@ class ComponentMaker {
       if (/^[1-9]\d{0,14}$/.test(written)) limits[name] = Number(written);
       else
         report.problem(
-          resource.document.place(['spec', 'metadata']),
+          resource.document.location(['spec', 'metadata']),
           // Without the value: it may come from a secret store.
           `metadata ${name} must be a positive integer`,
         );
@@ -202,7 +199,7 @@ class ComponentMaker {
   }
 
   #addState({ resource }: Known, role: ComponentRole, values: ReadonlyMap<string, string>): void {
-    const { workingDirectory } = this.#surroundings;
+    const { workingDirectory } = this.#context;
     const path = values.get('path');
     const directory = path ? resolve(workingDirectory, path) : this.#defaultPath;
     const wish = { path: role === 'embedded-state' ? directory : undefined };
@@ -213,12 +210,12 @@ class ComponentMaker {
     const { document, name } = resource;
     const secretsFile = values.get('secretsFile');
     if (!secretsFile) {
-      report.problem(document.place(['spec', 'metadata']), 'secretstores.local.file needs metadata secretsFile');
+      report.problem(document.location(['spec', 'metadata']), 'secretstores.local.file needs metadata secretsFile');
       return;
     }
     const multiValued = values.get('multiValued')?.toLowerCase() === 'true';
     const settings = { secretsFile, nestedSeparator: values.get('nestedSeparator') || ':', multiValued };
-    const { workingDirectory } = this.#surroundings;
+    const { workingDirectory } = this.#context;
     const store = await fileSecrets(settings, { document, workingDirectory }, report);
     if (store !== undefined) this.secretStores.set(name, store);
   }

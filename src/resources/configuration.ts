@@ -5,7 +5,7 @@ import { permittedRoutes } from '../security/api-list.ts';
 import type { IdentityOptions } from '../security/identity-options.ts';
 import { type IdentityOrigins, readIdentity, tryIdentity } from './identity.ts';
 import { readNameResolution } from './name-resolution.ts';
-import type { Place, Report } from './report.ts';
+import type { Report, SourceLocation } from './report.ts';
 import type { Resource } from './resource.ts';
 import { type ConfigurationSpec, UNUSED_SECTIONS } from './schema/configuration.ts';
 
@@ -27,7 +27,7 @@ export async function readConfiguration(
     const { document, spec } = resource;
     for (const [section, content] of Object.entries(spec ?? {})) {
       if (!UNUSED_SECTIONS.includes(section)) merged.set(section, { content, resource });
-      else report.note(document.keyPlace(['spec'], section), `spec.${section} has no use here`);
+      else report.note(document.keyLocation(['spec'], section), `spec.${section} has no use here`);
     }
   }
   const sections = [...merged].map(([section, { content }]) => [section, content]);
@@ -40,14 +40,15 @@ export async function readConfiguration(
     identity,
   } = Object.fromEntries(sections) as ConfigurationSpec;
   const resourceOf = (section: string): Resource | undefined => merged.get(section)?.resource;
-  const place = (section: string): Place | undefined => resourceOf(section)?.document.place(['spec', section]);
-  tryOut(place('accessControl'), report, (warn) => accessControl && makeAccessControl(accessControl, { warn }));
-  tryOut(place('api'), report, () => api && permittedRoutes([], api));
+  const location = (section: string): SourceLocation | undefined =>
+    resourceOf(section)?.document.location(['spec', section]);
+  tryOut(location('accessControl'), report, (warn) => accessControl && makeAccessControl(accessControl, { warn }));
+  tryOut(location('api'), report, () => api && permittedRoutes([], api));
   const named = resourceOf('nameResolution')?.document;
   const names = nameResolution && named && readNameResolution(nameResolution, named, report);
   const keyed = resourceOf('identity');
   const known = identity && keyed && (await readIdentity(identity, keyed, origins, report));
-  tryOut(place('identity'), report, () => known && tryIdentity(known, origins));
+  tryOut(location('identity'), report, () => known && tryIdentity(known, origins));
   return {
     ...(accessControl === undefined ? {} : { accessControl }),
     ...(api === undefined ? {} : { api }),
@@ -58,12 +59,16 @@ export async function readConfiguration(
 }
 
 /** Lets the consumer of a section check what a schema cannot express. */
-function tryOut(place: Place | undefined, report: Report, use: (warn: (message: string) => void) => unknown): void {
-  if (place === undefined) return;
+function tryOut(
+  location: SourceLocation | undefined,
+  report: Report,
+  use: (warn: (message: string) => void) => unknown,
+): void {
+  if (location === undefined) return;
   try {
-    use((message) => report.note(place, inSpec(message)));
+    use((message) => report.note(location, inSpec(message)));
   } catch (error) {
-    report.problem(place, inSpec(messageOf(error)));
+    report.problem(location, inSpec(messageOf(error)));
   }
 }
 
@@ -84,13 +89,13 @@ export function chooseConfigurations(
   const found = resources.filter(({ kind }) => kind === 'Configuration');
   if (named !== undefined) {
     for (const { document } of found)
-      report.note(document.place(), 'this Configuration is not used: another file is named for it');
+      report.note(document.location(), 'this Configuration is not used: another file is named for it');
     return named;
   }
   const [first, ...others] = found;
   for (const other of others) {
     const message = `Configuration ${JSON.stringify(other.name)} comes beside ${JSON.stringify(first?.name)}: name the file of the one to use (--config, option configPaths)`;
-    report.problem(other.document.place(['metadata', 'name']), message);
+    report.problem(other.document.location(['metadata', 'name']), message);
   }
   return found;
 }

@@ -1,4 +1,4 @@
-import { type HttpEndpointOptions, placeOf } from '../blocks/invocation/endpoints.ts';
+import { baseUrlOf, type HttpEndpointOptions } from '../blocks/invocation/endpoints.ts';
 import type { Report } from './report.ts';
 import type { Resource } from './resource.ts';
 import type { ValueSource } from './schema/component.ts';
@@ -23,15 +23,15 @@ function endpointOf(resource: Resource, origins: ValueOrigins, report: Report): 
   const { baseUrl, headers = [], clientTLS } = resource.spec as HttpEndpointSpec;
   const valueAt = (source: ValueSource, path: YamlPath): string | undefined =>
     resolveValue(source, { document, path: ['spec', ...path], secretStore }, origins, report);
-  if (placeOf(baseUrl) === undefined)
+  if (baseUrlOf(baseUrl) === undefined)
     report.problem(
-      document.place(['spec', 'baseUrl']),
+      document.location(['spec', 'baseUrl']),
       'spec.baseUrl has a query, a fragment or credentials: expected none',
     );
   const fields = headers.map((header, index) => [header.name, valueAt(header, ['headers', index]) ?? '']);
   if (clientTLS?.renegotiation !== undefined)
     report.note(
-      document.keyPlace(['spec', 'clientTLS'], 'renegotiation'),
+      document.keyLocation(['spec', 'clientTLS'], 'renegotiation'),
       'spec.clientTLS.renegotiation has no use here',
     );
   const tls: { [part in 'rootCA' | 'certificate' | 'privateKey']?: string } = {};

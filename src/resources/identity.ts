@@ -81,10 +81,10 @@ class KeyReader {
   async #text({ file, ...source }: KeySource, path: YamlPath, isSecret: boolean): Promise<string | undefined> {
     const { document, secretStore } = this.#resource;
     if (file === undefined) return resolveValue(source, { document, path, secretStore }, this.#origins, this.#report);
-    const at = document.place([...path, 'file']);
+    const at = document.location([...path, 'file']);
     if (Object.keys(source).length > 0) {
       const names = ['file', ...Object.keys(source)].join(' and ');
-      this.#report.problem(document.place(path), `${fieldName(path)} has ${names}: expected one of them`);
+      this.#report.problem(document.location(path), `${fieldName(path)} has ${names}: expected one of them`);
       return undefined;
     }
     const found = await fileBeside(file, { document, workingDirectory: this.#origins.workingDirectory });

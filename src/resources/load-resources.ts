@@ -130,7 +130,7 @@ export async function loadResources(paths: readonly string[], options: LoadOptio
   const report = new Report();
   const { made, summaries } = await readAll(paths, options, report);
   report.throwProblems(`resources of ${JSON.stringify(options.appId)}`);
-  for (const { message, ...place } of report.notes) options.logger?.info(place, message);
+  for (const { message, ...location } of report.notes) options.logger?.info(location, message);
   const { components, configuration, state } = made;
   const { features, ...configured } = configuration;
   const { resiliency, subscriptions, httpEndpoints } = made;
@@ -213,7 +213,7 @@ async function readConfigs(
   const found = await readFiles(await findFiles(paths, report), report, environment);
   for (const { kind, document } of found) {
     if (kind !== 'Configuration')
-      report.note(document.place(), `this ${kind} is not used: the file is named for a Configuration`);
+      report.note(document.location(), `this ${kind} is not used: the file is named for a Configuration`);
   }
   const configurations = found.filter(({ kind }) => kind === 'Configuration');
   // Without the named Configuration, everything would be allowed.

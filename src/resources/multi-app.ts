@@ -98,7 +98,7 @@ export async function loadMultiApp(path: string, options: MultiAppOptions = {}):
   const file = resolve(path);
   const report = new Report();
   const [document, second] = await readYamlFile(path, report);
-  if (second !== undefined) report.problem(second.place(), 'a multi-app file has one document');
+  if (second !== undefined) report.problem(second.location(), 'a multi-app file has one document');
   let apps: readonly MultiAppEntry[] = [];
   let name: string | undefined;
   if (document === undefined && report.problems.length === 0)
@@ -110,7 +110,7 @@ export async function loadMultiApp(path: string, options: MultiAppOptions = {}):
   }
   report.sort();
   report.throwProblems(path);
-  for (const { message, ...place } of report.notes) options.logger?.warn(place, message);
+  for (const { message, ...location } of report.notes) options.logger?.warn(location, message);
   return { file, ...(name === undefined ? {} : { name }), apps, notes: report.notes };
 }
 
@@ -156,12 +156,12 @@ async function resolveApps(
     const earlier = seen.get(appId);
     if (earlier !== undefined)
       report.problem(
-        document.place(['apps', index]),
+        document.location(['apps', index]),
         `app ID ${JSON.stringify(appId)} is that of apps[${earlier}] too`,
       );
     else if (!/^[^./\s]{1,256}$/.test(appId))
       report.problem(
-        document.place(['apps', index]),
+        document.location(['apps', index]),
         `the directory gives the app ID ${JSON.stringify(appId)}: expected ${APP_ID}, or appID`,
       );
     seen.set(appId, index);
@@ -251,7 +251,7 @@ class PathResolver {
   async existing(from: string, path: string, at: YamlPath): Promise<string> {
     const absolute = resolve(from, path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path);
     if (!(await exists(absolute)))
-      this.#report.problem(this.#document.place(at), `${path} is not there: looked for ${absolute}`);
+      this.#report.problem(this.#document.location(at), `${path} is not there: looked for ${absolute}`);
     return absolute;
   }
 

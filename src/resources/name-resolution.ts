@@ -23,7 +23,7 @@ export function readNameResolution(
   document: YamlDocument,
   report: Report,
 ): NameResolutionOptions | undefined {
-  const at = document.place(['spec', 'nameResolution', 'component']);
+  const at = document.location(['spec', 'nameResolution', 'component']);
   if (NOT_NEEDED.includes(component)) {
     report.note(at, `name resolution ${component} has no use here: sidecars that share their state find each other`);
     return undefined;
@@ -39,7 +39,7 @@ export function readNameResolution(
   ) as NameResolutionOptions;
   const problem = problemOf(options) ?? nameProblem(options);
   if (problem === undefined) return options;
-  report.problem(document.place(['spec', 'nameResolution', 'configuration']), problem);
+  report.problem(document.location(['spec', 'nameResolution', 'configuration']), problem);
   return undefined;
 }
 

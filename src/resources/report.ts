@@ -15,7 +15,7 @@ export interface ResourceFinding {
 }
 
 /** The location of a finding. */
-export type Place = Omit<ResourceFinding, 'message'>;
+export type SourceLocation = Omit<ResourceFinding, 'message'>;
 
 /** Max problems listed in one error: enough to start with. */
 const MAX_LISTED = 50;
@@ -30,13 +30,13 @@ export class Report {
   }
 
   /** Adds a problem that must be fixed. */
-  problem(place: Place, message: string): void {
-    this.problems.push({ ...place, message });
+  problem(location: SourceLocation, message: string): void {
+    this.problems.push({ ...location, message });
   }
 
   /** Adds a note about something unused, or used in another way than Dapr does. */
-  note(place: Place, message: string): void {
-    this.notes.push({ ...place, message });
+  note(location: SourceLocation, message: string): void {
+    this.notes.push({ ...location, message });
   }
 
   /**
@@ -56,8 +56,8 @@ export class Report {
 
   /** Sorts all findings by file and position. */
   sort(): void {
-    this.problems.sort(byPlace);
-    this.notes.sort(byPlace);
+    this.problems.sort(byLocation);
+    this.notes.sort(byLocation);
   }
 
   /** @throws SidecarError `ERR_CONFIGURATION` with all problems, if there are any. */
@@ -71,18 +71,18 @@ export class Report {
   }
 }
 
-function byPlace(left: Place, right: Place): number {
+function byLocation(left: SourceLocation, right: SourceLocation): number {
   if (left.file !== right.file) return left.file < right.file ? -1 : 1;
   return left.line - right.line || left.column - right.column;
 }
 
 /** The location of a whole file. */
-export function wholeFile(file: string): Place {
+export function wholeFile(file: string): SourceLocation {
   return { file, document: 0, line: 0, column: 0 };
 }
 
 /** Formats a finding on one line: `components.yaml:12:5 (document 2): …`. @public */
 export function formatFinding({ file, document, line, column, message }: ResourceFinding): string {
-  const place = line === 0 ? file : `${file}:${line}:${column}`;
-  return document === 0 ? `${place}: ${message}` : `${place} (document ${document}): ${message}`;
+  const location = line === 0 ? file : `${file}:${line}:${column}`;
+  return document === 0 ? `${location}: ${message}` : `${location} (document ${document}): ${message}`;
 }

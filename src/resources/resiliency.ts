@@ -30,7 +30,7 @@ export function readResiliency(resources: readonly Resource[], report: Report): 
       for (const [name, content] of Object.entries(named ?? {})) {
         if (entries.has(name))
           report.problem(
-            document.keyPlace(['spec', part, section], name),
+            document.keyLocation(['spec', part, section], name),
             `spec.${part}.${section}.${name} is there twice`,
           );
         entries.set(name, content);
@@ -48,7 +48,7 @@ function tryOut(spec: ResiliencySpec, [first]: readonly Resource[], report: Repo
   try {
     parseResiliency(spec, () => undefined);
   } catch (error) {
-    const place = first?.document.place(['spec']);
-    if (place !== undefined) report.problem(place, messageOf(error).replace(/^options\.resiliency/, 'spec'));
+    const location = first?.document.location(['spec']);
+    if (location !== undefined) report.problem(location, messageOf(error).replace(/^options\.resiliency/, 'spec'));
   }
 }

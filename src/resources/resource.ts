@@ -51,33 +51,39 @@ function isRunFile(value: unknown): boolean {
 /** Reads a document as a resource. Notes documents of other kinds and reports invalid ones. */
 export function readResource(document: YamlDocument, report: Report): Resource | undefined {
   if (isRunFile(document.value)) {
-    report.note(document.place(), 'it is a multi-app file, for --run-file: it is not used as a resource');
+    report.note(document.location(), 'it is a multi-app file, for --run-file: it is not used as a resource');
     return undefined;
   }
   const { apiVersion, kind } = Object(document.value) as Readonly<Record<string, unknown>>;
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') {
     const missing = typeof apiVersion === 'string' ? 'kind' : 'apiVersion';
-    report.problem(document.place([missing]), `${missing} is missing or no text: a resource has apiVersion and kind`);
+    report.problem(
+      document.location([missing]),
+      `${missing} is missing or no text: a resource has apiVersion and kind`,
+    );
     return undefined;
   }
   const versions = KIND_SCHEMAS.get(kind);
   const [group = '', version = ''] = apiVersion.split('/', 2);
   if (!GROUPS.some((known) => known === group) && versions === undefined && didYouMean(group, GROUPS) === '') {
-    report.note(document.place(), `${apiVersion} ${kind} is no resource of a sidecar: it is not used`);
+    report.note(document.location(), `${apiVersion} ${kind} is no resource of a sidecar: it is not used`);
     return undefined;
   }
   if (versions === undefined) {
     const hint = didYouMean(kind, KIND_SCHEMAS.keys());
     const known = [...KIND_SCHEMAS.keys()].join(', ');
-    report.problem(document.place(['kind']), `unknown kind ${JSON.stringify(kind)}: expected ${known}${hint}`);
+    report.problem(document.location(['kind']), `unknown kind ${JSON.stringify(kind)}: expected ${known}${hint}`);
     return undefined;
   }
   const check = GROUPS.some((known) => known === group) ? CHECKS.get(`${version} ${kind}`) : undefined;
   if (check === undefined) {
     const known = [...versions.keys()].flatMap((one) => GROUPS.map((name) => `${name}/${one}`));
-    const place = document.place(['apiVersion']);
+    const location = document.location(['apiVersion']);
     const hint = didYouMean(apiVersion, known);
-    report.problem(place, `apiVersion ${JSON.stringify(apiVersion)} of ${kind}: expected ${known.join(', ')}${hint}`);
+    report.problem(
+      location,
+      `apiVersion ${JSON.stringify(apiVersion)} of ${kind}: expected ${known.join(', ')}${hint}`,
+    );
     return undefined;
   }
   if (check(document, report).length > 0) return undefined;
@@ -97,16 +103,16 @@ export function selectResources(found: readonly Resource[], audience: Audience, 
     if (!isFor(resource, audience)) continue;
     const earlier = selected.findIndex((other) => isTwin(other, resource));
     const first = selected[earlier];
-    const place = resource.document.place(['metadata', 'name']);
+    const location = resource.document.location(['metadata', 'name']);
     const name = JSON.stringify(resource.name);
     if (first === undefined) {
       selected.push(resource);
     } else if (resource.kind === 'Subscription') {
-      report.note(place, `it replaces an earlier Subscription named ${name}`);
+      report.note(location, `it replaces an earlier Subscription named ${name}`);
       selected[earlier] = resource;
     } else {
-      const { file, line, column } = first.document.place(['metadata', 'name']);
-      report.problem(place, `${resource.kind} ${name} is there twice, first at ${file}:${line}:${column}`);
+      const { file, line, column } = first.document.location(['metadata', 'name']);
+      report.problem(location, `${resource.kind} ${name} is there twice, first at ${file}:${line}:${column}`);
     }
   }
   return selected;

@@ -39,13 +39,13 @@ export interface SecretFile {
 }
 
 /** Where a resource's file may be: relative to the working directory, as with Dapr, or beside the resource file. */
-export interface SecretFilePlace {
+export interface SecretFileLocation {
   readonly document: YamlDocument;
   readonly workingDirectory: string;
 }
 
 /** The path of a file named by a resource. */
-export async function fileBeside(path: string, { document, workingDirectory }: SecretFilePlace): Promise<string> {
+export async function fileBeside(path: string, { document, workingDirectory }: SecretFileLocation): Promise<string> {
   const fromHere = resolve(workingDirectory, path);
   const isHere = await stat(fromHere).then(
     () => true,
@@ -57,11 +57,11 @@ export async function fileBeside(path: string, { document, workingDirectory }: S
 /** `secretstores.local.file`: a JSON file. Problems are reported at the component, without the file's content. */
 export async function fileSecrets(
   settings: SecretFile,
-  place: SecretFilePlace,
+  location: SecretFileLocation,
   report: Report,
 ): Promise<SecretStore | undefined> {
-  const { document } = place;
-  const text = await readTextFile(await fileBeside(settings.secretsFile, place), report);
+  const { document } = location;
+  const text = await readTextFile(await fileBeside(settings.secretsFile, location), report);
   if (text === undefined) return undefined;
   try {
     const content: unknown = JSON.parse(text);
@@ -70,7 +70,7 @@ export async function fileSecrets(
   } catch {
     // The parser's message quotes the text, which is secret.
     report.problem(
-      document.place(['spec', 'metadata']),
+      document.location(['spec', 'metadata']),
       `${settings.secretsFile} is not a JSON object that can be used`,
     );
     return undefined;

@@ -22,7 +22,7 @@ function tryOut(match: string, index: number, { document }: Resource, report: Re
   try {
     compileMatch(match);
   } catch (error) {
-    const place = document.place(['spec', 'routes', 'rules', index, 'match']);
-    report.problem(place, `spec.routes.rules[${index}].match: ${messageOf(error)}`);
+    const location = document.location(['spec', 'routes', 'rules', index, 'match']);
+    report.problem(location, `spec.routes.rules[${index}].match: ${messageOf(error)}`);
   }
 }

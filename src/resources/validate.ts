@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { ErrorObject, Schema, ValidateFunction } from 'ajv';
 import { didYouMean } from '../util/suggest.ts';
-import type { Place, Report } from './report.ts';
+import type { Report, SourceLocation } from './report.ts';
 import { OWN_WORDS } from './schema/envelope.ts';
 import type { YamlDocument, YamlPath } from './yaml-document.ts';
 
@@ -29,8 +29,8 @@ export function documentCheck(schema: Schema, { unused }: DocumentCheckOptions =
       // The errors inside a condition already say which branch failed.
       if (error.keyword === 'if') continue;
       if (error.keyword === 'additionalProperties' && unused?.has(error.params['additionalProperty']) === true) {
-        const { place, field } = unknownField(document, error);
-        report.note(place, `${field} has no use here`);
+        const { location, field } = unknownField(document, error);
+        report.note(location, `${field} has no use here`);
         continue;
       }
       wrong.push(wrongPath(error));
@@ -56,31 +56,34 @@ function tell(document: YamlDocument, error: ErrorObject, report: Report): void 
   switch (error.keyword) {
     case 'additionalProperties': {
       const unknown = unknownField(document, error);
-      return report.problem(unknown.place, `unknown field ${unknown.field}${unknown.hint}`);
+      return report.problem(unknown.location, `unknown field ${unknown.field}${unknown.hint}`);
     }
     case 'required':
-      return report.problem(document.place(path), `${joined(field, error.params['missingProperty'])} is missing`);
+      return report.problem(document.location(path), `${joined(field, error.params['missingProperty'])} is missing`);
     case 'enum': {
       const allowed = (error.params['allowedValues'] as readonly unknown[]).map(String);
       const expected = `expected ${allowed.join(', ')}`;
       const hint = typeof error.data === 'string' ? didYouMean(error.data, allowed) : '';
-      return report.problem(document.place(path), `${field} is ${shown(document, error)}: ${expected}${hint}`);
+      return report.problem(document.location(path), `${field} is ${shown(document, error)}: ${expected}${hint}`);
     }
     case 'pattern': {
       const expected = error.parentSchema?.['expects'] ?? `something that matches ${error.params['pattern']}`;
-      return report.problem(document.place(path), `${field} is ${shown(document, error)}: expected ${expected}`);
+      return report.problem(document.location(path), `${field} is ${shown(document, error)}: expected ${expected}`);
     }
     default:
-      return report.problem(document.place(path), `${field} ${error.message}: actual is ${shown(document, error)}`);
+      return report.problem(document.location(path), `${field} ${error.message}: actual is ${shown(document, error)}`);
   }
 }
 
-function unknownField(document: YamlDocument, error: ErrorObject): { place: Place; field: string; hint: string } {
+function unknownField(
+  document: YamlDocument,
+  error: ErrorObject,
+): { location: SourceLocation; field: string; hint: string } {
   const path = pathOf(error);
   const name = String(error.params['additionalProperty']);
   const known = Object.keys(error.parentSchema?.['properties'] ?? {});
   return {
-    place: document.keyPlace(path, name),
+    location: document.keyLocation(path, name),
     field: joined(fieldName(path), name),
     hint: didYouMean(name, known),
   };

@@ -14,7 +14,7 @@ export interface ValueOrigins {
 }
 
 /** The location of a value: its document and path, and the secret store of its resource. */
-export interface ValuePlace {
+export interface ValueLocation {
   readonly document: YamlDocument;
   readonly path: YamlPath;
   readonly secretStore: string | undefined;
@@ -23,7 +23,7 @@ export interface ValuePlace {
 /** Resolves the text of a value; reports a missing one. */
 export function resolveValue(
   source: ValueSource,
-  { document, path, secretStore }: ValuePlace,
+  { document, path, secretStore }: ValueLocation,
   origins: ValueOrigins,
   report: Report,
 ): string | undefined {
@@ -31,11 +31,11 @@ export function resolveValue(
   const given = Object.keys(source).filter((name) => name !== 'name');
   const field = fieldName(path);
   if (given.length > 1) {
-    report.problem(document.place(path), `${field} has ${given.join(' and ')}: expected one of them`);
+    report.problem(document.location(path), `${field} has ${given.join(' and ')}: expected one of them`);
     return undefined;
   }
   if (envRef !== undefined) {
-    const at = document.place([...path, 'envRef']);
+    const at = document.location([...path, 'envRef']);
     if (!mayReadVariable(envRef)) {
       report.problem(at, `${field}.envRef ${JSON.stringify(envRef)} may not be read by resource files`);
       return undefined;
@@ -46,7 +46,7 @@ export function resolveValue(
   }
   if (secretKeyRef !== undefined) {
     const { name, key } = secretKeyRef;
-    const at = document.place([...path, 'secretKeyRef']);
+    const at = document.location([...path, 'secretKeyRef']);
     const problem = storeProblem(secretStore, origins);
     const found = secretStore === undefined ? undefined : origins.secretStores.get(secretStore)?.get(name, key || name);
     const full = key ? `${JSON.stringify(name)}, key ${JSON.stringify(key)},` : JSON.stringify(name);

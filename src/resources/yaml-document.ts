@@ -1,5 +1,5 @@
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type LineCounter, type Node, type Pair } from 'yaml';
-import type { Place } from './report.ts';
+import type { SourceLocation } from './report.ts';
 
 /** The path of a value: keys of mappings and indexes of sequences. */
 export type YamlPath = readonly (string | number)[];
@@ -14,9 +14,9 @@ export class YamlDocument {
   readonly #document: Document;
   readonly #lines: LineCounter;
 
-  constructor(place: { file: string; index: number }, document: Document, lines: LineCounter, value: unknown) {
-    this.file = place.file;
-    this.index = place.index;
+  constructor(location: { file: string; index: number }, document: Document, lines: LineCounter, value: unknown) {
+    this.file = location.file;
+    this.index = location.index;
     this.#document = document;
     this.#lines = lines;
     this.value = value;
@@ -28,15 +28,15 @@ export class YamlDocument {
   }
 
   /** The position of a value, or of its nearest existing ancestor. */
-  place(path: YamlPath = []): Place {
-    return this.#placeOf(this.#walk(path).at);
+  location(path: YamlPath = []): SourceLocation {
+    return this.#locationOf(this.#walk(path).at);
   }
 
   /** The position of a key of a mapping. */
-  keyPlace(path: YamlPath, key: string): Place {
+  keyLocation(path: YamlPath, key: string): SourceLocation {
     const { at, isFound } = this.#walk(path);
     const pair = isFound ? pairOf(this.#resolved(at), key) : undefined;
-    return this.#placeOf(isNode(pair?.key) ? pair.key : at);
+    return this.#locationOf(isNode(pair?.key) ? pair.key : at);
   }
 
   /** A scalar as written: a number keeps its digits. */
@@ -65,7 +65,7 @@ export class YamlDocument {
     return isAlias(node) ? node.resolve(this.#document) : node;
   }
 
-  #placeOf(node: Node | null): Place {
+  #locationOf(node: Node | null): SourceLocation {
     const { line, col } = this.#lines.linePos(node?.range?.[0] ?? 0);
     return { file: this.file, document: this.index, line, column: col };
   }

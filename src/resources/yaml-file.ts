@@ -67,7 +67,7 @@ export function parseYaml(file: string, text: string, report: Report): readonly 
 }
 
 function readDocument(
-  place: { file: string; index: number },
+  location: { file: string; index: number },
   document: Document.Parsed,
   lines: LineCounter,
   report: Report,
@@ -75,15 +75,15 @@ function readDocument(
   const faults: readonly Fault[] = [...document.errors, ...document.warnings, ...repeatedKeys(document)];
   for (const { message, pos } of faults) {
     const { line, col } = lines.linePos(pos[0]);
-    report.problem({ file: place.file, document: place.index, line, column: col }, `not valid YAML: ${message}`);
+    report.problem({ file: location.file, document: location.index, line, column: col }, `not valid YAML: ${message}`);
   }
   if (faults.length > 0 || document.contents === null) return undefined;
   try {
     const value: unknown = document.toJS({ maxAliasCount: LIMITS.aliases });
-    return value === null ? undefined : new YamlDocument(place, document, lines, value);
+    return value === null ? undefined : new YamlDocument(location, document, lines, value);
   } catch (error) {
     const { line, col } = lines.linePos(document.contents.range[0]);
-    const at = { file: place.file, document: place.index, line, column: col };
+    const at = { file: location.file, document: location.index, line, column: col };
     report.problem(at, `not usable YAML: ${messageOf(error)}`);
     return undefined;
   }

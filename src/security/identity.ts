@@ -47,13 +47,13 @@ const KEPT_TOKENS = 1_000;
  *
  * @throws SidecarError `ERR_CONFIGURATION` naming the unusable key and why.
  */
-export function makeIdentity(options: IdentityOptions, host: IdentityDeps): Identity {
+export function makeIdentity(options: IdentityOptions, deps: IdentityDeps): Identity {
   checkIdentityOptions(options);
-  const { appId, namespace } = host;
+  const { appId, namespace } = deps;
   return new SignedIdentity(
     readKeys(options, { appId, namespace }),
-    options.trustDomain ?? host.trustDomain ?? 'public',
-    host,
+    options.trustDomain ?? deps.trustDomain ?? 'public',
+    deps,
   );
 }
 
@@ -65,23 +65,23 @@ function loadJose(): Promise<typeof import('jose')> {
 class SignedIdentity implements Identity {
   readonly #ring: KeyRing;
   readonly #trustDomain: string;
-  readonly #host: IdentityDeps;
+  readonly #deps: IdentityDeps;
   readonly #name: string;
   /** By callee. A signature takes 165 µs, a look-up 0.2: calls to one callee share a token. */
   readonly #signed = new TokenCache<Promise<string>>(KEPT_TOKENS);
   /** By token, for the same reason (210 µs). Only verified tokens are kept, and only while they are valid. */
   readonly #verified = new TokenCache<Caller>(KEPT_TOKENS);
 
-  constructor(ring: KeyRing, trustDomain: string, host: IdentityDeps) {
+  constructor(ring: KeyRing, trustDomain: string, deps: IdentityDeps) {
     this.#ring = ring;
     this.#trustDomain = trustDomain;
-    this.#host = host;
-    this.#name = nameOf(host);
+    this.#deps = deps;
+    this.#name = nameOf(deps);
   }
 
   sign(audience: Pick<Caller, 'appId' | 'namespace'>): Promise<string> {
     const callee = nameOf(audience);
-    const now = this.#host.clock.now();
+    const now = this.#deps.clock.now();
     const kept = this.#signed.get(callee, now);
     if (kept !== undefined) return kept;
     const token = this.#sign(callee, Math.floor(now / 1000));
@@ -100,13 +100,13 @@ class SignedIdentity implements Identity {
       .setAudience(callee)
       .setIssuedAt(issuedAt)
       .setExpirationTime(issuedAt + LIFE_SECONDS)
-      .setJti(this.#host.newId())
+      .setJti(this.#deps.newId())
       .sign(signing);
   }
 
   async verify(token: string): Promise<Caller> {
     if (token.length > MAX_TOKEN_LENGTH) throw refused(`is longer than ${MAX_TOKEN_LENGTH} characters`);
-    const now = this.#host.clock.now();
+    const now = this.#deps.clock.now();
     const kept = this.#verified.get(token, now);
     if (kept !== undefined) return kept;
     const { caller, expiresAt } = await this.#verify(token, now);

@@ -4,7 +4,7 @@ import type { HttpEndpointOptions } from '../blocks/invocation/endpoints.ts';
 import { INVOCATION_OPTIONS_SCHEMA, type InvocationOptions } from '../blocks/invocation/options.ts';
 import {
   ADDRESS_SCHEMA,
-  checkedPlace,
+  checkedBaseUrl,
   NAME_RESOLUTION_SCHEMA,
   type NameResolutionOptions,
 } from '../blocks/invocation/resolution/options.ts';
@@ -215,7 +215,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
   const problem = problemOf(definedOnly({ ...given, appId, namespace })) ?? appProblem(app) ?? grpcProblem(given);
   if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
   if (appId === undefined) throw new SidecarError('ERR_CONFIGURATION', 'options.appId is missing');
-  if (given.address !== undefined) checkedPlace(given.address, 'options.address');
+  if (given.address !== undefined) checkedBaseUrl(given.address, 'options.address');
   const wire = wireNames(given.wire ?? 'sidecar');
   const prefix = wire.environmentPrefix;
   return {

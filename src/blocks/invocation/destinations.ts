@@ -1,6 +1,6 @@
 import type { ClientPool } from '../../http/client-pool.ts';
 import type { Destination } from './destination.ts';
-import { type HttpEndpoint, placeOf } from './endpoints.ts';
+import { baseUrlOf, type HttpEndpoint } from './endpoints.ts';
 import { failed, refused, shown } from './errors.ts';
 import { Service } from './external-service.ts';
 import { checkPath } from './method-path.ts';
@@ -34,7 +34,7 @@ export class Destinations {
     const { endpoints, resiliency } = this.#deps;
     const endpoint = endpoints.get(target);
     if (endpoint !== undefined)
-      return new Service({ name: target, place: endpoint.place, client: endpoint.client, endpoint, resiliency });
+      return new Service({ name: target, baseUrl: endpoint.baseUrl, client: endpoint.client, endpoint, resiliency });
     if (URL_TARGET.test(target)) return this.#service(target);
     const callee = this.#calleeOf(target);
     if (callee === undefined)
@@ -67,11 +67,17 @@ export class Destinations {
     if (clients === undefined)
       throw refused('a URL is no target here: expected an application or an HTTP endpoint (options.invocation.urls)');
     checkPath(url);
-    const place = placeOf(url);
-    if (place === undefined)
+    const baseUrl = baseUrlOf(url);
+    if (baseUrl === undefined)
       throw refused(
         `target ${shown(url.replace(/\/\/.*@/, '//…@'))} cannot be called: expected a URL without query, fragment and credentials`,
       );
-    return new Service({ name: url, place, client: clients.clientOf(place.origin), endpoint: undefined, resiliency });
+    return new Service({
+      name: url,
+      baseUrl,
+      client: clients.clientOf(baseUrl.origin),
+      endpoint: undefined,
+      resiliency,
+    });
   }
 }

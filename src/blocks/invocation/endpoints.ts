@@ -46,14 +46,14 @@ const LIST = {
 const problemOf = validator(LIST, 'options.httpEndpoints', { secret: true });
 
 /** The address of an HTTP server: an origin and a base path. */
-export interface Place {
+export interface BaseUrl {
   readonly origin: string;
   /** Without a trailing slash; may be empty. */
   readonly base: string;
 }
 
 /** Parses a URL without query, fragment and credentials; `undefined` if it is invalid. */
-export function placeOf(url: string): Place | undefined {
+export function baseUrlOf(url: string): BaseUrl | undefined {
   if (!/^https?:\/\/[^/?#\\@]+(\/[^?#\\]*)?$/i.test(url) || !URL.canParse(url)) return undefined;
   const { origin, pathname } = new URL(url);
   return { origin, base: pathname.replace(/\/+$/, '') };
@@ -62,26 +62,26 @@ export function placeOf(url: string): Place | undefined {
 /** A named HTTP service. */
 export class HttpEndpoint {
   readonly name: string;
-  readonly place: Place;
+  readonly baseUrl: BaseUrl;
   readonly #fields: Fields;
   readonly #tls: ClientTls;
   #client: HttpClient | undefined;
 
   constructor({ name, baseUrl, headers = {}, clientTLS = {} }: HttpEndpointOptions) {
-    const place = placeOf(baseUrl);
-    if (place === undefined)
+    const parsed = baseUrlOf(baseUrl);
+    if (parsed === undefined)
       throw new SidecarError(
         'ERR_CONFIGURATION',
         `httpEndpoints ${JSON.stringify(name)}: baseUrl must be an http or https URL without query, fragment and credentials`,
       );
     this.name = name;
-    this.place = place;
+    this.baseUrl = parsed;
     this.#fields = Object.fromEntries(Object.entries(headers).map(([field, value]) => [field.toLowerCase(), value]));
     this.#tls = clientTLS;
   }
 
   get client(): HttpClient {
-    this.#client ??= httpClient(this.place.origin, this.#tls);
+    this.#client ??= httpClient(this.baseUrl.origin, this.#tls);
     return this.#client;
   }
 

@@ -3,13 +3,13 @@ import type { HttpClient } from '../../http/client.ts';
 import type { SidecarRequest, SidecarResponse } from '../../http/message.ts';
 import type { Policy, Resiliency } from '../../resiliency/policy.ts';
 import type { Destination } from './destination.ts';
-import type { HttpEndpoint, Place } from './endpoints.ts';
+import type { BaseUrl, HttpEndpoint } from './endpoints.ts';
 import type { Fields } from './headers.ts';
 
 export interface ServiceDeps {
   /** The name of the endpoint, or the URL. */
   readonly name: string;
-  readonly place: Place;
+  readonly baseUrl: BaseUrl;
   readonly client: HttpClient;
   readonly endpoint: HttpEndpoint | undefined;
   readonly resiliency: Resiliency | undefined;
@@ -32,7 +32,7 @@ export class Service implements Destination {
   }
 
   pathOf(path: string): string {
-    return this.#deps.place.base + path;
+    return this.#deps.baseUrl.base + path;
   }
 
   send(request: SidecarRequest): Promise<SidecarResponse> {

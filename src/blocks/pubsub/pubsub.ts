@@ -1,4 +1,5 @@
 import { deliverToCode } from './delivery/code-handler.ts';
+import { checkSubscribeOptions, type SubscribeOptionsInCode, type Subscription } from './delivery/subscribe-options.ts';
 import type { MessageHandler } from './delivery/subscription.ts';
 import { checkEntryIds } from './publishing/bulk-publish.ts';
 import { encodeData } from './publishing/payload.ts';
@@ -7,11 +8,8 @@ import {
   type BulkPublishOptions,
   checkBulkOptions,
   checkPublishOptions,
-  checkSubscribeOptions,
   metadataOf,
   type PublishOptions,
-  type SubscribeOptionsInCode,
-  type Subscription,
 } from './publishing/publish-options.ts';
 import { maxBulkPubBytes, mergedMetadata, publishRules } from './publishing/request-metadata.ts';
 import type { PubSubService } from './pubsub-service.ts';

@@ -3,18 +3,19 @@ import { type ErrorCode, isSidecarError, messageOf, SidecarError } from '../../e
 import type { BlockService } from '../block-service.ts';
 import { Registry } from './authoring/registry.ts';
 import { Engine, type EngineDeps } from './engine/engine.ts';
+import type { WorkflowsDeps } from './engine/workflows-deps.ts';
 import type { StartOptions } from './model/definition.ts';
 import type { IncomingEvent } from './model/events.ts';
 import { type InstanceView, isFinished, type WorkflowHistoryEvent, type WorkflowStatus } from './model/instance.ts';
 import { canBeInstanceId, newInstanceId } from './model/instance-id.ts';
+import { notFound } from './model/not-found.ts';
 import type { Payload } from './model/payload.ts';
-import type { WorkflowsDeps } from './model/workflows-deps.ts';
 import { Completions, type WaitOptions } from './operations/completions.ts';
 import { type InstancePage, type ListOptions, listInstances } from './operations/list.ts';
-import { notFound, sendEvent, startInstance } from './operations/operations.ts';
+import { sendEvent, startInstance } from './operations/operations.ts';
 import { checkEventName, checkInput, parseStart } from './operations/parse-call.ts';
+import { purge } from './operations/purge.ts';
 import { WorkflowLayout } from './storage/layout.ts';
-import { purge } from './storage/purge.ts';
 import { historyOf } from './storage/render-history.ts';
 import { viewOf } from './storage/render-instance.ts';
 

@@ -43,7 +43,7 @@ const metadata = {
 };
 
 /** The parts of a kind's schema. */
-export interface KindParts {
+export interface KindSchema {
   readonly kind: string;
   readonly versions: readonly string[];
   readonly description: string;
@@ -53,7 +53,7 @@ export interface KindParts {
 }
 
 /** The schema of a whole document. */
-export function kindSchema({ kind, versions, description, spec, beside = {} }: KindParts): object {
+export function kindSchema({ kind, versions, description, spec, beside = {} }: KindSchema): object {
   return {
     type: 'object',
     description,

@@ -3,7 +3,7 @@ import { cancelTokenOf, type Handler, PlainRequest, requestTarget } from '../../
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import type { Clock } from '../../../util/clock.ts';
 import { LruCache } from '../../../util/lru.ts';
-import type { Place } from '../endpoints.ts';
+import type { BaseUrl } from '../endpoints.ts';
 import type { Instance } from '../resolver.ts';
 
 /** How long an instance is skipped after a failed connection. */
@@ -51,7 +51,7 @@ export class Instances {
   }
 
   /** The instance at a URL. */
-  at({ origin, base }: Place): Instance {
+  at({ origin, base }: BaseUrl): Instance {
     const id = origin + base;
     return this.#remote.getOrMake(id, () => connect(id, { origin, base }));
   }
@@ -97,7 +97,7 @@ export class Instances {
   }
 }
 
-function connect(id: string, { origin, base }: Place): KnownInstance {
+function connect(id: string, { origin, base }: BaseUrl): KnownInstance {
   const client = httpClient(origin);
   if (base === '') return new KnownInstance(id, client.handle, client);
   const below: Handler = (request) => {

@@ -2,7 +2,7 @@ import type { Membership } from '../../../cluster/membership.ts';
 import type { Clock } from '../../../util/clock.ts';
 import type { Instance, Resolver } from '../resolver.ts';
 import { Instances } from './instances.ts';
-import { dnsPlace, type NameResolutionOptions, type Names, readNames } from './options.ts';
+import { dnsBaseUrl, type NameResolutionOptions, type Names, readNames } from './options.ts';
 import { HostRegistry } from './registry.ts';
 
 export interface NameResolverDeps {
@@ -37,13 +37,13 @@ export class NameResolver implements Resolver {
 
   async resolve(appId: string, namespace: string): Promise<readonly Instance[]> {
     const name = `${appId}.${namespace}`;
-    const places = this.#names.table.get(name);
-    if (places !== undefined) return this.#instances.inOrder(places.map((place) => this.#instances.at(place)));
+    const baseUrls = this.#names.table.get(name);
+    if (baseUrls !== undefined) return this.#instances.inOrder(baseUrls.map((baseUrl) => this.#instances.at(baseUrl)));
     const hosts = (await this.#registry?.find(name, this.#instances)) ?? [];
     if (hosts.length > 0) return this.#instances.inOrder(hosts);
     const { dns } = this.#names;
-    const place = dns && dnsPlace(dns, appId, namespace);
-    return place === undefined ? [] : [this.#instances.at(place)];
+    const baseUrl = dns && dnsBaseUrl(dns, appId, namespace);
+    return baseUrl === undefined ? [] : [this.#instances.at(baseUrl)];
   }
 
   failed(instance: Instance): void {

@@ -1,6 +1,6 @@
 import { SidecarError } from '../../../errors.ts';
 import { type JsonSchema, optionsSchema } from '../../../util/options-schema.ts';
-import { type Place, placeOf } from '../endpoints.ts';
+import { type BaseUrl, baseUrlOf } from '../endpoints.ts';
 
 /** How to find the sidecars of other applications. @public */
 export interface NameResolutionOptions {
@@ -42,7 +42,7 @@ export const ADDRESS_SCHEMA = { type: 'string', pattern: '^https?://' } as const
 /** Parsed options. */
 export interface Names {
   /** By `appId.namespace`. */
-  readonly table: ReadonlyMap<string, readonly Place[]>;
+  readonly table: ReadonlyMap<string, readonly BaseUrl[]>;
   readonly dns: NameResolutionOptions['dns'];
 }
 
@@ -52,17 +52,17 @@ export interface Names {
  * @throws SidecarError `ERR_CONFIGURATION` naming the URL or template.
  */
 export function readNames({ static: table = {}, dns }: NameResolutionOptions, namespace: string): Names {
-  const places = new Map<string, readonly Place[]>();
+  const baseUrls = new Map<string, readonly BaseUrl[]>();
   for (const [name, urls] of Object.entries(table)) {
     const key = name.includes('.') ? name : `${name}.${namespace}`;
     const list = typeof urls === 'string' ? [urls] : urls;
-    places.set(
+    baseUrls.set(
       key,
-      list.map((one) => checkedPlace(one, `nameResolution.static ${JSON.stringify(name)}`)),
+      list.map((one) => checkedBaseUrl(one, `nameResolution.static ${JSON.stringify(name)}`)),
     );
   }
   if (dns !== undefined) checkTemplate(dns.template);
-  return { table: places, dns };
+  return { table: baseUrls, dns };
 }
 
 /**
@@ -70,9 +70,9 @@ export function readNames({ static: table = {}, dns }: NameResolutionOptions, na
  *
  * @throws SidecarError `ERR_CONFIGURATION`.
  */
-export function checkedPlace(text: string, what: string): Place {
-  const place = placeOf(text);
-  if (place !== undefined) return place;
+export function checkedBaseUrl(text: string, what: string): BaseUrl {
+  const baseUrl = baseUrlOf(text);
+  if (baseUrl !== undefined) return baseUrl;
   throw new SidecarError(
     'ERR_CONFIGURATION',
     `${what} is ${JSON.stringify(text.replace(/\/\/[^/]*@/, '//…@'))}: expected an http or https URL without query, fragment and credentials`,
@@ -92,11 +92,11 @@ function checkTemplate(template: string): void {
 const LABEL = /^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/;
 
 /** The address by a template; `undefined` for names that are not valid in a host name. */
-export function dnsPlace(
+export function dnsBaseUrl(
   { template, port }: NonNullable<Names['dns']>,
   appId: string,
   namespace: string,
-): Place | undefined {
+): BaseUrl | undefined {
   const isUsed = template.includes('{namespace}');
   if (!LABEL.test(appId) || (isUsed && !LABEL.test(namespace))) return undefined;
   const host = template.replaceAll('{appId}', appId).replaceAll('{namespace}', namespace);

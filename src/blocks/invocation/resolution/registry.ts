@@ -2,7 +2,7 @@ import type { HostRecord } from '../../../cluster/hosts.ts';
 import type { Membership } from '../../../cluster/membership.ts';
 import type { Handler } from '../../../http/message.ts';
 import type { Clock } from '../../../util/clock.ts';
-import { placeOf } from '../endpoints.ts';
+import { baseUrlOf } from '../endpoints.ts';
 import type { Instance } from '../resolver.ts';
 import type { Instances } from './instances.ts';
 
@@ -99,7 +99,7 @@ export class HostRegistry {
   #instanceOf({ id, address }: HostRecord, instances: Instances): Instance | undefined {
     const peer = this.#host.local.offeredBy(id);
     if (peer instanceof Peer) return instances.inProcess(id, peer.handle);
-    const place = address === undefined ? undefined : placeOf(address);
-    return place && instances.at(place);
+    const baseUrl = address === undefined ? undefined : baseUrlOf(address);
+    return baseUrl && instances.at(baseUrl);
   }
 }

@@ -1,6 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { IfJobExists, StoredJob } from '../model/job.ts';
-import type { PlannedJob, PresentJob } from '../running/job-store.ts';
+
+/** A job to be written, with all its data, and when there is something to do for it. */
+export interface PlannedJob {
+  readonly job: StoredJob;
+  readonly at: number;
+}
+
+/** A job that has the name of one that is to be written. */
+export interface PresentJob extends PlannedJob {
+  /** Its data as JSON text; `undefined` when it has none. */
+  readonly data: string | undefined;
+}
 
 /** The replacement of an existing job; `undefined` to leave it as it is. */
 export function replacementOf(planned: PlannedJob, present: PresentJob, ifExists: IfJobExists): PlannedJob | undefined {

@@ -6,6 +6,7 @@ import { keyAfter } from '../../../state/keys.ts';
 import { isCutOff, type PageSize } from '../../../state/page.ts';
 import type { KeyedEntry, Precondition, Put, StateStore } from '../../../state/store.ts';
 import { MAX_INLINE_DATA_BYTES, type StoredJob } from '../model/job.ts';
+import type { PlannedJob, PresentJob } from '../planning/if-exists.ts';
 import { decodeData, decodeJob, decodePointer, encodeData, encodeJob, encodePointer, type Pointer } from './codec.ts';
 import type { JobLayout } from './layout.ts';
 
@@ -25,18 +26,6 @@ const MAX_TRIES = 1_000;
 
 /** What is written of a job: its pointer, the job, and maybe its data. */
 type Puts = readonly [pointer: Put, due: Put, ...data: Put[]];
-
-/** A job to be written, with all its data, and when there is something to do for it. */
-export interface PlannedJob {
-  readonly job: StoredJob;
-  readonly at: number;
-}
-
-/** A job that has the name of one that is to be written. */
-export interface PresentJob extends PlannedJob {
-  /** Its data as JSON text; `undefined` when it has none. */
-  readonly data: string | undefined;
-}
 
 /** Decides what takes the place of a job that is there; `undefined` leaves it as it is. */
 export type Replace = (present: PresentJob) => PlannedJob | undefined;

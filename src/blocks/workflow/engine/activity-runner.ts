@@ -7,12 +7,12 @@ import type { ActivityContext, ActivityFunction } from '../model/definition.ts';
 import type { IncomingEvent } from '../model/events.ts';
 import { failureOf } from '../model/failure.ts';
 import { textOfValue, valueOfText } from '../model/payload.ts';
-import type { WorkflowsDeps } from '../model/workflows-deps.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
 import { emitActivity } from './emit-events.ts';
 import type { InFlightCounter } from './in-flight-counter.ts';
 import type { LiveInstance } from './live-instance.ts';
 import { MissingNames } from './missing-names.ts';
+import type { WorkflowsDeps } from './workflows-deps.ts';
 
 interface Waiting {
   readonly instance: LiveInstance;

@@ -2,10 +2,10 @@ import type { SidecarEventEmitter } from '../../../events.ts';
 import { told } from '../../failure.ts';
 import type { IncomingEvent } from '../model/events.ts';
 import { isFinished } from '../model/instance.ts';
-import type { WorkflowsDeps } from '../model/workflows-deps.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import type { Followed } from './engine-services.ts';
+import type { WorkflowsDeps } from './workflows-deps.ts';
 
 /** An attempt that is over. */
 export interface EndedActivity {

@@ -1,6 +1,5 @@
 import type { Precondition } from '../../../state/store.ts';
 import type { WorkflowStatus } from '../model/instance.ts';
-import type { WorkflowsDeps } from '../model/workflows-deps.ts';
 import type { Core, Retry } from '../replay/core.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
@@ -9,6 +8,7 @@ import type { ActivityRunner } from './activity-runner.ts';
 import type { InFlightCounter } from './in-flight-counter.ts';
 import type { LiveInstance } from './live-instance.ts';
 import type { TurnQueue } from './turn-queue.ts';
+import type { WorkflowsDeps } from './workflows-deps.ts';
 
 /** A turn that is in the store. */
 export interface Followed {

@@ -8,12 +8,11 @@ import type { Precondition, StateStore } from '../../../state/store.ts';
 import { Work } from '../../../util/work.ts';
 import type { Registry } from '../authoring/registry.ts';
 import { type InstanceView, isFinished, type WorkflowStatus } from '../model/instance.ts';
-import type { WorkflowsDeps } from '../model/workflows-deps.ts';
 import type { Core } from '../replay/core.ts';
 import { InstanceStore } from '../storage/instance-store.ts';
 import type { WorkflowLayout } from '../storage/layout.ts';
-import { removeExpired } from '../storage/purge.ts';
 import type { InstanceRecord } from '../storage/record.ts';
+import { removeExpired } from '../storage/remove-expired.ts';
 import type { Outgoing } from '../storage/turn-plan.ts';
 import { ActivityRunner } from './activity-runner.ts';
 import { type DueInstance, DueInstances } from './due-instances.ts';
@@ -26,6 +25,7 @@ import type { LiveInstance } from './live-instance.ts';
 import { MissingNames } from './missing-names.ts';
 import type { Message } from './turn-intake.ts';
 import { TurnQueue } from './turn-queue.ts';
+import type { WorkflowsDeps } from './workflows-deps.ts';
 
 /** What an engine is made of. */
 export interface EngineDeps {

@@ -1,4 +1,4 @@
-import type { WorkflowsDeps } from '../model/workflows-deps.ts';
+import type { WorkflowsDeps } from './workflows-deps.ts';
 
 /** Counts turns and activities that are under way. Noted as one piece of work: there are thousands a second. */
 export class InFlightCounter {

@@ -1,6 +1,6 @@
 import type { Timer } from '../../../util/clock.ts';
 import { NOT_REGISTERED, type WorkflowFailure } from '../model/failure.ts';
-import type { WorkflowsDeps } from '../model/workflows-deps.ts';
+import type { WorkflowsDeps } from './workflows-deps.ts';
 
 /** What to look after. */
 export interface MissingNamesDeps {

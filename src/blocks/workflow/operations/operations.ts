@@ -1,10 +1,10 @@
-import { SidecarError } from '../../../errors.ts';
 import { isConflict } from '../../../state/errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { LiveInstance } from '../engine/live-instance.ts';
 import { isInUse } from '../engine/turn-commit.ts';
 import type { IncomingEvent } from '../model/events.ts';
 import { isFinished } from '../model/instance.ts';
+import { notFound } from '../model/not-found.ts';
 import type { Payload } from '../model/payload.ts';
 import type { Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
@@ -132,10 +132,6 @@ async function find(
   const stored = await engine.store.read(id);
   if (stored === undefined) throw notFound(id);
   return isFinished(stored.record.status) ? 'finished' : 'elsewhere';
-}
-
-export function notFound(id: string): SidecarError {
-  return new SidecarError('ERR_INSTANCE_ID_NOT_FOUND', `unable to find workflow with the provided instance ID: ${id}`);
 }
 
 /** Resolves when the event is in the history. */

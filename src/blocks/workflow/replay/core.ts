@@ -3,9 +3,10 @@ import type { ActionEvent, IncomingEvent, Turn } from '../model/events.ts';
 import { failureOf, NON_DETERMINISM, type WorkflowFailure } from '../model/failure.ts';
 import type { Payload } from '../model/payload.ts';
 import { retryDelayMs } from '../model/retry.ts';
+import type { RunOutcome } from '../model/run-outcome.ts';
 import type { UnreadEvent } from './event-buffer.ts';
 import type { ActivityToRun, OpenAttempt } from './open-actions.ts';
-import { Run, type RunDeps, type RunOutcome } from './run.ts';
+import { Run, type RunDeps } from './run.ts';
 
 /** A failed attempt that is followed by another one. */
 export interface Retry {

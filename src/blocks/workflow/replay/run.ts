@@ -3,6 +3,7 @@ import type { ActionEvent } from '../model/events.ts';
 import { FOREIGN_AWAIT, NON_DETERMINISM, TIMED_OUT, type WorkflowFailure } from '../model/failure.ts';
 import type { Payload } from '../model/payload.ts';
 import { checkRetryPolicy } from '../model/retry.ts';
+import type { RunOutcome } from '../model/run-outcome.ts';
 import { ActionLog } from './action-log.ts';
 import { EventBuffer, type UnreadEvent } from './event-buffer.ts';
 import type { ActivityCall, ChildCall, Execution, Program, Task } from './execution.ts';
@@ -10,13 +11,6 @@ import type { Drain } from './microtask-drain.ts';
 import { OpenActions } from './open-actions.ts';
 import { type AwaitedTasks, OpenTask } from './open-task.ts';
 import { SeededRandom } from './seeded-random.ts';
-
-/** How a run of the code ended. */
-export type RunOutcome =
-  | { readonly kind: 'completed'; readonly output: Payload }
-  | { readonly kind: 'failed'; readonly failure: WorkflowFailure }
-  | { readonly kind: 'terminated'; readonly output: Payload }
-  | { readonly kind: 'continued'; readonly input: Payload; readonly keepEvents: boolean };
 
 /** What a run is made of. */
 export interface RunDeps {

@@ -1,8 +1,8 @@
 import type { HistoryEvent, Turn } from '../model/events.ts';
 import type { WorkflowHistoryEvent } from '../model/instance.ts';
 import { canBeInstanceId } from '../model/instance-id.ts';
+import { notFound } from '../model/not-found.ts';
 import { valueOfText } from '../model/payload.ts';
-import { notFound } from '../operations/operations.ts';
 import { payloadOf } from './codec.ts';
 import type { InstanceStore } from './instance-store.ts';
 

@@ -3,7 +3,7 @@ import type { ChildStarted, HistoryEvent, IncomingEvent } from '../model/events.
 import { ALREADY_EXISTS, TERMINATED_CHILD, type WorkflowFailure } from '../model/failure.ts';
 import { isFinished, type WorkflowStatus } from '../model/instance.ts';
 import { MAX_CHILD_ID_LENGTH } from '../model/instance-id.ts';
-import type { RunOutcome } from '../replay/run.ts';
+import type { RunOutcome } from '../model/run-outcome.ts';
 import type { HistoryEnd, InstanceStore, Stored } from './instance-store.ts';
 import { encodeRecord, type InstanceRecord, isToldByHistory } from './record.ts';
 

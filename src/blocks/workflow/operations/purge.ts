@@ -1,13 +1,7 @@
 import { SidecarError } from '../../../errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import { isFinished } from '../model/instance.ts';
-import type { InstanceStore, Stored } from './instance-store.ts';
-
-/** The part of the engine that a purge uses. */
-export interface PurgeHome {
-  readonly store: InstanceStore;
-  readonly now: number;
-}
+import type { InstanceStore, Stored } from '../storage/instance-store.ts';
 
 /** Max tries when an instance of the tree changes at the same time. */
 const MAX_TRIES = 100;
@@ -53,12 +47,4 @@ function checkFinished(stored: Stored): Stored {
     'ERR_PURGE_WORKFLOW',
     `workflow ${JSON.stringify(instanceId)} is ${status}: expected one that is over`,
   );
-}
-
-/** Removes an instance whose retention is over. */
-export async function removeExpired({ store, now }: PurgeHome, id: string): Promise<void> {
-  const stored = await store.read(id);
-  if (stored === undefined || !isFinished(stored.record.status)) return;
-  const { dueAt } = stored.record;
-  if (dueAt !== undefined && dueAt <= now) await store.remove(stored);
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../util/clock.ts';
 import type { Output } from './output.ts';
 
 /** The command's environment: the parts of the process that it reads and writes. */
-export interface Place {
+export interface CommandContext {
   readonly stdout: Output;
   readonly stderr: Output;
   /** Whether standard error is a terminal. */
