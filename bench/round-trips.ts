@@ -2,19 +2,25 @@
  * How often a store is called for a unit of work: a message that is published, delivered to a function and settled; a
  * job that is scheduled for now and run; a workflow of three steps. One at a time, and 64 at a time. Every call of the
  * store, which is in memory, takes 1 ms more, as on a store that a network is in front of: what waits for a call, and
- * what is gathered meanwhile, is as it would be there.
+ * what is gathered meanwhile, is as it would be there. On a store of this process alone, on one that others may have open
+ * too, and on such a one with two hosts of one app ID, who do every other unit each. For those also how often a store is
+ * called within a second in which nothing is to be done but for 500 jobs of another day.
  *
- * Run after a build: `npx tsx bench/round-trips.ts [--quick] [--only messages|jobs|workflows]`
+ * Run after a build: `npx tsx bench/round-trips.ts [--quick] [--only messages|jobs|workflows|idle]`
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Sidecar } from '../src/index.ts';
 import { loadBuilt } from './support/built.ts';
 import { FarStore, type StoreCalls } from './support/far-store.ts';
 import { printTable } from './support/stats.ts';
 
-const PARTS = ['messages', 'jobs', 'workflows'];
 const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, only: { type: 'string' } } });
 const ROUND_TRIP_MS = 1;
+/** So long until two hosts have divided the shards. */
+const HAND_OVER_MS = 2_000;
+/** A poll of 15 s belongs to it. */
+const IDLE_S = options.quick ? 16 : 31;
 const AT_ONCE = [1, 64];
 /** Units of work by how many are at work at a time. */
 const UNITS = options.quick ? { 1: 50, 64: 1_280 } : { 1: 500, 64: 12_800 };
@@ -39,8 +45,7 @@ class Ends {
   }
 }
 
-async function messages({ pubsub }: Sidecar): Promise<DoOne> {
-  const ends = new Ends();
+async function messages({ pubsub }: Sidecar, ends: Ends): Promise<DoOne> {
   await pubsub.subscribe<{ index: number }>('pubsub', 'orders', ({ data }) => ends.tell(data?.index ?? -1), {
     concurrency: 64,
   });
@@ -51,8 +56,7 @@ async function messages({ pubsub }: Sidecar): Promise<DoOne> {
   };
 }
 
-async function jobs({ jobs: own }: Sidecar): Promise<DoOne> {
-  const ends = new Ends();
+async function jobs({ jobs: own }: Sidecar, ends: Ends): Promise<DoOne> {
   own.handle<{ index: number }>('*', ({ data }) => ends.tell(data.index));
   return async (index) => {
     const end = ends.of(index);
@@ -83,36 +87,84 @@ async function doAll(doOne: DoOne, from: number, units: number, atOnce: number):
   await Promise.all(Array.from({ length: atOnce }, work));
 }
 
-function row(what: string, atOnce: number, units: number, calls: StoreCalls): string[] {
+function row(where: Place, what: string, atOnce: number, units: number, calls: StoreCalls): string[] {
   const { commit, get, scan } = calls;
   const perUnit = (count: number): string => (count / units).toFixed(3);
-  return [what, String(atOnce), perUnit(commit + get + scan), perUnit(commit), perUnit(get), perUnit(scan)];
+  const each = [commit + get + scan, commit, get, scan].map(perUnit);
+  return [where.name, what, String(atOnce), ...each];
 }
 
-async function measure(what: string, make: (sidecar: Sidecar) => Promise<DoOne>): Promise<string[][]> {
-  const store = new FarStore(memoryStore(), ROUND_TRIP_MS);
-  const sidecar = new Built({ appId: 'bench', state: store.definition, components: [durablePubSub('pubsub')] });
-  await sidecar.start();
-  const doOne = await make(sidecar);
+/** A kind of store, and how many hosts use it. */
+interface Place {
+  readonly name: string;
+  readonly isShareable: boolean;
+  readonly hosts: number;
+}
+
+const PLACES: readonly Place[] = [
+  { name: 'exclusive', isShareable: false, hosts: 1 },
+  { name: 'shareable', isShareable: true, hosts: 1 },
+  { name: 'two hosts', isShareable: true, hosts: 2 },
+];
+
+async function start({ isShareable, hosts }: Place): Promise<{ store: FarStore; sidecars: Sidecar[] }> {
+  const store = new FarStore(memoryStore(), ROUND_TRIP_MS, { isShareable });
+  const sidecars: Sidecar[] = [];
+  for (let host = 0; host < hosts; host++) {
+    const sidecar = new Built({ appId: 'bench', state: store.definition, components: [durablePubSub('pubsub')] });
+    await sidecar.start();
+    sidecars.push(sidecar);
+  }
+  return { store, sidecars };
+}
+
+async function measure(where: Place, what: keyof typeof makers): Promise<string[][]> {
+  const { store, sidecars } = await start(where);
+  const ends = new Ends();
+  const doers: DoOne[] = [];
+  for (const sidecar of sidecars) doers.push(await makers[what](sidecar, ends));
+  const doOne: DoOne = (index) => doers[index % doers.length]?.(index) ?? Promise.resolve();
+  await sleep(sidecars.length > 1 ? HAND_OVER_MS : 0);
   const rows: string[][] = [];
   let from = 0;
   for (const atOnce of AT_ONCE) {
     const units = UNITS[atOnce as keyof typeof UNITS];
     await doAll(doOne, from, atOnce * 2, atOnce);
     // What the last units leave to be written belongs to them.
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
     store.take();
     await doAll(doOne, from + atOnce * 2, units, atOnce);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    rows.push(row(what, atOnce, units, store.take()));
+    await sleep(100);
+    rows.push(row(where, what, atOnce, units, store.take()));
     from += atOnce * 2 + units;
   }
-  await sidecar.stop();
+  for (const sidecar of sidecars) await sidecar.stop();
   return rows;
 }
 
+async function idle(where: Place): Promise<string[]> {
+  const { store, sidecars } = await start(where);
+  for (const sidecar of sidecars) {
+    await messages(sidecar, new Ends());
+    await jobs(sidecar, new Ends());
+    await workflows(sidecar);
+  }
+  for (let index = 0; index < 500; index++)
+    await sidecars[0]?.jobs.schedule(`job-${index}`, { dueTime: '24h', data: DATA });
+  await sleep(sidecars.length > 1 ? HAND_OVER_MS : 0);
+  store.take();
+  await sleep(IDLE_S * 1_000);
+  const idleRow = row(where, 'idle, per second and host', 0, IDLE_S * where.hosts, store.take());
+  for (const sidecar of sidecars) await sidecar.stop();
+  return idleRow;
+}
+
 const makers = { messages, jobs, workflows };
+const parts = ['messages', 'jobs', 'workflows'] as const;
+const isAsked = (part: string): boolean => options.only === undefined || part === options.only;
 const rows: string[][] = [];
-for (const part of PARTS.filter((one) => options.only === undefined || one === options.only))
-  rows.push(...(await measure(part, makers[part as keyof typeof makers])));
-printTable(['work', 'at a time', 'calls per unit', 'commit', 'get', 'scan'], rows);
+for (const where of PLACES) {
+  for (const part of parts.filter(isAsked)) rows.push(...(await measure(where, part)));
+  if (isAsked('idle')) rows.push(await idle(where));
+}
+printTable(['store', 'work', 'at a time', 'calls per unit', 'commit', 'get', 'scan'], rows);

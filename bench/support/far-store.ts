@@ -7,17 +7,29 @@ export interface StoreCalls {
   scan: number;
 }
 
+/** How a {@link FarStore} is used. */
+export interface FarStoreOptions {
+  /** Other processes may have it open as well: each of its users is a host of its own, and it stays open. */
+  readonly isShareable?: boolean;
+}
+
 /** Puts a network in front of a store: every call is late by one trip there and back, and counted. */
 export class FarStore {
   readonly definition: StateDefinition;
   readonly #delayMs: number;
+  readonly #isShareable: boolean;
+  #opened: Promise<StateStore> | undefined;
   #calls: StoreCalls = noCalls();
 
-  constructor(definition: StateDefinition, delayMs: number) {
+  constructor(definition: StateDefinition, delayMs: number, { isShareable = false }: FarStoreOptions = {}) {
     this.#delayMs = delayMs;
+    this.#isShareable = isShareable;
     this.definition = {
       type: definition.type,
-      open: async (context) => this.#far(await definition.open(context)),
+      open: async (context) => {
+        this.#opened ??= definition.open(context);
+        return this.#far(await this.#opened);
+      },
     };
   }
 
@@ -33,14 +45,18 @@ export class FarStore {
       get failure() {
         return store.failure;
       },
-      ...(store.isExclusive === undefined ? {} : { isExclusive: store.isExclusive }),
+      ...(store.isExclusive === undefined || this.#isShareable ? {} : { isExclusive: store.isExclusive }),
       get: (key) => this.#call('get', () => store.get(key)),
       scan: (scan) => this.#call('scan', () => store.scan(scan)),
       commit: (batch) => this.#call('commit', () => store.commit(batch)),
       watch: (prefix, onChange) => store.watch(prefix, onChange),
-      close: () => store.close(),
-      [Symbol.asyncDispose]: () => store.close(),
+      close: () => this.#close(store),
+      [Symbol.asyncDispose]: () => this.#close(store),
     };
+  }
+
+  async #close(store: StateStore): Promise<void> {
+    if (!this.#isShareable) await store.close();
   }
 
   /** Calls made one after the other arrive in that order. */
