@@ -80,7 +80,7 @@ export class HostRegistration {
   }
 
   /** What removes it; `undefined` when it is not there any more. */
-  withdrawal(table: HostTable): Required<Batch> | undefined {
+  withdrawal(table: HostTable): Required<Omit<Batch, 'by'>> | undefined {
     const own = table.hosts.find(({ id }) => id === this.#record.id);
     if (own === undefined) return undefined;
     const { key, version } = own;

@@ -4,6 +4,7 @@ import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { Handover } from './hand-over.ts';
 import { HostRegistration } from './host-registration.ts';
+import { HostStore } from './host-store.ts';
 import { HOSTS_PREFIX, type HostTable, hostIdOf, hostKey, readHosts, ShardLayout, type StoredHost } from './hosts.ts';
 import { Liveness } from './liveness.ts';
 import { areHostsLocal, type LocalHosts, type LocalOwner, localHostsOf } from './local-hosts.ts';
@@ -44,6 +45,8 @@ export interface MembershipOptions {
 export class Membership implements LocalOwner {
   /** The hosts of this process that use the store. */
   readonly local: LocalHosts;
+  /** The store. Those who watch it hear of the changes of other hosts. */
+  readonly store: StateStore;
   offered: object | undefined;
   readonly #options: MembershipOptions;
   readonly #heartbeatMs: number;
@@ -62,14 +65,16 @@ export class Membership implements LocalOwner {
   #left: Promise<void> | undefined;
 
   private constructor(options: MembershipOptions) {
-    const { store, appId, clock, logger, heartbeatMs = HEARTBEAT_MS, leaseMs = LEASE_MS } = options;
+    const { appId, clock, logger, heartbeatMs = HEARTBEAT_MS, leaseMs = LEASE_MS } = options;
     this.#options = options;
+    this.local = localHostsOf(options.store);
+    this.#areHostsLocal = areHostsLocal(options.store);
+    const store = new HostStore(options.store, this.local);
+    this.store = store;
     this.#heartbeatMs = heartbeatMs;
     this.#layout = new ShardLayout(appId);
     const remoteWatch = new RemoteWatch(store, clock);
     this.#remoteWatch = remoteWatch;
-    this.local = localHostsOf(store);
-    this.#areHostsLocal = areHostsLocal(store);
     // Others see a renewal up to one heartbeat later: all that is within the lease.
     const silenceMs = leaseMs - heartbeatMs;
     this.#liveness = new Liveness({ local: this.local, appId, silenceMs, areHostsLocal: this.#areHostsLocal });
@@ -77,7 +82,7 @@ export class Membership implements LocalOwner {
     this.#table = new ShardTable({ layout: this.#layout, remoteWatch, clock, logger, silenceMs, onDoubt });
     const [table, leaving] = [this.#table, this.#leaving.signal];
     const onEnd = (hasFailed: boolean): void => this.#released(hasFailed);
-    this.#handover = new Handover({ ...options, table, gracePeriodMs: leaseMs, leaving, onEnd });
+    this.#handover = new Handover({ ...options, store, table, gracePeriodMs: leaseMs, leaving, onEnd });
     const { namespace, address, actorTypes = [], newId } = options;
     this.#own = new HostRegistration({ id: newId(), appId, namespace, address, actorTypes, updatedAt: this.#now });
   }
@@ -87,11 +92,6 @@ export class Membership implements LocalOwner {
     const membership = new Membership(options);
     await membership.#join();
     return membership;
-  }
-
-  /** The store. */
-  get store(): StateStore {
-    return this.#options.store;
   }
 
   /** The shards of the app ID. */
@@ -106,7 +106,7 @@ export class Membership implements LocalOwner {
 
   /** The hosts that are alive, of all app IDs. */
   async hosts(): Promise<HostTable> {
-    const table = await readHosts(this.#options.store);
+    const table = await readHosts(this.store);
     const now = this.#options.clock.now();
     this.#liveness.observe(table, now);
     return { ...table, hosts: table.hosts.filter((host) => host.id === this.id || this.#liveness.isLive(host, now)) };
@@ -208,9 +208,9 @@ export class Membership implements LocalOwner {
   }
 
   async #step(): Promise<void> {
-    const { store, clock, appId } = this.#options;
+    const { clock, appId } = this.#options;
     const startedAt = clock.now();
-    const [table, owners] = await Promise.all([readHosts(store), store.scan(this.#layout.range)]);
+    const [table, owners] = await Promise.all([readHosts(this.store), this.store.scan(this.#layout.range)]);
     this.#liveness.observe(table, startedAt);
     if (this.#own.isGone(table)) this.#beginAnew();
     const isLive = (host: StoredHost): boolean => this.#liveness.isLive(host, startedAt);
@@ -235,7 +235,7 @@ export class Membership implements LocalOwner {
     if (this.#own.isDue || plan.take.length > 0 || plan.dead.length > 0) {
       const { isDue } = this.#own;
       const own = this.#own.change(table, plan.dead);
-      const version = await this.#options.store.commit({
+      const version = await this.store.commit({
         require: [...own.require, ...plan.require],
         put: [...own.put, ...plan.take.map((shard) => this.#layout.put(shard, this.id))],
         delete: plan.dead.map(({ key }) => key),
@@ -259,12 +259,12 @@ export class Membership implements LocalOwner {
     this.#beat();
     await this.#looking;
     await this.#handover.ended();
-    const { store, logger, track } = this.#options;
+    const { logger, track } = this.#options;
     const done = track('leaving the hosts of the store');
     // Whoever leaves has stopped before: nothing is under way.
     void this.#table.drain(this.#table.held);
     try {
-      await this.#withdraw(store);
+      await this.#withdraw(this.store);
     } catch (error) {
       // It is taken for dead then.
       logger.warn({ error }, 'the record of this host could not be removed');

@@ -1,3 +1,4 @@
+import type { OnChange } from '../state/local-watch.ts';
 import type { StateStore } from '../state/store.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 
@@ -6,7 +7,7 @@ const POLL_MS = 1_000;
 
 interface Watcher {
   readonly prefix: string;
-  readonly onChange: (keys: readonly string[]) => void;
+  readonly onChange: OnChange;
   watching: Disposable | undefined;
 }
 
@@ -23,7 +24,7 @@ export class RemoteWatch {
     this.#clock = clock;
   }
 
-  watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
+  watch(prefix: string, onChange: OnChange): Disposable {
     const watcher: Watcher = { prefix, onChange, watching: undefined };
     this.#watchers.add(watcher);
     if (this.#isOn) this.#attach(watcher);

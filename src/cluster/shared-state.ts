@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { StateError } from '../state/errors.ts';
+import type { OnChange } from '../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, StateStore } from '../state/store.ts';
 import { Expected } from '../util/expected.ts';
 import { keepLocalHosts, type LocalHosts, localHostsOf } from './local-hosts.ts';
@@ -119,7 +120,7 @@ class Handle implements StateStore {
     return running;
   }
 
-  watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
+  watch(prefix: string, onChange: OnChange): Disposable {
     if (this.#closing !== undefined) throw closed();
     const watching = this.#store.watch(prefix, onChange);
     this.#watches.add(watching);

@@ -1,8 +1,18 @@
 import type { Logger } from '../util/logger.ts';
+import type { StateStore } from './store.ts';
+
+/** What a watcher is called back by. */
+export type OnChange = Parameters<StateStore['watch']>[1];
 
 interface Watcher {
   readonly prefix: string;
-  readonly onChange: (keys: readonly string[]) => void;
+  readonly onChange: OnChange;
+}
+
+/** Keys that one user of the store has changed. */
+interface Changed {
+  readonly keys: string[];
+  readonly by: object | undefined;
 }
 
 /** The watchers of a store within this process, found by prefix. Costs nothing while nobody watches. */
@@ -10,7 +20,7 @@ export class LocalWatch {
   /** By the length of the prefix, then by the prefix. */
   readonly #byLength = new Map<number, Map<string, Set<Watcher>>>();
   readonly #logger: Logger;
-  #changed: string[] = [];
+  #changed: Changed[] = [];
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -21,7 +31,7 @@ export class LocalWatch {
     return this.#byLength.size > 0;
   }
 
-  add(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
+  add(prefix: string, onChange: OnChange): Disposable {
     const watcher = { prefix, onChange };
     const byPrefix = this.#byLength.get(prefix.length) ?? new Map<string, Set<Watcher>>();
     const watchers = byPrefix.get(prefix) ?? new Set();
@@ -38,18 +48,27 @@ export class LocalWatch {
     if (byPrefix?.size === 0) this.#byLength.delete(prefix.length);
   }
 
-  /** Calls watchers back, soon: one call for all keys that change in one turn of the event loop. */
-  notify(keys: Iterable<string>): void {
+  /**
+   * Calls watchers back, soon: one call for all keys that one user of the store changes in one turn of the
+   * event loop.
+   */
+  notify(keys: Iterable<string>, by?: object): void {
     if (!this.active) return;
     if (this.#changed.length === 0) queueMicrotask(() => this.#callWatchers());
-    for (const key of keys) this.#changed.push(key);
+    let last = this.#changed.at(-1);
+    if (last === undefined || last.by !== by) {
+      last = { keys: [], by };
+      this.#changed.push(last);
+    }
+    for (const key of keys) last.keys.push(key);
   }
 
   #callWatchers(): void {
     const changed = this.#changed;
     this.#changed = [];
     // A callback may remove watchers.
-    for (const [watcher, keys] of this.#watchersOf(changed)) if (this.#has(watcher)) this.#call(watcher, keys);
+    for (const { keys: all, by } of changed)
+      for (const [watcher, keys] of this.#watchersOf(all)) if (this.#has(watcher)) this.#call(watcher, keys, by);
   }
 
   #watchersOf(keys: readonly string[]): ReadonlyMap<Watcher, readonly string[]> {
@@ -70,9 +89,9 @@ export class LocalWatch {
     return this.#byLength.get(watcher.prefix.length)?.get(watcher.prefix)?.has(watcher) === true;
   }
 
-  #call(watcher: Watcher, keys: readonly string[]): void {
+  #call(watcher: Watcher, keys: readonly string[], by: object | undefined): void {
     try {
-      watcher.onChange(keys);
+      watcher.onChange(keys, by);
     } catch (error) {
       this.#logger.error({ prefix: watcher.prefix, error }, 'a callback of StateStore.watch threw');
     }

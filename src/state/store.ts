@@ -40,6 +40,8 @@ export interface Batch {
   readonly put?: readonly Put[];
   /** Keys to delete. A key without an entry is not an error. */
   readonly delete?: readonly string[];
+  /** Who commits. Not stored: watchers in this process are told it, so that they can leave out their own changes. */
+  readonly by?: object;
 }
 
 /** A part of the key space. @public */
@@ -131,9 +133,11 @@ export interface StateStore extends AsyncDisposable {
    * where the engine supports it, of others. The call is a hint to read again: it may be late, merged with others,
    * repeated, or lost with the engine's connection. If you depend on a change, also poll from time to time.
    *
+   * A batch's `by` is passed with its keys to the watchers in the same process.
+   *
    * Errors of the callback are logged. Dispose of the result to stop; closing the store stops all callbacks.
    */
-  watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable;
+  watch(prefix: string, onChange: (keys: readonly string[], by?: object) => void): Disposable;
 
   /**
    * Closes the store: accepts no new calls, waits for those in flight, then releases files, threads and connections.

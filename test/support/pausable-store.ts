@@ -1,5 +1,6 @@
 import { keepLocalHosts, localHostsOf } from '../../src/cluster/local-hosts.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateDefinition, StateStore } from '../../src/index.ts';
+import type { OnChange } from '../../src/state/local-watch.ts';
 
 /** One host's access to a store. While it is paused nothing goes through, as when the process of the host stands still. */
 export class PausableStore implements StateStore, StateDefinition {
@@ -55,10 +56,10 @@ export class PausableStore implements StateStore, StateDefinition {
     }
   }
 
-  watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
-    return this.#store.watch(prefix, (keys) => {
-      if (this.#open === undefined) onChange(keys);
-      else void this.#open.then(() => onChange(keys));
+  watch(prefix: string, onChange: OnChange): Disposable {
+    return this.#store.watch(prefix, (keys, by) => {
+      if (this.#open === undefined) onChange(keys, by);
+      else void this.#open.then(() => onChange(keys, by));
     });
   }
 

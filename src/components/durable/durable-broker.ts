@@ -60,6 +60,7 @@ export class DurableBroker implements Broker {
 
   /** Follows what other hosts do. */
   #follow(): void {
+    this.#numbers.areShared = this.#store.isExclusive !== true && this.#context.shards !== undefined;
     this.#owned.onChange(({ gained, lost }) => {
       for (const queue of this.#queues.values()) {
         if (gained.has(queue.shard)) queue.resume();

@@ -1,6 +1,6 @@
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
 import { ConflictError, StateError } from '../../state/errors.ts';
-import { LocalWatch } from '../../state/local-watch.ts';
+import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateStore } from '../../state/store.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
@@ -108,14 +108,14 @@ export class EmbeddedStore implements StateStore {
         const outcome = readOutcome(reader);
         if ('failure' in outcome) return reject(errorOf(outcome.failure));
         if ('conflict' in outcome) return reject(new ConflictError(batch.require?.[outcome.conflict]?.key ?? ''));
-        if (this.#watchers.active) this.#watchers.notify(keysOf(batch));
+        if (this.#watchers.active) this.#watchers.notify(keysOf(batch), batch.by);
         resolve(outcome.version);
       };
       this.#commits.pending.push({ settle, reject });
     });
   }
 
-  watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
+  watch(prefix: string, onChange: OnChange): Disposable {
     this.#checkOpen();
     return this.#watchers.add(prefix, onChange);
   }

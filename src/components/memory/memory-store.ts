@@ -1,7 +1,7 @@
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
 import { ConflictError, StateError } from '../../state/errors.ts';
 import { sortFormOf } from '../../state/keys.ts';
-import { LocalWatch } from '../../state/local-watch.ts';
+import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, StateStore } from '../../state/store.ts';
 import { SortedMap } from './sorted-map.ts';
 
@@ -65,11 +65,11 @@ export class MemoryStore implements StateStore {
       this.#entries.set(sortFormOf(key), { key, value: new Uint8Array(value), version });
     }
     for (const key of batch.delete ?? []) this.#entries.delete(sortFormOf(key));
-    if (this.#watchers.active) this.#watchers.notify(keysOf(batch));
+    if (this.#watchers.active) this.#watchers.notify(keysOf(batch), batch.by);
     return version;
   }
 
-  watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
+  watch(prefix: string, onChange: OnChange): Disposable {
     this.#checkOpen();
     return this.#watchers.add(prefix, onChange);
   }

@@ -1,6 +1,6 @@
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
 import { isStateError, StateError } from '../../state/errors.ts';
-import { LocalWatch } from '../../state/local-watch.ts';
+import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateStore } from '../../state/store.ts';
 import { CommitGroups } from './commit-groups.ts';
 import { ConnectionLostError, type RemoteServer } from './connection.ts';
@@ -120,7 +120,7 @@ export class RemoteStore implements StateStore {
     return this.#commits.add(copyOf(batch));
   }
 
-  watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable {
+  watch(prefix: string, onChange: OnChange): Disposable {
     this.#checkOpen();
     return this.#watch.add(prefix, onChange);
   }
@@ -128,8 +128,8 @@ export class RemoteStore implements StateStore {
   #written(batches: readonly Batch[]): void {
     this.#hints.written(batches);
     if (!this.#watch.active) return;
-    for (const { put = [], delete: deleted = [] } of batches)
-      this.#watch.notify([...put.map(({ key }) => key), ...deleted]);
+    for (const { put = [], delete: deleted = [], by } of batches)
+      this.#watch.notify([...put.map(({ key }) => key), ...deleted], by);
   }
 
   #checkOpen(): void {

@@ -52,11 +52,11 @@ export class Engine implements EngineServices {
   readonly inFlight: InFlightCounter;
   readonly activities: ActivityRunner;
   readonly pool: InstancePool;
+  readonly inbox: Inbox;
   readonly #deps: EngineDeps;
   readonly #owned: OwnedShards;
   readonly #due: DueInstances;
   readonly #pump: DuePump<DueInstance>;
-  readonly #inbox: Inbox;
   readonly #retry: ReadRetry;
   /** Workflows whose instances are left alone because nobody has registered them. */
   readonly #missing: MissingNames;
@@ -97,7 +97,7 @@ export class Engine implements EngineServices {
       begin: ({ id }) => void this.#lookAtDue(id),
       onFailure: (error) => this.#retry.failed(error),
     });
-    this.#inbox = new Inbox({
+    this.inbox = new Inbox({
       store: this.store,
       isOurs: (id) => !this.#isStopping && this.owns(id),
       deliver: (id, message) => this.#deliver(id, message),
@@ -107,7 +107,7 @@ export class Engine implements EngineServices {
 
   /** Begins to look for work. */
   start(): void {
-    this.#owned.watch(this.#deps.layout.inboxPrefix, (keys) => void this.#inbox.changed(keys));
+    this.#owned.watch(this.#deps.layout.inboxPrefix, (keys) => void this.inbox.changed(keys));
     this.#owned.onChange(({ gained, lost }) => {
       if (gained.size > 0 && !this.#isStopping) this.#readAll();
       if (lost.size > 0) this.#handOver(lost);
@@ -170,7 +170,7 @@ export class Engine implements EngineServices {
 
   /** Gives a message that is in the store to an instance of this host, without reading it again. */
   #send({ to, key, event, executionId }: Outgoing): void {
-    if (this.#isStopping || !this.owns(to) || !this.#inbox.take(key)) return;
+    if (this.#isStopping || !this.owns(to) || !this.inbox.take(key)) return;
     const message = { event, executionId, inboxKey: key };
     const done = this.host.work.begin('message to a workflow');
     this.#deliver(to, message)
@@ -197,7 +197,7 @@ export class Engine implements EngineServices {
   }
 
   released(inboxKey: string): void {
-    this.#inbox.release(inboxKey);
+    this.inbox.release(inboxKey);
   }
 
   resting(instance: LiveInstance): void {
@@ -254,7 +254,7 @@ export class Engine implements EngineServices {
   #readAll(): void {
     this.#pump.readAnew();
     const done = this.host.work.begin('reading messages of workflows');
-    void this.#inbox.readAll().finally(done);
+    void this.inbox.readAll().finally(done);
   }
 
   /** Does what is to be done for an instance. */

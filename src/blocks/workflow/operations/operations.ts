@@ -63,11 +63,13 @@ async function startElsewhere(engine: Engine, start: Start): Promise<void> {
     occupied: new Set<string>(),
   };
   const { batch } = planTurn(stored, record, waiting(start, record.startAt > now ? record.startAt : 0, now), context);
+  const message = messagePut(engine, start.instanceId, undefined);
   await store.commit({
     require: [precondition(engine, start.instanceId, stored), ...batch.require],
-    put: [...batch.put, hint(engine, start.instanceId, undefined)],
+    put: [...batch.put, message],
     delete: batch.delete,
   });
+  void engine.inbox.changed([message.key]);
 }
 
 function precondition({ store }: Engine, id: string, stored: Stored | undefined) {
@@ -92,7 +94,7 @@ function waiting({ input }: Start, nextAt: number, now: number): TurnResult {
   };
 }
 
-function hint({ store, host, now }: Engine, id: string, event: IncomingEvent | undefined) {
+function messagePut({ store, host, now }: Engine, id: string, event: IncomingEvent | undefined) {
   return store.messagePut(store.messageKey(id, now, host.newId()), { event, executionId: '' });
 }
 
@@ -106,13 +108,20 @@ export async function sendEvent(engine: Engine, id: string, event: IncomingEvent
   for (let tries = 1; ; tries++) {
     const target = await find(engine, id, event);
     if (target === 'finished') return;
-    if (target === 'elsewhere') return void (await engine.store.commit({ put: [hint(engine, id, event)] }));
+    if (target === 'elsewhere') return sendElsewhere(engine, id, event);
     try {
       return await posted(target, event);
     } catch (error) {
       if (tries >= MAX_TRIES || !(isConflict(error) || target.isGone) || engine.isStopping) throw error;
     }
   }
+}
+
+async function sendElsewhere(engine: Engine, id: string, event: IncomingEvent): Promise<void> {
+  const message = messagePut(engine, id, event);
+  await engine.store.commit({ put: [message] });
+  // Its owner hears of it. Meanwhile that may be this host.
+  void engine.inbox.changed([message.key]);
 }
 
 /** The live instance, or the reason why there is none. */

@@ -60,7 +60,7 @@ export interface PlanContext {
 
 /** A commit and its effects. */
 export interface TurnPlan {
-  readonly batch: Required<Batch>;
+  readonly batch: Required<Omit<Batch, 'by'>>;
   readonly record: InstanceRecord;
   /** Whether the record is written; else only the history grows. */
   readonly isRecordWritten: boolean;
