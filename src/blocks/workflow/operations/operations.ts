@@ -25,7 +25,8 @@ export interface Start {
 export async function startInstance(engine: Engine, start: Start): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      return await (engine.owns(start.instanceId) ? startHere(engine, start) : startElsewhere(engine, start));
+      if (engine.owns(start.instanceId)) return await startHere(engine, start);
+      return await startElsewhere(engine, start, tries > 1);
     } catch (error) {
       if (tries >= MAX_TRIES || !isConflict(error)) throw error;
     }
@@ -48,10 +49,10 @@ async function startHere(engine: Engine, start: Start): Promise<void> {
   await posted(instance, { type: 'started', input: start.input });
 }
 
-/** Stores the instance, and a hint for the owner of its shard. */
-async function startElsewhere(engine: Engine, start: Start): Promise<void> {
+/** The owner of the shard finds it in the store, and is told where. Most IDs are new: the first try does not look. */
+async function startElsewhere(engine: Engine, start: Start, looks: boolean): Promise<void> {
   const { store, host, now } = engine;
-  const stored = await store.read(start.instanceId);
+  const stored = looks ? await store.read(start.instanceId) : undefined;
   if (stored !== undefined && !isFinished(stored.record.status)) throw isInUse(start.instanceId);
   const record = recordOf(engine, start);
   const context = {
