@@ -5,6 +5,12 @@ import type { Message } from './turn-intake.ts';
 
 const PAGE = 256;
 
+/** A message in the store; without its value, that is still to be read. */
+interface Found {
+  readonly key: string;
+  readonly value?: Uint8Array;
+}
+
 /** What an inbox is made of. */
 export interface InboxDeps {
   readonly store: InstanceStore;
@@ -40,7 +46,8 @@ export class Inbox {
   /** Hands out some messages, or looks at all when no keys are told. */
   async changed(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return this.readAll();
-    for (const key of keys) await this.#handOut(key, undefined).catch(this.#deps.onFailure);
+    for (let from = 0; from < keys.length; from += PAGE)
+      await this.#handOutAll(keys.slice(from, from + PAGE).map((key) => ({ key }))).catch(this.#deps.onFailure);
   }
 
   /** Hands out all messages. */
@@ -64,15 +71,31 @@ export class Inbox {
     const { store } = this.#deps;
     for (let from: string | undefined = store.layout.inboxRange.from; from !== undefined; ) {
       const entries = await store.inboxFrom(from, PAGE);
-      for (const { key, value } of entries) await this.#handOut(key, value);
+      await this.#handOutAll(entries);
       const last = entries.at(-1);
       from = last && keyAfter(last.key);
     }
   }
 
-  async #handOut(key: string, read: Uint8Array | undefined): Promise<void> {
+  /** Those of one instance in order, those of several at the same time. Throws when one failed, after all the others. */
+  async #handOutAll(messages: readonly Found[]): Promise<void> {
+    const byInstance = new Map<string, Found[]>();
+    for (const message of messages) {
+      const id = this.#deps.store.layout.instanceIdOf(message.key);
+      const others = byInstance.get(id);
+      if (others === undefined) byInstance.set(id, [message]);
+      else others.push(message);
+    }
+    const ends = await Promise.allSettled([...byInstance].map(([id, own]) => this.#handOutTo(id, own)));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  }
+
+  async #handOutTo(id: string, messages: readonly Found[]): Promise<void> {
+    for (const { key, value } of messages) await this.#handOut(id, key, value);
+  }
+
+  async #handOut(id: string, key: string, read: Uint8Array | undefined): Promise<void> {
     const { store, isOurs, deliver } = this.#deps;
-    const id = store.layout.instanceIdOf(key);
     if (!isOurs(id) || !this.take(key)) return;
     let isDelivered = false;
     try {

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { Inbox } from '../../../../src/blocks/workflow/engine/inbox.ts';
+import { InstanceStore } from '../../../../src/blocks/workflow/storage/instance-store.ts';
+import { WorkflowLayout } from '../../../../src/blocks/workflow/storage/layout.ts';
+import { MemoryStore } from '../../../../src/components/memory/memory-store.ts';
+import { virtualClock } from '../../../../src/testing/index.ts';
+import { RecordingLogger } from '../../../support/logger.ts';
+
+const INSTANCES = ['a', 'b', 'c', 'd'];
+const PER_INSTANCE = 3;
+
+/** An inbox with some messages for each instance, and what was delivered from it. */
+async function filledInbox(deliver: (id: string) => Promise<boolean>) {
+  const memory = new MemoryStore({ clock: virtualClock(), logger: new RecordingLogger() });
+  const store = new InstanceStore(memory, new WorkflowLayout('shop'));
+  const keys = INSTANCES.flatMap((id) =>
+    Array.from({ length: PER_INSTANCE }, (_, number) => store.messageKey(id, 1, String(number))),
+  );
+  await memory.commit({ put: keys.map((key) => store.messagePut(key, { event: undefined, executionId: key })) });
+  const delivered: string[] = [];
+  const failures: unknown[] = [];
+  const inbox = new Inbox({
+    store,
+    isOurs: () => true,
+    deliver: (id, { executionId }) => {
+      delivered.push(executionId);
+      return deliver(id);
+    },
+    onFailure: (error) => failures.push(error),
+  });
+  return { inbox, keys, delivered, failures };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test.each(['all that there are', 'those that a hint names'])(
+  'messages are handed out to instances at the same time, to each in order: %s',
+  async (which) => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { inbox, keys, delivered } = await filledInbox(async (id) => {
+      if (id === 'b') await held;
+      return true;
+    });
+    const handedOut = which === 'all that there are' ? inbox.readAll() : inbox.changed(keys);
+    await turn();
+    // The others do not wait for the one that takes long.
+    expect(new Set(delivered)).toEqual(new Set(keys.filter((_, at) => at <= 3 || at > 5)));
+    release();
+    await handedOut;
+    for (const [at] of INSTANCES.entries()) {
+      const own = keys.slice(at * PER_INSTANCE, (at + 1) * PER_INSTANCE);
+      expect(delivered.filter((key) => own.includes(key))).toEqual(own);
+    }
+  },
+);
+
+test('a message that cannot be handed out keeps back those behind it for its instance only', async () => {
+  let isBroken = true;
+  const { inbox, keys, delivered, failures } = await filledInbox((id) =>
+    isBroken && id === 'b' ? Promise.reject(new Error('the disk is on fire')) : Promise.resolve(true),
+  );
+  await inbox.changed(keys);
+  expect([failures.length, delivered.length]).toEqual([1, keys.length - 2]);
+  isBroken = false;
+  await inbox.readAll();
+  expect(delivered.slice(-PER_INSTANCE)).toEqual(keys.slice(PER_INSTANCE, 2 * PER_INSTANCE));
+});
