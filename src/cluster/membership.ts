@@ -138,7 +138,9 @@ export class Membership implements LocalOwner {
     await this.#looking;
     this.local.revision++;
     this.#remoteWatch.watch(HOSTS_PREFIX, (keys) => {
-      if (keys.some((key) => !this.#liveness.knows(hostIdOf(key)) && key !== hostKey(this.id))) this.#look();
+      if (!keys.some((key) => !this.#liveness.knows(hostIdOf(key)) && key !== hostKey(this.id))) return;
+      this.#table.hasPeers = true;
+      this.#look();
     });
     this.#remoteWatch.watch(this.#layout.prefix, (keys) => keys.length > 0 && this.#look());
   }
@@ -215,6 +217,8 @@ export class Membership implements LocalOwner {
     if (this.#own.isGone(table)) this.#beginAnew();
     const isLive = (host: StoredHost): boolean => this.#liveness.isLive(host, startedAt);
     const plan = planShards({ table, owners, layout: this.#layout, id: this.id, appId, isLive });
+    // A host of this process may be about to write its record.
+    this.#table.hasPeers = plan.hasPeers || this.#areHostsLocal;
     await this.#write(table, plan, startedAt);
     this.#handover.release(plan.release);
   }

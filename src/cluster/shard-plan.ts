@@ -26,6 +26,8 @@ export interface ShardPlan {
   readonly mine: ReadonlyMap<number, number>;
   /** Those among them that another host is to own. */
   readonly release: readonly number[];
+  /** Other hosts of the app ID are alive. */
+  readonly hasPeers: boolean;
 }
 
 /** Decides what a host does about shards. Pure: who owns what is in the store, and nowhere else. */
@@ -59,5 +61,5 @@ export function planShards({ table, owners, layout, id, appId, isLive }: View): 
   }
   for (const { key, version } of dead) require.push({ key, version });
   for (const owner of vanished) require.push({ key: hostKey(owner), version: 'absent' });
-  return { dead, take, require, mine, release };
+  return { dead, take, require, mine, release, hasPeers: peers.length > 0 };
 }

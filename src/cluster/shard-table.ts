@@ -29,6 +29,7 @@ export class ShardTable implements Shards {
   readonly #isOpen: boolean[] = new Array<boolean>(SHARD_COUNT).fill(false);
   readonly #listeners = new Set<Listener>();
   #isShared = false;
+  #hasPeers = true;
   #renewedAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: ShardTableDeps) {
@@ -37,6 +38,14 @@ export class ShardTable implements Shards {
 
   get isShared(): boolean {
     return this.#isShared;
+  }
+
+  get hasPeers(): boolean {
+    return this.#isShared && this.#hasPeers;
+  }
+
+  set hasPeers(hasPeers: boolean) {
+    this.#hasPeers = hasPeers;
   }
 
   shardOf(id: string): number {

@@ -25,6 +25,8 @@ export interface Shards {
   readonly count: number;
   /** Other hosts may work for the same app ID, so that what is in memory may be out of date. */
   readonly isShared: boolean;
+  /** Other hosts of the app ID are alive, as far as this host knows; it hears of a new one within seconds. */
+  readonly hasPeers: boolean;
   /** The shard of an ID; the same in every release. */
   shardOf(id: string): number;
   /** Whether this host may begin something for a shard now. */

@@ -77,6 +77,11 @@ export class OwnedShards {
     return this.#shards?.isShared === true;
   }
 
+  /** Whether other hosts of the app ID are alive, as far as is known here: see {@link Shards.hasPeers}. */
+  get hasPeers(): boolean {
+    return this.#shards?.hasPeers === true;
+  }
+
   /** The shard of an ID. */
   of(id: string): OwnedShard {
     return this.#at(this.#shards?.shardOf(id) ?? 0);

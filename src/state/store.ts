@@ -40,7 +40,7 @@ export interface Batch {
   readonly put?: readonly Put[];
   /** Keys to delete. A key without an entry is not an error. */
   readonly delete?: readonly string[];
-  /** Who commits. Not stored: watchers in this process are told it, so that they can leave out their own changes. */
+  /** Who commits. Not stored: passed to watchers in this process, so that they can ignore their own changes. */
   readonly by?: object;
 }
 

@@ -2,10 +2,24 @@ import { keepLocalHosts, localHostsOf } from '../../src/cluster/local-hosts.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateDefinition, StateStore } from '../../src/index.ts';
 import type { OnChange } from '../../src/state/local-watch.ts';
 
+/** Calls of a store, by kind. */
+export interface StoreCalls {
+  gets: number;
+  scans: number;
+  commits: number;
+}
+
+function noCalls(): StoreCalls {
+  return { gets: 0, scans: 0, commits: 0 };
+}
+
 /** One host's access to a store. While it is paused nothing goes through, as when the process of the host stands still. */
 export class PausableStore implements StateStore, StateDefinition {
   readonly type = 'pausable';
   readonly failure: undefined = undefined;
+  /** Nobody is told what others change. */
+  losesHints = false;
+  #calls = noCalls();
   /** Conflicts that were answered. */
   readonly conflicts: unknown[] = [];
   readonly #store: StateStore;
@@ -36,17 +50,27 @@ export class PausableStore implements StateStore, StateDefinition {
     return Promise.resolve(this);
   }
 
+  /** What was asked for since the last time. */
+  takeCalls(): StoreCalls {
+    const calls = this.#calls;
+    this.#calls = noCalls();
+    return calls;
+  }
+
   async get(key: string): Promise<Entry | undefined> {
+    this.#calls.gets++;
     await this.#open;
     return this.#store.get(key);
   }
 
   async scan(scan: Scan): Promise<readonly KeyedEntry[]> {
+    this.#calls.scans++;
     await this.#open;
     return this.#store.scan(scan);
   }
 
   async commit(batch: Batch): Promise<number> {
+    this.#calls.commits++;
     await this.#open;
     try {
       return await this.#store.commit(batch);
@@ -58,6 +82,7 @@ export class PausableStore implements StateStore, StateDefinition {
 
   watch(prefix: string, onChange: OnChange): Disposable {
     return this.#store.watch(prefix, (keys, by) => {
+      if (this.losesHints) return;
       if (this.#open === undefined) onChange(keys, by);
       else void this.#open.then(() => onChange(keys, by));
     });

@@ -1,16 +1,35 @@
 import { DueIndex } from '../../../kernel/due-index.ts';
 import type { PageSize } from '../../../state/page.ts';
+import type { Clock } from '../../../util/clock.ts';
 import type { Due, JobStore } from './job-store.ts';
 
 const PAGE: PageSize = { limit: 256, maxBytes: 4 * 1024 * 1024 };
+/** What one look at the store shows of the jobs that are due next, and for how long it counts. */
+const GLIMPSE: PageSize = { limit: 64, maxBytes: 1024 * 1024 };
+const GLIMPSE_MS = 50;
+
+/** The versions of entries that were due at an instant, by key. */
+interface Glimpse {
+  readonly at: number;
+  readonly versions: Promise<ReadonlyMap<string, number>>;
+}
+
+/** The dependencies of {@link DueJobs}. */
+export interface DueJobsDeps {
+  readonly store: JobStore;
+  readonly clock: Clock;
+  /** Entries that somebody works on: they are left out. */
+  readonly isTaken: (due: Due) => boolean;
+}
 
 /** The jobs that are due next. */
 export class DueJobs extends DueIndex<Due> {
   readonly #store: JobStore;
-  /** Entries that somebody works on: they are left out. */
+  readonly #clock: Clock;
+  #glimpse: Glimpse | undefined;
   readonly #isTaken: (due: Due) => boolean;
 
-  constructor(store: JobStore, isTaken: (due: Due) => boolean, page: PageSize = PAGE) {
+  constructor({ store, clock, isTaken }: DueJobsDeps, page: PageSize = PAGE) {
     super({
       idOf: ({ key }) => key,
       readAfter: (position) => store.readDue(position?.id, page),
@@ -18,21 +37,48 @@ export class DueJobs extends DueIndex<Due> {
       pageSize: page.limit,
     });
     this.#store = store;
+    this.#clock = clock;
     this.#isTaken = isTaken;
   }
 
   /** Whether an entry is in the store as it was; when it has been changed, that is what counts from now on. */
   async isCurrent(due: Due): Promise<boolean> {
+    if (await this.#isSeen(due)) return true;
     const entry = await this.#store.entry(due.key);
     if (entry?.version === due.version) return true;
     if (entry !== undefined && !this.#isTaken(entry)) this.add(entry);
     return false;
   }
 
+  /** Whether it is there as it was, by one read for all that are due. What that does not show may be there all the same. */
+  async #isSeen(due: Due): Promise<boolean> {
+    const now = this.#clock.now();
+    let looked: Glimpse | undefined;
+    // While one look is waited for, another may begin.
+    for (let glimpse = this.#glimpse; glimpse !== looked; glimpse = this.#glimpse) {
+      if (glimpse === undefined || Math.abs(now - glimpse.at) >= GLIMPSE_MS) break;
+      if (await isIn(glimpse, due)) return true;
+      looked = glimpse;
+    }
+    const own = { at: now, versions: this.#store.versionsFrom(due.key, now, GLIMPSE) };
+    this.#glimpse = own;
+    return isIn(own, due);
+  }
+
+  override reset(): void {
+    this.#glimpse = undefined;
+    super.reset();
+  }
+
   /** Others may have written entries: takes in those that it does not know. */
   async look(keys: readonly string[]): Promise<void> {
+    this.#glimpse = undefined;
     const unknown = keys.filter((key) => this.get(key) === undefined);
     for (const entry of await Promise.all(unknown.map((key) => this.#store.entry(key))))
       if (entry !== undefined && !this.#isTaken(entry)) this.add(entry);
   }
+}
+
+async function isIn({ versions }: Glimpse, { key, version }: Due): Promise<boolean> {
+  return (await versions).get(key) === version;
 }

@@ -173,6 +173,12 @@ export class JobStore {
     return this.#owned?.fence(job.name);
   }
 
+  /** The versions of the entries from a key on that are due at an instant, by key. */
+  async versionsFrom(from: string, at: number, page: PageSize): Promise<ReadonlyMap<string, number>> {
+    const entries = await this.#store.scan({ from, to: this.#layout.due(Math.floor(at) + 1, ''), ...page });
+    return new Map(entries.map(({ key, version }) => [key, version]));
+  }
+
   /** The entry of a key as it is now. */
   async entry(key: string): Promise<Due | undefined> {
     const entry = await this.#store.get(key);

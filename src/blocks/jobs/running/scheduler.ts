@@ -54,7 +54,7 @@ export class Scheduler {
   constructor(deps: SchedulerDeps) {
     this.#deps = deps;
     this.unhandled = new UnhandledJobs(deps.host.logger);
-    this.#due = new DueJobs(deps.store, (due) => this.#isTaken(due));
+    this.#due = new DueJobs({ store: deps.store, clock: deps.host.clock, isTaken: (due) => this.#isTaken(due) });
     const { host } = deps;
     this.#retry = new ReadRetry({ ...host, what: 'jobs', readAnew: () => this.readAnew() });
     this.#pump = new DuePump({
@@ -208,7 +208,7 @@ export class Scheduler {
     this.#running++;
     try {
       // What other hosts may have changed is looked at before it is run.
-      if (owned.isShared && !((await this.#due.isCurrent(due)) && owned.owns(job.name))) return;
+      if (owned.hasPeers && !((await this.#due.isCurrent(due)) && owned.owns(job.name))) return;
       const data = job.dataId === undefined ? job.data : await store.dataOf(job);
       // Its data goes with a job that is replaced or removed.
       if (job.dataId !== undefined && data === undefined) return;

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import { HostStore } from '../../src/cluster/host-store.ts';
+import { localHostsOf } from '../../src/cluster/local-hosts.ts';
+import { MemoryStore } from '../../src/components/memory/memory-store.ts';
+import { defineWorkflow, memoryStore, sharedState } from '../../src/index.ts';
+import { virtualClock } from '../../src/testing/index.ts';
+import { Fleet, type Member } from '../support/fleet.ts';
+import { RecordingLogger } from '../support/logger.ts';
+
+const NAMES = Array.from({ length: 60 }, (_, index) => `job-${index}`);
+const namesOf = (runs: readonly string[]): string[] => runs.map((run) => run.split(' ')[0] ?? '').sort();
+const put = (key: string): { key: string; value: Uint8Array } => ({ key, value: new Uint8Array(1) });
+
+function register(member: Member): void {
+  member.sidecar.workflows.register(defineWorkflow('echo', async (_ctx, text: string) => text));
+}
+
+describe('hints of changes', () => {
+  test('are told to the other hosts of a store, not to the one that has made them', async () => {
+    const store = new MemoryStore({ clock: virtualClock(), logger: new RecordingLogger() });
+    const [a, b] = [new HostStore(store, localHostsOf(store)), new HostStore(store, localHostsOf(store))];
+    const told: string[] = [];
+    a.watch('job/', (keys) => told.push(...keys.map((key) => `a: ${key}`)));
+    b.watch('job/', (keys) => told.push(...keys.map((key) => `b: ${key}`)));
+    await Promise.all([
+      a.commit({ put: [put('job/1')] }),
+      a.commit({ put: [put('job/2'), put('other')] }),
+      b.commit({ put: [put('job/3')], delete: ['job/1'] }),
+    ]);
+    await store.commit({ put: [put('job/4')] });
+    await Promise.resolve();
+    expect(told.sort()).toEqual(['a: job/1', 'a: job/3', 'a: job/4', 'b: job/1', 'b: job/2', 'b: job/4']);
+  });
+
+  test('pass between the sidecars of one process that share a store', async () => {
+    const state = sharedState(memoryStore());
+    const context = { clock: virtualClock(), logger: new RecordingLogger() };
+    const [a, b] = [await state.open(context), await state.open(context)];
+    const atA = new HostStore(a, localHostsOf(a));
+    const atB = new HostStore(b, localHostsOf(b));
+    const told: string[] = [];
+    atA.watch('', (keys) => told.push(...keys));
+    await atA.commit({ put: [put('own')] });
+    await atB.commit({ put: [put('of the other')] });
+    await Promise.resolve();
+    expect(told).toEqual(['of the other']);
+    await Promise.all([a.close(), b.close()]);
+  });
+});
+
+describe('one host alone, on a store that others may have open', () => {
+  test('schedules and runs jobs with commits only', async () => {
+    await using fleet = new Fleet();
+    const a = await fleet.join({ isApart: true });
+    a.store.takeCalls();
+    for (const name of NAMES) await a.sidecar.jobs.schedule(name, { schedule: '@every 10ms', repeats: 3 });
+    await a.clock.advance(100);
+    const { gets, scans } = a.store.takeCalls();
+    expect([a.runs.length, gets, scans]).toEqual([3 * NAMES.length, 0, 0]);
+  });
+
+  test('publishes and delivers without a scan per message', async () => {
+    await using fleet = new Fleet();
+    const a = await fleet.join({ isApart: true });
+    await a.subscribe('orders');
+    await a.sidecar.pubsub.publish('pubsub', 'orders', 'the first');
+    await a.clock.settled();
+    a.store.takeCalls();
+    for (const name of NAMES) await a.sidecar.pubsub.publish('pubsub', 'orders', name);
+    await a.clock.settled();
+    const { gets, scans } = a.store.takeCalls();
+    expect([a.messages.length, gets, scans]).toEqual([NAMES.length + 1, 0, 0]);
+  });
+
+  test('looks at jobs before it runs them as soon as another host is there', async () => {
+    await using fleet = new Fleet();
+    const a = await fleet.join({ isApart: true });
+    for (const name of NAMES) await a.sidecar.jobs.schedule(name, { dueTime: '20s' });
+    const b = await fleet.join({ isApart: true });
+    a.store.losesHints = true;
+    await fleet.pass(10);
+    for (const name of NAMES) await b.sidecar.jobs.delete(name);
+    await fleet.pass(15);
+    expect([a.runs, b.runs]).toEqual([[], []]);
+  });
+});
+
+describe('two hosts of one app ID', () => {
+  test('look at all jobs that are due together', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = [await fleet.join({ isApart: true }), await fleet.join({ isApart: true })];
+    await fleet.pass(5);
+    for (const name of NAMES) await a.sidecar.jobs.schedule(name, { dueTime: '500ms' });
+    for (const { clock } of [a, b]) await clock.settled();
+    for (const { store } of [a, b]) store.takeCalls();
+    for (const { clock } of [a, b]) await clock.advance(600);
+    expect(namesOf([...a.runs, ...b.runs])).toEqual([...NAMES].sort());
+    expect([a.store.takeCalls().scans, b.store.takeCalls().scans]).toEqual([1, 1]);
+  });
+
+  test('run what was put in the place of a job, and nothing that was removed, though no hint came', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = [await fleet.join({ isApart: true }), await fleet.join({ isApart: true })];
+    await fleet.pass(5);
+    for (const name of NAMES) await a.sidecar.jobs.schedule(name, { dueTime: '5s' });
+    await fleet.pass(1);
+    for (const { store } of [a, b]) store.losesHints = true;
+    for (const name of NAMES.slice(0, 30)) await b.sidecar.jobs.delete(name);
+    for (const name of NAMES.slice(30)) await a.sidecar.jobs.schedule(name, { dueTime: '10s', overwrite: true });
+    await fleet.pass(8);
+    expect([a.runs, b.runs]).toEqual([[], []]);
+    await fleet.pass(30);
+    expect(namesOf([...a.runs, ...b.runs])).toEqual(NAMES.slice(30).sort());
+  });
+
+  test('start workflows of new IDs without a read, and refuse those whose ID is in use', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = [await fleet.join({ isApart: true }), await fleet.join({ isApart: true })];
+    register(a);
+    register(b);
+    await fleet.pass(5);
+    b.store.pause();
+    a.store.takeCalls();
+    const ids = await Promise.all(NAMES.map((text) => a.sidecar.workflows.start('echo', text)));
+    const { gets, scans } = a.store.takeCalls();
+    expect([gets, scans]).toEqual([0, 0]);
+    const startAgain = (): Promise<unknown>[] =>
+      ids.map((instanceId) => a.sidecar.workflows.start('echo', 'again', { instanceId }));
+    const refused = (await Promise.allSettled(startAgain())).filter(({ status }) => status === 'rejected').length;
+    expect(refused).toBeGreaterThan(15);
+    b.store.resume();
+    await fleet.pass(2);
+    // Those that are over may be started once more.
+    await Promise.all(startAgain());
+    await fleet.pass(2);
+    const outputs = await Promise.all(ids.map(async (id) => (await b.sidecar.workflows.get(id))?.output));
+    expect(outputs).toEqual(ids.map(() => 'again'));
+  });
+});
