@@ -1,3 +1,4 @@
+import { type DualInstant, elapsedMs } from '../util/clock.ts';
 import type { HostTable, StoredHost } from './hosts.ts';
 import type { LocalHosts } from './local-hosts.ts';
 
@@ -17,20 +18,20 @@ export interface LivenessDeps {
  */
 export class Liveness {
   readonly #deps: LivenessDeps;
-  readonly #seen = new Map<string, { readonly version: number; readonly at: number }>();
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  readonly #seen = new Map<string, { readonly version: number; readonly at: DualInstant }>();
+  #lookedAt: DualInstant | undefined;
 
   constructor(deps: LivenessDeps) {
     this.#deps = deps;
   }
 
   /** Notes what the store shows at an instant. */
-  observe({ hosts }: HostTable, now: number): void {
+  observe({ hosts }: HostTable, now: DualInstant): void {
     const present = new Set<string>();
     // Silence counts while somebody listens only: not while this host slept or the store was away, nor when a clock is set.
-    const elapsedMs = now - this.#lookedAt;
+    const sinceLastMs = this.#lookedAt === undefined ? 0 : elapsedMs(this.#lookedAt, now);
     this.#lookedAt = now;
-    if (elapsedMs < 0 || elapsedMs >= this.#deps.silenceMs) this.#seen.clear();
+    if (sinceLastMs < 0 || sinceLastMs >= this.#deps.silenceMs) this.#seen.clear();
     for (const { id, version } of hosts) {
       present.add(id);
       if (this.#seen.get(id)?.version !== version) this.#seen.set(id, { version, at: now });
@@ -43,11 +44,11 @@ export class Liveness {
     return this.#seen.has(id);
   }
 
-  isLive({ id, appId }: StoredHost, now: number): boolean {
+  isLive({ id, appId }: StoredHost, now: DualInstant): boolean {
     const { areHostsLocal, local, silenceMs } = this.#deps;
     if (areHostsLocal && !local.has(id)) return false;
     // There, one that is alone with its app ID does not renew its record.
     if (areHostsLocal && appId !== this.#deps.appId) return true;
-    return now - (this.#seen.get(id)?.at ?? now) < silenceMs;
+    return elapsedMs(this.#seen.get(id)?.at ?? now, now) < silenceMs;
   }
 }

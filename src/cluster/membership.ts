@@ -1,6 +1,6 @@
 import { isConflict } from '../state/errors.ts';
 import type { StateStore } from '../state/store.ts';
-import type { Clock, Timer } from '../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, type Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { Handover } from './hand-over.ts';
 import { HostRegistration } from './host-registration.ts';
@@ -107,7 +107,7 @@ export class Membership implements LocalOwner {
   /** The hosts that are alive, of all app IDs. */
   async hosts(): Promise<HostTable> {
     const table = await readHosts(this.store);
-    const now = this.#options.clock.now();
+    const now = dualNow(this.#options.clock);
     this.#liveness.observe(table, now);
     return { ...table, hosts: table.hosts.filter((host) => host.id === this.id || this.#liveness.isLive(host, now)) };
   }
@@ -149,7 +149,7 @@ export class Membership implements LocalOwner {
   #meetOthers(): void {
     const isShared = !this.#areHostsLocal || this.local.countOf(this.#options.appId) > 1;
     // Nobody could have judged it before.
-    if (isShared && !this.#table.isShared) this.#table.note({ renewedAt: this.#options.clock.now() });
+    if (isShared && !this.#table.isShared) this.#table.note({ renewedAt: dualNow(this.#options.clock) });
     this.#table.note({ isShared });
     this.#remoteWatch.isOn = !this.#areHostsLocal || this.local.count > 1;
     this.#look();
@@ -211,7 +211,7 @@ export class Membership implements LocalOwner {
 
   async #step(): Promise<void> {
     const { clock, appId } = this.#options;
-    const startedAt = clock.now();
+    const startedAt = dualNow(clock);
     const [table, owners] = await Promise.all([readHosts(this.store), this.store.scan(this.#layout.range)]);
     this.#liveness.observe(table, startedAt);
     if (this.#own.isGone(table)) this.#beginAnew();
@@ -233,7 +233,7 @@ export class Membership implements LocalOwner {
     this.local.replace(former, this.id);
   }
 
-  async #write(table: HostTable, plan: ShardPlan, startedAt: number): Promise<void> {
+  async #write(table: HostTable, plan: ShardPlan, startedAt: DualInstant): Promise<void> {
     this.#table.drop(this.#table.held.filter((shard) => !plan.mine.has(shard)));
     const mine = new Map(plan.mine);
     if (this.#own.isDue || plan.take.length > 0 || plan.dead.length > 0) {

@@ -1,6 +1,6 @@
 import { ConflictError, isConflict } from '../state/errors.ts';
 import type { Precondition } from '../state/store.ts';
-import type { Clock } from '../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, elapsedMs } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { ShardLayout } from './hosts.ts';
 import type { RemoteWatch } from './remote-watch.ts';
@@ -20,6 +20,11 @@ export interface ShardTableDeps {
   readonly onDoubt: () => void;
 }
 
+interface Noted {
+  readonly isShared?: boolean;
+  readonly renewedAt?: DualInstant | undefined;
+}
+
 /** The shards of one host as it knows them. */
 export class ShardTable implements Shards {
   readonly count: number = SHARD_COUNT;
@@ -30,7 +35,7 @@ export class ShardTable implements Shards {
   readonly #listeners = new Set<Listener>();
   #isShared = false;
   #hasPeers = true;
-  #renewedAt = Number.NEGATIVE_INFINITY;
+  #renewedAt: DualInstant | undefined;
 
   constructor(deps: ShardTableDeps) {
     this.#deps = deps;
@@ -58,11 +63,14 @@ export class ShardTable implements Shards {
 
   /** The others may take this host for dead. */
   get isOverdue(): boolean {
-    return this.#isShared && this.#deps.clock.now() - this.#renewedAt >= this.#deps.silenceMs;
+    if (!this.#isShared) return false;
+    return (
+      this.#renewedAt === undefined || elapsedMs(this.#renewedAt, dualNow(this.#deps.clock)) >= this.#deps.silenceMs
+    );
   }
 
   /** Whether there are others, and when they were last told that this host is alive. */
-  note({ isShared = this.#isShared, renewedAt = this.#renewedAt }: { isShared?: boolean; renewedAt?: number }): void {
+  note({ isShared = this.#isShared, renewedAt = this.#renewedAt }: Noted): void {
     const wasOverdue = this.isOverdue;
     this.#isShared = isShared;
     this.#renewedAt = renewedAt;

@@ -32,6 +32,11 @@ export interface Clock {
    * clock alone.
    */
   readonly realGracePeriodMs?: number;
+  /**
+   * Milliseconds since any fixed moment, unaffected by setting the system's time. A lease ends when either clock says
+   * so. Default: `now()` alone counts.
+   */
+  monotonic?(): number;
   /** Tells a virtual clock which work to wait for between two of its timers. */
   watch?(activity: Activity): void;
 }
@@ -42,6 +47,7 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 /** The system's time. @public */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   setTimeout: (callback, delayMs) => new SystemTimer(callback, delayMs),
 };
 
@@ -63,6 +69,26 @@ class SystemTimer implements Timer {
   cancel(): void {
     clearTimeout(this.#handle);
   }
+}
+
+/** An instant on the wall clock and on the monotonic clock. */
+export interface DualInstant {
+  readonly wall: number;
+  readonly monotonic: number;
+}
+
+/** The present instant. Without a monotonic clock, the wall clock stands in for it. */
+export function dualNow(clock: Clock): DualInstant {
+  const wall = clock.now();
+  return { wall, monotonic: clock.monotonic?.() ?? wall };
+}
+
+/**
+ * The longer of the times that the two clocks measured. The wall clock shows too little after it was set back, the
+ * monotonic clock after the machine has slept.
+ */
+export function elapsedMs(from: DualInstant, to: DualInstant): number {
+  return Math.max(to.wall - from.wall, to.monotonic - from.monotonic);
 }
 
 /** Resolves after `delayMs`; rejects with the reason of `cancel` if that is cancelled first. */

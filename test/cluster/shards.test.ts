@@ -174,6 +174,32 @@ describe.each([true, false])('two hosts of one app ID (all hosts in one process:
     expect(a.owned).toEqual(ALL);
   });
 
+  test('are missed within the lease by one whose clock is set back, when it has a monotonic one as well', async () => {
+    const { a, b } = await open();
+    await a.membership.hosts();
+    b.pause();
+    const now = a.clock.now.bind(a.clock);
+    Object.assign(a.clock, { monotonic: now });
+    await pass([a], 1);
+    a.clock.now = () => now() - 86_400_000;
+    await pass([a], 15);
+    expect(a.owned).toEqual(ALL);
+  });
+
+  test('own nothing after the lease when they could not renew it, though their clock was set back', async () => {
+    const { a } = await open();
+    const now = a.clock.now.bind(a.clock);
+    Object.assign(a.clock, { monotonic: now });
+    await pass([a], 6);
+    expect(a.owned.length).toBe(32);
+    a.pause();
+    a.clock.now = () => now() - 86_400_000;
+    await pass([a], 4);
+    expect(a.owned.length).toBe(32);
+    await pass([a], 10);
+    expect(a.owned).toEqual([]);
+  });
+
   test('stay alive for each other when neither could reach the store for long', async () => {
     const { store, a, b } = await open();
     await a.membership.hosts();
