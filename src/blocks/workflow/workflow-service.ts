@@ -130,14 +130,24 @@ export class WorkflowService implements BlockService {
       // A live instance of this host notifies of its changes.
       const live = this.#engine?.owns(id) === true ? this.#engine.pool.get(id) : undefined;
       if (live !== undefined && !isSo(live.record.status)) return undefined;
-      const view = await this.view(id);
-      return isSo(view.status) ? view : undefined;
+      return this.#viewOnce(id, isSo);
     };
     try {
       return await this.#completions.wait(id, ask, options);
     } finally {
       watch?.[Symbol.dispose]();
     }
+  }
+
+  /** The view of an instance that is in the expected state, else `undefined` after one read. */
+  #viewOnce(id: string, isSo: (status: WorkflowStatus) => boolean): Promise<InstanceView | undefined> {
+    return this.#call('ERR_GET_WORKFLOW', async ({ store, pool }) => {
+      const stored = canBeInstanceId(id) ? await store.readRecord(id) : undefined;
+      if (stored === undefined) throw notFound(id);
+      if (!isSo(stored.record.status)) return undefined;
+      const { record } = await store.caughtUp(stored);
+      return viewOf(record, await store.inputOf(id), pool.missingCodeOf(record));
+    });
   }
 
   /** Changes of another host's instance are visible in the store only. */

@@ -47,13 +47,19 @@ export class InstanceStore {
   }
 
   async read(id: string): Promise<Stored | undefined> {
+    const stored = await this.readRecord(id);
+    return stored && this.caughtUp(stored);
+  }
+
+  /** The record as it was last written: it has the present status, but the history may have gone on. */
+  async readRecord(id: string): Promise<Stored | undefined> {
     const key = this.layout.instance(id);
     const entry = await this.#store.get(key);
-    return entry && this.#caughtUp({ record: decodeRecord(key, entry.value, id), version: entry.version });
+    return entry && { record: decodeRecord(key, entry.value, id), version: entry.version };
   }
 
   /** Turns that only add to the history do not write the record: what they change in it follows from the last one. */
-  async #caughtUp(stored: Stored): Promise<Stored> {
+  async caughtUp(stored: Stored): Promise<Stored> {
     const { record, version } = stored;
     if (!mayBeBehind(record)) return stored;
     const range = this.layout.historyRange(record.instanceId);
@@ -78,7 +84,7 @@ export class InstanceStore {
       const record = decodeRecord(key, value, this.layout.instanceIdOf(key));
       if (!mayBeBehind(record)) return { record, version };
       const live = known(record.instanceId);
-      return live === undefined ? this.#caughtUp({ record, version }) : { record: live, version };
+      return live === undefined ? this.caughtUp({ record, version }) : { record: live, version };
     });
     return Promise.all(found);
   }
