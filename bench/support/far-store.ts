@@ -46,6 +46,7 @@ export class FarStore {
         return store.failure;
       },
       ...(store.isExclusive === undefined || this.#isShareable ? {} : { isExclusive: store.isExclusive }),
+      ...(this.#isShareable ? { hints: 'all' as const } : {}),
       get: (key) => this.#call('get', () => store.get(key)),
       scan: (scan) => this.#call('scan', () => store.scan(scan)),
       commit: (batch) => this.#call('commit', () => store.commit(batch)),

@@ -60,6 +60,19 @@ export class HostRegistration {
     this.#version = 'absent';
   }
 
+  /** What only renews it; `undefined` when that is not all there is to write. */
+  renewal(): OwnChange | undefined {
+    const record = this.#record;
+    if (this.#toWrite !== 'renewed' || this.#version === 'absent') return undefined;
+    const require = [{ key: hostKey(record.id), version: this.#version }];
+    return { require, put: [encodeHost(record)], written: (version) => this.#written(record, version) };
+  }
+
+  #written(record: HostRecord, version: number): void {
+    this.#version = version;
+    if (this.#record === record) this.#toWrite = 'no';
+  }
+
   /** Its part of a commit that also removes dead hosts. The table of hosts with actor types gets a new version. */
   change(table: HostTable, dead: readonly StoredHost[]): OwnChange {
     const record = this.#record;
@@ -72,9 +85,7 @@ export class HostRegistration {
       put.push(encodeTableVersion(table.tableVersion + 1));
     }
     const written = (version: number): void => {
-      if (!isDue) return;
-      this.#version = version;
-      if (this.#record === record) this.#toWrite = 'no';
+      if (isDue) this.#written(record, version);
     };
     return { require, put, written };
   }

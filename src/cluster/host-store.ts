@@ -19,6 +19,10 @@ export class HostStore implements StateStore {
     return this.#store.isExclusive === true;
   }
 
+  get hints(): 'all' | 'own' {
+    return this.#store.hints ?? 'own';
+  }
+
   get(key: string): Promise<Entry | undefined> {
     return this.#store.get(key);
   }

@@ -1,42 +1,18 @@
 import { isConflict } from '../state/errors.ts';
 import type { StateStore } from '../state/store.ts';
-import { type Clock, type DualInstant, dualNow, type Timer } from '../util/clock.ts';
-import type { Logger } from '../util/logger.ts';
+import { type DualInstant, dualNow, type Timer } from '../util/clock.ts';
 import { Handover } from './hand-over.ts';
 import { HostRegistration } from './host-registration.ts';
 import { HostStore } from './host-store.ts';
 import { HOSTS_PREFIX, type HostTable, hostIdOf, hostKey, readHosts, ShardLayout, type StoredHost } from './hosts.ts';
 import { Liveness } from './liveness.ts';
 import { areHostsLocal, type LocalHosts, type LocalOwner, localHostsOf } from './local-hosts.ts';
+import { HEARTBEAT_MS, LEASE_MS, type MembershipOptions } from './membership-options.ts';
 import { RemoteWatch } from './remote-watch.ts';
 import { planShards, type ShardPlan } from './shard-plan.ts';
 import { ShardTable } from './shard-table.ts';
-import type { Shards } from './shards.ts';
-
-/** How often a host tells that it is alive, where there are others. */
-const HEARTBEAT_MS = 5_000;
-/** The shards of a host that has not told for so long are another's; one that is not handed over by then is taken away. */
-const LEASE_MS = 15_000;
-/** How often something is tried again because others change it at the same time. */
-const MAX_TRIES = 100;
-
-/** What a host is, and where. */
-export interface MembershipOptions {
-  readonly store: StateStore;
-  readonly appId: string;
-  readonly namespace: string;
-  readonly address?: string | undefined;
-  readonly actorTypes?: readonly string[];
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly newId: () => string;
-  /** Notes work that a test waits for; call what it returns at its end. */
-  readonly track: (what: string) => () => void;
-  /** Default 5 s. */
-  readonly heartbeatMs?: number;
-  /** Default 15 s. */
-  readonly leaseMs?: number;
-}
+import { SHARD_COUNT, type Shards } from './shards.ts';
+import { MAX_TRIES, withdraw } from './withdraw.ts';
 
 /**
  * This host among the hosts of a store: it has a record there, renews it, judges the others by theirs, and owns its part
@@ -59,9 +35,13 @@ export class Membership implements LocalOwner {
   readonly #own: HostRegistration;
   readonly #leaving = new AbortController();
   #toLook = false;
+  /** What the others have done has to be read with the next look. */
+  #toRead = true;
   #looking: Promise<void> | undefined;
   #timer: Timer | undefined;
   #hasFailed = false;
+  /** There was no other host in the store when it was last read. */
+  #isAlone = false;
   #left: Promise<void> | undefined;
 
   private constructor(options: MembershipOptions) {
@@ -78,7 +58,7 @@ export class Membership implements LocalOwner {
     // Others see a renewal up to one heartbeat later: all that is within the lease.
     const silenceMs = leaseMs - heartbeatMs;
     this.#liveness = new Liveness({ local: this.local, appId, silenceMs, areHostsLocal: this.#areHostsLocal });
-    const onDoubt = (): void => this.#look();
+    const onDoubt = (): void => this.#lookAtAll();
     this.#table = new ShardTable({ layout: this.#layout, remoteWatch, clock, logger, silenceMs, onDoubt });
     const [table, leaving] = [this.#table, this.#leaving.signal];
     const onEnd = (hasFailed: boolean): void => this.#released(hasFailed);
@@ -138,11 +118,12 @@ export class Membership implements LocalOwner {
     await this.#looking;
     this.local.revision++;
     this.#remoteWatch.watch(HOSTS_PREFIX, (keys) => {
+      if (keys.length === 0 && this.#isSole) return this.#look();
       if (!keys.some((key) => !this.#liveness.knows(hostIdOf(key)) && key !== hostKey(this.id))) return;
       this.#table.hasPeers = true;
-      this.#look();
+      this.#lookAtAll();
     });
-    this.#remoteWatch.watch(this.#layout.prefix, (keys) => keys.length > 0 && this.#look());
+    this.#remoteWatch.watch(this.#layout.prefix, (keys) => keys.length > 0 && this.#lookAtAll());
   }
 
   /** Others have come or gone. Alone on a store of one process, nothing has to be watched, renewed or doubted. */
@@ -167,12 +148,24 @@ export class Membership implements LocalOwner {
       // While it slept another may have taken over: what it has in memory is not to be trusted.
       if (this.#table.isOverdue) this.#table.drop(this.#table.held);
       this.#own.renew();
-      this.#look();
+      this.#lookSoon();
     }, this.#heartbeatMs);
   }
 
-  /** Looks who owns what and acts on it, one look at a time. */
+  /** Looks who owns what and acts on it. */
   #look(): void {
+    this.#toRead = true;
+    this.#lookSoon();
+  }
+
+  /** The same, whether or not it was alone: somebody else has written something. */
+  #lookAtAll(): void {
+    this.#isAlone = false;
+    this.#look();
+  }
+
+  /** One look at a time. */
+  #lookSoon(): void {
     this.#toLook = true;
     if (this.#looking !== undefined || this.#leaving.signal.aborted) return;
     const done = this.#options.track('looking at the shards');
@@ -193,6 +186,7 @@ export class Membership implements LocalOwner {
         if (!this.#hasFailed)
           logger.error({ error }, 'the hosts of the store cannot be looked at: will be tried again');
         this.#hasFailed = true;
+        this.#toRead = true;
       }
     }
     this.#beat();
@@ -205,18 +199,47 @@ export class Membership implements LocalOwner {
         return await this.#step();
       } catch (error) {
         if (!isConflict(error) || tries >= MAX_TRIES) throw error;
+        this.#toRead = true;
       }
     }
+  }
+
+  /** No other host is in the store, and hints would tell of one that comes: nothing has to be read with each renewal. */
+  get #isSole(): boolean {
+    return this.#isAlone && this.store.hints === 'all' && this.#table.held.length === SHARD_COUNT;
+  }
+
+  /** Renews its record, and looks for others only from time to time. Answers false when there is more to do. */
+  async #hasStayedSole(startedAt: DualInstant): Promise<boolean> {
+    if (this.#toRead) {
+      this.#toRead = false;
+      const table = await readHosts(this.store);
+      this.#liveness.observe(table, startedAt);
+      if (this.#own.isGone(table) || !this.#isOnly(table)) return false;
+    }
+    const renewal = this.#own.renewal();
+    if (renewal === undefined) return !this.#own.isDue;
+    const { require, put, written } = renewal;
+    written(await this.store.commit({ require, put }));
+    this.#table.note({ renewedAt: startedAt });
+    return true;
+  }
+
+  #isOnly({ hosts }: HostTable): boolean {
+    return hosts.every(({ id }) => id === this.id);
   }
 
   async #step(): Promise<void> {
     const { clock, appId } = this.#options;
     const startedAt = dualNow(clock);
+    if (this.#isSole && (await this.#hasStayedSole(startedAt))) return;
+    this.#toRead = false;
     const [table, owners] = await Promise.all([readHosts(this.store), this.store.scan(this.#layout.range)]);
     this.#liveness.observe(table, startedAt);
     if (this.#own.isGone(table)) this.#beginAnew();
     const isLive = (host: StoredHost): boolean => this.#liveness.isLive(host, startedAt);
     const plan = planShards({ table, owners, layout: this.#layout, id: this.id, appId, isLive });
+    this.#isAlone = this.#isOnly(table);
     // A host of this process may be about to write its record.
     this.#table.hasPeers = plan.hasPeers || this.#areHostsLocal;
     await this.#write(table, plan, startedAt);
@@ -267,36 +290,9 @@ export class Membership implements LocalOwner {
     const done = track('leaving the hosts of the store');
     // Whoever leaves has stopped before: nothing is under way.
     void this.#table.drain(this.#table.held);
-    try {
-      await this.#withdraw(this.store);
-    } catch (error) {
-      // It is taken for dead then.
-      logger.warn({ error }, 'the record of this host could not be removed');
-    } finally {
-      this.#remoteWatch.isOn = false;
-      this.local.remove(this.id);
-      done();
-    }
-  }
-
-  async #withdraw(store: StateStore): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      const table = await readHosts(store);
-      const withdrawal = this.#own.withdrawal(table);
-      if (withdrawal === undefined) return;
-      const fences = this.#table.held.map((shard) => this.#table.fence(shard));
-      try {
-        await store.commit({
-          require: [...withdrawal.require, ...fences],
-          put: withdrawal.put,
-          delete: [...withdrawal.delete, ...fences.map(({ key }) => key)],
-        });
-        return this.#table.drop(this.#table.held);
-      } catch (error) {
-        if (!isConflict(error) || tries >= MAX_TRIES) throw error;
-        // Shards that were taken away need no release.
-        this.#table.drop(this.#table.held);
-      }
-    }
+    await withdraw({ store: this.store, own: this.#own, table: this.#table, logger });
+    this.#remoteWatch.isOn = false;
+    this.local.remove(this.id);
+    done();
   }
 }

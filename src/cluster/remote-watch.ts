@@ -2,8 +2,10 @@ import type { OnChange } from '../state/local-watch.ts';
 import type { StateStore } from '../state/store.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 
-/** How often to look where other processes change the store: its own hints may be lost. */
+/** How often to look where other processes change the store without a hint. */
 const POLL_MS = 1_000;
+/** How often to look where hints come of that: they may be lost. */
+const RARE_POLL_MS = 15_000;
 
 interface Watcher {
   readonly prefix: string;
@@ -58,9 +60,10 @@ export class RemoteWatch {
   }
 
   #poll(): void {
+    const delayMs = this.#store.hints === 'all' ? RARE_POLL_MS : POLL_MS;
     this.#timer = this.#clock.setTimeout(() => {
       this.#poll();
       for (const { onChange } of [...this.#watchers]) onChange([]);
-    }, POLL_MS);
+    }, delayMs);
   }
 }

@@ -47,7 +47,8 @@ export interface Shards {
   onChange(listener: (change: ShardChange) => void | Promise<void>): Disposable;
   /**
    * Calls back when other hosts may have changed entries below a prefix: with their keys as soon as the store tells,
-   * and every second without keys where changes of other processes are possible. Own changes are left out, except by a
+   * and without keys where changes of other processes are possible: every second, or every 15 s where hints of these
+   * come. Own changes are left out, except by a
    * store that does not tell whose they are.
    */
   watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable;

@@ -99,6 +99,10 @@ class Handle implements StateStore {
     return this.#store.isExclusive === true;
   }
 
+  get hints(): 'all' | 'own' {
+    return this.#store.hints ?? 'own';
+  }
+
   get(key: string): Promise<Entry | undefined> {
     return this.#call(() => this.#store.get(key));
   }

@@ -63,6 +63,13 @@ export class LocalWatch {
     for (const key of keys) last.keys.push(key);
   }
 
+  /** Calls all watchers back without keys: they may have missed changes. */
+  notifyMissed(): void {
+    for (const byPrefix of [...this.#byLength.values()])
+      for (const watchers of [...byPrefix.values()])
+        for (const watcher of [...watchers]) if (this.#has(watcher)) this.#call(watcher, [], undefined);
+  }
+
   #callWatchers(): void {
     const changed = this.#changed;
     this.#changed = [];

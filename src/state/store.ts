@@ -109,6 +109,12 @@ export interface StateStore extends AsyncDisposable {
    */
   readonly isExclusive?: boolean;
 
+  /**
+   * Whose changes `watch` reports. `'all'`: also those of other processes, except while the connection is lost. `'own'`:
+   * only those of this process, so users poll for the others every second. Default: `'own'`.
+   */
+  readonly hints?: 'all' | 'own';
+
   /** Returns the entry of a key, or `undefined`. Calls made at the same time share one round trip to the engine. */
   get(key: string): Promise<Entry | undefined>;
 
@@ -131,7 +137,8 @@ export interface StateStore extends AsyncDisposable {
   /**
    * Calls back after commits that changed keys beginning with `prefix`, with those keys: commits of this process and,
    * where the engine supports it, of others. The call is a hint to read again: it may be late, merged with others,
-   * repeated, or lost with the engine's connection. If you depend on a change, also poll from time to time.
+   * repeated, or lost with the engine's connection; once that is back, the call has no keys. If you depend on a change,
+   * also poll from time to time.
    *
    * A batch's `by` is passed with its keys to the watchers in the same process.
    *

@@ -11,6 +11,23 @@ const NAMES = Array.from({ length: 60 }, (_, index) => `job-${index}`);
 const namesOf = (runs: readonly string[]): string[] => runs.map((run) => run.split(' ')[0] ?? '').sort();
 const put = (key: string): { key: string; value: Uint8Array } => ({ key, value: new Uint8Array(1) });
 
+const together = { isApart: true, hints: 'all' } as const;
+
+async function twoWithHints(fleet: Fleet): Promise<[Member, Member]> {
+  const members: [Member, Member] = [await fleet.join(together), await fleet.join(together)];
+  for (const member of members) {
+    register(member);
+    await member.subscribe('orders');
+  }
+  await fleet.pass(6);
+  return members;
+}
+
+const total = (member: Member): number => {
+  const { gets, scans, commits } = member.store.takeCalls();
+  return gets + scans + commits;
+};
+
 function register(member: Member): void {
   member.sidecar.workflows.register(defineWorkflow('echo', async (_ctx, text: string) => text));
 }
@@ -135,5 +152,132 @@ describe('two hosts of one app ID', () => {
     await fleet.pass(2);
     const outputs = await Promise.all(ids.map(async (id) => (await b.sidecar.workflows.get(id))?.output));
     expect(outputs).toEqual(ids.map(() => 'again'));
+  });
+});
+
+describe('a host with nothing to do, on a store that tells of the changes of other processes', () => {
+  test('asks the store at most once in two seconds when it is alone', async () => {
+    await using fleet = new Fleet();
+    const a = await fleet.join(together);
+    register(a);
+    await a.subscribe('orders');
+    for (const name of NAMES) await a.sidecar.jobs.schedule(name, { dueTime: '24h' });
+    await fleet.pass(20);
+    a.store.takeCalls();
+    await fleet.pass(60);
+    expect(total(a)).toBeLessThanOrEqual(30);
+    expect(total(a)).toBe(0);
+  });
+
+  test('asks less than once a second beside another', async () => {
+    await using fleet = new Fleet();
+    const [a] = await twoWithHints(fleet);
+    await fleet.pass(20);
+    a.store.takeCalls();
+    await fleet.pass(60);
+    expect(total(a)).toBeLessThan(60);
+  });
+
+  test('asks every second where the store tells of own changes only', async () => {
+    await using fleet = new Fleet();
+    const a = await fleet.join({ isApart: true });
+    await a.subscribe('orders');
+    await fleet.pass(20);
+    a.store.takeCalls();
+    await fleet.pass(60);
+    expect(total(a)).toBeGreaterThan(60);
+  });
+
+  test('notices within 20 s that another has joined, though no hint came', async () => {
+    await using fleet = new Fleet();
+    const a = await fleet.join(together);
+    await fleet.pass(20);
+    a.store.losesHints = true;
+    const b = await fleet.join(together);
+    await fleet.pass(20);
+    for (const name of NAMES) await a.sidecar.jobs.schedule(name, { dueTime: '16s' });
+    await fleet.pass(40);
+    expect(namesOf([...a.runs, ...b.runs])).toEqual([...NAMES].sort());
+    expect(b.runs.length).toBeGreaterThan(15);
+  });
+
+  test('keeps its work while it renews its lease without reading', async () => {
+    await using fleet = new Fleet();
+    const a = await fleet.join(together);
+    await a.sidecar.jobs.schedule('tick', { schedule: '@every 30s', repeats: 20 });
+    await fleet.pass(300);
+    expect([a.runs.length, a.logger.at('warn'), a.logger.at('error')]).toEqual([10, [], []]);
+  });
+
+  test('joins anew when its record is gone, which the renewal tells', async () => {
+    await using fleet = new Fleet();
+    const a = await fleet.join(together);
+    await fleet.pass(20);
+    a.store.losesHints = true;
+    const records = await fleet.memory.scan({ from: 'hosts!host!', to: 'hosts!host"' });
+    await fleet.memory.commit({ delete: records.map(({ key }) => key) });
+    await fleet.pass(6);
+    await a.sidecar.jobs.schedule('after', { dueTime: '0s' });
+    await fleet.pass(1);
+    expect([a.logger.at('warn').length, namesOf(a.runs)]).toEqual([1, ['after']]);
+  });
+});
+
+describe('two hosts whose store loses every hint', () => {
+  async function deaf(fleet: Fleet): Promise<[Member, Member]> {
+    const members = await twoWithHints(fleet);
+    for (const { store } of members) store.losesHints = true;
+    return members;
+  }
+
+  test('run jobs that the other has scheduled', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = await deaf(fleet);
+    for (const name of NAMES) await a.sidecar.jobs.schedule(name, { dueTime: '0s' });
+    await fleet.pass(16);
+    expect(namesOf([...a.runs, ...b.runs])).toEqual([...NAMES].sort());
+  });
+
+  test('deliver messages that the other has published, whatever was published meanwhile', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = await deaf(fleet);
+    const sent: string[] = [];
+    for (let round = 0; round < 40; round++) {
+      for (const member of [a, b]) {
+        sent.push(`message ${sent.length}`);
+        await member.sidecar.pubsub.publish('pubsub', 'orders', sent.at(-1));
+      }
+      await fleet.pass(2);
+    }
+    await fleet.pass(16);
+    expect([...a.messages, ...b.messages].sort()).toEqual(sent.sort());
+  });
+
+  test('run workflows that the other has started, and hear of their end', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = await deaf(fleet);
+    const ids = await Promise.all(NAMES.map((text) => a.sidecar.workflows.start('echo', text)));
+    const ends = ids.map((id) => a.sidecar.workflows.waitForCompletion(id));
+    await fleet.pass(40);
+    const outputs = (await Promise.all(ends)).map(({ output }) => output);
+    expect([outputs, b.logger.at('error')]).toEqual([NAMES, []]);
+  });
+
+  test('read one entry per look for each who waits', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = await deaf(fleet);
+    const never = defineWorkflow('never', (ctx) => ctx.waitForEvent('go'));
+    for (const { sidecar } of [a, b]) sidecar.workflows.register(never);
+    const ids = await Promise.all(NAMES.map(() => a.sidecar.workflows.start('never')));
+    await fleet.pass(20);
+    const waits = Promise.allSettled(ids.map((id) => a.sidecar.workflows.waitForCompletion(id, { timeoutMs: 60_000 })));
+    await a.clock.settled();
+    a.store.takeCalls();
+    await fleet.pass(15);
+    const { gets } = a.store.takeCalls();
+    expect(gets).toBeGreaterThan(10);
+    expect(gets).toBeLessThanOrEqual(NAMES.length);
+    await fleet.pass(60);
+    await waits;
   });
 });

@@ -10,6 +10,8 @@ import { TestSidecar, type TestSidecarOptions } from './sidecar.ts';
 export interface MemberOptions extends TestSidecarOptions {
   /** As if it were in a process of its own. */
   readonly isApart?: boolean;
+  /** What its store says of its hints. */
+  readonly hints?: 'all' | 'own';
 }
 
 /** A sidecar of a fleet: with a clock and an access to the store of its own, so that it can stand still as a whole. */
@@ -25,10 +27,11 @@ export class Member extends TestSidecar {
   onRun: (run: JobRun) => unknown = () => undefined;
   onMessage: (message: string, context: DeliveryContext) => unknown = () => undefined;
 
-  constructor(store: MemoryStore, { isApart = false, ...options }: MemberOptions, startAt: number) {
+  constructor(store: MemoryStore, { isApart = false, hints = 'own', ...options }: MemberOptions, startAt: number) {
     const state = isApart ? new PausableStore(store, false, true) : new PausableStore(store);
     super({ clock: patientClock({ startAt }), state, components: [durablePubSub('pubsub')], ...options });
     this.store = state;
+    state.hints = hints;
     this.sidecar.jobs.handle('*', (run) => {
       this.runs.push(`${run.name} ${run.dueAt}`);
       return this.onRun(run);

@@ -27,6 +27,8 @@ export class PausableStore implements StateStore, StateDefinition {
   #resume: () => void = () => undefined;
 
   readonly isExclusive: boolean;
+  /** Whose changes it tells, as far as its user knows. */
+  hints: 'all' | 'own' = 'own';
 
   /** @param isApart - the sidecars of this process do not know that it is the same store, as if they were in several. */
   constructor(store: StateStore, isExclusive = store.isExclusive === true, isApart = false) {

@@ -4,8 +4,9 @@ import { atWorkElsewhere, type Workplace } from '../../util/workplaces.ts';
 import { Dispatcher, type MessageQueue } from '../dispatcher.ts';
 import type { ComponentSubscription, Message, SubscribeOptions } from '../pubsub.ts';
 import { encodeQueued } from './codec.ts';
-import { ReadAhead, type ReadAheadDeps, type StoredMessage } from './read-ahead.ts';
+import { ReadAhead, type ReadAheadDeps } from './read-ahead.ts';
 import { Settlements } from './settlements.ts';
+import type { StoredMessage } from './stored-message.ts';
 
 /** What a queue is made of. */
 export interface QueueDeps extends Omit<ReadAheadDeps, 'onLoaded'> {

@@ -4,20 +4,13 @@ import { isCutOff } from '../../state/page.ts';
 import type { KeyedEntry, StateStore } from '../../state/store.ts';
 import { type Clock, sleep, type Timer } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
-import type { QueuedMessage } from '../dispatcher.ts';
 import type { Message } from '../pubsub.ts';
 import { decodeQueued } from './codec.ts';
 import type { QueueLayout } from './layout.ts';
+import { LookBack } from './look-back.ts';
 import { READ_AHEAD, ReadyList } from './ready-list.ts';
 import { STORE_RETRY_MS } from './settlements.ts';
-
-/** A message that is loaded, and the key under which it lies. */
-export interface StoredMessage extends QueuedMessage {
-  readonly key: string;
-  readonly number: number;
-  /** In which tenure it was loaded. */
-  readonly tenure: AbortController;
-}
+import type { StoredMessage } from './stored-message.ts';
 
 /** What a read-ahead is made of. */
 export interface ReadAheadDeps {
@@ -48,6 +41,7 @@ export class ReadAhead {
   #isScanning = false;
   /** The ready key from which on messages are still to be read. */
   #readFrom = '';
+  #lookBack = new LookBack();
   /** Nothing is there but what is being committed now. */
   #isCaughtUp = false;
   /** Ready keys that are being committed and that no scan has shown. */
@@ -84,6 +78,7 @@ export class ReadAhead {
     this.#loaded.clear();
     this.#settled = [];
     this.#readFrom = '';
+    this.#lookBack = new LookBack();
     this.#isCaughtUp = false;
     this.#dueFrom = '';
     this.#mayBeDue = true;
@@ -136,7 +131,8 @@ export class ReadAhead {
 
   /** Other hosts may have written messages. What is not caught up is looked at anyway. */
   lookAtAll(): void {
-    if (this.#tenure !== undefined && this.#isCaughtUp) this.#lookFrom('');
+    if (this.#tenure === undefined || this.#clock === undefined || !this.#isCaughtUp) return;
+    this.#lookFrom(this.#lookBack.from(this.#readFrom, this.#clock.now()));
   }
 
   #lookFrom(key: string): void {

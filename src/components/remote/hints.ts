@@ -10,6 +10,9 @@ const MAX_MESSAGE_BYTES = 7_500;
 /** Beyond it hints are left out: whoever waits for changes also looks from time to time. */
 const MAX_GATHERED = 5_000;
 
+/** A message that takes longer to come back to its sender counts as lost. */
+const MAX_ECHO_MS = 5_000;
+
 /** What hints depend on. */
 export interface HintsDeps {
   readonly link: Link;
@@ -23,9 +26,22 @@ export class Hints {
   readonly #id = randomUUID();
   #keys: string[] = [];
   #timer: NodeJS.Timeout | undefined;
+  /** When a message was sent, until one has come back. Before the first one it is not known whether any will. */
+  #sentAt: number | undefined = Number.NEGATIVE_INFINITY;
 
   constructor(deps: HintsDeps) {
     this.#deps = deps;
+  }
+
+  /** Whether messages arrive: this process receives its own as well. */
+  get areReceived(): boolean {
+    return this.#sentAt === undefined || performance.now() - this.#sentAt < MAX_ECHO_MS;
+  }
+
+  /** Messages may have been missed. */
+  reconnected(): void {
+    this.#sentAt = Number.NEGATIVE_INFINITY;
+    this.#deps.watch.notifyMissed();
   }
 
   /** These batches were written by this process. */
@@ -42,6 +58,7 @@ export class Hints {
     this.#timer = undefined;
     const keys = [...new Set(this.#keys)];
     this.#keys = [];
+    this.#sentAt ??= performance.now();
     const messages = messagesOf(this.#id, keys);
     this.#deps.link.call(0, (connection) => connection.notify(messages)).catch(() => undefined);
   }
@@ -50,7 +67,9 @@ export class Hints {
   received(message: string): void {
     const { watch } = this.#deps;
     const at = message.indexOf(' ');
-    if (!watch.active || message.slice(0, at) === this.#id) return;
+    const isOwn = message.slice(0, at) === this.#id;
+    if (isOwn) this.#sentAt = undefined;
+    if (isOwn || !watch.active) return;
     try {
       const keys: unknown = JSON.parse(message.slice(at + 1));
       if (Array.isArray(keys)) watch.notify(keys.filter((key) => typeof key === 'string'));

@@ -90,7 +90,13 @@ export class RemoteStore implements StateStore {
     return undefined;
   }
 
+  /** Behind some proxies, messages of other processes never arrive. */
+  get hints(): 'all' | 'own' {
+    return this.#hints.areReceived ? 'all' : 'own';
+  }
+
   #connected(link: Link): void {
+    if (link === this.#links[0]) this.#hints.reconnected();
     if (!this.#failures.delete(link) || this.#failures.size > 0) return;
     this.#context.logger.warn({ server: this.#server.name }, 'the state store works again');
   }

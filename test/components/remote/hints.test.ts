@@ -1,0 +1,46 @@
+import { expect, test, vi } from 'vitest';
+import { Hints } from '../../../src/components/remote/hints.ts';
+import type { Link } from '../../../src/components/remote/link.ts';
+import { LocalWatch } from '../../../src/state/local-watch.ts';
+import { RecordingLogger } from '../../support/logger.ts';
+
+const batch = { put: [{ key: 'a', value: new Uint8Array() }] };
+
+/** Hints over a channel that delivers to its sender as well, or to nobody. */
+function hintsOver(channel: { isOpen: boolean }): { hints: Hints; told: (readonly string[])[] } {
+  const watch = new LocalWatch(new RecordingLogger());
+  const told: (readonly string[])[] = [];
+  watch.add('', (keys) => told.push(keys));
+  const notify = async (messages: readonly string[]): Promise<void> => {
+    if (channel.isOpen) for (const message of messages) hints.received(message);
+  };
+  const link = { call: (_waitMs: number, work: (connection: object) => unknown) => Promise.resolve(work({ notify })) };
+  const hints = new Hints({ link: link as unknown as Link, watch });
+  return { hints, told };
+}
+
+test('hints count as received once an own message has come back, until one does not', async () => {
+  vi.useFakeTimers();
+  try {
+    const channel = { isOpen: true };
+    const { hints, told } = hintsOver(channel);
+    expect(hints.areReceived).toBe(false);
+    hints.written([batch]);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(hints.areReceived).toBe(true);
+    channel.isOpen = false;
+    hints.written([batch]);
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(hints.areReceived).toBe(true);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([hints.areReceived, told]).toEqual([false, []]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a new connection has its watchers look at everything, and hints are not known to come', async () => {
+  const { hints, told } = hintsOver({ isOpen: true });
+  hints.reconnected();
+  expect([hints.areReceived, told]).toEqual([false, [[]]]);
+});
