@@ -25,7 +25,7 @@ export function parseConnectionString(text: string): PgTarget {
   } catch {
     throw invalid();
   }
-  const host = parsed.hostname || parsed.searchParams.get('host') || 'localhost';
+  const host = parsed.searchParams.get('host') || parsed.hostname || 'localhost';
   const database = decodeURIComponent(parsed.pathname.slice(1)) || decodeURIComponent(parsed.username);
   return { config: { connectionString: url }, name: nameOf(host, parsed.port || 5432, database) };
 }
@@ -63,7 +63,7 @@ function urlOf(pairs: Map<string, string>): string {
   const query = new URLSearchParams([...pairs]);
   if (isSocket) query.set('host', decodeURIComponent(host));
   const credentials = user === '' ? '' : `${user}${password === '' ? '' : `:${password}`}@`;
-  const authority = `${credentials}${isSocket ? '' : host}${port === '' ? '' : `:${port}`}`;
+  const authority = `${credentials}${isSocket ? 'localhost' : host}${port === '' ? '' : `:${port}`}`;
   return `postgresql://${authority}/${database}${query.size === 0 ? '' : `?${query}`}`;
 }
 

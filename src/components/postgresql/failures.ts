@@ -3,8 +3,8 @@ import { ConnectionLostError, RetryableError, SessionClosedError } from '../remo
 
 /** Deadlock and serialisation failure: the transaction was rolled back. */
 const RETRYABLE = new Set(['40001', '40P01', '55P03']);
-/** The server is going down or coming up, is a standby now, or has ended the connection. */
-const LOST = /^(08|57P0|25006)/;
+/** The server is going down or coming up, is a standby now, has no room for more, or has ended the connection. */
+const LOST = /^(08|57P0|25006|53[2-4])/;
 /** Wrong credentials, no such database or schema, no permission, no such function. */
 const HOPELESS = /^(28|3D000|3F000|42501|42883|42P01)/;
 const FULL = /^(53100|54)/;

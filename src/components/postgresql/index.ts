@@ -73,7 +73,8 @@ const CONNECTION_FIELDS = fieldNames<PostgresqlConnection>({
   ssl: true,
 });
 const DEFAULT_SCHEMA = 'insidecar';
-const MAX_NAME_BYTES = 63;
+/** With `insidecar:` before it, it is the name of a channel, which has at most 63. */
+const MAX_NAME_BYTES = 53;
 const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 const DEFAULT_OPERATION_TIMEOUT_MS = 10_000;
 
@@ -130,7 +131,7 @@ function check(options: PostgresqlOptions): void {
   )
     throw new StateError(
       'invalid',
-      `The schema ${JSON.stringify(schema)} of postgresql must be a name of 1 to 63 bytes.`,
+      `The schema ${JSON.stringify(schema)} of postgresql must be a name of 1 to ${MAX_NAME_BYTES} bytes.`,
     );
   for (const [name, value] of Object.entries({ callTimeoutMs, operationTimeoutMs }))
     if (!Number.isSafeInteger(value) || value < 1)

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { PostgresqlConnection } from '../../../src/components/postgresql/index.ts';
+import { parseConnectionString } from '../../../src/components/postgresql/connection-string.ts';
+import {
+  type PostgresqlConnection,
+  type PostgresqlOptions,
+  postgresql,
+} from '../../../src/components/postgresql/index.ts';
 import { ddlOf } from '../../../src/components/postgresql/schema.ts';
 import { isStateError } from '../../../src/state/errors.ts';
 import { put } from '../../support/embedded-store.ts';
@@ -64,4 +69,33 @@ describe.runIf(hasPostgresql())('opening state in PostgreSQL', () => {
     expect(new Set(versions).size).toBe(6);
     await Promise.all(stores.map((store) => store.close()));
   });
+});
+
+test.each<[what: string, options: unknown, message: RegExp]>([
+  ['an unknown option', { connection: 'postgresql://h/d', shema: 'x' }, /shema.*schema/],
+  ['no connection string', { connection: 'db.internal', schema: 'x' }, /must be a URL .* or pairs/],
+  ['a password in a broken URL', { connection: 'postgresql://app:secret@[/d' }, /must be a URL/],
+  ['a schema that is too long', { connection: 'postgresql://h/d', schema: 'x'.repeat(54) }, /1 to 53 bytes/],
+  ['a time limit of nothing', { connection: 'postgresql://h/d', callTimeoutMs: 0 }, /callTimeoutMs 0/],
+])('postgresql() refuses %s', (_what, options, message) => {
+  const make = (): unknown => postgresql(options as PostgresqlOptions);
+  expect(make).toThrow(message);
+  expect(make).not.toThrow(/secret/);
+});
+
+test.each<[text: string, url: string, name: string]>([
+  [
+    'postgresql://app:s@db:6543/shop?sslmode=require',
+    'postgresql://app:s@db:6543/shop?sslmode=require',
+    'db:6543/shop',
+  ],
+  ["host=db user=app password='a b' dbname=shop", 'postgresql://app:a%20b@db/shop', 'db:5432/shop'],
+  [
+    'host=db port=6543 user=app database=shop connect_timeout=10',
+    'postgresql://app@db:6543/shop?connect_timeout=10',
+    'db:6543/shop',
+  ],
+  ['host=/run/pg user=app dbname=shop', 'postgresql://app@localhost/shop?host=%2Frun%2Fpg', '/run/pg:5432/shop'],
+])('reads the connection string %s', (text, connectionString, name) => {
+  expect(parseConnectionString(text)).toEqual({ config: { connectionString }, name: `PostgreSQL at ${name}` });
 });

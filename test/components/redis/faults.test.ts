@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { type RedisOptions, redis } from '../../../src/components/redis/index.ts';
 import { hasRedis } from '../../support/servers.ts';
 import { remoteFaults } from '../remote/remote-faults.ts';
 import { RedisTestServer } from './redis-test-server.ts';
@@ -32,4 +33,18 @@ describe.runIf(hasRedis())('opening state in Redis', () => {
     expect(written).toBeGreaterThan(1);
     expect((await store.scan({ from: '' })).length).toBe(written);
   });
+});
+
+test.each<[what: string, options: unknown, message: RegExp]>([
+  ['an unknown option', { url: 'redis://h', prefx: 'x' }, /prefx.*prefix/],
+  ['neither url nor nodes', {}, /either url or nodes/],
+  ['both', { url: 'redis://h', nodes: ['h'] }, /either url or nodes/],
+  ['another protocol', { url: 'http://:secret@h' }, /must be like "redis:/],
+  ['a node with a path', { nodes: ['h/0'], cluster: true, prefix: '{x}' }, /without braces/],
+  ['a node that is none', { nodes: ['h:port'] }, /"h:port".*"host:6379"/],
+  ['a database that is none', { url: 'redis://h', database: -1 }, /database -1/],
+])('redis() refuses %s', (_what, options, message) => {
+  const make = (): unknown => redis(options as RedisOptions);
+  expect(make).toThrow(message);
+  expect(make).not.toThrow(/secret/);
 });
