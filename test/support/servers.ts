@@ -98,9 +98,21 @@ export async function startPostgresql(settings: readonly string[] = []): Promise
   const options = ['listen_addresses=127.0.0.1', `port=${port}`, `unix_socket_directories=${directory}`, ...settings];
   return OwnServer.start(port, directory, async () => {
     const args = ['-D', data, ...options.flatMap((option) => ['-c', option])];
-    const child = spawn(join(bin, 'postgres'), args, { ...owner, cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
-    await said(child, 'database system is ready to accept connections');
-    return child;
+    for (;;) {
+      const child = spawn(join(bin, 'postgres'), args, {
+        ...owner,
+        cwd: directory,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      try {
+        await said(child, 'database system is ready to accept connections');
+        return child;
+      } catch (error) {
+        // The processes of a server that was killed notice it a moment later.
+        if (!String(error).includes('pre-existing shared memory block')) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
   });
 }
 
