@@ -48,7 +48,10 @@ export class DueIndex<E extends { readonly at: number }> {
   readonly #byId = new Map<string, E>();
   readonly #pinned = new Set<string>();
   /** May hold entries that are not in `#byId` any more: they are skipped. */
-  readonly #heap = new Heap<E>(({ at }) => at);
+  readonly #heap = new Heap<E>(
+    ({ at }) => at,
+    (entry) => this.#deps.idOf(entry),
+  );
   #frontier: DuePosition | undefined;
   /** Nothing is behind the frontier. */
   #isWhole = false;

@@ -1,10 +1,10 @@
 /** A binary min-heap by rank; equal ranks are ordered by a second rank. */
 export class Heap<T> {
   readonly #rank: (item: T) => number;
-  readonly #second: (item: T) => number;
+  readonly #second: (item: T) => number | string;
   #items: T[] = [];
 
-  constructor(rank: (item: T) => number, second: (item: T) => number = rank) {
+  constructor(rank: (item: T) => number, second: (item: T) => number | string = rank) {
     this.#rank = rank;
     this.#second = second;
   }
