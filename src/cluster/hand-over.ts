@@ -4,22 +4,22 @@ import { type Clock, sleep } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { ShardTable } from './shard-table.ts';
 
-/** What handing over needs. */
+/** The dependencies of a {@link Handover}. */
 export interface HandoverDeps {
   readonly store: StateStore;
   readonly table: ShardTable;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly track: (what: string) => () => void;
-  /** How long work that is under way is waited for. */
+  /** How long to wait for work in flight. */
   readonly gracePeriodMs: number;
-  /** Fires when the host leaves, which releases all. */
+  /** Fires when the host leaves, which releases all shards. */
   readonly leaving: AbortSignal;
-  /** Shards were handed over or taken away, and whoever they were for may have gone meanwhile; or that has failed. */
+  /** Called after a hand-over, successful or not. The hosts may have changed meanwhile. */
   readonly onEnd: (hasFailed: boolean) => void;
 }
 
-/** Hands shards over: nothing new is begun for them, what is under way ends, and then nobody owns them. */
+/** Hands shards over: no new work begins, work in flight ends, and then the entries of their owner are deleted. */
 export class Handover {
   readonly #deps: HandoverDeps;
   readonly #running = new Map<number, Promise<void>>();
@@ -28,7 +28,7 @@ export class Handover {
     this.#deps = deps;
   }
 
-  /** Begins with those that are not being handed over. */
+  /** Starts handing over the shards, except those already being handed over. */
   release(shards: readonly number[]): void {
     const begun = shards.filter((shard) => !this.#running.has(shard));
     if (begun.length === 0) return;
@@ -49,7 +49,7 @@ export class Handover {
     await Promise.all(this.#running.values());
   }
 
-  /** Answers whether it has failed. */
+  /** Returns whether it failed. */
   async #handOver(shards: readonly number[]): Promise<boolean> {
     const { store, table, logger, track, leaving } = this.#deps;
     await this.#drained(shards);
@@ -62,7 +62,7 @@ export class Handover {
       table.drop(held);
       return false;
     } catch (error) {
-      // Taken away meanwhile.
+      // Another host took them meanwhile.
       if (isConflict(error)) return false;
       logger.warn({ error }, 'shards could not be handed over: will be tried again');
       return true;
@@ -71,7 +71,7 @@ export class Handover {
     }
   }
 
-  /** Waits for what is under way, but not for ever. */
+  /** Waits for work in flight, but no longer than the grace period. */
   async #drained(shards: readonly number[]): Promise<void> {
     const { table, clock, leaving, gracePeriodMs } = this.#deps;
     const drained = table.drain(shards);

@@ -9,15 +9,15 @@ import {
   tableUnchanged,
 } from './hosts.ts';
 
-/** What the record of this host adds to a commit. */
+/** This host's part of a commit. */
 export interface OwnChange {
   readonly require: readonly Precondition[];
   readonly put: readonly Put[];
-  /** To be called with the version of the commit. */
+  /** Call it with the version of the commit. */
   readonly written: (version: number) => void;
 }
 
-/** The record of this host: what is in the store, and what is to be. Nobody else writes it; others may remove it. */
+/** The record of this host: the stored and the wanted one. Only this host writes it; others may remove it. */
 export class HostRegistration {
   #record: HostRecord;
   #version: number | 'absent' = 'absent';
@@ -31,12 +31,12 @@ export class HostRegistration {
     return this.#record;
   }
 
-  /** Whether the record is to be written. */
+  /** Whether the record has to be written. */
   get isDue(): boolean {
     return this.#toWrite !== 'no' || this.#version === 'absent';
   }
 
-  /** It is to be written again, so that the others see that this host is alive. */
+  /** Writes the record again, so that other hosts see that this host is alive. */
   renew(): void {
     if (this.#toWrite === 'no') this.#toWrite = 'renewed';
   }
@@ -46,7 +46,7 @@ export class HostRegistration {
     this.#toWrite = 'changed';
   }
 
-  /** Looks for it; answers whether others have taken this host for dead. */
+  /** Looks for the record; returns whether other hosts have removed it, since they considered this host dead. */
   isGone({ hosts }: HostTable): boolean {
     const own = hosts.find(({ id }) => id === this.#record.id);
     if (own === undefined) return this.#version !== 'absent';
@@ -54,7 +54,7 @@ export class HostRegistration {
     return false;
   }
 
-  /** Begins anew under another ID. */
+  /** Starts again with another ID. */
   replace(id: string, updatedAt: number): void {
     this.#record = { ...this.#record, id, updatedAt };
     this.#version = 'absent';
@@ -90,7 +90,7 @@ export class HostRegistration {
     return { require, put, written };
   }
 
-  /** What removes it; `undefined` when it is not there any more. */
+  /** The batch that removes the record; `undefined` if it no longer exists. */
   withdrawal(table: HostTable): Required<Omit<Batch, 'by'>> | undefined {
     const own = table.hosts.find(({ id }) => id === this.#record.id);
     if (own === undefined) return undefined;

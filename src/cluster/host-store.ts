@@ -2,7 +2,7 @@ import type { OnChange } from '../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateStore } from '../state/store.ts';
 import { keepLocalHosts, type LocalHosts } from './local-hosts.ts';
 
-/** One host's access to a store: whoever watches it hears of changes that others make, and not of the host's own. */
+/** One host's access to a store. Its watches report the changes of other hosts, not the host's own. */
 export class HostStore implements StateStore {
   readonly #store: StateStore;
 

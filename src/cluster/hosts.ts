@@ -3,38 +3,38 @@ import type { KeyedEntry, KeyRange, StateStore } from '../state/store.ts';
 import { readValue, withFormat } from '../state/values.ts';
 
 /*
- * What the hosts of a store know of each other:
+ * The keys by which the hosts of a store know each other:
  *
- * - `hosts / host / <host ID>`: a sidecar that runs
+ * - `hosts / host / <host ID>`: the record of a running sidecar
  * - `hosts / table`: how often the table of hosts with actor types has changed
- * - `shards / <app ID> / <shard>`: the ID of the host that owns it; without an entry nobody does
+ * - `shards / <app ID> / <shard>`: the ID of the host that owns it; without an entry no host does
  */
 
-/** A sidecar that runs. */
+/** A running sidecar. */
 export interface HostRecord {
-  /** A new one with every start. */
+  /** A new ID for every start. */
   readonly id: string;
   readonly appId: string;
   readonly namespace: string;
-  /** The URL at which other sidecars reach it; absent when it tells none. */
+  /** The URL at which other sidecars reach it; absent if it has none. */
   readonly address: string | undefined;
   readonly actorTypes: readonly string[];
   /** When it was registered, or when its actor types changed. */
   readonly updatedAt: number;
 }
 
-/** A record as it is in the store. */
+/** A stored record. */
 export interface StoredHost extends HostRecord {
   readonly key: string;
   readonly version: number;
 }
 
-/** The hosts of a store, at one moment. */
+/** The hosts of a store at one moment. */
 export interface HostTable {
   readonly hosts: readonly StoredHost[];
-  /** How often hosts with actor types have come, gone or changed. */
+  /** How often hosts with actor types were added, removed or changed. */
   readonly tableVersion: number;
-  /** The version of the entry that counts it. */
+  /** The version of the entry that holds this count. */
   readonly tableEntryVersion: number | 'absent';
 }
 
@@ -42,14 +42,14 @@ const ROOT = 'hosts';
 const FORMAT = 1;
 const TABLE_KEY = keyOf(ROOT, 'table');
 
-/** Below which all records are. */
+/** Prefix of all host records. */
 export const HOSTS_PREFIX: string = keyOf(ROOT, 'host');
 
 export function hostKey(id: string): string {
   return keyOf(ROOT, 'host', id);
 }
 
-/** The ID of a record's key. */
+/** The host ID in a record's key. */
 export function hostIdOf(key: string): string {
   return partsOf(key).at(-1) ?? '';
 }
@@ -62,7 +62,7 @@ export function encodeTableVersion(version: number): { key: string; value: Uint8
   return { key: TABLE_KEY, value: json(version) };
 }
 
-/** What must hold when the table's version is moved on. */
+/** The precondition for incrementing the table's version. */
 export function tableUnchanged({ tableEntryVersion: version }: HostTable): {
   key: string;
   version: number | 'absent';
@@ -78,12 +78,12 @@ function parse(key: string, value: Uint8Array): unknown {
   return readValue(key, value, { [FORMAT]: (payload) => JSON.parse(Buffer.from(payload).toString()) as unknown });
 }
 
-/** Reads all hosts, dead ones among them. */
+/** Reads all hosts, dead ones included. */
 export async function readHosts(store: StateStore): Promise<HostTable> {
   const hosts: StoredHost[] = [];
   let tableVersion = 0;
   let tableEntryVersion: number | 'absent' = 'absent';
-  // One scan for both: it shows one state of the store.
+  // One scan for both, so that they come from the same state of the store.
   for (const { key, value, version } of await store.scan(rangeOf(ROOT))) {
     if (key === TABLE_KEY) {
       tableVersion = parse(key, value) as number;
@@ -96,7 +96,7 @@ export async function readHosts(store: StateStore): Promise<HostTable> {
   return { hosts, tableVersion, tableEntryVersion };
 }
 
-/** Who owns the shards of an app ID. */
+/** Keys and entries of the shards of an app ID. */
 export class ShardLayout {
   readonly prefix: string;
   readonly range: KeyRange;

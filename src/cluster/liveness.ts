@@ -2,19 +2,19 @@ import { type DualInstant, elapsedMs } from '../util/clock.ts';
 import type { HostTable, StoredHost } from './hosts.ts';
 import type { LocalHosts } from './local-hosts.ts';
 
-/** What the judgement depends on. */
+/** The dependencies of {@link Liveness}. */
 export interface LivenessDeps {
   readonly local: LocalHosts;
   readonly appId: string;
-  /** How long a record may stay as it is. */
+  /** A host is dead if its record has not changed for this long. */
   readonly silenceMs: number;
-  /** All hosts of the store are in this process, and known. */
+  /** Whether all hosts of the store are known to be in this process. */
   readonly areHostsLocal: boolean;
 }
 
 /**
- * Which hosts are alive. One is dead when its record has not changed for too long, by the clock of the one
- * who looks: clocks need not agree. Where all hosts are in this process, one that is not is dead at once.
+ * Decides which hosts are alive. A host is dead if its record has not changed for too long by the observer's own clock,
+ * so clocks need not agree. If all hosts must be in this process, a host that is not is dead at once.
  */
 export class Liveness {
   readonly #deps: LivenessDeps;
@@ -39,7 +39,7 @@ export class Liveness {
     for (const id of this.#seen.keys()) if (!present.has(id)) this.#seen.delete(id);
   }
 
-  /** Whether a host was there when the store was last looked at. */
+  /** Whether a host existed at the last observation. */
   knows(id: string): boolean {
     return this.#seen.has(id);
   }
@@ -47,7 +47,7 @@ export class Liveness {
   isLive({ id, appId }: StoredHost, now: DualInstant): boolean {
     const { areHostsLocal, local, silenceMs } = this.#deps;
     if (areHostsLocal && !local.has(id)) return false;
-    // There, one that is alone with its app ID does not renew its record.
+    // In one process, a host that is alone with its app ID does not renew its record.
     if (areHostsLocal && appId !== this.#deps.appId) return true;
     return elapsedMs(this.#seen.get(id)?.at ?? now, now) < silenceMs;
   }

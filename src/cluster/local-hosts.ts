@@ -1,8 +1,8 @@
 import type { StateStore } from '../state/store.ts';
 
-/** What represents a host in its process. */
+/** Represents a host to the other hosts of its process. */
 export interface LocalOwner {
-  /** What it offers to the other hosts there. */
+  /** The object that it offers to them. */
   readonly offered: object | undefined;
 }
 
@@ -11,16 +11,16 @@ export interface LocalHost {
   readonly id: string;
   readonly appId: string;
   readonly owner: LocalOwner;
-  /** Another host of the same store has come or gone. */
+  /** Called when another host of the same store comes or goes. */
   readonly onOthers: () => void;
 }
 
 /** The hosts of this process that use one store. */
 export class LocalHosts {
   readonly #hosts = new Map<string, LocalHost>();
-  /** Grows with every change. */
+  /** Incremented with every change. */
   revision = 0;
-  /** What identifies the store in this process, also when it is closed and opened again. */
+  /** Identifies the store in this process, even after it is closed and opened again. */
   storeName: string | undefined;
 
   add(host: LocalHost): void {
@@ -35,7 +35,7 @@ export class LocalHosts {
     this.#tellOthers(id);
   }
 
-  /** A host has another ID from now on. */
+  /** Gives a host a new ID. */
   replace(former: string, id: string): void {
     const host = this.#hosts.get(former);
     if (host === undefined) return;
@@ -44,12 +44,12 @@ export class LocalHosts {
     this.revision++;
   }
 
-  /** What a host offers to the others of this process. */
+  /** The object that a host offers to the others of this process. */
   offeredBy(id: string): object | undefined {
     return this.#hosts.get(id)?.owner.offered;
   }
 
-  /** Tells all but one to look. */
+  /** Notifies all hosts except one. */
   #tellOthers(id: string): void {
     for (const host of [...this.#hosts.values()]) if (host.id !== id) host.onOthers();
   }
@@ -72,22 +72,22 @@ export class LocalHosts {
 const LOCAL_HOSTS = Symbol('the hosts of this process');
 
 /**
- * The hosts of this process that use a store. The store itself keeps them, in a property that only this file knows:
- * hosts that were made apart from each other find out there that they share it.
+ * The hosts of this process that use a store. The store object itself holds them, under a symbol that only this file
+ * knows: so hosts that were created independently discover that they share the store.
  */
 export function localHostsOf(store: StateStore): LocalHosts {
   return (store as { [LOCAL_HOSTS]?: LocalHosts })[LOCAL_HOSTS] ?? keepLocalHosts(store, new LocalHosts());
 }
 
-/** Has a store keep them: one that stands for another has those of the other. */
+/** Attaches hosts to a store object. A store that wraps another one gets the hosts of that one. */
 export function keepLocalHosts(store: StateStore, hosts: LocalHosts): LocalHosts {
   if (Object.isExtensible(store)) Object.defineProperty(store, LOCAL_HOSTS, { value: hosts });
   return hosts;
 }
 
 /**
- * Whether all hosts of a store are among its local ones: only one process can have it open, and they find each other
- * there. On a frozen object they cannot.
+ * Whether all hosts of a store are local: only one process can have it open, and they can be attached to it. A frozen
+ * store object cannot have hosts attached.
  */
 export function areHostsLocal(store: StateStore): boolean {
   return store.isExclusive === true && Object.isExtensible(store);

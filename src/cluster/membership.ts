@@ -15,13 +15,13 @@ import { SHARD_COUNT, type Shards } from './shards.ts';
 import { MAX_TRIES, withdraw } from './withdraw.ts';
 
 /**
- * This host among the hosts of a store: it has a record there, renews it, judges the others by theirs, and owns its part
- * of the shards of its app ID. Whoever is alone writes at its start and at its end only.
+ * This host among the hosts of a store: it keeps a record there, renews it, checks the records of the others, and owns
+ * its share of the app ID's shards. A host that is alone writes only at its start and its end.
  */
 export class Membership implements LocalOwner {
   /** The hosts of this process that use the store. */
   readonly local: LocalHosts;
-  /** The store. Those who watch it hear of the changes of other hosts. */
+  /** The store. Its watches report the changes of other hosts only. */
   readonly store: StateStore;
   offered: object | undefined;
   readonly #options: MembershipOptions;
@@ -55,7 +55,7 @@ export class Membership implements LocalOwner {
     this.#layout = new ShardLayout(appId);
     const remoteWatch = new RemoteWatch(store, clock);
     this.#remoteWatch = remoteWatch;
-    // Others see a renewal up to one heartbeat later: all that is within the lease.
+    // Others see a renewal up to one heartbeat later; the sum must stay within the lease.
     const silenceMs = leaseMs - heartbeatMs;
     this.#liveness = new Liveness({ local: this.local, appId, silenceMs, areHostsLocal: this.#areHostsLocal });
     const onDoubt = (): void => this.#lookAtAll();
@@ -67,7 +67,7 @@ export class Membership implements LocalOwner {
     this.#own = new HostRegistration({ id: newId(), appId, namespace, address, actorTypes, updatedAt: this.#now });
   }
 
-  /** Becomes a host of the store, and owns what nobody else does when this resolves. */
+  /** Joins the hosts of the store. When this resolves, it owns the shards that no other host owns. */
   static async join(options: MembershipOptions): Promise<Membership> {
     const membership = new Membership(options);
     await membership.#join();
@@ -79,12 +79,12 @@ export class Membership implements LocalOwner {
     return this.#table;
   }
 
-  /** The ID of this host; a new one after it was taken for dead. */
+  /** The ID of this host; it gets a new one if others considered it dead. */
   get id(): string {
     return this.#own.record.id;
   }
 
-  /** The hosts that are alive, of all app IDs. */
+  /** The live hosts of all app IDs. */
   async hosts(): Promise<HostTable> {
     const table = await readHosts(this.store);
     const now = dualNow(this.#options.clock);
@@ -92,7 +92,7 @@ export class Membership implements LocalOwner {
     return { ...table, hosts: table.hosts.filter((host) => host.id === this.id || this.#liveness.isLive(host, now)) };
   }
 
-  /** Tells which actor types it has from now on. */
+  /** Publishes the actor types of this host. */
   async setActorTypes(types: readonly string[]): Promise<void> {
     const actorTypes = [...new Set(types)].sort();
     if (actorTypes.join('\n') === this.#own.record.actorTypes.join('\n')) return;
@@ -101,7 +101,7 @@ export class Membership implements LocalOwner {
     await this.#looking;
   }
 
-  /** Hands everything over and takes its record away. */
+  /** Hands all shards over and removes the record. */
   leave(): Promise<void> {
     this.#left ??= this.#leave();
     return this.#left;
@@ -111,7 +111,7 @@ export class Membership implements LocalOwner {
     return Math.floor(this.#options.clock.now());
   }
 
-  /** A store that does not answer now does so later: until then this host owns nothing. */
+  /** If the store does not respond, this host owns no shard until it does. */
   async #join(): Promise<void> {
     this.local.add({ id: this.id, appId: this.#options.appId, owner: this, onOthers: () => this.#meetOthers() });
     this.#meetOthers();
@@ -126,7 +126,10 @@ export class Membership implements LocalOwner {
     this.#remoteWatch.watch(this.#layout.prefix, (keys) => keys.length > 0 && this.#lookAtAll());
   }
 
-  /** Others have come or gone. Alone on a store of one process, nothing has to be watched, renewed or doubted. */
+  /**
+   * Called when other hosts have come or gone. A host that is alone on a store of one process needs no watch, renewal
+   * or check.
+   */
   #meetOthers(): void {
     const isShared = !this.#areHostsLocal || this.local.countOf(this.#options.appId) > 1;
     // Nobody could have judged it before.
@@ -136,7 +139,7 @@ export class Membership implements LocalOwner {
     this.#look();
   }
 
-  /** Renews its record from time to time, where others look at it; looks again when it could not. */
+  /** Renews the record periodically if other hosts look at it; looks again after a failure. */
   #beat(): void {
     if (!(this.#table.isShared || this.#hasFailed) || this.#leaving.signal.aborted) {
       this.#timer?.cancel();
@@ -145,7 +148,7 @@ export class Membership implements LocalOwner {
     }
     this.#timer ??= this.#options.clock.setTimeout(() => {
       this.#timer = undefined;
-      // While it slept another may have taken over: what it has in memory is not to be trusted.
+      // While this process slept, another host may have taken over: its memory may be out of date.
       if (this.#table.isOverdue) this.#table.drop(this.#table.held);
       this.#own.renew();
       this.#lookSoon();
@@ -192,7 +195,7 @@ export class Membership implements LocalOwner {
     this.#beat();
   }
 
-  /** One step, again while others get in between. */
+  /** Takes one step; repeats it on conflicts with other hosts. */
   async #settle(): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
@@ -246,7 +249,7 @@ export class Membership implements LocalOwner {
     this.#handover.release(plan.release);
   }
 
-  /** Others have taken it for dead: what it had is theirs. */
+  /** Other hosts considered this host dead and own its shards. */
   #beginAnew(): void {
     const { logger, newId } = this.#options;
     logger.warn({ hostId: this.id }, 'this host was taken for dead and joins anew');
@@ -274,7 +277,7 @@ export class Membership implements LocalOwner {
     this.#table.adopt(mine, (shard) => plan.release.includes(shard) || this.#handover.has(shard));
   }
 
-  /** Shards have been handed over: looks at once, or soon when that has failed. */
+  /** Shards were handed over: checks at once, or with the next heartbeat after a failure. */
   #released(hasFailed: boolean): void {
     if (!hasFailed) return this.#look();
     this.#hasFailed = true;
@@ -288,7 +291,7 @@ export class Membership implements LocalOwner {
     await this.#handover.ended();
     const { logger, track } = this.#options;
     const done = track('leaving the hosts of the store');
-    // Whoever leaves has stopped before: nothing is under way.
+    // The blocks have stopped before: no work is in flight.
     void this.#table.drain(this.#table.held);
     await withdraw({ store: this.store, own: this.#own, table: this.#table, logger });
     this.#remoteWatch.isOn = false;

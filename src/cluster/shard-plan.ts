@@ -2,7 +2,7 @@ import type { KeyedEntry, Precondition } from '../state/store.ts';
 import { type HostTable, hostKey, type ShardLayout, type StoredHost } from './hosts.ts';
 import { assignment, SHARD_COUNT } from './shards.ts';
 
-/** What a host sees when it looks at who owns what. */
+/** A host's view of the hosts and the shards. */
 export interface View {
   readonly table: HostTable;
   /** The entries of the app ID's shards. */
@@ -14,23 +14,23 @@ export interface View {
   readonly isLive: (host: StoredHost) => boolean;
 }
 
-/** What follows from it. */
+/** The changes that a view requires. */
 export interface ShardPlan {
-  /** Hosts that are gone: their records are removed. */
+  /** Dead hosts, whose records are removed. */
   readonly dead: readonly StoredHost[];
-  /** Shards that this host is to own and nobody alive does. */
+  /** Shards assigned to this host that no live host owns. */
   readonly take: readonly number[];
-  /** What must hold for those. */
+  /** The preconditions for taking them. */
   readonly require: readonly Precondition[];
-  /** Shards that are this host's, with the versions of their entries. */
+  /** Shards that this host owns, with the versions of their entries. */
   readonly mine: ReadonlyMap<number, number>;
   /** Those among them that another host is to own. */
   readonly release: readonly number[];
-  /** Other hosts of the app ID are alive. */
+  /** Whether other hosts of the app ID are alive. */
   readonly hasPeers: boolean;
 }
 
-/** Decides what a host does about shards. Pure: who owns what is in the store, and nowhere else. */
+/** Decides on the changes of a host's shards. Pure: the store alone has the owners. */
 export function planShards({ table, owners, layout, id, appId, isLive }: View): ShardPlan {
   const byId = new Map(table.hosts.map((host) => [host.id, host]));
   const dead = table.hosts.filter((host) => host.id !== id && !isLive(host));
@@ -54,7 +54,7 @@ export function planShards({ table, owners, layout, id, appId, isLive }: View): 
     if (targets[shard] !== id) continue;
     const host = owner === undefined ? undefined : byId.get(owner);
     if (host !== undefined && !isDead.has(host)) continue;
-    // One that has joined since the hosts were read must not be taken for one that is gone.
+    // A host that joined after the hosts were read must not be mistaken for a dead one.
     if (owner !== undefined && host === undefined) vanished.add(owner);
     take.push(shard);
     require.push({ key: layout.key(shard), version: entry?.version ?? 'absent' });

@@ -8,15 +8,15 @@ import { SHARD_COUNT, type ShardChange, type Shards, shardOf } from './shards.ts
 
 type Listener = (change: ShardChange) => void | Promise<void>;
 
-/** What a table is made of. */
+/** The dependencies of a {@link ShardTable}. */
 export interface ShardTableDeps {
   readonly layout: ShardLayout;
   readonly remoteWatch: RemoteWatch;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long the others believe that this host is alive. */
+  /** How long other hosts consider this host alive after a renewal. */
   readonly silenceMs: number;
-  /** Ownership has to be looked at. */
+  /** Called when ownership may have changed. */
   readonly onDoubt: () => void;
 }
 
@@ -29,7 +29,7 @@ interface Noted {
 export class ShardTable implements Shards {
   readonly count: number = SHARD_COUNT;
   readonly #deps: ShardTableDeps;
-  /** Of the shards that are this host's, those that are being handed over among them. */
+  /** The fences of the shards that this host owns, including those being handed over. */
   readonly #fences: (Precondition | undefined)[] = new Array<undefined>(SHARD_COUNT).fill(undefined);
   readonly #isOpen: boolean[] = new Array<boolean>(SHARD_COUNT).fill(false);
   readonly #listeners = new Set<Listener>();
@@ -61,7 +61,7 @@ export class ShardTable implements Shards {
     return this.#isOpen[shard] === true && !this.isOverdue;
   }
 
-  /** The others may take this host for dead. */
+  /** Other hosts may consider this host dead. */
   get isOverdue(): boolean {
     if (!this.#isShared) return false;
     return (
@@ -75,7 +75,7 @@ export class ShardTable implements Shards {
     this.#isShared = isShared;
     this.#renewedAt = renewedAt;
     if (!wasOverdue || this.isOverdue) return;
-    // What came while it was overdue was left alone.
+    // Changes during the overdue time were ignored.
     const open = this.held.filter((shard) => this.#isOpen[shard]);
     if (open.length > 0) void this.#tell({ gained: open, lost: [] });
   }
@@ -101,17 +101,17 @@ export class ShardTable implements Shards {
     return this.#deps.remoteWatch.watch(prefix, onChange);
   }
 
-  /** The version under which a shard is this host's. */
+  /** The version of the entry that makes this host the shard's owner. */
   versionOf(shard: number): Precondition['version'] | undefined {
     return this.#fences[shard]?.version;
   }
 
-  /** All that are this host's. */
+  /** All shards that this host owns. */
   get held(): readonly number[] {
     return this.#fences.flatMap((fence, shard) => (fence === undefined ? [] : [shard]));
   }
 
-  /** They are this host's, as of a version of their entries. Those that are leaving are not opened again. */
+  /** Takes ownership of shards, given the versions of their entries. Shards being handed over are not reopened. */
   adopt(shards: ReadonlyMap<number, number>, isLeaving: (shard: number) => boolean): void {
     const gained: number[] = [];
     for (const [shard, version] of shards) {
@@ -123,14 +123,14 @@ export class ShardTable implements Shards {
     if (gained.length > 0) void this.#tell({ gained, lost: [] });
   }
 
-  /** Nothing new is begun for them; resolves when what is under way has ended. */
+  /** Stops new work in the shards; resolves when work in flight has ended. */
   async drain(shards: readonly number[]): Promise<void> {
     const open = shards.filter((shard) => this.#isOpen[shard]);
     for (const shard of open) this.#isOpen[shard] = false;
     if (open.length > 0) await this.#tell({ gained: [], lost: open });
   }
 
-  /** They are somebody else's. */
+  /** Gives up shards that another host owns. */
   drop(shards: readonly number[]): void {
     for (const shard of shards) this.#fences[shard] = undefined;
     void this.drain(shards);

@@ -1,48 +1,48 @@
 import type { Precondition } from '../state/store.ts';
 
-/** Into how many shards the work of one app ID is divided. */
+/** The number of shards of one app ID. */
 export const SHARD_COUNT = 64;
 
-/** Shards that this host may work on from now on, or no longer. @public */
+/** Shards that this host gained or lost. @public */
 export interface ShardChange {
-  /** May be worked on now: what lies in the store for them is to be read. */
+  /** This host may work on them now; read their work from the store. */
   readonly gained: readonly number[];
-  /** Nothing new is to be begun for them. */
+  /** Begin no new work for them. */
   readonly lost: readonly number[];
 }
 
 /**
- * The work of one app ID in one store, divided among the hosts that run it. A host works on what falls into its own
- * shards only, and puts the shard's fence into each commit for it: once another host has taken a shard over, nothing
- * that this one still writes for it comes through. One host alone owns every shard.
+ * The work of one app ID in one store, divided among the hosts that run it. A host works only in its own shards and
+ * puts the shard's fence into each commit. Once another host has taken a shard over, late commits of the former owner
+ * fail. A host that is alone owns every shard.
  *
- * Keys in the store do not tell shards: who looks for work leaves out what is in shards that it does not own.
+ * Keys in the store do not contain shards: a reader skips entries in shards that its host does not own.
  *
  * @public
  */
 export interface Shards {
-  /** How many there are: 64. */
+  /** The number of shards: 64. */
   readonly count: number;
-  /** Other hosts may work for the same app ID, so that what is in memory may be out of date. */
+  /** Whether other hosts may work for the same app ID, so that data in memory may be out of date. */
   readonly isShared: boolean;
-  /** Other hosts of the app ID are alive, as far as this host knows; it hears of a new one within seconds. */
+  /** Whether other hosts of the app ID are alive, as far as this host knows. It notices a new one within seconds. */
   readonly hasPeers: boolean;
   /** The shard of an ID; the same in every release. */
   shardOf(id: string): number;
-  /** Whether this host may begin something for a shard now. */
+  /** Whether this host may begin work in a shard now. */
   owns(shard: number): boolean;
   /**
-   * What a commit for a shard has to require. Holds also for work that was begun before the shard was lost, until it is
-   * handed over.
+   * The precondition for commits of a shard. It still holds for work begun before the shard was lost, until the shard
+   * is handed over.
    *
-   * @throws ConflictError when the shard is not this host's.
+   * @throws ConflictError when this host does not own the shard.
    */
   fence(shard: number): Precondition;
-  /** Whether an error says that a commit was refused by a fence, or that there was none; ownership is then looked at. */
+  /** Whether an error means that a fence failed or was missing. If so, ownership is checked again. */
   isFenced(error: unknown): boolean;
   /**
-   * Tells of shards that were gained or lost. A shard is handed over when the promises of the listeners have settled,
-   * or 15 s later: they wait for work that is under way.
+   * Calls back when shards are gained or lost. A lost shard is handed over when the listeners' promises have settled,
+   * or after 15 s: listeners wait for work in flight.
    */
   onChange(listener: (change: ShardChange) => void | Promise<void>): Disposable;
   /**
@@ -57,7 +57,7 @@ export interface Shards {
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** A 32-bit hash of a text, well mixed: FNV-1a over its code units, then the finaliser of MurmurHash3. */
+/** A well-mixed 32-bit hash of a text: FNV-1a over its code units, then the finaliser of MurmurHash3. */
 function hashOf(text: string): number {
   let hash = FNV_OFFSET;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME);
@@ -72,8 +72,9 @@ export function shardOf(id: string): number {
 }
 
 /**
- * Which host each shard is for, the same for everybody who sees the same hosts: the one with the highest hash of both
- * among those that have room, so that all have the same number and few move when a host comes or goes.
+ * The host for each shard, the same for everybody who sees the same hosts. Among the hosts with room, the one with the
+ * highest hash of shard and host gets it: all have about the same number, and few shards move when a host comes or
+ * goes.
  */
 export function assignment(hosts: readonly string[]): readonly (string | undefined)[] {
   const ids = [...hosts].sort();

@@ -6,8 +6,8 @@ import { Expected } from '../util/expected.ts';
 import { keepLocalHosts, type LocalHosts, localHostsOf } from './local-hosts.ts';
 
 /**
- * One open store for several sidecars of a process: it is opened with the first of them and closed with the last. They
- * find each other there, so that invocations among them need no socket, and those of one app ID share their work.
+ * One open store for several sidecars of a process. The first sidecar opens it and the last one closes it. The sidecars
+ * discover each other through it: invocations among them need no socket, and those of one app ID share their work.
  *
  * @example
  * ```ts
@@ -38,7 +38,7 @@ class SharedStore {
   readonly #name = randomUUID();
   #opened: Promise<Opened> | undefined;
   #handles = 0;
-  /** The end of the one before: its files can be opened again only then. */
+  /** Resolves when the previous store is closed: only then can its files be opened again. */
   #closed: Promise<void> = Promise.resolve();
 
   constructor(definition: StateDefinition) {
@@ -54,7 +54,7 @@ class SharedStore {
       keepLocalHosts(handle, hosts);
       return handle;
     } catch (error) {
-      // The next one tries again.
+      // The next sidecar tries again.
       if (--this.#handles === 0) this.#opened = undefined;
       throw error;
     }
@@ -70,7 +70,7 @@ class SharedStore {
 
   async #release(): Promise<void> {
     if (--this.#handles > 0) return;
-    // At once: who comes now must not get what is being closed.
+    // Cleared at once: a new sidecar must not get a store that is being closed.
     const opened = this.#opened;
     this.#opened = undefined;
     this.#closed = Promise.resolve(opened).then((open) => open?.store.close());

@@ -1,18 +1,18 @@
 import { isConflict, isStateError } from '../state/errors.ts';
 import type { Batch, Precondition, Put, StateStore } from '../state/store.ts';
 
-/** The most changes in one commit, and the most bytes of values, unless one change alone has more. */
+/** The most changes and the most bytes of values in one commit, unless a single change has more. */
 const MAX_CHANGES = 1_000;
 const MAX_BYTES = 16 * 1024 * 1024;
-/** So often the rest of a group is committed together again; after that, each change on its own. */
+/** How often the rest of a group is committed together again; after that, each change is committed alone. */
 const MAX_GROUP_TRIES = 3;
 
-// Taken when this is loaded: tests replace the global one by timers that stand still.
+// Captured at import: tests replace the global one with timers that stand still.
 const { setImmediate } = globalThis;
 
-/** Something to be written whole or not at all. */
+/** A change that is written as a whole or not at all. */
 export interface Change extends Batch {
-  /** What must hold for this and for other changes: checked once for all of a group that have the same one. */
+  /** A precondition that other changes may share: a group checks the same object only once. */
   readonly fence?: Precondition | undefined;
   /** Called as soon as the change is durable, in the order of the changes. */
   readonly onDurable?: (() => void) | undefined;
@@ -25,9 +25,9 @@ interface Pending {
 }
 
 /**
- * Collects the changes of one turn of the event loop into one commit: what a commit costs apart from its entries, a
- * round trip above all, is paid once for all. Each change is written whole or not at all, and one that the store refuses
- * does not touch the others. Of changes in one turn that touch the same key, each is a commit later than the one before.
+ * Collects the changes of one turn of the event loop into one commit: they share its fixed cost, above all the round
+ * trip. Each change is written as a whole or not at all, and a change that the store refuses does not affect the
+ * others. Changes of one turn to the same key go into consecutive commits.
  */
 export class CommitBatcher {
   readonly #store: StateStore;
@@ -40,9 +40,9 @@ export class CommitBatcher {
   }
 
   /**
-   * Resolves once the change is durable, with the version of the commit.
+   * Resolves with the version of the commit once the change is durable.
    *
-   * @throws ConflictError when its fence or another precondition of its own does not hold.
+   * @throws ConflictError when its fence or another of its preconditions does not hold.
    */
   commit(change: Change): Promise<number> {
     return new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ export class CommitBatcher {
     });
   }
 
-  /** Resolves once everything that was asked for is durable, or has failed. */
+  /** Resolves once all requested changes are durable or have failed. */
   async flushed(): Promise<void> {
     this.#flush();
     await Promise.all(this.#committing);
@@ -82,7 +82,7 @@ export class CommitBatcher {
     for (const { resolve } of pending) resolve(version);
   }
 
-  /** What is wrong with one change must not fail the others. */
+  /** Separates a refused change, so that it does not fail the others. */
   async #refused(pending: readonly Pending[], error: unknown, tries: number): Promise<void> {
     const rest = pending.length > 1 && mayBeOfOne(error) ? pending.filter((one) => !isCulprit(one, error)) : [];
     for (const one of pending) if (rest.length === 0 || isCulprit(one, error)) one.reject(error);
@@ -92,7 +92,7 @@ export class CommitBatcher {
   }
 }
 
-/** Changes that go into one commit: no two touch the same key. */
+/** Changes for one commit: no two touch the same key. */
 class Group {
   readonly pending: Pending[] = [];
   readonly #keys = new Set<string>();
@@ -124,7 +124,7 @@ class Group {
     for (const { key } of require ?? NONE) if (this.#has(key)) return true;
     for (const { key } of put ?? NONE) if (this.#has(key)) return true;
     for (const key of removed ?? NONE) if (this.#has(key)) return true;
-    // Nearly always the same object as that of the change before.
+    // Nearly always the same object as the previous change's.
     if (fence === undefined || fence === this.#lastFence) return false;
     const other = this.#fences.get(fence.key);
     return this.#keys.has(fence.key) || (other !== undefined && other.version !== fence.version);
@@ -143,18 +143,18 @@ function bytesOf({ put }: Change): number {
   return bytes;
 }
 
-/** One of the changes may be to blame. */
+/** Whether a single change may have caused the error. */
 function mayBeOfOne(error: unknown): boolean {
   return isConflict(error) || (isStateError(error) && (error.kind === 'invalid' || error.kind === 'full'));
 }
 
-/** Whether it requires what does not hold. */
+/** Whether the change requires the precondition that failed. */
 function isCulprit({ change: { require, fence } }: Pending, error: unknown): boolean {
   if (!isConflict(error)) return false;
   return fence?.key === error.key || (require ?? NONE).some(({ key }: Precondition) => key === error.key);
 }
 
-/** What one commit has for several changes. */
+/** One batch for several changes. */
 function batchOf(pending: readonly Pending[]): Batch {
   const batch = { require: [] as Precondition[], put: [] as Put[], delete: [] as string[] };
   const fences = new Set<string>();

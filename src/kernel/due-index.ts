@@ -1,47 +1,47 @@
 import { compareKeys } from '../state/keys.ts';
 import { Heap } from '../util/heap.ts';
 
-/** Where an entry stands among all: entries are in the order of `at`, those of one instant in that of `id`. */
+/** The position of an entry: entries are ordered by `at`, those of one instant by `id`. */
 export interface DuePosition {
-  /** When there is something to do, in milliseconds since 1970. */
+  /** When the entry is due, in milliseconds since 1970. */
   readonly at: number;
   readonly id: string;
 }
 
-/** The next entries of the store. */
+/** A page of entries read from the store. */
 export interface DuePage<E> {
-  /** In order. */
+  /** In order of position. */
   readonly entries: readonly E[];
-  /** None are behind them. */
+  /** Whether no entries follow. */
   readonly isLast: boolean;
 }
 
-/** What a due index is made of. */
+/** The dependencies of a {@link DueIndex}. */
 export interface DueIndexDeps<E> {
-  /** Names an entry: of two with one name the later one counts. */
+  /** The ID of an entry. Of two entries with the same ID the later one counts. */
   readonly idOf: (entry: E) => string;
-  /** Reads the next entries behind a position: about `limit` of them. */
+  /** Reads the next entries after a position: about `limit` of them. */
   readonly readAfter: (position: DuePosition | undefined, limit: number) => Promise<DuePage<E>>;
-  /** Whether an entry that was read concerns this host, and nobody works on it. */
+  /** Whether a stored entry belongs to this host and is not in progress. */
   readonly isWanted: (entry: E) => boolean;
   /** How many entries one read asks for. */
   readonly pageSize: number;
 }
 
-/** The share of a page that is left when the next one is read. */
+/** The next page is read when less than this share of a page is left. */
 const LOW = 0.75;
-/** So many pages are the most that is held: then the latest entries are let go. */
+/** The most pages held in memory: beyond that, the latest entries are dropped. */
 const HIGH = 4;
 
-/** What has changed while a read is under way, which may or may not have seen it. */
+/** Changes during a read, which may or may not have seen them. */
 interface Meanwhile<E> {
   readonly arrived: Map<string, E>;
   readonly gone: Set<string>;
 }
 
 /**
- * What is due next: the earliest entries of the store in memory, all up to a position, the frontier, and none behind it.
- * However many there are in the store, it holds some thousands. Entries can be pinned, which are kept wherever they are.
+ * The entries that are due next: in memory are all entries of the store up to a position, the frontier, and none beyond
+ * it. However many the store has, the index holds some thousands. Pinned entries are kept whatever their position.
  */
 export class DueIndex<E extends { readonly at: number }> {
   readonly #deps: DueIndexDeps<E>;
@@ -53,10 +53,10 @@ export class DueIndex<E extends { readonly at: number }> {
     (entry) => this.#deps.idOf(entry),
   );
   #frontier: DuePosition | undefined;
-  /** Nothing is behind the frontier. */
+  /** Whether no entries lie beyond the frontier. */
   #isWhole = false;
   #meanwhile: Meanwhile<E> | undefined;
-  /** Counts how often entries were let go: what was read before that is thrown away. */
+  /** Counts how often entries were dropped: a read that began before is discarded. */
   #epoch = 0;
 
   constructor(deps: DueIndexDeps<E>) {
@@ -72,7 +72,7 @@ export class DueIndex<E extends { readonly at: number }> {
     return this.#byId.size - this.#pinned.size;
   }
 
-  /** The entry of a name, when it is in memory. */
+  /** The entry of an ID, if it is in memory. */
   get(id: string): E | undefined {
     return this.#byId.get(id);
   }
@@ -90,7 +90,7 @@ export class DueIndex<E extends { readonly at: number }> {
     return undefined;
   }
 
-  /** Takes the earliest entry out. */
+  /** Removes and returns the earliest entry. */
   shift(): E | undefined {
     const entry = this.first();
     if (entry === undefined) return undefined;
@@ -108,7 +108,7 @@ export class DueIndex<E extends { readonly at: number }> {
     if (this.#unpinned > this.#deps.pageSize * HIGH) this.#shrink();
   }
 
-  /** Keeps an entry wherever the frontier is, until it is taken out, removed or added. */
+  /** Keeps an entry whatever its position, until it is shifted, removed or added again. */
   pin(entry: E): void {
     const id = this.#deps.idOf(entry);
     this.remove(id);
@@ -123,7 +123,7 @@ export class DueIndex<E extends { readonly at: number }> {
     this.#forget(id);
   }
 
-  /** Forgets everything that is not pinned, to be read anew. */
+  /** Drops all entries that are not pinned; `read` loads them again. */
   reset(): void {
     this.#epoch++;
     for (const id of this.#byId.keys()) if (!this.#pinned.has(id)) this.#byId.delete(id);
@@ -132,7 +132,7 @@ export class DueIndex<E extends { readonly at: number }> {
     this.#isWhole = false;
   }
 
-  /** Reads the next entries behind the frontier. One read at a time. */
+  /** Reads the next entries after the frontier. Only one read may run at a time. */
   async read(): Promise<void> {
     if (this.#isWhole) return;
     const { readAfter, pageSize } = this.#deps;
@@ -166,7 +166,7 @@ export class DueIndex<E extends { readonly at: number }> {
   #forget(id: string): void {
     this.#byId.delete(id);
     this.#pinned.delete(id);
-    // Those that were forgotten before their time must not add up.
+    // Entries removed early must not pile up in the heap.
     if (this.#heap.size > 2 * this.#byId.size + this.#deps.pageSize) this.#heap.reset(this.#byId.values());
   }
 
@@ -179,7 +179,7 @@ export class DueIndex<E extends { readonly at: number }> {
     return this.#frontier !== undefined && comparePositions(this.#positionOf(entry), this.#frontier) <= 0;
   }
 
-  /** Keeps the earliest page. */
+  /** Keeps the earliest page only. */
   #shrink(): void {
     this.#epoch++;
     const positions = [...this.#byId]

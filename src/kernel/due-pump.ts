@@ -2,21 +2,21 @@ import { Alarm } from '../util/alarm.ts';
 import type { Clock } from '../util/clock.ts';
 import type { DueIndex } from './due-index.ts';
 
-/** What a pump is made of. */
+/** The dependencies of a {@link DuePump}. */
 export interface DuePumpDeps<E extends { readonly at: number }> {
   readonly clock: Clock;
   readonly index: DueIndex<E>;
-  /** Notes that the store is read, as work that a stop and a test wait for; call what it returns at its end. */
+  /** Notes a read of the store as work that a stop and a test wait for; call the returned function at its end. */
   readonly trackRead: () => () => void;
-  /** Whether something may be begun now. Without room, whoever makes some pumps again. */
+  /** Whether something may begin now. Whoever makes room later has to call `pump`. */
   readonly hasRoom: () => boolean;
-  /** Begins what is to be done for an entry. Must not throw. */
+  /** Begins the work of an entry. Must not throw. */
   readonly begin: (entry: E, now: number) => void;
-  /** The store could not be read. */
+  /** Called when the store could not be read. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Begins what is due, in order, with one timer for the next entry of the index; reads on when that runs low. */
+/** Begins entries when they are due, in order, with one timer for the next one. Reads more when the index runs low. */
 export class DuePump<E extends { readonly at: number }> {
   readonly #deps: DuePumpDeps<E>;
   readonly #alarm: Alarm;
@@ -28,7 +28,7 @@ export class DuePump<E extends { readonly at: number }> {
     this.#alarm = new Alarm(deps.clock, () => this.pump());
   }
 
-  /** Begins whatever is due, as far as there is room. */
+  /** Begins entries that are due, as long as there is room. */
   pump(): void {
     const { index, clock, hasRoom, begin } = this.#deps;
     if (this.#isStopped) return;
@@ -43,13 +43,13 @@ export class DuePump<E extends { readonly at: number }> {
     if (index.isLow) void this.#read();
   }
 
-  /** What is due next has changed. */
+  /** Sets the timer for the entry that is due next. Call it when that has changed. */
   setAlarm(): void {
     const { index, hasRoom } = this.#deps;
     this.#alarm.set(!this.#isStopped && hasRoom() ? index.first()?.at : undefined);
   }
 
-  /** Reads everything anew: for when it is not certain what has been written. */
+  /** Reads everything again: for when it is uncertain what was written. */
   readAnew(): void {
     this.#deps.index.reset();
     void this.#read();

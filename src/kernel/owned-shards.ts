@@ -1,7 +1,7 @@
 import type { Shards } from '../cluster/shards.ts';
 import type { Precondition } from '../state/store.ts';
 
-/** Shards that this host may work on from now on, or no longer. */
+/** Shards that this host gained or lost. */
 export interface OwnedChange {
   readonly gained: ReadonlySet<OwnedShard>;
   readonly lost: ReadonlySet<OwnedShard>;
@@ -10,7 +10,7 @@ export interface OwnedChange {
 /** When commits carry a fence: `always`, or only while other hosts run the same app ID. */
 export type FenceRule = 'always' | 'when-shared';
 
-/** One shard: whether its work is this host's, and how much of it is in hand. */
+/** One shard: whether this host owns it, and how much of its work is in flight. */
 export class OwnedShard {
   readonly #shards: Shards | undefined;
   readonly #number: number;
@@ -24,33 +24,33 @@ export class OwnedShard {
     this.#rule = rule;
   }
 
-  /** Whether this host may begin something for it now. */
+  /** Whether this host may begin work in the shard now. */
   get isOwned(): boolean {
     return this.#shards === undefined || this.#shards.owns(this.#number);
   }
 
   /**
-   * What a commit for it has to require; `undefined` when nobody else could have taken it.
+   * The precondition for its commits; `undefined` when no other host could have taken the shard.
    *
-   * @throws ConflictError when it is not this host's.
+   * @throws ConflictError when this host does not own the shard.
    */
   fence(): Precondition | undefined {
     if (this.#shards === undefined || (this.#rule === 'when-shared' && !this.#shards.isShared)) return undefined;
     return this.#shards.fence(this.#number);
   }
 
-  /** Something of it is in hand: a hand-over waits for its {@link OwnedShard.end}. */
+  /** Begins work in the shard: a hand-over waits for its {@link OwnedShard.end}. */
   begin(): void {
     this.#inHand++;
   }
 
-  /** What was begun is over, or is another host's. */
+  /** Ends the work that was begun, here or because another host owns it now. */
   end(): void {
     if (--this.#inHand > 0 || this.#waiting.length === 0) return;
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** Resolves when nothing of it is in hand. */
+  /** Resolves when no work of the shard is in flight; `undefined` if none is. */
   idle(): Promise<void> | undefined {
     if (this.#inHand === 0) return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));
@@ -58,26 +58,26 @@ export class OwnedShard {
 }
 
 /**
- * The shards of one block or component. It begins work in owned shards only, and puts their fences into its commits.
- * A lost shard is handed over when nothing of it is in hand any more. Without other hosts, every shard is owned.
+ * The shards of one block or component. Work begins in owned shards only, and commits carry their fences. A lost shard
+ * is handed over once none of its work is in flight. Without other hosts, every shard is owned.
  */
 export class OwnedShards {
   readonly #shards: Shards | undefined;
   readonly #all: readonly OwnedShard[];
   readonly #watches: Disposable[] = [];
 
-  /** @param shards - without them the store belongs to nobody else. */
+  /** @param shards - `undefined` if this sidecar has the store for itself. */
   constructor(shards: Shards | undefined, rule: FenceRule = 'when-shared') {
     this.#shards = shards;
     this.#all = Array.from({ length: shards?.count ?? 1 }, (_, number) => new OwnedShard(shards, number, rule));
   }
 
-  /** Whether other hosts run the same app ID, so that what is in memory may be out of date. */
+  /** Whether other hosts may run the same app ID, so that data in memory may be out of date. */
   get isShared(): boolean {
     return this.#shards?.isShared === true;
   }
 
-  /** Whether other hosts of the app ID are alive, as far as is known here: see {@link Shards.hasPeers}. */
+  /** Whether other hosts of the app ID are known to be alive, see {@link Shards.hasPeers}. */
   get hasPeers(): boolean {
     return this.#shards?.hasPeers === true;
   }
@@ -96,12 +96,12 @@ export class OwnedShards {
     return this.of(id).fence();
   }
 
-  /** Whether an error says that a shard is another host's now. */
+  /** Whether an error says that another host owns a shard now. */
   isFenced(error: unknown): boolean {
     return this.#shards?.isFenced(error) === true;
   }
 
-  /** Calls back when shards are gained or lost; those lost are handed over when nothing of them is in hand. */
+  /** Calls back when shards are gained or lost. Lost shards are handed over once none of their work is in flight. */
   onChange(listener: (change: OwnedChange) => void): void {
     if (this.#shards === undefined) return;
     const watch = this.#shards.onChange(async ({ gained, lost }) => {
@@ -112,12 +112,14 @@ export class OwnedShards {
     this.#watches.push(watch);
   }
 
-  /** Calls back when other hosts may have changed entries below a prefix: these, or any when no keys are told. */
+  /**
+   * Calls back when other hosts may have changed entries under a prefix: those of `keys`, or any if `keys` is empty.
+   */
   watch(prefix: string, onChange: (keys: readonly string[]) => void): void {
     if (this.#shards !== undefined) this.#watches.push(this.#shards.watch(prefix, onChange));
   }
 
-  /** Calls nobody back any more. */
+  /** Stops all callbacks. */
   stop(): void {
     for (const watch of this.#watches.splice(0)) watch[Symbol.dispose]();
   }
@@ -126,7 +128,7 @@ export class OwnedShards {
     return new Set(numbers.map((number) => this.#at(number)));
   }
 
-  /** Safe: every number below the count has its shard. */
+  /** Safe: `count` shards exist, and every number is below it. */
   #at(number: number): OwnedShard {
     return this.#all[number] as OwnedShard;
   }

@@ -1,19 +1,19 @@
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 
-/** How long after a failure the store is read again, in milliseconds. */
+/** How long to wait before reading the store again after a failure, in milliseconds. */
 export const READ_RETRY_MS = 5_000;
 
-/** What reading again is made of. */
+/** The dependencies of a {@link ReadRetry}. */
 export interface ReadRetryDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What is read, for the log: `jobs`. */
+  /** The subject of the read, for the log: `jobs`. */
   readonly what: string;
   readonly readAnew: () => void;
 }
 
-/** Has the store read again a while after it has failed: what could not be read is in it as it was. */
+/** Reads the store again some time after a read has failed: the unread data is still in it. */
 export class ReadRetry {
   readonly #deps: ReadRetryDeps;
   #timer: Timer | undefined;
@@ -23,7 +23,7 @@ export class ReadRetry {
     this.#deps = deps;
   }
 
-  /** The store could not be read. */
+  /** Reports that the store could not be read. */
   failed(error: unknown): void {
     const { logger, what } = this.#deps;
     if (this.#isStopped) return;
@@ -31,7 +31,7 @@ export class ReadRetry {
     this.plan();
   }
 
-  /** Reads in a while, once for all who want it. */
+  /** Plans one read for all callers. */
   plan(): void {
     const { clock, readAnew } = this.#deps;
     if (this.#isStopped) return;

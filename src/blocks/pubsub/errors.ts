@@ -3,7 +3,7 @@ import { didYouMean } from '../../util/suggest.ts';
 import type { Address } from './publishing/envelope.ts';
 import type { Metadata } from './publishing/request-metadata.ts';
 
-/** The errors of publishing, with the details that Dapr's clients know. */
+/** The errors of publishing, with the details that Dapr's clients expect. */
 
 export function pubsubNameEmpty(metadata: Metadata): SidecarError {
   return named('ERR_PUBSUB_EMPTY', 'pubsub name is empty', 'NAME_EMPTY', '', { metadata });
@@ -16,8 +16,8 @@ export function topicEmpty(pubsubName: string, metadata: Metadata): SidecarError
 }
 
 /**
- * A bulk publish answers 400 here, a single one 404: so the API document. Who calls in code is told those that are
- * `known`; over HTTP the message is Dapr's.
+ * A bulk publish answers 400 for this, a single one 404, as the API document says. Callers in code get the `known`
+ * names; over HTTP the message is Dapr's.
  */
 export function pubsubNotFound(
   pubsubName: string,
@@ -31,7 +31,7 @@ export function pubsubNotFound(
   });
 }
 
-/** Which components there are, as the end of a sentence. */
+/** Lists the available components, as the end of a sentence. */
 export function knownNames(pubsubName: string, known: Iterable<string>): string {
   const names = [...known];
   if (names.length === 0) return ': there is no pub/sub component';

@@ -4,7 +4,7 @@ import type { Resiliency } from '../../resiliency/policy.ts';
 import type { SubscribablePubSub } from './delivery/subscriptions.ts';
 import { ResilientPubSub } from './resilient-component.ts';
 
-/** Opens a component, with the policies that hold for it. */
+/** Opens a component with its resiliency policies. */
 export async function openComponent(
   definition: PubSubDefinition,
   context: ComponentContext,

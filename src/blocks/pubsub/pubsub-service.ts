@@ -26,17 +26,17 @@ import { mayPublish, maySubscribe } from './scopes.ts';
 
 /** The dependencies of a {@link PubSubService}. */
 export interface PubSubServiceDeps extends DeliveryDeps {
-  /** Those that the application may use. */
+  /** The components that the application may use. */
   readonly definitions: readonly PubSubDefinition[];
   readonly subscriptions: readonly SubscriptionOptions[];
   readonly resiliency: Resiliency;
-  /** Whether there is an application that is asked for subscriptions. */
+  /** Whether an application exists that can be asked for subscriptions. */
   readonly asksApp: boolean;
-  /** Whose subscriptions are expected on a component that the sidecars of a state store share. */
+  /** The applications whose subscriptions are expected on a component shared by the sidecars of a state store. */
   readonly expectedOn: (component: string) => Expected;
 }
 
-/** A component and topic that the application may publish to. */
+/** A component and topic to which the application may publish. */
 export interface PublishTarget {
   readonly address: Address;
   readonly pubsub: SubscribablePubSub;
@@ -48,7 +48,7 @@ export interface BulkPublish {
   readonly publish: Publish;
 }
 
-/** Publishes and delivers messages. Routes and the public class parse its arguments. */
+/** Publishes and delivers messages. The routes and the public class parse its arguments. */
 export class PubSubService implements BlockService {
   readonly #deps: PubSubServiceDeps;
   readonly #pubsubs = new Map<string, SubscribablePubSub>();
@@ -66,12 +66,12 @@ export class PubSubService implements BlockService {
     deps.monitor?.onChange((state) => (state === 'greeting' ? this.#greet() : undefined));
   }
 
-  /** Throws when no work is taken now. */
+  /** Throws if the sidecar accepts no work now. */
   admit(): void {
     this.#deps.admit();
   }
 
-  /** As {@link PubSubService.target}, for code: the error tells which components there are. */
+  /** Like {@link PubSubService.target}, for code: the error lists the available components. */
   targetInCode(destination: Destination, metadata: Metadata, bulk = false): PublishTarget {
     const { pubsubName } = destination;
     if (pubsubName !== '' && !this.#pubsubs.has(pubsubName))
@@ -93,7 +93,7 @@ export class PubSubService implements BlockService {
 
   /** Encodes and publishes one message. */
   async send(target: PublishTarget, publish: Publish): Promise<void> {
-    // Reading the body may have taken long.
+    // Reading the body may have taken a while.
     this.#deps.admit();
     const message = this.#encode(publish);
     let failures: readonly PublishFailure[];
@@ -106,7 +106,7 @@ export class PubSubService implements BlockService {
     this.#emitPublished(target, message);
   }
 
-  /** Encodes all, then publishes them in portions of at most `limitBytes`. */
+  /** Encodes all messages, then publishes them in portions of at most `limitBytes`. */
   async sendBulk(target: PublishTarget, entries: readonly BulkPublish[], limitBytes: number): Promise<void> {
     this.#deps.admit();
     const encoded = entries.map(({ entryId, publish }) => ({ entryId, message: this.#encode(publish) }));
@@ -126,7 +126,7 @@ export class PubSubService implements BlockService {
       events.emit('published', { pubsubName: address.pubsubName, topic: address.topic, messageId: id });
   }
 
-  /** Delivers messages to a function, as options in code say; call the answer to end that. */
+  /** Delivers messages to a function; call the returned function to end that. */
   async subscribe(options: SubscriptionOptions, deliverToCode: DeliverToCode): Promise<() => Promise<void>> {
     const spec = parseSubscription(options, 'STREAMING', this.#subscriber);
     if ('problem' in spec) throw new SidecarError('ERR_CONFIGURATION', spec.problem);
@@ -138,31 +138,31 @@ export class PubSubService implements BlockService {
     return this.#subscriptions.addStreaming(spec, { deliverToCode });
   }
 
-  /** The components that are open. */
+  /** The open components. */
   components(): readonly PubSubDefinition[] {
     return this.#deps.definitions.filter(({ name }) => this.#pubsubs.has(name));
   }
 
-  /** All subscriptions, refused ones included. */
+  /** All subscriptions, including refused ones. */
   list(): readonly SubscriptionState[] {
     return this.#subscriptions.list();
   }
 
-  /** Topics that nobody subscribes to, with the messages that went to them. */
+  /** Topics without subscribers, with the number of messages published to them. */
   unsubscribed(): readonly UnsubscribedTopic[] {
     return this.#unsubscribed.list();
   }
 
   /**
-   * Lets those who share its components know that it is to come: what they publish before its subscriptions are known
-   * is kept for it. @internal
+   * Announces this application to the sidecars that share its components: they keep messages for it until its
+   * subscriptions are known. @internal
    */
   announce(): void {
     const { appId, definitions, expectedOn } = this.#deps;
     for (const { name, expected = expectedOn(name) } of definitions) this.#expected.set(name, expected.add(appId));
   }
 
-  /** Opens the components, one after the other, and joins the groups of declarative subscriptions. */
+  /** Opens the components one after the other, and joins the groups of declarative subscriptions. */
   async open({ store: state, shards }: Membership): Promise<void> {
     const { definitions, subscriptions, resiliency, asksApp, clock, logger, work } = this.#deps;
     const context = { clock, logger, state, shards, track: (what: string): (() => void) => work.begin(what) };
@@ -179,7 +179,7 @@ export class PubSubService implements BlockService {
     if (!asksApp) this.#subscriptionsAreKnown();
   }
 
-  /** Nothing is left to do: subscriptions of the application begin with it, others at once. */
+  /** Nothing to do: the application's subscriptions start with the application, all others at once. */
   start(): void {}
 
   async #greet(): Promise<void> {
@@ -191,7 +191,7 @@ export class PubSubService implements BlockService {
     this.#subscriptionsAreKnown();
   }
 
-  /** Ends the announcements once every known group exists: messages kept for them can go then. */
+  /** Ends the announcements once every known group exists: messages kept for them can then be removed. */
   #subscriptionsAreKnown(): void {
     void this.#subscriptions.started().then((hasStarted) => {
       if (hasStarted) for (const one of this.#expected.values()) one.come();
@@ -203,7 +203,7 @@ export class PubSubService implements BlockService {
     return { appId, wire };
   }
 
-  /** Ends the subscriptions, waits for what is in flight, closes the components. */
+  /** Ends the subscriptions, waits for messages in flight and closes the components. */
   async stop(): Promise<void> {
     this.#app.stop();
     const consumers = await Promise.allSettled([this.#subscriptions.stop()]);

@@ -15,7 +15,7 @@ import { maxBulkPubBytes, mergedMetadata, publishRules } from './publishing/requ
 import type { PubSubService } from './pubsub-service.ts';
 
 /**
- * Publish and subscribe. Delivery is at least once: a message is settled only after the application answered.
+ * Publish and subscribe. Delivery is at least once: a message is settled only after the application has responded.
  *
  * @public
  */
@@ -28,7 +28,7 @@ export class PubSub {
   }
 
   /**
-   * Publishes one message. Resolves when the component has it.
+   * Publishes one message. Resolves when the component has accepted it.
    *
    * @throws SidecarError with the codes of the HTTP API: `ERR_PUBSUB_NOT_FOUND`, `ERR_PUBSUB_FORBIDDEN`,
    * `ERR_PUBSUB_CLOUD_EVENTS_SER`, `ERR_PUBSUB_PUBLISH_MESSAGE`, …
@@ -51,10 +51,10 @@ export class PubSub {
   }
 
   /**
-   * Publishes several messages. Resolves when the component has all of them.
+   * Publishes several messages. Resolves when the component has accepted all of them.
    *
-   * @throws SidecarError as {@link PubSub.publish}; when some entries failed, `ERR_PUBSUB_PUBLISH_MESSAGE` with
-   * `failedEntries`: the others are published.
+   * @throws SidecarError like {@link PubSub.publish}. If some entries failed, `ERR_PUBSUB_PUBLISH_MESSAGE` with
+   * `failedEntries`: all others are published.
    */
   async publishBulk(
     pubsubName: string,
@@ -86,12 +86,12 @@ export class PubSub {
   }
 
   /**
-   * Calls a function for every message of a topic, in the group of this app ID or in one of its own. A delivery lasts
-   * until the function has returned, however long that takes. One that has no time-out and takes more than five minutes
-   * is warned of in the log, once.
+   * Calls a function for every message of a topic, in the group of this app ID or in a group of its own. A delivery
+   * lasts until the function returns, however long that takes. A delivery without a time-out that takes more than five
+   * minutes is logged as a warning, once.
    *
-   * @throws SidecarError `ERR_PUBSUB_NOT_FOUND`, `ERR_PUBSUB_FORBIDDEN`, `ERR_CONFIGURATION` for options that cannot be
-   * used, for a handler that is no function, and for a second subscription of a topic in one group that does not say `competing: true`.
+   * @throws SidecarError `ERR_PUBSUB_NOT_FOUND`; `ERR_PUBSUB_FORBIDDEN`; `ERR_CONFIGURATION` for invalid options, a
+   * handler that is not a function, or a second subscription to a topic in one group without `competing: true`.
    */
   async subscribe<T = unknown>(
     pubsubName: string,
@@ -99,7 +99,7 @@ export class PubSub {
     handler: MessageHandler<T>,
     options: SubscribeOptionsInCode = {},
   ): Promise<Subscription> {
-    // Only functions receive such events: a sidecar without them starts faster.
+    // Only functions receive these events: without them, the sidecar starts faster.
     const { CloudEvent: eventClass } = await import('cloudevents');
     this.#service.admit();
     checkSubscribeOptions(topic, handler, options);

@@ -9,7 +9,7 @@ import { isError, messageOf } from '../../errors.ts';
 import type { Policy } from '../../resiliency/policy.ts';
 import { CancelSource } from '../../util/cancel-token.ts';
 
-/** A component whose publishes follow a policy: dead letters as well as those of the application. */
+/** A component whose publishes follow a policy, including dead letters. */
 export class ResilientPubSub implements PubSubComponent {
   readonly #component: PubSubComponent;
   readonly #policy: Policy;
@@ -20,7 +20,7 @@ export class ResilientPubSub implements PubSubComponent {
     this.#policy = policy;
   }
 
-  /** Of several messages, only those that failed are published again. */
+  /** Publishes several messages; a retry publishes only those that failed. */
   async publish(messages: readonly Message[]): Promise<readonly PublishFailure[]> {
     let pending = messages.map((message, index) => ({ message, index }));
     try {

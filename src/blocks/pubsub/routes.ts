@@ -10,7 +10,7 @@ import { maxBulkPubBytes, mergedMetadata, metadataOfQuery, publishRules } from '
 import { traceOfHeaders } from './publishing/trace.ts';
 import type { PubSubService } from './pubsub-service.ts';
 
-/** A pub/sub may not have this name: its publish routes would be those of bulk publishing. */
+/** A pub/sub component must not have this name: its publish routes would clash with those of bulk publishing. */
 export const RESERVED_PUBSUB_NAME = 'bulk';
 
 const METHODS = ['POST', 'PUT'];

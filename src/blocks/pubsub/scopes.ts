@@ -17,7 +17,7 @@ function ownEntry(
   return scopes !== undefined && Object.hasOwn(scopes, appId) ? scopes[appId] : undefined;
 }
 
-/** A listed app may use its listed topics; other apps may use all topics that are not protected. */
+/** A listed app may use its listed topics; other apps may use every topic that is not protected. */
 function isAllowed(topic: string, listed: readonly string[] | undefined, scopes: TopicScopes): boolean {
   const { allowedTopics = [], protectedTopics = [] } = scopes;
   if (allowedTopics.length > 0 && !allowedTopics.includes(topic)) return false;

@@ -6,10 +6,13 @@ import { type DeadLetterOrigin, type Message, NO_METADATA } from '../pubsub.ts';
 const FORMAT = 1;
 const LENGTH_BYTES = 4;
 
-/** The content type that is not written: nearly every message's. */
+/** The content type of nearly every message, which is not written. */
 const USUAL_TYPE = 'application/cloudevents+json';
 
-/** Everything of a message but its data and its topic, which its queue knows. Short: it is written for every message. */
+/**
+ * All of a message except its data and its topic, which its queue knows. Names are short: it is written for every
+ * message.
+ */
 interface Header {
   readonly i: string;
   readonly c?: string;
@@ -18,9 +21,9 @@ interface Header {
   readonly p?: string;
   readonly s?: string;
   readonly e?: number;
-  /** How often it has been handed out. */
+  /** How often the message was handed out. */
   readonly a?: number;
-  /** Where a dead letter comes from. */
+  /** The origin of a dead letter. */
   readonly d?: DeadLetterOrigin;
 }
 
@@ -46,7 +49,7 @@ export function encodeQueued({ message, attempts }: QueuedMessage): Uint8Array {
   return value;
 }
 
-/** Reads the stored form of a topic's message back. */
+/** Decodes a stored message of a topic. */
 export function decodeQueued(key: string, value: Uint8Array, topic: string): QueuedMessage {
   return readValue(key, value, { [FORMAT]: (payload) => readHeaderAndData(payload, topic) });
 }

@@ -10,38 +10,38 @@ export interface GroupName {
   readonly group: string;
 }
 
-/** What is kept of a group. Those of earlier releases have a name only. */
+/** The stored record of a group. Records of earlier releases have only the names. */
 interface GroupRecord extends GroupName {
-  /** How many groups of the component there were before it. */
+  /** How many groups the component had before it. */
   readonly number?: number;
-  /** It is to begin with what was kept for it, and has not got it yet. */
+  /** It is to begin with messages of the startup period and has not received them yet. */
   readonly isUnfilled?: boolean;
 }
 
-/** A group that has not got yet what was kept for it. */
+/** A group that has not received its messages of the startup period yet. */
 export interface UnfilledGroup {
   readonly number: number;
-  /** The entry as it is now. */
+  /** The group's entry in its current version. */
   readonly entry: Precondition;
-  /** What says that it has. */
+  /** Marks the group as filled. */
   readonly filled: Put;
 }
 
 /**
- * Which groups there are. Other hosts may add some, and a message published after that must be in them too: so every
- * publish requires that no group has come since they were read.
+ * The groups of a component. Other hosts may add groups, and later messages must go to them too. So every publish
+ * requires that no group was added since the last read.
  */
 export class ConsumerGroups {
   readonly #store: StateStore;
   readonly #layout: Layout;
   readonly #onGroup: (name: GroupName) => void;
-  /** By key. */
+  /** Groups by key. */
   readonly #known = new Map<string, GroupName>();
   #guard: Precondition;
   #count = 0;
   #reading: Promise<void> | undefined;
 
-  /** `onGroup` is called for every group that there is, once. */
+  /** Calls `onGroup` once for every group. */
   constructor(store: StateStore, layout: Layout, onGroup: (name: GroupName) => void) {
     this.#store = store;
     this.#layout = layout;
@@ -49,25 +49,25 @@ export class ConsumerGroups {
     this.#guard = { key: layout.groupCount(), version: 'absent' };
   }
 
-  /** Others may have added groups that were not read. */
+  /** Whether other hosts may have added groups that were not read. */
   mayBeOutdated = false;
 
-  /** What must hold for a publish to have all groups. */
+  /** A publish requires this to reach all groups. */
   get guard(): Precondition {
     return this.#guard;
   }
 
-  /** How many groups have come, as of the guard. */
+  /** How many groups were ever added, as of the guard. */
   get count(): number {
     return this.#count;
   }
 
-  /** The topics that have groups, as parts of keys. */
+  /** The topics with groups, as parts of keys. */
   topicParts(): ReadonlySet<string> {
     return new Set([...this.#known.values()].map(({ topic }) => namePart(topic)));
   }
 
-  /** Reads them. */
+  /** Reads the groups. */
   read(): Promise<void> {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
@@ -76,7 +76,7 @@ export class ConsumerGroups {
   }
 
   async #read(): Promise<void> {
-    // First, and again when reading fails: what others add meanwhile sets it anew.
+    // Cleared before the read, so that a group that is added meanwhile sets it again.
     this.mayBeOutdated = false;
     try {
       await this.#readAll();
@@ -88,7 +88,7 @@ export class ConsumerGroups {
 
   async #readAll(): Promise<void> {
     const { key } = this.#guard;
-    // First: what comes after it is noticed by the guard.
+    // Read first: a group that is added after this read makes the guard fail.
     const entry = await this.#store.get(key);
     for (const { key: at, value } of await this.#store.scan(this.#layout.groups()))
       this.#add(at, readRecord(at, value) as GroupRecord);
@@ -107,7 +107,10 @@ export class ConsumerGroups {
     this.#count = count;
   }
 
-  /** Adds one, which exists when this resolves; `isUnfilled`: something may be kept for it. */
+  /**
+   * Adds a group, which exists when this resolves. With `isUnfilled`, messages of the startup period may be kept for
+   * it.
+   */
   async add({ topic, group }: GroupName, isUnfilled: boolean): Promise<void> {
     const key = this.#layout.group(topic, group);
     while (!this.#known.has(key)) {
@@ -129,7 +132,7 @@ export class ConsumerGroups {
     }
   }
 
-  /** A group, if it has not got yet what was kept for it. */
+  /** The group, if it has not received its messages of the startup period yet. */
   async unfilled({ topic, group }: GroupName): Promise<UnfilledGroup | undefined> {
     const key = this.#layout.group(topic, group);
     const entry = await this.#store.get(key);

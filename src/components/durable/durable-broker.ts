@@ -15,12 +15,12 @@ import { StartupMessages } from './startup-messages.ts';
 
 const NO_FAILURES: readonly PublishFailure[] = [];
 
-/** The longest value that is published: what a retry adds to it must still fit into the store's longest. */
+/** The longest value of a publish: the fields that a retry adds must still fit into the store's limit. */
 const MAX_BYTES = MAX_VALUE_BYTES - 64;
 
 const NO_QUEUES: readonly DurableQueue[] = [];
 
-/** One durable pub/sub component in one store: its groups, its numbers, its publishes. */
+/** One durable pub/sub component in one store: its groups, numbers and publishes. */
 export class DurableBroker implements Broker {
   readonly #store: StateStore;
   readonly #component: string;
@@ -32,7 +32,7 @@ export class DurableBroker implements Broker {
   readonly #numbers: SequenceAllocator;
   readonly #startup: StartupMessages;
   readonly #topics = new Map<string, Map<string, DurableQueue>>();
-  /** By what the keys of their messages begin with. */
+  /** Queues by the prefix of their ready keys. */
   readonly #queues = new Map<string, DurableQueue>();
 
   private constructor(component: string, context: ComponentContext) {
@@ -49,7 +49,7 @@ export class DurableBroker implements Broker {
     this.#startup = new StartupMessages({ component, store: state, commits, layout, groups, context });
   }
 
-  /** Reads which groups there are. */
+  /** Opens the broker and reads its groups. */
   static async open(component: string, context: ComponentContext): Promise<DurableBroker> {
     const broker = new DurableBroker(component, context);
     await broker.#groups.read();
@@ -58,7 +58,7 @@ export class DurableBroker implements Broker {
     return broker;
   }
 
-  /** Follows what other hosts do. */
+  /** Follows the changes of other hosts. */
   #follow(): void {
     this.#numbers.areShared = this.#store.isExclusive !== true && this.#context.shards !== undefined;
     this.#owned.onChange(({ gained, lost }) => {
@@ -77,9 +77,9 @@ export class DurableBroker implements Broker {
     });
   }
 
-  /** Each message goes to all its groups or to none; those of one turn of the event loop go down together. */
+  /** Each message goes to all its groups or to none. Publishes of one turn of the event loop share a commit. */
   async publish(messages: readonly Message[]): Promise<readonly PublishFailure[]> {
-    // Nothing is waited for between this and the use of numbers and groups.
+    // No await may come between this check and the use of numbers and groups.
     while (this.#groups.mayBeOutdated || !this.#numbers.has(messages.length)) await this.#prepare(messages.length);
     const [only] = messages;
     if (messages.length === 1 && only !== undefined) {
@@ -107,7 +107,7 @@ export class DurableBroker implements Broker {
     if (groups === undefined && !this.#startup.isOpen) return this.#publishToNobody(message);
     const value = encodeQueued({ message, attempts: 0 });
     if (value.length > MAX_BYTES && message.deadLetter !== undefined) {
-      // There was room for the message without it, and a dead letter must get through.
+      // The message fitted without its origin, and a dead letter must not be refused.
       const { deadLetter: _origin, ...rest } = message;
       return this.#publishOne(rest);
     }
@@ -131,9 +131,9 @@ export class DurableBroker implements Broker {
     });
   }
 
-  /** The topic has no group, as far as is known here. */
+  /** Handles a message on a topic without known groups. */
   async #publishToNobody(message: Message): Promise<void> {
-    // Where another process may have added one unseen, the store is asked.
+    // Another process may have added a group unnoticed: check in the store.
     if (this.#store.isExclusive !== true && this.#context.shards !== undefined) {
       try {
         await this.#commits.commit({ fence: this.#groups.guard });
@@ -144,7 +144,7 @@ export class DurableBroker implements Broker {
     this.#context.noGroup?.(message.topic, 1);
   }
 
-  /** A group has come that the message has to go to as well. */
+  /** Publishes a message again if a group was added to which it has to go as well. */
   async #publishAgain(message: Message, error: unknown): Promise<void> {
     if (!isConflict(error)) throw error;
     this.#groups.mayBeOutdated = true;
@@ -153,8 +153,8 @@ export class DurableBroker implements Broker {
   }
 
   /**
-   * Joins a group, which exists from then on and collects messages, whether or not it has consumers. A new group of an
-   * application that was expected begins with what was kept.
+   * Joins a group. The group exists from then on and collects messages, with or without consumers. A new group of an
+   * expected application begins with the messages that were kept for it.
    */
   async subscribe(options: SubscribeOptions, context: ComponentContext): Promise<ComponentSubscription> {
     const { topic, group } = options;
@@ -163,7 +163,7 @@ export class DurableBroker implements Broker {
     return this.#addQueue({ topic, group }).join(options, context.clock);
   }
 
-  /** Resolves once all settlements are durable, or have failed. */
+  /** Resolves once all settlements are durable or have failed. */
   async flushed(): Promise<void> {
     await this.#startup.dropped();
     await this.#commits.flushed();
@@ -196,7 +196,7 @@ export class DurableBroker implements Broker {
 
 function settled(): void {}
 
-/** For publishers, who may be anywhere: without the keys and paths that the store's own message names. */
+/** The error for publishers, who may be remote: without the keys and paths in the store's own message. */
 function refusalOf(cause: unknown): Error {
   const kind = isStateError(cause) ? cause.kind : 'failed';
   if (kind === 'invalid') return new Error('the message is too large: it may have 8 MiB with its envelope', { cause });

@@ -21,21 +21,22 @@ const FIELDS = fieldNames<DurablePubSubOptions>({
 });
 
 /**
- * A pub/sub component in the sidecar's state store: as durable as that store. With `embedded({ path })` a publish
- * resolves when the message is on disk, and messages, attempt counts and retries outlive the process.
+ * A pub/sub component in the sidecar's state store, as durable as that store. With `embedded({ path })` a publish
+ * resolves when the message is on disk, and messages, attempt counts and retries survive a restart of the process.
  *
- * A group begins with its first subscription and receives every message published from then on; it keeps what is
- * unsettled, also while nobody consumes it. A message on a topic without groups is gone; but until the subscriptions of
- * all sidecars are known that have a component of this name on one `sharedState`, what is published is kept for those
- * that are to come (10,000 messages or 16 MiB, two minutes). Messages of up to 8 MiB.
+ * A group begins with its first subscription. It receives every message published from then on, and keeps unsettled
+ * messages even while it has no consumers. A message on a topic without groups is dropped. There is one exception:
+ * until the subscriptions of all sidecars with a component of this name on one `sharedState` are known, messages are
+ * kept for groups that are still to come (10,000 messages or 16 MiB, two minutes). A message may have up to 8 MiB.
  *
  * @param name - by which requests address it; not `bulk`
+ *
  * @public
  */
 export function durablePubSub(name: string, options: DurablePubSubOptions = {}): PubSubDefinition {
   checkFields(options, FIELDS, `options of durablePubSub ${JSON.stringify(name)}`, 'ERR_CONFIGURATION');
   const { scopes, ...topics } = options;
-  // One for each host: they share the queues as hosts in several processes do. Without hosts, one for each store.
+  // One broker for each host: hosts share queues even across processes. Without hosts, one for each store.
   const brokers = new WeakMap<Shards | StateStore, Promise<DurableBroker>>();
   const brokerOf = (context: ComponentContext): Promise<DurableBroker> => {
     const user = context.shards ?? context.state;

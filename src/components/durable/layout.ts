@@ -2,18 +2,17 @@ import { counterOf, counterPart, instantOf, instantPart, keyOf, namePart, partsO
 import type { KeyRange } from '../../state/store.ts';
 
 /**
- * Where a durable pub/sub component keeps what, below `pubsub / <component>`:
+ * The keys of a durable pub/sub component, under `pubsub / <component>`:
  *
- * - `sequence`: how far numbers are handed out
+ * - `sequence`: the first number that is not reserved
  * - `group / <topic> / <group>`: the group exists
- * - `groups`: how many groups have come
+ * - `groups`: how many groups were ever added
  * - `ready / <topic> / <group> / <number>`: a message of the group, in order of publication
  * - `delayed / <topic> / <group> / <instant> / <number>`: a message that waits for its retry, in order of time
+ * - `kept / <topic> / <number> / <groups> / <instant>`: a message kept for groups that are still to come; `<groups>` is
+ *   how many groups the component had at its publication, `<instant>` when that was
  *
- * - `kept / <topic> / <number> / <groups> / <instant>`: a message of the startup period that groups may begin with, when
- *   it was published and how many groups there were then
- *
- * A message is in its group under exactly one key; settling it deletes that key.
+ * A group has each of its messages under exactly one key; settling the message deletes it.
  */
 export class Layout {
   readonly #root: readonly [string, string];
@@ -34,17 +33,17 @@ export class Layout {
     return keyOf(...this.#root, 'groups');
   }
 
-  /** Below which all groups are. */
+  /** Prefix of all groups. */
   get groupPrefix(): string {
     return keyOf(...this.#root, 'group');
   }
 
-  /** Below which all messages are that are ready. */
+  /** Prefix of all ready messages. */
   get readyPrefix(): string {
     return keyOf(...this.#root, 'ready');
   }
 
-  /** The `readyPrefix` of the queue in which a ready key is. */
+  /** The `readyPrefix` of a ready key's queue. */
   static queueOf(key: string): string {
     return key.slice(0, key.lastIndexOf('!', key.length - 2) + 1);
   }
@@ -61,7 +60,7 @@ export class Layout {
     return rangeOf(...this.#root, 'kept', namePart(topic));
   }
 
-  /** What the key of a kept message says. */
+  /** The fields of a kept message's key. */
   static keptOf(key: string): KeptKey {
     const [topic = '', number = '', groups = '', at = ''] = partsOf(key).slice(-4);
     return { topic, number: counterOf(number), groups: counterOf(groups), at: instantOf(at) };
@@ -71,7 +70,7 @@ export class Layout {
     return rangeOf(...this.#root, 'group');
   }
 
-  /** Of one group: made once, so that a publish only adds the number. */
+  /** The keys of one group, made once, so that a publish only appends the number. */
   queue(topicName: string, groupName: string): QueueLayout {
     const [topic, group] = [namePart(topicName), namePart(groupName)];
     return new QueueLayout(
@@ -83,12 +82,12 @@ export class Layout {
   }
 }
 
-/** What the key of a message of the startup period says. */
+/** The fields in the key of a kept message. */
 export interface KeptKey {
-  /** As a part of keys: long names are not to be read from it. */
+  /** The topic as a part of keys: long names cannot be read back from it. */
   readonly topic: string;
   readonly number: number;
-  /** How many groups of the component there were: it is in those, as far as they are its topic's. */
+  /** How many groups the component had: the message is already in those of its topic. */
   readonly groups: number;
   readonly at: number;
 }
@@ -107,7 +106,7 @@ export class QueueLayout {
     this.delayedRange = delayedRange;
   }
 
-  /** What the keys of its ready messages begin with. */
+  /** Prefix of the group's ready messages. */
   get readyPrefix(): string {
     return this.#ready;
   }
@@ -120,17 +119,17 @@ export class QueueLayout {
     return this.#delayed + keyOf(instantPart(dueAt), counterPart(number));
   }
 
-  /** The delayed messages that are due at an instant. */
+  /** The range of delayed messages that are due at an instant. */
   dueRange(now: number): Required<KeyRange> {
     return { from: this.delayedRange.from, to: this.#delayed + keyOf(instantPart(Math.floor(now) + 1)) };
   }
 
-  /** The instant of a delayed message's key. */
+  /** The instant in a delayed message's key. */
   dueAtOf(key: string): number {
     return instantOf(partsOf(key).at(-2) ?? '');
   }
 
-  /** The number of a message's key. */
+  /** The number in a message's key. */
   numberOf(key: string): number {
     return counterOf(partsOf(key).at(-1) ?? '');
   }

@@ -8,34 +8,34 @@ import { ReadAhead, type ReadAheadDeps } from './read-ahead.ts';
 import { Settlements } from './settlements.ts';
 import type { StoredMessage } from './stored-message.ts';
 
-/** What a queue is made of. */
+/** The dependencies of a {@link DurableQueue}. */
 export interface QueueDeps extends Omit<ReadAheadDeps, 'onLoaded'> {
   readonly owned: OwnedShards;
-  /** That of the group. */
+  /** The shard of the group. */
   readonly shard: OwnedShard;
-  /** Where functions have its messages at work. */
+  /** Where functions process its messages. */
   readonly workplace: Workplace;
 }
 
 /**
- * One group's messages in the store. It holds in memory what is handed out and a short read-ahead, however many wait.
- * The one host that owns it hands out, and settles. What it had handed out before it lost the group and got it back is
- * read again, and waits for the end of what is at work here: that end counts still, but to try it once more would bring
- * back what is done. What a function of another sidecar of this process still has at work waits for that as well, and
- * then comes again.
+ * One group's messages in the store. In memory it holds those handed out and a short read-ahead, however many wait.
+ * Only the host that owns the group hands out and settles. If a host loses a group and gets it back, it reads messages
+ * again that it still has in flight. Such a message waits for the end of the earlier delivery: its success counts, but
+ * a retry would bring back a settled message. A message that a function of another sidecar in this process still
+ * processes waits as well, and is then delivered again.
  */
 export class DurableQueue implements MessageQueue<StoredMessage> {
   readonly #deps: QueueDeps;
   readonly #dispatcher = new Dispatcher(this);
   readonly #ahead: ReadAhead;
   readonly #settlements: Settlements;
-  /** Handed out and not settled. */
+  /** Messages handed out and not settled. */
   readonly #out = new Set<StoredMessage>();
-  /** Those of them that were handed out in an earlier tenure, by number, and how they were read in this one. */
+  /** Those handed out in an earlier tenure, by number, with the copy that this tenure has read. */
   readonly #early = new Map<number, { readonly entry: StoredMessage; again: StoredMessage | undefined }>();
-  /** Those of this tenure that a function of another sidecar has at work. */
+  /** Messages of this tenure that a function of another sidecar still processes. */
   readonly #elsewhere = new Set<StoredMessage>();
-  /** One at a time: what waits keeps back all behind it. */
+  /** Delivers one message at a time: a message that waits blocks those behind it. */
   #isOrdered = false;
   #clock: Clock | undefined;
 
@@ -60,7 +60,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     return this.#deps.shard;
   }
 
-  /** Begins to load, if there are consumers and the group is this host's. */
+  /** Begins to load messages if the group has consumers and this host owns it. */
   resume(): void {
     if (this.#clock === undefined || !this.#dispatcher.hasConsumers || !this.#deps.shard.isOwned) return;
     this.#ahead.start(this.#clock);
@@ -69,7 +69,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     this.#dispatcher.wake();
   }
 
-  /** The group is to go to another host, once nothing of it is under way here. */
+  /** Hands the group over to another host once none of its messages are in flight here. */
   async handOver(): Promise<void> {
     const { shard, commits } = this.#deps;
     shard.begin();
@@ -78,14 +78,14 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     shard.end();
   }
 
-  /** A publish is about to write the message for this group: where. */
+  /** A publish is about to write a message for this group; answers its key. */
   publishing(number: number): string {
     const key = this.#deps.layout.ready(number);
     this.#ahead.publishing(key);
     return key;
   }
 
-  /** The store has not taken it. */
+  /** A publish failed, or its result is unknown. */
   notPublished(key: string): void {
     this.#ahead.notPublished(key);
   }
@@ -95,13 +95,13 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     this.#ahead.published(message, number, key);
   }
 
-  /** Another host may have written a message: under this key, or under any. */
+  /** Another host may have written a message: under this key, or under any key. */
   look(key?: string): void {
     if (key === undefined) this.#ahead.lookAtAll();
     else this.#ahead.look(key);
   }
 
-  /** While the store takes no settlements nothing more is handed out: all of it would come again. */
+  /** Hands nothing out while the store fails to take settlements: all of it would be delivered again. */
   shift(): StoredMessage | undefined {
     if (this.#settlements.areBehind || !this.#deps.shard.isOwned) return undefined;
     let entry = this.#next();
@@ -116,7 +116,10 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     return this.#isOrdered && this.#elsewhere.size > 0 ? undefined : this.#ahead.shift();
   }
 
-  /** Whether a function of another sidecar of this process has it at work: it is held back until that has returned. */
+  /**
+   * Whether a function of another sidecar in this process still processes the message. If so, holds it back until that
+   * returns.
+   */
   #isElsewhere(entry: StoredMessage): boolean {
     const call = atWorkElsewhere(this.#deps.workplace, entry.message.id);
     if (call === undefined) return false;
@@ -132,7 +135,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     return true;
   }
 
-  /** Whether it was handed out in an earlier tenure and is not settled: it is held back until then. */
+  /** Whether the message was handed out in an earlier tenure and is not settled. If so, holds it back until then. */
   #isAtWork(entry: StoredMessage): boolean {
     const early = this.#early.size === 0 ? undefined : this.#early.get(entry.number);
     if (early !== undefined) early.again = entry;
@@ -154,7 +157,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     }
   }
 
-  /** It may lie under another key by now. */
+  /** Also deletes the entry that this tenure has read, whose key may differ. */
   async #removeAgain({ number }: StoredMessage): Promise<void> {
     const early = this.#early.size === 0 ? undefined : this.#early.get(number);
     const again = early?.again;
@@ -196,7 +199,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     this.#deps.shard.end();
   }
 
-  /** What was held back for it has its turn. */
+  /** Releases the copy that was held back for it. */
   #letAgain(entry: StoredMessage): void {
     const early = this.#early.get(entry.number);
     if (early?.entry !== entry) return;

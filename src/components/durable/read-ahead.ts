@@ -12,45 +12,45 @@ import { READ_AHEAD, ReadyList } from './ready-list.ts';
 import { STORE_RETRY_MS } from './settlements.ts';
 import type { StoredMessage } from './stored-message.ts';
 
-/** What a read-ahead is made of. */
+/** The dependencies of a {@link ReadAhead}. */
 export interface ReadAheadDeps {
   readonly store: StateStore;
   readonly commits: CommitBatcher;
   readonly layout: QueueLayout;
   readonly topic: string;
   readonly logger: Logger;
-  /** Notes work that a test waits for; call what it returns at its end. */
+  /** Notes work that a test waits for; call the returned function at its end. */
   readonly track: (what: string) => () => void;
-  /** There is something to hand out. */
+  /** Called when messages can be handed out. */
   readonly onLoaded: () => void;
 }
 
 /**
- * The messages of one group that come next, however many wait in the store. It loads during a tenure only: while there
- * are consumers and the group is this host's.
+ * The next messages of one group, however many the store holds. Loads messages only during a tenure: while the group
+ * has consumers and this host owns it.
  */
 export class ReadAhead {
   readonly #deps: ReadAheadDeps;
   readonly #ready = new ReadyList<StoredMessage>();
   #tenure: AbortController | undefined;
   #clock: Clock | undefined;
-  /** Keys that are loaded and not settled: a scan leaves them out. */
+  /** Keys of loaded messages that are not settled: scans leave them out. */
   readonly #loaded = new Set<string>();
-  /** Settled while a scan was under way, which may still show them. */
+  /** Keys settled during a scan, which may still return them. */
   #settled: string[] = [];
   #isScanning = false;
-  /** The ready key from which on messages are still to be read. */
+  /** The ready key at which the next scan begins. */
   #readFrom = '';
   #lookBack = new LookBack();
   /** Nothing is there but what is being committed now. */
   #isCaughtUp = false;
-  /** Ready keys that are being committed and that no scan has shown. */
+  /** Ready keys that are being committed and that no scan has returned. */
   readonly #publishing = new Set<string>();
-  /** Counts what a scan under way may have missed. */
+  /** Counts changes that a running scan may have missed. */
   #missable = 0;
-  /** Delayed messages may be due that are not loaded. */
+  /** Whether some due messages may not be loaded. */
   #mayBeDue = true;
-  /** The delayed key from which to look for those. */
+  /** The delayed key at which the next search for due messages begins. */
   #dueFrom = '';
   #isReading = false;
   #dueTimer: Timer | undefined;
@@ -60,7 +60,7 @@ export class ReadAhead {
     this.#deps = deps;
   }
 
-  /** From now on messages are loaded. */
+  /** Begins a tenure: messages are loaded from now on. */
   start(clock: Clock): void {
     if (this.#tenure !== undefined) return;
     this.#tenure = new AbortController();
@@ -68,7 +68,7 @@ export class ReadAhead {
     void this.#read();
   }
 
-  /** Nothing is loaded any more and no timer runs. */
+  /** Ends the tenure: stops loading and cancels the timer. */
   stop(): void {
     this.#tenure?.abort();
     this.#tenure = undefined;
@@ -90,7 +90,7 @@ export class ReadAhead {
     return entry;
   }
 
-  /** Takes one back; what an earlier tenure has loaded is in the store. */
+  /** Puts a message back. One of an earlier tenure is dropped: this tenure reads it from the store. */
   unshift(entry: StoredMessage): void {
     if (entry.tenure === this.#tenure) this.#ready.unshift(entry);
   }
@@ -100,18 +100,18 @@ export class ReadAhead {
     this.#publishing.add(key);
   }
 
-  /** The store says that it has not taken it, or nothing certain: it may be there. */
+  /** A publish failed, or its result is unknown: the store may have the message. */
   notPublished(key: string): void {
     this.#publishing.delete(key);
     this.look(key);
   }
 
-  /** A publish has been committed: hands it out without reading it back when nothing waits before it. */
+  /** A publish was committed. Hands the message out without reading it back if no other message waits before it. */
   published(message: Message, number: number, key: string): void {
     this.#missable++;
     const isLoaded = !this.#publishing.delete(key);
     if (isLoaded || this.#tenure === undefined) return;
-    // One that was committed after later ones: nobody would look for it there any more.
+    // Committed after messages with higher numbers: scans have passed its key.
     const isLate = key < this.#readFrom;
     if (!(this.#isCaughtUp || isLate)) return;
     if (!isLate && this.#ready.isFull) {
@@ -123,13 +123,13 @@ export class ReadAhead {
     this.#deps.onLoaded();
   }
 
-  /** There may be a message under a key. */
+  /** Another host may have written a message under a key. */
   look(key: string): void {
     if (this.#tenure === undefined || this.#loaded.has(key) || this.#publishing.has(key)) return;
     this.#lookFrom(key);
   }
 
-  /** Other hosts may have written messages. What is not caught up is looked at anyway. */
+  /** Other hosts may have written messages. A queue that has not caught up finds them anyway. */
   lookAtAll(): void {
     if (this.#tenure === undefined || this.#clock === undefined || !this.#isCaughtUp) return;
     this.#lookFrom(this.#lookBack.from(this.#readFrom, this.#clock.now()));
@@ -142,12 +142,12 @@ export class ReadAhead {
     void this.#read();
   }
 
-  /** Whether what was handed out in its tenure has been read again in a later one. */
+  /** Whether a message was loaded in an earlier tenure: the current one has read it again. */
   isOutdated({ tenure }: StoredMessage): boolean {
     return this.#tenure !== undefined && tenure !== this.#tenure;
   }
 
-  /** It is in the store under this key no longer. */
+  /** The message is no longer in the store under this key. */
   forget({ key, tenure }: StoredMessage): void {
     if (tenure !== this.#tenure) return;
     if (this.#isScanning) this.#settled.push(key);
@@ -179,7 +179,7 @@ export class ReadAhead {
     for (let tenure = this.#tenure; tenure !== undefined && this.#wantsMore; tenure = this.#tenure) {
       const done = this.#deps.track('reading queued messages');
       try {
-        // What an earlier tenure has settled must not be read any more.
+        // Settlements of an earlier tenure must be durable before a scan.
         if (flushed !== tenure) await this.#deps.commits.flushed();
         flushed = tenure;
         if (this.#mayBeDue) await this.#readDue(tenure);
@@ -229,11 +229,11 @@ export class ReadAhead {
     }
   }
 
-  /** Loads what is due and not loaded; answers whether there may be more. */
+  /** Loads messages that are due; answers whether there may be more. */
   async #loadDue(tenure: AbortController, now: number): Promise<boolean> {
     const { from: first, to } = this.#deps.layout.dueRange(now);
     const from = this.#dueFrom === '' ? first : this.#dueFrom;
-    // The clock was set back: nothing is due before it has come here again.
+    // The clock was set back: nothing is due until it reaches this instant again.
     if (from >= to) return false;
     this.#dueFrom = to;
     const due = await this.#scan(tenure, { from, to, ...READ_AHEAD }, (entry) => this.#load(entry, tenure));
@@ -246,7 +246,7 @@ export class ReadAhead {
     return true;
   }
 
-  /** Takes what is not loaded; `undefined` when the tenure has ended meanwhile. */
+  /** Passes entries that are not loaded to `take`; returns `undefined` if the tenure has ended meanwhile. */
   async #scan(
     tenure: AbortController,
     scan: Parameters<StateStore['scan']>[0],
@@ -275,13 +275,13 @@ export class ReadAhead {
       const { message, attempts } = decodeQueued(key, value, this.#deps.topic);
       this.#push({ message, attempts, key, number: this.#deps.layout.numberOf(key), tenure });
     } catch (error) {
-      // One of a newer release, or a damaged one, must not hold up those behind it.
+      // A damaged message, or one of a newer release, must not block those behind it.
       this.#deps.logger.error({ key, error }, 'a stored message cannot be read: it stays in the store');
       this.#loaded.add(key);
     }
   }
 
-  /** One timer, for the earliest. */
+  /** Sets the one timer, for the earliest instant. */
   #expectDue(dueAt: number): void {
     if (this.#tenure === undefined || this.#clock === undefined || dueAt >= this.#dueAt) return;
     this.#dueTimer?.cancel();

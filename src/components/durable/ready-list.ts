@@ -4,10 +4,10 @@ import { Deque } from '../../util/deque.ts';
 /** How far a queue reads ahead. */
 export const READ_AHEAD: PageSize = { limit: 512, maxBytes: 4 * 1024 * 1024 };
 
-/** Messages that are loaded and wait to be handed out, and how much they take. */
+/** Loaded messages that wait to be handed out, and their size. */
 export class ReadyList<Entry extends { readonly message: { readonly data: Uint8Array } }> {
   readonly #entries = new Deque<Entry>();
-  /** Of the data of those. */
+  /** The bytes of their data. */
   #bytes = 0;
 
   get isShort(): boolean {

@@ -1,6 +1,6 @@
 import { readValue, withFormat } from '../../state/values.ts';
 
-/** Format 1 of what is not a message: JSON. */
+/** Format 1 of records other than messages: JSON. */
 const RECORD_FORMAT = 1;
 
 export function record(content: unknown): Uint8Array {

@@ -3,12 +3,18 @@ import type { StateStore } from '../../state/store.ts';
 import type { Clock } from '../../util/clock.ts';
 import { readRecord, record } from './records.ts';
 
-/** How many numbers are reserved with one commit. */
+/** How many numbers one commit reserves. */
 const BLOCK = 1_000_000;
-/** How long numbers are used where other hosts publish too: then messages are in order to about this. */
+/**
+ * How long a reservation is used if other hosts publish too. Messages of all hosts are in order to about this
+ * precision.
+ */
 const FRESH_MS = 1_000;
 
-/** Numbers order messages and are never used twice, also after a crash: they are reserved before they are used. */
+/**
+ * Allocates the numbers that order messages. A number is never used twice, even after a crash: it is reserved before
+ * use.
+ */
 export class SequenceAllocator {
   readonly #store: StateStore;
   readonly #key: string;
@@ -17,7 +23,7 @@ export class SequenceAllocator {
   #reserved = 0;
   #reservedAt = Number.NEGATIVE_INFINITY;
   #reserving: Promise<void> | undefined;
-  /** Other hosts publish too. */
+  /** Whether other hosts publish too. */
   areShared = false;
 
   constructor(store: StateStore, key: string, clock: Clock) {
@@ -26,19 +32,19 @@ export class SequenceAllocator {
     this.#clock = clock;
   }
 
-  /** Whether so many can be used now. */
+  /** Whether `count` reserved numbers are left. */
   has(count: number): boolean {
-    // Whichever way the clock was set.
+    // The clock may have been set forward or back.
     if (this.areShared && Math.abs(this.#clock.now() - this.#reservedAt) >= FRESH_MS) return false;
     return this.#next + count <= this.#reserved;
   }
 
-  /** A number that was reserved. */
+  /** Returns the next reserved number. */
   next(): number {
     return this.#next++;
   }
 
-  /** Reserves as many; ask again then, as others may have been faster. */
+  /** Reserves at least `count` numbers. Check `has` again afterwards: another publish or host may have taken them. */
   reserve(count: number): Promise<void> {
     this.#reserving ??= this.#reserveBlock(count).finally(() => {
       this.#reserving = undefined;

@@ -4,45 +4,45 @@ import { isStateError } from '../../state/errors.ts';
 import { type Clock, sleep, systemClock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 
-/** Wait before asking the store again after it failed. */
+/** How long to wait before the next try after the store has failed. */
 export const STORE_RETRY_MS = 1_000;
 
-/** What becomes of a message's entry. */
+/** What to do with a message's entry. */
 export type Settlement = Pick<Change, 'put' | 'delete'>;
 
-/** What settlements are recorded with. */
+/** The dependencies of {@link Settlements}. */
 export interface SettlementsDeps {
   readonly commits: CommitBatcher;
   readonly owned: OwnedShards;
-  /** That of the group. */
+  /** The shard of the group. */
   readonly shard: OwnedShard;
   readonly logger: Logger;
-  /** Called when the store has taken what it had not. */
+  /** Called when the store has accepted all settlements that had failed. */
   readonly onCaughtUp: () => void;
 }
 
 /**
- * Writes the settlements of one group. When the store fails they are tried again as long as the group has consumers: the
- * message is no longer in flight, and nobody else would look at it before the group is joined anew. When the group has
- * gone to another host meanwhile, nothing is written: that host hands the message out again.
+ * Writes the settlements of one group. After a failure of the store it tries again for as long as the group has
+ * consumers: the message is no longer in flight, and nothing else would look at it before the next subscription. If the
+ * group has moved to another host meanwhile, it writes nothing: that host delivers the message again.
  */
 export class Settlements {
   readonly #deps: SettlementsDeps;
   #behind = 0;
   #waiting: { readonly signal: AbortSignal; readonly over: Promise<void> } | undefined;
-  /** Where to take time from. */
+  /** The clock for retries. */
   clock: Clock = systemClock;
 
   constructor(deps: SettlementsDeps) {
     this.#deps = deps;
   }
 
-  /** Whether there are some that the store has not taken. */
+  /** Whether the store has not accepted some settlements yet. */
   get areBehind(): boolean {
     return this.#behind > 0;
   }
 
-  /** Resolves once it is durable; rejects when `signal` fires while the store does not take it. */
+  /** Resolves once the settlement is durable; rejects if `signal` fires while the store fails. */
   async record(settlement: Settlement, signal: AbortSignal): Promise<void> {
     try {
       await this.#write(settlement);
@@ -79,7 +79,7 @@ export class Settlements {
     }
   }
 
-  /** One wait for all, so that they are tried again together. */
+  /** All failed settlements share one wait, so that they are tried again together. */
   #wait(signal: AbortSignal): Promise<void> {
     const wait = this.#waiting?.signal === signal ? this.#waiting : { signal, over: this.#pause(signal) };
     this.#waiting = wait;

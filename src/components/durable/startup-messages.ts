@@ -9,11 +9,11 @@ import { STARTUP_LIMITS, StartupPeriod } from '../startup-period.ts';
 import type { ConsumerGroups, GroupName } from './consumer-groups.ts';
 import { Layout } from './layout.ts';
 
-/** The most entries that one commit writes or deletes, and about the most bytes. */
+/** The most entries, and about the most bytes, that one commit writes or deletes. */
 const MAX_ENTRIES = 1_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** What the messages of the startup period are kept with. */
+/** The dependencies of {@link StartupMessages}. */
 export interface StartupMessagesDeps {
   readonly component: string;
   readonly store: StateStore;
@@ -23,13 +23,13 @@ export interface StartupMessagesDeps {
   readonly context: ComponentContext;
 }
 
-/** Topics of messages that are kept, by where they are. */
+/** Topics of kept messages, by key. */
 type Kept = ReadonlyMap<string, string>;
 
 /**
- * What was published while the subscriptions of some applications were not known, on disk like everything else: new
- * groups of these applications begin with it. What a process leaves behind that was stopped or killed meanwhile is kept
- * on, for two minutes of the next one.
+ * Messages published before the subscriptions of some applications are known. They are stored, and new groups of these
+ * applications begin with them. Messages left behind by a process that was stopped or killed meanwhile are kept for the
+ * first two minutes of the next one.
  */
 export class StartupMessages {
   readonly #deps: StartupMessagesDeps;
@@ -44,12 +44,12 @@ export class StartupMessages {
     this.#period = new StartupPeriod({ pubsubName: deps.component, expected, onEnd: () => this.#dropOwn() });
   }
 
-  /** Whether what is published is kept. */
+  /** Whether published messages are kept. */
   get isOpen(): boolean {
     return this.#period.isOpen;
   }
 
-  /** Where to keep a message, beside the groups that there are; `undefined` when there is no room for more. */
+  /** Where to keep a message, besides its existing groups; `undefined` when there is no room for more. */
   keep(topic: string, number: number, bytes: number): string | undefined {
     const { context, layout, groups } = this.#deps;
     if (!this.#period.takes(bytes, context)) return undefined;
@@ -59,12 +59,12 @@ export class StartupMessages {
     return key;
   }
 
-  /** The store has not taken it, or nothing certain. */
+  /** A publish failed, or its result is unknown. */
   notKept(key: string): void {
     this.#kept.delete(key);
   }
 
-  /** Looks at what is there at the start: after the time for which anybody keeps anything, it is nobody's. */
+  /** Checks at the start for messages of an earlier process, and removes them once no group can need them. */
   async inherit(): Promise<void> {
     const { store, layout, context } = this.#deps;
     const now = context.clock.now();
@@ -72,7 +72,7 @@ export class StartupMessages {
     if (first !== undefined) this.#timer = context.clock.setTimeout(() => this.#dropInherited(now), STARTUP_LIMITS.ms);
   }
 
-  /** Gives a new group what was published before it: in the order of publication, and before anything is handed out. */
+  /** Gives a new group the messages published before it, in order of publication, before any message is handed out. */
   async fill(name: GroupName): Promise<void> {
     const { groups, store, layout } = this.#deps;
     for (;;) {
@@ -84,7 +84,8 @@ export class StartupMessages {
       const queue = layout.queue(name.topic, name.group);
       const puts = missed.map(({ key, value }) => ({ key: queue.ready(Layout.keptOf(key).number), value }));
       try {
-        // The last one says that it is filled. Until then nobody has taken any: writing them twice changes nothing.
+        // The last commit marks the group as filled. Nobody reads from it before, so writing messages twice is
+        // harmless.
         for (const put of portions([...puts, filled])) await store.commit({ require: [entry], put });
         return;
       } catch (error) {
@@ -98,7 +99,7 @@ export class StartupMessages {
     return this.#dropping;
   }
 
-  /** The component is used no longer: what is kept stays for the next start. */
+  /** The component is no longer in use. Kept messages stay for the next start. */
   close(): void {
     this.#period.close();
     this.#timer?.cancel();
@@ -127,7 +128,7 @@ export class StartupMessages {
   async #dropFound(find: () => Promise<Kept>): Promise<void> {
     const { store, commits, groups, context } = this.#deps;
     try {
-      // Publishes under way write some of them yet, and others may have added groups.
+      // Publishes in flight may still write kept messages, and other hosts may have added groups.
       await commits.flushed();
       await groups.read();
       const found = await find();
@@ -140,7 +141,7 @@ export class StartupMessages {
     }
   }
 
-  /** Those of topics without groups are gone. */
+  /** Reports messages on topics without groups as undeliverable. */
   #tellOfNobody(kept: Kept): void {
     const { groups, context } = this.#deps;
     const haveGroups = groups.topicParts();

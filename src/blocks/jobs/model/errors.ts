@@ -23,7 +23,7 @@ export class JobErrors {
     this.#names = names;
   }
 
-  /** Not JSON, or a field of the wrong type. */
+  /** The error for a body that is not JSON or has a field of the wrong type. */
   malformed(problem: string, cause?: unknown): SidecarError {
     return new SidecarError('ERR_MALFORMED_REQUEST', `job is malformed: ${problem}`, { cause });
   }
@@ -40,7 +40,7 @@ export class JobErrors {
     return this.#error('SCHEDULE_EMPTY', 'the job has neither schedule nor dueTime: expected at least one', 400);
   }
 
-  /** The request can never succeed. */
+  /** The error for a request that can never succeed. */
   invalid(operation: Operation, problem: string, cause?: unknown): SidecarError {
     return this.#error(operation, problemOf(operation, problem), 400, cause);
   }
@@ -54,7 +54,7 @@ export class JobErrors {
     return this.#error('GET_JOB', problemOf('GET_JOB', `job not found: ${JSON.stringify(name)}`), 500);
   }
 
-  /** The store has failed. */
+  /** The error for a failure of the store. */
   failed(operation: Operation, cause: unknown): SidecarError {
     return this.#error(operation, problemOf(operation, messageOf(cause)), 500, cause);
   }

@@ -1,6 +1,6 @@
 /**
- * What happens when a run fails. `constant` runs it again up to `maxRetries` times (`null` or unset: without limit),
- * `interval` apart, a duration such as `200ms` or `2m` (default: at once). `drop` gives up after the first failure.
+ * What happens when a run fails. `constant` retries up to `maxRetries` times (`null` or unset: without limit), at an
+ * `interval` such as `200ms` or `2m` (default: at once). `drop` gives up after the first failure.
  *
  * @public
  */
@@ -11,66 +11,66 @@ export type JobFailurePolicy =
 /** A job to schedule. At least one of `schedule` and `dueTime` is needed. @public */
 export interface JobOptions<T = unknown> {
   /**
-   * When it runs, again and again: six cron fields (`0 30 2 * * mon-fri`), an `@` period (`@daily`) or
-   * `@every 1h30m`; the first two may have a zone in front (`TZ=Europe/Rome 0 30 2 * * *`).
+   * A repeating schedule: six cron fields (`0 30 2 * * mon-fri`), an `@` period (`@daily`) or `@every 1h30m`. The first
+   * two may have a time zone in front (`TZ=Europe/Rome 0 30 2 * * *`).
    */
   readonly schedule?: string;
   /**
-   * When it runs for the first time, or the only time without `schedule`: an instant in RFC 3339 (without an offset:
-   * the server's local time) or a duration from now, as Go or ISO 8601 writes it (`10m`, `P1D`).
+   * When the job runs first, or its only time without `schedule`: an RFC 3339 instant (without an offset: the server's
+   * local time) or a duration from now in Go's or ISO 8601's format (`10m`, `P1D`).
    */
   readonly dueTime?: string | Date;
-  /** How often it runs, 1 to 2³¹−1; more than 1 needs `schedule`. Default: until it expires, or for ever. */
+  /** How many times it runs, 1 to 2³¹−1; more than 1 needs `schedule`. Default: until it expires, or forever. */
   readonly repeats?: number;
   /** When it expires, in the forms of `dueTime`; needs `schedule`. Default: never. */
   readonly ttl?: string | Date;
-  /** What the run gets: any value that JSON can hold. Default: nothing. */
+  /** The data of each run: any JSON value. Default: none. */
   readonly data?: T;
-  /** What becomes of a job of the same name. Default `fail`. */
+  /** What to do with an existing job of the same name. Default `fail`. */
   readonly ifExists?: IfJobExists;
-  /** The HTTP API's word for `ifExists`: `true` is `replace`, `false` is `fail`. Not beside `ifExists`. */
+  /** The HTTP API's form of `ifExists`: `true` is `replace`, `false` is `fail`. Excludes `ifExists`. */
   readonly overwrite?: boolean;
   /** Default: 3 retries, 1 second apart. */
   readonly failurePolicy?: JobFailurePolicy;
 }
 
 /**
- * What scheduling does with a job of the same name.
+ * What scheduling does with an existing job of the same name.
  *
- * - `fail`: refuses, with status 409.
- * - `keep`: leaves it as it is, whatever it is.
- * - `replace`: puts the new one in its place; intervals and counters begin anew.
- * - `update`: leaves it alone when the same was set. When what decides its times (`schedule`, `dueTime`, `repeats`,
- *   `ttl`) is the same, only `data` and `failurePolicy` change: its next instant and counters stay. Else as `replace`.
+ * - `fail`: rejects the new job with status 409.
+ * - `keep`: keeps the existing job unchanged, whatever its options.
+ * - `replace`: replaces it; intervals and counters restart.
+ * - `update`: keeps it if all options are the same. If only `data` or `failurePolicy` differ, changes these and keeps
+ *   its next run and counters. If its times differ (`schedule`, `dueTime`, `repeats`, `ttl`), acts like `replace`.
  *
  * @public
  */
 export type IfJobExists = 'fail' | 'keep' | 'replace' | 'update';
 
-/** A job that is declared in code, beside the function that runs it: see {@link Jobs.define}. @public */
+/** A job declared in code, together with the function that runs it: see {@link Jobs.define}. @public */
 export interface JobDefinition<T = unknown> {
   /** As in {@link JobOptions.schedule}. */
   readonly schedule: string;
-  /** When it runs for the first time after it was created or its times were changed. Default: as `schedule` says. */
+  /** When it runs first after it was created or its times were changed. Default: the next time of `schedule`. */
   readonly dueTime?: string | Date;
-  /** What the run gets: any value that JSON can hold. Default: nothing. */
+  /** The data of each run: any JSON value. Default: none. */
   readonly data?: T;
   /** Default: 3 retries, 1 second apart. */
   readonly failurePolicy?: JobFailurePolicy;
-  /** As in {@link JobHandlerOptions.timeoutMs}: of the function, not kept with the job. */
+  /** As in {@link JobHandlerOptions.timeoutMs}: it belongs to the function and is not stored with the job. */
   readonly timeoutMs?: number;
 }
 
-/** How a function runs jobs. @public */
+/** Options of a function that runs jobs. @public */
 export interface JobHandlerOptions {
   /**
-   * When the signal of a run fires, in milliseconds after its begin. The run goes on until the function has returned,
-   * and the job's next one waits for that. Default 0: never.
+   * When the signal of a run fires, in milliseconds after the run begins. The run still lasts until the function
+   * returns, and the job's next run waits for that. Default 0: never.
    */
   readonly timeoutMs?: number;
 }
 
-/** A scheduled job: what was set, as it was set, and when it runs next. @public */
+/** A scheduled job: its options as they were set, and the time of its next run. @public */
 export interface Job<T = unknown> {
   /** Its name. */
   readonly name: string;
@@ -78,7 +78,7 @@ export interface Job<T = unknown> {
   readonly schedule?: string;
   /** As set. */
   readonly dueTime?: string;
-  /** As set: not what is left. */
+  /** As set, not the number of runs left. */
   readonly repeats?: number;
   /** As set. */
   readonly ttl?: string;
@@ -86,28 +86,28 @@ export interface Job<T = unknown> {
   readonly data?: T;
   /** As set. */
   readonly failurePolicy?: JobFailurePolicy;
-  /** When it runs next (or is tried again), in milliseconds since 1970; in the past while it waits or runs. */
+  /** When it runs next or is retried, in milliseconds since 1970; in the past while it waits or runs. */
   readonly nextRunAt: number;
 }
 
-/** A run of a job, as a handler in code gets it. @public */
+/** A run of a job, passed to a handler in code. @public */
 export interface JobRun<T = unknown> {
   /** The job's name. */
   readonly name: string;
-  /** Its data; `undefined` without any. */
+  /** The job's data; `undefined` if it has none. */
   readonly data: T;
   /** The instant for which the run was scheduled, in milliseconds since 1970. */
   readonly dueAt: number;
   /** 1 for the first attempt. */
   readonly attempt: number;
   /**
-   * Fires when the time-out is over, and when a stop has waited half of its time. What is thrown after that of a stop
-   * is no failure: the run comes again. To return is success, always.
+   * Fires at the time-out, and when half of a stop's time is over. An exception thrown after it fired for a stop is no
+   * failure: the run is repeated. Returning always means success.
    */
   readonly signal: AbortSignal;
 }
 
-/** Does a job's work. A rejection or exception is a failure, anything else success. @public */
+/** Runs a job. A rejection or exception is a failure, anything else a success. @public */
 export type JobHandler<T = unknown> = (run: JobRun<T>) => unknown;
 
 /** A failure policy as it was set. */
@@ -115,7 +115,7 @@ export type PolicyFields =
   | { readonly constant: { readonly maxRetries?: number; readonly interval?: string } }
   | { readonly drop: Readonly<Record<string, never>> };
 
-/** A job as it was asked for: its form is right, its meaning is still to be looked at. */
+/** The fields of a job request: their types are checked, their values are not. */
 export interface JobFields {
   readonly schedule?: string;
   readonly dueTime?: string;
@@ -123,13 +123,13 @@ export interface JobFields {
   readonly ttl?: string;
   readonly ifExists: IfJobExists;
   readonly failurePolicy?: PolicyFields;
-  /** JSON text, to the last digit. */
+  /** JSON text with every digit kept. */
   readonly data?: string;
 }
 
 /**
- * What is kept of a job: what was set, and how far it is. Nothing is optional, so that all have one shape: it is made
- * for every schedule and every run.
+ * A stored job: its options and its progress. No field is optional, so that all objects have the same shape: one is
+ * made for every schedule and every run.
  */
 export interface StoredJob {
   readonly name: string;
@@ -138,24 +138,24 @@ export interface StoredJob {
   readonly repeats: number | undefined;
   readonly ttl: string | undefined;
   readonly policy: PolicyFields | undefined;
-  /** JSON text; nothing when there is no data, or it lies apart. */
+  /** JSON text; `undefined` if the job has no data or its data is stored separately. */
   readonly data: string | undefined;
-  /** Where data lies that is too large to be written with every run. */
+  /** The ID of data that is too large to be written with every run. */
   readonly dataId: string | undefined;
-  /** Where `@every` counts from. */
+  /** The start of `@every` intervals. */
   readonly anchorAt: number;
   readonly expiresAt: number | undefined;
-  /** The instant for which the current run is scheduled. */
+  /** The instant for which the current run was scheduled. */
   readonly tickAt: number;
-  /** How often the current run has failed. */
+  /** How many attempts of the current run have failed. */
   readonly failures: number;
-  /** When the first attempt of the current run began: ticks up to then are in it. */
+  /** When the first attempt of the current run began: the run covers ticks up to then. */
   readonly coveredTo: number | undefined;
-  /** How many runs have ended, one way or the other. */
+  /** How many runs have ended, successfully or not. */
   readonly runs: number;
-  /** No run is left: it waits for its expiry. */
+  /** Whether no runs are left: the job waits for its expiry. */
   readonly ended: boolean;
 }
 
-/** The longest data that is written together with the rest, in bytes. */
+/** The maximum size of data stored with the job itself, in bytes. */
 export const MAX_INLINE_DATA_BYTES: number = 4 * 1024;

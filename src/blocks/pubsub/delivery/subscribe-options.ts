@@ -1,31 +1,31 @@
 import { checkFields, checkFunction, fieldNames } from '../../../util/known-fields.ts';
 import type { RetryOptions } from './subscription.ts';
 
-/** How a function subscribes. @public */
+/** Options of a subscription in code. @public */
 export interface SubscribeOptionsInCode {
-  /** The most messages that are processed at a time. Default 10. With 1, messages come in order. */
+  /** The maximum number of messages processed at the same time. Default 10. With 1, messages come in order. */
   readonly concurrency?: number;
   /** When and how often a message is delivered again. */
   readonly retry?: RetryOptions;
-  /** Where messages go that cannot be processed: a topic of the same component. Default: nowhere. */
+  /** The dead-letter topic for messages that cannot be processed, in the same component. Default: none. */
   readonly deadLetterTopic?: string;
-  /** Subscribe to messages that are not CloudEvents: `data` holds their value or bytes. Default `false`. */
+  /** Accept messages that are not CloudEvents: `data` holds their value or bytes. Default `false`. */
   readonly rawPayload?: boolean;
   /**
-   * When the signal of a delivery fires, in milliseconds after its begin; 0 for never. The delivery goes on until the
-   * function has returned, and the message is not delivered again before. Default: the time-out of the component's
-   * resiliency policy, else never.
+   * When the signal of a delivery fires, in milliseconds after the delivery begins; 0 for never. The delivery still
+   * lasts until the function returns, and the message is not delivered again before that. Default: the time-out of the
+   * component's resiliency policy, else never.
    */
   readonly timeoutMs?: number;
   /** A consumer group of its own, as in {@link SubscriptionOptions.group}. */
   readonly group?: string;
-  /** Shares the messages of its group, as in {@link SubscriptionOptions.competing}. Default `false`. */
+  /** Share the messages of the group, as in {@link SubscriptionOptions.competing}. Default `false`. */
   readonly competing?: boolean;
 }
 
 /** A subscription in code. @public */
 export interface Subscription extends AsyncDisposable {
-  /** Takes nothing new and waits for what is being processed. Twice is fine. */
+  /** Accepts no new messages and waits for those being processed. A second call is harmless. */
   close(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ const SUBSCRIBE_FIELDS = fieldNames<SubscribeOptionsInCode>({
 });
 const RETRY_FIELDS = fieldNames<RetryOptions>({ maxRetries: true, initialDelayMs: true, maxDelayMs: true });
 
-/** @throws SidecarError `ERR_CONFIGURATION` for an unknown field, and for a handler that is no function. */
+/** @throws SidecarError `ERR_CONFIGURATION` for an unknown field, and for a handler that is not a function. */
 export function checkSubscribeOptions(topic: string, handler: unknown, options: SubscribeOptionsInCode): void {
   checkFunction(handler, `the handler of topic ${JSON.stringify(topic)}`);
   checkFields(options, SUBSCRIBE_FIELDS, 'options of subscribe', 'ERR_CONFIGURATION');

@@ -76,7 +76,7 @@ function parseMetadata(text: string | undefined, refuse: Refuse): Metadata {
   return metadataFrom(entries as [string, string][]);
 }
 
-/** The payload that an entry's `event` stands for, by its content type. */
+/** Decodes the `event` of an entry by its content type. */
 function eventBytes(event: string, contentType: string, refuse: Refuse): Uint8Array {
   const kind = contentKind(contentType);
   if (kind === 'json') return Buffer.from(event);

@@ -3,16 +3,16 @@ import { type FailedEntry, isError, messageOf, SidecarError } from '../../../err
 import { invalidEntries } from '../errors.ts';
 import type { Address } from './envelope.ts';
 
-/** An entry of a bulk publish, ready for the component. */
+/** An encoded entry of a bulk publish. */
 export interface EncodedEntry {
   readonly entryId: string;
   readonly message: Message;
 }
 
 /**
- * Checks that entries of a bulk publish can be told apart.
+ * Checks that the IDs of bulk entries are unique.
  *
- * @throws SidecarError `ERR_PUBSUB_EVENTS_SER` naming the one that cannot.
+ * @throws SidecarError `ERR_PUBSUB_EVENTS_SER` naming the one that is not.
  */
 export function checkEntryIds(entries: readonly { readonly entryId: string }[], address: Address): void {
   const seen = new Set<string>();
@@ -26,9 +26,9 @@ export function checkEntryIds(entries: readonly { readonly entryId: string }[], 
 }
 
 /**
- * Publishes entries in consecutive portions of at most `limitBytes`; one that is larger fails by itself.
+ * Publishes entries in consecutive portions of at most `limitBytes`; a larger entry fails alone.
  *
- * @returns the errors of those that failed, by entry ID
+ * @returns the errors of failed entries by entry ID
  */
 export async function publishInPortions(
   component: PubSubComponent,
@@ -80,7 +80,7 @@ async function publishPortion(
   }
 }
 
-/** The error of a bulk publish of which some entries failed. */
+/** The error of a bulk publish with failed entries. */
 export function bulkFailed(entries: readonly EncodedEntry[], failed: ReadonlyMap<string, string>): SidecarError {
   const failedEntries: FailedEntry[] = entries.flatMap(({ entryId }) => {
     const error = failed.get(entryId);

@@ -36,7 +36,7 @@ function checkAttribute(name: string, value: unknown, address: Address): void {
   throw invalidEvent(address, `attribute ${name} is ${JSON.stringify(value)}: expected ${expected}`);
 }
 
-/** Completes the caller's own event, keeping the text of every member that stays. */
+/** Completes the caller's own event. Members that stay keep their exact text. */
 export function completeEvent(payload: Payload, defaults: EnvelopeDefaults): EncodedEvent {
   const { address } = payload;
   const { text, event } = parseEvent(payload.bytes, address);
@@ -82,7 +82,7 @@ function fillIn(members: Map<string, string>, payload: Payload, defaults: Envelo
   if (payload.expiresAt !== undefined) members.set('expiration', `"${formatInstant(payload.expiresAt)}"`);
 }
 
-/** The trace that an event names itself; members of another type than text are the caller's own. */
+/** The trace that an event names. Members that are not text are left to the caller. */
 function traceOfMembers(members: ReadonlyMap<string, string>): Trace | undefined {
   const [traceparent, tracestate] = ['traceparent', 'tracestate'].map((name): unknown =>
     JSON.parse(members.get(name) ?? 'null'),
@@ -95,7 +95,7 @@ function traceOfMembers(members: ReadonlyMap<string, string>): Trace | undefined
 export type BinaryAttributes = ReadonlyMap<string, string>;
 
 const HEADER = /^ce([_-])(.+)$/;
-/** These are not for the caller to set, or come from elsewhere. */
+/** Attributes that callers cannot set, or that come from elsewhere. */
 const NOT_TAKEN = new Set(['datacontenttype', 'topic', 'pubsubname', 'expiration']);
 
 /**
@@ -123,7 +123,7 @@ export function binaryAttributes(headers: HeaderMap, address: Address): BinaryAt
 
 const REQUIRED_HEADERS: readonly string[] = REQUIRED.flatMap((name) => [`ce_${name}`, `ce-${name}`]);
 
-/** A plain loop over names made before: this runs for every publish. */
+/** A plain loop over prepared names: it runs for every publish. */
 function isBinaryMode(headers: HeaderMap): boolean {
   for (const header of REQUIRED_HEADERS) if (headers[header] !== undefined) return true;
   return false;
@@ -151,7 +151,7 @@ function checkBinaryAttribute(name: string, value: string, address: Address): vo
   if ((ATTRIBUTES as readonly string[]).includes(name)) checkAttribute(name, value, address);
 }
 
-/** Makes the event of binary mode: attributes from headers, data from the body. */
+/** Makes an event in binary mode: attributes from headers, data from the body. */
 export function binaryEvent(payload: Payload, attributes: BinaryAttributes, defaults: EnvelopeDefaults): EncodedEvent {
   const members = new Map<string, string>();
   for (const [name, value] of attributes) members.set(name, quote(value));

@@ -1,4 +1,4 @@
-/** How a media type's bytes are put into a CloudEvent. */
+/** How bytes of a media type are put into a CloudEvent. */
 export type ContentKind = 'event' | 'json' | 'text' | 'binary';
 
 /** The media type of a whole CloudEvent in JSON. */
@@ -6,7 +6,7 @@ export const CLOUD_EVENT_TYPE = 'application/cloudevents+json';
 
 const TEXT_TYPES = new Set(['application/xml', 'application/x-www-form-urlencoded', 'multipart/form-data']);
 
-/** The kind of a `Content-Type`, by its media type: parameters ignored, in any case. */
+/** The kind of a `Content-Type`: parameters and case are ignored. */
 export function contentKind(contentType: string): ContentKind {
   if (contentType === 'application/json') return 'json';
   const end = contentType.indexOf(';');

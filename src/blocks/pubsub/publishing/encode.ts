@@ -5,21 +5,21 @@ import { CLOUD_EVENT_TYPE, contentKind } from './content-type.ts';
 import { type Address, type EncodedEvent, type EnvelopeDefaults, type Payload, wrap } from './envelope.ts';
 import type { Metadata, PublishRules } from './request-metadata.ts';
 
-/** A publish of one message, as it came. */
+/** A message to publish, as received. */
 export interface Publish {
   readonly address: Address;
   readonly bytes: Uint8Array;
-  /** As the publisher gave it; `text/plain` when there was none. */
+  /** The publisher's content type; `text/plain` if there was none. */
   readonly contentType: string;
   readonly metadata: Metadata;
-  /** What the metadata ask for. */
+  /** The options in its metadata. */
   readonly rules: PublishRules;
   readonly trace: Trace | undefined;
-  /** Attributes of binary mode, when it is on. */
+  /** The attributes, in binary mode. */
   readonly binary?: BinaryAttributes | undefined;
 }
 
-/** Turns what was published into the message that the component gets. */
+/** Encodes a published message for the component. */
 export function encodeMessage(publish: Publish, defaults: EnvelopeDefaults, now: () => number): Message {
   const { address, bytes, contentType, metadata } = publish;
   const { rawPayload, ttlMs } = publish.rules;

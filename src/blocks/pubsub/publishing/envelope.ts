@@ -7,19 +7,19 @@ import type { Wire } from '../../../wire.ts';
 import { contentKind } from './content-type.ts';
 import { type Metadata, NO_METADATA } from './request-metadata.ts';
 
-/** Where a message goes. */
+/** The destination of a message and its publisher. */
 export interface Address extends Destination {
-  /** Who publishes. */
+  /** The publisher. */
   readonly appId: string;
 }
 
-/** Where a request wants a message to go. */
+/** The destination that a request names. */
 export interface Destination {
   readonly pubsubName: string;
   readonly topic: string;
 }
 
-/** What all envelopes of a sidecar have in common. */
+/** The common parts of a sidecar's envelopes. */
 export interface EnvelopeDefaults {
   /** `source` of wrapped messages: the app ID. */
   readonly source: string;
@@ -29,13 +29,13 @@ export interface EnvelopeDefaults {
   readonly timestamp: () => string;
   /** A new ID, of letters, digits and dashes. */
   readonly newId: () => string;
-  /** `source` and `type` as members of an envelope: written out once, not for every message. */
+  /** `source` and `type` as members of an envelope: encoded once, not for every message. */
   readonly members: string;
-  /** A `tracestate` of the metadata is kept also without a `traceparent`. */
+  /** Whether a `tracestate` in the metadata is kept even without a `traceparent`. */
   readonly keepsLoneTracestate: boolean;
 }
 
-/** Makes what the envelopes of a sidecar have in common. */
+/** Makes the common parts of a sidecar's envelopes. */
 export function envelopeDefaults(
   source: string,
   { eventType: type, keepsLoneTracestate }: Wire,
@@ -65,7 +65,7 @@ export interface EncodedEvent {
   readonly id: string;
   readonly data: Buffer;
   readonly trace?: Trace | undefined;
-  /** `expiration` of the caller's own event. */
+  /** The `expiration` of the caller's own event. */
   readonly expiration?: string;
 }
 
@@ -91,7 +91,7 @@ export function wrap(payload: Payload, defaults: EnvelopeDefaults): EncodedEvent
   return { id, data: withData(head, payload.bytes, contentType), trace };
 }
 
-/** What the publisher's metadata say of the envelope, else the sidecar's own. */
+/** Attributes of the envelope: those in the publisher's metadata, else the sidecar's own. */
 function attributes(metadata: Metadata, defaults: EnvelopeDefaults): string {
   const { 'cloudevent.source': source, 'cloudevent.type': type } = metadata;
   const members = ownMembers(source || defaults.source, type || defaults.type);
@@ -99,15 +99,15 @@ function attributes(metadata: Metadata, defaults: EnvelopeDefaults): string {
   return subject ? `${members},"subject":${quote(subject)}` : members;
 }
 
-/** Text of which nothing is escaped in JSON. */
+/** Text in which JSON escapes nothing. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-/** `JSON.stringify` of a string, four times as fast for plain text: a sixth of a publish was spent on it. */
+/** `JSON.stringify` of a string, four times as fast for plain text: it took a sixth of a publish. */
 export function quote(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** The present instant as text. Remembers the last one: many messages share a millisecond. */
+/** The current instant as text. Caches the last one: many messages share a millisecond. */
 function timestamps(now: () => number): () => string {
   let lastAt = 0;
   let lastText = '';
@@ -119,7 +119,7 @@ function timestamps(now: () => number): () => string {
   };
 }
 
-/** The trace of a wrapped message: what the publisher's metadata say, else that of the request. */
+/** The trace of a wrapped message: the one in the publisher's metadata, else that of the request. */
 function traceOf(metadata: Metadata, requested: Trace | undefined): Trace | undefined {
   const traceparent = metadata['cloudevent.traceparent'] || metadata['cloudevent.traceid'] || requested?.traceparent;
   if (!traceparent) return undefined;
@@ -138,8 +138,8 @@ function loneTracestate({ 'cloudevent.tracestate': tracestate }: Metadata): stri
 }
 
 /**
- * Closes an envelope with `data` or `data_base64`, by the content type: JSON goes in byte for byte, so that numbers
- * keep every digit; what is not JSON although it says so goes in as text; what is not text, in base64.
+ * Closes an envelope with `data` or `data_base64`, depending on the content type. JSON is copied byte for byte, so that
+ * numbers keep every digit. Invalid JSON becomes a string; bytes that are not text become base64.
  */
 export function withData(head: string, bytes: Uint8Array, contentType: string): Buffer {
   const buffer = asBuffer(bytes);

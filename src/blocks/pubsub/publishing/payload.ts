@@ -4,16 +4,16 @@ import { invalidEvent } from '../errors.ts';
 import { CLOUD_EVENT_TYPE } from './content-type.ts';
 import type { Address } from './envelope.ts';
 
-/** Bytes and what they are. */
+/** Bytes with their content type. */
 export interface EncodedData {
   readonly bytes: Uint8Array;
   readonly contentType: string;
 }
 
 /**
- * The bytes of data that are published in code: bytes and text as they are, a `CloudEvent` whole, anything else as JSON.
+ * Encodes data published in code: bytes and text are kept, a `CloudEvent` is encoded whole, anything else becomes JSON.
  *
- * @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` for what JSON cannot express.
+ * @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` for a value without a JSON form.
  */
 export function encodeData(data: unknown, contentType: string | undefined, address: Address): EncodedData {
   if (data instanceof Uint8Array) return { bytes: data, contentType: contentType ?? 'application/octet-stream' };
@@ -22,7 +22,9 @@ export function encodeData(data: unknown, contentType: string | undefined, addre
   return { bytes: Buffer.from(stringify(data, address)), contentType: type };
 }
 
-/** Told by its shape: it may be one of another loaded copy of the `cloudevents` package, and that need not be loaded. */
+/**
+ * Checks the shape: the event may come from another copy of the `cloudevents` package, which need not be loaded here.
+ */
 function isCloudEvent(data: unknown): boolean {
   return typeof data === 'object' && data !== null && 'specversion' in data && 'cloneWith' in data;
 }

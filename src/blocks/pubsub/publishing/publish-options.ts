@@ -5,42 +5,42 @@ import { type Metadata, metadataFrom, NO_METADATA } from './request-metadata.ts'
 /** How a message is published. @public */
 export interface PublishOptions {
   /**
-   * What the data are. Default: `application/json`; `text/plain` for a string, `application/octet-stream` for bytes,
-   * `application/cloudevents+json` for a `CloudEvent`.
+   * The content type of the data. Default: `application/json`; `text/plain` for a string, `application/octet-stream`
+   * for bytes, `application/cloudevents+json` for a `CloudEvent`.
    */
   readonly contentType?: string;
-  /** Publish the bytes as they are, without an envelope. Default `false`. */
+  /** Publish the bytes without an envelope. Default `false`. */
   readonly rawPayload?: boolean;
-  /** How long the message may live, in milliseconds. Default: for ever. */
+  /** The time to live of the message, in milliseconds. Default: no limit. */
   readonly ttlMs?: number;
-  /** Attributes of the envelope in place of the sidecar's own. */
+  /** Attributes of the envelope that replace the sidecar's own. */
   readonly cloudEvent?: {
     readonly id?: string;
     readonly source?: string;
     readonly type?: string;
     readonly subject?: string;
   };
-  /** Further metadata: for the component, and as headers of the delivery. */
+  /** Further metadata for the component, also sent as headers of the delivery. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** The trace that the message belongs to. */
+  /** The trace of the message. */
   readonly trace?: Trace;
 }
 
 /** One message of a bulk publish. @public */
 export interface BulkPublishEntry {
-  /** Names it in a failure; unique in the request. */
+  /** Identifies the entry in failures; unique in the request. */
   readonly entryId: string;
   /** The data. */
   readonly event: unknown;
-  /** What the data are. Default as in {@link PublishOptions.contentType}. */
+  /** The content type of the data. Default as in {@link PublishOptions.contentType}. */
   readonly contentType?: string;
-  /** Its own metadata; they win over those of the request. */
+  /** Metadata of this entry; takes precedence over that of the request. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /** How several messages are published. @public */
 export interface BulkPublishOptions extends Omit<PublishOptions, 'contentType'> {
-  /** Hand the entries to the component in portions of at most this many bytes. Default: no limit. */
+  /** Pass entries to the component in portions of at most this many bytes. Default: no limit. */
   readonly maxBulkPubBytes?: number;
 }
 
@@ -68,13 +68,13 @@ const EVENT_FIELDS = fieldNames<NonNullable<PublishOptions['cloudEvent']>>({
 });
 const ENTRY_FIELDS = fieldNames<BulkPublishEntry>({ entryId: true, event: true, contentType: true, metadata: true });
 
-/** @throws SidecarError `ERR_CONFIGURATION` for a field that there is not. */
+/** @throws SidecarError `ERR_CONFIGURATION` for an unknown field. */
 export function checkPublishOptions(options: PublishOptions): void {
   check(options, PUBLISH_FIELDS, 'options of publish');
   checkEvent(options);
 }
 
-/** The same for a bulk publish and its entries. */
+/** Checks the options of a bulk publish and its entries. */
 export function checkBulkOptions(options: BulkPublishOptions, entries: readonly BulkPublishEntry[]): void {
   check(options, BULK_PUBLISH_FIELDS, 'options of publishBulk');
   checkEvent(options);
@@ -89,7 +89,7 @@ function check(given: unknown, known: ReadonlySet<string>, what: string): void {
   checkFields(given, known, what, 'ERR_CONFIGURATION');
 }
 
-/** The metadata that options in code stand for. */
+/** Converts options in code to metadata. */
 export function metadataOf(options: BulkPublishOptions): Metadata {
   const { rawPayload, ttlMs, cloudEvent = {}, metadata = {}, maxBulkPubBytes: maxBytes } = options;
   const entries = Object.entries(metadata);

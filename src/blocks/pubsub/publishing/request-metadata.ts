@@ -2,19 +2,19 @@ import { NO_METADATA } from '../../../components/pubsub.ts';
 import { parseGoDuration } from '../../../util/duration.ts';
 import { invalidMetadata } from '../errors.ts';
 
-/** Metadata by name. Without a prototype, so that any name is an ordinary one. */
+/** Metadata by name. The object has no prototype, so any name is safe. */
 export type Metadata = Readonly<Record<string, string>>;
 
 export { NO_METADATA };
 
-/** Metadata with these entries; later ones win. */
+/** Makes metadata from entries; later entries win. */
 export function metadataFrom(entries: Iterable<readonly [string, string]>): Metadata {
   const metadata = Object.create(null) as Record<string, string>;
   for (const [name, value] of entries) metadata[name] = value;
   return metadata;
 }
 
-/** The metadata of a bulk entry: its own win over the request's, whichever name of the TTL either uses. */
+/** Merges the metadata of a bulk entry and its request. The entry wins, whichever name each uses for the TTL. */
 export function mergedMetadata(ofRequest: Metadata, ofEntry: Metadata): Metadata {
   const own = Object.entries(ofEntry);
   if (own.length === 0) return ofRequest;
@@ -30,18 +30,18 @@ function isTtl(name: string): boolean {
 
 const PREFIX = 'metadata.';
 
-/** The `metadata.<name>` parameters of a query, without their prefix. Of a repeated one the first counts. */
+/** The `metadata.<name>` parameters of a query, without the prefix. If one is repeated, the first wins. */
 export function metadataOfQuery(search: string, query: () => URLSearchParams): Metadata {
   if (search === '') return NO_METADATA;
   const entries = [...query()].filter(([name]) => name.startsWith(PREFIX) && name.length > PREFIX.length);
   return metadataFrom(entries.reverse().map(([name, value]) => [name.slice(PREFIX.length), value] as const));
 }
 
-/** What metadata ask of a publish. */
+/** The publish options in metadata. */
 export interface PublishRules {
-  /** Publish the bytes as they are, without an envelope. */
+  /** Publish the bytes without an envelope. */
   readonly rawPayload: boolean;
-  /** How long the message may live, in milliseconds. */
+  /** The time to live of the message, in milliseconds. */
   readonly ttlMs?: number;
 }
 
@@ -50,7 +50,7 @@ const DEFAULT_RULES: PublishRules = { rawPayload: false };
 /**
  * Reads `rawPayload` and `ttlInSeconds` (or `ttl`, in any case).
  *
- * @throws SidecarError `ERR_PUBSUB_REQUEST_METADATA` for a value that is neither.
+ * @throws SidecarError `ERR_PUBSUB_REQUEST_METADATA` for an invalid value.
  */
 export function publishRules(metadata: Metadata, pubsubName: string): PublishRules {
   if (metadata === NO_METADATA) return DEFAULT_RULES;
@@ -68,7 +68,7 @@ export function publishRules(metadata: Metadata, pubsubName: string): PublishRul
   return { rawPayload };
 }
 
-/** Reads a boolean as Go's `strconv.ParseBool` does, in any case; `undefined` when it is none. */
+/** Parses a boolean like Go's `strconv.ParseBool`, in any case; `undefined` if it is not one. */
 export function readBoolean(value: string): boolean | undefined {
   const text = value.toLowerCase();
   if (text === 'true' || text === '1' || text === 't') return true;
@@ -76,7 +76,7 @@ export function readBoolean(value: string): boolean | undefined {
   return undefined;
 }
 
-/** Instants beyond this are no dates any more. */
+/** Longer times would exceed the range of dates. */
 const MAX_TTL_MS = 100 * 365 * 24 * 3_600_000;
 
 function readTtl(value: string): number | undefined {
@@ -85,9 +85,9 @@ function readTtl(value: string): number | undefined {
 }
 
 /**
- * Reads `maxBulkPubBytes`; no limit when it is absent.
+ * Reads `maxBulkPubBytes`; no limit if it is absent.
  *
- * @throws SidecarError `ERR_PUBSUB_REQUEST_METADATA` when it is not a positive integer.
+ * @throws SidecarError `ERR_PUBSUB_REQUEST_METADATA` if it is not a positive integer.
  */
 export function maxBulkPubBytes(metadata: Metadata, pubsubName: string): number {
   const value = metadata['maxBulkPubBytes'];

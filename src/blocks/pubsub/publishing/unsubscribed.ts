@@ -1,17 +1,17 @@
 import type { Logger } from '../../../util/logger.ts';
 import { Tally } from '../../../util/tally.ts';
 
-/** A topic without subscribers, and how many messages it has got. */
+/** A topic without subscribers, with the number of messages published to it. */
 export interface UnsubscribedTopic {
   readonly pubsubName: string;
   readonly topic: string;
   readonly count: number;
 }
 
-/** So many topics are told apart; what goes to others is not counted. */
+/** The maximum number of topics counted; messages on further topics are not counted. */
 const MAX_TOPICS = 1_000;
 
-/** Counts messages that went to nobody, by topic, and warns of each topic once. */
+/** Counts messages without subscribers by topic, and warns once for each topic. */
 export class Unsubscribed {
   readonly #logger: Logger;
   readonly #topics: Tally<{ readonly pubsubName: string; readonly topic: string }>;

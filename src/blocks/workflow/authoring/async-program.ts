@@ -21,13 +21,13 @@ import { textOfValue, valueOfText } from '../model/payload.ts';
 import type { Execution, Program } from '../replay/execution.ts';
 import { DurablePromise } from './durable-promise.ts';
 
-/** How calls name code: functions that are registered, and the names of those that are not. */
+/** Resolves code in calls to its name and, for activities, its function. */
 export interface CodeNames {
   activity(code: ActivityDefinition | ActivityFunction): { readonly name: string; readonly run: ActivityFunction };
   workflow(code: WorkflowDefinition | WorkflowFunction): string;
 }
 
-/** The program of an async function. */
+/** Makes a program of an async function. */
 export function asyncProgram(run: WorkflowFunction<unknown>, names: CodeNames): Program {
   return (execution) => {
     const result = begin(run, new AsyncContext(execution, names), execution);
@@ -38,7 +38,7 @@ export function asyncProgram(run: WorkflowFunction<unknown>, names: CodeNames): 
   };
 }
 
-/** A function that throws in place of rejecting does the same. */
+/** Turns an exception of the function into a rejection. */
 async function begin(run: WorkflowFunction<unknown>, context: WorkflowContext, { input }: Execution): Promise<unknown> {
   return run(context, valueOfText(input));
 }
@@ -51,7 +51,7 @@ function end(execution: Execution, output: unknown): void {
   }
 }
 
-/** Ends the code where it continues as new; what catches it changes nothing any more. */
+/** Thrown to end code that continues as new; catching it has no effect. */
 class Continued extends Error {
   override readonly name = 'Continued';
 }
@@ -174,7 +174,7 @@ class AsyncContext implements WorkflowContext {
   }
 }
 
-/** Nobody hears of a rejection that nobody has waited for yet: a process must not end because of it. */
+/** Prevents an unhandled rejection while no code waits for the promise: it would end the process. */
 function watched<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

@@ -1,20 +1,20 @@
-/** Code by name. What stands in for the code of a name is found before what is registered. */
+/** Code by name. Replacements take precedence over registered code. */
 export class CodeTable<Code> {
   readonly #registered = new Map<string, Code>();
-  /** The last one of a name counts. */
+  /** The last replacement of a name counts. */
   readonly #replacements = new Map<string, readonly { readonly code: Code }[]>();
 
-  /** Whether there is no code at all. */
+  /** Whether the table has no code. */
   get isEmpty(): boolean {
     return this.#registered.size === 0 && this.#replacements.size === 0;
   }
 
-  /** What is to be run. */
+  /** The code to run. */
   get(name: string): Code | undefined {
     return this.#replacements.get(name)?.at(-1)?.code ?? this.#registered.get(name);
   }
 
-  /** What is registered, whatever stands in for it. */
+  /** The registered code, even if it is replaced. */
   registered(name: string): Code | undefined {
     return this.#registered.get(name);
   }
@@ -23,7 +23,7 @@ export class CodeTable<Code> {
     this.#registered.set(name, code);
   }
 
-  /** Has other code stand in for that of a name, registered or not; answers how to take it back. */
+  /** Replaces the code of a name, registered or not; call the returned function to undo that. */
   replace(name: string, code: Code): () => void {
     const replacement = { code };
     this.#replacements.set(name, [...(this.#replacements.get(name) ?? []), replacement]);

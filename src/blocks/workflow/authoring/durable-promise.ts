@@ -3,11 +3,11 @@ import { valueOfText } from '../model/payload.ts';
 import type { Task } from '../replay/execution.ts';
 
 /**
- * A task as a promise. It listens to the task only when somebody waits for it: a failed task that nobody waits for is
- * no unhandled rejection, and the engine knows what the code waits for.
+ * A task as a promise. It subscribes to the task only when code waits for it. So a failed task that no code waits for
+ * causes no unhandled rejection, and the engine knows which tasks the code waits for.
  */
 export class DurablePromise<T> extends Promise<T> {
-  /** What follows from it is a plain promise. */
+  /** Promises derived from it are plain promises. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }
@@ -22,7 +22,7 @@ export class DurablePromise<T> extends Promise<T> {
     });
     this.#listen = () =>
       task.onSettled(() => {
-        // What an activity answers is for those to know who call it.
+        // Only the caller knows the type of an activity's result.
         if (task.state === 'completed') settle?.resolve(valueOfText(task.value) as T);
         else settle?.reject(errorOf(task));
       });

@@ -11,7 +11,7 @@ import type { Program } from '../replay/execution.ts';
 import { asyncProgram, type CodeNames } from './async-program.ts';
 import { CodeTable } from './code-table.ts';
 
-/** Code by name, and names of code. */
+/** Registered code by name, and the names of code. */
 export class Registry implements CodeNames {
   readonly #programs = new CodeTable<Program>();
   readonly #activities = new CodeTable<ActivityFunction>();
@@ -20,7 +20,7 @@ export class Registry implements CodeNames {
   readonly #onChange: () => void;
   readonly #onFirst: () => void;
 
-  /** `onChange` hears of code that was not there before, `onFirst` of the first workflow. */
+  /** Calls `onChange` when code is added, and `onFirst` for the first workflow. */
   constructor(onChange: () => void, onFirst: () => void) {
     this.#onChange = onChange;
     this.#onFirst = onFirst;
@@ -30,7 +30,7 @@ export class Registry implements CodeNames {
     return !this.#programs.isEmpty;
   }
 
-  /** @throws SidecarError `ERR_CONFIGURATION` when the name is taken by other code. */
+  /** @throws SidecarError `ERR_CONFIGURATION` when other code has this name. */
   add({ kind, name, run }: WorkflowDefinition | ActivityDefinition): void {
     if (kind === 'workflow') this.addWorkflow(name, run);
     else this.addActivity(name, run);
@@ -61,7 +61,7 @@ export class Registry implements CodeNames {
     this.#onChange();
   }
 
-  /** Has a definition stand in for the code of its name. */
+  /** Replaces the code of a definition's name. */
   replace({ kind, name, run }: WorkflowDefinition | ActivityDefinition): Replacement {
     checkName(kind, name);
     if (kind === 'workflow' && !this.hasWorkflows) this.#onFirst();
@@ -93,7 +93,7 @@ export class Registry implements CodeNames {
     return nameOf('workflow', code, this.#workflowNames);
   }
 
-  /** The name of a workflow; its code is registered by being used. */
+  /** The name of a workflow. Using a workflow registers its code. */
   workflow(code: WorkflowDefinition | WorkflowFunction): string {
     const name = this.nameOfWorkflow(code);
     if (this.#programs.registered(name) === undefined)
@@ -102,7 +102,7 @@ export class Registry implements CodeNames {
   }
 }
 
-/** A definition has its name; a function that under which it is registered, or its own. */
+/** The name of a definition, or of a function: the registered name, else the function's own. */
 function nameOf(
   kind: 'workflow' | 'activity',
   code: WorkflowDefinition | WorkflowFunction | ActivityDefinition | ActivityFunction,
@@ -121,7 +121,7 @@ function isTaken(kind: 'workflow' | 'activity', name: string): SidecarError {
   );
 }
 
-/** What input a workflow takes is for those to know who start it. */
+/** Only the caller who starts a workflow knows the type of its input. */
 function asTold(run: WorkflowFunction): WorkflowFunction<unknown> {
   return run as WorkflowFunction<unknown>;
 }

@@ -4,6 +4,6 @@ import type { WorkflowsSettings } from '../options.ts';
 
 /** The dependencies of workflows. */
 export interface WorkflowsDeps extends Omit<BlockDeps, 'work'>, WorkflowsSettings {
-  /** Notes what runs, see `Work`. */
+  /** Counts work in progress, see `Work`. */
   readonly work: Pick<Work, 'begin'>;
 }

@@ -15,27 +15,27 @@ export interface CallChildOptions {
   readonly retry?: RetryPolicy;
 }
 
-/** How an event is waited for. @public */
+/** Options of waiting for an event. @public */
 export interface WaitForEventOptions {
-  /** In milliseconds. Default: as long as it takes. */
+  /** How long to wait, in milliseconds. Default: no limit. */
   readonly timeoutMs?: number;
 }
 
-/** How a workflow continues as new. @public */
+/** Options of continuing as new. @public */
 export interface ContinueAsNewOptions {
-  /** Whether events that no code has waited for yet go along. Default `true`. */
+  /** Whether events that no code has waited for yet are kept. Default `true`. */
   readonly keepEvents?: boolean;
 }
 
-/** The input may be left out where `undefined` is one. @public */
+/** The input is optional if its type allows `undefined`. @public */
 export type InputAnd<Input, Options> = undefined extends Input
   ? [input?: Input, options?: Options]
   : [input: Input, options?: Options];
 
 /**
- * What workflow code has in hand. Every promise that it answers is durable: the process may end while the code waits,
- * another one goes on from there. Plain `Promise.all`, `race`, `any` and `allSettled` work with them; other promises
- * (`fetch`, timers) belong into activities, and waiting for one fails the workflow with `WorkflowAwaitError`.
+ * The API of workflow code. Every promise that it returns is durable: the process may end while the code waits, and
+ * another one continues from there. Plain `Promise.all`, `race`, `any` and `allSettled` work with these promises. Other
+ * promises (`fetch`, timers) belong in activities; waiting for one fails the workflow with `WorkflowAwaitError`.
  *
  * @public
  */
@@ -44,66 +44,66 @@ export interface WorkflowContext {
   readonly instanceId: string;
   /** The name of this workflow. */
   readonly workflowName: string;
-  /** The code is being run again over what has happened already. For side effects that must not be repeated. */
+  /** Whether the code is being replayed. Use it to avoid repeating side effects. */
   readonly isReplaying: boolean;
-  /** A logger that says nothing while the code is replayed. */
+  /** A logger that is silent during a replay. */
   readonly log: Logger;
 
   /**
-   * Runs an activity; at least once, also when nobody waits for it.
+   * Runs an activity, at least once, even if no code waits for it.
    *
-   * @throws TaskFailedError from the promise, when it has failed for good.
+   * @throws TaskFailedError from the promise, if the activity has failed for good.
    */
   callActivity<Input, Output>(
     activity: ActivityLike<Input, Output>,
     ...rest: InputAnd<Input, CallActivityOptions>
   ): Promise<Output>;
-  /** Runs the activity that is registered under a name. */
+  /** Runs the activity registered under a name. */
   callActivity<Output = unknown>(name: string, input?: unknown, options?: CallActivityOptions): Promise<Output>;
 
   /**
    * Runs a workflow as a child.
    *
-   * @throws TaskFailedError from the promise, when it failed, was terminated, or its ID is in use.
+   * @throws TaskFailedError from the promise, if the child failed, was terminated, or its ID is in use.
    */
   callChild<Input, Output>(
     workflow: WorkflowLike<Input, Output>,
     ...rest: InputAnd<Input, CallChildOptions>
   ): Promise<Output>;
-  /** Runs the workflow that is registered under a name as a child. */
+  /** Runs the workflow registered under a name as a child. */
   callChild<Output = unknown>(name: string, input?: unknown, options?: CallChildOptions): Promise<Output>;
 
-  /** Waits: so many milliseconds, a duration such as `1h30m`, or until an instant. Never shorter. */
+  /** Waits for a number of milliseconds, for a duration such as `1h30m`, or until an instant. Never shorter. */
   sleep(until: number | string | Date): Promise<void>;
 
   /**
-   * Waits for an event. Names are matched without regard to case; events that came early are handed out in order.
+   * Waits for an event. Case does not matter in names; events that arrived earlier are delivered in order.
    *
-   * @throws EventTimeoutError from the promise, when none came within `timeoutMs` milliseconds.
+   * @throws EventTimeoutError from the promise, if no event arrives within `timeoutMs` milliseconds.
    */
   waitForEvent<Event = unknown>(name: string, options?: WaitForEventOptions): Promise<Event>;
 
-  /** `Promise.all` whose result may be left alone for a while: nobody hears of an unhandled rejection. */
+  /** Like `Promise.all`, but its rejection causes no unhandled rejection while no code waits for the result. */
   all<const T extends readonly unknown[]>(values: T): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }>;
-  /** `Promise.any`, likewise. */
+  /** Like `Promise.any`, without unhandled rejections. */
   any<const T extends readonly unknown[]>(values: T): Promise<Awaited<T[number]>>;
-  /** `Promise.race`, likewise. */
+  /** Like `Promise.race`, without unhandled rejections. */
   race<const T extends readonly unknown[]>(values: T): Promise<Awaited<T[number]>>;
 
-  /** The instant of the present turn, in milliseconds since 1970: use it in place of `Date.now()`. */
+  /** The instant of the current turn, in milliseconds since 1970. Use it instead of `Date.now()`. */
   now(): number;
-  /** A UUID that is the same in every replay. */
+  /** A UUID, the same in every replay. */
   uuid(): string;
-  /** A number from 0 to below 1 that is the same in every replay: use it in place of `Math.random()`. */
+  /** A number from 0 (inclusive) to 1 (exclusive), the same in every replay. Use it instead of `Math.random()`. */
   random(): number;
 
-  /** Tells what the workflow is at, for those who look at the instance. At most 64 KiB. */
+  /** Sets a status text that the instance's state shows. At most 64 KiB. */
   setCustomStatus(status: string): void;
-  /** Ends this run and begins anew with another input and an empty history: `return ctx.continueAsNew(next)`. */
+  /** Ends this run and starts again with another input and an empty history: `return ctx.continueAsNew(next)`. */
   continueAsNew(input?: unknown, options?: ContinueAsNewOptions): never;
   /**
-   * Whether this instance runs code that has the patch. True for instances that come here for the first time; false
-   * for those whose history passed this place before the patch was there. The answer is kept in the history.
+   * Whether this instance runs the patched code. True for instances that reach this point for the first time; false if
+   * their history passed it before the patch existed. The history keeps the answer.
    */
   isPatched(patch: string): boolean;
 }

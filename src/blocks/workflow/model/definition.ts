@@ -3,79 +3,81 @@ import { checkFields, checkFunction, fieldNames } from '../../../util/known-fiel
 import type { WorkflowContext } from './context.ts';
 import type { WorkflowFailure } from './failure.ts';
 
-/** How often and when a failed activity or child workflow is tried again. Waits are durable timers. @public */
+/** How often and when a failed activity or child workflow is retried. Delays are durable timers. @public */
 export interface RetryPolicy {
-  /** The most attempts, the first one included. */
+  /** The maximum number of attempts, including the first. */
   readonly maxAttempts: number;
-  /** The wait before the second attempt, in milliseconds. Default 1,000. */
+  /** The delay before the second attempt, in milliseconds. Default 1,000. */
   readonly initialIntervalMs?: number;
-  /** What each further wait is multiplied with, 1 or more. Default 2. */
+  /** The factor by which each further delay grows, 1 or more. Default 2. */
   readonly backoffCoefficient?: number;
-  /** The longest wait, in milliseconds. Default: no limit. */
+  /** The maximum delay, in milliseconds. Default: no limit. */
   readonly maxIntervalMs?: number;
-  /** How long all attempts may take together, in milliseconds: none begins after that. Default: no limit. */
+  /** The maximum time for all attempts, in milliseconds: no attempt begins after it. Default: no limit. */
   readonly timeoutMs?: number;
-  /** Whether a failure is worth another attempt. Part of the workflow code: it must always decide alike. */
+  /** Whether to retry after a failure. It is part of the workflow code and must be deterministic. */
   readonly handle?: (failure: WorkflowFailure) => boolean;
 }
 
-/** What an activity is told. @public */
+/** The context of an activity. @public */
 export interface ActivityContext {
   /** The workflow that called it. */
   readonly instanceId: string;
-  /** The number of the call within the workflow; the same when it is run again after a crash: a key for idempotence. */
+  /** The number of the call within the workflow. It is the same after a crash: use it as an idempotency key. */
   readonly activityId: number;
   /** 1 for the first attempt of a retry policy. */
   readonly attempt: number;
-  /** Fires when the sidecar stops and waits no longer. */
+  /** Fires when the sidecar stops and no longer waits for the activity. */
   readonly signal: AbortSignal;
 }
 
-/** The code of an activity: it may do anything, and runs at least once. @public */
+/** The code of an activity: it may have side effects, and runs at least once. @public */
 export type ActivityFunction<Input = never, Output = unknown> = (
   context: ActivityContext,
   input: Input,
 ) => Output | Promise<Output>;
 
-/** The code of a workflow: it must do the same whenever it is run again over the same history. @public */
+/** The code of a workflow: it must be deterministic when it is replayed over the same history. @public */
 export type WorkflowFunction<Input = never, Output = unknown> = (
   context: WorkflowContext,
   input: Input,
 ) => Output | Promise<Output>;
 
-/** A workflow with its name. Made by {@link defineWorkflow}. @public */
+/** A named workflow. Made by {@link defineWorkflow}. @public */
 export interface WorkflowDefinition<Input = never, Output = unknown> {
   /** `workflow`. */
   readonly kind: 'workflow';
-  /** The name under which instances are kept. */
+  /** The name under which instances are stored. */
   readonly name: string;
   /** The code. */
   readonly run: WorkflowFunction<Input, Output>;
 }
 
-/** An activity with its name. Made by {@link defineActivity}. @public */
+/** A named activity. Made by {@link defineActivity}. @public */
 export interface ActivityDefinition<Input = never, Output = unknown> {
   /** `activity`. */
   readonly kind: 'activity';
-  /** The name that histories tell. */
+  /** The name in histories. */
   readonly name: string;
   /** The code. */
   readonly run: ActivityFunction<Input, Output>;
 }
 
-/** A workflow, as calls name it: its definition, or its function. @public */
+/** A workflow in a call: its definition or its function. @public */
 export type WorkflowLike<Input = never, Output = unknown> =
   | WorkflowDefinition<Input, Output>
   | WorkflowFunction<Input, Output>;
 
-/** An activity, as calls name it: its definition, or its function. @public */
+/** An activity in a call: its definition or its function. @public */
 export type ActivityLike<Input = never, Output = unknown> =
   | ActivityDefinition<Input, Output>
   | ActivityFunction<Input, Output>;
 
-/** Code that stands in for other code, for a while. Taken back by `restore()` or, with `using`, at the end of the block. @public */
+/**
+ * Code that temporarily replaces other code. Ends with `restore()` or, with `using`, at the end of the block. @public
+ */
 export interface Replacement extends Disposable {
-  /** Takes it back: what it stood in for runs again. */
+  /** Ends the replacement: the original code runs again. */
   restore(): void;
 }
 
@@ -106,8 +108,9 @@ export function defineWorkflow<Input = undefined, Output = unknown>(
 /**
  * Names an activity.
  *
- * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, and for
- * code that is no function.
+ * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, and for code that is
+ * not a function.
+ *
  * @public
  */
 export function defineActivity<Input = undefined, Output = unknown>(
@@ -119,29 +122,29 @@ export function defineActivity<Input = undefined, Output = unknown>(
   return { kind: 'activity', name, run };
 }
 
-/** How an instance is started. @public */
+/** Options of starting an instance. @public */
 export interface StartOptions {
   /** Its ID, of letters, digits, `_` and `-`, at most 64. Default: a UUID. */
   readonly instanceId?: string;
-  /** When it begins. Default: now. */
+  /** When the instance begins. Default: now. */
   readonly startAt?: Date | number;
 }
 
-/** Input and options of a start; the input may be left out where `undefined` is one. @public */
+/** Input and options of a start; the input is optional if its type allows `undefined`. @public */
 export type InputAndStart<Input> = undefined extends Input
   ? [input?: Input, options?: StartOptions]
   : [input: Input, options?: StartOptions];
 
 const START_FIELDS = fieldNames<StartOptions>({ instanceId: true, startAt: true });
 
-/** Refuses options that there are not. */
+/** Rejects unknown options. */
 export function checkStartOptions(options: StartOptions): void {
   checkFields(options, START_FIELDS, 'options of start');
 }
 
 const MAX_NAME_LENGTH = 256;
 
-/** Refuses a name that is empty or too long. */
+/** Rejects a name that is empty or too long. */
 export function checkName(what: string, name: string): void {
   if (typeof name === 'string' && name.length > 0 && name.length <= MAX_NAME_LENGTH) return;
   const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 80)) : typeof name;

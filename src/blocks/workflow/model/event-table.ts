@@ -2,23 +2,23 @@ import type { ActionEvent, HistoryEvent } from './events.ts';
 import type { WorkflowFailure } from './failure.ts';
 import type { Payload } from './payload.ts';
 
-/** A stored event: the code of its type, its fields, and at the end the length of its payload, if its type has one. */
+/** A stored event: the code of its type, its fields, and last the length of its payload if its type has one. */
 export type StoredEvent = readonly [code: string, ...fields: (string | number | WorkflowFailure)[]];
 
 /** How events of one type are stored. */
 interface Kind<Event extends HistoryEvent> {
-  /** Stands for the type in stored values: it must never change. */
+  /** The type in stored values. It must never change. */
   readonly code: string;
   readonly payloadOf: Event extends HasPayload ? (event: Event) => Payload : undefined;
-  /** The fields as JSON, each behind a comma. Put together by hand: every turn comes here. */
+  /** Writes the fields as JSON, each after a comma. Handwritten: every turn calls it. */
   readonly write: (event: Event) => string;
-  /** The event of which `write` made the fields. */
+  /** Reads the event whose fields `write` has written. */
   readonly read: (stored: never, payload: Payload) => Event;
 }
 
-/** How actions of one type are stored, and compared in a replay. */
+/** How actions of one type are stored, and compared during a replay. */
 interface ActionKind<Event extends ActionEvent> extends Kind<Event> {
-  /** Names what the code does: in a replay it must do the same again. */
+  /** Describes the action: during a replay, the code must repeat it. */
   readonly describe: (action: Event) => string;
 }
 
@@ -32,7 +32,7 @@ type OfAction<Field = unknown> = readonly [code: string, sequence: number, field
 const noFields = (): string => '';
 const { stringify } = JSON;
 
-/** All that depends on the type of an event, except its effect in a replay: that is `Core`'s. */
+/** Everything that depends on an event's type, except its effect in a replay, which is in `Core`. */
 const KINDS: KindTable = {
   started: {
     code: 's',
@@ -128,7 +128,7 @@ const KINDS: KindTable = {
   },
 };
 
-/** A kind, where the type of its events is not known. */
+/** A kind whose event type is not known. */
 export interface EventKind {
   readonly code: string;
   readonly payloadOf: ((event: HistoryEvent) => Payload) | undefined;
@@ -137,7 +137,7 @@ export interface EventKind {
   readonly describe?: (action: ActionEvent) => string;
 }
 
-/** Safe, because each kind is given only events of its own type, and what it has written. */
+/** Safe: each kind only gets events of its own type, and fields that it has written. */
 const kinds = KINDS as unknown as Readonly<Record<HistoryEvent['type'], EventKind>>;
 const byCode: ReadonlyMap<string, EventKind> = new Map(Object.values(kinds).map((kind) => [kind.code, kind]));
 
@@ -146,17 +146,17 @@ export function kindOf(event: HistoryEvent): EventKind {
   return kinds[event.type];
 }
 
-/** The kind of a stored event; `undefined` for one of a newer version. */
+/** The kind of a stored event; `undefined` for a type of a newer version. */
 export function kindOfCode(code: string): EventKind | undefined {
   return byCode.get(code);
 }
 
-/** Whether the code did it. Actions stand behind the events that they follow from. */
+/** Whether the event is an action of the code. Actions follow the events that caused them. */
 export function isAction(event: HistoryEvent): event is ActionEvent {
   return kinds[event.type].describe !== undefined;
 }
 
-/** Names an action for messages. */
+/** Describes an action for messages. */
 export function describeAction(action: ActionEvent): string {
   return kinds[action.type].describe?.(action) ?? action.type;
 }

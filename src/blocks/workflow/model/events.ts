@@ -1,10 +1,10 @@
 import type { WorkflowFailure } from './failure.ts';
 import type { Payload } from './payload.ts';
 
-/** What happens to an instance. The code reacts to it. */
+/** An event that happens to an instance. The code reacts to it. */
 export type IncomingEvent =
   | { readonly type: 'started'; readonly input: Payload }
-  /** The code begins to run. Apart from `started`, as its time may come later. */
+  /** The code begins. This is separate from `started` because it may happen later. */
   | { readonly type: 'begun' }
   | { readonly type: 'activityCompleted'; readonly sequence: number; readonly output: Payload }
   | { readonly type: 'activityFailed'; readonly sequence: number; readonly failure: WorkflowFailure }
@@ -16,7 +16,7 @@ export type IncomingEvent =
   | { readonly type: 'resumed' }
   | { readonly type: 'terminated'; readonly output: Payload };
 
-/** What the code does. */
+/** An action of the code. */
 export type ActionEvent =
   | {
       readonly type: 'activityScheduled';
@@ -42,13 +42,13 @@ export type HistoryEvent = IncomingEvent | ActionEvent;
 
 export type ChildStarted = Extract<ActionEvent, { type: 'childStarted' }>;
 
-/** One turn, as it is in the history. */
+/** One turn in the history. */
 export interface Turn {
   readonly at: number;
   readonly events: readonly HistoryEvent[];
 }
 
-/** A name for comparison: case does not count. */
+/** A name for comparison, which ignores case. */
 export function eventKey(name: string): string {
   return name.toLowerCase();
 }

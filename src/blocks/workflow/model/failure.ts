@@ -2,22 +2,22 @@ import { isError, messageOf, shortened } from '../../../errors.ts';
 
 /** Why a workflow, an activity or a child workflow failed. @public */
 export interface WorkflowFailure {
-  /** The name of the error's class, such as `TypeError`; what we report ourselves ends in `Error` as well. */
+  /** The name of the error's class, such as `TypeError`; names of the engine's own errors end in `Error` as well. */
   readonly errorType: string;
   /** The error's message. */
   readonly message: string;
-  /** Where it was thrown, when that is known, and below that where its causes were. */
+  /** The stack trace, if known, followed by those of the causes. */
   readonly stackTrace?: string;
 }
 
-/** The longest texts of a failure that are kept, in characters: it is written into the history. */
+/** Maximum lengths of a failure's texts, in characters: they are stored in the history. */
 const MAX_MESSAGE_LENGTH = 16 * 1024;
 const MAX_STACK_LENGTH = 16 * 1024;
 const MAX_TYPE_LENGTH = 256;
-/** So far are causes followed. */
+/** The maximum number of causes included. */
 const MAX_CAUSES = 5;
 
-/** The failure that a thrown value stands for. Anything can be thrown: this never throws itself. */
+/** Makes a failure from a thrown value of any type. Never throws. */
 export function failureOf(error: unknown): WorkflowFailure {
   try {
     if (isError(error)) return failureOfError(error);
@@ -36,7 +36,7 @@ function failureOfError(error: Error): WorkflowFailure {
   };
 }
 
-/** The name of the class; that of the error where the class has none of its own. */
+/** The name of the error's class; if the class has none of its own, the error's name. */
 function typeOf(error: Error): string {
   const { name, constructor: type }: { readonly name: unknown; readonly constructor?: { readonly name?: unknown } } =
     error;
@@ -46,7 +46,7 @@ function typeOf(error: Error): string {
   return own;
 }
 
-/** The stack, and below it those of the causes. */
+/** The stack trace of the error, followed by those of its causes. */
 function stackOf(error: Error, causes: number): string | undefined {
   const { stack, cause }: { readonly stack?: unknown; readonly cause?: unknown } = error;
   if (typeof stack !== 'string') return undefined;
@@ -54,15 +54,11 @@ function stackOf(error: Error, causes: number): string | undefined {
   return `${stack}\ncaused by: ${(isError(cause) ? stackOf(cause, causes - 1) : undefined) ?? messageOf(cause)}`;
 }
 
-/**
- * What a workflow's `await` throws when the activity or child workflow that it waits for has failed for good.
- *
- * @public
- */
+/** Thrown by `await` in a workflow when the activity or child workflow has failed for good. @public */
 export class TaskFailedError extends Error {
   /** `TaskFailedError`. */
   override readonly name: string = 'TaskFailedError';
-  /** Which one: `activity "charge"`, `child workflow "ship"`. */
+  /** The task that failed: `activity "charge"`, `child workflow "ship"`. */
   readonly task: string;
   /** Why it failed. */
   readonly failure: WorkflowFailure;
@@ -75,13 +71,13 @@ export class TaskFailedError extends Error {
   }
 }
 
-/** What a workflow's `await` throws when an event did not come in time. @public */
+/** Thrown by `await` in a workflow when an event did not arrive in time. @public */
 export class EventTimeoutError extends TaskFailedError {
   /** `EventTimeoutError`. */
   override readonly name: string = 'EventTimeoutError';
 }
 
-/** The error types that the engine itself reports. */
+/** Error types of the engine's own failures. */
 export const NON_DETERMINISM = 'NonDeterminismError';
 export const FOREIGN_AWAIT = 'WorkflowAwaitError';
 export const NOT_REGISTERED = 'NotRegisteredError';

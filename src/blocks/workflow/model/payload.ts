@@ -2,18 +2,18 @@ import { messageOf, SidecarError } from '../../../errors.ts';
 import { jsonTextOf } from '../../../util/json-value.ts';
 
 /**
- * Inputs, outputs and events are text inside: what came over HTTP is passed on byte for byte, what code gives is
- * written as JSON. `undefined` is no payload, and so is empty text.
+ * Inputs, outputs and events are stored as text: text from HTTP is passed on byte for byte, values from code are
+ * encoded as JSON. `undefined` and empty text mean no payload.
  */
 export type Payload = string | undefined;
 
-/** The longest payload, in bytes of its UTF-8 form: 6 MiB. With what belongs to it, it has to fit into one value. */
+/** The longest payload: 6 MiB in UTF-8. Together with its metadata it has to fit into one stored value. */
 const MAX_PAYLOAD_BYTES = 6 * 1024 * 1024;
 
 /**
- * What a value of code is inside. `what` and the name of something stand in messages.
+ * Encodes a value from code. Error messages contain `what` and `name`.
  *
- * @throws SidecarError `ERR_BAD_REQUEST` for a value that has no JSON form, and for one that is too large.
+ * @throws SidecarError `ERR_BAD_REQUEST` for a value that has no JSON form or is too large.
  */
 export function textOfValue(value: unknown, what: string, name?: string): Payload {
   if (value === undefined) return undefined;
@@ -35,7 +35,7 @@ function wordsOf(what: string, name: string | undefined): string {
   return name === undefined ? what : `${what} ${JSON.stringify(name)}`;
 }
 
-/** The value of a payload: parsed JSON, or the text itself when it is none. */
+/** Decodes a payload: parsed JSON, or the text itself if it is not JSON. */
 export function valueOfText(text: Payload): unknown {
   if (text === undefined || text === '') return undefined;
   try {
@@ -51,7 +51,7 @@ function isSmall(text: string): boolean {
   return text.length * MAX_BYTES_PER_UNIT <= MAX_PAYLOAD_BYTES;
 }
 
-/** Refuses what is too large. */
+/** Rejects a payload that is too large. */
 export function checkPayload<T extends Payload>(text: T, what: string): T {
   if (text === undefined || isSmall(text)) return text;
   const bytes = Buffer.byteLength(text);

@@ -3,7 +3,7 @@ import { checkFields, fieldNames } from '../../../util/known-fields.ts';
 import type { RetryPolicy } from './definition.ts';
 import type { WorkflowFailure } from './failure.ts';
 
-/** An attempt that has failed. */
+/** A failed attempt. */
 export interface FailedAttempt {
   /** From 1. */
   readonly attempt: number;
@@ -14,12 +14,12 @@ export interface FailedAttempt {
 
 const DEFAULT_INTERVAL_MS = 1_000;
 const DEFAULT_COEFFICIENT = 2;
-/** Higher powers are beyond every limit. */
+/** Higher powers exceed every limit. */
 const MAX_POWER = 1_000;
-/** About a hundred years: a timer has to be an instant. */
+/** About a hundred years: the end of a timer must be a valid date. */
 const MAX_DELAY_MS = 100 * 365.25 * 24 * 3_600_000;
 
-/** When the next attempt begins, in milliseconds from now; `undefined` when there is none. Always decides alike. */
+/** The delay before the next attempt, in milliseconds; `undefined` if there is none. Deterministic. */
 export function retryDelayMs(policy: RetryPolicy | undefined, failed: FailedAttempt): number | undefined {
   if (policy === undefined || failed.attempt >= policy.maxAttempts) return undefined;
   if (policy.handle?.(failed.failure) === false) return undefined;
@@ -39,7 +39,7 @@ const POLICY_FIELDS = fieldNames<RetryPolicy>({
   handle: true,
 });
 
-/** Refuses a policy that cannot be meant. */
+/** Rejects an invalid policy. */
 export function checkRetryPolicy(policy: RetryPolicy | undefined): void {
   if (policy === undefined) return;
   checkFields(policy, POLICY_FIELDS, 'retry');

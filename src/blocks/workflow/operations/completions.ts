@@ -3,11 +3,11 @@ import type { Clock, Timer } from '../../../util/clock.ts';
 import { checkFields, fieldNames } from '../../../util/known-fields.ts';
 import type { InstanceView } from '../model/instance.ts';
 
-/** How long to wait. @public */
+/** Options of waiting for an instance. @public */
 export interface WaitOptions {
-  /** In milliseconds. Default: as long as it takes. */
+  /** How long to wait, in milliseconds. Default: no limit. */
   readonly timeoutMs?: number;
-  /** Ends the wait. */
+  /** Cancels the wait. */
   readonly signal?: AbortSignal;
 }
 
@@ -25,7 +25,7 @@ export class Completions {
     this.#clock = clock;
   }
 
-  /** An instance may have finished. `viewOf` is called only if somebody waits for it. */
+  /** Notifies waits that an instance may have finished. Calls `viewOf` only if somebody waits for the instance. */
   tell(id: string, viewOf?: () => InstanceView | undefined): void {
     const looks = this.#waiting.get(id);
     if (looks === undefined) return;
@@ -33,7 +33,7 @@ export class Completions {
     for (const look of looks) look(view);
   }
 
-  /** Has all pending waits check again: no notification will follow. */
+  /** Makes all pending waits check again, since no notification will follow. */
   tellAll(): void {
     for (const id of [...this.#waiting.keys()]) this.tell(id);
   }

@@ -6,13 +6,13 @@ import { stateOf, viewOf } from '../storage/render-instance.ts';
 
 /** Which instances to list. @public */
 export interface ListOptions {
-  /** Only those of a status. Default: all. */
+  /** Only instances with one of these statuses. Default: all. */
   readonly status?: WorkflowStatus | readonly WorkflowStatus[];
-  /** Only those of a workflow. Default: all. */
+  /** Only instances of this workflow. Default: all. */
   readonly name?: string;
-  /** Goes on where a page ended: its `cursor`. */
+  /** The `cursor` of the previous page. */
   readonly cursor?: string;
-  /** The most instances of a page, 1 to 1,000. Default 100. */
+  /** The maximum number of instances in a page, 1 to 1,000. Default 100. */
   readonly limit?: number;
 }
 
@@ -20,7 +20,7 @@ export interface ListOptions {
 export interface InstancePage {
   /** The instances, without their inputs. */
   readonly instances: readonly WorkflowState[];
-  /** Where the next page begins; absent on the last one. */
+  /** The cursor for the next page; absent on the last page. */
   readonly cursor?: string;
 }
 

@@ -13,7 +13,7 @@ import { newRecord, planTurn, type TurnResult } from '../storage/turn-plan.ts';
 /** Max tries when the instance or its owner changes at the same time. */
 const MAX_TRIES = 100;
 
-/** What is to be started. */
+/** An instance to start. */
 export interface Start {
   readonly instanceId: string;
   readonly name: string;
@@ -49,7 +49,7 @@ async function startHere(engine: Engine, start: Start): Promise<void> {
   await posted(instance, { type: 'started', input: start.input });
 }
 
-/** The owner of the shard finds it in the store, and is told where. Most IDs are new: the first try does not look. */
+/** Stores the instance and a message to its owner. Most IDs are new: the first try does not read before it writes. */
 async function startElsewhere(engine: Engine, start: Start, looks: boolean): Promise<void> {
   const { store, host, now } = engine;
   const stored = looks ? await store.read(start.instanceId) : undefined;
@@ -121,7 +121,7 @@ export async function sendEvent(engine: Engine, id: string, event: IncomingEvent
 async function sendElsewhere(engine: Engine, id: string, event: IncomingEvent): Promise<void> {
   const message = messagePut(engine, id, event);
   await engine.store.commit({ put: [message] });
-  // Its owner hears of it. Meanwhile that may be this host.
+  // The store notifies the owner of the message, except if this host is the owner by now.
   void engine.inbox.changed([message.key]);
 }
 

@@ -7,10 +7,10 @@ import type { InstanceStore, Stored } from '../storage/instance-store.ts';
 const MAX_TRIES = 100;
 
 /**
- * Removes an instance that is over and all that it has started, the deepest first, so that a purge that is broken off
- * can be repeated. Answers false when there is none.
+ * Removes a finished instance and all its descendants, deepest first, so that an interrupted purge can be repeated.
+ * Returns false if the instance does not exist.
  *
- * @throws SidecarError `ERR_PURGE_WORKFLOW` when one of them is not over; nothing is removed then.
+ * @throws SidecarError `ERR_PURGE_WORKFLOW` if one of them has not finished; nothing is removed then.
  */
 export async function purge({ store, pool }: Pick<Engine, 'store' | 'pool'>, id: string): Promise<boolean> {
   const live = pool.get(id);
@@ -26,14 +26,14 @@ export async function purge({ store, pool }: Pick<Engine, 'store' | 'pool'>, id:
   throw new SidecarError('ERR_PURGE_WORKFLOW', `workflow ${JSON.stringify(id)} is changed all the time`);
 }
 
-/** The instance and all below it, parents before children. */
+/** The instance and all its descendants, parents before children. */
 async function familyOf(store: InstanceStore, root: Stored): Promise<Stored[]> {
   const family = [checkFinished(root)];
   for (const { record } of family) {
     if (!record.hasChildren) continue;
     for (const id of await store.children(record.instanceId)) {
       const child = await store.read(id);
-      // The ID was used again: no child any more.
+      // The ID was reused: it is no longer a child.
       if (child?.record.parent?.instanceId === record.instanceId) family.push(checkFinished(child));
     }
   }

@@ -1,7 +1,7 @@
 import type { ActionEvent } from '../model/events.ts';
 import { ExpectedActions } from './expected-actions.ts';
 
-/** The actions of the code: compared with the history in a replay, collected after it. */
+/** The actions of the code: compared with the history during a replay, collected after it. */
 export class ActionLog {
   #expected: ExpectedActions | undefined;
   #actions: ActionEvent[] = [];
@@ -15,24 +15,24 @@ export class ActionLog {
     this.#expected = new ExpectedActions(actions);
   }
 
-  /** Describes an action of the replayed turn that the code has left out. */
+  /** Describes an action of the replayed turn that the code omitted. */
   missing(): string | undefined {
     return this.#expected?.missing();
   }
 
-  /** The history is over. */
+  /** Ends the replay: actions are collected from now on. */
   live(): void {
     this.#expected = undefined;
   }
 
-  /** Records an action; answers what is wrong with it, if anything is. */
+  /** Records an action; returns a description of the mismatch if there is one. */
   add(action: Exclude<ActionEvent, { type: 'patched' }>): string | undefined {
     if (this.#expected !== undefined) return this.#expected.take(action);
     this.#actions.push(action);
     return undefined;
   }
 
-  /** Whether the code takes a patch: it does if the turn is new. */
+  /** Whether the code takes a patch: it does if the turn is new or the history has the patch. */
   patch(name: string): boolean {
     if (this.#expected !== undefined) return this.#expected.hasPatch(name);
     this.#actions.push({ type: 'patched', name });

@@ -8,7 +8,7 @@ import type { UnreadEvent } from './event-buffer.ts';
 import type { ActivityToRun, OpenAttempt } from './open-actions.ts';
 import { Run, type RunDeps } from './run.ts';
 
-/** A failed attempt that is followed by another one. */
+/** A failed attempt that will be retried. */
 export interface Retry {
   readonly what: string;
   readonly attempt: number;
@@ -17,17 +17,17 @@ export interface Retry {
 }
 
 /**
- * The replay core: a run of workflow code, as the engine sees it. Events go in one by one, in the same way whether they
- * are new or from the history; after each the code runs until it waits again; actions come out.
+ * The replay core: a run of workflow code from the engine's view. Events are applied one by one, whether they are new
+ * or from the history. After each event the code runs until it waits again, and may take actions.
  */
 export class Core {
   readonly #deps: RunDeps;
   readonly #run: Run;
   #hasBegun = false;
   #hasInput = false;
-  /** Events that came while suspended, in order. */
+  /** Events that arrived while the instance is suspended, in order. */
   #held: IncomingEvent[] | undefined;
-  /** Activities whose result is among them: they are not run again. */
+  /** Activities whose result is among the held events: they are not run again. */
   #reported: Set<number> | undefined;
   #retries: Retry[] = [];
 
@@ -61,7 +61,7 @@ export class Core {
     return this.#run.customStatus;
   }
 
-  /** Whether the code does not fit the history. */
+  /** Whether the code failed to match the history. */
   get isNonDeterministic(): boolean {
     const { outcome } = this.#run;
     return outcome?.kind === 'failed' && outcome.failure.errorType === NON_DETERMINISM;
@@ -77,7 +77,7 @@ export class Core {
     if (missing !== undefined) this.#run.nonDeterministic(missing);
   }
 
-  /** The history is over: what comes now is new. `hasEnded` says whether the code should have ended in it. */
+  /** Ends the replay: later events are new. `hasEnded` says whether the code should have ended by now. */
   endReplay(hasEnded: boolean): void {
     if (!hasEnded && this.outcome !== undefined && !this.isNonDeterministic)
       this.#run.nonDeterministic('the history goes on, and the code ends');
@@ -85,7 +85,7 @@ export class Core {
     if (this.isNonDeterministic) this.dropOpen();
   }
 
-  /** Applies one event and lets the code run until it waits again. Answers nothing when it need not run. */
+  /** Applies one event and lets the code run until it waits again. Returns `undefined` if the code need not run. */
   apply(event: IncomingEvent, at: number): Promise<void> | undefined {
     this.#run.now = at;
     if (event.type === 'suspended') {
@@ -130,7 +130,7 @@ export class Core {
     if (this.outcome === undefined && this.#run.awaited.count === 0) this.#run.hangs();
   }
 
-  /** Applies an event; answers whether the code may react to it. */
+  /** Applies an event; returns whether the code may react to it. */
   #wakes(event: IncomingEvent): boolean {
     const { open } = this.#run;
     switch (event.type) {
@@ -205,7 +205,7 @@ export class Core {
     return false;
   }
 
-  /** A policy is code of the workflow: it may throw. */
+  /** The policy's handler is workflow code and may throw. */
   #delayOf({ attempt, firstAt, retry }: OpenAttempt, failure: WorkflowFailure): number | undefined {
     try {
       return retryDelayMs(retry, { attempt, firstAt, now: this.#run.now, failure });
@@ -215,7 +215,7 @@ export class Core {
     }
   }
 
-  /** Fails the run for a reason of the engine, and drops the actions of this turn. */
+  /** Fails the run for a reason of the engine, and drops this turn's actions. */
   abandon(failure: WorkflowFailure): void {
     this.#run.actions.take();
     this.#run.open.clear();
@@ -239,7 +239,7 @@ export class Core {
     return retries;
   }
 
-  /** Events that the next run takes over. */
+  /** Unread events that the next run takes over. */
   takeUnread(): readonly UnreadEvent[] {
     return this.#run.takeUnread();
   }
@@ -254,7 +254,7 @@ export class Core {
     return sequence === undefined ? undefined : { type: 'timerFired', sequence };
   }
 
-  /** How many activities have no result. */
+  /** The number of activities without a result. */
   get activityCount(): number {
     return this.#run.open.activityCount - (this.#reported?.size ?? 0);
   }

@@ -2,10 +2,10 @@ import { isAction } from '../model/event-table.ts';
 import type { IncomingEvent, Turn } from '../model/events.ts';
 
 /**
- * What happens again when an instance goes on from an earlier turn: `kept` is replayed, and what its code did in the
- * turns that are `dropped` is forgotten. What had come from outside comes again, and so do results of what was begun
- * in the turns that are kept: nothing of that is done twice. Failures do not come again: what failed is open once more,
- * as are timers. A child that failed is over in the store: it has to go on as well.
+ * The events to apply again when an instance resumes from an earlier turn: `kept` turns are replayed, and the code's
+ * actions in `dropped` turns are forgotten. Events from outside apply again, and so do successful results of actions in
+ * the kept turns: none of that is done twice. Failures do not apply again: failed actions are open again, and so are
+ * timers. A failed child has ended in the store: it has to be resumed as well.
  */
 export function eventsAgain(kept: readonly Turn[], dropped: readonly Turn[]): readonly IncomingEvent[] {
   const begun = sequencesOf(kept);

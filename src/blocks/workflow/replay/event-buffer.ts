@@ -3,7 +3,7 @@ import { eventKey } from '../model/events.ts';
 import type { Payload } from '../model/payload.ts';
 import type { OpenTask } from './open-task.ts';
 
-/** An event that nobody has waited for yet. */
+/** An event that no code has waited for yet. */
 export interface UnreadEvent {
   readonly name: string;
   readonly data: Payload;
@@ -13,13 +13,13 @@ interface Numbered extends UnreadEvent {
   readonly number: number;
 }
 
-/** Events from outside, matched with waits in the order in which each came. */
+/** Matches events from outside with waits, both in order of arrival. */
 export class EventBuffer {
   readonly #unread = new Map<string, Deque<Numbered>>();
   readonly #waiting = new Map<string, Deque<OpenTask>>();
   #arrived = 0;
 
-  /** Adds an event; answers the task that it completed, if one was waiting. */
+  /** Adds an event; returns the task that it completed, if one was waiting. */
   raise(name: string, data: Payload): OpenTask | undefined {
     const key = eventKey(name);
     const waiting = this.#waiting.get(key);

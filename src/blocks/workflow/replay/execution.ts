@@ -10,20 +10,20 @@ import type { Payload } from '../model/payload.ts';
  * whatever its code waits for.
  */
 
-/** Something that workflow code waits for. Settled once, by an event of the history. */
+/** A task that workflow code waits for. An event of the history settles it once. */
 export interface Task {
   /** For messages: `activity "charge"`, `timer`, `event "approval"`, `child workflow "ship"`. */
   readonly what: string;
-  /** Its number among the actions of the code, from 1; 0 for the wait for an event. The first one when it is retried. */
+  /** The number of its action, from 1; 0 for a wait for an event. With retries, the number of the first attempt. */
   readonly sequence: number;
   readonly state: 'pending' | 'completed' | 'failed';
-  /** What it completed with. */
+  /** Its result. */
   readonly value: Payload;
-  /** Why it failed, for good. */
+  /** Why it failed for good. */
   readonly failure: WorkflowFailure | undefined;
   /**
-   * Calls back when it is settled: at once when it is already, else while the event is applied. Says that the code
-   * waits for it: code that waits for nothing of this kind hangs, and that is found out.
+   * Calls back when the task is settled: at once if it already is, else while the event is applied. It also marks that
+   * the code waits for the task: code that waits for no task hangs, which is detected.
    */
   onSettled(listener: (task: Task) => void): void;
 }
@@ -33,7 +33,7 @@ export interface ActivityCall {
   readonly name: string;
   readonly input: Payload;
   readonly retry?: RetryPolicy | undefined;
-  /** What to run, when the code named a function; else the one that is registered under the name. */
+  /** The function to run, if the code gave one; else the one registered under the name. */
   readonly run?: ActivityFunction | undefined;
 }
 
@@ -45,28 +45,31 @@ export interface ChildCall {
   readonly retry?: RetryPolicy | undefined;
 }
 
-/** One run of workflow code, new or replayed. Everything that it answers is the same in every replay. */
+/** One run of workflow code, new or replayed. Everything it returns is the same in every replay. */
 export interface Execution {
   readonly instanceId: string;
   readonly workflowName: string;
   readonly input: Payload;
-  /** The code is run again over what has happened already. */
+  /** Whether the code is being replayed. */
   readonly isReplaying: boolean;
-  /** The instant of the present turn, in milliseconds since 1970. */
+  /** The instant of the current turn, in milliseconds since 1970. */
   readonly now: number;
   callActivity(call: ActivityCall): Task;
   callChild(call: ChildCall): Task;
-  /** A timer; an instant that is past fires in the next turn. */
+  /** Creates a timer; if its instant is past, it fires in the next turn. */
   createTimer(dueAt: number): Task;
-  /** Without a time limit it waits for ever; a limit of 0 or less is over at once when no event is there. */
+  /**
+   * Waits for an event; forever without a time limit. With a limit of 0 or less, it times out at once if no event is
+   * queued.
+   */
   waitForEvent(name: string, timeoutMs?: number): Task;
   isPatched(patch: string): boolean;
   setCustomStatus(status: string): void;
-  /** The code ends here and begins anew with this input; what it waits for is dropped. */
+  /** Ends the code and starts it again with this input; its pending tasks are dropped. */
   continueAsNew(input: Payload, keepEvents: boolean): void;
   newUuid(): string;
   random(): number;
-  /** Says nothing while the code is replayed. */
+  /** Silent during a replay. */
   readonly log: Logger;
   /** The code has returned. */
   complete(output: Payload): void;
@@ -74,5 +77,5 @@ export interface Execution {
   fail(failure: WorkflowFailure): void;
 }
 
-/** Begins to run workflow code; returns when it waits for the first time, or later. Must not throw. */
+/** Starts workflow code; returns when the code waits for the first time, or later. Must not throw. */
 export type Program = (execution: Execution) => void;

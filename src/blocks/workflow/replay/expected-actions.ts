@@ -1,7 +1,7 @@
 import { describeAction } from '../model/event-table.ts';
 import type { ActionEvent } from '../model/events.ts';
 
-/** The actions of a replayed turn: the code must repeat them. */
+/** The actions of a replayed turn, which the code must repeat. */
 export class ExpectedActions {
   readonly #bySequence = new Map<number, ActionEvent>();
   readonly #patches = new Set<string>();
@@ -18,7 +18,7 @@ export class ExpectedActions {
     return this.#patches.delete(name);
   }
 
-  /** Compares an action with the history; answers what is wrong with it, if anything is. */
+  /** Compares an action with the history; returns a description of the mismatch if there is one. */
   take(action: Exclude<ActionEvent, { type: 'patched' }>): string | undefined {
     const recorded = this.#bySequence.get(action.sequence);
     this.#bySequence.delete(action.sequence);
@@ -29,7 +29,7 @@ export class ExpectedActions {
     return `the history has ${describeAction(recorded)} as ${number}, and the code calls ${describeAction(action)}`;
   }
 
-  /** Describes an action that the code has left out, if there is one. */
+  /** Describes an action that the code omitted, if any. */
   missing(): string | undefined {
     for (const action of this.#bySequence.values()) {
       const number = action.type === 'patched' ? '' : ` as action ${action.sequence}`;

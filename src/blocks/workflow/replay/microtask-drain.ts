@@ -1,17 +1,17 @@
-// From the global: an import of node:process reads all that it has, which costs 2 to 4 MiB.
+// Taken from the global: importing node:process would load all of it, which costs 2 to 4 MiB.
 const { nextTick } = process;
 
 /**
- * Waits until no microtask is left: whatever chain of promises hangs on what was just settled has run to where it
- * waits for something else. The queue of ticks comes after that of microtasks when it is filled from within one.
- * Who asks before the tick shares it, except from within the queue of ticks: there microtasks have to run first.
+ * Waits until the microtask queue is empty: then all code that follows from a settled promise has run until its next
+ * wait. A tick that is queued by a microtask runs after all microtasks. Waits before the tick share it, except waits
+ * that begin in the tick queue: microtasks have to run before those.
  */
 export class Drain {
   #waiting: (() => void)[] = [];
   #isMicrotaskQueued = false;
   #isTickQueued = false;
 
-  /** Resolves when no microtask is left. */
+  /** Resolves when the microtask queue is empty. */
   drained(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -30,7 +30,7 @@ export class Drain {
 
   #tick(): void {
     this.#isTickQueued = false;
-    // Somebody asked in a tick before this one: that microtask comes next, and another tick after it.
+    // A wait began in an earlier tick: its microtask comes next, followed by another tick.
     if (this.#isMicrotaskQueued) return;
     const waiting = this.#waiting;
     this.#waiting = [];

@@ -3,7 +3,7 @@ import type { ActivityFunction, RetryPolicy } from '../model/definition.ts';
 import type { ActivityCall } from './execution.ts';
 import type { OpenTask } from './open-task.ts';
 
-/** An attempt whose end is not known. */
+/** An attempt without a result. */
 export interface OpenAttempt {
   readonly sequence: number;
   readonly task: OpenTask;
@@ -12,7 +12,7 @@ export interface OpenAttempt {
   /** When the first attempt began. */
   readonly firstAt: number;
   readonly retry: RetryPolicy | undefined;
-  /** Begins the next attempt. */
+  /** Starts the next attempt. */
   readonly again: () => void;
   /** The activity to run, if it is one. */
   readonly call?: ActivityCall;
@@ -26,7 +26,7 @@ export interface OpenTimer {
   readonly fire: () => void;
 }
 
-/** An activity that is to be run. */
+/** An activity to run. */
 export interface ActivityToRun {
   readonly sequence: number;
   readonly activityId: number;
@@ -43,10 +43,10 @@ const sequenceOf = ({ sequence }: OpenTimer): number => sequence;
 export class OpenActions {
   readonly #attempts = new Map<number, OpenAttempt>();
   readonly #timers = new Map<number, OpenTimer>();
-  /** May hold timers that are not open any more: they are skipped. */
+  /** May hold timers that are no longer open: they are skipped. */
   readonly #heap = new Heap(dueAtOf, sequenceOf);
   #limits: Map<OpenTask, number> | undefined;
-  /** Timers that have fired while the code is held up: they are open until it hears of that. */
+  /** Timers that fired while the code is suspended: they stay open until their event is applied. */
   #fired: Set<number> | undefined;
   /** Activities without a result. */
   #activities = 0;
@@ -74,7 +74,7 @@ export class OpenActions {
     this.#heap.push(timer);
   }
 
-  /** A timer that limits another wait. */
+  /** Adds a timer that limits another wait. */
   addLimit(timer: OpenTimer): void {
     this.addTimer(timer);
     this.#limits ??= new Map();
@@ -111,13 +111,13 @@ export class OpenActions {
     return undefined;
   }
 
-  /** Takes a timer that is due out of the line; it is open until its event is applied. */
+  /** Takes the next due timer off the queue; it stays open until its event is applied. */
   shiftDue(now: number): number | undefined {
     const at = this.nextTimerAt;
     return at === undefined || at > now ? undefined : this.#heap.pop()?.sequence;
   }
 
-  /** Activities without a result, to be run. */
+  /** Activities to run: those without a result. */
   activities(): readonly ActivityToRun[] {
     const found: ActivityToRun[] = [];
     for (const { sequence, task, attempt, call } of this.#attempts.values())
@@ -128,7 +128,7 @@ export class OpenActions {
     return found;
   }
 
-  /** The activity of a number, if it has no result. */
+  /** The activity with a number, if it has no result. */
   activity(sequence: number): ActivityToRun | undefined {
     const open = this.#attempts.get(sequence);
     if (open?.call === undefined) return undefined;

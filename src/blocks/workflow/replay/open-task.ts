@@ -2,11 +2,11 @@ import type { WorkflowFailure } from '../model/failure.ts';
 import type { Payload } from '../model/payload.ts';
 import type { Task } from './execution.ts';
 
-/** A task from the engine's side, which settles it. */
+/** A task as the engine sees it, which settles it. */
 export class OpenTask implements Task {
   readonly what: string;
   readonly sequence: number;
-  /** Whether anybody waits for it. */
+  /** Whether code waits for it. */
   isAwaited = false;
   #state: Task['state'] = 'pending';
   #value: Payload;
@@ -63,7 +63,7 @@ export class OpenTask implements Task {
   }
 }
 
-/** How many pending tasks the code waits for: when it waits for none and has not ended, it hangs. */
+/** Counts the pending tasks that the code waits for: code that waits for none and has not ended hangs. */
 export interface AwaitedTasks {
   count: number;
 }

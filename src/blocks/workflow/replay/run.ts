@@ -12,20 +12,20 @@ import { OpenActions } from './open-actions.ts';
 import { type AwaitedTasks, OpenTask } from './open-task.ts';
 import { SeededRandom } from './seeded-random.ts';
 
-/** What a run is made of. */
+/** The dependencies of a {@link Run}. */
 export interface RunDeps {
   readonly instanceId: string;
-  /** Names this run: what looks random in it follows from it. */
+  /** The ID of this run: its pseudo-random values derive from it. */
   readonly executionId: string;
   readonly workflowName: string;
   readonly program: Program;
   readonly logger: Logger;
   readonly drain: Drain;
-  /** The code has ended, or called something, outside of a turn, which it should not be able to. */
+  /** Called when the code ends or calls the API outside a turn, which only foreign promises make possible. */
   readonly onStray: () => void;
 }
 
-/** One run of workflow code, as the code sees it: its calls become actions and open tasks. */
+/** One run of workflow code from the code's view: its calls become actions and open tasks. */
 export class Run implements Execution {
   readonly instanceId: string;
   readonly workflowName: string;
@@ -60,7 +60,7 @@ export class Run implements Execution {
     return this.actions.isReplaying;
   }
 
-  /** Made when it is needed: most code waits for no events. */
+  /** Created on first use: most code waits for no events. */
   get buffer(): EventBuffer {
     this.#buffer ??= new EventBuffer();
     return this.#buffer;
@@ -70,7 +70,7 @@ export class Run implements Execution {
     return this.#outcome;
   }
 
-  /** Begins to run the code. */
+  /** Starts the code. */
   begin(): void {
     this.#deps.program(this);
   }
@@ -119,7 +119,7 @@ export class Run implements Execution {
     return task;
   }
 
-  /** Numbers a timer and tells of it. */
+  /** Assigns a number to a timer and records its action. */
   startTimer(at: number): { readonly sequence: number; readonly dueAt: number } {
     const timer = { sequence: ++this.#sequence, dueAt: Math.ceil(at) };
     this.act({ type: 'timerCreated', ...timer });
@@ -162,7 +162,7 @@ export class Run implements Execution {
     this.end({ kind: 'continued', input, keepEvents });
   }
 
-  /** Events that nobody has waited for, when the next run is to have them. */
+  /** Events that no code has waited for, if the next run takes them over. */
   takeUnread(): readonly UnreadEvent[] {
     return this.#outcome?.kind === 'continued' && this.#outcome.keepEvents ? this.buffer.unread() : [];
   }
@@ -191,12 +191,12 @@ export class Run implements Execution {
     else this.#stray('the workflow has ended');
   }
 
-  /** The first end counts; what the engine itself decides does in any case. */
+  /** The first outcome counts, unless the engine sets a final one. */
   end(outcome: RunOutcome, isFinal = false): void {
     if (this.#outcome === undefined || isFinal) this.#outcome = outcome;
   }
 
-  /** The code no longer fits its history. */
+  /** Fails the run because the code no longer matches its history. */
   nonDeterministic(message: string): void {
     this.end({ kind: 'failed', failure: { errorType: NON_DETERMINISM, message } }, true);
   }
@@ -207,7 +207,7 @@ export class Run implements Execution {
     if (problem !== undefined) this.nonDeterministic(problem);
   }
 
-  /** What answers at once cannot wait for ever: it throws. */
+  /** Throws if the run has ended: a synchronous call cannot wait forever. */
   #check(what: string): void {
     if (this.#isTooLate(what))
       throw new Error(`this run of workflow ${JSON.stringify(this.workflowName)} has ended: ${what} comes too late`);
@@ -218,19 +218,19 @@ export class Run implements Execution {
     return this.#outcome !== undefined;
   }
 
-  /** Code that goes on after its end comes to rest here. An error might be one that nobody handles. */
+  /** A task that never settles, for code that continues after its end. An error could become an unhandled rejection. */
   #never(what: string): Task {
     return new OpenTask(what, 0, this.awaited);
   }
 
-  /** Something woke the code that is no event of ours. */
+  /** Fails the run because a foreign promise woke the code. */
   #stray(what: string): void {
     const message = `${what} after it waited for a promise that is not its context’s: ${ADVICE}`;
     this.end({ kind: 'failed', failure: { errorType: FOREIGN_AWAIT, message } });
     this.#deps.onStray();
   }
 
-  /** The code waits, and nothing of ours can wake it. */
+  /** Fails the run because the code waits and none of its tasks can wake it. */
   hangs(): void {
     const message = `the workflow waits for a promise that is not its context’s, and no event can wake it: ${ADVICE}`;
     this.end({ kind: 'failed', failure: { errorType: FOREIGN_AWAIT, message } });
@@ -239,7 +239,7 @@ export class Run implements Execution {
 
 const ADVICE = 'move timers, input and output into activities, and wait only for what ctx answers';
 
-/** What all attempts have in common. */
+/** The properties that all attempts share. */
 interface First<Call> {
   readonly call: Call;
   readonly task: OpenTask;

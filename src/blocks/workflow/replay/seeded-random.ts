@@ -6,7 +6,7 @@ const VERSION_BYTE = 6;
 const VARIANT_BYTE = 8;
 const UUID_PARTS = [0, 4, 6, 8, 10, 16] as const;
 
-/** Numbers and UUIDs that are the same for the same seed, in order, and look random otherwise. */
+/** Pseudo-random numbers and UUIDs: the same sequence for the same seed. */
 export class SeededRandom {
   readonly #seed: string;
   #count = 0;
@@ -21,12 +21,12 @@ export class SeededRandom {
       .digest();
   }
 
-  /** From 0 to below 1. */
+  /** A number from 0 (inclusive) to 1 (exclusive). */
   number(): number {
     return this.#next().readUIntBE(0, BYTES_OF_NUMBER) / NUMBERS;
   }
 
-  /** In the form of version 8 of RFC 9562, which leaves the bits to us. */
+  /** A UUID of version 8 (RFC 9562), which does not define the other bits. */
   uuid(): string {
     const bytes = this.#next();
     bytes[VERSION_BYTE] = ((bytes[VERSION_BYTE] ?? 0) & 0x0f) | 0x80;

@@ -17,7 +17,7 @@ export function encodeText(header: string, payloads: string): Uint8Array {
   return Buffer.from(`${String.fromCharCode(FORMAT)}${header}\n${payloads}`);
 }
 
-/** The header and the payloads of a stored value. */
+/** Decodes a stored value into its header and payloads. */
 export function decodeText(key: string, value: Uint8Array): { readonly header: unknown; readonly payloads: Payloads } {
   const text = readValue(key, value, {
     [FORMAT]: (payload) => Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString(),
@@ -45,7 +45,7 @@ export class Payloads {
   }
 }
 
-/** The length of a payload as it is stored in a header. */
+/** The length of a payload, as stored in a header. */
 export function lengthOf(payload: Payload): number {
   return payload === undefined ? NO_PAYLOAD : payload.length;
 }
@@ -55,20 +55,20 @@ export function payloadOf(event: HistoryEvent): Payload {
   return kindOf(event).payloadOf?.(event);
 }
 
-/** About how many characters an event takes up. */
+/** The approximate size of an event, in characters. */
 export function sizeOf(event: HistoryEvent): number {
   if (!('failure' in event)) return payloadOf(event)?.length ?? 0;
   const { message, stackTrace = '' } = event.failure;
   return message.length + stackTrace.length;
 }
 
-/** Part of a turn: events of one turn that are too large for one value are spread over several. */
+/** Part of a turn: a turn that is too large for one value is spread over several. */
 export interface Chunk {
   readonly at: number;
-  /** The next chunk is of the same turn. */
+  /** Whether the next chunk belongs to the same turn. */
   readonly isContinued: boolean;
   readonly events: readonly HistoryEvent[];
-  /** How many events the history has, these among them. */
+  /** The number of events of the history, including these. */
   readonly total: number;
 }
 
@@ -106,9 +106,9 @@ function eventOf(key: string, stored: StoredEvent, payloads: Payloads): HistoryE
 
 /** A message in the inbox of an instance. */
 export interface InboxMessage {
-  /** Absent for a mere hint that there is work. */
+  /** Absent if the message only hints that the instance has work. */
   readonly event: IncomingEvent | undefined;
-  /** The run that it is for; empty for the current one. */
+  /** The run that the message is for; empty for the current run. */
   readonly executionId: string;
 }
 

@@ -14,12 +14,12 @@ export interface Stored {
   readonly version: number;
 }
 
-/** How many values and events a history has. */
+/** The number of stored values and events of a history. */
 export type HistoryEnd = Pick<InstanceRecord, 'chunks' | 'events'>;
 
-/** One read of a history: so much is in memory beside the instances. */
+/** The size of one read of a history, which is in memory besides the instances. */
 const PAGE = { limit: 1_000, maxBytes: 4 * 1024 * 1024 } as const;
-/** About how many characters one value of a history has. One event alone may have more. */
+/** The approximate size of one value of a history, in characters. A single event may be larger. */
 const CHUNK_LENGTH = 1024 * 1024;
 const CHUNK_EVENTS = 4_096;
 
@@ -37,7 +37,7 @@ export class InstanceStore {
     this.layout = layout;
   }
 
-  /** Writes a turn, in one commit with others; answers the version. */
+  /** Writes a turn in one commit with other turns; returns the version. */
   write(turn: Change): Promise<number> {
     return this.#turns.commit(turn);
   }
@@ -71,7 +71,7 @@ export class InstanceStore {
     return { record: { ...record, updatedAt: at, chunks, events: total }, version };
   }
 
-  /** Instances in the order of their IDs, from one on. `known` has those of which the store need not be asked more. */
+  /** Lists instances in the order of their IDs, starting at `from`. `known` supplies live records, saving a read. */
   async list(
     from: string | undefined,
     limit: number,
@@ -97,7 +97,7 @@ export class InstanceStore {
     return first && payloadOf(first);
   }
 
-  /** The history, turn by turn. */
+  /** Reads the history turn by turn. */
   async *turns(id: string): AsyncGenerator<Turn> {
     const { from, to } = this.layout.historyRange(id);
     let begun: Turn | undefined;
@@ -115,7 +115,7 @@ export class InstanceStore {
     }
   }
 
-  /** The values of a turn. */
+  /** The stored values of a turn. */
   historyPuts(id: string, { chunks: first, events: before }: HistoryEnd, { at, events }: Turn): Put[] {
     const chunks = areFew(events)
       ? [{ at, isContinued: false, events, total: before + events.length }]
@@ -123,7 +123,7 @@ export class InstanceStore {
     return chunks.map((chunk, index) => ({ key: this.layout.history(id, first + index), value: encodeChunk(chunk) }));
   }
 
-  /** The keys of a history. */
+  /** The keys of a range of a history. */
   historyKeys(id: string, first: number, end: number): string[] {
     const keys: string[] = [];
     for (let number = first; number < end; number++) keys.push(this.layout.history(id, number));
@@ -135,7 +135,7 @@ export class InstanceStore {
     return entries.map(({ key }) => this.layout.instanceIdOf(key));
   }
 
-  /** The key of a new message: sorts behind all earlier ones of this host, even within a millisecond. */
+  /** The key of a new message: it sorts after all earlier ones of this host, even within a millisecond. */
   messageKey(to: string, now: number, unique: string): string {
     this.#lastMessageAt = Math.max(this.#lastMessageAt, now);
     return this.layout.inbox(to, this.#lastMessageAt, `${counterPart(++this.#messages)}-${unique}`);
@@ -145,7 +145,7 @@ export class InstanceStore {
     return { key, value: encodeMessage(message) };
   }
 
-  /** Entries that are due, behind one. */
+  /** The due entries after a position. */
   async dueAfter(after: DuePosition | undefined, limit: number): Promise<DuePage<DuePosition>> {
     const { from, to } = this.layout.dueRange;
     const start = after === undefined ? from : keyAfter(this.layout.due(after.at, after.id));
@@ -157,12 +157,12 @@ export class InstanceStore {
     return this.#store.scan({ from, to: this.layout.inboxRange.to, limit, maxBytes: PAGE.maxBytes });
   }
 
-  /** One message; `undefined` when it has been taken. */
+  /** Reads a message; `undefined` if it was taken. */
   async message(key: string): Promise<Uint8Array | undefined> {
     return (await this.#store.get(key))?.value;
   }
 
-  /** Everything of an instance but its messages and children. */
+  /** All keys of an instance except those of its messages and children. */
   keysOf({ instanceId, chunks, dueAt, parent }: InstanceRecord): string[] {
     const keys = [this.layout.instance(instanceId), ...this.historyKeys(instanceId, 0, chunks)];
     if (dueAt !== undefined) keys.push(this.layout.due(dueAt, instanceId));
@@ -170,7 +170,7 @@ export class InstanceStore {
     return keys;
   }
 
-  /** Removes an instance unless it has changed since it was read; answers whether it did. */
+  /** Removes an instance if it has not changed since it was read; returns whether it did. */
   async remove({ record, version }: Stored): Promise<boolean> {
     const { instanceId, hasChildren } = record;
     const children = hasChildren ? await this.children(instanceId) : [];
@@ -186,7 +186,7 @@ export class InstanceStore {
   }
 }
 
-/** Whether they surely fit into one value, as those of nearly every turn do. */
+/** Whether the events surely fit into one value, like those of nearly every turn. */
 function areFew(events: readonly HistoryEvent[]): boolean {
   let length = 0;
   for (const event of events) length += sizeOf(event);

@@ -11,13 +11,13 @@ import {
 import type { KeyRange } from '../../../state/store.ts';
 
 /**
- * Where an application's workflows are kept, below `workflows / <app ID>`:
+ * The keys of an application's workflows, under `workflows / <app ID>`:
  *
  * - `instance / <ID>`: the record; its version guards every change of the instance. Turns that only add to the history
- *   leave it as it is: what they change in it is in the last value of the history
- * - `history / <ID> / <number>`: what happened, one value per turn, and how many events there are up to it
- * - `due / <instant> / <ID>`: when there is something to do for the instance; 0 for at once. At most one entry each
- * - `inbox / <ID> / <instant> / <number>`: what others have for the instance; its owner takes it into the history
+ *   do not write it: the last value of the history implies their changes to it
+ * - `history / <ID> / <number>`: the events of a turn, and the number of events up to it
+ * - `due / <instant> / <ID>`: when the instance is due; 0 for now. At most one entry for each instance
+ * - `inbox / <ID> / <instant> / <number>`: a message for the instance; its owner adds it to the history
  * - `child / <parent ID> / <ID>`: the children of an instance
  */
 export class WorkflowLayout {
@@ -57,7 +57,7 @@ export class WorkflowLayout {
     return this.#history + keyOf(id, counterPart(number));
   }
 
-  /** Which value of a history a key is that of. */
+  /** The number of a history value, from its key. */
   historyNumberOf(key: string): number {
     return counterOf(partsOf(key.slice(this.#history.length))[1] ?? '');
   }
@@ -89,7 +89,7 @@ export class WorkflowLayout {
     return this.#range('child', parentId);
   }
 
-  /** The instance that a key of an instance, a message or a child is about. */
+  /** The instance ID in the key of an instance, a message or a child. */
   instanceIdOf(key: string): string {
     const parts = partsOf(key);
     return (parts[2] === 'child' ? parts[4] : parts[3]) ?? '';

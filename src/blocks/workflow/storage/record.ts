@@ -6,13 +6,13 @@ import { decodeText, encodeText, lengthOf } from './codec.ts';
 /** The parent of a child workflow. */
 export interface Parent {
   readonly instanceId: string;
-  /** The run of the parent that started it: after `continueAsNew` nobody waits any more. */
+  /** The run of the parent that started it: after the parent's `continueAsNew`, no code waits for the child. */
   readonly executionId: string;
   readonly sequence: number;
 }
 
 /**
- * What is kept of an instance beside its history. A turn that changes nothing but `updatedAt`, `chunks` and `events`
+ * The record of an instance, stored besides its history. A turn that only changes `updatedAt`, `chunks` and `events`
  * does not write it, see `mayBeBehind`.
  */
 export interface InstanceRecord {
@@ -21,29 +21,29 @@ export interface InstanceRecord {
   readonly status: WorkflowStatus;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Names this run of the code: a new one after `continueAsNew` and when the ID is used again. */
+  /** The ID of this run of the code: it changes with `continueAsNew` and when the instance ID is reused. */
   readonly executionId: string;
   /** When the code may begin. */
   readonly startAt: number;
   readonly parent: Parent | undefined;
-  /** It has started children. */
+  /** Whether it has started children. */
   readonly hasChildren: boolean;
-  /** How many values its history is in. */
+  /** The number of stored values of its history. */
   readonly chunks: number;
   readonly events: number;
-  /** The instant of its entry among those that are due; 0 when it has something to do at once. */
+  /** The instant of its due entry; 0 if it has work now. */
   readonly dueAt: number | undefined;
   readonly output: Payload;
   readonly failure: WorkflowFailure | undefined;
   /**
-   * Where the history has the turn in which it failed. Nothing before it is touched any more; only results of
-   * activities may follow. So the instance can go on from there, see `eventsAgain`.
+   * The history value with the turn in which the instance failed. Earlier values no longer change, and only results of
+   * activities may follow. So the instance can be resumed from there, see `eventsAgain`.
    */
   readonly failedChunk: number | undefined;
   readonly customStatus: string | undefined;
 }
 
-/** Short names, as it is written several times. Absent fields have their default value. */
+/** Names are short, as they are stored often. Absent fields have their default value. */
 interface Header {
   readonly n: string;
   readonly s: number;
@@ -58,14 +58,14 @@ interface Header {
   readonly d?: number;
   readonly f?: WorkflowFailure;
   readonly x?: number;
-  /** Lengths of output and custom status. */
+  /** The lengths of output and custom status. */
   readonly o: number;
   readonly m: number;
 }
 
 /**
- * Whether later turns may have added to the history without writing the record: only while activities run. An instance
- * at rest, or over, has a record that is up to date.
+ * Whether later turns may have added to the history without writing the record. This is possible only while activities
+ * run; the record of an idle or finished instance is up to date.
  */
 export function mayBeBehind({ status, dueAt, chunks }: InstanceRecord): boolean {
   return dueAt === 0 && chunks > 0 && !isFinished(status);

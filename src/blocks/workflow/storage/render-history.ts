@@ -7,9 +7,9 @@ import { payloadOf } from './codec.ts';
 import type { InstanceStore } from './instance-store.ts';
 
 /**
- * What has happened to an instance, as it is shown.
+ * The history of an instance, for display.
  *
- * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND` when there is none.
+ * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND` if the instance does not exist.
  */
 export async function historyOf(store: InstanceStore, id: string): Promise<readonly WorkflowHistoryEvent[]> {
   if (!canBeInstanceId(id) || (await store.read(id)) === undefined) throw notFound(id);

@@ -2,7 +2,7 @@ import type { InstanceView, MissingCode, WorkflowState } from '../model/instance
 import { type Payload, valueOfText } from '../model/payload.ts';
 import type { InstanceRecord } from './record.ts';
 
-/** An instance, payloads as text. */
+/** The view of an instance, with payloads as text. */
 export function viewOf(record: InstanceRecord, input: Payload, missingCode: readonly MissingCode[] = []): InstanceView {
   const { instanceId, name, status, createdAt, updatedAt, output, failure, customStatus, parent } = record;
   return {
@@ -20,7 +20,7 @@ export function viewOf(record: InstanceRecord, input: Payload, missingCode: read
   };
 }
 
-/** An instance with its payloads parsed. Only the author of the workflow knows their types. */
+/** The state of an instance with its payloads parsed. Only the author of the workflow knows their types. */
 export function stateOf<Output, Input>({ input, output, ...rest }: InstanceView): WorkflowState<Output, Input> {
   const values = {
     ...(input === undefined ? undefined : { input: valueOfText(input) }),

@@ -7,7 +7,7 @@ import type { RunOutcome } from '../model/run-outcome.ts';
 import type { HistoryEnd, InstanceStore, Stored } from './instance-store.ts';
 import { encodeRecord, type InstanceRecord, isToldByHistory } from './record.ts';
 
-/** A message for another instance, written with the turn that it follows from. */
+/** A message to another instance, written with the turn that causes it. */
 export interface Outgoing {
   readonly to: string;
   readonly key: string;
@@ -15,7 +15,7 @@ export interface Outgoing {
   readonly executionId: string;
 }
 
-/** A child that is written with the turn that starts it. */
+/** A child, written with the turn that starts it. */
 export interface NewChild {
   readonly record: InstanceRecord;
   readonly input: ChildStarted['input'];
@@ -44,17 +44,17 @@ export interface TurnResult {
   readonly tellsParent: boolean;
 }
 
-/** What surrounds the plan. */
+/** The context of a plan. */
 export interface PlanContext {
   readonly store: InstanceStore;
   readonly newId: () => string;
-  /** Whether this host works on an instance. */
+  /** Whether this host owns an instance. */
   readonly owns: (id: string) => boolean;
-  /** Whether an instance is known to be under way. */
+  /** Whether an instance is known to be running. */
   readonly isActive: (id: string) => boolean;
-  /** Instances that are over and whose IDs children take. */
+  /** Finished instances whose IDs are reused by children. */
   readonly replaced: ReadonlyMap<string, Stored>;
-  /** IDs that are known to be in use. */
+  /** IDs known to be in use. */
   readonly occupied: ReadonlySet<string>;
 }
 
@@ -62,7 +62,7 @@ export interface PlanContext {
 export interface TurnPlan {
   readonly batch: Required<Omit<Batch, 'by'>>;
   readonly record: InstanceRecord;
-  /** Whether the record is written; else only the history grows. */
+  /** Whether the record is written; if not, the turn only adds to the history. */
   readonly isRecordWritten: boolean;
   readonly children: readonly NewChild[];
   readonly outgoing: readonly Outgoing[];
@@ -122,14 +122,14 @@ function recordAfter(base: InstanceRecord, end: TurnResult, put: Put[], store: I
   };
 }
 
-/** The turn in which it fails is the first one that finds it not over. */
+/** The chunk of the turn in which the instance failed: that turn is the first to find it unfinished. */
 function failedChunkOf({ status, chunks, failedChunk }: InstanceRecord): number | undefined {
   return isFinished(status) ? failedChunk : chunks;
 }
 
 const NO_HISTORY: HistoryEnd = { chunks: 0, events: 0 };
 
-/** When there is something to do for it: at once, as far as the store knows, while activities run. */
+/** When the instance is due next. While activities run, its due entry stays at 0. */
 function dueAfter({ status, outcome, activityCount, nextAt, now, retentionMs }: TurnResult): number | undefined {
   if (activityCount > 0 || outcome?.kind === 'continued') return 0;
   if (isFinished(status)) return retentionMs === undefined ? undefined : now + retentionMs;
@@ -152,7 +152,7 @@ function moveDue(
   if (dueAt !== undefined) put.push({ key: store.layout.due(dueAt, instanceId), value: EMPTY });
 }
 
-/** An entry that is due says all in its key. The byte is the format's. */
+/** A due entry has all its data in its key. The one byte is the format. */
 const EMPTY: Uint8Array = Uint8Array.of(1);
 
 interface ChildChanges extends Omit<Changes, 'store'> {
@@ -172,7 +172,7 @@ function planChildren(parent: InstanceRecord, end: TurnResult, changes: ChildCha
     seen.add(id);
     if (failure === undefined) {
       children.push(planChild(parent, started, end.now, changes));
-      // A hint for its host.
+      // Hints to the owner of the instance that it has work.
       if (!context.owns(id)) outgoing.push(messageTo(id, undefined, '', end, context));
     } else
       outgoing.push(
@@ -223,7 +223,7 @@ function planChild(
   return { record, input };
 }
 
-/** What a turn before has written and this one does not: a history that is over, the entry at another parent. */
+/** Keys of an earlier turn that this turn replaces: the former history, and the entry at a former parent. */
 function leftOf(old: InstanceRecord, { chunks, parent }: InstanceRecord, store: InstanceStore): string[] {
   const keys = store.historyKeys(old.instanceId, chunks, old.chunks);
   if (old.parent !== undefined && old.parent.instanceId !== parent?.instanceId)
@@ -241,7 +241,7 @@ function planMessages(record: InstanceRecord, end: TurnResult, outgoing: Outgoin
   outgoing.push(messageTo(parent.instanceId, event, parent.executionId, end, context));
 }
 
-/** In place of a run: the parent has been terminated, and hears of nothing any more. */
+/** Used in place of a run's ID: the parent was terminated and is not notified. */
 export const ORPHANED = '*';
 
 function resultOf({ status, output, failure, instanceId }: InstanceRecord, sequence: number): IncomingEvent {
@@ -260,7 +260,7 @@ function messageTo(
   return { to, key: store.messageKey(to, now, newId()), event, executionId };
 }
 
-/** An instance that has not begun. */
+/** The record of an instance that has not begun. */
 export function newRecord(of: {
   readonly instanceId: string;
   readonly name: string;
