@@ -205,9 +205,9 @@ export function messageOf(error: unknown): string {
   try {
     const { message }: { readonly message: unknown } = isError(error) ? error : { message: undefined };
     if (typeof message === 'string') return shortened(message, MAX_MESSAGE_LENGTH);
-    return shortened(`something that is no error was thrown: ${inspect(error, INSPECT)}`, MAX_MESSAGE_LENGTH);
+    return shortened(`a value that is not an error was thrown: ${inspect(error, INSPECT)}`, MAX_MESSAGE_LENGTH);
   } catch {
-    return 'something was thrown that cannot be looked at';
+    return 'a value that cannot be inspected was thrown';
   }
 }
 

@@ -10,7 +10,7 @@ Usage
   insidecar run -f dapr.yaml            all apps of a multi-app file
   insidecar validate [options] PATH…    check resource or multi-app files
   insidecar --version                   the version
-  insidecar COMMAND --help              what a command takes
+  insidecar COMMAND --help              the options of a command
 
 Examples
   insidecar run --app-id orders --app-port 3000 -- node app.js
@@ -37,19 +37,19 @@ Usage
 Every document is read as "insidecar run" reads it: Component, Subscription,
 HTTPEndpoint, Configuration and Resiliency, with apiVersion dapr.io/… or
 sidecar.io/…. Nothing is opened. Secrets and variables that files refer to are
-looked up, so that a missing one is told; their values are never shown.
+looked up to report missing ones; their values are never shown.
 
 It prints one line per problem, "file:line: what is wrong and what was
 expected", on standard error, and what it found on standard output.
 
 Options
-  -a, --app-id ID      what is for this application; default: for any of them
+  -a, --app-id ID      resources for this application; default: for any
   -c, --config FILE    a Configuration resource
       --map TYPE=TYPE  use one component type for another; repeat
   -h, --help           this text
 
 Exit codes
-  0 everything is in order (there may be notes), 1 something is not,
+  0 no problems (notes are possible), 1 problems were found,
   2 a wrong command line
 
 Example

@@ -80,7 +80,7 @@ export class Session {
     const { clock, run } = this.#deps;
     const late = sleep(clock, run.gracePeriodMs).then(() => 'late');
     const isLate = (await Promise.race([settled, late, this.#stops.urged])) === 'late';
-    if (isLate) this.#log.warn({}, 'the start takes too long to be waited for');
+    if (isLate) this.#log.warn({}, 'the start takes too long: the command stops without waiting for it');
     return this.#end(reason, isLate ? Promise.resolve() : this.#stops.urged);
   }
 
@@ -147,7 +147,7 @@ export class Session {
     for (const app of running) app.signal(signal);
     const ended = Promise.all(running.map((app) => app.ended)).then(() => true);
     if (await Promise.race([ended, late, this.#stops.urged.then(() => false)])) return;
-    this.#log.warn({}, 'killing what has not ended');
+    this.#log.warn({}, 'killing commands that are still running');
     for (const app of running) app.signal('SIGKILL');
     await ended;
   }
@@ -156,7 +156,7 @@ export class Session {
     try {
       await app.close();
     } catch (error) {
-      this.#loggers(app.appId).error({ error }, 'the sidecar did not stop in order');
+      this.#loggers(app.appId).error({ error }, 'the sidecar did not stop cleanly');
     }
   }
 }

@@ -186,8 +186,7 @@ export class Membership implements LocalOwner {
         await this.#settle();
         this.#hasFailed = false;
       } catch (error) {
-        if (!this.#hasFailed)
-          logger.error({ error }, 'the hosts of the store cannot be looked at: will be tried again');
+        if (!this.#hasFailed) logger.error({ error }, 'the hosts of the store cannot be read: will be tried again');
         this.#hasFailed = true;
         this.#toRead = true;
       }
@@ -252,7 +251,7 @@ export class Membership implements LocalOwner {
   /** Other hosts considered this host dead and own its shards. */
   #beginAnew(): void {
     const { logger, newId } = this.#options;
-    logger.warn({ hostId: this.id }, 'this host was taken for dead and joins anew');
+    logger.warn({ hostId: this.id }, 'other hosts considered this host dead: it joins again');
     this.#table.drop(this.#table.held);
     const former = this.id;
     this.#own.replace(newId(), this.#now);

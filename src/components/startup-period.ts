@@ -98,14 +98,14 @@ export class StartupPeriod {
     this.#isFull = true;
     logger.warn(
       { ...this.#details(), messages: this.#messages, bytes: this.#bytes },
-      'too much is published before the subscriptions of these applications are known: no more is kept for them',
+      'the limit for messages before the subscriptions of these applications are known is reached: no more are kept for them',
     );
   }
 
   #giveUp({ logger }: ComponentContext): void {
     logger.warn(
       { ...this.#details(), messages: this.#messages, afterMs: STARTUP_LIMITS.ms },
-      'the subscriptions of these applications are still not known: what was published is kept for them no longer',
+      'the subscriptions of these applications are still not known: messages are no longer kept for them',
     );
     for (const name of this.#awaited) this.#givenUp.add(name);
     this.#look();

@@ -51,7 +51,7 @@ async function goOn(steps: Steps, yielded: unknown): Promise<Step> {
 }
 
 function notATask(yielded: unknown): string {
-  const help = isThenable(yielded) ? '; what waits for the world belongs into an activity' : '';
+  const help = isThenable(yielded) ? '; waiting for timers, input or output belongs into an activity' : '';
   return `the workflow yielded ${kindOf(yielded)}: expected a task of its context${help}`;
 }
 

@@ -165,7 +165,7 @@ const LAST_INSTANT = 8.64e15;
 
 function checkInstant(at: number, given: unknown, expected: string): number {
   if (Math.abs(at) <= LAST_INSTANT) return Math.ceil(at);
-  throw new TypeError(`${String(given)} is no time to wait: expected ${expected}`);
+  throw new TypeError(`${String(given)} is not a time to wait: expected ${expected}`);
 }
 
 function single<T>(task: CoreTask): Task<T> {

@@ -93,7 +93,7 @@ function joined<T>(lists: readonly (readonly Read<T>[])[]): Map<string, T> {
   const byName = new Map<string, Read<T>>();
   for (const read of lists.flat()) {
     const first = byName.get(read.name);
-    if (first !== undefined) throw invalid(`${read.at} is there twice: first as ${first.at}`);
+    if (first !== undefined) throw invalid(`${read.at} is defined twice: first as ${first.at}`);
     byName.set(read.name, read);
   }
   return new Map([...byName].map(([name, { value }]) => [name, value]));

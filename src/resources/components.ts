@@ -111,7 +111,7 @@ class ComponentMaker {
       const names = [...(preferred.length > 0 ? preferred : this.#states)]
         .map(({ resource }) => resource.name)
         .join(', ');
-      const message = `a sidecar has one state, and ${names} would all be it: set actorStateStore to "true" on one`;
+      const message = `a sidecar has one state, and ${names} are all candidates: set actorStateStore to "true" on one`;
       report.problem(another.resource.document.location(['metadata', 'name']), message);
     }
     if (chosen === undefined) return this.#wantsDurableState ? { path: this.#defaultPath } : undefined;
@@ -172,7 +172,7 @@ class ComponentMaker {
         else report.problem(at, `${typeName} has no metadata ${JSON.stringify(entry.name)}${hint}`);
         continue;
       }
-      if (values.has(name)) report.problem(at, `metadata ${JSON.stringify(name)} is there twice`);
+      if (values.has(name)) report.problem(at, `metadata ${JSON.stringify(name)} is defined twice`);
       const origins = { ...this.#context.origins, secretStores: this.secretStores };
       const value = resolveValue(entry, { document, path, secretStore }, origins, report);
       if (value !== undefined) values.set(name, value);

@@ -61,7 +61,7 @@ const shared = {
   },
   appProtocol: { enum: ['http', 'https', 'h2c', 'grpc', 'grpcs'], description: 'Default http.' },
   appSSL: { ...flag, description: 'Old form of appProtocol https or grpcs.' },
-  appMaxConcurrency: { ...count, description: 'The most requests to the application at a time. Default: no limit.' },
+  appMaxConcurrency: { ...count, description: 'Max concurrent requests to the application. Default: no limit.' },
   enableAppHealthCheck: { ...flag, description: 'Probe the application. Default false.' },
   appHealthCheckPath: { ...text, description: 'Default /healthz.' },
   appHealthProbeInterval: { ...count, description: 'Seconds between probes. Default 5.' },

@@ -31,7 +31,7 @@ export function readResiliency(resources: readonly Resource[], report: Report): 
         if (entries.has(name))
           report.problem(
             document.keyLocation(['spec', part, section], name),
-            `spec.${part}.${section}.${name} is there twice`,
+            `spec.${part}.${section}.${name} is defined twice`,
           );
         entries.set(name, content);
       }

@@ -66,7 +66,7 @@ export function readResource(document: YamlDocument, report: Report): Resource |
   const versions = KIND_SCHEMAS.get(kind);
   const [group = '', version = ''] = apiVersion.split('/', 2);
   if (!GROUPS.some((known) => known === group) && versions === undefined && didYouMean(group, GROUPS) === '') {
-    report.note(document.location(), `${apiVersion} ${kind} is no resource of a sidecar: it is not used`);
+    report.note(document.location(), `${apiVersion} ${kind} is not a resource of a sidecar: it is not used`);
     return undefined;
   }
   if (versions === undefined) {
@@ -112,7 +112,7 @@ export function selectResources(found: readonly Resource[], audience: Audience, 
       selected[earlier] = resource;
     } else {
       const { file, line, column } = first.document.location(['metadata', 'name']);
-      report.problem(location, `${resource.kind} ${name} is there twice, first at ${file}:${line}:${column}`);
+      report.problem(location, `${resource.kind} ${name} is defined twice, first at ${file}:${line}:${column}`);
     }
   }
   return selected;

@@ -104,7 +104,7 @@ function repeatedKeys(document: Document.Parsed): Fault[] {
         if (!isScalar(key) || key.value === '<<') continue;
         const name = String(key.value);
         const [start = 0, end = 0] = key.range ?? [];
-        if (seen.has(name)) faults.push({ message: `key ${JSON.stringify(name)} is there twice`, pos: [start, end] });
+        if (seen.has(name)) faults.push({ message: `key ${JSON.stringify(name)} is defined twice`, pos: [start, end] });
         seen.add(name);
       }
     },

@@ -200,4 +200,4 @@ function warnOfIdleAllows(
   }
 }
 
-const ORDER = 'the first that matches decides, and a path stands also for what lies below it';
+const ORDER = 'the first match decides, and a path includes all paths below it';

@@ -118,7 +118,7 @@ class SignedIdentity implements Identity {
     const { decodeProtectedHeader, errors, jwtVerify } = await loadJose();
     try {
       const key = this.#ring.find(decodeProtectedHeader(token).kid);
-      if (key === undefined) throw refused('is signed with a key that is not known here');
+      if (key === undefined) throw refused('is signed with an unknown key');
       const { payload } = await jwtVerify(token, key.verifying, {
         algorithms: [key.algorithm],
         typ: TOKEN_TYPE,
@@ -131,7 +131,7 @@ class SignedIdentity implements Identity {
       const { iss, sub, exp = 0, iat = 0 } = payload;
       const caller = callerOf(iss, sub);
       if (caller === undefined) throw refused('does not name an application');
-      if (!this.#ring.speaksFor(key, caller)) throw refused('is signed with a key that is not that of its application');
+      if (!this.#ring.speaksFor(key, caller)) throw refused('is signed with a key of another application');
       return { caller, expiresAt: Math.min(exp, iat + LIFE_SECONDS) };
     } catch (error) {
       throw error instanceof errors.JOSEError || (isError(error) && error.name === 'TypeError')

@@ -109,7 +109,7 @@ function warnOfEqualTokens({ apiToken, appToken, logger }: ResolvedOptions): voi
   if (apiToken !== '' && apiToken === appToken)
     logger.warn(
       {},
-      'apiToken and appToken are equal: what the sidecar sends to the application is let into the API as well',
+      'apiToken and appToken are equal: the token that the sidecar sends to the application also opens the API',
     );
 }
 

@@ -109,7 +109,7 @@ export interface SidecarOptions {
   readonly identity?: IdentityOptions;
   /** Who may call the application through other sidecars. Default: everybody. */
   readonly accessControl?: AccessControlOptions;
-  /** Which parts of the HTTP API there are. Default: all. */
+  /** The enabled parts of the HTTP API. Default: all. */
   readonly api?: ApiOptions;
   /** Which web pages may read what the HTTP API answers. Default: none. */
   readonly cors?: CorsOptions;

@@ -212,10 +212,10 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     const patience = setGracePeriod(clock, stopTimeoutMs, () => {
       const unfinished = this.#unfinished();
       if (unfinished.running.length + unfinished.answers > 0)
-        logger.error(unfinished, 'the stop has given up on work that had not ended');
+        logger.error(unfinished, 'the stop gave up waiting for unfinished work');
       const closingMs = clock.realGracePeriodMs === undefined ? CLOSING_MS : CLOSING_IN_TEST_MS;
       closing = setTimeout(() => {
-        logger.error(this.#unfinished(), 'the stop has given up on something that does not close');
+        logger.error(this.#unfinished(), 'the stop gave up waiting for something to close');
         giveUp();
       }, closingMs);
     });

@@ -102,7 +102,7 @@ function hexHalf(half: number): string {
 
 /** Decodes a part made by {@link instantPart}: milliseconds since 1970. */
 export function instantOf(part: string): number {
-  if (!INSTANT.test(part)) throw new StateError('invalid', `The key part ${quote(part)} is no instant.`);
+  if (!INSTANT.test(part)) throw new StateError('invalid', `The key part ${quote(part)} is not an instant.`);
   const high = Number.parseInt(part.slice(0, HALF_DIGITS), HEX) - HIGH_OFFSET;
   return high * HALF + Number.parseInt(part.slice(HALF_DIGITS), HEX);
 }
@@ -120,7 +120,7 @@ export function counterPart(counter: number): string {
 export function counterOf(part: string): number {
   const digits = part.slice(1);
   if (!COUNTER.test(part) || Number.parseInt(part.charAt(0), HEX) !== digits.length) {
-    throw new StateError('invalid', `The key part ${quote(part)} is no counter.`);
+    throw new StateError('invalid', `The key part ${quote(part)} is not a counter.`);
   }
   return Number.parseInt(digits, HEX);
 }

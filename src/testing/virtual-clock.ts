@@ -144,6 +144,6 @@ export function virtualClock(options: VirtualClockOptions = {}): VirtualClock {
 function durationMs(by: number | string): number {
   const ms = typeof by === 'number' ? by : parseGoDuration(by);
   if (ms === undefined || !(ms >= 0))
-    throw new TypeError(`${JSON.stringify(by)} is no duration: expected milliseconds or such as 1m30s`);
+    throw new TypeError(`${JSON.stringify(by)} is not a duration: expected milliseconds or such as 1m30s`);
   return ms;
 }

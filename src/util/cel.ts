@@ -69,7 +69,11 @@ function vetPattern(pattern: string, subject: string): void {
   try {
     safe = isSafePattern(pattern, PATTERN_CHECK).safe && new RegExp(pattern) instanceof RegExp;
   } catch (cause) {
-    throw invalid(subject, `pattern ${JSON.stringify(pattern)} is no regular expression: ${messageOf(cause)}`, cause);
+    throw invalid(
+      subject,
+      `pattern ${JSON.stringify(pattern)} is not a regular expression: ${messageOf(cause)}`,
+      cause,
+    );
   }
   if (safe) return;
   const hint =

@@ -127,7 +127,7 @@ export class CodeCalls {
     call.abort(new Error(`no result within ${timeLimitMs} ms`));
     this.#logger.warn(
       { ...call.about(), timeoutMs: timeLimitMs },
-      'a function has not returned within its time-out: its signal has fired, its place stays taken until it returns',
+      'a function has not returned within its time-out: its signal has fired, and it still counts as running until it returns',
     );
   }
 
@@ -145,7 +145,7 @@ export class CodeCalls {
       call.isKnownAsLong = true;
       this.#logger.warn(
         { ...call.about(), runningMs: now - call.startedAt },
-        'a function has not returned for five minutes: its place stays taken until it does',
+        'a function has not returned for five minutes: it counts as running until it does',
       );
     }
   }

@@ -206,7 +206,7 @@ describe('stopping', () => {
     await untilSaid(cli.stdout, 'pid');
     cli.child.kill('SIGTERM');
     expect((await cli.ended)[0]).toBe(128 + constants.signals.SIGKILL);
-    expect(cli.stderr()).toContain('killing what has not ended');
+    expect(cli.stderr()).toContain('killing commands that are still running');
   });
 
   test('what the command started ends with it', async () => {

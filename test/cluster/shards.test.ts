@@ -150,7 +150,9 @@ describe.each([true, false])('two hosts of one app ID (all hosts in one process:
     await pass([a, b], 12);
     expect([a.owned.length, b.owned.length, together(a, b)]).toEqual([32, 32, ALL]);
     expect(a.membership.id).toBe('a2');
-    expect(a.logger.at('warn').map(({ message }) => message)).toEqual(['this host was taken for dead and joins anew']);
+    expect(a.logger.at('warn').map(({ message }) => message)).toEqual([
+      'other hosts considered this host dead: it joins again',
+    ]);
     expect(a.logger.at('error')).toEqual([]);
   });
 

@@ -190,7 +190,7 @@ describe('a function that throws', () => {
   });
 
   test.each(NON_ERRORS)('may throw what is no error, $what: it can be read', async ({ make, text }) => {
-    const reason = `something that is no error was thrown: ${text}`;
+    const reason = `a value that is not an error was thrown: ${text}`;
     const value = make();
     const told: unknown[] = [];
     await throwing(
@@ -213,7 +213,7 @@ test('a listener of sidecar.events that throws what is no error: it can be read 
     throw { code: 7n };
   });
   await world.publish('x');
-  const message = 'something that is no error was thrown: { code: 7n }';
+  const message = 'a value that is not an error was thrown: { code: 7n }';
   expect(world.logger.at('error').map(({ details }) => details)).toEqual([
     { event: 'published', error: { type: 'object', message } },
   ]);

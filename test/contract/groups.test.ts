@@ -221,7 +221,7 @@ describe('a subscription that is ignored is warned about by name', () => {
       discovery: [b],
       subscriptions: [a as { pubsubname: string; topic: string }],
     });
-    const why = 'subscription ignored: the application itself has told one for its group';
+    const why = 'subscription ignored: the application has declared one for its group';
     expect(ignored(world)).toEqual([[why, 'pubsub', 'orders', ['/a']]]);
   });
 });

@@ -114,7 +114,7 @@ async function hangingSidecar({ options, hang }: Hanging): Promise<{
 
 /** What a stop has named, one text for each time. */
 function givenUpOn(logger: RecordingLogger): readonly string[] {
-  const message = 'the stop has given up on work that had not ended';
+  const message = 'the stop gave up waiting for unfinished work';
   return logger.at('error').flatMap((line) => (line.message === message ? [String(line.details['running'])] : []));
 }
 
@@ -210,11 +210,11 @@ describe.concurrent.each([
     expect(await secondsOf(() => sidecar.stop())).toBeLessThan(4.5);
     expect(logger.at('error')).toMatchObject([
       {
-        message: 'the stop has given up on work that had not ended',
+        message: 'the stop gave up waiting for unfinished work',
         details: { running: [expect.stringContaining(culprit)] },
       },
       {
-        message: 'the stop has given up on something that does not close',
+        message: 'the stop gave up waiting for something to close',
         details: { running: [expect.stringContaining(culprit)] },
       },
     ]);

@@ -127,7 +127,7 @@ describe('what is refused, by name', () => {
   test('a policy that two specs have', () => {
     const spec: ResiliencySpec = { policies: { timeouts: { t: '1s' } } };
     expect(() => make([spec, spec])).toThrow(
-      'options.resiliency[1].policies.timeouts.t is there twice: first as options.resiliency[0].policies.timeouts.t',
+      'options.resiliency[1].policies.timeouts.t is defined twice: first as options.resiliency[0].policies.timeouts.t',
     );
   });
 });

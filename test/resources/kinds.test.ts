@@ -221,7 +221,7 @@ describe('state', () => {
   test('two of a kind are refused', async () => {
     const yaml = documents(component('one', 'state.in-memory'), component('two', 'state.in-memory'));
     expect(await problemsOf(yaml)).toEqual([
-      'a.yaml:13:9 (document 2): a sidecar has one state, and one, two would all be it: set actorStateStore to "true" on one',
+      'a.yaml:13:9 (document 2): a sidecar has one state, and one, two are all candidates: set actorStateStore to "true" on one',
     ]);
   });
 });
@@ -514,7 +514,7 @@ spec:
 
   test('a name that two of them define is refused', async () => {
     const yaml = documents(resiliency('one', 'fast: {duration: 1s}'), resiliency('two', 'fast: {duration: 2s}'));
-    expect(await problemsOf(yaml)).toEqual(['a.yaml:18:7 (document 2): spec.policies.retries.fast is there twice']);
+    expect(await problemsOf(yaml)).toEqual(['a.yaml:18:7 (document 2): spec.policies.retries.fast is defined twice']);
   });
 
   test('a policy that is nowhere is refused', async () => {

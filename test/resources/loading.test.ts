@@ -79,9 +79,9 @@ describe('the text of a file', () => {
 
   test.each([
     [
-      'a key that is there twice',
+      'a key that is defined twice',
       'kind: Component\nkind: Component',
-      /^a\.yaml:2:1 \(document 1\): not valid YAML: key "kind" is there twice$/,
+      /^a\.yaml:2:1 \(document 1\): not valid YAML: key "kind" is defined twice$/,
     ],
     ['a tag of its own', 'kind: !js/function "x"', /^a\.yaml:1:7 \(document 1\): not valid YAML: Unresolved tag/],
     ['a tab as indentation', 'kind:\n\t- x', /^a\.yaml:2:1 \(document 1\): not valid YAML: /],
@@ -161,7 +161,7 @@ describe('bounds', () => {
     const keys = Array.from({ length: 4_999 }, (_, index) => `k${index}: 1`).join('\n');
     const startedAt = performance.now();
     expect(await problemsOf(`${keys}\nk0: 2\n`)).toEqual([
-      'a.yaml:5000:1 (document 1): not valid YAML: key "k0" is there twice',
+      'a.yaml:5000:1 (document 1): not valid YAML: key "k0" is defined twice',
     ]);
     expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
@@ -191,7 +191,9 @@ describe('what is a resource', () => {
   test('something of another system is noted', async () => {
     const { problems, notes } = await findingsOf({ 'a.yaml': 'apiVersion: apps/v1\nkind: Deployment\nspec: {}' });
     expect(problems).toEqual([]);
-    expect(notes).toEqual(['a.yaml:1:1 (document 1): apps/v1 Deployment is no resource of a sidecar: it is not used']);
+    expect(notes).toEqual([
+      'a.yaml:1:1 (document 1): apps/v1 Deployment is not a resource of a sidecar: it is not used',
+    ]);
   });
 
   test.each([
@@ -286,9 +288,9 @@ describe('whom a resource is for', () => {
     expect(names).toEqual(['Component one']);
   });
 
-  test('a name that is there twice is a problem that names both places', async () => {
+  test('a name that is defined twice is a problem that names both places', async () => {
     const { problems } = await findingsOf({ 'a.yaml': memory('events'), 'b.yaml': memory('events') });
-    expect(problems).toEqual(['b.yaml:4:9 (document 1): Component "events" is there twice, first at a.yaml:4:9']);
+    expect(problems).toEqual(['b.yaml:4:9 (document 1): Component "events" is defined twice, first at a.yaml:4:9']);
   });
 
   test('one name for several applications, one each, is none', async () => {

@@ -145,7 +145,7 @@ describe('a change of keys', () => {
   test('afterwards the old one is worth nothing', async () => {
     const clock = virtualClock();
     const token = await side([old], clock).sign(B);
-    expect(await refusal(side([young], clock, B).verify(token), token)).toMatch('not known here');
+    expect(await refusal(side([young], clock, B).verify(token), token)).toMatch('an unknown key');
   });
 
   test('a key with the name of another does not verify', async () => {
@@ -177,24 +177,24 @@ describe('keys that belong to applications', () => {
       'for another application',
       { privateKey: pem(a.privateKey) },
       { appId: 'c', namespace: 'prod' },
-      'not that of its application',
+      'a key of another application',
     ],
-    ['for the callee itself', { privateKey: pem(a.privateKey) }, B, 'not that of its application'],
+    ['for the callee itself', { privateKey: pem(a.privateKey) }, B, 'a key of another application'],
     [
       'from another namespace',
       { privateKey: pem(a.privateKey) },
       { appId: 'a', namespace: 'prod' },
-      'not that of its application',
+      'a key of another application',
     ],
-    ['with the callee’s own key', { privateKey: pem(b.privateKey) }, { appId: 'a' }, 'not that of its application'],
+    ['with the callee’s own key', { privateKey: pem(b.privateKey) }, { appId: 'a' }, 'a key of another application'],
     [
       'for an application that is not listed',
       { privateKey: pem(a.privateKey) },
       { appId: 'x' },
-      'not that of its application',
+      'a key of another application',
     ],
-    ['for a prototype key', { privateKey: pem(a.privateKey) }, { appId: '__proto__' }, 'not that of its application'],
-    ['with a key that is not listed', { privateKey: pem(pair().privateKey) }, { appId: 'a' }, 'not known here'],
+    ['for a prototype key', { privateKey: pem(a.privateKey) }, { appId: '__proto__' }, 'a key of another application'],
+    ['with a key that is not listed', { privateKey: pem(pair().privateKey) }, { appId: 'a' }, 'an unknown key'],
   ])('none speaks %s', async (_, key, who, reason) => {
     const clock = virtualClock();
     expect(await refusal(callee(clock).verify(await from(key, clock, who)))).toMatch(reason);

@@ -44,7 +44,7 @@ describe('an error in the log', () => {
         type: 'TypeError',
         message: 'no card',
         stack: expect.stringContaining('TypeError: no card\n    at '),
-        cause: { type: 'string', message: "something that is no error was thrown: 'a string'" },
+        cause: { type: 'string', message: "a value that is not an error was thrown: 'a string'" },
       },
     });
   });
@@ -139,7 +139,7 @@ describe('what was thrown and is no error is readable', () => {
     ],
     ['{ x: [Getter] }', () => Object.defineProperty({}, 'x', { get: fail, enumerable: true })],
   ])('%s', (text, make) => {
-    expect(messageOf(make())).toBe(`something that is no error was thrown: ${text}`);
+    expect(messageOf(make())).toBe(`a value that is not an error was thrown: ${text}`);
   });
 
   test('within 16 KiB', () => {
@@ -152,6 +152,6 @@ describe('what was thrown and is no error is readable', () => {
     ['a tag that throws', () => Object.defineProperty({}, Symbol.toStringTag, { get: fail })],
     ['an inspection of its own that throws', () => ({ [Symbol.for('nodejs.util.inspect.custom')]: fail })],
   ])('%s does not throw again', (_, make) => {
-    expect(messageOf(make())).toMatch(/^something /);
+    expect(messageOf(make())).toMatch(/^a value that /);
   });
 });

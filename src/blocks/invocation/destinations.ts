@@ -38,7 +38,10 @@ export class Destinations {
     if (URL_TARGET.test(target)) return this.#service(target);
     const callee = this.#calleeOf(target);
     if (callee === undefined)
-      throw failed(target, 'it is no application: expected <appId>, <appId>.<namespace>, an HTTP endpoint or a URL');
+      throw failed(
+        target,
+        'it is not an application: expected <appId>, <appId>.<namespace>, an HTTP endpoint or a URL',
+      );
     return this.#isOwn(callee) ? this.#own : new RemoteApp(this.#deps, callee, target);
   }
 
@@ -65,7 +68,9 @@ export class Destinations {
   #service(url: string): Destination {
     const { clients, resiliency } = this.#deps;
     if (clients === undefined)
-      throw refused('a URL is no target here: expected an application or an HTTP endpoint (options.invocation.urls)');
+      throw refused(
+        'a URL is not allowed as a target: expected an application or an HTTP endpoint (options.invocation.urls)',
+      );
     checkPath(url);
     const baseUrl = baseUrlOf(url);
     if (baseUrl === undefined)

@@ -65,7 +65,7 @@ export class InvocationReply implements SidecarResponse {
     try {
       return JSON.parse(text) as Value;
     } catch (error) {
-      throw failed(this.#target, `its answer with status ${this.status} is no JSON`, error);
+      throw failed(this.#target, `its answer with status ${this.status} is not JSON`, error);
     }
   }
 

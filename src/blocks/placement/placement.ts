@@ -128,7 +128,7 @@ export class Placement {
 
   #tell(): void {
     this.#registry?.setActorTypes(this.actorTypes).catch((error: unknown) => {
-      this.#deps.logger.error({ error }, 'the actor types of this host could not be told');
+      this.#deps.logger.error({ error }, 'the actor types of this host could not be published');
     });
   }
 }

@@ -71,7 +71,7 @@ function listenProblem(code: string | undefined, { host, port }: ListenOptions, 
       return `port ${port} may not be used: those below 1024 need more rights`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `${JSON.stringify(host)} is no address of this machine`;
+      return `${JSON.stringify(host)} is not an address of this machine`;
     default:
       return `cannot listen on ${host}:${port}: ${error.message}`;
   }

@@ -126,7 +126,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     this.#elsewhere.add(entry);
     const { logger, topic } = this.#deps;
     const messageId = entry.message.id;
-    logger.warn({ topic, messageId }, 'a message waits for its function, still at work in another sidecar');
+    logger.warn({ topic, messageId }, 'a message waits for its function, which still runs in another sidecar');
     call.onEnd(() => {
       if (!this.#elsewhere.delete(entry)) return;
       this.#ahead.unshift(entry);

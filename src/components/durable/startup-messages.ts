@@ -137,7 +137,10 @@ export class StartupMessages {
       for (let from = 0; from < keys.length; from += MAX_ENTRIES)
         await store.commit({ delete: keys.slice(from, from + MAX_ENTRIES) });
     } catch (error) {
-      context.logger.error({ error }, 'messages of the startup period could not be removed: the next start does');
+      context.logger.error(
+        { error },
+        'messages of the startup period could not be removed: the next start removes them',
+      );
     }
   }
 

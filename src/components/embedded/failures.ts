@@ -29,7 +29,7 @@ const MEANING: Partial<Readonly<Record<StateErrorKind, string>>> = {
   'read-only': 'cannot be created or written to',
   'in-use': 'is in use',
   corrupt: 'does not hold a state database, or a damaged one; restore it from a copy',
-  full: 'is on a disk without space; it works again once there is some',
+  full: 'is on a full disk; it works again once there is space',
 };
 
 /** Translates an error of SQLite or the file system for a state directory. */

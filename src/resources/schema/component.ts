@@ -17,7 +17,7 @@ export const COMPONENT_SCHEMA: object = kindSchema({
         description: 'The kind and technology, such as pubsub.in-memory.',
       },
       version: { ...text, description: 'The version of the component type. Default v1.' },
-      ignoreErrors: { ...flag, description: 'Go on without the component when it cannot be used. Default false.' },
+      ignoreErrors: { ...flag, description: 'Start without the component if it cannot be used. Default false.' },
       initTimeout: { ...text, description: 'Accepted and not used: components open at once.' },
       metadata: { ...namedValues, description: 'The settings of the component.' },
     },

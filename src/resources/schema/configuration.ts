@@ -22,7 +22,7 @@ export const UNUSED_SECTIONS: readonly string[] = [
 export const CONFIGURATION_SCHEMA: object = kindSchema({
   kind: 'Configuration',
   versions: ['v1alpha1'],
-  description: 'What the sidecar allows, and how it finds others.',
+  description: 'Settings of the sidecar: access control, identity, HTTP API and name resolution.',
   spec: {
     type: ['object', 'null'],
     additionalProperties: false,
@@ -31,8 +31,8 @@ export const CONFIGURATION_SCHEMA: object = kindSchema({
         ...ACCESS_CONTROL_SCHEMA,
         description: 'Which applications may invoke which operations of this one.',
       },
-      identity: { ...IDENTITY_SCHEMA, description: 'How the sidecar proves to others who it is.' },
-      api: { ...API_SCHEMA, description: 'Which parts of the HTTP API there are.' },
+      identity: { ...IDENTITY_SCHEMA, description: 'How the sidecar proves its app ID to other sidecars.' },
+      api: { ...API_SCHEMA, description: 'The enabled parts of the HTTP API.' },
       nameResolution: {
         type: 'object',
         additionalProperties: false,
@@ -52,7 +52,7 @@ export const CONFIGURATION_SCHEMA: object = kindSchema({
           properties: { name: text, enabled: flag },
         },
       },
-      ...Object.fromEntries(UNUSED_SECTIONS.map((name) => [name, { description: 'Has no use here.' }])),
+      ...Object.fromEntries(UNUSED_SECTIONS.map((name) => [name, { description: 'Accepted, but has no effect.' }])),
     },
   },
   beside: { auth },

@@ -11,7 +11,7 @@ export const flag = { type: 'boolean' };
 export const scopes: object = {
   type: 'array',
   items: text,
-  description: 'App IDs that the resource is for. Default: all.',
+  description: 'App IDs to which the resource applies. Default: all.',
 };
 
 /** `metadata`: a name that can be part of a path, and fields added by Kubernetes, which are ignored. */
@@ -24,9 +24,9 @@ const metadata = {
       type: 'string',
       pattern: '^(?!\\.{1,2}$)[^/%\\s\\u0000-\\u001f\\u007f]{1,253}$',
       expects: 'a name of 1 to 253 characters without slashes, percent signs and white space',
-      description: 'The name by which the resource is known.',
+      description: 'The name of the resource.',
     },
-    namespace: { ...text, description: 'The namespace that it is for, where one is set.' },
+    namespace: { ...text, description: 'The namespace to which it applies, where one is set.' },
     labels: { type: 'object' },
     annotations: { type: 'object' },
     creationTimestamp: {},

@@ -12,7 +12,7 @@ const pem = {
 export const HTTP_ENDPOINT_SCHEMA: object = kindSchema({
   kind: 'HTTPEndpoint',
   versions: ['v1alpha1'],
-  description: 'A service outside, invoked by name.',
+  description: 'An external HTTP service, invoked by name.',
   spec: {
     type: 'object',
     additionalProperties: false,
@@ -22,9 +22,9 @@ export const HTTP_ENDPOINT_SCHEMA: object = kindSchema({
         type: 'string',
         pattern: '^https?://[^/\\s]',
         expects: 'an http or https URL',
-        description: 'What its paths are put after.',
+        description: 'The URL to which paths are appended.',
       },
-      headers: { ...namedValues, description: 'Headers that are set on every request to it.' },
+      headers: { ...namedValues, description: 'Headers added to every request.' },
       clientTLS: {
         type: 'object',
         additionalProperties: false,

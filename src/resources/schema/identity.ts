@@ -37,11 +37,11 @@ export const IDENTITY_SCHEMA: object = {
   additionalProperties: false,
   required: ['keys'],
   properties: {
-    keys: { ...keys, description: 'The first signs, all verify.' },
+    keys: { ...keys, description: 'The first key signs; all keys verify.' },
     peers: {
       type: 'object',
       additionalProperties: keys,
-      description: 'Which keys speak for which application, by app ID or <app ID>.<namespace>.',
+      description: 'The keys of other applications, by app ID or <app ID>.<namespace>.',
     },
     trustDomain: { type: 'string', pattern: TRUST_DOMAIN, description: 'Default: that of accessControl, else public.' },
   },

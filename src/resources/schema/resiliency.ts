@@ -5,7 +5,7 @@ import { kindSchema, scopes } from './envelope.ts';
 export const RESILIENCY_SCHEMA: object = kindSchema({
   kind: 'Resiliency',
   versions: ['v1alpha1'],
-  description: 'Time-outs, retries and circuit breakers, and what they are for.',
+  description: 'Time-outs, retries and circuit breakers, and their targets.',
   spec: SPEC_SCHEMA,
   beside: { scopes },
 });

@@ -4,15 +4,18 @@ const common = {
   pubsubname: { type: 'string', minLength: 1, description: 'The pub/sub component.' },
   topic: { type: 'string', minLength: 1, description: 'The topic.' },
   metadata: { type: 'object', additionalProperties: text, description: 'Metadata for the component.' },
-  deadLetterTopic: { ...text, description: 'Where messages go that cannot be processed.' },
+  deadLetterTopic: { ...text, description: 'The dead-letter topic for messages that cannot be processed.' },
   bulkSubscribe: {
     type: 'object',
     additionalProperties: false,
     description: 'Deliver several messages in one request.',
     properties: {
       enabled: { ...flag, description: 'Required by Dapr and with wire "dapr".' },
-      maxMessagesCount: { type: 'integer', description: 'The most messages in one request. Default 100.' },
-      maxAwaitDurationMs: { type: 'integer', description: 'The longest that one waits for more. Default 1000.' },
+      maxMessagesCount: { type: 'integer', description: 'The maximum number of messages in one request. Default 100.' },
+      maxAwaitDurationMs: {
+        type: 'integer',
+        description: 'How long to wait for more messages, in milliseconds. Default 1000.',
+      },
     },
   },
 };
@@ -20,7 +23,7 @@ const common = {
 const routes = {
   type: 'object',
   additionalProperties: false,
-  description: 'Where messages go: the first rule that holds, else the default.',
+  description: 'The routes of messages: the first rule that matches, else the default.',
   properties: {
     rules: {
       type: 'array',
@@ -34,7 +37,7 @@ const routes = {
         },
       },
     },
-    default: { ...text, description: 'The route when no rule holds.' },
+    default: { ...text, description: 'The route if no rule matches.' },
   },
 };
 

@@ -62,7 +62,7 @@ function parseElement(element: string, text: string, field: Field): string {
   if (stepSize === 0) throw problem(text, field, 'a step must be at least 1');
   if (base === '*' || base === '?') return stepSize === 1 ? '*' : withStep(field.min, field.max, stepSize);
   const [first = '', last, ...more] = base.split('-');
-  if (more.length > 0) throw problem(text, field, `${quoted(base)} is no range`);
+  if (more.length > 0) throw problem(text, field, `${quoted(base)} is not a range`);
   const from = numberAt(first, text, field);
   const to = last === undefined ? (step === undefined ? from : field.max) : numberAt(last, text, field);
   if (from > to) throw problem(text, field, `the range ${quoted(base)} begins after its end`);

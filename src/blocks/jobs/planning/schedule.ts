@@ -73,7 +73,7 @@ function unknownZone(name: string, cause?: unknown): Error {
 function parseInterval(text: string): number {
   const intervalMs = parseGoDuration(text);
   if (intervalMs === undefined || intervalMs >= LONGEST_INTERVAL_MS)
-    throw new Error(`${JSON.stringify(text)} is no duration: expected such as 1h30m after @every and one space`);
+    throw new Error(`${JSON.stringify(text)} is not a duration: expected such as 1h30m after @every and one space`);
   if (intervalMs < SHORTEST_INTERVAL_MS) throw new Error(`@every ${text} is too short: expected at least 1ms`);
   return intervalMs;
 }

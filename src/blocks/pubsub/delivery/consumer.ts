@@ -107,7 +107,7 @@ export class Consumer {
     const { pubsubName, topic } = this.#deps.spec;
     logger.warn(
       { pubsubName, topic, running: this.#inFlight.running() },
-      'a subscription was closed, and functions have not returned: their messages come to nobody else before they do',
+      'a subscription was closed while functions are running: their messages are not delivered elsewhere until they return',
     );
     const fail = (error: unknown): void => logger.error({ topic, error }, 'subscription could not be closed');
     void this.#inFlight.whenIdle().then(() => this.#leave().catch(fail));
@@ -181,7 +181,7 @@ export class Consumer {
       const path = this.#routes.pathFor(() => this.#requests.eventOf(message));
       return path ?? drop('debug', 'no rule matches and there is no default route');
     } catch (error) {
-      return drop('error', `the message is no CloudEvent: ${messageOf(error)}`);
+      return drop('error', `the message is not a CloudEvent: ${messageOf(error)}`);
     }
   }
 

@@ -33,7 +33,7 @@ export class ParserHint {
       this.#warn(`the application answers 415: messages are ${CLOUD_EVENT_TYPE}, which its body parser does not take`);
     if (status === 500)
       this.#warn(
-        `the application has answered 500 to every message so far. If its handler finds no body: messages are ${CLOUD_EVENT_TYPE}, which body parsers must be told to take`,
+        `the application has answered 500 to every message so far. If its handler finds no body: messages are ${CLOUD_EVENT_TYPE}, which body parsers must be configured to accept`,
       );
   }
 

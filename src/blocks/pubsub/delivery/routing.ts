@@ -42,7 +42,7 @@ export class RouteTable {
       if (!compiled.warned)
         this.#logger.warn(
           { match: compiled.rule.match, error: messageOf(error) },
-          'rule could not be evaluated: counts as false',
+          'rule could not be evaluated: treated as false',
         );
       compiled.warned = true;
       return false;

@@ -20,11 +20,11 @@ export interface SubscriptionOptions {
   readonly pubsubname: string;
   /** The topic. */
   readonly topic: string;
-  /** Where messages go: the first rule that holds, else the default. */
+  /** The routes of messages: the first rule that matches, else the default. */
   readonly routes?: { readonly rules?: readonly RouteRule[]; readonly default?: string };
   /** Short for `routes.default`. */
   readonly route?: string;
-  /** Where messages go that cannot be processed: a topic of the same component. Default: nowhere. */
+  /** The dead-letter topic for messages that cannot be processed, in the same component. Default: nowhere. */
   readonly deadLetterTopic?: string;
   /** Metadata for the component. `rawPayload: 'true'` subscribes to messages that are not CloudEvents. */
   readonly metadata?: Readonly<Record<string, string>>;
@@ -59,7 +59,7 @@ export interface SubscriptionOptions {
 export interface BulkSubscribeOptions {
   /** Default `true`; with `wire: 'dapr'` it must be given. */
   readonly enabled?: boolean;
-  /** The most messages in one request. Default 100. */
+  /** The maximum number of messages in one request. Default 100. */
   readonly maxMessagesCount?: number;
   /** The longest that the oldest of them waits for more, in milliseconds. Default 1,000. */
   readonly maxAwaitDurationMs?: number;

@@ -74,7 +74,7 @@ export class Subscriptions {
     const warned = this.#ignored;
     this.#ignored = new Set([...ignored, ...replaced].map((state) => JSON.stringify(state)));
     for (const state of ignored) this.#warnIgnored(state, 'another one behind it has its group', warned);
-    for (const state of replaced) this.#warnIgnored(state, 'the application itself has told one for its group', warned);
+    for (const state of replaced) this.#warnIgnored(state, 'the application has declared one for its group', warned);
     await this.#reconcile();
   }
 

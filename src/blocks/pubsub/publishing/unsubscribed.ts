@@ -19,7 +19,10 @@ export class Unsubscribed {
   constructor(logger: Logger) {
     this.#logger = logger;
     const onFull = (): void =>
-      logger.warn({ topics: MAX_TOPICS }, 'more topics without subscribers are not warned of and not counted');
+      logger.warn(
+        { topics: MAX_TOPICS },
+        'too many topics without subscribers: further ones are not reported and not counted',
+      );
     this.#topics = new Tally({ limit: MAX_TOPICS, onFull });
   }
 
@@ -27,7 +30,7 @@ export class Unsubscribed {
     this.#topics.add(JSON.stringify([pubsubName, topic]), { pubsubName, topic }, messages, () =>
       this.#logger.warn(
         { pubsubName, topic },
-        'a message was published to a topic that nobody subscribes to: it is gone, and so are those that follow',
+        'a message was published to a topic without subscribers: it is dropped, and so are those that follow',
       ),
     );
   }

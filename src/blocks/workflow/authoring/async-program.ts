@@ -166,7 +166,7 @@ class AsyncContext implements WorkflowContext {
     checkFields(options, CONTINUE_FIELDS, 'options of continueAsNew');
     const { keepEvents = true } = options;
     this.#execution.continueAsNew(textOfValue(input, 'the input of continueAsNew'), keepEvents);
-    throw new Continued('the workflow continues as new: return what continueAsNew answers, and do not catch it');
+    throw new Continued('the workflow continues as new: return the result of continueAsNew, and do not catch it');
   }
 
   isPatched(patch: string): boolean {
@@ -187,6 +187,6 @@ function checkInstant(at: number, what: string): number {
   if (Math.abs(at) <= LAST_INSTANT) return Math.ceil(at);
   throw new SidecarError(
     'ERR_BAD_REQUEST',
-    `${what} is no time to wait: expected milliseconds, such as 1h30m, or a Date`,
+    `${what} is not a time to wait: expected milliseconds, such as 1h30m, or a Date`,
   );
 }

@@ -23,7 +23,7 @@ export function failureOf(error: unknown): WorkflowFailure {
     if (isError(error)) return failureOfError(error);
     return { errorType: 'Error', message: shortened(messageOf(error), MAX_MESSAGE_LENGTH) };
   } catch {
-    return { errorType: 'Error', message: 'something was thrown that cannot be looked at' };
+    return { errorType: 'Error', message: 'a value that cannot be inspected was thrown' };
   }
 }
 

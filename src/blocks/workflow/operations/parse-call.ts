@@ -55,5 +55,5 @@ export function parseStart(
 function instantOf(startAt: Date | number): number {
   const at = typeof startAt === 'number' ? startAt : startAt.getTime();
   if (Math.abs(at) <= LAST_INSTANT) return Math.ceil(at);
-  throw new SidecarError('ERR_BAD_REQUEST', 'startAt is no instant: expected a Date or milliseconds since 1970');
+  throw new SidecarError('ERR_BAD_REQUEST', 'startAt is not an instant: expected a Date or milliseconds since 1970');
 }

@@ -45,6 +45,6 @@ function checkFinished(stored: Stored): Stored {
   if (isFinished(status)) return stored;
   throw new SidecarError(
     'ERR_PURGE_WORKFLOW',
-    `workflow ${JSON.stringify(instanceId)} is ${status}: expected one that is over`,
+    `workflow ${JSON.stringify(instanceId)} is ${status}: expected a finished one`,
   );
 }

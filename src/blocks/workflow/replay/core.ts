@@ -80,7 +80,7 @@ export class Core {
   /** Ends the replay: later events are new. `hasEnded` says whether the code should have ended by now. */
   endReplay(hasEnded: boolean): void {
     if (!hasEnded && this.outcome !== undefined && !this.isNonDeterministic)
-      this.#run.nonDeterministic('the history goes on, and the code ends');
+      this.#run.nonDeterministic('the history continues, but the code ends');
     this.#run.actions.live();
     if (this.isNonDeterministic) this.dropOpen();
   }

@@ -237,7 +237,7 @@ export class Run implements Execution {
   }
 }
 
-const ADVICE = 'move timers, input and output into activities, and wait only for what ctx answers';
+const ADVICE = 'move timers, input and output into activities, and wait only for promises of ctx';
 
 /** The properties that all attempts share. */
 interface First<Call> {

@@ -90,8 +90,8 @@ describe('match expressions', () => {
     },
   );
 
-  test('a pattern that is no regular expression is refused', () => {
-    expect(() => compileMatch('event.type.matches("[")')).toThrow(/is no regular expression/);
+  test('a pattern that is not a regular expression is refused', () => {
+    expect(() => compileMatch('event.type.matches("[")')).toThrow(/is not a regular expression/);
   });
 
   test.each(['event.type.matches(event.data.name)', 'event.type.matches("a" + event.data.name)'])(
