@@ -13,6 +13,8 @@ export interface LocalHost {
   readonly owner: LocalOwner;
   /** Called when another host of the same store comes or goes. */
   readonly onOthers: () => void;
+  /** Does work at its workflows for the others of its application. */
+  readonly workflowCalls?: object | undefined;
 }
 
 /** The hosts of this process that use one store. */
@@ -47,6 +49,17 @@ export class LocalHosts {
   /** The object that a host offers to the others of this process. */
   offeredBy(id: string): object | undefined {
     return this.#hosts.get(id)?.owner.offered;
+  }
+
+  /** A host does work at its workflows for others from now on, or no longer. */
+  setWorkflowCalls(id: string, workflowCalls: object | undefined): void {
+    const host = this.#hosts.get(id);
+    if (host !== undefined) this.#hosts.set(id, { ...host, workflowCalls });
+  }
+
+  /** What does work at the workflows of a host. */
+  workflowCallsOf(id: string): object | undefined {
+    return this.#hosts.get(id)?.workflowCalls;
   }
 
   /** Notifies all hosts except one. */

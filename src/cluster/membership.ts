@@ -9,7 +9,7 @@ import { Liveness } from './liveness.ts';
 import { areHostsLocal, type LocalHosts, type LocalOwner, localHostsOf } from './local-hosts.ts';
 import { HEARTBEAT_MS, LEASE_MS, type MembershipOptions } from './membership-options.ts';
 import { RemoteWatch } from './remote-watch.ts';
-import { planShards, type ShardPlan } from './shard-plan.ts';
+import { planShards, ShardOwners, type ShardPlan } from './shard-plan.ts';
 import { ShardTable } from './shard-table.ts';
 import { SHARD_COUNT, type Shards } from './shards.ts';
 import { MAX_TRIES, withdraw } from './withdraw.ts';
@@ -24,6 +24,7 @@ export class Membership implements LocalOwner {
   /** The store. Its watches report the changes of other hosts only. */
   readonly store: StateStore;
   offered: object | undefined;
+  readonly owners: ShardOwners = new ShardOwners();
   readonly #options: MembershipOptions;
   readonly #heartbeatMs: number;
   readonly #layout: ShardLayout;
@@ -49,11 +50,10 @@ export class Membership implements LocalOwner {
     this.#options = options;
     this.local = localHostsOf(options.store);
     this.#areHostsLocal = areHostsLocal(options.store);
-    const store = new HostStore(options.store, this.local);
-    this.store = store;
+    this.store = new HostStore(options.store, this.local);
     this.#heartbeatMs = heartbeatMs;
     this.#layout = new ShardLayout(appId);
-    const remoteWatch = new RemoteWatch(store, clock);
+    const remoteWatch = new RemoteWatch(this.store, clock);
     this.#remoteWatch = remoteWatch;
     // Others see a renewal up to one heartbeat later; the sum must stay within the lease.
     const silenceMs = leaseMs - heartbeatMs;
@@ -62,7 +62,7 @@ export class Membership implements LocalOwner {
     this.#table = new ShardTable({ layout: this.#layout, remoteWatch, clock, logger, silenceMs, onDoubt });
     const [table, leaving] = [this.#table, this.#leaving.signal];
     const onEnd = (hasFailed: boolean): void => this.#released(hasFailed);
-    this.#handover = new Handover({ ...options, store, table, gracePeriodMs: leaseMs, leaving, onEnd });
+    this.#handover = new Handover({ ...options, store: this.store, table, gracePeriodMs: leaseMs, leaving, onEnd });
     const { namespace, address, actorTypes = [], newId } = options;
     this.#own = new HostRegistration({ id: newId(), appId, namespace, address, actorTypes, updatedAt: this.#now });
   }
@@ -245,6 +245,7 @@ export class Membership implements LocalOwner {
     // A host of this process may be about to write its record.
     this.#table.hasPeers = plan.hasPeers || this.#areHostsLocal;
     await this.#write(table, plan, startedAt);
+    this.owners.note(plan.owners);
     this.#handover.release(plan.release);
   }
 

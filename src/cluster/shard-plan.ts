@@ -1,6 +1,6 @@
 import type { KeyedEntry, Precondition } from '../state/store.ts';
-import { type HostTable, hostKey, type ShardLayout, type StoredHost } from './hosts.ts';
-import { assignment, SHARD_COUNT } from './shards.ts';
+import { type HostRecord, type HostTable, hostKey, type ShardLayout, type StoredHost } from './hosts.ts';
+import { assignment, SHARD_COUNT, shardOf } from './shards.ts';
 
 /** A host's view of the hosts and the shards. */
 export interface View {
@@ -28,6 +28,8 @@ export interface ShardPlan {
   readonly release: readonly number[];
   /** Whether other hosts of the app ID are alive. */
   readonly hasPeers: boolean;
+  /** The living owner of each shard, if it has one. */
+  readonly owners: readonly (HostRecord | undefined)[];
 }
 
 /** Decides on the changes of a host's shards. Pure: the store alone has the owners. */
@@ -43,16 +45,18 @@ export function planShards({ table, owners, layout, id, appId, isLive }: View): 
   const mine = new Map<number, number>();
   const require: Precondition[] = [];
   const vanished = new Set<string>();
+  const living: (HostRecord | undefined)[] = [];
   for (let shard = 0; shard < SHARD_COUNT; shard++) {
     const entry = entries.get(shard);
     const owner = entry && layout.ownerOf(entry).owner;
+    const host = owner === undefined ? undefined : byId.get(owner);
+    living.push(host !== undefined && isDead.has(host) ? undefined : host);
     if (entry !== undefined && owner === id) {
       mine.set(shard, entry.version);
       if (targets[shard] !== id) release.push(shard);
       continue;
     }
     if (targets[shard] !== id) continue;
-    const host = owner === undefined ? undefined : byId.get(owner);
     if (host !== undefined && !isDead.has(host)) continue;
     // A host that joined after the hosts were read must not be mistaken for a dead one.
     if (owner !== undefined && host === undefined) vanished.add(owner);
@@ -61,5 +65,19 @@ export function planShards({ table, owners, layout, id, appId, isLive }: View): 
   }
   for (const { key, version } of dead) require.push({ key, version });
   for (const owner of vanished) require.push({ key: hostKey(owner), version: 'absent' });
-  return { dead, take, require, mine, release, hasPeers: peers.length > 0 };
+  return { dead, take, require, mine, release, owners: living, hasPeers: peers.length > 0 };
+}
+
+/** Who owned each shard when that was looked at last. It may be another host by now: the owner itself knows. */
+export class ShardOwners {
+  #owners: ShardPlan['owners'] = [];
+
+  note(owners: ShardPlan['owners']): void {
+    this.#owners = owners;
+  }
+
+  /** The owner of the shard of an ID; `undefined` when that is not known. */
+  of(id: string): HostRecord | undefined {
+    return this.#owners[shardOf(id)];
+  }
 }
