@@ -18,6 +18,8 @@ import { placementRoutes } from '../blocks/placement/routes.ts';
 import { envelopeDefaults } from '../blocks/pubsub/publishing/envelope.ts';
 import { PubSubService } from '../blocks/pubsub/pubsub-service.ts';
 import { pubsubRoutes } from '../blocks/pubsub/routes.ts';
+import type { HostIdentity } from '../blocks/workflow/forwarding/forwarding.ts';
+import { hostRoutes } from '../blocks/workflow/forwarding/routes.ts';
 import { workflowRoutes } from '../blocks/workflow/routes.ts';
 import { WorkflowService } from '../blocks/workflow/workflow-service.ts';
 import type { SidecarEventEmitter } from '../events.ts';
@@ -94,14 +96,16 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const jobs = makeJobs({ ...deps, app: httpApp, monitor }, options.jobs);
   const onFirst = (made: WorkflowService): void =>
     placement.hasWorkflows({ workflows: () => made.liveCount, activities: () => made.activityCount });
-  const workflows = new WorkflowService({ ...deps, ...options.workflows, onFirst });
   const security = openSecurity(options, deps, isGrpc);
+  const hostIdentity = identityOfHost(deps, security);
+  const workflows = new WorkflowService({ ...deps, ...options.workflows, onFirst, hostIdentity });
   const opened = makeInvocation({ ...deps, ...security, app, monitor, resiliency, resolver }, options);
   const metadata = makeMetadata(options, { app, pubsub, jobs, workflows, placement });
   const health = makeHealth(options, host, monitor);
   const blocks = { pubsub, jobs, workflows, metadata, health, placement };
   const handle = makeHandler(options, host, { ...blocks, opened });
-  const handlePeer = guarded(options, host, { router: new Router(opened.peerRoutes) });
+  const toHosts = hostRoutes({ ...deps, ...options, ...hostIdentity, inbound: () => workflows.inbound });
+  const handlePeer = guarded(options, host, { router: new Router([...opened.peerRoutes, ...toHosts]) });
   return { ...blocks, app, monitor, invocation: opened.invocation, resolver, handle, handlePeer };
 }
 
@@ -160,6 +164,13 @@ function openSecurity(
 ): Security & { readonly trustDomain: string } {
   const trustDomain = identity?.trustDomain ?? accessControl?.trustDomain ?? DEFAULT_TRUST_DOMAIN;
   return { ...makeSecurity({ ...deps, identity, accessControl, isGrpc }), trustDomain };
+}
+
+function identityOfHost(
+  { appId, namespace }: BlockDeps,
+  { identity, trustDomain }: ReturnType<typeof openSecurity>,
+): HostIdentity {
+  return { own: { appId, namespace, trustDomain }, identity };
 }
 
 function makeMetadata(

@@ -4,8 +4,11 @@ import type { BlockService } from '../block-service.ts';
 import { Registry } from './authoring/registry.ts';
 import { Engine, type EngineDeps } from './engine/engine.ts';
 import type { WorkflowsDeps } from './engine/workflows-deps.ts';
+import type { AwaitedStatus, HostPeer } from './forwarding/call.ts';
+import { Forwarding, type HostIdentity, type ThroughStore } from './forwarding/forwarding.ts';
+import type { InboundCallsDeps } from './forwarding/inbound-calls.ts';
+import type { InstanceWatch } from './forwarding/instance-watch.ts';
 import type { StartOptions } from './model/definition.ts';
-import type { IncomingEvent } from './model/events.ts';
 import { type InstanceView, isFinished, type WorkflowHistoryEvent, type WorkflowStatus } from './model/instance.ts';
 import { canBeInstanceId, newInstanceId } from './model/instance-id.ts';
 import { notFound } from './model/not-found.ts';
@@ -15,6 +18,7 @@ import { type InstancePage, type ListOptions, listInstances } from './operations
 import { sendEvent, startInstance } from './operations/operations.ts';
 import { checkEventName, checkInput, parseStart } from './operations/parse-call.ts';
 import { purge } from './operations/purge.ts';
+import type { InstanceWork, OutsideEvent } from './operations/work.ts';
 import { WorkflowLayout } from './storage/layout.ts';
 import { historyOf } from './storage/render-history.ts';
 import { viewOf } from './storage/render-instance.ts';
@@ -23,7 +27,14 @@ import { viewOf } from './storage/render-instance.ts';
 export interface WorkflowServiceDeps extends WorkflowsDeps {
   /** The first workflow was registered: this host has workflows from now on. */
   readonly onFirst: (service: WorkflowService) => void;
+  readonly hostIdentity: HostIdentity;
 }
+
+/** What a waiter waits for. */
+const REACHED: Readonly<Record<AwaitedStatus, (status: WorkflowStatus) => boolean>> = {
+  begun: (status) => status !== 'PENDING',
+  over: isFinished,
+};
 
 /** The error codes of operations whose store has failed. */
 type Operation = Extract<ErrorCode, `ERR_${string}_WORKFLOW`>;
@@ -36,6 +47,7 @@ export class WorkflowService implements BlockService {
   readonly #completions: Completions;
   #membership: Membership | undefined;
   #engine: Engine | undefined;
+  #forwarding: Forwarding | undefined;
   #watch: Disposable | undefined;
 
   constructor(deps: WorkflowServiceDeps) {
@@ -52,7 +64,10 @@ export class WorkflowService implements BlockService {
     const { clock, newId } = this.#deps;
     this.#deps.admit();
     const start = parseStart({ name, input }, options, () => newInstanceId(clock.now(), newId()));
-    await this.#call('ERR_START_WORKFLOW', (engine) => startInstance(engine, start));
+    const { instanceId, ...work } = start;
+    await this.#call('ERR_START_WORKFLOW', (engine) =>
+      this.#do(engine, instanceId, { type: 'start', ...work }, (receipt) => startInstance(engine, start, receipt)),
+    );
     return start.instanceId;
   }
 
@@ -114,21 +129,29 @@ export class WorkflowService implements BlockService {
 
   /** Waits until an instance is over. */
   waitForCompletion(instanceId: string, options: WaitOptions = {}): Promise<InstanceView> {
-    return this.#waitUntil(instanceId, isFinished, options);
+    return this.#waitUntil(instanceId, { until: 'over' }, options);
   }
 
   /** Waits until an instance has begun. */
   waitForStart(instanceId: string, options: WaitOptions = {}): Promise<InstanceView> {
-    return this.#waitUntil(instanceId, (status) => status !== 'PENDING', options);
+    return this.#waitUntil(instanceId, { until: 'begun' }, options);
   }
 
-  async #waitUntil(id: string, isSo: (status: WorkflowStatus) => boolean, options: WaitOptions): Promise<InstanceView> {
-    let watch: Disposable | undefined;
+  async #waitUntil(
+    id: string,
+    { until, isForOther = false }: { readonly until: AwaitedStatus; readonly isForOther?: boolean },
+    options: WaitOptions,
+  ): Promise<InstanceView> {
+    const isSo = REACHED[until];
+    let watch: InstanceWatch | undefined;
     const ask = async (told?: InstanceView): Promise<InstanceView | undefined> => {
       if (told !== undefined && isSo(told.status)) return told;
-      watch ??= this.#watchElsewhere(id);
+      const isOurs = this.#engine?.owns(id) === true;
+      if (isForOther && !isOurs) throw new Error('the instance is not one of this host');
+      watch ??= this.#watchElsewhere(id, until);
+      if (watch?.isAsked && !isOurs) return undefined;
       // A live instance of this host notifies of its changes.
-      const live = this.#engine?.owns(id) === true ? this.#engine.pool.get(id) : undefined;
+      const live = isOurs ? this.#engine?.pool.get(id) : undefined;
       if (live !== undefined && !isSo(live.record.status)) return undefined;
       return this.#viewOnce(id, isSo);
     };
@@ -150,11 +173,10 @@ export class WorkflowService implements BlockService {
     });
   }
 
-  /** Changes of another host's instance are visible in the store only. */
-  #watchElsewhere(instanceId: string): Disposable | undefined {
+  /** Another host, or the store, tells of its instances. */
+  #watchElsewhere(instanceId: string, until: AwaitedStatus): InstanceWatch | undefined {
     if (this.#engine?.owns(instanceId) !== false) return undefined;
-    const key = new WorkflowLayout(this.#deps.appId).instance(instanceId);
-    return this.#membership?.shards.watch(key, () => this.#completions.tell(instanceId));
+    return this.#forwarding?.watch(instanceId, until, (view) => this.#completions.tell(instanceId, () => view));
   }
 
   /** Warns if workflows do not run yet. */
@@ -190,22 +212,43 @@ export class WorkflowService implements BlockService {
     const onStatus: EngineDeps['onStatus'] = (id, view) => this.#completions.tell(id, view);
     this.#engine = new Engine({ state: store, shards, layout, registry: this.registry, host: this.#deps, onStatus });
     this.#engine.start();
+    this.#forwarding = this.#forward(this.#engine, this.#membership);
     // Pending waits must follow an instance to its new host.
     this.#watch = shards.onChange(() => this.#completions.tellAll());
+  }
+
+  #forward(engine: Engine, membership: Membership): Forwarding {
+    const { admit, hostIdentity } = this.#deps;
+    const waitHere: InboundCallsDeps['waitHere'] = (id, until, options) =>
+      this.#waitUntil(id, { until, isForOther: true }, options);
+    return new Forwarding({ engine, membership, admit, waitHere, ...hostIdentity });
+  }
+
+  /** Does the calls of other hosts of the application, while workflows run. */
+  get inbound(): HostPeer | undefined {
+    return this.#forwarding?.inbound;
   }
 
   /** Begins nothing new, and waits for work in progress. */
   async stop(): Promise<void> {
     this.#watch?.[Symbol.dispose]();
+    this.#forwarding?.beginStop();
     await this.#engine?.stop();
     this.#completions.tellAll();
+    await this.#forwarding?.stop();
   }
 
-  async #send(code: Operation, instanceId: string, event: IncomingEvent): Promise<void> {
+  async #send(code: Operation, instanceId: string, event: OutsideEvent): Promise<void> {
     await this.#call(code, async (engine) => {
       if (!canBeInstanceId(instanceId)) throw notFound(instanceId);
-      await sendEvent(engine, instanceId, event);
+      await this.#do(engine, instanceId, event, (receipt) => sendEvent(engine, instanceId, event, receipt));
     });
+  }
+
+  /** Here when the instance is one of this host, else where it is. */
+  #do(engine: Engine, id: string, work: InstanceWork, throughStore: ThroughStore): Promise<unknown> {
+    if (engine.owns(id) || this.#forwarding === undefined) return throughStore();
+    return this.#forwarding.do(id, work, throughStore);
   }
 
   async #call<T>(code: Operation, work: (engine: Engine) => Promise<T>): Promise<T> {

@@ -163,6 +163,11 @@ export class InstancePool {
     return this.#keep(stored.record, stored);
   }
 
+  /** Whether the code of a workflow is registered. */
+  hasCode(name: string): boolean {
+    return this.#deps.registry.program(name) !== undefined;
+  }
+
   /** Code that an instance of this host waits for. */
   missingCodeOf({ instanceId, name, status }: InstanceRecord): readonly MissingCode[] {
     const { home, registry } = this.#deps;

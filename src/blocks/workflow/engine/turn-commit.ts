@@ -1,12 +1,12 @@
 import { messageOf, SidecarError } from '../../../errors.ts';
 import type { Change } from '../../../kernel/commit-batcher.ts';
 import { isConflict, isStateError } from '../../../state/errors.ts';
-import { MAX_BATCH_BYTES, type Precondition } from '../../../state/store.ts';
+import { MAX_BATCH_BYTES, type Precondition, type Put } from '../../../state/store.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
 import { TOO_LARGE } from '../model/failure.ts';
 import { isFinished } from '../model/instance.ts';
-import type { Stored } from '../storage/instance-store.ts';
+import { receiptChange, type Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import { planTurn, type TurnPlan, type TurnResult } from '../storage/turn-plan.ts';
 import type { EngineServices } from './engine-services.ts';
@@ -120,9 +120,18 @@ function batchOf(
   const require: Precondition[] = [{ key: layout.instance(instanceId), version: stored?.version ?? 'absent' }];
   // The record alone would not tell that another host has gone on with the instance.
   if (!isRecordWritten) require.push({ key: layout.history(instanceId, chunks), version: 'absent' });
+  let receipts: Put[] | undefined;
   const remove = [...batch.delete];
-  for (const { inboxKey } of messages) if (inboxKey !== undefined) remove.push(inboxKey);
-  return { require: [...require, ...batch.require], put: batch.put, delete: remove, fence: home.fence(instanceId) };
+  for (const { inboxKey, receipt } of messages) {
+    if (inboxKey !== undefined) remove.push(inboxKey);
+    if (receipt === undefined) continue;
+    const change = receiptChange(receipt);
+    require.push(...change.require);
+    receipts ??= [];
+    receipts.push(...change.put);
+  }
+  const put = receipts === undefined ? batch.put : [...batch.put, ...receipts];
+  return { require: [...require, ...batch.require], put, delete: remove, fence: home.fence(instanceId) };
 }
 
 interface Obstacle {

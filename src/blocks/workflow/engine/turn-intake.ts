@@ -14,6 +14,8 @@ export interface Message {
   readonly executionId: string;
   /** Where it lies in the store. */
   readonly inboxKey?: string | undefined;
+  /** Where the turn that takes it in leaves word of that, for another host. */
+  readonly receipt?: string | undefined;
   /** Hears when it is in the history, or why not. */
   readonly done?: ((error?: unknown) => void) | undefined;
 }

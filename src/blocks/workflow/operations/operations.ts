@@ -1,4 +1,5 @@
 import { isConflict } from '../../../state/errors.ts';
+import type { Put } from '../../../state/store.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { LiveInstance } from '../engine/live-instance.ts';
 import { isInUse } from '../engine/turn-commit.ts';
@@ -6,9 +7,10 @@ import type { IncomingEvent } from '../model/events.ts';
 import { isFinished } from '../model/instance.ts';
 import { notFound } from '../model/not-found.ts';
 import type { Payload } from '../model/payload.ts';
-import type { Stored } from '../storage/instance-store.ts';
+import { receiptChange, type Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import { newRecord, planTurn, type TurnResult } from '../storage/turn-plan.ts';
+import type { InstanceWork } from './work.ts';
 
 /** Max tries when the instance or its owner changes at the same time. */
 const MAX_TRIES = 100;
@@ -22,15 +24,47 @@ export interface Start {
 }
 
 /** Starts an instance. Resolves when the start is stored, mostly together with the first turn. */
-export async function startInstance(engine: Engine, start: Start): Promise<void> {
+export async function startInstance(engine: Engine, start: Start, receipt?: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      if (engine.owns(start.instanceId)) return await startHere(engine, start);
-      return await startElsewhere(engine, start, tries > 1);
+      if (engine.owns(start.instanceId)) return await startHere(engine, start, receipt);
+      return await startElsewhere(engine, start, { looks: tries > 1, receipt });
     } catch (error) {
+      if (await isDone(engine, receipt)) return;
       if (tries >= MAX_TRIES || !isConflict(error)) throw error;
     }
   }
+}
+
+/** Another host has done it meanwhile. */
+async function isDone({ store }: Engine, receipt: string | undefined): Promise<boolean> {
+  return receipt !== undefined && (await store.message(receipt)) !== undefined;
+}
+
+/**
+ * Does what another host asks for, if the instance is one of this host; else answers false, and nothing is done. What
+ * has been done leaves its receipt.
+ */
+export async function doHere(
+  engine: Engine,
+  id: string,
+  { work, receipt }: { readonly work: InstanceWork; readonly receipt: string },
+): Promise<boolean> {
+  if (!engine.owns(id)) return false;
+  try {
+    if (work.type === 'start') {
+      // It waits for its code, as those do that are started through the store.
+      if (!engine.pool.hasCode(work.name)) return false;
+      await startHere(engine, { ...work, instanceId: id }, receipt);
+    } else {
+      const target = await find(engine, id, work);
+      if (target === 'elsewhere') return false;
+      if (target !== 'finished') await posted(target, work, receipt);
+    }
+  } catch (error) {
+    if (!(await isDone(engine, receipt))) throw error;
+  }
+  return true;
 }
 
 function recordOf(engine: Engine, { instanceId, name, startAt }: Start): InstanceRecord {
@@ -39,18 +73,22 @@ function recordOf(engine: Engine, { instanceId, name, startAt }: Start): Instanc
 }
 
 /** The start and the first turn are one commit. */
-async function startHere(engine: Engine, start: Start): Promise<void> {
+async function startHere(engine: Engine, start: Start, receipt?: string): Promise<void> {
   const live = engine.pool.get(start.instanceId);
   if (live !== undefined) {
     if (!isFinished(live.record.status)) throw isInUse(start.instanceId);
     engine.pool.remove(live, new Error('the ID of the instance is used again'));
   }
   const instance = engine.pool.add(recordOf(engine, start));
-  await posted(instance, { type: 'started', input: start.input });
+  await posted(instance, { type: 'started', input: start.input }, receipt);
 }
 
-/** Stores the instance and a message to its owner. Most IDs are new: the first try does not read before it writes. */
-async function startElsewhere(engine: Engine, start: Start, looks: boolean): Promise<void> {
+/** The owner of the shard finds it in the store, and is told where. Most IDs are new: the first try does not look. */
+async function startElsewhere(
+  engine: Engine,
+  start: Start,
+  { looks, receipt }: { readonly looks: boolean; readonly receipt: string | undefined },
+): Promise<void> {
   const { store, host, now } = engine;
   const stored = looks ? await store.read(start.instanceId) : undefined;
   if (stored !== undefined && !isFinished(stored.record.status)) throw isInUse(start.instanceId);
@@ -65,9 +103,10 @@ async function startElsewhere(engine: Engine, start: Start, looks: boolean): Pro
   };
   const { batch } = planTurn(stored, record, waiting(start, record.startAt > now ? record.startAt : 0, now), context);
   const message = messagePut(engine, start.instanceId, undefined);
+  const { require, put } = receiptChange(receipt);
   await store.commit({
-    require: [precondition(engine, start.instanceId, stored), ...batch.require],
-    put: [...batch.put, message],
+    require: [precondition(engine, start.instanceId, stored), ...batch.require, ...require],
+    put: [...batch.put, message, ...put],
     delete: batch.delete,
   });
   void engine.inbox.changed([message.key]);
@@ -101,28 +140,38 @@ function messagePut({ store, host, now }: Engine, id: string, event: IncomingEve
 
 /**
  * Sends an event to an instance. Resolves when the event is stored in its history or its inbox. An instance that has
- * finished ignores events.
+ * finished ignores events. Answers the key of the event while it waits in the inbox.
  *
  * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND` when there is no such instance.
  */
-export async function sendEvent(engine: Engine, id: string, event: IncomingEvent): Promise<void> {
+export async function sendEvent(
+  engine: Engine,
+  id: string,
+  event: IncomingEvent,
+  receipt?: string,
+): Promise<string | undefined> {
   for (let tries = 1; ; tries++) {
-    const target = await find(engine, id, event);
-    if (target === 'finished') return;
-    if (target === 'elsewhere') return sendElsewhere(engine, id, event);
+    let target: Awaited<ReturnType<typeof find>> | undefined;
     try {
-      return await posted(target, event);
+      target = await find(engine, id, event);
+      if (target === 'finished') return undefined;
+      if (target === 'elsewhere') return await sendElsewhere(engine, messagePut(engine, id, event), receipt);
+      await posted(target, event, receipt);
+      return undefined;
     } catch (error) {
-      if (tries >= MAX_TRIES || !(isConflict(error) || target.isGone) || engine.isStopping) throw error;
+      if (await isDone(engine, receipt)) return undefined;
+      const isGone = typeof target === 'object' && (isConflict(error) || target.isGone);
+      if (tries >= MAX_TRIES || !isGone || engine.isStopping) throw error;
     }
   }
 }
 
-async function sendElsewhere(engine: Engine, id: string, event: IncomingEvent): Promise<void> {
-  const message = messagePut(engine, id, event);
-  await engine.store.commit({ put: [message] });
-  // The store notifies the owner of the message, except if this host is the owner by now.
+async function sendElsewhere(engine: Engine, message: Put, receipt: string | undefined): Promise<string> {
+  const { require, put } = receiptChange(receipt);
+  await engine.store.commit({ require, put: [message, ...put] });
+  // Its owner hears of it. Meanwhile that may be this host.
   void engine.inbox.changed([message.key]);
+  return message.key;
 }
 
 /** The live instance, or the reason why there is none. */
@@ -145,9 +194,9 @@ async function find(
 }
 
 /** Resolves when the event is in the history. */
-function posted(instance: LiveInstance, event: IncomingEvent): Promise<void> {
+function posted(instance: LiveInstance, event: IncomingEvent, receipt?: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = (error?: unknown): void => (error === undefined ? resolve() : reject(error));
-    instance.post({ event, executionId: '', done });
+    instance.post({ event, executionId: '', receipt, done });
   });
 }

@@ -2,7 +2,7 @@ import { type Change, CommitBatcher } from '../../../kernel/commit-batcher.ts';
 import type { DuePage, DuePosition } from '../../../kernel/due-index.ts';
 import { isConflict } from '../../../state/errors.ts';
 import { counterPart, keyAfter } from '../../../state/keys.ts';
-import type { Batch, Precondition, Put, StateStore } from '../../../state/store.ts';
+import type { Batch, KeyedEntry, Precondition, Put, StateStore } from '../../../state/store.ts';
 import type { HistoryEvent, Turn } from '../model/events.ts';
 import { type Chunk, decodeChunk, encodeChunk, encodeMessage, type InboxMessage, payloadOf, sizeOf } from './codec.ts';
 import type { WorkflowLayout } from './layout.ts';
@@ -162,7 +162,19 @@ export class InstanceStore {
     return (await this.#store.get(key))?.value;
   }
 
-  /** All keys of an instance except those of its messages and children. */
+  /** The keys of all receipts. */
+  async receipts(): Promise<readonly string[]> {
+    const keys: string[] = [];
+    for (let from: string | undefined = this.layout.receiptRange.from; from !== undefined; ) {
+      const entries: readonly KeyedEntry[] = await this.#store.scan({ ...this.layout.receiptRange, from, ...PAGE });
+      for (const { key } of entries) keys.push(key);
+      const last = entries.at(-1);
+      from = last && keyAfter(last.key);
+    }
+    return keys;
+  }
+
+  /** Everything of an instance but its messages and children. */
   keysOf({ instanceId, chunks, dueAt, parent }: InstanceRecord): string[] {
     const keys = [this.layout.instance(instanceId), ...this.historyKeys(instanceId, 0, chunks)];
     if (dueAt !== undefined) keys.push(this.layout.due(dueAt, instanceId));
@@ -186,7 +198,17 @@ export class InstanceStore {
   }
 }
 
-/** Whether the events surely fit into one value, like those of nearly every turn. */
+/** What a commit for another host's call requires and writes: that call is done once. */
+export function receiptChange(receipt: string | undefined): Required<Pick<Batch, 'require' | 'put'>> {
+  if (receipt === undefined) return NO_RECEIPT;
+  return { require: [{ key: receipt, version: 'absent' }], put: [{ key: receipt, value: RECEIPT }] };
+}
+
+const NO_RECEIPT: Required<Pick<Batch, 'require' | 'put'>> = { require: [], put: [] };
+/** Its key says all. The byte is the format's. */
+const RECEIPT: Uint8Array = Uint8Array.of(1);
+
+/** Whether they surely fit into one value, as those of nearly every turn do. */
 function areFew(events: readonly HistoryEvent[]): boolean {
   let length = 0;
   for (const event of events) length += sizeOf(event);

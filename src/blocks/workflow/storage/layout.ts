@@ -19,11 +19,13 @@ import type { KeyRange } from '../../../state/store.ts';
  * - `due / <instant> / <ID>`: when the instance is due; 0 for now. At most one entry for each instance
  * - `inbox / <ID> / <instant> / <number>`: a message for the instance; its owner adds it to the history
  * - `child / <parent ID> / <ID>`: the children of an instance
+ * - `receipt / <ID> / <key>`: another host's call for an instance has been done; it goes away when the caller knows
  */
 export class WorkflowLayout {
   readonly instanceRange: Required<KeyRange>;
   readonly dueRange: Required<KeyRange>;
   readonly inboxRange: Required<KeyRange>;
+  readonly receiptRange: Required<KeyRange>;
   /** Prefix of all messages. */
   readonly inboxPrefix: string;
   readonly #root: readonly [string, string];
@@ -42,6 +44,7 @@ export class WorkflowLayout {
     this.instanceRange = this.#range('instance');
     this.dueRange = this.#range('due');
     this.inboxRange = this.#range('inbox');
+    this.receiptRange = this.#range('receipt');
   }
 
   #range(...parts: readonly string[]): Required<KeyRange> {
@@ -89,7 +92,17 @@ export class WorkflowLayout {
     return this.#range('child', parentId);
   }
 
-  /** The instance ID in the key of an instance, a message or a child. */
+  receipt(id: string, key: string): string {
+    return this.receiptRange.from + keyOf(id, key);
+  }
+
+  /** The fields of a receipt's key. */
+  receiptOf(entry: string): { readonly instanceId: string; readonly key: string } {
+    const [instanceId = '', key = ''] = partsOf(entry.slice(this.receiptRange.from.length));
+    return { instanceId, key };
+  }
+
+  /** The instance that a key of an instance, a message or a child is about. */
   instanceIdOf(key: string): string {
     const parts = partsOf(key);
     return (parts[2] === 'child' ? parts[4] : parts[3]) ?? '';

@@ -1,0 +1,189 @@
+import type { Membership } from '../../../cluster/membership.ts';
+import { ClientPool } from '../../../http/client-pool.ts';
+import type { Caller, Identity } from '../../../security/identity.ts';
+import { LruCache } from '../../../util/lru.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { InstanceView } from '../model/instance.ts';
+import { canBeInstanceId } from '../model/instance-id.ts';
+import type { InstanceWork } from '../operations/work.ts';
+import { payloadOf } from '../storage/codec.ts';
+import { type AwaitedStatus, DONE, type HostPeer } from './call.ts';
+import { HostLane, MAX_LENGTH } from './host-lane.ts';
+import { HostWaits } from './host-waits.ts';
+import { InboundCalls, type InboundCallsDeps } from './inbound-calls.ts';
+import { InstanceWatch } from './instance-watch.ts';
+import { Receipts } from './receipts.ts';
+import { errorOf } from './refusal.ts';
+import { RemoteHost } from './remote-host.ts';
+
+/** How hosts of one application prove to each other who they are. */
+export interface HostIdentity {
+  readonly own: Caller;
+  readonly identity: Identity | undefined;
+}
+
+/** What forwarding needs. */
+export interface ForwardingDeps extends HostIdentity {
+  readonly engine: Engine;
+  readonly membership: Membership;
+  readonly admit: InboundCallsDeps['admit'];
+  readonly waitHere: InboundCallsDeps['waitHere'];
+}
+
+/**
+ * Does something to an instance wherever it is. With a receipt, unless another host has done it, which leaves that.
+ * Answers the key of what waits in the inbox then.
+ */
+export type ThroughStore = (receipt?: string) => Promise<string | undefined | void>;
+
+/** How many hosts, and instances with events in their inboxes, are remembered. */
+const MAX_HOSTS = 100;
+const MAX_BEHIND = 10_000;
+/** A call whose outcome nobody knows is done by way of the store within this time only, well before receipts expire. */
+const MAX_DOUBT_MS = 60_000;
+
+interface Host {
+  readonly lane: HostLane;
+  readonly waits: HostWaits;
+}
+
+/** Work at instances of other hosts: their owner does it when it can be asked, else it goes through the store. */
+export class Forwarding {
+  readonly #deps: ForwardingDeps;
+  /** Does the calls of other hosts. */
+  readonly inbound: InboundCalls;
+  readonly #receipts: Receipts;
+  readonly #ownership: Disposable;
+  readonly #clients = new ClientPool(MAX_HOSTS);
+  readonly #hosts = new LruCache<Host>(MAX_HOSTS, ({ waits }) => waits.stop());
+  /** The last event of this host that may still be in the inbox of an instance: others must not overtake it. */
+  readonly #behind = new LruCache<string>(MAX_BEHIND);
+  #hasToldOfIdentity = false;
+
+  constructor(deps: ForwardingDeps) {
+    const { engine, membership } = deps;
+    const { clock, work } = engine.host;
+    this.#deps = deps;
+    this.#receipts = new Receipts({ store: engine.store, clock, work });
+    this.inbound = new InboundCalls({ ...deps, receipts: this.#receipts });
+    membership.local.setWorkflowCalls(membership.id, this.inbound);
+    this.#ownership = membership.shards.onChange(({ gained }) => {
+      if (gained.length > 0) this.#readReceipts();
+    });
+    this.#readReceipts();
+  }
+
+  /** Other hosts may have left some that nobody removes. One host alone leaves none. */
+  #readReceipts(): void {
+    const { engine, membership } = this.#deps;
+    if (membership.shards.isShared) void this.#receipts.readAll((id) => engine.owns(id));
+  }
+
+  /** Has the owner do something, else does it through the store, leaving a receipt when the owner may have done it. */
+  async do(id: string, work: InstanceWork, throughStore: ThroughStore): Promise<void> {
+    const { engine } = this.#deps;
+    const lane = this.#hostOf(id)?.lane;
+    const length = id.length + lengthOf(work);
+    if (lane === undefined || length > MAX_LENGTH || (await this.#isBehind(id)))
+      return this.#note(id, await throughStore());
+    const key = engine.host.newId();
+    const askedAt = engine.now;
+    const done = engine.host.work.begin('call to another host');
+    try {
+      const outcome = await lane.send({ key, instanceId: id, work }, length);
+      if (outcome.is === DONE.is) return;
+      if (outcome.is === 'refused') throw errorOf(outcome);
+      if (outcome.is === 'not-done') return this.#note(id, await throughStore());
+      if (engine.now - askedAt > MAX_DOUBT_MS) throw new Error('another host may have done it, and has not said so');
+      const receipt = engine.store.layout.receipt(id, key);
+      this.#note(id, await throughStore(receipt));
+      this.#receipts.add(key, receipt);
+    } finally {
+      done();
+    }
+  }
+
+  /**
+   * Calls back when an instance of another host has come so far, with its view; without one when it has to be looked
+   * at, as it has until `isAsked`.
+   */
+  watch(id: string, until: AwaitedStatus, onChange: (view?: InstanceView) => void): InstanceWatch {
+    const { engine, membership } = this.#deps;
+    const key = engine.store.layout.instance(id);
+    return new InstanceWatch({
+      ask: (listener) =>
+        (canBeInstanceId(id) ? this.#hostOf(id) : undefined)?.waits.add({ instanceId: id, until }, listener),
+      watchStore: (listener) => membership.shards.watch(key, listener),
+      now: () => engine.now,
+      onChange,
+    });
+  }
+
+  /** Does nothing more for other hosts. */
+  beginStop(): void {
+    const { local, id } = this.#deps.membership;
+    local.setWorkflowCalls(id, undefined);
+    this.inbound.stop();
+  }
+
+  async stop(): Promise<void> {
+    this.#ownership[Symbol.dispose]();
+    this.#receipts.stop();
+    for (const { waits } of this.#hosts.take()) waits.stop();
+    await this.#clients.close();
+  }
+
+  #note(id: string, inboxKey: string | undefined | void): void {
+    if (typeof inboxKey === 'string') this.#behind.set(id, inboxKey);
+  }
+
+  async #isBehind(id: string): Promise<boolean> {
+    const key = this.#behind.get(id);
+    if (key === undefined) return false;
+    if ((await this.#deps.engine.store.message(key)) !== undefined) return true;
+    if (this.#behind.get(id) === key) this.#behind.delete(id);
+    return false;
+  }
+
+  /** The owner of an instance, if it is another host that can be asked now. */
+  #hostOf(id: string): Host | undefined {
+    const { engine, membership, own } = this.#deps;
+    if (engine.owns(id)) return undefined;
+    const record = membership.owners.of(id);
+    if (record === undefined || record.id === membership.id || record.namespace !== own.namespace) return undefined;
+    const host = this.#hosts.get(record.id) ?? this.#meet(record.id, record.address);
+    return host?.lane.isOpen ? host : undefined;
+  }
+
+  #meet(hostId: string, address: string | undefined): Host | undefined {
+    const peer = this.#peerOf(hostId, address);
+    if (peer === undefined) return undefined;
+    const { clock } = this.#deps.engine.host;
+    const lane = new HostLane(peer, clock);
+    const host = { lane, waits: new HostWaits(lane, clock) };
+    this.#hosts.set(hostId, host);
+    return host;
+  }
+
+  /** In this process without a socket, else at its address. */
+  #peerOf(hostId: string, address: string | undefined): HostPeer | undefined {
+    const { engine, membership, identity, own } = this.#deps;
+    const local = membership.local.workflowCallsOf(hostId);
+    if (local instanceof InboundCalls) return local;
+    if (address === undefined || !/^https?:/i.test(address) || !URL.canParse(address)) return undefined;
+    const { logger, wire } = engine.host;
+    if (identity !== undefined)
+      return new RemoteHost({ own, identity, wire, clients: this.#clients }, new URL(address));
+    if (!this.#hasToldOfIdentity)
+      logger.info(
+        {},
+        'work at workflows of other hosts goes through the store: without an identity they take no calls',
+      );
+    this.#hasToldOfIdentity = true;
+    return undefined;
+  }
+}
+
+function lengthOf(work: InstanceWork): number {
+  return (work.type === 'start' ? work.input : payloadOf(work))?.length ?? 0;
+}

@@ -1,0 +1,154 @@
+import type { Engine } from '../engine/engine.ts';
+import type { InstanceView } from '../model/instance.ts';
+import type { WaitOptions } from '../operations/completions.ts';
+import { doHere } from '../operations/operations.ts';
+import {
+  type AwaitedStatus,
+  type CallBatch,
+  type CallOutcome,
+  DONE,
+  type ForwardedCall,
+  type ForwardedWait,
+  type HostPeer,
+  NOT_DONE,
+  UNSURE,
+  type WaitAnswer,
+} from './call.ts';
+import type { Receipts } from './receipts.ts';
+import { refusalOf } from './refusal.ts';
+
+/** After so long a caller has to ask again: one that has gone without a word is forgotten. */
+const MAX_WAIT_MS = 10_000;
+
+/** What calls of other hosts need. */
+export interface InboundCallsDeps {
+  readonly engine: Engine;
+  readonly receipts: Receipts;
+  /** Throws when no calls are taken. */
+  readonly admit: () => void;
+  /** Waits for an instance of this host; rejects when it is another's. */
+  readonly waitHere: (id: string, until: AwaitedStatus, options: WaitOptions) => Promise<InstanceView>;
+}
+
+/** Does what other hosts of the application ask for, at instances of this one. */
+export class InboundCalls implements HostPeer {
+  readonly #deps: InboundCallsDeps;
+  readonly #waits = new Set<AnsweredWaits>();
+  readonly #underWay = new Set<string>();
+  #isStopping = false;
+
+  constructor(deps: InboundCallsDeps) {
+    this.#deps = deps;
+  }
+
+  call({ calls, answered }: CallBatch): Promise<readonly CallOutcome[]> {
+    this.#deps.receipts.release(answered);
+    // All begin at once, so that those for one instance come to it in their order.
+    return Promise.all(calls.map((call) => this.#do(call)));
+  }
+
+  async #do({ key, instanceId, work }: ForwardedCall): Promise<CallOutcome> {
+    const { engine, receipts } = this.#deps;
+    const receipt = engine.store.layout.receipt(instanceId, key);
+    if (!this.#isOpen) return NOT_DONE;
+    // One turn can have a receipt once.
+    if (this.#underWay.has(key)) return UNSURE;
+    this.#underWay.add(key);
+    try {
+      if (!(await doHere(engine, instanceId, { work, receipt }))) return NOT_DONE;
+      receipts.add(key, receipt);
+      return DONE;
+    } catch (error) {
+      return refusalOf(error) ?? UNSURE;
+    } finally {
+      this.#underWay.delete(key);
+    }
+  }
+
+  get #isOpen(): boolean {
+    try {
+      this.#deps.admit();
+      return !this.#isStopping;
+    } catch {
+      return false;
+    }
+  }
+
+  async *wait(waits: readonly ForwardedWait[], signal: AbortSignal): AsyncIterable<WaitAnswer> {
+    const { engine, waitHere } = this.#deps;
+    if (!this.#isOpen) return yield* waits.map((_wait, index) => ({ index }));
+    const answers = new AnsweredWaits(waits.length);
+    const timer = engine.host.clock.setTimeout(() => answers.end(), MAX_WAIT_MS);
+    const onAbort = (): void => answers.end();
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#waits.add(answers);
+    waits.forEach(({ instanceId, until }, index) => {
+      const { signal: left } = answers.leaving();
+      waitHere(instanceId, until, { signal: left }).then(
+        (view) => answers.add({ index, view }),
+        // It is not here, or nobody waits any more.
+        () => left.aborted || answers.add({ index }),
+      );
+    });
+    try {
+      if (!signal.aborted) yield* answers.all();
+    } finally {
+      this.#waits.delete(answers);
+      timer.cancel();
+      signal.removeEventListener('abort', onAbort);
+      answers.end();
+    }
+  }
+
+  /** Takes no more, and has everybody who waits ask somebody else. */
+  stop(): void {
+    this.#isStopping = true;
+    for (const answers of this.#waits) answers.end();
+  }
+}
+
+/** Answers to waits, in the order in which they come. */
+class AnsweredWaits {
+  readonly #leaving: AbortController[] = [];
+  #ready: WaitAnswer[] = [];
+  #open: number;
+  #isOver = false;
+  #wake: () => void = () => undefined;
+
+  constructor(count: number) {
+    this.#open = count;
+  }
+
+  /** What ends one wait: a signal for all would have too many listeners. */
+  leaving(): AbortController {
+    const controller = new AbortController();
+    this.#leaving.push(controller);
+    return controller;
+  }
+
+  add(answer: WaitAnswer): void {
+    this.#open--;
+    this.#ready.push(answer);
+    this.#wake();
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    for (const controller of this.#leaving) controller.abort(new Error('nobody waits any more'));
+    this.#wake();
+  }
+
+  async *all(): AsyncGenerator<WaitAnswer> {
+    for (;;) {
+      const ready = this.#ready;
+      this.#ready = [];
+      yield* ready;
+      if (this.#ready.length > 0) continue;
+      if (this.#open === 0 || this.#isOver) return;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}

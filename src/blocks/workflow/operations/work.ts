@@ -1,0 +1,8 @@
+import type { IncomingEvent } from '../model/events.ts';
+import type { Start } from './operations.ts';
+
+/** An event that comes from outside. */
+export type OutsideEvent = Extract<IncomingEvent, { type: 'eventRaised' | 'terminated' | 'suspended' | 'resumed' }>;
+
+/** What can be asked for at an instance. */
+export type InstanceWork = ({ readonly type: 'start' } & Omit<Start, 'instanceId'>) | OutsideEvent;

@@ -1,0 +1,388 @@
+import { describe, expect, test, vi } from 'vitest';
+import { CALLS_PATH, WAITS_PATH } from '../../src/blocks/workflow/forwarding/remote-host.ts';
+import { defineActivity, defineWorkflow, request, type SidecarResponse } from '../../src/index.ts';
+import { makeIdentity } from '../../src/security/identity.ts';
+import type { IdentityOptions } from '../../src/security/identity-options.ts';
+import { virtualClock } from '../../src/testing/index.ts';
+import { ApartFleet, type ApartHost, type ApartOptions, IDENTITY, SECRET } from '../support/apart.ts';
+import type { Fleet } from '../support/fleet.ts';
+
+const IDS = Array.from({ length: 40 }, (_, index) => `flow-${index}`);
+
+/** How often each instance has begun its first activity. */
+type Begun = Map<string, number>;
+
+function register({ workflows }: ApartHost, begun: Begun = new Map()): void {
+  const begin = defineActivity('begin', ({ instanceId }) => {
+    begun.set(instanceId, (begun.get(instanceId) ?? 0) + 1);
+  });
+  // Everything that it was told until the end, in the order in which it came.
+  const collect = defineWorkflow('collect', async (ctx, first: string) => {
+    await ctx.callActivity(begin);
+    const told = [first];
+    for (;;) {
+      const one = await ctx.waitForEvent<string>('tell');
+      if (one === 'end') return told.join(',');
+      told.push(one);
+    }
+  });
+  workflows.register(begin, collect);
+}
+
+async function twoOf(fleet: ApartFleet, options: ApartOptions = {}, begun?: Begun): Promise<[ApartHost, ApartHost]> {
+  const hosts: [ApartHost, ApartHost] = [await fleet.join(options), await fleet.join(options)];
+  for (const host of hosts) register(host, begun);
+  await fleet.fleet.pass(8);
+  return hosts;
+}
+
+/** Counts what a host asks its store for. */
+function callsOf({ member: { store } }: ApartHost): () => number {
+  const spies = (['get', 'scan', 'commit'] as const).map((name) => vi.spyOn(store, name));
+  return () => spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+}
+
+const callsTo = ({ requests }: ApartHost, path: string): number => requests.filter((one) => one === path).length;
+
+async function receiptsIn({ memory }: Fleet): Promise<number> {
+  const entries = await memory.scan({ from: 'workflows', to: 'workflowt' });
+  return entries.filter(({ key }) => key.includes('receipt')).length;
+}
+
+const own = { appId: 'shop', namespace: 'default' };
+const tokenFor = (options: IdentityOptions, caller = own, audience = own): Promise<string> =>
+  makeIdentity(options, {
+    ...caller,
+    clock: virtualClock({ startAt: Date.parse('2026-01-01T00:00:08Z') }),
+    newId: () => 'id',
+  }).sign(audience);
+
+describe('work at a workflow of another host', () => {
+  test('is done there, without a call of the store here', async () => {
+    await using fleet = new ApartFleet();
+    const [a, b] = await twoOf(fleet);
+    const ids = await b.owned(fleet.fleet, IDS);
+    const calls = callsOf(a);
+    for (const instanceId of ids) await a.workflows.start('collect', 'a', { instanceId });
+    for (const id of ids) await a.workflows.raiseEvent(id, 'tell', 'b');
+    for (const id of ids) await a.workflows.pause(id);
+    for (const id of ids) expect((await b.workflows.get(id))?.status).toBe('SUSPENDED');
+    for (const id of ids) await a.workflows.resume(id);
+    const [first = '', ...others] = ids;
+    await a.workflows.terminate(first, 'over');
+    const ends = Promise.all(ids.map((id) => a.workflows.waitForCompletion<string>(id)));
+    for (const id of others) await a.workflows.raiseEvent(id, 'tell', 'end');
+    expect((await ends).map(({ output }) => output)).toEqual(['over', ...others.map(() => 'a,b')]);
+    expect(calls()).toBe(0);
+    expect(callsTo(b, CALLS_PATH)).toBeGreaterThan(0);
+  });
+
+  test('is refused there as it would be here', async () => {
+    await using fleet = new ApartFleet();
+    const [a, b] = await twoOf(fleet);
+    const [id = ''] = await b.owned(fleet.fleet, IDS);
+    await a.workflows.start('collect', 'a', { instanceId: id });
+    await expect(a.workflows.start('collect', 'a', { instanceId: id })).rejects.toMatchObject({
+      code: 'ERR_START_WORKFLOW',
+      message: `an active workflow with ID "${id}" already exists`,
+    });
+    const missing = (await b.owned(fleet.fleet, IDS))[1] ?? '';
+    const notFound = { code: 'ERR_INSTANCE_ID_NOT_FOUND' };
+    await expect(a.workflows.raiseEvent(missing, 'tell', 'b')).rejects.toMatchObject(notFound);
+    await expect(a.workflows.terminate(missing)).rejects.toMatchObject(notFound);
+    await expect(a.workflows.waitForCompletion(missing)).rejects.toMatchObject(notFound);
+  });
+
+  test('waits there for its code', async () => {
+    await using fleet = new ApartFleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    register(a);
+    await fleet.fleet.pass(8);
+    const [id = ''] = await b.owned(fleet.fleet, IDS);
+    await a.workflows.start('collect', 'a', { instanceId: id });
+    await a.workflows.raiseEvent(id, 'tell', 'end');
+    await fleet.fleet.pass(2);
+    expect((await a.workflows.get(id))?.status).toBe('PENDING');
+    register(b);
+    await fleet.fleet.pass(2);
+    expect((await a.workflows.get(id))?.output).toBe('a');
+  });
+
+  test('many at a time go together, and keep their order for each instance', async () => {
+    await using fleet = new ApartFleet();
+    const [a, b] = await twoOf(fleet);
+    const ids = await b.owned(fleet.fleet, IDS);
+    await Promise.all(ids.map((instanceId) => a.workflows.start('collect', '0', { instanceId })));
+    const numbers = Array.from({ length: 30 }, (_, index) => String(index + 1));
+    const told = [...numbers, 'end'].flatMap((one) => ids.map((id) => a.workflows.raiseEvent(id, 'tell', one)));
+    await Promise.all(told);
+    const ends = await Promise.all(ids.map((id) => a.workflows.waitForCompletion<string>(id)));
+    expect(ends.map(({ output }) => output)).toEqual(ids.map(() => ['0', ...numbers].join(',')));
+    expect(callsTo(b, CALLS_PATH)).toBeLessThan(told.length / 3);
+  });
+
+  test('leaves receipts, which go away', async () => {
+    await using fleet = new ApartFleet();
+    const [a, b] = await twoOf(fleet);
+    const ids = await b.owned(fleet.fleet, IDS);
+    for (const instanceId of ids) await a.workflows.start('collect', 'a', { instanceId });
+    expect(await receiptsIn(fleet.fleet)).toBeGreaterThan(0);
+    await fleet.fleet.pass(3);
+    expect(await receiptsIn(fleet.fleet)).toBe(1);
+    await fleet.fleet.pass(600);
+    expect(await receiptsIn(fleet.fleet)).toBe(0);
+  });
+});
+
+describe('a call of another host', () => {
+  test.each(['lost', 'cut'] as const)('whose answer or request is %s has its effect once', async (fate) => {
+    await using fleet = new ApartFleet();
+    const begun: Begun = new Map();
+    const [a, b] = await twoOf(fleet, {}, begun);
+    const ids = await b.owned(fleet.fleet, IDS);
+    b.fateOf = (path) => (path === CALLS_PATH ? fate : 'handled');
+    for (const instanceId of ids) {
+      await fleet.fleet.pass(6);
+      await a.workflows.start('collect', 'a', { instanceId });
+      await fleet.fleet.pass(6);
+      await a.workflows.raiseEvent(instanceId, 'tell', 'b');
+      await fleet.fleet.pass(6);
+      await a.workflows.raiseEvent(instanceId, 'tell', 'end');
+    }
+    await fleet.fleet.pass(2);
+    for (const id of ids) expect((await b.workflows.get(id))?.output).toBe('a,b');
+    expect([...begun]).toEqual(ids.map((id) => [id, 1]));
+    expect(callsTo(b, CALLS_PATH)).toBeGreaterThan(ids.length);
+  });
+
+  test('that comes after it was done through the store is not done again', async () => {
+    await using fleet = new ApartFleet();
+    const begun: Begun = new Map();
+    const [a, b] = await twoOf(fleet, {}, begun);
+    const [id = ''] = await b.owned(fleet.fleet, IDS);
+    const late: { path: string; headers: Record<string, string>; body: string }[] = [];
+    b.keep = (kept) => void late.push(kept);
+    b.fateOf = () => 'cut';
+    await a.workflows.start('collect', 'a', { instanceId: id });
+    await fleet.fleet.pass(6);
+    await a.workflows.raiseEvent(id, 'tell', 'b');
+    await fleet.fleet.pass(6);
+    await a.workflows.raiseEvent(id, 'tell', 'end');
+    await fleet.fleet.pass(2);
+    expect((await b.workflows.get(id))?.output).toBe('a,b');
+    expect(late.length).toBe(3);
+    for (const { path, headers, body } of late) {
+      const answer = await b.member.sidecar.peers.handle(request('POST', path, { headers, body }));
+      expect([answer.status, String(answer.body)]).toEqual([200, '{"format":1,"outcomes":[{"is":"done"}]}']);
+    }
+    expect(await b.workflows.get(id)).toMatchObject({ status: 'COMPLETED', output: 'a,b' });
+    expect(begun.get(id)).toBe(1);
+  });
+
+  test('that comes twice at a time is done once', async () => {
+    await using fleet = new ApartFleet();
+    const [a, b] = await twoOf(fleet);
+    const [id = ''] = await b.owned(fleet.fleet, IDS);
+    await a.workflows.start('collect', 'a', { instanceId: id });
+    const call = { key: 'key', instanceId: id, work: { type: 'eventRaised', name: 'tell', data: '"b"' } };
+    const headers = { 'sidecar-identity': await tokenFor(IDENTITY) };
+    const body = { format: 1, calls: [call, call], answered: [] };
+    const post = (): Promise<SidecarResponse> =>
+      b.member.sidecar.peers.handle(request('POST', CALLS_PATH, { headers, body }));
+    const answers = [...(await Promise.all([post(), post()])), await post()].map((answer) => String(answer.body));
+    const [done, unsure] = ['{"is":"done"}', '{"is":"unsure"}'];
+    expect(answers).toEqual(
+      [`${done},${unsure}`, `${unsure},${unsure}`, `${done},${unsure}`].map(
+        (outcomes) => `{"format":1,"outcomes":[${outcomes}]}`,
+      ),
+    );
+    await a.workflows.raiseEvent(id, 'tell', 'end');
+    expect((await a.workflows.waitForCompletion(id)).output).toBe('a,b');
+  });
+
+  test.each([1, 2, 3, 4])('keeps the order of events of one caller, whatever is lost (%s)', async (seed) => {
+    await using fleet = new ApartFleet();
+    const [a, b] = await twoOf(fleet);
+    const ids = (await b.owned(fleet.fleet, IDS)).slice(0, 5);
+    let state = seed;
+    const random = (): number => {
+      state = (state * 48_271) % 2_147_483_647;
+      return state / 2_147_483_647;
+    };
+    b.fateOf = (path) => (path !== CALLS_PATH || random() < 0.6 ? 'handled' : random() < 0.5 ? 'lost' : 'cut');
+    for (const instanceId of ids) await a.workflows.start('collect', '0', { instanceId });
+    for (let number = 1; number <= 30; number++) {
+      for (const id of ids) await a.workflows.raiseEvent(id, 'tell', String(number));
+      if (random() < 0.4) await fleet.fleet.pass(6);
+    }
+    for (const id of ids) await a.workflows.raiseEvent(id, 'tell', 'end');
+    await fleet.fleet.pass(2);
+    const expected = Array.from({ length: 31 }, (_, index) => index).join(',');
+    for (const id of ids) expect((await a.workflows.get(id))?.output).toBe(expected);
+  });
+
+  test('goes through the store when the host stands still, and is not done by it later', async () => {
+    await using fleet = new ApartFleet();
+    const begun: Begun = new Map();
+    const [a, b] = await twoOf(fleet, {}, begun);
+    const ids = await b.owned(fleet.fleet, IDS);
+    const [first = '', second = ''] = ids;
+    await a.workflows.start('collect', 'a', { instanceId: first });
+    b.member.store.pause();
+    const startedAt = performance.now();
+    await a.workflows.raiseEvent(first, 'tell', 'b');
+    await a.workflows.start('collect', 'a', { instanceId: second });
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    await fleet.fleet.pass(25, [a.member]);
+    for (const id of [first, second]) await a.workflows.raiseEvent(id, 'tell', 'end');
+    await fleet.fleet.pass(2, [a.member]);
+    b.member.store.resume();
+    await b.member.clock.advance('25s');
+    await fleet.fleet.pass(20);
+    expect((await a.workflows.get(first))?.output).toBe('a,b');
+    expect((await a.workflows.get(second))?.output).toBe('a');
+    expect(begun.get(second)).toBe(1);
+  });
+
+  test('and a wait go on at the next owner when the host dies in the middle', async () => {
+    await using fleet = new ApartFleet();
+    const begun: Begun = new Map();
+    const [a, b] = await twoOf(fleet, {}, begun);
+    const ids = await b.owned(fleet.fleet, IDS);
+    b.fateOf = (path) => (path === CALLS_PATH ? 'lost' : 'handled');
+    for (const instanceId of ids.slice(0, 4)) await a.workflows.start('collect', 'a', { instanceId });
+    b.fateOf = () => 'handled';
+    await fleet.fleet.pass(6);
+    const ends = Promise.all(ids.slice(0, 4).map((id) => a.workflows.waitForCompletion<string>(id)));
+    const told = ids.slice(0, 4).map((id) => a.workflows.raiseEvent(id, 'tell', 'b'));
+    b.member.store.pause();
+    await b.server[Symbol.asyncDispose]();
+    await Promise.all(told);
+    await fleet.fleet.pass(25, [a.member]);
+    for (const id of ids.slice(0, 4)) await a.workflows.raiseEvent(id, 'tell', 'end');
+    await fleet.fleet.pass(1, [a.member]);
+    expect((await ends).map(({ output }) => output)).toEqual(['a,b', 'a,b', 'a,b', 'a,b']);
+  });
+
+  test('finds its instance while shards move between hosts', async () => {
+    await using fleet = new ApartFleet();
+    const [a] = await twoOf(fleet);
+    for (const instanceId of IDS) await a.workflows.start('collect', '0', { instanceId });
+    const ends = Promise.all(IDS.map((id) => a.workflows.waitForCompletion<string>(id)));
+    const joining = fleet.join().then(register);
+    for (let number = 1; number <= 10; number++) {
+      await Promise.all(IDS.map((id) => a.workflows.raiseEvent(id, 'tell', String(number))));
+      if (number === 3) await joining;
+      if (number > 3) await fleet.fleet.pass(1);
+    }
+    await Promise.all(IDS.map((id) => a.workflows.raiseEvent(id, 'tell', 'end')));
+    await fleet.fleet.pass(15);
+    expect((await ends).map(({ output }) => output)).toEqual(IDS.map(() => '0,1,2,3,4,5,6,7,8,9,10'));
+  });
+});
+
+describe('hosts take calls', () => {
+  const other: IdentityOptions = { keys: [{ secret: `${SECRET}!` }] };
+
+  test.each<[who: string, token: () => Promise<string | undefined>, status: number]>([
+    ['a host of the application', () => tokenFor(IDENTITY), 200],
+    ['nobody', async () => undefined, 401],
+    ['a caller without a signature', async () => 'x.y.z', 401],
+    ['a host with another key', () => tokenFor(other), 401],
+    ['another application', () => tokenFor(IDENTITY, { ...own, appId: 'cart' }), 401],
+    ['the application in another namespace', () => tokenFor(IDENTITY, { ...own, namespace: 'test' }), 401],
+    ['a host in another trust domain', () => tokenFor({ ...IDENTITY, trustDomain: 'else' }), 401],
+    ['a token for another application', () => tokenFor(IDENTITY, own, { ...own, appId: 'cart' }), 401],
+  ])('of %s: %s', async (_, token, status) => {
+    await using fleet = new ApartFleet();
+    const [, b] = await twoOf(fleet);
+    const proof = await token();
+    const [id = ''] = await b.owned(fleet.fleet, IDS);
+    const work = { type: 'start', name: 'collect', startAt: 0 };
+    const body = { format: 1, calls: [{ key: 'key', instanceId: id, work }], answered: [] };
+    const headers = proof === undefined ? {} : { 'sidecar-identity': proof };
+    const answer = await b.member.sidecar.peers.handle(request('POST', CALLS_PATH, { headers, body }));
+    expect(answer.status).toBe(status);
+    expect((await b.workflows.get(id))?.status).toBe(status === 200 ? 'RUNNING' : undefined);
+    const asked = { format: 1, waits: [{ instanceId: 'none', until: 'over' }] };
+    const waited = await b.member.sidecar.peers.handle(request('POST', WAITS_PATH, { headers, body: asked }));
+    expect(waited.status).toBe(status);
+  });
+
+  test('within limits, in their form, and not at the API', async () => {
+    await using fleet = new ApartFleet();
+    const [, b] = await twoOf(fleet, { bodyLimitBytes: 1_000 });
+    const headers = { 'sidecar-identity': await tokenFor(IDENTITY) };
+    const post = async (body: unknown): Promise<number> =>
+      (await b.member.sidecar.peers.handle(request('POST', CALLS_PATH, { headers, body }))).status;
+    expect(await post({ format: 1, calls: [], answered: ['x'.repeat(1_000)] })).toBe(413);
+    for (const body of [
+      '',
+      '{',
+      'null',
+      { format: 2, calls: [], answered: [] },
+      { format: 1, calls: [null], answered: [] },
+    ])
+      expect(await post(body)).toBe(400);
+    for (const work of [{ type: 'begun' }, { type: 'eventRaised', name: 1 }, null, { type: 'terminated', output: {} }])
+      expect(await post({ format: 1, calls: [{ key: 'k', instanceId: 'i', work }], answered: [] })).toBe(400);
+    for (const path of [CALLS_PATH, WAITS_PATH]) {
+      const answer = await b.member.sidecar.handle(request('POST', path, { headers, body: {} }));
+      expect([answer.status, answer.unrouted]).toEqual([404, true]);
+    }
+  });
+
+  test.each<[what: string, a: ApartOptions, b: ApartOptions]>([
+    ['have no identity', { keys: 'none' }, { keys: 'none' }],
+    ['have different keys', {}, { keys: other }],
+    ['tell no address', {}, { at: 'nowhere' }],
+    ['tell an address where something else answers', {}, { at: 'api' }],
+  ])('through the store where hosts %s', async (_, forA, forB) => {
+    await using fleet = new ApartFleet();
+    const a = await fleet.join(forA);
+    const b = await fleet.join(forB);
+    for (const host of [a, b]) register(host);
+    await fleet.fleet.pass(8);
+    for (const instanceId of IDS) await a.workflows.start('collect', 'a', { instanceId });
+    const ends = Promise.all(IDS.map((id) => a.workflows.waitForCompletion<string>(id)));
+    for (const id of IDS) await a.workflows.raiseEvent(id, 'tell', 'end');
+    await fleet.fleet.pass(3);
+    expect((await ends).map(({ output }) => output)).toEqual(IDS.map(() => 'a'));
+    expect(b.requests.length).toBeLessThanOrEqual(forA.keys === 'none' || forB.at === 'nowhere' ? 0 : 2);
+    const told = a.member.logger.at('info').filter(({ message }) => message.includes('identity'));
+    expect(told.length).toBe(forA.keys === 'none' ? 1 : 0);
+  });
+});
+
+describe('a wait for a workflow of another host', () => {
+  test('is one question for many, again after its time, and costs no read', async () => {
+    await using fleet = new ApartFleet();
+    const [a, b] = await twoOf(fleet);
+    const ids = await b.owned(fleet.fleet, IDS);
+    for (const instanceId of ids) await a.workflows.start('collect', 'a', { instanceId });
+    const calls = vi.spyOn(a.member.store, 'get');
+    const ends = Promise.all(ids.map((id) => a.workflows.waitForCompletion<string>(id)));
+    await fleet.fleet.pass(12);
+    expect(calls).toHaveBeenCalledTimes(0);
+    expect(callsTo(b, WAITS_PATH)).toBeLessThan(4);
+    for (const id of ids) await b.workflows.raiseEvent(id, 'tell', 'end');
+    expect((await ends).map(({ output }) => output)).toEqual(ids.map(() => 'a'));
+    expect(calls).toHaveBeenCalledTimes(0);
+  });
+
+  test('ends with its own time limit, and goes on at the next owner when the host stops', async () => {
+    await using fleet = new ApartFleet();
+    const [a, b] = await twoOf(fleet);
+    const [id = ''] = await b.owned(fleet.fleet, IDS);
+    await a.workflows.start('collect', 'a', { instanceId: id });
+    const late = a.workflows.waitForCompletion(id, { timeoutMs: 3_000 }).catch(({ code }: { code: string }) => code);
+    const end = a.workflows.waitForCompletion<string>(id);
+    await fleet.fleet.pass(4);
+    expect(await late).toBe('ERR_WORKFLOW_TIMEOUT');
+    fleet.fleet.members.splice(fleet.fleet.members.indexOf(b.member), 1);
+    await b.member.stop();
+    await fleet.fleet.pass(8);
+    await a.workflows.raiseEvent(id, 'tell', 'end');
+    expect((await end).output).toBe('a');
+  });
+});
