@@ -4,15 +4,18 @@
  * store, which is in memory, takes 1 ms more, as on a store that a network is in front of: what waits for a call, and
  * what is gathered meanwhile, is as it would be there. On a store of this process alone, on one that others may have open
  * too, and on such a one with two hosts of one app ID, who do every other unit each. For those also how often a store is
- * called within a second in which nothing is to be done but for 500 jobs of another day.
+ * called within a second in which nothing is to be done but for 500 jobs of another day. `apart`: two hosts as if each
+ * were in a process of its own, and a workflow that belongs to the other one than starts it and waits for it; without a
+ * secret, so that it goes through the store, and with one.
  *
- * Run after a build: `npx tsx bench/round-trips.ts [--quick] [--only messages|jobs|workflows|idle]`
+ * Run after a build: `npx tsx bench/round-trips.ts [--quick] [--only messages|jobs|workflows|idle|apart]`
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Sidecar } from '../src/index.ts';
 import { loadBuilt } from './support/built.ts';
 import { FarStore, type StoreCalls } from './support/far-store.ts';
+import { TwoHosts } from './support/other-host.ts';
 import { printTable } from './support/stats.ts';
 
 const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, only: { type: 'string' } } });
@@ -26,7 +29,8 @@ const AT_ONCE = [1, 64];
 const UNITS = options.quick ? { 1: 50, 64: 1_280 } : { 1: 500, 64: 12_800 };
 const DATA = { orderId: 4711, customer: 'c-0815', items: [1, 2, 3] };
 
-const { Sidecar: Built, defineActivity, defineWorkflow, durablePubSub, memoryStore } = await loadBuilt();
+const built = await loadBuilt();
+const { Sidecar: Built, defineActivity, defineWorkflow, durablePubSub, memoryStore } = built;
 
 /** Does one unit of work to its end. */
 type DoOne = (index: number) => Promise<void>;
@@ -65,7 +69,7 @@ async function jobs({ jobs: own }: Sidecar, ends: Ends): Promise<DoOne> {
   };
 }
 
-async function workflows({ workflows: own }: Sidecar): Promise<DoOne> {
+function register({ workflows: own }: Sidecar): (instanceId?: string) => Promise<void> {
   const step = defineActivity('step', (_ctx, order: typeof DATA) => ({ ...order, orderId: order.orderId + 1 }));
   const sequence = defineWorkflow('sequence', async (ctx, order: typeof DATA) => {
     const first = await ctx.callActivity(step, order);
@@ -73,10 +77,16 @@ async function workflows({ workflows: own }: Sidecar): Promise<DoOne> {
     return ctx.callActivity(step, second);
   });
   own.register(step, sequence);
-  return async () => {
-    const { status } = await own.waitForCompletion(await own.start(sequence, DATA));
+  return async (instanceId) => {
+    const id = await own.start(sequence, DATA, instanceId === undefined ? {} : { instanceId });
+    const { status } = await own.waitForCompletion(id);
     if (status !== 'COMPLETED') throw new Error(`the workflow is ${status}`);
   };
+}
+
+async function workflows(sidecar: Sidecar): Promise<DoOne> {
+  const run = register(sidecar);
+  return () => run();
 }
 
 async function doAll(doOne: DoOne, from: number, units: number, atOnce: number): Promise<void> {
@@ -125,6 +135,12 @@ async function measure(where: Place, what: keyof typeof makers): Promise<string[
   for (const sidecar of sidecars) doers.push(await makers[what](sidecar, ends));
   const doOne: DoOne = (index) => doers[index % doers.length]?.(index) ?? Promise.resolve();
   await sleep(sidecars.length > 1 ? HAND_OVER_MS : 0);
+  const rows = await measureRows(where, what, store, doOne);
+  for (const sidecar of sidecars) await sidecar.stop();
+  return rows;
+}
+
+async function measureRows(where: Place, what: string, store: FarStore, doOne: DoOne): Promise<string[][]> {
   const rows: string[][] = [];
   let from = 0;
   for (const atOnce of AT_ONCE) {
@@ -138,7 +154,16 @@ async function measure(where: Place, what: keyof typeof makers): Promise<string[
     rows.push(row(where, what, atOnce, units, store.take()));
     from += atOnce * 2 + units;
   }
-  for (const sidecar of sidecars) await sidecar.stop();
+  return rows;
+}
+
+/** Workflows that another host owns than the one at work. */
+async function apart(isForwarded: boolean): Promise<string[][]> {
+  const hosts = await TwoHosts.open(built, { roundTripMs: ROUND_TRIP_MS, isForwarded });
+  const [run = () => Promise.resolve()] = hosts.sidecars.map(register);
+  const where = { name: isForwarded ? 'forwarded' : 'through the store', isShareable: true, hosts: 2 };
+  const rows = await measureRows(where, 'workflows', hosts.store, (index) => run(hosts.theirId(index)));
+  await hosts.close();
   return rows;
 }
 
@@ -167,4 +192,5 @@ for (const where of PLACES) {
   for (const part of parts.filter(isAsked)) rows.push(...(await measure(where, part)));
   if (isAsked('idle')) rows.push(await idle(where));
 }
+if (isAsked('apart')) for (const isForwarded of [false, true]) rows.push(...(await apart(isForwarded)));
 printTable(['store', 'work', 'at a time', 'calls per unit', 'commit', 'get', 'scan'], rows);
