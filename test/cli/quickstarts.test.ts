@@ -94,7 +94,7 @@ describe.each([1, 2])('run -f, time %i', () => {
     });
     const ids = got.map((order) => (order as { orderId: number }).orderId).sort();
     expect(ids).toEqual([1, 2, 3, 4, 5]);
-    expect(stderr).not.toContain('nobody subscribes');
+    expect(stderr).not.toContain('without subscribers');
   });
 
   test('service_invocation: every call is answered, the first included', async () => {

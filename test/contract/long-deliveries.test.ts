@@ -148,7 +148,7 @@ describe.each(COMPONENTS)('a delivery to a function that takes long, %s componen
     expect(gate.calls.map(({ context }) => context.signal.aborted)).toEqual([true, true]);
     const running = [expect.stringContaining('delivery of message'), expect.stringContaining('of topic orders')];
     expect(warnings(world)).toEqual([
-      ['a subscription was closed, and functions ha', { pubsubName: 'pubsub', topic: 'orders', running }],
+      ['a subscription was closed while functions a', { pubsubName: 'pubsub', topic: 'orders', running }],
     ]);
     await using _next = await pubsub.subscribe('pubsub', 'orders', next.pass);
     await world.clock.advance('1h');

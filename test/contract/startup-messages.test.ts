@@ -211,7 +211,7 @@ describe.each<[kind: string, make: () => PubSubDefinition]>([
     await shop.pubsub.subscribe('pubsub', 'orders', ({ data }) => void got.push(data));
     await process.clock.settled();
     expect(got).toEqual([]);
-    expect(process.warnings('nobody subscribes')).toEqual([{ pubsubName: 'pubsub', topic: 'orders' }]);
+    expect(process.warnings('without subscribers')).toEqual([{ pubsubName: 'pubsub', topic: 'orders' }]);
     expect(shop.metadata.get().unhandled).toEqual({
       messages: [{ pubsubname: 'pubsub', topic: 'orders', count: 3 }],
     });
@@ -268,7 +268,7 @@ describe.each<[kind: string, make: () => PubSubDefinition]>([
     await process.start('billing', { app: billing.options });
     const entries = range(10_002).map((n) => ({ entryId: String(n), event: n }));
     await shop.pubsub.publishBulk('pubsub', 'orders', entries);
-    expect(process.warnings('no more is kept')).toMatchObject([{ applications: ['billing'], messages: 10_000 }]);
+    expect(process.warnings('no more are kept')).toMatchObject([{ applications: ['billing'], messages: 10_000 }]);
     expect(shop.metadata.get().unhandled?.messages).toMatchObject([{ count: 2 }]);
     await process.up(billing);
     expect([billing.got.length, billing.got.at(-1)]).toEqual([10_000, 9_999]);
@@ -280,7 +280,7 @@ describe.each<[kind: string, make: () => PubSubDefinition]>([
     const shop = await process.start('shop');
     await process.start('billing', { app: billing.options });
     for (const _ of range(4)) await publish(shop, 'x'.repeat(5 * 1024 * 1024));
-    expect(process.warnings('no more is kept')).toMatchObject([{ messages: 3 }]);
+    expect(process.warnings('no more are kept')).toMatchObject([{ messages: 3 }]);
     await process.up(billing);
     expect(billing.got.length).toBe(3);
   });
@@ -291,7 +291,7 @@ describe.each<[kind: string, make: () => PubSubDefinition]>([
     await process.start('billing', { app: new App(toOrders).options });
     const shop = await process.start('shop');
     await publish(shop, 1);
-    expect(process.warnings('nobody subscribes')).toHaveLength(1);
+    expect(process.warnings('without subscribers')).toHaveLength(1);
   });
 
   test('a sidecar that is stopped before its application was known does not take what others keep along', async () => {
@@ -317,7 +317,7 @@ describe.each<[kind: string, make: () => PubSubDefinition]>([
     expect(() => process.make('billing', { app: new App(), identity: { keys: [] } } as never)).toThrow();
     const shop = await process.start('shop');
     await publish(shop, 1);
-    expect(process.warnings('nobody subscribes')).toHaveLength(1);
+    expect(process.warnings('without subscribers')).toHaveLength(1);
   });
 
   test('a test that waits until all has settled does not wait for them', async () => {
@@ -409,7 +409,7 @@ describe('before subscriptions are known, on disk', () => {
     expect(await restarted.messageKeys()).toHaveLength(2);
     await restarted.pass('1m');
     expect(await restarted.messageKeys()).toEqual([]);
-    expect(restarted.warnings('nobody subscribes')).toEqual([{ pubsubName: 'pubsub', topic: 'orders' }]);
+    expect(restarted.warnings('without subscribers')).toEqual([{ pubsubName: 'pubsub', topic: 'orders' }]);
     expect(shop.metadata.get().unhandled?.messages).toMatchObject([{ topic: 'orders', count: 2 }]);
   });
 
