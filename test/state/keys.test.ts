@@ -114,9 +114,9 @@ describe('parts', () => {
   test('refuse numbers and texts that are none', () => {
     for (const wrong of [1.5, Number.NaN, 2 ** 53]) expect(() => instantPart(wrong)).toThrow(/instant/);
     for (const wrong of [-1, 0.5, Number.POSITIVE_INFINITY]) expect(() => counterPart(wrong)).toThrow(/counter/);
-    for (const wrong of ['', 'zz', '0000000000000G']) expect(() => instantOf(wrong)).toThrow(/no instant/);
+    for (const wrong of ['', 'zz', '0000000000000G']) expect(() => instantOf(wrong)).toThrow(/not an instant/);
     for (const wrong of ['', '1', '200', '3ff', '1g', 'f0'])
-      expect(() => counterOf(wrong), wrong).toThrow(/no counter/);
+      expect(() => counterOf(wrong), wrong).toThrow(/not a counter/);
     try {
       instantPart(Number.NaN);
     } catch (error) {

@@ -130,7 +130,7 @@ describe('a full disk', () => {
     await store.commit({ put: [put('a', 1000)] });
     await expect(store.commit({ put: [put('b', 10), put('c', 5_000_000)] })).rejects.toMatchObject({
       kind: 'full',
-      message: expect.stringMatching(/without space/),
+      message: expect.stringMatching(/on a full disk/),
     });
     expect(store.failure).toMatchObject({ kind: 'full' });
     expect(await store.get('b')).toBeUndefined();
