@@ -17,7 +17,7 @@ import type { WorkflowsDeps } from './workflows-deps.ts';
 interface Waiting {
   readonly instance: LiveInstance;
   readonly activity: ActivityToRun;
-  /** The run that called it: what waits when that continues as new is dropped. */
+  /** The run that called it. When that run continues as new, its waiting activities are dropped. */
   readonly executionId: string;
 }
 
@@ -27,13 +27,13 @@ interface Running {
   readonly startedAt: number;
 }
 
-/** Runs activities in this process, not too many at a time. What they come to is a message for the instance. */
+/** Runs activities in this process, up to a limit at a time. Posts each result as a message to its instance. */
 export class ActivityRunner {
   readonly #host: WorkflowsDeps;
   readonly #registry: Registry;
   readonly #inFlight: InFlightCounter;
   readonly #waiting = new Deque<Waiting>();
-  /** Those whose code is not registered, by instance. */
+  /** Activities whose code is not registered, by instance. */
   readonly #withoutCode = new Map<LiveInstance, Waiting[]>();
   readonly #missing: MissingNames;
   readonly #running = new Linked<Running>();
@@ -51,44 +51,44 @@ export class ActivityRunner {
     });
   }
 
-  /** How many run or wait to be run. */
+  /** The number of running and waiting activities. */
   get count(): number {
     let count = this.#running.size + this.#waiting.length;
     for (const waiting of this.#withoutCode.values()) count += waiting.length;
     return count;
   }
 
-  /** Those that run, and since when. */
+  /** Descriptions of the running activities, with their start times. */
   running(): readonly string[] {
     return [...this.#running].map(({ instance, activity, startedAt }) =>
       sinceWhen(`activity ${JSON.stringify(activity.name)} of workflow ${JSON.stringify(instance.id)}`, startedAt),
     );
   }
 
-  /** Runs an activity as soon as there is room, and code. */
+  /** Runs an activity as soon as the limit allows it and its code is registered. */
   run(instance: LiveInstance, activity: ActivityToRun): void {
     this.#waiting.push({ instance, activity, executionId: instance.record.executionId });
     this.#pump();
   }
 
-  /** The names of the code that an instance waits for. */
+  /** The names of the unregistered activities that an instance waits for. */
   missingOf(instance: LiveInstance): readonly string[] {
     const waiting = this.#withoutCode.get(instance);
     if (waiting === undefined) return [];
     return [...new Set(waiting.filter(isOfThisRun).map(({ activity }) => activity.name))];
   }
 
-  /** An instance is in memory no more. */
+  /** Forgets an instance that left memory. */
   forget(instance: LiveInstance): void {
     this.#withoutCode.delete(instance);
   }
 
-  /** There is code that was not there before. */
+  /** Code was registered: retries the activities that waited for it. */
   codeChanged(): void {
     if (this.#missing.codeChanged()) this.#goOn();
   }
 
-  /** Looks again at what has no code. */
+  /** Requeues all activities that wait for code. */
   #goOn(): void {
     const all = [...this.#withoutCode.values()];
     this.#withoutCode.clear();
@@ -96,7 +96,7 @@ export class ActivityRunner {
     this.#pump();
   }
 
-  /** Begins nothing any more. */
+  /** Starts no more activities. */
   stop(): void {
     this.#isStopping = true;
     this.#missing.stop();
@@ -110,7 +110,7 @@ export class ActivityRunner {
     }
   }
 
-  /** What is registered under a name goes before a function that was called: so code can be replaced. */
+  /** A registered function takes precedence over the one that the workflow passed, so that code can be replaced. */
   #begin(next: Waiting): void {
     const { name, run } = next.activity;
     const code = this.#registry.activityOf(name) ?? run;
@@ -162,12 +162,12 @@ function isOfThisRun({ instance, executionId }: Waiting): boolean {
   return instance.record.executionId === executionId;
 }
 
-/** What input an activity takes is for those to know who call it. */
+/** Drops the input type: the caller must pass the input that the activity expects. */
 function asTold(run: ActivityFunction): ActivityFunction<unknown> {
   return run as ActivityFunction<unknown>;
 }
 
-/** Makes the signal only for those who ask for it. */
+/** Creates the signal only on first use. */
 class Context implements ActivityContext {
   readonly instanceId: string;
   readonly activityId: number;

@@ -1,7 +1,7 @@
 import { DueIndex } from '../../../kernel/due-index.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
 
-/** When there is something to do for an instance. */
+/** An instance and the instant at which it is due. */
 export interface DueInstance {
   readonly at: number;
   readonly id: string;
@@ -9,9 +9,9 @@ export interface DueInstance {
 
 const PAGE_SIZE = 1_000;
 
-/** When instances have something to do: those in memory, and of all others the earliest. */
+/** Due times of all instances in memory, and the earliest of the others. */
 export class DueInstances extends DueIndex<DueInstance> {
-  /** @param isOurs - whether an instance concerns this host and is not in memory */
+  /** @param isOurs - whether this host owns an instance that is not in memory */
   constructor(store: InstanceStore, isOurs: (id: string) => boolean) {
     super({
       idOf: ({ id }) => id,
@@ -21,13 +21,13 @@ export class DueInstances extends DueIndex<DueInstance> {
     });
   }
 
-  /** An instance in memory has something to do at an instant, or has nothing to do. */
+  /** Sets the due time of an instance in memory, or clears it. */
   set(id: string, at: number | undefined): void {
     if (at === undefined) return this.remove(id);
     if (this.get(id)?.at !== at || !this.isPinned(id)) this.pin({ at, id });
   }
 
-  /** An instance is no longer in memory; this is what its entry in the store says. */
+  /** An instance left memory; `at` is the due time of its stored entry. */
   sleep(id: string, at: number | undefined): void {
     this.remove(id);
     if (at !== undefined) this.add({ at, id });

@@ -7,17 +7,17 @@ import type { InstanceRecord } from '../storage/record.ts';
 import type { Followed } from './engine-services.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
-/** An attempt that is over. */
+/** A finished attempt of an activity. */
 export interface EndedActivity {
   readonly instanceId: string;
   readonly activity: ActivityToRun;
   readonly event: IncomingEvent;
   readonly startedAt: number;
-  /** What was thrown, when something was. */
+  /** The thrown value, if the attempt threw. */
   readonly thrown?: { readonly value: unknown } | undefined;
 }
 
-/** Tells how an attempt went. */
+/** Emits the outcome of an attempt. */
 export function emitActivity(
   { events, clock }: WorkflowsDeps,
   { instanceId, activity, event, startedAt, thrown }: EndedActivity,
@@ -30,7 +30,7 @@ export function emitActivity(
   else events.emit('activityCompleted', info);
 }
 
-/** Tells, and logs, what a turn came to. */
+/** Emits and logs the outcome of a turn. */
 export function emitTurn({ events, logger }: WorkflowsDeps, { plan, before, retries }: Followed): void {
   const { record } = plan;
   if (before.chunks === 0) tellStarted(events, record);

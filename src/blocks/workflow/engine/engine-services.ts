@@ -10,7 +10,7 @@ import type { LiveInstance } from './live-instance.ts';
 import type { TurnQueue } from './turn-queue.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
-/** A turn that is in the store. */
+/** A committed turn. */
 export interface Followed {
   readonly plan: TurnPlan;
   readonly version: number;
@@ -19,34 +19,34 @@ export interface Followed {
   readonly retries: readonly Retry[];
 }
 
-/** Where instances live: what they need of the engine. */
+/** The parts of the engine that instances use. */
 export interface EngineServices {
   readonly host: WorkflowsDeps;
   readonly store: InstanceStore;
   readonly turns: TurnQueue;
   readonly activities: ActivityRunner;
-  /** To be told of each turn and activity. */
+  /** Counts every turn and activity. */
   readonly inFlight: InFlightCounter;
   readonly isStopping: boolean;
-  /** The present instant, in whole milliseconds. */
+  /** The current time, in whole milliseconds. */
   readonly now: number;
-  /** What a commit for an instance requires when there are other hosts; throws when it is not this host's. */
+  /** The ownership precondition of an instance's commits in a cluster; throws when this host does not own it. */
   fence(id: string): Precondition | undefined;
-  /** Whether this host works on an instance. */
+  /** Whether this host owns an instance. */
   owns(id: string): boolean;
-  /** Whether an instance is under way in memory. */
+  /** Whether an instance is in memory and unfinished. */
   isActive(id: string): boolean;
   retentionOf(status: WorkflowStatus): number | undefined;
-  /** A new run for an instance. */
+  /** Creates a new run of an instance. */
   coreOf(record: InstanceRecord, instance: LiveInstance): Core;
-  /** A turn is written: what follows from it for others. */
+  /** A turn was committed: emits its events, and passes on its children and messages. */
   follow(instance: LiveInstance, followed: Followed): void;
-  /** Nothing is to be done for it now. */
+  /** The instance has no work now. */
   resting(instance: LiveInstance): void;
-  /** It is over. */
+  /** The instance finished, and none of its activities run. */
   ended(instance: LiveInstance): void;
-  /** Its turn could not be written. */
+  /** The instance's turn failed. */
   broken(instance: LiveInstance, error: unknown): void;
-  /** A message is in nobody's hands any more. */
+  /** A stored message is no longer being delivered. */
   released(inboxKey: string): void;
 }

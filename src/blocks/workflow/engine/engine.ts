@@ -27,24 +27,24 @@ import type { Message } from './turn-intake.ts';
 import { TurnQueue } from './turn-queue.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
-/** What an engine is made of. */
+/** The dependencies of an {@link Engine}. */
 export interface EngineDeps {
   readonly state: StateStore;
   readonly shards: Shards;
   readonly layout: WorkflowLayout;
   readonly registry: Registry;
   readonly host: WorkflowsDeps;
-  /** An instance has begun, or is over; how it stands, when that is known without asking the store. */
+  /** The status of an instance may have changed. `view` returns its state if that needs no read of the store. */
   readonly onStatus: (id: string, view?: () => InstanceView | undefined) => void;
 }
 
-/** Made once: with its stack, one costs as much as the rest of an end. */
+/** Created once: with its stack trace, an error costs as much as the rest of ending an instance. */
 const ENDED = new Error('the workflow has ended');
 const TAKEN_OVER = new Error('another host has taken the instance over');
-/** So many instances are read at a time because they are due. */
+/** Max due instances loaded at the same time. */
 const MAX_LOADING = 256;
 
-/** Brings instances into memory when there is something to do for them, and their turns into the store. */
+/** Loads instances when they are due or get a message, and commits their turns. */
 export class Engine implements EngineServices {
   readonly host: WorkflowsDeps;
   readonly store: InstanceStore;
@@ -58,11 +58,11 @@ export class Engine implements EngineServices {
   readonly #due: DueInstances;
   readonly #pump: DuePump<DueInstance>;
   readonly #retry: ReadRetry;
-  /** Workflows whose instances are left alone because nobody has registered them. */
+  /** Unregistered workflows; their instances wait. */
   readonly #missing: MissingNames;
   readonly #work = new Work();
   #isStopping = false;
-  /** How many instances are being read because they are due. */
+  /** The number of due instances being loaded. */
   #loading = 0;
 
   constructor(deps: EngineDeps) {
@@ -105,7 +105,7 @@ export class Engine implements EngineServices {
     });
   }
 
-  /** Begins to look for work. */
+  /** Starts to load due instances and to deliver messages. */
   start(): void {
     this.#owned.watch(this.#deps.layout.inboxPrefix, (keys) => void this.inbox.changed(keys));
     this.#owned.onChange(({ gained, lost }) => {
@@ -115,7 +115,7 @@ export class Engine implements EngineServices {
     this.#readAll();
   }
 
-  /** Notes work for the sidecar, and for the stop of this block. */
+  /** Counts work for the sidecar and for the stop of this block. */
   #begin(what: Parameters<Work['begin']>[0]): () => void {
     const done = this.#work.begin(what);
     const doneForAll = this.#deps.host.work.begin(what);
@@ -137,7 +137,7 @@ export class Engine implements EngineServices {
     return this.#owned.fence(id);
   }
 
-  /** Whether this host may work on an instance. */
+  /** Whether this host owns an instance. */
   owns(id: string): boolean {
     return this.#owned.owns(id);
   }
@@ -168,7 +168,7 @@ export class Engine implements EngineServices {
     if (status !== followed.before.status) this.#deps.onStatus(instanceId, () => instance.view);
   }
 
-  /** Gives a message that is in the store to an instance of this host, without reading it again. */
+  /** Delivers a stored message to an instance of this host without reading it again. */
   #send({ to, key, event, executionId }: Outgoing): void {
     if (this.#isStopping || !this.owns(to) || !this.inbox.take(key)) return;
     const message = { event, executionId, inboxKey: key };
@@ -186,7 +186,7 @@ export class Engine implements EngineServices {
 
   async #deliver(id: string, message: Message): Promise<boolean> {
     let instance = await this.pool.load(id);
-    // One that was let go meanwhile is read again: nobody else would hand the message out.
+    // The instance may have left memory meanwhile: reload it, since nothing else would deliver the message.
     while (typeof instance === 'object' && instance.isGone && !this.#isStopping && this.owns(id))
       instance = await this.pool.load(id);
     if (typeof instance === 'object' && instance.isGone) return false;
@@ -212,29 +212,29 @@ export class Engine implements EngineServices {
     this.#pump.setAlarm();
   }
 
-  /** Its turn could not be written: it is forgotten, and read again if it is still ours. */
+  /** A turn failed: removes the instance from memory, and reloads it if this host still owns it. */
   broken(instance: LiveInstance, error: unknown): void {
     const { id, record } = instance;
     this.pool.remove(instance, error);
     if (this.#isStopping) return;
-    // The turn may have been written all the same: others are to hear of it.
+    // The commit may have succeeded nevertheless: read the store again to deliver its messages.
     if (!isSidecarError(error) && !this.#owned.isFenced(error)) this.#retry.plan();
-    // Who waits for one that was never written has to be told.
+    // Notify waiters of an instance that was never stored.
     this.#deps.onStatus(id);
-    // The ID may be that of another instance, which slept and was not looked after meanwhile.
+    // Another instance with the same ID may be stored: it was not scheduled meanwhile.
     if (record.chunks === 0) return void this.#look(id);
     if (!this.#owned.isFenced(error))
       this.host.logger.error({ instanceId: id, error }, 'the turn of a workflow failed: it is read again');
     this.host.clock.setTimeout(() => void this.#look(id), isConflict(error) ? 0 : READ_RETRY_MS);
   }
 
-  /** Code was registered: looks at what was left. */
+  /** Code was registered: resumes the instances that waited for it. */
   codeChanged(): void {
     this.activities.codeChanged();
     if (this.#missing.codeChanged() && !this.#isStopping) this.#readAll();
   }
 
-  /** Instances that another host takes over leave; those that do so already are waited for. */
+  /** Releases the instances of lost shards, except those already being released. */
   #handOver(lost: ReadonlySet<OwnedShard>): void {
     for (const instance of this.pool.all()) {
       const shard = this.#owned.of(instance.id);
@@ -247,7 +247,7 @@ export class Engine implements EngineServices {
     await instance.resign();
     this.pool.remove(instance, TAKEN_OVER);
     shard.end();
-    // The shard may have come back before this instance was quiet: nobody else looks after it then.
+    // This host may own the shard again by now: then nothing else would reload the instance.
     void this.#look(instance.id);
   }
 
@@ -257,7 +257,7 @@ export class Engine implements EngineServices {
     void this.inbox.readAll().finally(done);
   }
 
-  /** Does what is to be done for an instance. */
+  /** Wakes an instance; loads it first if it is not in memory. */
   async #look(id: string): Promise<void> {
     if (this.#isStopping || !this.owns(id)) return;
     const live = this.pool.get(id);
@@ -284,7 +284,7 @@ export class Engine implements EngineServices {
     } else if (found === 'finished') void removeExpired(this, id).catch((error: unknown) => this.#retry.failed(error));
   }
 
-  /** Begins nothing new, waits for turns and activities that are under way, and forgets everything. */
+  /** Accepts no new work, waits for turns and activities in flight, and removes all instances from memory. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#pump.stop();

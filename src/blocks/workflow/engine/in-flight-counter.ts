@@ -1,13 +1,13 @@
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
-/** Counts turns and activities that are under way. Noted as one piece of work: there are thousands a second. */
+/** Counts turns and activities in flight. Registers one work item for all, since there are thousands a second. */
 export class InFlightCounter {
   readonly #work: WorkflowsDeps['work'];
   readonly #named: () => readonly string[];
   #count = 0;
   #done: () => void = () => undefined;
 
-  /** @param activities - names those that run */
+  /** @param activities - describes the running activities */
   constructor(work: WorkflowsDeps['work'], activities: () => readonly string[]) {
     this.#work = work;
     this.#named = () => {

@@ -5,22 +5,22 @@ import type { Message } from './turn-intake.ts';
 
 const PAGE = 256;
 
-/** A message in the store; without its value, that is still to be read. */
+/** A stored message. Without a value, it has not been read yet. */
 interface Found {
   readonly key: string;
   readonly value?: Uint8Array;
 }
 
-/** What an inbox is made of. */
+/** The dependencies of an {@link Inbox}. */
 export interface InboxDeps {
   readonly store: InstanceStore;
   readonly isOurs: (id: string) => boolean;
-  /** Gives a message to its instance. Answers false when that cannot be done now. */
+  /** Delivers a message to its instance. Returns false when that is not possible now. */
   readonly deliver: (id: string, message: Message) => Promise<boolean>;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Messages in the store, from other instances and other hosts. Each is in hand once, until its turn is written. */
+/** Delivers stored messages from other instances and hosts. Takes each once, until its turn is committed. */
 export class Inbox {
   readonly #deps: InboxDeps;
   readonly #inHand = new Set<string>();
@@ -31,26 +31,26 @@ export class Inbox {
     this.#deps = deps;
   }
 
-  /** A message is about to be written and given to its instance here. */
+  /** Marks a message as being delivered here. Returns false when it is already. */
   take(key: string): boolean {
     if (this.#inHand.has(key)) return false;
     this.#inHand.add(key);
     return true;
   }
 
-  /** A message is in nobody's hands any more. */
+  /** Unmarks a message: it may be delivered again. */
   release(key: string): void {
     this.#inHand.delete(key);
   }
 
-  /** Hands out some messages, or looks at all when no keys are told. */
+  /** Delivers the messages of some keys, or all messages when `keys` is empty. */
   async changed(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return this.readAll();
     for (let from = 0; from < keys.length; from += PAGE)
       await this.#handOutAll(keys.slice(from, from + PAGE).map((key) => ({ key }))).catch(this.#deps.onFailure);
   }
 
-  /** Hands out all messages. */
+  /** Delivers all messages. */
   async readAll(): Promise<void> {
     this.#readsAgain = true;
     if (this.#isReading) return;
@@ -77,7 +77,7 @@ export class Inbox {
     }
   }
 
-  /** Those of one instance in order, those of several at the same time. Throws when one failed, after all the others. */
+  /** Delivers in order per instance, and to several instances in parallel. Throws a failure only after all are done. */
   async #handOutAll(messages: readonly Found[]): Promise<void> {
     const byInstance = new Map<string, Found[]>();
     for (const message of messages) {

@@ -12,26 +12,26 @@ import type { EngineServices } from './engine-services.ts';
 import { LiveInstance } from './live-instance.ts';
 import type { MissingNames } from './missing-names.ts';
 
-/** Why an instance is not in memory: there is none, it is over, or nobody has registered its code. */
+/** The reason why an instance is not in memory: unknown ID, finished, or unregistered code. */
 export type Absent = 'missing' | 'finished' | 'no-code';
 
-/** What a pool is made of. */
+/** The dependencies of an {@link InstancePool}. */
 export interface PoolDeps {
   readonly home: EngineServices;
   readonly store: InstanceStore;
   readonly registry: Registry;
   readonly due: DueInstances;
-  /** Workflows that instances need and nobody has registered. */
+  /** Unregistered workflows that instances need. */
   readonly missing: MissingNames;
 }
 
-/** The instances in memory. Those that wait for something are let go when there are too many: the longest idle first. */
+/** The instances in memory. When too many are idle, evicts the one that has been idle longest. */
 export class InstancePool {
   readonly #deps: PoolDeps;
   readonly #drain = new Drain();
   readonly #live = new Map<string, LiveInstance>();
   readonly #loading = new Map<string, Promise<LiveInstance | Absent>>();
-  /** In the order in which they came to rest. */
+  /** Ordered by the time at which they became idle. */
   readonly #idle = new Map<string, LiveInstance>();
 
   constructor(deps: PoolDeps) {
@@ -54,16 +54,16 @@ export class InstancePool {
     return [...this.#live.values()];
   }
 
-  /** Puts a new instance into memory. It is in the store only after its first turn. */
+  /** Adds a new instance. Its first turn stores it. */
   add(record: InstanceRecord): LiveInstance {
     return this.#keep(record, undefined);
   }
 
-  /** Puts an instance into memory that has just been written by another one. */
+  /** Adds a child instance that its parent's turn has just stored. */
   async adopt(record: InstanceRecord, version: number, input: Payload): Promise<LiveInstance | undefined> {
     const present = this.#live.get(record.instanceId);
     if (present !== undefined && !isFinished(present.record.status)) return undefined;
-    // Of the instance that had the ID before, activities may still run.
+    // Activities of the previous instance with this ID may still run.
     if (present !== undefined) this.remove(present, new Error('the ID of the instance is used again'));
     if (this.#deps.registry.program(record.name) === undefined) {
       const found = this.#withoutCode({ record, version });
@@ -81,7 +81,7 @@ export class InstancePool {
     return instance;
   }
 
-  /** A run of an instance's code. */
+  /** Creates a run of an instance's code. */
   coreOf({ instanceId, executionId, name }: InstanceRecord, instance: LiveInstance): Core {
     const program = this.#deps.registry.program(name) ?? notRegistered(name);
     const { logger } = this.#deps.home.host;
@@ -97,7 +97,7 @@ export class InstancePool {
     });
   }
 
-  /** The instance, read and replayed when it is not in memory. */
+  /** Returns an instance; reads and replays it if it is not in memory. */
   load(id: string): Promise<LiveInstance | Absent> {
     const live = this.#live.get(id);
     if (live !== undefined) return Promise.resolve(live);
@@ -117,18 +117,18 @@ export class InstancePool {
     const stored = await this.#deps.store.read(id);
     if (stored === undefined) return 'missing';
     const { record } = stored;
-    // Activities may still run that nobody waits for.
+    // Due time 0: the instance finished while activities were still open.
     if (isFinished(record.status) && record.dueAt !== 0) return 'finished';
     if (this.#deps.registry.program(record.name) === undefined) return this.#withoutCode(stored);
     const instance = new LiveInstance(this.#deps.home, (self) => this.coreOf(record, self), record, stored);
     await this.#replay(instance);
-    // What is over stays as it is, whatever its code has become.
+    // A finished instance keeps its result, even if its code has changed.
     if (isFinished(record.status) && (instance.core.outcome === undefined || instance.core.isNonDeterministic))
       return 'finished';
     const other = this.#live.get(id);
     if (other !== undefined) return other;
     this.#live.set(id, instance);
-    // It may have a timer, and nothing to do before.
+    // It may have a timer but no earlier work.
     this.#deps.due.set(id, instance.nextAt);
     for (const activity of instance.core.activities()) this.#deps.home.activities.run(instance, activity);
     instance.wake();
@@ -143,7 +143,7 @@ export class InstancePool {
     core.endReplay(isFinished(record.status));
   }
 
-  /** An instance whose code is not registered waits for it. When that has taken too long, it is put into memory to fail. */
+  /** Unregistered code: the instance waits. After the timeout, it is added to the pool and fails. */
   #withoutCode({ record, version }: Stored): LiveInstance | 'no-code' {
     const { missing } = this.#deps;
     const { instanceId, name, status } = record;
@@ -156,7 +156,7 @@ export class InstancePool {
     return instance;
   }
 
-  /** An instance whose code is not registered, without its history: it can only be ended. */
+  /** Loads an instance with unregistered code, without its history: it can only be ended. */
   async loadWithoutCode(id: string): Promise<LiveInstance | undefined> {
     const stored = await this.#deps.store.read(id);
     if (stored === undefined || this.#live.has(id)) return this.#live.get(id);
@@ -168,7 +168,7 @@ export class InstancePool {
     return this.#deps.registry.program(name) !== undefined;
   }
 
-  /** Code that an instance of this host waits for. */
+  /** The unregistered code that an instance of this host waits for. */
   missingCodeOf({ instanceId, name, status }: InstanceRecord): readonly MissingCode[] {
     const { home, registry } = this.#deps;
     const live = this.#live.get(instanceId);
@@ -178,7 +178,7 @@ export class InstancePool {
     return [{ kind: 'workflow', name }];
   }
 
-  /** Nothing is to be done for an instance now. */
+  /** An instance has no work now: updates its due time, and evicts an idle instance if there are too many. */
   resting(instance: LiveInstance): void {
     const { due, home } = this.#deps;
     due.set(instance.id, instance.nextAt);
@@ -191,7 +191,7 @@ export class InstancePool {
   #letGoOne(): void {
     for (const instance of this.#idle.values()) {
       this.#idle.delete(instance.id);
-      // It has got something to do since.
+      // It has got work since.
       if (!instance.isIdle) continue;
       this.remove(instance, new Error('the instance is not in memory'));
       this.#deps.due.sleep(instance.id, instance.record.dueAt);
@@ -199,12 +199,12 @@ export class InstancePool {
     }
   }
 
-  /** Takes an instance out of memory; answers the messages in the store that it has not taken in. */
+  /** Removes an instance from memory. Returns the inbox keys of its unprocessed messages. */
   remove(instance: LiveInstance, reason: unknown): readonly string[] {
     if (this.#live.get(instance.id) === instance) {
       this.#live.delete(instance.id);
       this.#idle.delete(instance.id);
-      // Of a new one that was not written, the entry is that of another instance which has the ID.
+      // If the instance was never stored, the due entry belongs to another instance with the same ID.
       if (instance.record.chunks > 0) this.#deps.due.remove(instance.id);
     }
     this.#deps.home.activities.forget(instance);
@@ -212,7 +212,7 @@ export class InstancePool {
   }
 }
 
-/** What runs in place of code that nobody has registered. */
+/** Program of an unregistered workflow: fails at once. */
 function notRegistered(name: string): Program {
   const message = `workflow ${JSON.stringify(name)} is not registered: register it before the sidecar starts`;
   return (execution) => execution.fail({ errorType: NOT_REGISTERED, message });

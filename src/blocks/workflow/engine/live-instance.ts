@@ -15,12 +15,12 @@ import { type Message, TurnIntake } from './turn-intake.ts';
 import { endOfTurn } from './turn-result.ts';
 
 const NONE: readonly never[] = [];
-/** The longest history. Code that goes on for ever has to continue as new. */
+/** Max events in a history. Code that never ends must continue as new. */
 const MAX_HISTORY_EVENTS = 100_000;
 
 /**
- * An instance in memory: takes what comes for it, one turn after the other. What a turn takes in, what the code does
- * and where the instance stands then is one commit; only after it anything of that becomes visible or is begun.
+ * An instance in memory. Processes its messages in turns, one at a time. Each turn commits its incoming events, the
+ * code's actions and the new state together; only after that commit are results visible and actions started.
  */
 export class LiveInstance {
   readonly #home: EngineServices;
@@ -30,14 +30,14 @@ export class LiveInstance {
   #record: InstanceRecord;
   #cancellation: CancelSource | undefined;
   #leftFor: unknown;
-  /** How many of its activities are running. */
+  /** The number of its running activities. */
   running = 0;
   #isTurning = false;
   #isGone = false;
-  /** Called when nothing of it is under way any more: it begins nothing new then. */
+  /** Called once nothing of the instance is in flight. While set, the instance starts nothing new. */
   #onQuiet: (() => void) | undefined;
 
-  /** `stored` is what the store has under its ID; of a new instance nothing. */
+  /** @param stored - the stored record and its version; `undefined` for a new instance */
   constructor(
     home: EngineServices,
     coreOf: (self: LiveInstance) => Core,
@@ -54,7 +54,7 @@ export class LiveInstance {
     return this.#record.instanceId;
   }
 
-  /** As it is in the store. */
+  /** The record as stored; for a new instance, its initial record. */
   get record(): InstanceRecord {
     return this.#record;
   }
@@ -63,7 +63,7 @@ export class LiveInstance {
     return this.#core;
   }
 
-  /** Tells activities that nobody waits for them any more. */
+  /** Cancels activities whose results are no longer needed. */
   get cancellation(): CancelToken {
     if (this.#cancellation === undefined) {
       this.#cancellation = new CancelSource();
@@ -72,23 +72,23 @@ export class LiveInstance {
     return this.#cancellation;
   }
 
-  /** As the store would show it; `undefined` while its input is not known here. */
+  /** The view that the store would return; `undefined` when the input is not in memory. */
   get view(): InstanceView | undefined {
     const { hasInput, input, outcome } = this.#core;
     return hasInput && outcome?.kind !== 'continued' ? viewOf(this.#record, input) : undefined;
   }
 
-  /** It waits for something from outside, or for time. */
+  /** Whether it only waits for outside messages or timers. */
   get isIdle(): boolean {
     return !this.#isTurning && this.#queue.length === 0 && this.#core.activityCount === 0;
   }
 
-  /** Whether activities may begin. */
+  /** Whether activities may start. */
   get mayBegin(): boolean {
     return !this.#isGone && this.#onQuiet === undefined;
   }
 
-  /** Another host takes it over: resolves when nothing of it is under way. */
+  /** Another host takes over: starts nothing new, and resolves when nothing is in flight. */
   resign(): Promise<void> {
     return new Promise((resolve) => {
       this.#onQuiet = resolve;
@@ -104,7 +104,7 @@ export class LiveInstance {
     return this.#isGone;
   }
 
-  /** When it has something to do by itself. */
+  /** The instant of its start or next timer. */
   get nextAt(): number | undefined {
     if (isFinished(this.#record.status)) return undefined;
     return this.#core.hasBegun || this.#core.isSuspended ? this.#core.nextTimerAt : this.#record.startAt;
@@ -116,19 +116,19 @@ export class LiveInstance {
     this.#request();
   }
 
-  /** Looks whether there is something to do. */
+  /** Requests a turn if the instance has work. */
   wake(): void {
     if (this.#hasWork) this.#request();
   }
 
-  /** It is in memory no more: whoever waits is told. Answers the messages in the store that it has not taken in. */
+  /** Leaves memory: rejects its waiting messages. Returns the inbox keys of those that are stored. */
   leave(reason: unknown): readonly string[] {
     const left: string[] = [];
     if (this.#isGone) return left;
     this.#isGone = true;
     this.#leftFor = reason;
     this.#cancellation?.abort(reason);
-    // Activities that hang hold nobody up.
+    // Hanging activities must not block a stop.
     this.#home.inFlight.remove(this.running);
     for (let message = this.#queue.shift(); message !== undefined; message = this.#queue.shift()) {
       if (message.inboxKey !== undefined) left.push(message.inboxKey);
@@ -194,13 +194,13 @@ export class LiveInstance {
     }
   }
 
-  /** It is terminated now, and its children with it. */
+  /** Whether this turn terminates the instance, and with it its children. */
   get #leavesOrphans(): boolean {
     const { hasChildren, status } = this.#record;
     return hasChildren && !isFinished(status) && this.#core.outcome?.kind === 'terminated';
   }
 
-  /** What came was too late: there is nothing to write. */
+  /** Whether the turn has nothing to commit: its messages came too late. */
   #isNothing({ messages, events }: TurnIntake, actions: readonly ActionEvent[]): boolean {
     if (events.length > 0 || actions.length > 0) return false;
     if (this.#core.outcome !== undefined && !isFinished(this.#record.status)) return false;
@@ -216,7 +216,7 @@ export class LiveInstance {
     return [];
   }
 
-  /** The turn is in the store: what it began is begun now. */
+  /** The turn is committed: starts its actions. */
   #follow({ plan, version }: Written, end: TurnResult, messages: readonly Message[]): Promise<void> | undefined {
     const before = this.#record;
     this.#record = plan.record;
@@ -240,13 +240,13 @@ export class LiveInstance {
     }
   }
 
-  /** Begins the next run. */
+  /** Starts the next run. */
   async #renew(events: readonly HistoryEvent[], now: number): Promise<void> {
     this.#core = this.#home.coreOf(this.#record, this);
     for (const event of events) if (!isAction(event)) await this.#core.apply(event, now);
   }
 
-  /** The engine gives up on it: its turn cannot be written. */
+  /** Fails the instance because its turn cannot be committed. */
   abandon(message: string): void {
     this.#core.abandon({ errorType: TOO_LARGE, message });
   }

@@ -2,12 +2,12 @@ import type { Timer } from '../../../util/clock.ts';
 import { NOT_REGISTERED, type WorkflowFailure } from '../model/failure.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
-/** What to look after. */
+/** The dependencies of {@link MissingNames}. */
 export interface MissingNamesDeps {
   readonly kind: 'workflow' | 'activity';
   readonly host: Pick<WorkflowsDeps, 'clock' | 'logger' | 'missingCodeTimeoutMs'>;
   readonly isThere: (name: string) => boolean;
-  /** The code of a name has been waited for as long as is allowed. */
+  /** The timeout for a name's code expired. */
   readonly onOverdue: (name: string) => void;
 }
 
@@ -16,7 +16,7 @@ interface Missing {
   isOverdue: boolean;
 }
 
-/** Names of code that instances need and that is not registered. Each is warned about once. */
+/** Names of unregistered code that instances need. Warns once per name. */
 export class MissingNames {
   readonly #deps: MissingNamesDeps;
   readonly #names = new Map<string, Missing>();
@@ -25,7 +25,7 @@ export class MissingNames {
     this.#deps = deps;
   }
 
-  /** An instance needs the code of a name, which is not there. Answers whether it is to wait for it. */
+  /** An instance needs unregistered code. Returns whether it should wait for it. */
   waitsFor(name: string, instanceId: string): boolean {
     const missing = this.#names.get(name) ?? this.#note(name, instanceId);
     return !missing.isOverdue;
@@ -49,7 +49,7 @@ export class MissingNames {
     return missing;
   }
 
-  /** Code was registered. Answers whether any of it was missing. */
+  /** Code was registered. Returns whether any of it was missing. */
   codeChanged(): boolean {
     let isFound = false;
     for (const [name, { timer }] of this.#names) {
@@ -61,7 +61,7 @@ export class MissingNames {
     return isFound;
   }
 
-  /** Why what has waited too long fails. */
+  /** The failure of an instance or activity that has waited too long. */
   failureOf(name: string): WorkflowFailure {
     const { kind, host } = this.#deps;
     const { missingCodeTimeoutMs: timeoutMs = 0 } = host;

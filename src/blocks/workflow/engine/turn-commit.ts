@@ -13,7 +13,7 @@ import type { EngineServices } from './engine-services.ts';
 import type { LiveInstance } from './live-instance.ts';
 import type { Message } from './turn-intake.ts';
 
-/** A turn to be written. */
+/** A turn to commit. */
 export interface TurnToWrite {
   readonly instance: LiveInstance;
   readonly record: InstanceRecord;
@@ -22,24 +22,24 @@ export interface TurnToWrite {
   readonly messages: readonly Message[];
 }
 
-/** A turn that is in the store. */
+/** A committed turn. */
 export interface Written {
   readonly plan: TurnPlan;
-  /** That of the record. */
+  /** The version of the record. */
   readonly version: number;
 }
 
-/** How long to wait before a store that failed is tried again. */
+/** Backoff after a failed commit. */
 const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
 const MAX_TRIES = 1_000;
-/** Keys count as well. */
+/** Leaves room for keys, which also count. */
 const MAX_VALUES_BYTES = MAX_BATCH_BYTES * 0.75;
 
 /**
- * Writes a turn. What stands in the way of children is looked at and planned around; a store that fails is tried again
- * until it works, unless nobody has heard of the instance yet.
+ * Commits a turn. Replans it when the IDs of its children are taken. Retries a failing store, unless the instance is
+ * new or the sidecar is stopping.
  *
- * @throws ConflictError when the instance is no longer this host's.
+ * @throws ConflictError when this host no longer owns the instance.
  */
 export async function commitTurn(home: EngineServices, turn: TurnToWrite): Promise<Written> {
   const found: Found = { stored: turn.stored, replaced: NONE_REPLACED, occupied: NONE_OCCUPIED, refusal: undefined };
@@ -63,17 +63,17 @@ export async function commitTurn(home: EngineServices, turn: TurnToWrite): Promi
 const NONE_REPLACED: ReadonlyMap<string, Stored> = new Map();
 const NONE_OCCUPIED: ReadonlySet<string> = new Set();
 
-/** What a turn has met with in the store: mostly nothing. */
+/** Obstacles that a commit found in the store; usually none. */
 interface Found {
-  /** What is stored under the ID of the instance. */
+  /** The stored record under the instance's ID. */
   stored: Stored | undefined;
   replaced: ReadonlyMap<string, Stored>;
   occupied: ReadonlySet<string>;
-  /** Why the store will never take the turn. */
+  /** The reason why the store will never accept the turn. */
   refusal: string | undefined;
 }
 
-/** Too many bytes for one commit, mostly. */
+/** Usually, the commit is too large. */
 function isRefused(error: unknown): boolean {
   return isStateError(error) && error.kind === 'invalid';
 }
@@ -118,7 +118,7 @@ function batchOf(
 ): Change {
   const { layout } = home.store;
   const require: Precondition[] = [{ key: layout.instance(instanceId), version: stored?.version ?? 'absent' }];
-  // The record alone would not tell that another host has gone on with the instance.
+  // The record's version alone would not show that another host has continued the instance.
   if (!isRecordWritten) require.push({ key: layout.history(instanceId, chunks), version: 'absent' });
   let receipts: Put[] | undefined;
   const remove = [...batch.delete];
@@ -142,7 +142,7 @@ interface Obstacle {
   readonly error: unknown;
 }
 
-/** Looks at what is stored under a key that was expected to be otherwise. */
+/** Reads the record of a key whose precondition failed, and notes it for the next plan. */
 async function lookAt(key: string, { home, turn, found, isNew, error }: Obstacle): Promise<void> {
   const { layout } = home.store;
   const isOwn = key === layout.instance(turn.record.instanceId);
@@ -163,7 +163,7 @@ async function lookAt(key: string, { home, turn, found, isNew, error }: Obstacle
   }
 }
 
-/** The ID of a new instance is that of one which is not over. */
+/** An unfinished instance already has the ID of a new one. */
 export function isInUse(id: string): SidecarError {
   return new SidecarError('ERR_START_WORKFLOW', `an active workflow with ID ${JSON.stringify(id)} already exists`);
 }
@@ -175,7 +175,7 @@ async function pause(
   tries: number,
 ): Promise<void> {
   const { clock, logger, random } = host;
-  // Who waits for it is told now: it may come through all the same.
+  // Report the error to callers now; a retry may still succeed.
   for (const { done } of messages) done?.(error);
   logger.error({ instanceId: instance.id, error }, 'the turn of a workflow could not be written: will be tried again');
   await sleep(clock, backoffDelayMs(BACKOFF, tries, random));

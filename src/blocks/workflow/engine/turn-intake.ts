@@ -6,30 +6,30 @@ import { sizeOf } from '../storage/codec.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import { ORPHANED } from '../storage/turn-plan.ts';
 
-/** Something for an instance. */
+/** A message to an instance. */
 export interface Message {
-  /** Absent: it is only to look. */
+  /** Absent when the message only triggers a turn. */
   readonly event: IncomingEvent | undefined;
-  /** The run that it is meant for; empty for whatever runs. */
+  /** The target run; empty for the current run. */
   readonly executionId: string;
-  /** Where it lies in the store. */
+  /** Its key in the store. */
   readonly inboxKey?: string | undefined;
-  /** Where the turn that takes it in leaves word of that, for another host. */
+  /** The receipt that the turn's commit writes for another host. */
   readonly receipt?: string | undefined;
-  /** Hears when it is in the history, or why not. */
+  /** Called once the message is processed, or with the error. */
   readonly done?: ((error?: unknown) => void) | undefined;
 }
 
-/** The most that one turn takes in: what comes then is for the next one. */
+/** Max messages per turn; the rest waits for the next turn. */
 const MAX_MESSAGES = 4_096;
 const MAX_LENGTH = 8 * 1024 * 1024;
 
-/** What a turn takes in: what has come for the instance, and then what is due. */
+/** The incoming events of a turn: first messages, then the start and timers that are due. */
 export class TurnIntake {
   readonly now: number;
   readonly messages: Message[] = [];
   readonly events: IncomingEvent[] = [];
-  /** It is no child any more that anybody waits for. */
+  /** Whether its parent no longer waits for it. */
   isOrphan = false;
   readonly #core: Core;
   readonly #record: InstanceRecord;
@@ -45,8 +45,8 @@ export class TurnIntake {
   }
 
   /**
-   * Takes in what it can at once. Answers what to wait for before it is called again, while the code runs; nothing
-   * when all is taken in.
+   * Applies as many events as it can. Returns a promise to await before the next call while the code runs;
+   * `undefined` when all are applied.
    */
   next(): Promise<void> | undefined {
     while (this.#mayTake) {
@@ -76,14 +76,14 @@ export class TurnIntake {
     return this.#core.apply(event, this.now);
   }
 
-  /** What has come too late changes nothing. */
+  /** Whether the message is still relevant: late messages are ignored. */
   #concerns({ event, executionId }: Message): boolean {
     if (executionId !== '' && executionId !== ORPHANED && executionId !== this.#record.executionId) return false;
     if (!isFinished(this.#record.status)) return true;
     return event?.type === 'activityCompleted' || event?.type === 'activityFailed';
   }
 
-  /** The code begins when its time has come; after that, timers fire. */
+  /** Returns the start event once it is due, then timers that are due. */
   #shiftDue(): IncomingEvent | undefined {
     const core = this.#core;
     if (isFinished(this.#record.status) || core.outcome !== undefined) return undefined;

@@ -1,15 +1,15 @@
 import { Deque } from '../../../util/deque.ts';
 
-/** So many turns begin before everything else in the process has its turn. */
+/** Max turns started per event loop tick. */
 const TURNS_PER_TICK = 256;
 
-/** What has turns. */
+/** A source of turns. */
 export interface Turning {
-  /** Takes one turn; tells the queue when it has ended. Must not reject. */
+  /** Takes one turn and calls `ended()` on the queue afterwards. Must not reject. */
   turn(): Promise<void>;
 }
 
-/** Runs turns: not too many at a time, and never so many in a row that the process hears of nothing else. */
+/** Runs turns with limited concurrency, and yields to the event loop so that I/O does not starve. */
 export class TurnQueue {
   readonly #limit: number;
   readonly #ready = new Deque<Turning>();
@@ -21,7 +21,7 @@ export class TurnQueue {
     this.#limit = limit;
   }
 
-  /** Has a turn taken as soon as there is room. */
+  /** Queues a turn to run as soon as the limit allows. */
   push(turning: Turning): void {
     this.#ready.push(turning);
     this.#pump();

@@ -6,7 +6,7 @@ import type { TurnResult } from '../storage/turn-plan.ts';
 import type { EngineServices } from './engine-services.ts';
 import type { TurnIntake } from './turn-intake.ts';
 
-/** What a turn took in, and what the code did. */
+/** The incoming events and the actions of a turn. */
 export interface EndedTurn {
   readonly core: Core;
   /** The instance before it. */
@@ -17,7 +17,7 @@ export interface EndedTurn {
   readonly orphans: readonly string[];
 }
 
-/** Where a turn leaves the instance. */
+/** The result of a turn for its instance. */
 export function endOfTurn(home: EngineServices, turn: EndedTurn): TurnResult {
   const { core, record, intake } = turn;
   const { now, isOrphan } = intake;
@@ -46,7 +46,7 @@ export function endOfTurn(home: EngineServices, turn: EndedTurn): TurnResult {
 
 const NONE: readonly never[] = [];
 
-/** What was begun in the turn that ends the run is dropped, unless the code has just returned or thrown. */
+/** Drops the actions of the turn that ends the run, unless the code has just returned or thrown. */
 function keptActions({ core, actions }: EndedTurn): readonly ActionEvent[] {
   const kind = core.outcome?.kind;
   return kind === 'terminated' || kind === 'continued' || core.isNonDeterministic ? NONE : actions;
