@@ -4,11 +4,11 @@ import type { PolicyFields, StoredJob } from '../model/job.ts';
 /** Format 1 of a job: a header in JSON without line ends, a line end, the data. */
 const JOB_FORMAT = 1;
 
-/** Format 1 of a pointer: the instant in decimal digits, then a space and the data's ID if that lies apart. */
+/** Format 1 of a pointer: the instant in decimal digits; if the data is stored separately, a space and its ID. */
 const POINTER_FORMAT = 1;
 const DATA_FORMAT = 1;
 
-/** Everything of a job but its data. Short names: it is written with every run. */
+/** All fields of a job except its data. The names are short because every run writes them. */
 interface Header {
   readonly n: string;
   readonly s?: string;
@@ -33,7 +33,7 @@ export function encodeJob(job: StoredJob): Uint8Array {
   return valueOfText(JOB_FORMAT, `${header}\n${job.data ?? ''}`);
 }
 
-/** Put together by hand: three times as fast as JSON.stringify of an object in which most is undefined. */
+/** Concatenation is three times as fast as JSON.stringify of an object with mostly undefined fields. */
 function setFields({ schedule, dueTime, repeats, ttl, policy, data, dataId }: StoredJob): string {
   let text = '';
   if (schedule !== undefined) text += `,"s":${JSON.stringify(schedule)}`;
@@ -84,7 +84,7 @@ function readJob(payload: Uint8Array): StoredJob {
   };
 }
 
-/** Where a job lies. */
+/** The due time of a job, and the ID of data stored separately: together they locate its entries. */
 export interface Pointer {
   readonly at: number;
   readonly dataId: string | undefined;
@@ -107,7 +107,7 @@ export function decodeData(key: string, value: Uint8Array): string {
   return readValue(key, value, { [DATA_FORMAT]: textOf });
 }
 
-/** A value whose payload is text, written in one go. */
+/** Encodes the format and a text payload in one step. */
 function valueOfText(format: number, text: string): Uint8Array {
   // A format below 128 is one character and one byte.
   return Buffer.from(String.fromCharCode(format) + text);

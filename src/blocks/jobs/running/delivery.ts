@@ -42,12 +42,12 @@ export class Delivery {
     this.#calls.workplace = workplace;
   }
 
-  /** The call of a job's function by another sidecar of this process; a run must not begin before its end. */
+  /** A running call of a job's function by another sidecar of this process; a new run must wait for its end. */
   elsewhere(name: string): CodeCall | undefined {
     return this.#calls.elsewhere(name);
   }
 
-  /** The target of a job now; `undefined` when nobody can run it. */
+  /** The current target of a job; `undefined` when there is neither a function nor an application. */
   targetOf(name: string): Target | undefined {
     const handled = this.#handlers.find(name);
     if (handled !== undefined) return (job, data) => this.#runInCode(handled, job, data);
@@ -78,7 +78,7 @@ export class Delivery {
     }
   }
 
-  /** Waits however long the function takes: until it returns, the job's next run must not begin. */
+  /** Waits for the function without limit: the job's next run must not begin before it returns. */
   #runInCode({ handler, timeLimitMs }: HandledJob, job: StoredJob, data: string | undefined): Promise<JobOutcome> {
     // Outside the asynchronous context of the code that scheduled the job.
     return this.#outside.runInAsyncScope(async (): Promise<JobOutcome> => {
@@ -116,7 +116,7 @@ class Run implements JobRun {
 }
 
 const PLAIN = /^[A-Za-z0-9_.~-]+$/;
-/** Characters that encodeURIComponent escapes and that may stand in a path as they are (RFC 3986, section 3.3). */
+/** Characters that encodeURIComponent escapes although a path may contain them (RFC 3986, section 3.3). */
 const MAY_STAND = /%(?:24|26|2B|2C|3A|3B|3D|40)/g;
 
 /** The route of a job: its name as one segment of a path. */

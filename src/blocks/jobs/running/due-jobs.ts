@@ -4,11 +4,11 @@ import type { Clock } from '../../../util/clock.ts';
 import type { Due, JobStore } from './job-store.ts';
 
 const PAGE: PageSize = { limit: 256, maxBytes: 4 * 1024 * 1024 };
-/** What one look at the store shows of the jobs that are due next, and for how long it counts. */
+/** Limits of one read of the jobs that are due next, and how long its result is used. */
 const GLIMPSE: PageSize = { limit: 64, maxBytes: 1024 * 1024 };
 const GLIMPSE_MS = 50;
 
-/** The versions of entries that were due at an instant, by key. */
+/** Versions of the entries that were due at an instant, by key. */
 interface Glimpse {
   readonly at: number;
   readonly versions: Promise<ReadonlyMap<string, number>>;
@@ -18,7 +18,7 @@ interface Glimpse {
 export interface DueJobsDeps {
   readonly store: JobStore;
   readonly clock: Clock;
-  /** Entries that somebody works on: they are left out. */
+  /** Whether to skip an entry: it is being handled, or is not this host's. */
   readonly isTaken: (due: Due) => boolean;
 }
 
@@ -41,7 +41,7 @@ export class DueJobs extends DueIndex<Due> {
     this.#isTaken = isTaken;
   }
 
-  /** Whether an entry is in the store as it was; when it has been changed, that is what counts from now on. */
+  /** Whether an entry is unchanged in the store. If it changed, adds the new version to the index. */
   async isCurrent(due: Due): Promise<boolean> {
     if (await this.#isSeen(due)) return true;
     const entry = await this.#store.entry(due.key);
@@ -50,11 +50,11 @@ export class DueJobs extends DueIndex<Due> {
     return false;
   }
 
-  /** Whether it is there as it was, by one read for all that are due. What that does not show may be there all the same. */
+  /** Whether a read shared by all due entries shows the entry unchanged. It may be unchanged even if not shown. */
   async #isSeen(due: Due): Promise<boolean> {
     const now = this.#clock.now();
     let looked: Glimpse | undefined;
-    // While one look is waited for, another may begin.
+    // Another read may start during the wait.
     for (let glimpse = this.#glimpse; glimpse !== looked; glimpse = this.#glimpse) {
       if (glimpse === undefined || Math.abs(now - glimpse.at) >= GLIMPSE_MS) break;
       if (await isIn(glimpse, due)) return true;
@@ -70,7 +70,7 @@ export class DueJobs extends DueIndex<Due> {
     super.reset();
   }
 
-  /** Others may have written entries: takes in those that it does not know. */
+  /** Other hosts may have written entries: adds those that are not in the index. */
   async look(keys: readonly string[]): Promise<void> {
     this.#glimpse = undefined;
     const unknown = keys.filter((key) => this.get(key) === undefined);

@@ -7,7 +7,7 @@ import type { JobsDeps } from './jobs-deps.ts';
 
 /** An attempt whose end is recorded. */
 export interface RecordedAttempt {
-  /** As it was before the attempt. */
+  /** The job before the attempt. */
   readonly job: StoredJob;
   readonly outcome: JobOutcome;
   readonly next: Next;
@@ -35,7 +35,7 @@ export function emitGone(
   if (events.listenerCount('jobGone') > 0) events.emit('jobGone', { jobName, reason });
 }
 
-/** Logs and tells how an attempt went. */
+/** Logs and emits the outcome of an attempt. */
 export function emitOutcome(
   { events, logger }: JobsDeps,
   { job, outcome, next, durationMs, now }: RecordedAttempt,

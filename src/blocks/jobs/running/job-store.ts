@@ -10,34 +10,34 @@ import type { PlannedJob, PresentJob } from '../planning/if-exists.ts';
 import { decodeData, decodeJob, decodePointer, encodeData, encodeJob, encodePointer, type Pointer } from './codec.ts';
 import type { JobLayout } from './layout.ts';
 
-/** A job in the store, and the entry in which it is. */
+/** A stored job and its entry. */
 export interface Due {
   readonly key: string;
   readonly version: number;
-  /** When there is something to do for it. */
+  /** When it is due. */
   readonly at: number;
   readonly job: StoredJob;
 }
 
 const NO_PUTS: readonly Put[] = [];
 
-/** How often something is tried again because the job moves on at the same time. */
+/** Max tries of a change while concurrent changes conflict with it. */
 const MAX_TRIES = 1_000;
 
-/** What is written of a job: its pointer, the job, and maybe its data. */
+/** The writes of a job: its pointer, its entry, and its data if stored separately. */
 type Puts = readonly [pointer: Put, due: Put, ...data: Put[]];
 
-/** Decides what takes the place of a job that is there; `undefined` leaves it as it is. */
+/** Returns the replacement of an existing job; `undefined` keeps the existing one. */
 export type Replace = (present: PresentJob) => PlannedJob | undefined;
 
-/** A job that has been written. */
+/** The result of a write of a job. */
 export interface Scheduled {
   readonly due: Due;
-  /** The key of the job that it took the place of. */
+  /** The key of the entry that it replaced. */
   readonly replaced: string | undefined;
 }
 
-/** A job that is found by its name, and its pointer. */
+/** A job found by name, and its pointer. */
 interface Found {
   readonly pointer: Pointer;
   readonly pointerVersion: number;
@@ -52,7 +52,7 @@ export class JobStore {
   readonly #newId: () => string;
   readonly #owned: OwnedShards | undefined;
 
-  /** @param owned - without them, jobs are nobody else's to run. */
+  /** @param owned - the shards of this host; absent when no other host runs these jobs */
   constructor(store: StateStore, layout: JobLayout, newId: () => string, owned?: OwnedShards) {
     this.#store = store;
     this.#commits = new CommitBatcher(store);
@@ -62,8 +62,8 @@ export class JobStore {
   }
 
   /**
-   * Writes a new job, or what `replace` puts in the place of a job that is there; answers `undefined` when that one was
-   * left as it is. Most names are new: the first try does not look.
+   * Writes a new job, or the replacement of an existing one by `replace`; returns `undefined` when the existing one was
+   * kept. The first try does not read, since most names are new.
    */
   async schedule(planned: PlannedJob, replace: Replace): Promise<Scheduled | undefined> {
     let next: PlannedJob | undefined = planned;
@@ -84,7 +84,7 @@ export class JobStore {
     return replace({ job, at, data: await this.dataOf(job) });
   }
 
-  /** Writes a job, provided that the present one, or that there is none, is still true. */
+  /** Writes a job, provided that the present one is unchanged, or is still absent. */
   async #put(planned: PlannedJob, present: Found | undefined): Promise<Scheduled> {
     const { at } = planned;
     const { job, dataPuts } = this.#withDataApart(planned.job);
@@ -96,7 +96,7 @@ export class JobStore {
     return { due: { key, version, at, job }, replaced: present?.due.key };
   }
 
-  /** Large data is written once, and not with every run. */
+  /** Stores large data separately: written once, not with every run. */
   #withDataApart(planned: StoredJob): { readonly job: StoredJob; readonly dataPuts: readonly Put[] } {
     const { data } = planned;
     if (data === undefined || isShort(data)) return { job: planned, dataPuts: NO_PUTS };
@@ -105,7 +105,7 @@ export class JobStore {
     return { job, dataPuts: [{ key: this.#layout.data(dataId), value: encodeData(data) }] };
   }
 
-  /** The job of a name. */
+  /** Finds a job by name. */
   async find(name: string): Promise<Due | undefined> {
     return (await this.#find(name))?.due;
   }
@@ -120,12 +120,12 @@ export class JobStore {
       const due = await this.#store.get(key);
       if (due !== undefined)
         return { pointer, pointerVersion: entry.version, due: this.#dueOf({ key, ...due }, pointer.at) };
-      // It has moved on between the two reads.
+      // The job moved to another entry between the two reads.
       if (tries >= MAX_TRIES) throw new Error(`job ${JSON.stringify(name)} has no entry at ${pointer.at}`);
     }
   }
 
-  /** Removes a job; answers the entry that it had. */
+  /** Removes a job; returns its entry. */
   async remove(name: string): Promise<Due | undefined> {
     for (let tries = 1; ; tries++) {
       const found = await this.#find(name);
@@ -143,7 +143,7 @@ export class JobStore {
   /**
    * Replaces a job's entry by its next one.
    *
-   * @throws ConflictError when it is not the job's entry any more, or another host runs the job now.
+   * @throws ConflictError when the entry is no longer current, or another host now owns the job.
    */
   async advance(due: Due, job: StoredJob, at: number): Promise<Due> {
     const put = this.#putsOf(job, at);
@@ -158,9 +158,9 @@ export class JobStore {
   }
 
   /**
-   * Removes a job whose last run is over.
+   * Removes a job after its last run.
    *
-   * @throws ConflictError when it is not the job's entry any more, or another host runs the job now.
+   * @throws ConflictError when the entry is no longer current, or another host now owns the job.
    */
   async finish(due: Due): Promise<void> {
     const keys = [due.key, this.#layout.job(due.job.name)];
@@ -168,34 +168,34 @@ export class JobStore {
     await this.#commits.commit({ require: [due], fence: this.#fence(due), delete: keys });
   }
 
-  /** Whoever runs a job guards what it writes: nobody has changed the job, and it is still this host's. */
+  /** Precondition of a run's commit, next to the entry's version: this host still owns the job. */
   #fence({ job }: Due): Precondition | undefined {
     return this.#owned?.fence(job.name);
   }
 
-  /** The versions of the entries from a key on that are due at an instant, by key. */
+  /** Versions of the entries from a key on that are due at an instant, by key. */
   async versionsFrom(from: string, at: number, page: PageSize): Promise<ReadonlyMap<string, number>> {
     const entries = await this.#store.scan({ from, to: this.#layout.due(Math.floor(at) + 1, ''), ...page });
     return new Map(entries.map(({ key, version }) => [key, version]));
   }
 
-  /** The entry of a key as it is now. */
+  /** Reads the current entry of a key. */
   async entry(key: string): Promise<Due | undefined> {
     const entry = await this.#store.get(key);
     return entry && this.#dueOf({ key, ...entry });
   }
 
-  /** Below which all due entries are. */
+  /** The common prefix of all due entries. */
   get duePrefix(): string {
     return this.#layout.duePrefix;
   }
 
-  /** The name of a due entry's key. */
+  /** The job name in a due entry's key. */
   nameOf(key: string): string {
     return this.#layout.nameOf(key);
   }
 
-  /** The data of a job as JSON text; `undefined` when it has none. */
+  /** The data of a job as JSON text; `undefined` if it has none. */
   async dataOf(job: StoredJob): Promise<string | undefined> {
     if (job.dataId === undefined) return job.data;
     const key = this.#layout.data(job.dataId);
@@ -203,7 +203,7 @@ export class JobStore {
     return entry && decodeData(key, entry.value);
   }
 
-  /** The earliest entries behind a key, in order; `isLast` when none are behind them. */
+  /** The earliest entries after a key, in order; `isLast` when no entries follow them. */
   async readDue(after: string | undefined, page: PageSize): Promise<DuePage<Due>> {
     const { from, to } = this.#layout.dueRange;
     const entries = await this.#store.scan({ from: after === undefined ? from : keyAfter(after), to, ...page });
@@ -228,7 +228,7 @@ export class JobStore {
   }
 }
 
-/** Whether data is written together with the rest. */
+/** Whether data is stored within the job's entry. */
 function isShort(data: string): boolean {
   return data.length <= MAX_INLINE_DATA_BYTES && Buffer.byteLength(data) <= MAX_INLINE_DATA_BYTES;
 }

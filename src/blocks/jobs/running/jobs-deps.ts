@@ -4,7 +4,7 @@ import type { BlockDeps } from '../../block-deps.ts';
 
 /** The part of the application's channel that jobs use. */
 export interface JobApp {
-  /** It is on a port, not in this process. */
+  /** Whether the application is on a port, not in this process. */
   readonly isRemote: boolean;
   readonly monitor: AppMonitor;
   call(call: AppCall): Promise<AppReply>;
@@ -13,10 +13,10 @@ export interface JobApp {
 /** The dependencies of jobs. */
 export interface JobsDeps extends BlockDeps {
   readonly app: JobApp | undefined;
-  /** How long the application may take for a run; 0 for no limit. */
+  /** The application's time limit for a run, in milliseconds; 0 for no limit. */
   readonly timeLimitMs: number;
-  /** The most runs at a time. */
+  /** Max concurrent runs. */
   readonly concurrency: number;
-  /** Run every missed tick, instead of one for all of them. */
+  /** Whether to run every missed tick, instead of once for all of them. */
   readonly everyTick: boolean;
 }

@@ -2,14 +2,14 @@ import { instantOf, instantPart, keyOf, namePart, partsOf, rangeOf } from '../..
 import type { KeyRange } from '../../../state/store.ts';
 
 /**
- * Where an application's jobs are kept, below `jobs / <app ID>`:
+ * The keys of an application's jobs, below `jobs / <app ID>`:
  *
- * - `job / <name>`: when the job is due, which leads to the entry below
- * - `due / <instant> / <name>`: the job itself, in order of time
+ * - `job / <name>`: the job's due time, which locates the entry below
+ * - `due / <instant> / <name>`: the job itself, ordered by time
  * - `data / <id>`: data that is too large to be written with every run
  *
- * A job has exactly one entry under `due`. Whatever happens to it replaces or removes that entry, so its version
- * guards every change.
+ * A job has exactly one entry under `due`. Every change replaces or removes that entry, so its version guards every
+ * change.
  */
 export class JobLayout {
   readonly dueRange: Required<KeyRange>;
@@ -39,12 +39,12 @@ export class JobLayout {
     return instantOf(key.slice(this.#due.length, key.indexOf('!', this.#due.length)));
   }
 
-  /** The name of a due entry's key. */
+  /** The job name in a due entry's key. */
   nameOf(key: string): string {
     return partsOf(key).at(-1) ?? '';
   }
 
-  /** Below which all due entries are. */
+  /** The common prefix of all due entries. */
   get duePrefix(): string {
     return this.#due;
   }

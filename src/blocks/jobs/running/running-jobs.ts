@@ -1,6 +1,6 @@
 import type { Due } from './job-store.ts';
 
-/** The jobs that are being handled, and entries of the same jobs that wait for the end of that. */
+/** The jobs being handled, and later entries of the same jobs that wait for it to end. */
 export class RunningJobs {
   readonly #taken = new Map<string, Due>();
   /** Entries of jobs that were replaced while they ran; they come next. */

@@ -16,12 +16,12 @@ import type { JobsDeps } from './jobs-deps.ts';
 import { RunningJobs } from './running-jobs.ts';
 import { UnhandledJobs } from './unhandled.ts';
 
-/** How long to wait before the store is asked again. */
+/** Backoff after a failed write. */
 const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
-/** Runs that have ended and are being recorded do not count as running, up to so many. */
+/** Max ended runs that are being recorded; they do not count against the concurrency. */
 const MAX_UNRECORDED = 1_000;
 
-/** What a scheduler is made of. */
+/** The dependencies of a {@link Scheduler}. */
 export interface SchedulerDeps {
   readonly store: JobStore;
   readonly schedules: Schedules;
@@ -31,24 +31,24 @@ export interface SchedulerDeps {
 }
 
 /**
- * Runs jobs when they are due: takes them from the due index in order of time. A job is
- * in hand from the begin of an attempt until what follows it is in the store.
+ * Runs due jobs, taken from the due index in order of time. Handling a job lasts from the start of an attempt until
+ * its outcome is stored.
  */
 export class Scheduler {
   readonly #deps: SchedulerDeps;
   readonly #due: DueJobs;
   readonly #pump: DuePump<Due>;
   readonly #inHand = new RunningJobs();
-  /** Keys of jobs that are this host's, and that another sidecar of this process still has at work. */
+  /** Keys of this host's jobs that another sidecar of this process still runs. */
   readonly #elsewhere = new Set<string>();
   readonly #stopRequested = new AbortController();
   readonly #work = new Work();
   #appWatch: Disposable | undefined;
   #running = 0;
   readonly #retry: ReadRetry;
-  /** What was due while nobody was there to run it. */
+  /** Jobs that were due without a handler or application. */
   readonly unhandled: UnhandledJobs;
-  /** Entries were left in the store because nobody was there to run them. */
+  /** Whether entries were skipped because they had no target. */
   #hasPassedOver = false;
 
   constructor(deps: SchedulerDeps) {
@@ -67,7 +67,7 @@ export class Scheduler {
     });
   }
 
-  /** Begins to run jobs. */
+  /** Starts running jobs. */
   start(): void {
     const { owned, store, host } = this.#deps;
     const { app } = host;
@@ -77,31 +77,31 @@ export class Scheduler {
     this.#pump.pump();
   }
 
-  /** A job has been written. */
+  /** A job was written. */
   add(due: Due): void {
     if (!this.#deps.owned.owns(due.job.name)) return;
     this.#due.add(due);
     this.#pump.pump();
   }
 
-  /** A job's entry has been removed. */
+  /** A job's entry was removed. */
   remove(removed: Pick<Due, 'key' | 'job'>): void {
     this.#due.remove(removed.key);
     this.#inHand.forget(removed);
   }
 
-  /** Somebody is there who was not there before: looks at what was left. */
+  /** A function or the application became available: retries the skipped entries. */
   targetsChanged(): void {
     if (this.#hasPassedOver) this.readAnew();
   }
 
-  /** Reads from the store what there is: for when it is not certain what has been written. */
+  /** Rereads all entries: the index may differ from the store. */
   readAnew(): void {
     this.#hasPassedOver = false;
     this.#pump.readAnew();
   }
 
-  /** Begins nothing new, and waits for what is in hand, but not longer than `gracePeriodMs`. */
+  /** Starts nothing new, and waits for the jobs being handled, up to `gracePeriodMs`. */
   async stop(gracePeriodMs: number): Promise<void> {
     this.#stopRequested.abort(new Error('the scheduler is stopping'));
     this.#appWatch?.[Symbol.dispose]();
@@ -115,7 +115,7 @@ export class Scheduler {
     return this.#stopRequested.signal.aborted;
   }
 
-  /** In hand, at work elsewhere, or another host's. */
+  /** Whether an entry is being handled, runs in another sidecar of this process, or belongs to another host. */
   #isTaken(due: Due): boolean {
     if (this.#elsewhere.has(due.key)) return true;
     return !this.#deps.owned.owns(due.job.name) || this.#inHand.hasEntry(due);
@@ -128,7 +128,7 @@ export class Scheduler {
 
   #begin(due: Due, now: number): void {
     const { name } = due.job;
-    // It is read again when it is this host's.
+    // It is reread once this host owns it.
     if (!this.#deps.owned.owns(name)) return;
     if (this.#inHand.has(name)) return this.#inHand.holdBack(due);
     const elsewhere = this.#deps.delivery.elsewhere(name);
@@ -136,14 +136,14 @@ export class Scheduler {
     const target = due.job.ended ? undefined : this.#deps.delivery.targetOf(name);
     if (target === undefined && !due.job.ended) {
       this.#hasPassedOver = true;
-      // With an application, it waits for that.
+      // If there is an application, the job waits for it.
       if (this.#deps.host.app === undefined) this.unhandled.add(due);
       return;
     }
     void this.#handle(due, target, now);
   }
 
-  /** Another sidecar of this process has it at work, though it is this host's: looks at it again after that. */
+  /** Another sidecar of this process still runs this host's job: checks the entry again after that run. */
   #lookAfter(call: CodeCall, { key, job }: Due): void {
     if (this.#elsewhere.has(key)) return;
     this.#elsewhere.add(key);
@@ -156,7 +156,7 @@ export class Scheduler {
     });
   }
 
-  /** Has a job in hand as long as something is done for it. */
+  /** Marks a job as being handled during its run and the recording of its outcome. */
   async #handle(due: Due, target: Target | undefined, now: number): Promise<void> {
     const { host } = this.#deps;
     const { name } = due.job;
@@ -170,7 +170,7 @@ export class Scheduler {
     } catch (error) {
       host.logger.error({ job: name, error }, 'run failed unexpectedly');
     }
-    // What was replaced meanwhile has its turn.
+    // If the job was replaced meanwhile, the replacement comes next.
     const held = this.#inHand.letGo(due);
     if (held !== undefined) this.#due.add(held);
     shard.end();
@@ -207,12 +207,12 @@ export class Scheduler {
     let outcome: JobOutcome;
     this.#running++;
     try {
-      // What other hosts may have changed is looked at before it is run.
+      // Other hosts may have changed the entry: check it before the run.
       if (owned.hasPeers && !((await this.#due.isCurrent(due)) && owned.owns(job.name))) return;
       const data = job.dataId === undefined ? job.data : await store.dataOf(job);
-      // Its data goes with a job that is replaced or removed.
+      // Replacing or removing a job deletes its data.
       if (job.dataId !== undefined && data === undefined) return;
-      // It has begun elsewhere meanwhile.
+      // Another sidecar of this process has started it meanwhile.
       if (this.#deps.delivery.elsewhere(job.name) !== undefined) return this.#inHand.putBack(due);
       emitTriggered(host.events, job);
       outcome = await target(job, data);
@@ -229,14 +229,14 @@ export class Scheduler {
     const now = host.clock.now();
     const end = { outcome: outcome.kind satisfies Attempt, startedAt, now, schedule, everyTick: host.everyTick };
     const next = afterAttempt(job, end);
-    // The application is free, whatever the store is doing.
+    // The application is free even if the store is slow.
     this.#pump.pump();
     if (!(await this.#record(due, next))) return;
     emitOutcome(host, { job, outcome, next, durationMs: now - startedAt, now });
     if (next.kind === 'gone') emitGone(host.events, job.name, next.reason);
   }
 
-  /** Writes what follows, until that has worked or has become pointless; answers whether it was written. */
+  /** Records the outcome; retries until written or obsolete. Returns whether it was written. */
   async #record(due: Due, next: Next): Promise<boolean> {
     for (let tries = 1; !this.#stopped || tries === 1; tries++) {
       try {
@@ -245,7 +245,7 @@ export class Scheduler {
       } catch (error) {
         if (this.#deps.owned.isFenced(error)) return this.#passOn(due);
         if (isConflict(error)) {
-          // Replaced or removed while it ran. But if a try before this one has failed, it may have been that one.
+          // Replaced or removed during the run. But if an earlier try failed, that try may have committed.
           if (tries > 1) this.readAnew();
           return false;
         }
@@ -255,7 +255,7 @@ export class Scheduler {
     return false;
   }
 
-  /** The job is another host's, who runs it again; or this one's anew, and is read again. */
+  /** Ownership changed: the new owner reruns it, or we reload it. */
   #passOn(due: Due): false {
     this.#inHand.drop(due.job.name);
     this.readAnew();

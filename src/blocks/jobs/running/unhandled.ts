@@ -2,16 +2,16 @@ import type { Logger } from '../../../util/logger.ts';
 import { Tally } from '../../../util/tally.ts';
 import type { Due } from './job-store.ts';
 
-/** A job that was due while nobody was there to run it, and how many of its runs were. */
+/** A job that was due without a handler, and the number of its runs affected. */
 export interface UnhandledJob {
   readonly name: string;
   readonly count: number;
 }
 
-/** So many jobs are told apart; others are not counted. */
+/** Max jobs tracked by name; others are not counted. */
 const MAX_JOBS = 1_000;
 
-/** Counts runs that nobody is there for, by job, and warns of each job once. The runs wait: nothing is lost. */
+/** Counts runs without a handler by job, and warns once per job. The runs wait; none is lost. */
 export class UnhandledJobs {
   readonly #logger: Logger;
   readonly #jobs: Tally<{ readonly name: string; readonly version: number }>;
@@ -23,7 +23,7 @@ export class UnhandledJobs {
     this.#jobs = new Tally({ limit: MAX_JOBS, onFull });
   }
 
-  /** The scheduler passes it over, maybe not for the first time. */
+  /** The scheduler skipped the entry, perhaps repeatedly. */
   add({ version, job: { name } }: Due): void {
     if (this.#jobs.get(name)?.version === version) return;
     this.#jobs.add(name, { name, version }, 1, () =>
