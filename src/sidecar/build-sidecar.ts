@@ -44,19 +44,19 @@ import {
 } from './metadata-sources.ts';
 import type { ResolvedOptions } from './options.ts';
 
-/** The dependencies of what is built on the sidecar itself. */
+/** The parts of the {@link Sidecar} object that the built parts depend on. */
 export interface SidecarDeps {
   readonly events: SidecarEventEmitter;
   readonly work: Work;
-  /** Throws when no request is taken now. */
+  /** Throws when the sidecar accepts no requests. */
   readonly admit: () => void;
-  /** Counts what is being answered. */
+  /** Counts requests in progress. */
   readonly answers: Answers;
-  /** Whether components are open and requests are taken. */
+  /** Whether components are open and requests are accepted. */
   readonly isRunning: () => boolean;
-  /** Stops the sidecar, because a client asked for it. */
+  /** Stops the sidecar at a client's request. */
   readonly shutDown: () => void;
-  /** Why the state store does not work, if it does not. */
+  /** The failure of the state store, if it does not work. */
   readonly stateFailure: () => Error | undefined;
 }
 
@@ -73,19 +73,19 @@ export interface BuiltSidecar {
   readonly placement: Placement;
   readonly resolver: NameResolver;
   readonly handle: Handler;
-  /** What other sidecars are offered. */
+  /** Handles requests of other sidecars. */
   readonly handlePeer: Handler;
 }
 
 const DEFAULT_TRUST_DOMAIN = 'public';
 
-/** Makes the blocks and the HTTP API in front of them; nothing is opened yet. */
+/** Creates the blocks and the HTTP API in front of them. Opens nothing yet. */
 export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): BuiltSidecar {
   warnOfEqualTokens(options);
   const deps = blockDeps(options, host);
   const app = openApp(options);
   const isGrpc = app?.address.protocol === 'grpc';
-  // One that speaks gRPC gets invocations only: subscriptions and jobs are for functions in code then.
+  // A gRPC application gets invocations only: functions in code receive messages and jobs.
   const httpApp = isGrpc ? undefined : app;
   const monitor = app && new AppMonitor({ ...deps, app, health: options.appHealth });
   const changed = (change: CircuitBreakerChange): void => void host.events.emit('circuitBreaker', change);
@@ -237,7 +237,7 @@ function makeHandler(
   ];
   const routes = permittedRoutes(all, api);
   const router = new Router(routes);
-  // Without permission to invoke by path, there is none by header either.
+  // If invocation by path is disabled, so is invocation by header.
   const mayInvoke = opened.routes.every((route) => routes.includes(route));
   const handle = guarded(options, host, {
     router,

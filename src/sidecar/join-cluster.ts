@@ -8,15 +8,15 @@ import type { StateStore } from '../state/store.ts';
 import type { Work } from '../util/work.ts';
 import type { ResolvedOptions } from './options.ts';
 
-/** The parts that depend on which hosts there are. */
+/** The dependencies of {@link joinHosts}. */
 export interface JoinDeps {
   readonly resolver: NameResolver;
   readonly placement: Placement;
-  /** What other sidecars are offered. */
+  /** Handles requests of other sidecars. */
   readonly handlePeer: Handler;
 }
 
-/** Becomes one of the hosts of the store, and lets the others find this sidecar. */
+/** Joins the hosts of the store, and makes this sidecar discoverable to the others. */
 export async function joinHosts(
   options: ResolvedOptions,
   store: StateStore,

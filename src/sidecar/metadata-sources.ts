@@ -13,7 +13,7 @@ import type { UnsubscribedTopic } from '../blocks/pubsub/publishing/unsubscribed
 import type { ComponentDefinition } from '../components/component.ts';
 import { formatGoDuration } from '../util/duration.ts';
 
-/** How metadata shows the parts of a sidecar. */
+/** Converts the parts of a sidecar to metadata. */
 
 /** Open components. */
 export function describeComponents(components: readonly ComponentDefinition[]): readonly ComponentMetadata[] {
@@ -43,7 +43,7 @@ export function describeUnhandled(
   return { ...(messages.length === 0 ? {} : { messages }), ...(jobs.length === 0 ? {} : { jobs }) };
 }
 
-/** The connection to the application; the usual values without one. */
+/** The connection to the application; default values without one. */
 export function describeConnection(
   app: AppChannel | undefined,
   health: HealthSettings | undefined,

@@ -40,13 +40,13 @@ import { NOT_NEGATIVE, optionsSchema, POSITIVE } from '../util/options-schema.ts
 import { validator } from '../util/schema.ts';
 import { type Wire, type WireName, wireNames } from '../wire.ts';
 
-/** The application: where it is, and how much it takes. @public */
+/** The application: its address and its limits. @public */
 export type AppOptions = AppTarget & {
-  /** The most requests to it at a time, over everything that the sidecar sends. Default: no limit. */
+  /** The maximum number of concurrent requests to it, of all kinds together. Default: no limit. */
   readonly maxConcurrency?: number;
   /**
-   * Whether and how it is asked if it is well; `true` for the defaults. While it is not, nothing is sent to it.
-   * Default: it is not asked, and counts as well.
+   * Health checks of the application; `true` for the defaults. While it is unhealthy, nothing is sent to it.
+   * Default: no health checks; it counts as healthy.
    */
   readonly health?: boolean | AppHealthOptions;
 };
@@ -59,36 +59,36 @@ export interface SidecarOptions {
    */
   readonly appId?: string;
   /**
-   * The namespace of the application: part of its name among other sidecars, told to those it calls. The same
+   * The namespace of the application: part of its name among other sidecars, sent with its calls. The same
    * characters as in `appId`. Default: environment variable `NAMESPACE`, else `default`.
    */
   readonly namespace?: string;
-  /** The application that is called. Default: none; messages are then received in code only. */
+  /** The application that the sidecar calls. Default: none; messages are then received in code only. */
   readonly app?: AppOptions;
   /** Components, such as `memoryPubSub('pubsub')`. Default: none. */
   readonly components?: readonly PubSubDefinition[];
-  /** Where durable state is kept, such as `embedded({ path })`. Default: in memory. */
+  /** The store of durable state, such as `embedded({ path })`. Default: in memory. */
   readonly state?: StateDefinition;
-  /** Subscriptions that deliver to routes of the application. Default: those that it tells itself. */
+  /** Subscriptions that deliver to routes of the application. Default: the subscriptions that it declares itself. */
   readonly subscriptions?: readonly SubscriptionOptions[];
-  /** How calls of other services are offered. */
+  /** Options of calls to other services. */
   readonly invocation?: InvocationOptions;
   /** HTTP services without a sidecar that can be invoked by name. Default: none. */
   readonly httpEndpoints?: readonly HttpEndpointOptions[];
-  /** Where the sidecars of other applications are found, beside those that share the state store. */
+  /** How to find sidecars of other applications that do not share the state store. */
   readonly nameResolution?: NameResolutionOptions;
   /**
-   * The URL at which other sidecars reach this one, such as `http://10.0.0.5:3500`; told to those that share the state
-   * store. Default: none; it is then called by sidecars of the same process only.
+   * The URL at which other sidecars reach this one, such as `http://10.0.0.5:3500`; published to those that share the
+   * state store. Default: none; only sidecars of the same process can then call it.
    */
   readonly address?: string;
   /** The table of hosts and their actor types. */
   readonly placement?: PlacementOptions;
-  /** How jobs are run. */
+  /** Options of jobs. */
   readonly jobs?: JobsOptions;
-  /** How workflows are run. */
+  /** Options of workflows. */
   readonly workflows?: WorkflowsOptions;
-  /** Which names the HTTP API speaks: `sidecar`, or `dapr` for its unmodified clients. Default `sidecar`. */
+  /** The names that the HTTP API uses: `sidecar`, or `dapr` for unmodified Dapr clients. Default `sidecar`. */
   readonly wire?: WireName;
   /**
    * The token that callers of the HTTP API must send in `sidecar-api-token` (`dapr-api-token`).
@@ -100,41 +100,41 @@ export interface SidecarOptions {
    * Default: environment variable `APP_API_TOKEN`; empty for none.
    */
   readonly appToken?: string;
-  /** Time-outs, retries and circuit breakers of what the sidecar calls. Default: none but those of each block. */
+  /** Time-outs, retries and circuit breakers of the sidecar's calls. Default: only the defaults of each block. */
   readonly resiliency?: ResiliencySpec | readonly ResiliencySpec[];
   /**
-   * How sidecars prove to each other who they are. Default: by the secret in the environment variable
-   * `SIDECAR_IDENTITY_SECRET`; without it not at all, and every other sidecar is anonymous.
+   * How sidecars authenticate to each other. Default: by the secret in the environment variable
+   * `SIDECAR_IDENTITY_SECRET`; without it there is no authentication, and every other sidecar is anonymous.
    */
   readonly identity?: IdentityOptions;
-  /** Who may call the application through other sidecars. Default: everybody. */
+  /** The callers that may reach the application through other sidecars. Default: all. */
   readonly accessControl?: AccessControlOptions;
   /** The enabled parts of the HTTP API. Default: all. */
   readonly api?: ApiOptions;
-  /** Which web pages may read what the HTTP API answers. Default: none. */
+  /** The web pages that may read responses of the HTTP API. Default: none. */
   readonly cors?: CorsOptions;
   /** The largest request body, in bytes. Default 4 MiB. */
   readonly bodyLimitBytes?: number;
   /**
-   * How long the application may take for a message, in milliseconds; 0 for no limit. For functions in code there is
-   * none but that of the subscription. Default 60,000.
+   * The application's time limit for a message, in milliseconds; 0 for no limit. Functions in code have only the time
+   * limit of their subscription. Default 60,000.
    */
   readonly deliveryTimeoutMs?: number;
   /**
-   * How long a stop waits for messages, runs of jobs and answers in flight, in milliseconds; after half of it the
+   * How long a stop waits for messages, job runs and responses in flight, in milliseconds. After half of it, the
    * signals of functions that still run fire. Default 10,000.
    */
   readonly stopTimeoutMs?: number;
-  /** Where to take time from. Default: the system. */
+  /** The source of time. Default: the system. */
   readonly clock?: Clock;
-  /** Where to log to. Default: warnings and errors to standard error. */
+  /** The logger. Default: warnings and errors go to standard error. */
   readonly logger?: Logger;
 }
 
-/** Options that have no default: that they are absent means something. */
+/** Options without a default: their absence has a meaning. */
 type Optional = 'app' | 'address' | 'identity' | 'accessControl' | 'cors';
 
-/** Options of blocks with their defaults, and what follows from options. */
+/** Options of blocks with their defaults, and values derived from options. */
 interface Resolved {
   readonly invocation: Required<InvocationOptions>;
   readonly placement: PlacementSettings;
@@ -148,7 +148,7 @@ interface Resolved {
 export type ResolvedOptions = Resolved &
   Required<Omit<SidecarOptions, Optional | keyof Resolved>> & { readonly [Name in Optional]: SidecarOptions[Name] };
 
-/** The namespace of who names none. */
+/** The namespace of applications that set none. */
 const DEFAULT_NAMESPACE = 'default';
 
 const text = { type: 'string' } as const;
@@ -186,9 +186,9 @@ const problemOf = validator(
     wire: { enum: ['sidecar', 'dapr'] },
     apiToken: text,
     appToken: text,
-    // Checked where it is read.
+    // Validated when it is parsed.
     resiliency: {},
-    // These are checked where they are read; words about keys and header fields show none of them.
+    // Validated when they are parsed: error messages must not show keys or header fields.
     httpEndpoints: {},
     identity: {},
     accessControl: {},
@@ -267,7 +267,7 @@ function isListener(listener: unknown): boolean {
   return typeof app?.callback === 'function' || typeof app?.routing === 'function';
 }
 
-/** What would never be delivered is refused, not lost. */
+/** Rejects subscriptions that can never be delivered. */
 function grpcProblem({ app, subscriptions = [] }: SidecarOptions): string | undefined {
   if (app === undefined || !('protocol' in app) || app.protocol !== 'grpc') return undefined;
   if (!('port' in app))

@@ -22,9 +22,9 @@ import { buildSidecar } from './build-sidecar.ts';
 import { type JoinDeps, joinHosts } from './join-cluster.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
 
-/** What is closed when the time of a stop is over has so long for it, in real time; then it is left as it is. */
+/** The real time for closing the rest after the time of a stop has elapsed. After that, the stop gives up. */
 const CLOSING_MS = 5_000;
-/** The same on a clock that a test moves: the test is not to be given up before the stop ends. */
+/** The same with a test clock: the stop must end before the test times out. */
 const CLOSING_IN_TEST_MS = 1_000;
 
 type Phase = 'created' | 'starting' | 'running' | 'stopping' | 'stopped';
@@ -41,34 +41,34 @@ type Phase = 'created' | 'starting' | 'running' | 'stopping' | 'stopped';
  * @public
  */
 export class Sidecar implements RequestHandler, AsyncDisposable {
-  /** Tells of what happens to messages and subscriptions. */
+  /** Events about messages, subscriptions, jobs and workflows. */
   readonly events: SidecarEventEmitter;
   /** Publish and subscribe. */
   readonly pubsub: PubSub;
   /** Jobs that run at a time or on a schedule. */
   readonly jobs: Jobs;
-  /** Workflows: code whose progress is kept. */
+  /** Workflows: code whose progress is stored. */
   readonly workflows: Workflows;
   /** Calls of other applications and services. */
   readonly invocation: Invocation;
-  /** What the sidecar tells about itself. */
+  /** The sidecar's information about itself. */
   readonly metadata: Metadata;
   /** Readiness. */
   readonly health: Health;
-  /** Which hosts have which actor types. */
+  /** The table of hosts and their actor types. */
   readonly placement: Placement;
   /** Answers a request of the HTTP API. Never rejects. */
   readonly handle: Handler;
   /**
-   * What other sidecars are offered: calls of the own application, under access control, and nothing else. For a port
-   * of its own; on the port of the API, {@link Sidecar.handle} takes them too.
+   * Handles calls of other sidecars to the own application, under access control, and nothing else. For a separate
+   * port; on the port of the API, {@link Sidecar.handle} accepts these calls too.
    */
   readonly peers: RequestHandler;
-  /** What it does not answer where it is mounted in its own application. @internal */
+  /** The sidecar's own calls: not answered where the sidecar is mounted in its application. @internal */
   readonly ownCalls: RequestHandler['ownCalls'];
   readonly #options: ResolvedOptions;
   readonly #work: Work;
-  /** The requests that are being answered. @internal */
+  /** Requests in progress. @internal */
   readonly answers: Answers = new Answers();
   readonly #app: AppChannel | undefined;
   readonly #monitor: AppMonitor | undefined;
@@ -109,7 +109,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.handle = parts.handle;
     this.ownCalls = parts.app?.calls;
     this.peers = { handle: parts.handlePeer, ownCalls: this.ownCalls };
-    // Last: nobody may wait for a sidecar that was not made.
+    // Last: announce nothing if the constructor throws.
     parts.pubsub.announce();
   }
 
@@ -119,8 +119,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   }
 
   /**
-   * Opens the components and begins to deliver. When the application takes requests already, its subscriptions are
-   * known when this resolves; when it does not, they are asked for as soon as it does: {@link Sidecar.ready} waits.
+   * Opens the components and starts deliveries. If the application already accepts requests, its subscriptions are
+   * known when this resolves. If not, they are requested as soon as it does; {@link Sidecar.ready} waits for them.
    *
    * @throws SidecarError `ERR_CONFIGURATION` for a component that cannot be used, or the component's own error.
    */
@@ -152,7 +152,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     for (const service of this.#services) await service.open(this.#host);
   }
 
-  /** What a start that failed has opened; that something of it does not close is not the error to tell. */
+  /** Closes everything that a failed start opened. Logs errors of this, since `start()` rejects with the cause. */
   async #closeAfter(cause: unknown): Promise<void> {
     try {
       await this.stop();
@@ -161,16 +161,16 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     }
   }
 
-  /** Resolves when the application takes requests and its subscriptions are known; at once without an application. */
+  /** Resolves when the application accepts requests and its subscriptions are known; at once without an application. */
   async ready(): Promise<void> {
     if (this.#phase === 'created') throw notStarted();
     await this.#monitor?.known;
   }
 
   /**
-   * Takes nothing new, waits for messages and answers in flight, streamed ones too, and closes everything. What is
-   * unsettled after `stopTimeoutMs` is delivered again after a restart, as far as the component keeps it; an answer that
-   * has not ended by then is broken off. Twice is fine.
+   * Stops accepting work, waits for messages and responses in flight, including streamed ones, and closes everything.
+   * Messages that are unsettled after `stopTimeoutMs` are delivered again after a restart, as far as the component
+   * keeps them; responses that have not ended by then are aborted. A second call is harmless.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
@@ -185,11 +185,11 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   async #stop(): Promise<void> {
     this.#phase = 'stopping';
     this.#monitor?.stop();
-    // What is being opened can be closed only then.
+    // Components can be closed only once they are open.
     await this.#opened;
     if (this.#host !== undefined) withdrawPeer(this.#host);
     const blocks = await this.#windDown();
-    // What has been waited for may have been calling until now.
+    // The work that the stop waited for may have made calls until now.
     this.answers.breakOff(new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped before the answer had ended'));
     const [calls] = await Promise.allSettled([this.invocation.close()]);
     const [host] = await Promise.allSettled([this.#host?.leave()]);
@@ -200,7 +200,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     throwFirst([...blocks, calls, host, app, state]);
   }
 
-  /** Waits for what is under way, in the time of a stop; what has not ended by then is named in the log. */
+  /** Waits for work in flight within the time of a stop, and logs the unfinished work. */
   async #windDown(): Promise<readonly PromiseSettledResult<unknown>[]> {
     const { clock, stopTimeoutMs, logger } = this.#options;
     let giveUp = (): void => undefined;
@@ -208,7 +208,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
       giveUp = () => resolve([]);
     });
     let closing: NodeJS.Timeout | undefined;
-    // Before those of the blocks, which then forget what they have waited for.
+    // Before the timers of the blocks, which then drop their unfinished work.
     const patience = setGracePeriod(clock, stopTimeoutMs, () => {
       const unfinished = this.#unfinished();
       if (unfinished.running.length + unfinished.answers > 0)
@@ -233,7 +233,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     return { running: [...this.#work.running(), ...this.answers.streamed], answers: this.answers.underWay };
   }
 
-  /** Nobody waits for this stop: what goes wrong in it is logged. */
+  /** Stops the sidecar; logs errors, since no caller awaits this stop. */
   #shutDown(): void {
     this.events.emit('shutdownRequested');
     this.stop().catch((error: unknown) => this.#options.logger.error({ error }, 'not everything could be closed'));
@@ -264,7 +264,7 @@ function checkComponentNames({ components }: ResolvedOptions): void {
   }
 }
 
-/** Everything has been tried: now the first error is told. */
+/** Throws the first error, after everything has been tried. */
 function throwFirst(results: readonly PromiseSettledResult<unknown>[]): void {
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
