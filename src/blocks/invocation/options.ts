@@ -3,8 +3,8 @@ import { type JsonSchema, optionsSchema } from '../../util/options-schema.ts';
 /** Options of service invocation. @public */
 export interface InvocationOptions {
   /**
-   * Whether a call may have a URL as its target: API users can then reach everything that this process can reach. HTTP
-   * endpoints can be called in any case. Default: `true`.
+   * Whether the target of a call may be a URL: API users can then reach everything that this process can reach. HTTP
+   * endpoints can always be called. Default: `true`.
    */
   readonly urls?: boolean;
 }

@@ -2,18 +2,18 @@ import { definedOnly } from '../../util/defined-only.ts';
 import { type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../../util/options-schema.ts';
 import type { Wire } from '../../wire.ts';
 
-/** How jobs are run. @public */
+/** Options of jobs. @public */
 export interface JobsOptions {
-  /** The most runs at a time; never more than the application's `maxConcurrency`. Default 100. */
+  /** The maximum number of concurrent runs; never more than the application's `maxConcurrency`. Default 100. */
   readonly concurrency?: number;
   /**
-   * What becomes of ticks that were missed while the process was down, the application away or the run before them
-   * still under way: `once` makes one run of them, `all` runs each. Default `once`; `all` with `wire: 'dapr'`.
+   * The treatment of ticks missed while the process was down, the application unavailable or the previous run still in
+   * progress: `once` makes one run for all of them, `all` runs each. Default `once`; `all` with `wire: 'dapr'`.
    */
   readonly missedTicks?: 'once' | 'all';
   /**
-   * How long the application may take for a run, in milliseconds; 0 for no limit. For functions in code there is none
-   * but that of {@link JobHandlerOptions}. Default 60,000.
+   * The application's time limit for a run, in milliseconds; 0 for no limit. Functions in code have only the time
+   * limit of {@link JobHandlerOptions}. Default 60,000.
    */
   readonly timeoutMs?: number;
 }

@@ -1,35 +1,35 @@
 import { definedOnly } from '../../util/defined-only.ts';
 import { type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../../util/options-schema.ts';
 
-/** How workflows are run. @public */
+/** Options of workflows. @public */
 export interface WorkflowsOptions {
-  /** The most turns of workflows at a time; a turn lasts until it is kept. Default 1,000. */
+  /** The maximum number of concurrent workflow turns; a turn lasts until it is stored. Default 1,000. */
   readonly maxConcurrentWorkflows?: number;
-  /** The most activities at a time. Default 1,000. */
+  /** The maximum number of concurrent activities. Default 1,000. */
   readonly maxConcurrentActivities?: number;
   /**
-   * How many instances that wait for something stay in memory; others are read and replayed when something comes for
-   * them. Default 10,000.
+   * The maximum number of idle instances in memory; others are read and replayed when they are due or get a message.
+   * Default 10,000.
    */
   readonly maxIdleInstances?: number;
   /**
-   * How long code that is not registered is waited for, in milliseconds, from when this process first needs it. After
-   * that, what needs it fails with `NotRegisteredError`; 0: at once. Default: without end.
+   * How long instances and activities wait for unregistered code, in milliseconds, from when this process first needs
+   * it. After that, they fail with `NotRegisteredError`; 0: at once. Default: no limit.
    */
   readonly missingCodeTimeoutMs?: number;
-  /** How long instances that are over are kept. Default: until they are purged. */
+  /** How long finished instances are kept. Default: until they are purged. */
   readonly retention?: WorkflowRetention;
 }
 
-/** How long instances that are over are kept, in milliseconds. The special ones go before `anyTerminalMs`. @public */
+/** How long finished instances are kept, in milliseconds. The other fields override `anyTerminalMs`. @public */
 export interface WorkflowRetention {
-  /** Those that completed. */
+  /** Completed instances. */
   readonly completedMs?: number;
-  /** Those that failed. */
+  /** Failed instances. */
   readonly failedMs?: number;
-  /** Those that were terminated. */
+  /** Terminated instances. */
   readonly terminatedMs?: number;
-  /** All of them. */
+  /** All finished instances. */
   readonly anyTerminalMs?: number;
 }
 
@@ -49,7 +49,7 @@ export const WORKFLOWS_OPTIONS_SCHEMA: JsonSchema = optionsSchema<WorkflowsOptio
 
 /** Options, complete. */
 export interface WorkflowsSettings extends Required<Omit<WorkflowsOptions, 'missingCodeTimeoutMs' | 'retention'>> {
-  /** How long code that is not registered is waited for; without end when it is not given. */
+  /** How long to wait for unregistered code, in milliseconds; `undefined` for no limit. */
   readonly missingCodeTimeoutMs: number | undefined;
   readonly retention: Readonly<Record<Exclude<keyof WorkflowRetention, 'anyTerminalMs'>, number | undefined>>;
 }
