@@ -7,19 +7,19 @@ import type { AppChannel } from './channel.ts';
 import { AppHealth, type HealthSettings } from './health.ts';
 
 /**
- * Whether the application is there:
- * - `absent`: it has taken no connection yet;
+ * The state of the application:
+ * - `absent`: it has accepted no connection yet;
  * - `unhealthy`: its health checks have failed, or have not passed yet;
- * - `greeting`: it takes requests, and is asked for its subscriptions;
+ * - `greeting`: it accepts requests, and its subscriptions are being discovered;
  * - `ready`: its subscriptions are known;
- * - `unreachable`: it was ready, then a call could not connect; it is looked for.
+ * - `unreachable`: it was ready, then a call could not connect; the monitor retries the connection.
  */
 export type AppState = 'absent' | 'unhealthy' | 'greeting' | 'ready' | 'unreachable';
 
-/** Hears of every change of the state. A greeting lasts until the promises that its listeners return have resolved. */
+/** Called on every change of the state. The state `greeting` lasts until the promises of its listeners resolve. */
 export type AppListener = (state: AppState) => unknown;
 
-/** What a monitor is made of. */
+/** The dependencies of an {@link AppMonitor}. */
 export interface AppMonitorDeps {
   readonly app: Pick<AppChannel, 'isReachable' | 'probe'>;
   readonly health: HealthSettings | undefined;
@@ -33,12 +33,12 @@ export interface AppMonitorDeps {
 
 const POLL_INTERVAL_MS = 100;
 const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
-/** How long a start waits for the first answer of an application that takes requests already. */
+/** How long a start waits for the first response of an application that already accepts connections. */
 const FIRST_ANSWER_MS = 5_000;
 /** The same on a virtual clock: shorter than the time limit of a test, so that the test can name what hangs. */
 const FIRST_ANSWER_IN_TEST_MS = 500;
 
-/** The one answer to "is the application there?". Blocks read it and listen to its changes. */
+/** Tracks the state of the application. Blocks read it and listen to its changes. */
 export class AppMonitor {
   readonly #deps: AppMonitorDeps;
   readonly #health: AppHealth | undefined;
@@ -65,12 +65,12 @@ export class AppMonitor {
     return this.#state;
   }
 
-  /** Grows when the application comes or goes. An answer to a question of an earlier epoch is out of date. */
+  /** Incremented when the application comes or goes. Responses to requests of an earlier epoch are out of date. */
   get epoch(): number {
     return this.#epoch;
   }
 
-  /** Whether new work can be sent to it. */
+  /** Whether the application accepts new work. */
   get isPresent(): boolean {
     return this.#state === 'greeting' || this.#state === 'ready';
   }
@@ -85,7 +85,7 @@ export class AppMonitor {
     return this.#health === undefined || this.isPresent || this.isKnown;
   }
 
-  /** Whether the sidecar is ready for it: with health checks when it takes connections, else when it is known. */
+  /** Readiness: with health checks, the application accepts connections; without, its subscriptions are known. */
   get isReady(): boolean {
     return this.#health === undefined ? this.isKnown : this.#state !== 'absent';
   }
@@ -95,7 +95,7 @@ export class AppMonitor {
     return { [Symbol.dispose]: () => this.#listeners.delete(listener) };
   }
 
-  /** Greets an application that is up now; looks for one that is not, in the background. */
+  /** Greets an application that is already up; otherwise waits for it in the background. */
   async start(): Promise<void> {
     const { app, clock } = this.#deps;
     const limitMs = clock.realGracePeriodMs === undefined ? FIRST_ANSWER_MS : FIRST_ANSWER_IN_TEST_MS;
@@ -103,7 +103,7 @@ export class AppMonitor {
     else void this.#awaitArrival();
   }
 
-  /** Watches no longer; the state stays as it is. */
+  /** Stops monitoring; the state no longer changes. */
   stop(): void {
     this.#epoch++;
     this.#stopping.abort(new Error('the sidecar is stopping'));
@@ -111,9 +111,9 @@ export class AppMonitor {
     this.#setKnown();
   }
 
-  /** A call could not connect. Listeners hear of a change when it is worth another try. */
+  /** A call could not connect. The state changes again once a retry makes sense. */
   reportUnreachable(reason: string): void {
-    // In every other state a change comes anyway.
+    // Every other state changes without this.
     if (this.#state !== 'ready' || this.#stopping.signal.aborted) return;
     this.#deps.logger.warn({ reason }, 'the application cannot be reached: jobs wait for it');
     this.#enter('unreachable');
@@ -128,7 +128,7 @@ export class AppMonitor {
     if (await this.#find((tries) => backoffDelayMs(BACKOFF, tries, this.#deps.random))) this.#enter('ready');
   }
 
-  /** Resolves with true when it takes connections, with false when it has come or gone, or at a stop. */
+  /** Polls until the application accepts connections. Resolves with false if the epoch changes, or at a stop. */
   async #find(delayMs: (tries: number) => number): Promise<boolean> {
     const { app, clock } = this.#deps;
     const epoch = this.#epoch;
@@ -184,7 +184,7 @@ export class AppMonitor {
   }
 }
 
-/** Waits, but not longer; in real time, because it bounds an application that does not answer. */
+/** Awaits a promise up to a limit, in real time, since it bounds an application that does not respond. */
 async function within(promise: Promise<void>, limitMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {
