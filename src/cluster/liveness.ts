@@ -25,10 +25,10 @@ export class Liveness {
     this.#deps = deps;
   }
 
-  /** Notes what the store shows at an instant. */
+  /** Records the hosts in the store at an instant. */
   observe({ hosts }: HostTable, now: DualInstant): void {
     const present = new Set<string>();
-    // Silence counts while somebody listens only: not while this host slept or the store was away, nor when a clock is set.
+    // Silence counts only while this host observes: not while it slept, the store was down, or its clock was set.
     const sinceLastMs = this.#lookedAt === undefined ? 0 : elapsedMs(this.#lookedAt, now);
     this.#lookedAt = now;
     if (sinceLastMs < 0 || sinceLastMs >= this.#deps.silenceMs) this.#seen.clear();

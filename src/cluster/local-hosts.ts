@@ -2,7 +2,7 @@ import type { StateStore } from '../state/store.ts';
 
 /** Represents a host to the other hosts of its process. */
 export interface LocalOwner {
-  /** The object that it offers to them. */
+  /** The object that it shares with them. */
   readonly offered: object | undefined;
 }
 
@@ -13,7 +13,7 @@ export interface LocalHost {
   readonly owner: LocalOwner;
   /** Called when another host of the same store comes or goes. */
   readonly onOthers: () => void;
-  /** Does work at its workflows for the others of its application. */
+  /** Handles workflow calls of other hosts of its application. */
   readonly workflowCalls?: object | undefined;
 }
 
@@ -46,18 +46,18 @@ export class LocalHosts {
     this.revision++;
   }
 
-  /** The object that a host offers to the others of this process. */
+  /** The object that a host shares with the others of this process. */
   offeredBy(id: string): object | undefined {
     return this.#hosts.get(id)?.owner.offered;
   }
 
-  /** A host does work at its workflows for others from now on, or no longer. */
+  /** Sets or clears a host's handler of workflow calls. */
   setWorkflowCalls(id: string, workflowCalls: object | undefined): void {
     const host = this.#hosts.get(id);
     if (host !== undefined) this.#hosts.set(id, { ...host, workflowCalls });
   }
 
-  /** What does work at the workflows of a host. */
+  /** A host's handler of workflow calls. */
   workflowCallsOf(id: string): object | undefined {
     return this.#hosts.get(id)?.workflowCalls;
   }

@@ -2,12 +2,12 @@ import type { StateStore } from '../state/store.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 
-/** How often a host tells that it is alive, where there are others. */
+/** The interval at which a host renews its record if there are other hosts. */
 export const HEARTBEAT_MS = 5_000;
-/** The shards of a host that has not told for so long are another's; one that is not handed over by then is taken away. */
+/** Without a renewal for this long, a host loses its shards. Also the limit of a hand-over. */
 export const LEASE_MS = 15_000;
 
-/** What a host is, and where. */
+/** The options of a {@link Membership}. */
 export interface MembershipOptions {
   readonly store: StateStore;
   readonly appId: string;
@@ -17,7 +17,7 @@ export interface MembershipOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly newId: () => string;
-  /** Notes work that a test waits for; call what it returns at its end. */
+  /** Registers work that tests wait for. Call the returned function at its end. */
   readonly track: (what: string) => () => void;
   /** Default 5 s. */
   readonly heartbeatMs?: number;

@@ -36,12 +36,12 @@ export class Membership implements LocalOwner {
   readonly #own: HostRegistration;
   readonly #leaving = new AbortController();
   #toLook = false;
-  /** What the others have done has to be read with the next look. */
+  /** Whether the next check must read the records of other hosts. */
   #toRead = true;
   #looking: Promise<void> | undefined;
   #timer: Timer | undefined;
   #hasFailed = false;
-  /** There was no other host in the store when it was last read. */
+  /** Whether the last read of the store showed no other host. */
   #isAlone = false;
   #left: Promise<void> | undefined;
 
@@ -132,14 +132,14 @@ export class Membership implements LocalOwner {
    */
   #meetOthers(): void {
     const isShared = !this.#areHostsLocal || this.local.countOf(this.#options.appId) > 1;
-    // Nobody could have judged it before.
+    // No other host could have considered this host dead before.
     if (isShared && !this.#table.isShared) this.#table.note({ renewedAt: dualNow(this.#options.clock) });
     this.#table.note({ isShared });
     this.#remoteWatch.isOn = !this.#areHostsLocal || this.local.count > 1;
     this.#look();
   }
 
-  /** Renews the record periodically if other hosts look at it; looks again after a failure. */
+  /** Renews the record periodically if other hosts check it; checks again after a failure. */
   #beat(): void {
     if (!(this.#table.isShared || this.#hasFailed) || this.#leaving.signal.aborted) {
       this.#timer?.cancel();
@@ -155,19 +155,19 @@ export class Membership implements LocalOwner {
     }, this.#heartbeatMs);
   }
 
-  /** Looks who owns what and acts on it. */
+  /** Schedules a check of hosts and shards that reads the store. */
   #look(): void {
     this.#toRead = true;
     this.#lookSoon();
   }
 
-  /** The same, whether or not it was alone: somebody else has written something. */
+  /** Schedules a full check even if this host was alone: another host has written something. */
   #lookAtAll(): void {
     this.#isAlone = false;
     this.#look();
   }
 
-  /** One look at a time. */
+  /** Schedules a check; runs one at a time. */
   #lookSoon(): void {
     this.#toLook = true;
     if (this.#looking !== undefined || this.#leaving.signal.aborted) return;
@@ -194,7 +194,7 @@ export class Membership implements LocalOwner {
     this.#beat();
   }
 
-  /** Takes one step; repeats it on conflicts with other hosts. */
+  /** Checks once; repeats the check on conflicts with other hosts. */
   async #settle(): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
@@ -206,12 +206,12 @@ export class Membership implements LocalOwner {
     }
   }
 
-  /** No other host is in the store, and hints would tell of one that comes: nothing has to be read with each renewal. */
+  /** Alone, and hints would announce other hosts: renewals need no reads. */
   get #isSole(): boolean {
     return this.#isAlone && this.store.hints === 'all' && this.#table.held.length === SHARD_COUNT;
   }
 
-  /** Renews its record, and looks for others only from time to time. Answers false when there is more to do. */
+  /** Renews the record; reads other hosts only if requested. Returns false when a full check is necessary. */
   async #hasStayedSole(startedAt: DualInstant): Promise<boolean> {
     if (this.#toRead) {
       this.#toRead = false;

@@ -2,9 +2,9 @@ import type { OnChange } from '../state/local-watch.ts';
 import type { StateStore } from '../state/store.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 
-/** How often to look where other processes change the store without a hint. */
+/** Poll interval if the store sends no hints of other processes' changes. */
 const POLL_MS = 1_000;
-/** How often to look where hints come of that: they may be lost. */
+/** Poll interval if the store sends hints, which may be lost. */
 const RARE_POLL_MS = 15_000;
 
 interface Watcher {
@@ -13,7 +13,7 @@ interface Watcher {
   watching: Disposable | undefined;
 }
 
-/** Hints of what other hosts change. Without other hosts it watches nothing, so that commits tell nobody. */
+/** Watches changes of other hosts. Without other hosts it watches nothing, so that commits notify no watcher. */
 export class RemoteWatch {
   readonly #store: StateStore;
   readonly #clock: Clock;
@@ -39,7 +39,7 @@ export class RemoteWatch {
     };
   }
 
-  /** There are other hosts, or none. */
+  /** Whether there are other hosts. */
   set isOn(isOn: boolean) {
     if (isOn === this.#isOn) return;
     this.#isOn = isOn;
@@ -51,7 +51,7 @@ export class RemoteWatch {
         watcher.watching = undefined;
       }
     }
-    // Whoever alone can write to a store tells of each change.
+    // An exclusive store notifies of every change: no polling.
     if (isOn && this.#store.isExclusive !== true) this.#poll();
   }
 

@@ -24,15 +24,15 @@ export interface ShardPlan {
   readonly require: readonly Precondition[];
   /** Shards that this host owns, with the versions of their entries. */
   readonly mine: ReadonlyMap<number, number>;
-  /** Those among them that another host is to own. */
+  /** Shards among `mine` that are assigned to other hosts. */
   readonly release: readonly number[];
   /** Whether other hosts of the app ID are alive. */
   readonly hasPeers: boolean;
-  /** The living owner of each shard, if it has one. */
+  /** The live owner of each shard, if it has one. */
   readonly owners: readonly (HostRecord | undefined)[];
 }
 
-/** Decides on the changes of a host's shards. Pure: the store alone has the owners. */
+/** Plans the changes of a host's shards. Pure: only the store holds the owners. */
 export function planShards({ table, owners, layout, id, appId, isLive }: View): ShardPlan {
   const byId = new Map(table.hosts.map((host) => [host.id, host]));
   const dead = table.hosts.filter((host) => host.id !== id && !isLive(host));
@@ -68,7 +68,7 @@ export function planShards({ table, owners, layout, id, appId, isLive }: View): 
   return { dead, take, require, mine, release, owners: living, hasPeers: peers.length > 0 };
 }
 
-/** Who owned each shard when that was looked at last. It may be another host by now: the owner itself knows. */
+/** The owner of each shard at the last check. It may have changed since; only the owner itself is certain. */
 export class ShardOwners {
   #owners: ShardPlan['owners'] = [];
 
@@ -76,7 +76,7 @@ export class ShardOwners {
     this.#owners = owners;
   }
 
-  /** The owner of the shard of an ID; `undefined` when that is not known. */
+  /** The owner of the shard of an ID; `undefined` if unknown. */
   of(id: string): HostRecord | undefined {
     return this.#owners[shardOf(id)];
   }

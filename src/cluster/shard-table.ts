@@ -69,7 +69,7 @@ export class ShardTable implements Shards {
     );
   }
 
-  /** Whether there are others, and when they were last told that this host is alive. */
+  /** Updates whether there are other hosts, and when this host last renewed its record. */
   note({ isShared = this.#isShared, renewedAt = this.#renewedAt }: Noted): void {
     const wasOverdue = this.isOverdue;
     this.#isShared = isShared;

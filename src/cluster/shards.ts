@@ -71,9 +71,9 @@ export function shardOf(id: string): number {
 }
 
 /**
- * The host for each shard, the same for everybody who sees the same hosts. Among the hosts with room, the one with the
- * highest hash of shard and host gets it: all have about the same number, and few shards move when a host comes or
- * goes.
+ * The host for each shard. All hosts that see the same hosts compute the same result. Among the hosts with room, the
+ * one with the highest hash of shard and host gets it: all have about the same number, and few shards move when a host
+ * comes or goes.
  */
 export function assignment(hosts: readonly string[]): readonly (string | undefined)[] {
   const ids = [...hosts].sort();

@@ -5,10 +5,10 @@ import type { HostRegistration } from './host-registration.ts';
 import { readHosts } from './hosts.ts';
 import type { ShardTable } from './shard-table.ts';
 
-/** How often something is tried again because others change it at the same time. */
+/** Max tries of a change while concurrent changes conflict with it. */
 export const MAX_TRIES = 100;
 
-/** What a host leaves with. */
+/** The dependencies of {@link withdraw}. */
 export interface WithdrawDeps {
   readonly store: StateStore;
   readonly own: HostRegistration;
@@ -16,12 +16,12 @@ export interface WithdrawDeps {
   readonly logger: Logger;
 }
 
-/** Removes the record of a host that leaves, and gives up its shards, if the store takes that. */
+/** Removes the record of a leaving host and gives up its shards; only logs failures. */
 export async function withdraw(deps: WithdrawDeps): Promise<void> {
   try {
     await remove(deps);
   } catch (error) {
-    // It is taken for dead then.
+    // Other hosts then consider this host dead after its lease.
     deps.logger.warn({ error }, 'the record of this host could not be removed');
   }
 }

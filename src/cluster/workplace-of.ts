@@ -7,11 +7,11 @@ import type { Shards } from './shards.ts';
 /** A sidecar's state and shards. */
 export interface WorkAccess {
   readonly state: StateStore;
-  /** Undefined if the sidecar has the state for itself. */
+  /** Undefined if only this sidecar uses the state. */
   readonly shards?: Shards;
 }
 
-/** Where a sidecar's functions work on something; `of` is its name within the store. */
+/** The workplace of a sidecar's functions; `of` names its subject within the store. */
 export function workplaceOf({ state, shards }: WorkAccess, ...of: readonly string[]): Workplace {
   const hosts = localHostsOf(state);
   hosts.storeName ??= randomUUID();
