@@ -3,9 +3,9 @@ import type { InstanceView } from '../model/instance.ts';
 import type { InstanceWork } from '../operations/work.ts';
 import type { CallBatch, CallOutcome, ForwardedCall, ForwardedWait, RefusalCode, WaitAnswer } from './call.ts';
 
-/** Calls and answers between hosts as JSON. */
+/** Encodes calls and answers between hosts as JSON. */
 
-/** An answer of another format is not understood. */
+/** Messages of other formats are rejected. */
 const FORMAT = 1;
 const REFUSAL_CODES: readonly RefusalCode[] = ['ERR_INSTANCE_ID_NOT_FOUND', 'ERR_START_WORKFLOW'];
 const OUTCOMES = ['done', 'not-done', 'unsure'] as const;
@@ -86,7 +86,7 @@ export function decodeAnswer(line: string): WaitAnswer {
   return { index, view: view === undefined ? undefined : viewOf(view as Fields) };
 }
 
-/** Safe: a host of the same application has made it of its view, and all other fields may be missing. */
+/** Safe cast: a host of the same application encoded the view, and all other fields are optional. */
 function viewOf(view: Fields): InstanceView {
   const { instanceId, name, status } = view;
   if (!isText(instanceId) || !isText(name) || !isText(status)) throw malformed();

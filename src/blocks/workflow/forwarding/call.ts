@@ -4,23 +4,23 @@ import type { InstanceWork } from '../operations/work.ts';
 
 /** A call for an instance of another host. */
 export interface ForwardedCall {
-  /** Names the receipt that whoever does the work leaves in the store, so that it is done once. */
+  /** Names the receipt in the store that makes the work happen only once, whether the owner or the caller does it. */
   readonly key: string;
   readonly instanceId: string;
   readonly work: InstanceWork;
 }
 
-/** Calls that go to a host together. */
+/** Calls sent to a host together. */
 export interface CallBatch {
   readonly calls: readonly ForwardedCall[];
-  /** The keys of earlier calls whose answers have come: nobody needs their receipts any more. */
+  /** The keys of earlier calls that were answered: their receipts can be removed. */
   readonly answered: readonly string[];
 }
 
-/** The errors that an owner decides on. */
+/** The errors by which an owner refuses a call. */
 export type RefusalCode = Extract<ErrorCode, 'ERR_INSTANCE_ID_NOT_FOUND' | 'ERR_START_WORKFLOW'>;
 
-/** What became of a call. After `unsure` it may have been done, or may be later. */
+/** The outcome of a call. After `unsure`, it may have been done already, or may still be done. */
 export type CallOutcome =
   | { readonly is: 'done' | 'not-done' | 'unsure' }
   | { readonly is: 'refused'; readonly code: RefusalCode; readonly message: string };
@@ -29,7 +29,7 @@ export const DONE: CallOutcome = { is: 'done' };
 export const NOT_DONE: CallOutcome = { is: 'not-done' };
 export const UNSURE: CallOutcome = { is: 'unsure' };
 
-/** What a waiter waits for. */
+/** The status that a waiter waits for. */
 export type AwaitedStatus = 'begun' | 'over';
 
 /** A wait for an instance of another host. */
@@ -38,27 +38,27 @@ export interface ForwardedWait {
   readonly until: AwaitedStatus;
 }
 
-/** What became of the wait of an index: without a view the waiter has to look into the store. */
+/** The outcome of the wait at an index. Without a view, the waiter has to read the store. */
 export interface WaitAnswer {
   readonly index: number;
   readonly view?: InstanceView | undefined;
 }
 
-/** A host that can be asked. */
+/** Another host that does calls and answers waits. */
 export interface HostPeer {
-  /** Does calls, those for one instance in their order. Rejects when what became of them is not known. */
+  /** Does calls, in order per instance. Rejects when their outcomes are unknown. */
   call(batch: CallBatch): Promise<readonly CallOutcome[]>;
-  /** Answers waits as they end; ends when all are answered, or after a while. */
+  /** Yields answers as waits end; ends when all are answered, or after a time limit. */
   wait(waits: readonly ForwardedWait[], signal: AbortSignal): AsyncIterable<WaitAnswer>;
 }
 
-/** How long a host is left alone that cannot be reached, and one that takes no calls. */
+/** How long calls to an unreachable host are suspended, and calls to a host that refuses them. */
 export const UNREACHABLE_MS = 5_000;
 export const REFUSED_MS = 60_000;
 
-/** A host does not take calls, and has done nothing. */
+/** A host refused the calls or could not be reached: it has done none of them. */
 export class CallsRefused extends Error {
-  /** How long there is no use in asking it for anything else. */
+  /** How long to suspend further calls, in milliseconds. */
   readonly forMs: number;
 
   constructor(message: string, forMs: number, cause?: unknown) {

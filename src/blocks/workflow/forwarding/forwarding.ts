@@ -16,13 +16,13 @@ import { Receipts } from './receipts.ts';
 import { errorOf } from './refusal.ts';
 import { RemoteHost } from './remote-host.ts';
 
-/** How hosts of one application prove to each other who they are. */
+/** The identity by which hosts of one application authenticate to each other. */
 export interface HostIdentity {
   readonly own: Caller;
   readonly identity: Identity | undefined;
 }
 
-/** What forwarding needs. */
+/** The dependencies of {@link Forwarding}. */
 export interface ForwardingDeps extends HostIdentity {
   readonly engine: Engine;
   readonly membership: Membership;
@@ -31,15 +31,15 @@ export interface ForwardingDeps extends HostIdentity {
 }
 
 /**
- * Does something to an instance wherever it is. With a receipt, unless another host has done it, which leaves that.
- * Answers the key of what waits in the inbox then.
+ * Does work on an instance through the store, whichever host owns it. Given a receipt, writes it in the same commit,
+ * and does nothing if another host has written it. Returns the key of the new inbox message, if there is one.
  */
 export type ThroughStore = (receipt?: string) => Promise<string | undefined | void>;
 
-/** How many hosts, and instances with events in their inboxes, are remembered. */
+/** Max remembered hosts, and max remembered instances with events in their inboxes. */
 const MAX_HOSTS = 100;
 const MAX_BEHIND = 10_000;
-/** A call whose outcome nobody knows is done by way of the store within this time only, well before receipts expire. */
+/** Time limit for redoing a call of unknown outcome through the store: well before its receipt expires. */
 const MAX_DOUBT_MS = 60_000;
 
 interface Host {
@@ -47,16 +47,16 @@ interface Host {
   readonly waits: HostWaits;
 }
 
-/** Work at instances of other hosts: their owner does it when it can be asked, else it goes through the store. */
+/** Forwards work on instances of other hosts to their owner, or does it through the store if that is not possible. */
 export class Forwarding {
   readonly #deps: ForwardingDeps;
-  /** Does the calls of other hosts. */
+  /** Handles calls of other hosts. */
   readonly inbound: InboundCalls;
   readonly #receipts: Receipts;
   readonly #ownership: Disposable;
   readonly #clients = new ClientPool(MAX_HOSTS);
   readonly #hosts = new LruCache<Host>(MAX_HOSTS, ({ waits }) => waits.stop());
-  /** The last event of this host that may still be in the inbox of an instance: others must not overtake it. */
+  /** The last event of this host that may still be in an instance's inbox: later events must not overtake it. */
   readonly #behind = new LruCache<string>(MAX_BEHIND);
   #hasToldOfIdentity = false;
 
@@ -73,13 +73,13 @@ export class Forwarding {
     this.#readReceipts();
   }
 
-  /** Other hosts may have left some that nobody removes. One host alone leaves none. */
+  /** Takes over the removal of receipts from former owners. A single host leaves no receipts. */
   #readReceipts(): void {
     const { engine, membership } = this.#deps;
     if (membership.shards.isShared) void this.#receipts.readAll((id) => engine.owns(id));
   }
 
-  /** Has the owner do something, else does it through the store, leaving a receipt when the owner may have done it. */
+  /** Lets the owner do the work; else does it through the store, with a receipt if the owner may have done it. */
   async do(id: string, work: InstanceWork, throughStore: ThroughStore): Promise<void> {
     const { engine } = this.#deps;
     const lane = this.#hostOf(id)?.lane;
@@ -104,8 +104,8 @@ export class Forwarding {
   }
 
   /**
-   * Calls back when an instance of another host has come so far, with its view; without one when it has to be looked
-   * at, as it has until `isAsked`.
+   * Calls back with the view when an instance of another host reaches a status; without a view, the caller has to read
+   * the store. While `isAsked` is false, the caller has to read the store as well.
    */
   watch(id: string, until: AwaitedStatus, onChange: (view?: InstanceView) => void): InstanceWatch {
     const { engine, membership } = this.#deps;
@@ -119,7 +119,7 @@ export class Forwarding {
     });
   }
 
-  /** Does nothing more for other hosts. */
+  /** Stops handling calls of other hosts. */
   beginStop(): void {
     const { local, id } = this.#deps.membership;
     local.setWorkflowCalls(id, undefined);
@@ -145,7 +145,7 @@ export class Forwarding {
     return false;
   }
 
-  /** The owner of an instance, if it is another host that can be asked now. */
+  /** The owner of an instance, if it is another host that accepts calls now. */
   #hostOf(id: string): Host | undefined {
     const { engine, membership, own } = this.#deps;
     if (engine.owns(id)) return undefined;
@@ -165,7 +165,7 @@ export class Forwarding {
     return host;
   }
 
-  /** In this process without a socket, else at its address. */
+  /** A host of this process is called directly; any other at its address. */
   #peerOf(hostId: string, address: string | undefined): HostPeer | undefined {
     const { engine, membership, identity, own } = this.#deps;
     const local = membership.local.workflowCallsOf(hostId);

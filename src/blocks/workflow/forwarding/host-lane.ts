@@ -11,12 +11,12 @@ import {
 } from './call.ts';
 import { inTime } from './time-limit.ts';
 
-/** The most calls in one batch, their most characters, and the most batches at a time. */
+/** Max calls and characters per batch, and max concurrent batches. */
 const MAX_CALLS = 128;
 export const MAX_LENGTH: number = 512 * 1024;
 const MAX_BATCHES = 4;
 
-// Taken when this is loaded: tests replace the global one by timers that stand still.
+// Captured at load time, because tests replace the global function with fake timers.
 const { setImmediate } = globalThis;
 
 interface Pending {
@@ -26,15 +26,15 @@ interface Pending {
 }
 
 /**
- * The calls to one host, gathered: those of one turn of the event loop go together, and while some are under way others
- * wait for them. Calls for one instance keep their order.
+ * Batches the calls to one host: calls of one event loop tick are sent together, and later calls wait while too many
+ * batches are in flight. Calls for one instance keep their order.
  */
 export class HostLane {
   readonly peer: HostPeer;
   readonly #clock: Clock;
   #waiting: Pending[] = [];
   #answered: string[] = [];
-  /** Instances with calls under way. */
+  /** Instances with calls in flight. */
   readonly #busy = new Set<string>();
   #batches = 0;
   #isScheduled = false;
@@ -45,7 +45,7 @@ export class HostLane {
     this.#clock = clock;
   }
 
-  /** Whether there is hope that it answers. */
+  /** Whether calls to the host are not suspended. */
   get isOpen(): boolean {
     return this.#clock.now() >= this.#leftOutUntil;
   }
@@ -63,7 +63,7 @@ export class HostLane {
     });
   }
 
-  /** It was in vain to ask: leaves it alone for a while. Answers whether nothing can have reached it. */
+  /** A call failed: suspends calls for a while. Returns whether the host certainly did nothing. */
   failed(error: unknown): boolean {
     const isRefused = error instanceof CallsRefused;
     const forMs = isRefused ? error.forMs : UNREACHABLE_MS;
@@ -86,7 +86,7 @@ export class HostLane {
     let length = 0;
     for (const one of this.#waiting) {
       const isFull = batch.length >= MAX_CALLS || (batch.length > 0 && length + one.length > MAX_LENGTH);
-      // One that has to wait holds up those behind it only for its own instance.
+      // A call to a busy instance delays only later calls to the same instance.
       if (isFull || this.#busy.has(one.call.instanceId)) rest.push(one);
       else {
         batch.push(one);

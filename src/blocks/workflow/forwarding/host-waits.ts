@@ -4,15 +4,15 @@ import type { InstanceView } from '../model/instance.ts';
 import type { ForwardedWait } from './call.ts';
 import type { HostLane } from './host-lane.ts';
 
-/** The most waits in one question. */
+/** Max waits per request. */
 const MAX_WAITS = 256;
-/** A question that has not ended by then hangs: its host ends it after 10 s. */
+/** A request that takes longer hangs: hosts end requests after 10 s. */
 const MAX_QUESTION_MS = 15_000;
 
-// Taken when this is loaded: tests replace the global one by timers that stand still.
+// Captured at load time, because tests replace the global function with fake timers.
 const { setImmediate } = globalThis;
 
-/** Hears how an instance stands, or that it has to be looked for in the store. */
+/** Gets the view of an instance, or `undefined` when it has to be read from the store. */
 type Listener = (view: InstanceView | undefined) => void;
 
 interface Waiter extends ForwardedWait {
@@ -20,7 +20,7 @@ interface Waiter extends ForwardedWait {
   isGone: boolean;
 }
 
-/** The waits for instances of one host: it is asked once for all that begin at a time, and again while they last. */
+/** Waits for instances of one host. Sends waits that start together in one request, and repeats those not answered. */
 export class HostWaits {
   readonly #lane: HostLane;
   readonly #clock: Clock;
@@ -43,7 +43,7 @@ export class HostWaits {
     };
   }
 
-  /** Asks nothing more. */
+  /** Sends no more requests. */
   stop(): void {
     this.#ending.abort(new Error('the sidecar is stopping'));
   }
@@ -85,7 +85,7 @@ export class HostWaits {
   }
 }
 
-/** They have to look into the store. */
+/** Makes waiters read the store. */
 function leaveTo(waiters: Iterable<Waiter>): void {
   for (const waiter of waiters) if (!waiter.isGone) waiter.listener(undefined);
 }

@@ -17,20 +17,20 @@ import {
 import type { Receipts } from './receipts.ts';
 import { refusalOf } from './refusal.ts';
 
-/** After so long a caller has to ask again: one that has gone without a word is forgotten. */
+/** Max duration of a request. Callers repeat it, so that waits of vanished callers end. */
 const MAX_WAIT_MS = 10_000;
 
-/** What calls of other hosts need. */
+/** The dependencies of {@link InboundCalls}. */
 export interface InboundCallsDeps {
   readonly engine: Engine;
   readonly receipts: Receipts;
-  /** Throws when no calls are taken. */
+  /** Throws when no calls are accepted. */
   readonly admit: () => void;
-  /** Waits for an instance of this host; rejects when it is another's. */
+  /** Waits for an instance of this host; rejects when another host owns it. */
   readonly waitHere: (id: string, until: AwaitedStatus, options: WaitOptions) => Promise<InstanceView>;
 }
 
-/** Does what other hosts of the application ask for, at instances of this one. */
+/** Handles calls and waits of other hosts of the application for instances of this one. */
 export class InboundCalls implements HostPeer {
   readonly #deps: InboundCallsDeps;
   readonly #waits = new Set<AnsweredWaits>();
@@ -43,7 +43,7 @@ export class InboundCalls implements HostPeer {
 
   call({ calls, answered }: CallBatch): Promise<readonly CallOutcome[]> {
     this.#deps.receipts.release(answered);
-    // All begin at once, so that those for one instance come to it in their order.
+    // Start all at once, so that calls for one instance arrive in order.
     return Promise.all(calls.map((call) => this.#do(call)));
   }
 
@@ -51,7 +51,7 @@ export class InboundCalls implements HostPeer {
     const { engine, receipts } = this.#deps;
     const receipt = engine.store.layout.receipt(instanceId, key);
     if (!this.#isOpen) return NOT_DONE;
-    // One turn can have a receipt once.
+    // A turn can write a receipt only once.
     if (this.#underWay.has(key)) return UNSURE;
     this.#underWay.add(key);
     try {
@@ -86,7 +86,7 @@ export class InboundCalls implements HostPeer {
       const { signal: left } = answers.leaving();
       waitHere(instanceId, until, { signal: left }).then(
         (view) => answers.add({ index, view }),
-        // It is not here, or nobody waits any more.
+        // The instance is not on this host, or the wait has ended.
         () => left.aborted || answers.add({ index }),
       );
     });
@@ -100,7 +100,7 @@ export class InboundCalls implements HostPeer {
     }
   }
 
-  /** Takes no more, and has everybody who waits ask somebody else. */
+  /** Accepts no more calls, and ends all waits, so that waiters turn to another host. */
   stop(): void {
     this.#isStopping = true;
     for (const answers of this.#waits) answers.end();
@@ -119,7 +119,7 @@ class AnsweredWaits {
     this.#open = count;
   }
 
-  /** What ends one wait: a signal for all would have too many listeners. */
+  /** The controller that ends one wait: a single signal for all would have too many listeners. */
   leaving(): AbortController {
     const controller = new AbortController();
     this.#leaving.push(controller);

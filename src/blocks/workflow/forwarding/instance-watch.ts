@@ -1,9 +1,9 @@
 import type { InstanceView } from '../model/instance.ts';
 
-/** Where a host could not be asked, the store is watched for so long before the host is asked again. */
+/** How long to watch the store before the owner is asked again. */
 const ASK_AGAIN_MS = 5_000;
 
-/** What a watch needs. */
+/** The dependencies of an {@link InstanceWatch}. */
 export interface InstanceWatchDeps {
   readonly ask: (listener: (view: InstanceView | undefined) => void) => Disposable | undefined;
   readonly watchStore: (listener: () => void) => Disposable;
@@ -11,7 +11,7 @@ export interface InstanceWatchDeps {
   readonly onChange: (view?: InstanceView) => void;
 }
 
-/** One instance of another host: its owner is asked, or the store watched while that cannot be. */
+/** Watches one instance of another host: asks its owner, or watches the store while that is not possible. */
 export class InstanceWatch implements Disposable {
   readonly #deps: InstanceWatchDeps;
   #asking: Disposable | undefined;
@@ -23,7 +23,7 @@ export class InstanceWatch implements Disposable {
     this.#ask();
   }
 
-  /** Whether the owner will tell, so that the store need not be read. */
+  /** Whether the owner will answer, so that the store need not be read. */
   get isAsked(): boolean {
     return this.#asking !== undefined;
   }

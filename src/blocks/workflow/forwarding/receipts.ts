@@ -2,13 +2,13 @@ import type { Clock, Timer } from '../../../util/clock.ts';
 import type { Work } from '../../../util/work.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
 
-/** How long a receipt is kept when the caller does not say that it has got the answer. */
+/** How long a receipt is kept if the caller does not acknowledge the answer. */
 const KEPT_MS = 10 * 60 * 1000;
-/** How long those that nobody needs are gathered before they are removed together. */
+/** How long released receipts are collected before they are removed together. */
 const GATHERED_MS = 1_000;
 const MAX_REMOVED = 1_000;
 
-/** What receipts need. */
+/** The dependencies of {@link Receipts}. */
 export interface ReceiptsDeps {
   readonly store: InstanceStore;
   readonly clock: Clock;
@@ -21,8 +21,8 @@ interface Receipt {
 }
 
 /**
- * Receipts of forwarded calls in the store. Whoever does such a call, its owner or after a lost answer the caller by way
- * of the store, writes the receipt in the same commit and requires that there was none. This removes them afterwards.
+ * Removes receipts of forwarded calls from the store. Such a call is done by the owner or, after a lost answer, by the
+ * caller through the store; either one writes the receipt in the same commit and requires that it was absent.
  */
 export class Receipts {
   readonly #deps: ReceiptsDeps;
@@ -36,14 +36,14 @@ export class Receipts {
     this.#deps = deps;
   }
 
-  /** A receipt has been written. */
+  /** A receipt was written. */
   add(key: string, entry: string): void {
     if (this.#kept.has(key)) return;
     this.#kept.set(key, { entry, expiresAt: this.#deps.clock.now() + KEPT_MS });
     this.#timer ??= this.#later(KEPT_MS);
   }
 
-  /** Nobody will ask for the receipts of these calls. */
+  /** The receipts of these calls are no longer needed. */
   release(keys: readonly string[]): void {
     const wasEmpty = this.#released.length === 0;
     for (const key of keys) {
@@ -57,10 +57,10 @@ export class Receipts {
     this.#timer = this.#later(GATHERED_MS);
   }
 
-  /** Receipts may have been left by hosts that are gone. */
+  /** Takes over receipts that former hosts may have left. */
   async readAll(isOurs: (instanceId: string) => boolean): Promise<void> {
     const { store } = this.#deps;
-    // When it fails: the next time.
+    // If this fails, the next call takes them over.
     for (const entry of await store.receipts().catch(() => [])) {
       const { instanceId, key } = store.layout.receiptOf(entry);
       if (isOurs(instanceId)) this.add(key, entry);
@@ -93,7 +93,7 @@ export class Receipts {
         entries.splice(-MAX_REMOVED);
       }
     } catch {
-      // The store fails: later.
+      // The store failed: remove them later.
       this.#released.push(...entries);
     } finally {
       done();

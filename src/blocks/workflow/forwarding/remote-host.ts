@@ -22,14 +22,14 @@ import { inTime, TIME_LIMIT_MS } from './time-limit.ts';
 export const CALLS_PATH = '/hosts/v1/workflows/calls';
 export const WAITS_PATH = '/hosts/v1/workflows/waits';
 
-/** The longest answer to a batch, and the longest view of an instance. */
+/** Max size of the response to a batch, and max length of an instance's view. */
 const MAX_OUTCOMES_BYTES = 1024 * 1024;
 const MAX_LINE_LENGTH = 64 * 1024 * 1024;
-/** Answers which say that nothing was done: by a release without this, another program, or for want of a right. */
+/** Statuses that mean nothing was done: a release without forwarding, another program, or no permission. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 413, 415]);
 const TOO_LARGE = 413;
 
-/** How this host proves to others who it is. */
+/** The dependencies of a {@link RemoteHost}. */
 export interface RemoteHostDeps {
   readonly own: Pick<Caller, 'appId' | 'namespace'>;
   readonly identity: Identity;
@@ -74,7 +74,7 @@ export class RemoteHost implements HostPeer {
     leaveBody(response.body);
     const problem = `the host answers ${response.status} to ${path}`;
     if (!REFUSALS.has(response.status)) throw new Error(problem);
-    // Less may be taken.
+    // A smaller batch may be accepted.
     throw new CallsRefused(problem, response.status === TOO_LARGE ? 0 : REFUSED_MS);
   }
 }

@@ -8,9 +8,9 @@ import type { ForwardedWait, HostPeer } from './call.ts';
 import { decodeBatch, decodeWaits, encodeAnswer, encodeOutcomes } from './call-codec.ts';
 import { CALLS_PATH, WAITS_PATH } from './remote-host.ts';
 
-/** What the routes are made of. */
+/** The dependencies of {@link hostRoutes}. */
 export interface HostRoutesDeps {
-  /** Does the calls; `undefined` while workflows do not run. */
+  /** Handles the calls; `undefined` while workflows do not run. */
   readonly inbound: () => HostPeer | undefined;
   readonly own: Caller;
   readonly identity: Identity | undefined;
@@ -20,10 +20,10 @@ export interface HostRoutesDeps {
 
 const JSON_HEADERS = Object.freeze({ 'content-type': 'application/json' });
 const LINES_HEADERS = Object.freeze({ 'content-type': 'application/x-ndjson' });
-/** Sent at once, so that the caller learns that it has been heard. */
+/** Sent at once, so that the caller knows that the request arrived. */
 const FIRST_LINE: Uint8Array = Buffer.from('\n');
 
-/** What hosts of the same application call each other for. Not for the API: these belong to `sidecar.peers` alone. */
+/** Routes of calls between hosts of the same application: for `sidecar.peers` only, not for the API. */
 export function hostRoutes(deps: HostRoutesDeps): Route[] {
   return [
     route('workflows', ['POST'], CALLS_PATH, (request) => calls(deps, request)),
@@ -52,7 +52,7 @@ async function* linesOf(
   for await (const answer of inbound.wait(asked, signal)) yield encodeAnswer(answer);
 }
 
-/** Another host of this very application is let in, and nobody else. */
+/** Admits only hosts of the same application. */
 async function admitted({ inbound, own, identity, wire }: HostRoutesDeps, request: SidecarRequest): Promise<HostPeer> {
   const token = request.headers[wire.headers.identity];
   if (identity === undefined || token === undefined)

@@ -1,11 +1,11 @@
-/** A host that has not answered for so long is not waited for. */
+/** How long to wait for the response of another host. */
 export const TIME_LIMIT_MS = 2_000;
 
-// Taken when this is loaded: tests replace the global ones by timers that stand still. A host that hangs is given up in
-// real time, as by any network, also where a test moves the clock.
+// Captured at load time, because tests replace the global functions with fake timers: a hanging host is given up in
+// real time even if a test controls the clock.
 const { setTimeout, clearTimeout } = globalThis;
 
-/** Rejects when another host takes too long. */
+/** Awaits a response of another host; rejects after the time limit. */
 export async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
