@@ -8,10 +8,10 @@ import { Sessions, type WrittenGroup } from './sessions.ts';
 /** A group ends with the batch that reaches one of these. */
 const MAX_GROUP_BYTES = 16 * 1024 * 1024;
 const MAX_GROUP_BATCHES = 2_000;
-/** Between two attempts at a group that another process raced. */
+/** The delay before retrying a group that conflicted with another process. */
 const RETRY_DELAY_MS = 2;
 
-/** A commit that has not been answered. */
+/** An unanswered commit. */
 interface Waiting {
   readonly batch: Batch;
   readonly since: number;
@@ -19,19 +19,18 @@ interface Waiting {
   readonly reject: (error: StateError) => void;
 }
 
-/** What the groups depend on. */
+/** The dependencies of {@link CommitGroups}. */
 export interface CommitGroupsDeps {
   readonly link: Link;
-  /** After this time a commit that could not be made rejects. */
+  /** After this time, an unsuccessful commit rejects. */
   readonly commitTimeoutMs: number;
-  /** The batches of a group that were written. */
+  /** Called with the written batches of a group. */
   readonly onWritten: (batches: readonly Batch[]) => void;
 }
 
 /**
- * Sends commits to the server in groups, one group at a time: whatever comes while one is on its way goes with the
- * next. A group is answered exactly once, also when the connection is lost in the middle of it: the session tells
- * afterwards whether it was written.
+ * Sends commits to the server in groups, one group at a time: commits during a group wait for the next one. Each group
+ * gets exactly one answer, even if the connection is lost meanwhile: the session then shows whether it was written.
  */
 export class CommitGroups {
   readonly #deps: CommitGroupsDeps;
@@ -54,7 +53,7 @@ export class CommitGroups {
     });
   }
 
-  /** At the end of the turn: whatever the sockets that were readable have brought goes together. */
+  /** Flushes at the end of the event loop tick, so that commits from all readable sockets share a group. */
   #scheduleFlush(): void {
     if (this.#isFlushScheduled || this.#isSending) return;
     this.#isFlushScheduled = true;
@@ -71,7 +70,7 @@ export class CommitGroups {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** In the order of the calls. */
+  /** Takes commits in the order of their calls. */
   #nextGroup(): readonly Waiting[] {
     const group: Waiting[] = [];
     const keys = new GroupKeys();
@@ -105,7 +104,7 @@ export class CommitGroups {
     });
   }
 
-  /** Tries until the server has answered whether the group is written, or the time of its oldest commit is over. */
+  /** Retries until the outcome of the group is known, or the time limit of its oldest commit is exceeded. */
   async #written(group: readonly Waiting[]): Promise<WrittenGroup> {
     const batches = group.map(({ batch }) => batch);
     const since = group[0]?.since ?? 0;
@@ -127,7 +126,7 @@ export class CommitGroups {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Tries nothing again from now on. */
+  /** Stops retries. */
   stop(): void {
     this.#stopped.abort();
   }
@@ -138,10 +137,10 @@ export class CommitGroups {
   }
 }
 
-/** The keys of a group: each batch of it is checked against what was there before the group. */
+/** The keys of a group. Each batch is checked against the state before the group. */
 class GroupKeys {
   readonly #written = new Set<string>();
-  /** Required to be absent, and not written. */
+  /** Keys that are required to be absent and are not written. */
   readonly #absent = new Set<string>();
   #batches = 0;
   #bytes = 0;
@@ -150,7 +149,7 @@ class GroupKeys {
     return this.#bytes >= MAX_GROUP_BYTES || this.#batches >= MAX_GROUP_BATCHES;
   }
 
-  /** Whether a batch has to wait for the next group: an earlier one of this group decides what it finds. */
+  /** Whether a batch must wait for the next group because it depends on an earlier batch of this one. */
   dependsOn({ require = [], put = [], delete: deleted = [] }: Batch): boolean {
     if (this.#batches === 0) return false;
     const changes = (key: string): boolean => this.#written.has(key) || this.#absent.has(key);

@@ -3,30 +3,30 @@ import type { LocalWatch } from '../../state/local-watch.ts';
 import type { Batch } from '../../state/store.ts';
 import type { Link } from './link.ts';
 
-/** For so long the keys of commits are gathered into one message. */
+/** How long keys of commits are collected into one message. */
 const GATHER_MS = 5;
 /** PostgreSQL's limit of a message is 8,000 bytes. */
 const MAX_MESSAGE_BYTES = 7_500;
-/** Beyond it hints are left out: whoever waits for changes also looks from time to time. */
+/** Max collected keys; hints beyond it are dropped, since watchers also poll. */
 const MAX_GATHERED = 5_000;
 
 /** A message that takes longer to come back to its sender counts as lost. */
 const MAX_ECHO_MS = 5_000;
 
-/** What hints depend on. */
+/** The dependencies of {@link Hints}. */
 export interface HintsDeps {
   readonly link: Link;
   readonly watch: LocalWatch;
 }
 
-/** Tells the watchers of other processes which keys have changed. A hint may be lost. */
+/** Notifies the watchers of other processes of changed keys. A hint may be lost. */
 export class Hints {
   readonly #deps: HintsDeps;
-  /** Names this store in its messages, so that it leaves its own out. */
+  /** Identifies this store in its messages, so that it ignores its own. */
   readonly #id = randomUUID();
   #keys: string[] = [];
   #timer: NodeJS.Timeout | undefined;
-  /** When a message was sent, until one has come back. Before the first one it is not known whether any will. */
+  /** The time of a sent message until one comes back. Minus infinity before the first: delivery is unproven. */
   #sentAt: number | undefined = Number.NEGATIVE_INFINITY;
 
   constructor(deps: HintsDeps) {
@@ -44,7 +44,7 @@ export class Hints {
     this.#deps.watch.notifyMissed();
   }
 
-  /** These batches were written by this process. */
+  /** This process wrote these batches. */
   written(batches: readonly Batch[]): void {
     for (const { put = [], delete: deleted = [] } of batches) {
       if (this.#keys.length > MAX_GATHERED) break;
@@ -63,7 +63,7 @@ export class Hints {
     this.#deps.link.call(0, (connection) => connection.notify(messages)).catch(() => undefined);
   }
 
-  /** A message of any process has come, perhaps of this one. */
+  /** A message of any process arrived, perhaps of this one. */
   received(message: string): void {
     const { watch } = this.#deps;
     const at = message.indexOf(' ');
@@ -74,7 +74,7 @@ export class Hints {
       const keys: unknown = JSON.parse(message.slice(at + 1));
       if (Array.isArray(keys)) watch.notify(keys.filter((key) => typeof key === 'string'));
     } catch {
-      // Somebody else sends on the same channel.
+      // Another program sends on the same channel.
     }
   }
 

@@ -9,21 +9,21 @@ import {
 const FIRST_DELAY_MS = 50;
 const MAX_DELAY_MS = 2_000;
 
-/** What a link depends on. */
+/** The dependencies of a {@link Link}. */
 export interface LinkDeps {
   readonly server: RemoteServer;
   /** Whether its connections receive the texts of other processes. */
   readonly listens: boolean;
-  /** How long one attempt to connect, or one call, may take. */
+  /** The time limit of one attempt to connect or one call. */
   readonly callTimeoutMs: number;
   readonly onMessage: (message: string) => void;
-  /** It is connected again, or for the first time. */
+  /** Called after every connection, the first one included. */
   readonly onConnected: () => void;
-  /** An attempt to connect has failed. */
+  /** Called when an attempt to connect has failed. */
   readonly onFailure: (error: Error) => void;
 }
 
-/** One connection to the server, made again with back-off whenever it is lost. */
+/** One connection to the server; reconnects with back-off when it is lost. */
 export class Link {
   readonly #deps: LinkDeps;
   #connection: RemoteConnection | undefined;
@@ -36,7 +36,7 @@ export class Link {
     this.#deps = deps;
   }
 
-  /** Connects, and waits so long for it. Rejects when the link is closed, or when trying again is no use. */
+  /** Connects and waits up to `waitMs`. Rejects when the link is closed, or when retries are useless. */
   async open(waitMs: number): Promise<void> {
     await this.#connected(waitMs);
   }
@@ -100,10 +100,10 @@ export class Link {
   }
 
   /**
-   * Makes one call, with its time limit; a call that takes longer loses the connection.
+   * Makes one call with a time limit; a call that exceeds it loses the connection.
    *
    * @param waitMs - how long to wait for a connection while there is none
-   * @throws ConnectionLostError when the call may have been carried out, or was not made.
+   * @throws ConnectionLostError when the call may have succeeded, or was not made.
    */
   async call<T>(waitMs: number, work: (connection: RemoteConnection) => Promise<T>): Promise<T> {
     const connection = await this.#connected(waitMs);
@@ -120,12 +120,12 @@ export class Link {
     }
   }
 
-  /** The connection is not to be used any more. */
+  /** Stops using a connection. */
   drop(connection: RemoteConnection): void {
     connection.destroy();
     if (this.#connection !== connection) return;
     this.#connection = undefined;
-    // At once, and not with the next call: others may have changed something that has to be listened for.
+    // Reconnect at once, not with the next call, to receive hints of other processes.
     if (!this.#closed.signal.aborted) this.#reconnect().catch(() => undefined);
   }
 
@@ -140,7 +140,7 @@ function closedError(): StateError {
   return new StateError('closed', 'The state store is closed.');
 }
 
-/** Real time: how long a server takes has nothing to do with the clock of the sidecar. */
+/** Uses real time: the time that a server takes is independent of the sidecar's clock. */
 async function withTimeLimit<T>(
   work: Promise<T>,
   limitMs: number,

@@ -9,7 +9,7 @@ interface WaitingGet {
   readonly reject: (error: unknown) => void;
 }
 
-/** Reads from the server; those of one turn of the event loop go together. A read is repeated after a lost connection. */
+/** Reads from the server; sends reads of one event loop tick together, and repeats them after a lost connection. */
 export class Reads {
   readonly #link: Link;
   readonly #timeoutMs: number;
@@ -61,7 +61,7 @@ export class Reads {
     }
   }
 
-  /** Resolves when nothing is being read. */
+  /** Resolves when no read is in progress. */
   idle(): Promise<void> {
     if (this.#underWay === 0 && this.#gets.length === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));

@@ -8,22 +8,22 @@ import { Hints } from './hints.ts';
 import { Link } from './link.ts';
 import { Reads } from './reads.ts';
 
-/** The longest that a start waits for a server that does not answer. */
+/** Max time that a start waits for a server that does not respond. */
 const OPEN_WAIT_MS = 3_000;
-/** The longest that a close waits for commits whose server does not answer. */
+/** Max time that a close waits for commits while the server does not respond. */
 const CLOSE_WAIT_MS = 5_000;
 
 /** Time limits, in milliseconds. */
 export interface RemoteTimeouts {
-  /** Of one call to the server. */
+  /** The limit of one call to the server. */
   readonly callTimeoutMs: number;
-  /** Of a commit or a read, with all attempts and reconnections. */
+  /** The limit of a commit or a read, with all attempts and reconnections. */
   readonly operationTimeoutMs: number;
 }
 
 /**
- * Opens the store that a server holds. A server that does not answer within three seconds is an open store that does
- * not work yet: it goes on connecting, and says so in `failure`.
+ * Opens the store of a server. If the server does not respond within three seconds, the store opens without working
+ * yet: it continues to connect, and reports that in `failure`.
  */
 export async function openRemoteStore(
   server: RemoteServer,
@@ -35,7 +35,7 @@ export async function openRemoteStore(
   return store;
 }
 
-/** A state store on a server that other processes use as well. */
+/** A state store on a server that other processes may share. */
 export class RemoteStore implements StateStore {
   readonly #server: RemoteServer;
   readonly #context: StateContext;
@@ -73,7 +73,7 @@ export class RemoteStore implements StateStore {
     return link;
   }
 
-  /** Waits for the connections, but not for ever. */
+  /** Waits for the connections up to a limit. */
   async connect(): Promise<void> {
     try {
       await Promise.all(this.#links.map((link) => link.open(OPEN_WAIT_MS)));
@@ -90,7 +90,7 @@ export class RemoteStore implements StateStore {
     return undefined;
   }
 
-  /** Behind some proxies, messages of other processes never arrive. */
+  /** `own` while no messages arrive: some proxies never pass on those of other processes. */
   get hints(): 'all' | 'own' {
     return this.#hints.areReceived ? 'all' : 'own';
   }
@@ -168,7 +168,7 @@ export class RemoteStore implements StateStore {
   }
 }
 
-/** The caller may use its bytes again at once. */
+/** Copies the values, since the caller may reuse its bytes at once. */
 function copyOf(batch: Batch): Batch {
   if (batch.put === undefined) return batch;
   return { ...batch, put: batch.put.map(({ key, value }) => ({ key, value: new Uint8Array(value) })) };

@@ -9,10 +9,10 @@ import {
 } from './connection.ts';
 import type { Link } from './link.ts';
 
-/** A session numbers so many commits. Its own number stands above them in each version. */
+/** Max commits per session. The session's number forms the higher digits of each version. */
 const COMMITS_PER_SESSION = 2 ** 21;
 
-/** What the server has answered to a group. */
+/** The server's answer to a group. */
 export interface WrittenGroup {
   readonly firstVersion: number;
   readonly refusals: readonly Refusal[];
@@ -25,10 +25,10 @@ interface Session {
 }
 
 /**
- * Numbers the commits of this process, and learns what became of a group whose answer was lost.
+ * Numbers the commits of this process, and finds out the outcome of a group whose answer was lost.
  *
- * A session is a row on the server that counts the groups it has written. Versions are `session * 2^21 + commit`: the
- * server gives out each session once, so that a version is never used twice, without a call per commit.
+ * A session is a row on the server that counts its written groups. Versions are `session * 2^21 + commit`: the server
+ * issues each session number once, so versions are unique without a call per commit.
  */
 export class Sessions {
   readonly #link: Link;
@@ -41,8 +41,8 @@ export class Sessions {
   }
 
   /**
-   * Writes a group; call it again with the same `batches` after an error that allows another attempt: the group is
-   * not written twice.
+   * Writes a group. After an error that allows a retry, call it again with the same `batches`: the group is not written
+   * twice.
    *
    * @param waitMs - how long to wait for a connection
    */
@@ -65,7 +65,7 @@ export class Sessions {
     }
   }
 
-  /** Asks for the group that was not answered, if there is one: its session takes nothing from then on. */
+  /** Resolves the outcome of the unanswered group, if there is one, by closing its session. */
   async #resolveUnanswered(batches: readonly Batch[], waitMs: number): Promise<WrittenGroup | undefined> {
     const unanswered = this.#unanswered;
     if (unanswered === undefined) return undefined;
@@ -92,7 +92,7 @@ export class Sessions {
     this.#session = undefined;
   }
 
-  /** Closes the session, where there is a connection. */
+  /** Closes the session if there is a connection. */
   async end(): Promise<void> {
     await this.#close(0).catch(() => undefined);
   }
