@@ -1,6 +1,6 @@
 /*
- * Arrays in PostgreSQL's binary format: bytes travel as they are, not as text. A header of dimensions, a flag whether
- * there are nulls, the type of the elements, the length and the lower bound; then each element with its length.
+ * Arrays in PostgreSQL's binary format, so that bytes need no encoding as text. The header holds the dimensions, a flag
+ * for nulls, the element type, the length and the lower bound; then follows each element with its length.
  */
 const HEADER_BYTES = 20;
 const BYTEA = 17;
@@ -15,7 +15,7 @@ function header(buffer: Buffer, type: number, length: number): void {
   buffer.writeInt32BE(1, 16);
 }
 
-/** An array of bytes; `undefined` is null. */
+/** An array of byte strings; `undefined` becomes null. */
 export function byteaArray(items: readonly (Uint8Array | undefined)[]): Buffer {
   let bytes = HEADER_BYTES;
   for (const item of items) bytes += 4 + (item?.byteLength ?? 0);
@@ -36,7 +36,7 @@ export function keyArray(keys: readonly string[]): Buffer {
   return byteaArray(keys.map((key) => Buffer.from(key)));
 }
 
-/** An array of whole numbers of 32 bits. */
+/** An array of 32-bit integers. */
 export function int4Array(items: readonly number[]): Buffer {
   const buffer = Buffer.allocUnsafe(HEADER_BYTES + items.length * 8);
   header(buffer, INT4, items.length);
@@ -45,7 +45,7 @@ export function int4Array(items: readonly number[]): Buffer {
   return buffer;
 }
 
-/** An array of whole numbers that JavaScript knows exactly. */
+/** An array of safe integers. */
 export function int8Array(items: readonly number[]): Buffer {
   const buffer = Buffer.allocUnsafe(HEADER_BYTES + items.length * 12);
   header(buffer, INT8, items.length);

@@ -1,11 +1,11 @@
 import { StateError } from '../../state/errors.ts';
 import type { PgConfig } from './driver.ts';
 
-/** `name=value` or `name='va\'lue'`, as libpq takes it. */
+/** `name=value` or `name='va\'lue'`, as in libpq. */
 const PAIR = /\s*([a-z_]+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|([^\s']*))\s*/y;
 const URL_FORM = /^postgres(?:ql)?:\/\//;
 
-/** How the server is reached, and what it is called in messages. */
+/** The driver's options for a server, and the server's name in messages. */
 export interface PgTarget {
   readonly config: PgConfig;
   /** Without credentials. */
@@ -30,7 +30,7 @@ export function parseConnectionString(text: string): PgTarget {
   return { config: { connectionString: url }, name: nameOf(host, parsed.port || 5432, database) };
 }
 
-/** A server in messages. */
+/** The name of a server in messages. */
 export function nameOf(host: string, port: string | number, database: string): string {
   return `PostgreSQL at ${host}:${port}/${database}`;
 }

@@ -3,7 +3,7 @@ import { StateError } from '../../state/errors.ts';
 /** A row as a list of columns. */
 export type Row = readonly unknown[];
 
-/** A connection of `pg`, as far as it is used: the package need not be installed. */
+/** The used part of a `pg` connection: the package need not be installed. */
 export interface PgClient {
   connect(): Promise<unknown>;
   query(query: PgQuery): Promise<{ readonly rows: readonly Row[] }>;
@@ -11,11 +11,11 @@ export interface PgClient {
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
   on(event: 'notification', listener: (message: { readonly payload?: string }) => void): unknown;
-  /** The socket, to end a connection that does not answer. */
+  /** The socket, to end a connection that does not respond. */
   readonly connection: { readonly stream: { destroy(): void } };
 }
 
-/** A statement with its arguments; a named one is prepared once per connection. */
+/** A statement with its arguments; a named statement is prepared once per connection. */
 export interface PgQuery {
   readonly text: string;
   readonly values?: readonly unknown[];
@@ -23,7 +23,7 @@ export interface PgQuery {
   readonly rowMode: 'array';
 }
 
-/** What `pg` is given to connect with. */
+/** The connection options of `pg`. */
 export interface PgConfig {
   readonly [option: string]: unknown;
 }
@@ -32,13 +32,13 @@ interface PgModule {
   readonly Client: new (config: PgConfig) => PgClient;
 }
 
-/** In a variable, so that neither TypeScript nor a bundler resolves a module that need not be there. */
+/** A variable, so that neither TypeScript nor a bundler resolves the optional module. */
 const PG: string = 'pg';
 
 /**
  * Loads the driver.
  *
- * @throws StateError `driver-missing` saying what to install.
+ * @throws StateError `driver-missing` naming the package to install.
  */
 export async function loadPg(name: string = PG): Promise<PgModule> {
   let module: PgModule & { readonly default?: PgModule };

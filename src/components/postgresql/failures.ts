@@ -3,14 +3,14 @@ import { ConnectionLostError, RetryableError, SessionClosedError } from '../remo
 
 /** Deadlock and serialisation failure: the transaction was rolled back. */
 const RETRYABLE = new Set(['40001', '40P01', '55P03']);
-/** The server is going down or coming up, is a standby now, has no room for more, or has ended the connection. */
+/** The server is shutting down or starting, has become a standby, lacks resources, or has closed the connection. */
 const LOST = /^(08|57P0|25006|53[2-4])/;
 /** Wrong credentials, no such database or schema, no permission, no such function. */
 const HOPELESS = /^(28|3D000|3F000|42501|42883|42P01)/;
 const FULL = /^(53100|54)/;
 const SESSION_CLOSED = 'IC001';
 
-/** What an error of the driver means. An error without a code of PostgreSQL is one of the connection. */
+/** Converts an error of the driver. An error without a PostgreSQL code is a connection error. */
 export function errorOf(error: unknown, server: string): Error {
   if (error instanceof StateError || error instanceof ConnectionLostError) return error;
   const { code, message } = error as { readonly code?: unknown; readonly message?: string };

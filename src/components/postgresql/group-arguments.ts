@@ -2,7 +2,7 @@ import type { Batch, Precondition } from '../../state/store.ts';
 import type { CommitGroup, Refusal } from '../remote/connection.ts';
 import { byteaArray, int4Array, int8Array, keyArray } from './binary.ts';
 
-/** `commit_group_1` takes it for "must be absent"; no version is negative. */
+/** Means "must be absent" to `commit_group_1`; no version is negative. */
 const ABSENT = -1;
 
 /** The columns of a group, each with one row per change. */
@@ -18,9 +18,9 @@ class Columns {
   }
 }
 
-/** A group as the arguments of `commit_group_1`. */
+/** Converts a group to the arguments of `commit_group_1`. */
 export class GroupArguments {
-  /** Where each precondition is from. */
+  /** The batch and index of each precondition. */
   readonly #preconditions: Refusal[] = [];
   readonly #versions: number[] = [];
   readonly #required = new Columns();
@@ -55,7 +55,7 @@ export class GroupArguments {
     this.#preconditions.push(from);
     this.#required.add(from.batch, key);
     this.#versions.push(version === 'absent' ? ABSENT : version);
-    // A later batch of the group may write it: the stronger lock is taken for all.
+    // A key that a batch also changes gets the stronger lock for the whole group.
     if (changed.has(key)) this.#locked.add(key);
     else this.#shared.add(key);
   }
@@ -79,7 +79,7 @@ export class GroupArguments {
     ];
   }
 
-  /** What the server has refused, by its positions (from 1). */
+  /** Converts the server's positions (from 1) to refusals. */
   refusals(positions: readonly number[]): readonly Refusal[] {
     return positions.flatMap((position) => this.#preconditions[position - 1] ?? []);
   }

@@ -13,7 +13,7 @@ import { nameOf, type PgTarget, parseConnectionString } from './connection-strin
 import { PgServer } from './pg-server.ts';
 import { ddlOf } from './schema.ts';
 
-/** How a PostgreSQL server is reached: what the `Client` of the package `pg` takes. @public */
+/** The connection to a PostgreSQL server: options of the `Client` of the package `pg`. @public */
 export interface PostgresqlConnection {
   /** Default `localhost`. */
   readonly host?: string;
@@ -21,7 +21,7 @@ export interface PostgresqlConnection {
   readonly port?: number;
   /** Default: the user of the process. */
   readonly user?: string;
-  /** Or a function, for passwords that expire. */
+  /** A text, or a function for passwords that expire. */
   readonly password?: string | (() => string | Promise<string>);
   /** Default: the name of the user. */
   readonly database?: string;
@@ -39,15 +39,15 @@ export interface PostgresqlOptions {
   readonly migrate?: boolean;
   /** Whether statements are prepared; `false` behind PgBouncer before 1.21 in transaction mode. Default: `true`. */
   readonly preparedStatements?: boolean;
-  /** The longest that one call to the server may take, in milliseconds. Default 5,000. */
+  /** The time limit of one call to the server, in milliseconds. Default 5,000. */
   readonly callTimeoutMs?: number;
-  /** The longest that a read or a commit may take, with reconnections, in milliseconds. Default 10,000. */
+  /** The time limit of a read or a commit, with reconnections, in milliseconds. Default 10,000. */
   readonly operationTimeoutMs?: number;
 }
 
 /**
- * The statements that make the tables and functions of this release, for a user who may create them; the user of the
- * sidecars needs `USAGE` on the schema and all rights on its tables.
+ * The statements that create the tables and functions of this release, for a user with the right to create them; the
+ * user of the sidecars needs `USAGE` on the schema and all rights on its tables.
  *
  * @param schema - default `insidecar`
  * @public
@@ -73,7 +73,7 @@ const CONNECTION_FIELDS = fieldNames<PostgresqlConnection>({
   ssl: true,
 });
 const DEFAULT_SCHEMA = 'insidecar';
-/** With `insidecar:` before it, it is the name of a channel, which has at most 63. */
+/** With the prefix `insidecar:`, the schema names a channel, whose name has at most 63 bytes. */
 const MAX_NAME_BYTES = 53;
 const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 const DEFAULT_OPERATION_TIMEOUT_MS = 10_000;
@@ -82,9 +82,9 @@ const DEFAULT_OPERATION_TIMEOUT_MS = 10_000;
  * State in PostgreSQL 13 or later, for sidecars on several machines. Needs the package `pg` 8. A commit resolves when
  * the server has synced it (`synchronous_commit` is `on` for it, whatever the server's default).
  *
- * A server that does not answer at the start is connected to as soon as it does; until then the sidecar is not healthy.
- * Opening rejects with a `StateError`: `driver-missing`, `newer-format`, or `failed` for what trying again does not
- * mend, such as wrong credentials.
+ * If the server does not respond at the start, the store connects as soon as it does; until then the sidecar is not
+ * healthy. Opening rejects with a `StateError`: `driver-missing`, `newer-format`, or `failed` for errors that retries
+ * cannot fix, such as wrong credentials.
  *
  * @example
  * ```ts

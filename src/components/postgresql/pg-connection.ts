@@ -12,18 +12,18 @@ import { errorOf } from './failures.ts';
 import { GroupArguments } from './group-arguments.ts';
 import { quoteName } from './schema.ts';
 
-/** No byte of UTF-8: beyond every key. */
+/** Not a byte of UTF-8: greater than every key. */
 const BEYOND = Buffer.from([0xff]);
 /** The greatest number of PostgreSQL's `bigint`. */
 const NO_LIMIT = '9223372036854775807';
 
-/** What a connection is made with. */
+/** The dependencies of a {@link PgConnection}. */
 export interface PgConnectionDeps {
   readonly client: PgClient;
   /** For messages. */
   readonly server: string;
   readonly schema: string;
-  /** Whether statements are prepared once per connection: not behind a pooler that does not know them. */
+  /** Whether statements are prepared once per connection: not behind a pooler without support for them. */
   readonly prepares: boolean;
 }
 
@@ -35,7 +35,7 @@ export class PgConnection implements RemoteConnection {
     this.#deps = deps;
   }
 
-  /** Watches over the connection, and receives messages if it is to. */
+  /** Reports the loss of the connection, and receives messages if `listens`. */
   async listen({ onLost, onMessage }: ConnectionListener, listens: boolean): Promise<void> {
     const { client } = this.#deps;
     client.on('end', () => onLost(new Error('the connection was closed')));
@@ -100,7 +100,7 @@ export class PgConnection implements RemoteConnection {
     return args.refusals((row?.[0] ?? []) as readonly number[]);
   }
 
-  /** Not worth a sync: a message that a crash loses is no loss. */
+  /** Without a sync: messages may be lost in a crash. */
   async notify(messages: readonly string[]): Promise<void> {
     const text = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, m) FROM unnest($2::text[]) m`;
     await this.#query(text, [this.#channel, messages], 'notify');
@@ -111,7 +111,7 @@ export class PgConnection implements RemoteConnection {
   }
 }
 
-/** A copy of its own: the driver's buffer may be a part of a larger one. */
+/** Copies the bytes: the driver's buffer may be part of a larger one. */
 function bytesOf(value: unknown): Uint8Array {
   return new Uint8Array(value as Buffer);
 }

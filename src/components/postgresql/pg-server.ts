@@ -10,24 +10,24 @@ import { errorOf } from './failures.ts';
 import { PgConnection } from './pg-connection.ts';
 import { ddlOf, FORMAT, FUNCTIONS, quoteName } from './schema.ts';
 
-/** The oldest PostgreSQL whose syntax the functions use. */
+/** The oldest PostgreSQL version that supports the syntax of the functions. */
 const MIN_VERSION = 130_000;
-/** Any number; processes that make the tables at the same time wait for each other. */
+/** An arbitrary lock number: processes that create the tables at the same time wait for each other. */
 const MIGRATION_LOCK = '7021937581';
 
-/** What the server is reached with. */
+/** The dependencies of a {@link PgServer}. */
 export interface PgServerDeps {
   readonly config: PgConfig;
   /** For messages, without credentials. */
   readonly name: string;
   readonly schema: string;
-  /** Whether missing tables and functions are made. */
+  /** Whether to create missing tables and functions. */
   readonly migrates: boolean;
   readonly prepares: boolean;
   readonly connectTimeoutMs: number;
 }
 
-/** A PostgreSQL server that holds a store. */
+/** A PostgreSQL server as the server of a store. */
 export class PgServer implements RemoteServer {
   readonly #deps: PgServerDeps;
   /** Once per process. */
@@ -59,7 +59,7 @@ export class PgServer implements RemoteServer {
     const { config, connectTimeoutMs, name } = this.#deps;
     const { Client } = await loadPg();
     const client = new Client({ ...config, pipeline: true, connectionTimeoutMillis: connectTimeoutMs });
-    // `end` comes after it; without a listener it would end the process.
+    // `end` follows; without a listener, the error would end the process.
     client.on('error', () => undefined);
     try {
       await client.connect();
@@ -70,7 +70,7 @@ export class PgServer implements RemoteServer {
     }
   }
 
-  /** Only a primary takes commits. */
+  /** Checks the version, and that the server is a primary: only primaries accept commits. */
   async #check(client: PgClient): Promise<void> {
     const text = `SELECT pg_is_in_recovery(), current_setting('server_version_num')::integer`;
     const { rows } = await client.query({ text, rowMode: 'array' });
@@ -93,13 +93,13 @@ export class PgServer implements RemoteServer {
         'failed',
         `The schema ${schema} of ${this.name} lacks tables or functions of this release: a user who may create them has to run what postgresqlDdl() of insidecar/postgresql answers.`,
       );
-    // One at a time: statements that create the same thing at the same time fail.
+    // One at a time: concurrent statements that create the same object fail.
     for (const text of ['BEGIN', `SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`, ddlOf(schema), 'COMMIT'])
       await client.query({ text, rowMode: 'array' });
   }
 
   /**
-   * Whether the tables and the functions of this release are there.
+   * Whether the tables and the functions of this release exist.
    *
    * @throws StateError `newer-format`
    */

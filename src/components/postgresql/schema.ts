@@ -1,7 +1,7 @@
 /** The format of the tables. A release reads and writes tables whose `min_reader` is not above its own. */
 export const FORMAT = 1;
 
-/** The functions of this release. A number at the end changes with what the function does. */
+/** The functions of this release. The number at the end changes with the function's behaviour. */
 export const FUNCTIONS: readonly string[] = [
   'open_session_1',
   'close_session_1',
@@ -15,12 +15,12 @@ export const FUNCTIONS: readonly string[] = [
 const PLANNER = `SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
   SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off`;
 
-/** An identifier in SQL. */
+/** Quotes an SQL identifier. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** The statements that make the tables, and the functions of this release beside those of others. */
+/** The statements that create the tables, and this release's functions next to those of other releases. */
 export function ddlOf(schema: string): string {
   const at = quoteName(schema);
   return `DO $$ BEGIN
@@ -59,8 +59,8 @@ ${scanEntries(at)}
 }
 
 /**
- * The number is at least the seconds since 2025: after a failover that has lost the last numbers, the next one lies
- * beyond them.
+ * The number is at least the seconds since 2025: after a failover that lost the last numbers, the next one is greater
+ * than them.
  */
 const openSession = (at: string): string => `CREATE OR REPLACE FUNCTION ${at}.open_session_1() RETURNS bigint
 LANGUAGE plpgsql AS $$
@@ -76,7 +76,7 @@ BEGIN
   RETURN number;
 END $$;`;
 
-/** Takes the lock that a late statement of the session needs: the answer is final. */
+/** Takes the lock that a late statement of the session needs, so that the answer is final. */
 const closeSession = (
   at: string,
 ): string => `CREATE OR REPLACE FUNCTION ${at}.close_session_1(of_session bigint, OUT last_group bigint, OUT last_refused integer[])
@@ -89,13 +89,13 @@ BEGIN
 END $$;`;
 
 /**
- * Writes a group of batches, each all or nothing; answers the positions of the preconditions that did not hold, the
- * first of each refused batch.
+ * Writes a group of batches, each atomically; returns the position of the first failed precondition of each refused
+ * batch.
  *
- * - \`share_keys\`, \`lock_keys\`: the keys to hold until the end; those that are also written are locked against all.
- *   Without the locks a batch could be written under a fence that another host has moved meanwhile.
+ * - \`share_keys\`, \`lock_keys\`: the keys to lock until the end; keys that are also written get exclusive locks.
+ *   Without the locks, a batch could be written under a fence that another host has changed meanwhile.
  * - \`require_…\`: the preconditions, -1 for an entry that must be absent.
- * - \`new_…\`: puts whose key must be absent; without a value the key is held absent until the end.
+ * - \`new_…\`: puts whose key must be absent; without a value, the key is kept absent until the end.
  * - \`put_…\`, \`delete_…\`: the other changes. No key is written twice in a group.
  */
 const commitGroup = (at: string): string => `CREATE OR REPLACE FUNCTION ${at}.commit_group_1(
@@ -178,7 +178,7 @@ LANGUAGE sql STABLE ${PLANNER} AS $$
   SELECT k.at, e.version, e.value FROM unnest(keys) WITH ORDINALITY k (key, at) JOIN ${at}.entry e ON e.key = k.key
 $$;`;
 
-/** \`max_bytes\` ends the scan after the entry that reaches it; what is behind it is not read. */
+/** \`max_bytes\` ends the scan after the entry that reaches it; later entries are not read. */
 const scanEntries = (at: string): string =>
   [
     ['scan_1', 'ASC'],
