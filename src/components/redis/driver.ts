@@ -3,10 +3,10 @@ import { StateError } from '../../state/errors.ts';
 /** An argument of a command. */
 export type RedisArgument = string | Buffer;
 
-/** A connection of `redis`, as far as it is used: the package need not be installed. */
+/** The used part of a `redis` connection: the package need not be installed. */
 export interface RedisClient {
   connect(): Promise<unknown>;
-  /** Texts of answers come as buffers. */
+  /** Texts in replies are buffers. */
   sendCommand(args: readonly RedisArgument[]): Promise<unknown>;
   subscribe(channel: string, listener: (message: string) => void): Promise<void>;
   sSubscribe(channel: string, listener: (message: string) => void): Promise<void>;
@@ -18,13 +18,13 @@ interface RedisModule {
   createClient(options: object): RedisClient;
 }
 
-/** In a variable, so that neither TypeScript nor a bundler resolves a module that need not be there. */
+/** A variable, so that neither TypeScript nor a bundler resolves the optional module. */
 const REDIS: string = 'redis';
 
 /**
  * Loads the driver.
  *
- * @throws StateError `driver-missing` saying what to install.
+ * @throws StateError `driver-missing` naming the package to install.
  */
 export async function loadRedis(name: string = REDIS): Promise<RedisModule> {
   let module: RedisModule & { readonly default?: RedisModule };

@@ -1,9 +1,9 @@
 import { StateError } from '../../state/errors.ts';
 import { ConnectionLostError, SessionClosedError } from '../remote/connection.ts';
 
-/** The first word of an error that Redis answers. */
+/** The first word of an error reply. */
 const CODE = /^([A-Z]+)\b/;
-/** The node is coming up, is a replica now, or does not hold the keys any more. */
+/** The node is starting, has become a replica, or no longer holds the keys. */
 const LOST = new Set([
   'LOADING',
   'READONLY',
@@ -17,13 +17,13 @@ const LOST = new Set([
 ]);
 const FULL = new Set(['OOM', 'MISCONF']);
 
-/** Where another node of a cluster holds the keys: `MOVED 1234 host:port`. */
+/** The cluster node that holds the keys, from `MOVED 1234 host:port`. */
 export function movedTo(error: unknown): { readonly host: string; readonly port: number } | undefined {
   const found = /^MOVED \d+ (.*):(\d+)$/.exec((error as Error).message);
   return found === null ? undefined : { host: found[1] ?? '', port: Number(found[2]) };
 }
 
-/** What an error of the driver means. One that Redis has not answered is one of the connection. */
+/** Converts an error of the driver. An error that is not a reply of Redis is a connection error. */
 export function errorOf(error: unknown, server: string): Error {
   if (error instanceof StateError || error instanceof ConnectionLostError) return error;
   const { message, code: reason } = error as Error & { readonly code?: unknown };
@@ -35,7 +35,7 @@ export function errorOf(error: unknown, server: string): Error {
   return new StateError('failed', `${server} reports: ${message}.`, error);
 }
 
-/** Whether Redis has answered it: the classes are the driver's. */
+/** Whether an error is a reply of Redis, by the driver's class names. */
 function isReply(error: unknown): boolean {
   const { name } = (error as Error).constructor;
   return name === 'SimpleError' || name === 'BlobError' || name === 'ErrorReply';

@@ -13,13 +13,13 @@ import { type RedisNode, RedisServer, type RedisServerDeps } from './redis-serve
 
 /** Options of {@link redis}. @public */
 export interface RedisOptions {
-  /** `redis://[[user][:password]@]host[:port][/database]`, or `rediss://` for TLS. Or say `nodes`. */
+  /** `redis://[[user][:password]@]host[:port][/database]`, or `rediss://` for TLS. Alternative: `nodes`. */
   readonly url?: string;
-  /** The nodes of a cluster, or the sentinels: `host:port`; the first that answers is taken. */
+  /** The nodes of a cluster, or the sentinels: `host:port`; the first one that responds is used. */
   readonly nodes?: readonly string[];
-  /** By which the sentinels know the server; `nodes` are the sentinels then. */
+  /** The server's name at the sentinels; if set, `nodes` are the sentinels. */
   readonly sentinelName?: string;
-  /** Whether the nodes are those of a cluster. A store is on one of them. Default: `false`. */
+  /** Whether `nodes` form a cluster. One of them holds the store. Default: `false`. */
   readonly cluster?: boolean;
   /** Default: that of the URL. */
   readonly username?: string;
@@ -31,13 +31,13 @@ export interface RedisOptions {
   readonly sentinelPassword?: string;
   /** Default: that of the URL, else 0. */
   readonly database?: number;
-  /** `true`, or the options of `tls.connect`. Default: whether the URL says `rediss`. */
+  /** `true`, or the options of `tls.connect`. Default: `true` if the URL starts with `rediss`. */
   readonly tls?: boolean | object;
-  /** Begins all keys, in braces; sidecars that share it share state. Default `insidecar`. */
+  /** The prefix of all keys, in braces; sidecars that share it share state. Default `insidecar`. */
   readonly prefix?: string;
-  /** The longest that one call to the server may take, in milliseconds. Default 5,000. */
+  /** The time limit of one call to the server, in milliseconds. Default 5,000. */
   readonly callTimeoutMs?: number;
-  /** The longest that a read or a commit may take, with reconnections, in milliseconds. Default 10,000. */
+  /** The time limit of a read or a commit, with reconnections, in milliseconds. Default 10,000. */
   readonly operationTimeoutMs?: number;
 }
 
@@ -62,16 +62,16 @@ const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 const DEFAULT_OPERATION_TIMEOUT_MS = 10_000;
 
 /**
- * State in Redis 6.2 or later, or Valkey, for sidecars on several machines. Needs the package `redis` 6. How much of it
- * a crash of the server can lose is decided by the server's persistence: nothing with `appendonly yes` and
- * `appendfsync always`. Its `maxmemory-policy` must be `noeviction`.
+ * State in Redis 6.2 or later, or Valkey, for sidecars on several machines. Needs the package `redis` 6. The server's
+ * persistence decides how much a crash of the server can lose: nothing with `appendonly yes` and `appendfsync always`.
+ * Its `maxmemory-policy` must be `noeviction`.
  *
- * Replication is asynchronous. A failover can lose what was acknowledged, and during a split two hosts may both own a
- * shard. What must not be lost belongs on PostgreSQL, or on one Redis with `appendfsync always`.
+ * Replication is asynchronous. A failover can lose acknowledged commits, and during a network split two hosts may both
+ * own a shard. Keep state that must not be lost on PostgreSQL, or on a single Redis with `appendfsync always`.
  *
- * A server that does not answer at the start is connected to as soon as it does; until then the sidecar is not healthy.
- * Opening rejects with a `StateError`: `driver-missing`, `newer-format`, or `failed` for what trying again does not
- * mend, such as wrong credentials.
+ * If the server does not respond at the start, the store connects as soon as it does; until then the sidecar is not
+ * healthy. Opening rejects with a `StateError`: `driver-missing`, `newer-format`, or `failed` for errors that retries
+ * cannot fix, such as wrong credentials.
  *
  * @example
  * ```ts
@@ -136,13 +136,13 @@ function check(options: RedisOptions): void {
       throw new StateError('invalid', `${name} ${String(value)} of redis must be a whole number of ${least} or more.`);
 }
 
-/** The text is in no message: it may hold a password. */
+/** Parses the URL. Messages do not show it, since it may hold a password. */
 function urlOf(text: string): URL {
   let url: URL | undefined;
   try {
     url = new URL(text);
   } catch {
-    // Said below.
+    // Reported below.
   }
   if (url === undefined || !/^rediss?:$/.test(url.protocol) || !/^(\/\d*)?$/.test(url.pathname))
     throw new StateError('invalid', 'The url of redis must be like "redis://user:password@host:6379/0".');

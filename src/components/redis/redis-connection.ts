@@ -4,15 +4,15 @@ import type { RedisArgument, RedisClient } from './driver.ts';
 import { errorOf } from './failures.ts';
 import { CLOSE_SESSION, COMMIT, GET, OPEN_SESSION, SCAN, type Script } from './scripts.ts';
 
-/** What a connection is made with. */
+/** The dependencies of a {@link RedisConnection}. */
 export interface RedisConnectionDeps {
   readonly client: RedisClient;
   /** For messages. */
   readonly server: string;
-  /** The keys that the scripts get. */
+  /** The keys passed to the scripts. */
   readonly keys: readonly string[];
   readonly channel: string;
-  /** Whether messages go by the node of the channel: on a cluster. */
+  /** Whether the server is a cluster: messages then use sharded channels. */
   readonly isCluster: boolean;
 }
 
@@ -93,12 +93,12 @@ export class RedisConnection implements RemoteConnection {
   }
 }
 
-/** A client may be destroyed once. */
+/** Destroys a client, unless it is destroyed already. */
 export function destroy(client: RedisClient): void {
   try {
     client.destroy();
   } catch {
-    // It is closed already.
+    // Already closed.
   }
 }
 
@@ -109,7 +109,7 @@ function addBatch(args: RedisArgument[], { require = [], put = [], delete: delet
   args.push(...deleted);
 }
 
-/** The indexes of batches and preconditions, by turns. */
+/** Converts alternating indexes of batches and preconditions. */
 function refusalsOf(numbers: readonly number[]): readonly Refusal[] {
   const refusals: Refusal[] = [];
   for (let at = 0; at < numbers.length; at += 2)

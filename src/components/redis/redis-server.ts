@@ -10,7 +10,7 @@ import { errorOf, movedTo } from './failures.ts';
 import { destroy, RedisConnection } from './redis-connection.ts';
 import { CHECK_FORMAT, FORMAT } from './scripts.ts';
 
-/** `BLOB_STRING` of the driver: what a text of an answer becomes. */
+/** The driver's `BLOB_STRING`: the type of texts in replies. */
 const BLOB_STRING = 36;
 
 /** One node. */
@@ -19,11 +19,11 @@ export interface RedisNode {
   readonly port: number;
 }
 
-/** What the server is reached with. */
+/** The dependencies of a {@link RedisServer}. */
 export interface RedisServerDeps {
-  /** The nodes to try, the first that answers is taken; sentinels when there is a `sentinelName`. */
+  /** The nodes to try in order; the first one that responds is used. Sentinels if there is a `sentinelName`. */
   readonly nodes: readonly RedisNode[];
-  /** By which sentinels know the server. */
+  /** The server's name at the sentinels. */
   readonly sentinelName: string | undefined;
   readonly isCluster: boolean;
   readonly username: string | undefined;
@@ -31,13 +31,13 @@ export interface RedisServerDeps {
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
   readonly database: number;
-  /** For `tls.connect`; without it the connection is plain. */
+  /** Options of `tls.connect`; without them, no TLS. */
   readonly tls: object | undefined;
   readonly prefix: string;
   readonly connectTimeoutMs: number;
 }
 
-/** A Redis or Valkey server that holds a store. */
+/** A Redis or Valkey server as the server of a store. */
 export class RedisServer implements RemoteServer {
   readonly #deps: RedisServerDeps;
 
@@ -72,7 +72,7 @@ export class RedisServer implements RemoteServer {
     return ['meta', 'keys', 'versions', 'values', 'sessions'].map((name) => `{${this.#deps.prefix}}:${name}`);
   }
 
-  /** The first node with which something succeeds; one that refuses the credentials ends the search. */
+  /** Tries the nodes in order until `work` succeeds. A node that refuses the credentials ends the search. */
   async #firstOf<T>(nodes: readonly RedisNode[], work: (node: RedisNode) => Promise<T>): Promise<T> {
     let last: unknown = new ConnectionLostError(`${this.name} has no nodes`);
     for (const node of nodes) {
@@ -86,7 +86,7 @@ export class RedisServer implements RemoteServer {
     throw last;
   }
 
-  /** Connects to a node, or to the one of its cluster that holds the keys. */
+  /** Connects to a node, or to the node of its cluster that holds the keys. */
   async #openNode(node: RedisNode): Promise<RedisClient> {
     const { username, password, database } = this.#deps;
     const client = await this.#open(node, { username, password, database });
@@ -106,7 +106,7 @@ export class RedisServer implements RemoteServer {
     const { createClient } = await loadRedis();
     const client = createClient({
       ...credentials,
-      // Connections are made again by us, after it is known what became of the last commits.
+      // No automatic reconnection: the store reconnects itself, and first resolves the outcome of the last commits.
       socket: {
         host,
         port,
@@ -117,7 +117,7 @@ export class RedisServer implements RemoteServer {
       disableOfflineQueue: true,
       commandOptions: { typeMapping: { [BLOB_STRING]: Buffer } },
     });
-    // Calls reject with it; without a listener it would end the process.
+    // Calls reject with the error; without a listener, it would end the process.
     client.on('error', () => undefined);
     await client.connect();
     return client;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** A script that Redis runs as one step. */
+/** A script that Redis runs atomically. */
 export interface Script {
   readonly text: string;
-  /** By which Redis knows it, once it has run it. */
+  /** Identifies the script to Redis once it has run. */
   readonly sha1: string;
 }
 
@@ -11,23 +11,23 @@ function script(text: string): Script {
   return { text, sha1: createHash('sha1').update(text).digest('hex') };
 }
 
-/** The format of the keys. A release reads and writes what has a `min_reader` not above its own. */
+/** The format of the keys. A release reads and writes keys whose `min_reader` is not above its own. */
 export const FORMAT = 1;
 
 /*
  * KEYS: 1 meta (a hash), 2 the sorted set of keys (score 0: byte order), 3 the hash of versions, 4 the hash of values,
- * 5 the beginning of the name of each session (a hash). All have one hash tag, so that they are on one node of a cluster.
+ * 5 the name prefix of sessions (hashes). All share one hash tag, so that they are on one node of a cluster.
  */
 
-/** Answers the format that a reader must know; writes that of this release where there is none. */
+/** Returns the format that a reader must know; writes this release's format if there is none. */
 export const CHECK_FORMAT: Script = script(`
 redis.call('HSETNX', KEYS[1], 'format', ARGV[1])
 redis.call('HSETNX', KEYS[1], 'min_reader', ARGV[1])
 return redis.call('HGET', KEYS[1], 'min_reader')`);
 
 /**
- * The number is at least the seconds since 2025: after a failover that has lost the last numbers, the next one lies
- * beyond them.
+ * The number is at least the seconds since 2025: after a failover that lost the last numbers, the next one is greater
+ * than them.
  */
 export const OPEN_SESSION: Script = script(`
 local last = tonumber(redis.call('HGET', KEYS[1], 'last_session') or '0')
@@ -38,8 +38,8 @@ redis.call('EXPIRE', KEYS[5] .. ':' .. number, 604800)
 return number`);
 
 /**
- * Answers the last group of a session and what it was answered; the session takes no other from then on. It is kept for
- * a week: the answer to this may be lost as well.
+ * Returns the last group of a session and the answer to it; the session accepts no more groups. It is kept for a week,
+ * because the reply to this script may be lost as well.
  */
 export const CLOSE_SESSION: Script = script(`
 local session = KEYS[5] .. ':' .. ARGV[1]
@@ -49,10 +49,10 @@ redis.call('HSET', session, 'closed', '1')
 return {found[1], found[2] or ''}`);
 
 /**
- * Writes a group of batches one after the other, each all or nothing. ARGV: session, number of the group, version of
- * the first batch, number of batches; then for each the counts of preconditions, puts and deletes, followed by keys and
- * versions ('' for absent), keys and values, keys. Answers the index of each refused batch with that of its first
- * precondition that did not hold. A batch is checked before anything of it is written: Redis takes nothing back.
+ * Writes a group of batches in order, each atomically. ARGV: session, number of the group, version of the first batch,
+ * number of batches; then for each the counts of preconditions, puts and deletes, followed by keys and versions ('' for
+ * absent), keys and values, keys. Returns the index of each refused batch with the index of its first failed
+ * precondition. Checks a batch before writing any of it, since Redis has no rollback.
  */
 export const COMMIT: Script = script(`
 local session, number, version, batches = KEYS[5] .. ':' .. ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -94,7 +94,7 @@ end
 redis.call('HSET', session, 'refused', table.concat(refused, ','))
 return refused`);
 
-/** Answers version and value of each key, or nothing. */
+/** Returns version and value of each key, or nothing. */
 export const GET: Script = script(`
 local found = {}
 for i, key in ipairs(ARGV) do
@@ -105,8 +105,8 @@ end
 return found`);
 
 /**
- * Answers key, version and value of a range. ARGV: both bounds as ZRANGEBYLEX has them, whether backwards, the most
- * entries (-1: all), the bytes after which to end (-1: never). It reads no further than it answers.
+ * Returns key, version and value of the entries in a range. ARGV: both bounds in the form of ZRANGEBYLEX, whether
+ * backwards, max entries (-1: all), the bytes after which to end (-1: never). Reads no more entries than it returns.
  */
 export const SCAN: Script = script(`
 local from, to, reverse, most, max = ARGV[1], ARGV[2], ARGV[3] == '1', tonumber(ARGV[4]), tonumber(ARGV[5])
