@@ -162,7 +162,7 @@ export class Run implements Execution {
     this.end({ kind: 'continued', input, keepEvents });
   }
 
-  /** Events that no code has waited for, if the next run takes them over. */
+  /** Unread events, if the next run takes them over. */
   takeUnread(): readonly UnreadEvent[] {
     return this.#outcome?.kind === 'continued' && this.#outcome.keepEvents ? this.buffer.unread() : [];
   }
@@ -230,7 +230,7 @@ export class Run implements Execution {
     this.#deps.onStray();
   }
 
-  /** Fails the run because the code waits and none of its tasks can wake it. */
+  /** Fails the run because none of its tasks can wake the waiting code. */
   hangs(): void {
     const message = `the workflow waits for a promise that is not its context’s, and no event can wake it: ${ADVICE}`;
     this.end({ kind: 'failed', failure: { errorType: FOREIGN_AWAIT, message } });
@@ -239,7 +239,7 @@ export class Run implements Execution {
 
 const ADVICE = 'move timers, input and output into activities, and wait only for promises of ctx';
 
-/** The properties that all attempts share. */
+/** The properties shared by all attempts. */
 interface First<Call> {
   readonly call: Call;
   readonly task: OpenTask;
