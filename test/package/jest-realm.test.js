@@ -37,8 +37,9 @@ afterEach(async () => {
 });
 
 describe('the embedded store', () => {
-  for (const { name, needs = [], run } of stateStoreConformance) {
-    (needs.includes('shared') ? test.skip : test)(name, () => {
+  const cases = stateStoreConformance.filter(({ needs = [] }) => !needs.includes('shared'));
+  for (const { name, run } of cases) {
+    test(name, () => {
       const path = join(emptyPlace(), 'state');
       return run(() => embedded({ path }).open({ clock: systemClock, logger }));
     });
