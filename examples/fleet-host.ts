@@ -12,7 +12,10 @@ const quiet: Logger = {
 };
 const state = url.startsWith('redis') ? redis({ url, prefix: place }) : postgresql({ connection: url, schema: place });
 const sidecar = new Sidecar({ appId: 'fleet', components: [durablePubSub('pubsub')], state, logger: quiet });
-const tell = (kind: string, what: string, id: string): void => void process.send?.({ kind, what, id });
+const tell = (kind: string, what: string, id: string): void => {
+  // The one that asked may have gone.
+  if (process.connected) process.send?.({ kind, what, id }, () => undefined);
+};
 
 const ship = defineActivity('ship', async (_ctx, id: string) => `${id} shipped by ${name}`);
 const order = defineWorkflow('order', async (ctx, id: string) => {

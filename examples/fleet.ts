@@ -57,7 +57,7 @@ class Host {
         resolve(true);
       });
       this.child.once('exit', () => resolve(false));
-      if (this.child.connected) this.child.send({ what, id });
+      if (this.child.connected) this.child.send({ what, id }, (error) => error && resolve(false));
       else resolve(false);
     });
   }
