@@ -1,3 +1,4 @@
+import { changedKeys } from '../../state/changed-keys.ts';
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
 import { ConflictError, StateError } from '../../state/errors.ts';
 import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
@@ -108,7 +109,7 @@ export class EmbeddedStore implements StateStore {
         const outcome = readOutcome(reader);
         if ('failure' in outcome) return reject(errorOf(outcome.failure));
         if ('conflict' in outcome) return reject(new ConflictError(batch.require?.[outcome.conflict]?.key ?? ''));
-        if (this.#watchers.active) this.#watchers.notify(keysOf(batch), batch.by);
+        if (this.#watchers.active) this.#watchers.notify(changedKeys(batch), batch.by);
         resolve(outcome.version);
       };
       this.#commits.pending.push({ settle, reject });
@@ -214,8 +215,4 @@ export class EmbeddedStore implements StateStore {
 
 function isFailure(answer: object | undefined): answer is Failure {
   return answer !== undefined && 'kind' in answer;
-}
-
-function keysOf(batch: Batch): readonly string[] {
-  return [...(batch.put ?? []).map((put) => put.key), ...(batch.delete ?? [])];
 }

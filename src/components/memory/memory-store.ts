@@ -1,3 +1,4 @@
+import { changedKeys } from '../../state/changed-keys.ts';
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
 import { ConflictError, StateError } from '../../state/errors.ts';
 import { sortFormOf } from '../../state/keys.ts';
@@ -65,7 +66,7 @@ export class MemoryStore implements StateStore {
       this.#entries.set(sortFormOf(key), { key, value: new Uint8Array(value), version });
     }
     for (const key of batch.delete ?? []) this.#entries.delete(sortFormOf(key));
-    if (this.#watchers.active) this.#watchers.notify(keysOf(batch), batch.by);
+    if (this.#watchers.active) this.#watchers.notify(changedKeys(batch), batch.by);
     return version;
   }
 
@@ -86,8 +87,4 @@ export class MemoryStore implements StateStore {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-function keysOf(batch: Batch): readonly string[] {
-  return [...(batch.put ?? []).map((put) => put.key), ...(batch.delete ?? [])];
 }

@@ -1,3 +1,4 @@
+import { changedKeys } from '../../state/changed-keys.ts';
 import type { Batch, Precondition } from '../../state/store.ts';
 import type { CommitGroup, Refusal } from '../remote/connection.ts';
 import { byteaArray, int4Array, int8Array, keyArray } from './binary.ts';
@@ -38,7 +39,7 @@ export class GroupArguments {
 
   #add(batch: Batch, index: number): void {
     const absent = new Set<string>();
-    const changed = keysOf(batch);
+    const changed = new Set(changedKeys(batch));
     batch.require?.forEach((precondition, at) => {
       this.#require(precondition, { batch: index, precondition: at }, changed);
       if (precondition.version === 'absent') absent.add(precondition.key);
@@ -87,8 +88,4 @@ export class GroupArguments {
 
 function valuesOf({ batches, keys, values }: Columns): readonly Buffer[] {
   return [int4Array(batches), byteaArray(keys), byteaArray(values)];
-}
-
-function keysOf(batch: Batch): ReadonlySet<string> {
-  return new Set([...(batch.put ?? []).map(({ key }) => key), ...(batch.delete ?? [])]);
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { changedKeys } from '../../state/changed-keys.ts';
 import type { LocalWatch } from '../../state/local-watch.ts';
 import type { Batch } from '../../state/store.ts';
 import type { Link } from './link.ts';
@@ -46,10 +47,9 @@ export class Hints {
 
   /** This process wrote these batches. */
   written(batches: readonly Batch[]): void {
-    for (const { put = [], delete: deleted = [] } of batches) {
+    for (const batch of batches) {
       if (this.#keys.length > MAX_GATHERED) break;
-      for (const { key } of put) this.#keys.push(key);
-      for (const key of deleted) this.#keys.push(key);
+      for (const key of changedKeys(batch)) this.#keys.push(key);
     }
     if (this.#keys.length > 0) this.#timer ??= setTimeout(() => this.#send(), GATHER_MS).unref();
   }

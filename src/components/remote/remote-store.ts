@@ -1,3 +1,4 @@
+import { changedKeys } from '../../state/changed-keys.ts';
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
 import { isStateError, StateError } from '../../state/errors.ts';
 import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
@@ -134,8 +135,7 @@ export class RemoteStore implements StateStore {
   #written(batches: readonly Batch[]): void {
     this.#hints.written(batches);
     if (!this.#watch.active) return;
-    for (const { put = [], delete: deleted = [], by } of batches)
-      this.#watch.notify([...put.map(({ key }) => key), ...deleted], by);
+    for (const batch of batches) this.#watch.notify(changedKeys(batch), batch.by);
   }
 
   #checkOpen(): void {
