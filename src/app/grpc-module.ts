@@ -1,4 +1,5 @@
 import { SidecarError } from '../errors.ts';
+import { loadPackage } from '../util/load-package.ts';
 
 /** The used part of a call's metadata. */
 export interface GrpcMetadata {
@@ -43,21 +44,12 @@ export interface GrpcModule {
   readonly status: Readonly<Record<string, string | number>>;
 }
 
-/** A variable, so that neither TypeScript nor a bundler resolves the optional module. */
-const GRPC: string = '@grpc/grpc-js';
-
 /**
  * Loads the gRPC client.
  *
  * @throws SidecarError `ERR_CONFIGURATION` saying what to install.
  */
-export async function loadGrpc(name: string = GRPC): Promise<GrpcModule> {
-  let module: GrpcModule & { readonly default?: GrpcModule };
-  try {
-    module = (await import(name)) as typeof module;
-  } catch (cause) {
-    const message = `options.app.protocol "grpc" needs the package ${name}: run "npm install ${name}"`;
-    throw new SidecarError('ERR_CONFIGURATION', message, { cause });
-  }
-  return module.default ?? module;
+export function loadGrpc(name = '@grpc/grpc-js'): Promise<GrpcModule> {
+  const message = `options.app.protocol "grpc" needs the package ${name}: run "npm install ${name}"`;
+  return loadPackage(name, (cause) => new SidecarError('ERR_CONFIGURATION', message, { cause }));
 }

@@ -1,4 +1,5 @@
 import { StateError } from '../../state/errors.ts';
+import { loadPackage } from '../../util/load-package.ts';
 
 /** A row as a list of columns. */
 export type Row = readonly unknown[];
@@ -32,24 +33,12 @@ interface PgModule {
   readonly Client: new (config: PgConfig) => PgClient;
 }
 
-/** A variable, so that neither TypeScript nor a bundler resolves the optional module. */
-const PG: string = 'pg';
-
 /**
  * Loads the driver.
  *
  * @throws StateError `driver-missing` naming the package to install.
  */
-export async function loadPg(name: string = PG): Promise<PgModule> {
-  let module: PgModule & { readonly default?: PgModule };
-  try {
-    module = (await import(name)) as typeof module;
-  } catch (cause) {
-    throw new StateError(
-      'driver-missing',
-      `State in PostgreSQL needs the package ${name}: run "npm install ${name}".`,
-      cause,
-    );
-  }
-  return module.default ?? module;
+export function loadPg(name = 'pg'): Promise<PgModule> {
+  const message = `State in PostgreSQL needs the package ${name}: run "npm install ${name}".`;
+  return loadPackage(name, (cause) => new StateError('driver-missing', message, cause));
 }

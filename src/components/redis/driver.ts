@@ -1,4 +1,5 @@
 import { StateError } from '../../state/errors.ts';
+import { loadPackage } from '../../util/load-package.ts';
 
 /** An argument of a command. */
 export type RedisArgument = string | Buffer;
@@ -18,21 +19,12 @@ interface RedisModule {
   createClient(options: object): RedisClient;
 }
 
-/** A variable, so that neither TypeScript nor a bundler resolves the optional module. */
-const REDIS: string = 'redis';
-
 /**
  * Loads the driver.
  *
  * @throws StateError `driver-missing` naming the package to install.
  */
-export async function loadRedis(name: string = REDIS): Promise<RedisModule> {
-  let module: RedisModule & { readonly default?: RedisModule };
-  try {
-    module = (await import(name)) as typeof module;
-  } catch (cause) {
-    const message = `State in Redis needs the package ${name}: run "npm install ${name}".`;
-    throw new StateError('driver-missing', message, cause);
-  }
-  return module.default ?? module;
+export function loadRedis(name = 'redis'): Promise<RedisModule> {
+  const message = `State in Redis needs the package ${name}: run "npm install ${name}".`;
+  return loadPackage(name, (cause) => new StateError('driver-missing', message, cause));
 }
