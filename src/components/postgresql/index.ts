@@ -4,11 +4,11 @@
  * @packageDocumentation
  */
 
-import { localHostsOf } from '../../cluster/local-hosts.ts';
 import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
 import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
 import { openRemoteStore } from '../remote/remote-store.ts';
+import { timeoutsOf } from '../remote/timeouts.ts';
 import { nameOf, type PgTarget, parseConnectionString } from './connection-string.ts';
 import { PgServer } from './pg-server.ts';
 import { ddlOf } from './schema.ts';
@@ -75,8 +75,6 @@ const CONNECTION_FIELDS = fieldNames<PostgresqlConnection>({
 const DEFAULT_SCHEMA = 'insidecar';
 /** With the prefix `insidecar:`, the schema names a channel, whose name has at most 63 bytes. */
 const MAX_NAME_BYTES = 53;
-const DEFAULT_CALL_TIMEOUT_MS = 5_000;
-const DEFAULT_OPERATION_TIMEOUT_MS = 10_000;
 
 /**
  * State in PostgreSQL 13 or later, for sidecars on several machines. Needs the package `pg` 8. A commit resolves when
@@ -96,16 +94,12 @@ const DEFAULT_OPERATION_TIMEOUT_MS = 10_000;
 export function postgresql(options: PostgresqlOptions): StateDefinition {
   check(options);
   const { connection, schema = DEFAULT_SCHEMA, migrate = true, preparedStatements = true } = options;
-  const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS, operationTimeoutMs = DEFAULT_OPERATION_TIMEOUT_MS } = options;
-  const target = targetOf(connection);
-  const deps = { ...target, schema, migrates: migrate, prepares: preparedStatements, connectTimeoutMs: callTimeoutMs };
+  const timeouts = timeoutsOf(options, 'postgresql');
+  const names = { ...targetOf(connection), schema };
+  const behaviour = { migrates: migrate, prepares: preparedStatements, connectTimeoutMs: timeouts.callTimeoutMs };
   return {
     type: 'postgresql',
-    open: async (context) => {
-      const store = await openRemoteStore(new PgServer(deps), context, { callTimeoutMs, operationTimeoutMs });
-      localHostsOf(store).storeName = `${target.name} ${schema}`;
-      return store;
-    },
+    open: (context) => openRemoteStore(new PgServer({ ...names, ...behaviour }), context, timeouts),
   };
 }
 
@@ -122,7 +116,7 @@ function check(options: PostgresqlOptions): void {
       ? fieldsProblem(options.connection, CONNECTION_FIELDS, 'connection of postgresql')
       : undefined);
   if (problem !== undefined) throw new StateError('invalid', problem);
-  const { schema = DEFAULT_SCHEMA, callTimeoutMs = 1, operationTimeoutMs = 1 } = options;
+  const { schema = DEFAULT_SCHEMA } = options;
   if (
     typeof schema !== 'string' ||
     schema === '' ||
@@ -133,7 +127,4 @@ function check(options: PostgresqlOptions): void {
       'invalid',
       `The schema ${JSON.stringify(schema)} of postgresql must be a name of 1 to ${MAX_NAME_BYTES} bytes.`,
     );
-  for (const [name, value] of Object.entries({ callTimeoutMs, operationTimeoutMs }))
-    if (!Number.isSafeInteger(value) || value < 1)
-      throw new StateError('invalid', `${name} ${String(value)} of postgresql must be a whole number of milliseconds.`);
 }

@@ -41,6 +41,10 @@ export class PgServer implements RemoteServer {
     return this.#deps.name;
   }
 
+  get place(): string {
+    return this.#deps.schema;
+  }
+
   async connect(listener: ConnectionListener, listens: boolean): Promise<RemoteConnection> {
     const client = await this.#open();
     try {

@@ -4,11 +4,11 @@
  * @packageDocumentation
  */
 
-import { localHostsOf } from '../../cluster/local-hosts.ts';
 import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
 import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
 import { openRemoteStore } from '../remote/remote-store.ts';
+import { type RemoteTimeouts, timeoutsOf } from '../remote/timeouts.ts';
 import { type RedisNode, RedisServer, type RedisServerDeps } from './redis-server.ts';
 
 /** Options of {@link redis}. @public */
@@ -58,8 +58,6 @@ const FIELDS = fieldNames<RedisOptions>({
 });
 const DEFAULT_PORT = 6379;
 const DEFAULT_SENTINEL_PORT = 26379;
-const DEFAULT_CALL_TIMEOUT_MS = 5_000;
-const DEFAULT_OPERATION_TIMEOUT_MS = 10_000;
 
 /**
  * State in Redis 6.2 or later, or Valkey, for sidecars on several machines. Needs the package `redis` 6. The server's
@@ -80,21 +78,16 @@ const DEFAULT_OPERATION_TIMEOUT_MS = 10_000;
  * @public
  */
 export function redis(options: RedisOptions): StateDefinition {
-  const deps = depsOf(options);
-  const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS, operationTimeoutMs = DEFAULT_OPERATION_TIMEOUT_MS } = options;
+  check(options);
+  const timeouts = timeoutsOf(options, 'redis');
+  const deps = depsOf(options, timeouts);
   return {
     type: 'redis',
-    open: async (context) => {
-      const server = new RedisServer(deps);
-      const store = await openRemoteStore(server, context, { callTimeoutMs, operationTimeoutMs });
-      localHostsOf(store).storeName = `${server.name} ${deps.prefix}`;
-      return store;
-    },
+    open: (context) => openRemoteStore(new RedisServer(deps), context, timeouts),
   };
 }
 
-function depsOf(options: RedisOptions): RedisServerDeps {
-  check(options);
+function depsOf(options: RedisOptions, { callTimeoutMs }: RemoteTimeouts): RedisServerDeps {
   const url = options.url === undefined ? undefined : urlOf(options.url);
   const { sentinelName, cluster: isCluster = false, tls = url?.protocol === 'rediss:', prefix = 'insidecar' } = options;
   const port = sentinelName === undefined ? DEFAULT_PORT : DEFAULT_SENTINEL_PORT;
@@ -110,7 +103,7 @@ function depsOf(options: RedisOptions): RedisServerDeps {
     database: options.database ?? Number(url?.pathname.slice(1) ?? 0),
     tls: tls === false ? undefined : tls === true ? {} : tls,
     prefix,
-    connectTimeoutMs: options.callTimeoutMs ?? DEFAULT_CALL_TIMEOUT_MS,
+    connectTimeoutMs: callTimeoutMs,
   };
 }
 
@@ -121,19 +114,14 @@ function textOf(part: string | undefined): string | undefined {
 function check(options: RedisOptions): void {
   const problem = fieldsProblem(options, FIELDS, 'options of redis');
   if (problem !== undefined) throw new StateError('invalid', problem);
-  const { url, nodes, prefix = 'insidecar', callTimeoutMs = 1, operationTimeoutMs = 1, database = 0 } = options;
+  const { url, nodes, prefix = 'insidecar', database = 0 } = options;
   if ((url === undefined) === (nodes === undefined))
     throw new StateError('invalid', 'redis needs either url or nodes.');
   if (nodes?.length === 0) throw new StateError('invalid', 'nodes of redis must name at least one node.');
   if (typeof prefix !== 'string' || prefix === '' || /[{}\0]/.test(prefix))
     throw new StateError('invalid', `The prefix ${JSON.stringify(prefix)} of redis must be a name without braces.`);
-  for (const [name, value, least] of [
-    ['callTimeoutMs', callTimeoutMs, 1],
-    ['operationTimeoutMs', operationTimeoutMs, 1],
-    ['database', database, 0],
-  ] as const)
-    if (!Number.isSafeInteger(value) || value < least)
-      throw new StateError('invalid', `${name} ${String(value)} of redis must be a whole number of ${least} or more.`);
+  if (!Number.isSafeInteger(database) || database < 0)
+    throw new StateError('invalid', `database ${String(database)} of redis must be a whole number of 0 or more.`);
 }
 
 /** Parses the URL. Messages do not show it, since it may hold a password. */

@@ -51,6 +51,10 @@ export class RedisServer implements RemoteServer {
     return sentinelName === undefined ? `Redis at ${places}` : `Redis ${sentinelName} of the sentinels at ${places}`;
   }
 
+  get place(): string {
+    return this.#deps.prefix;
+  }
+
   async connect(listener: ConnectionListener, listens: boolean): Promise<RemoteConnection> {
     const { sentinelName, nodes, isCluster } = this.#deps;
     const candidates = sentinelName === undefined ? nodes : [await this.#primaryOf(sentinelName)];

@@ -60,6 +60,8 @@ export interface ConnectionListener {
 export interface RemoteServer {
   /** For messages, without credentials: `PostgreSQL at db:5432/shop`. */
   readonly name: string;
+  /** The schema or prefix that holds the store. */
+  readonly place: string;
   /**
    * Connects once.
    *

@@ -1,3 +1,4 @@
+import { localHostsOf } from '../../cluster/local-hosts.ts';
 import { changedKeys } from '../../state/changed-keys.ts';
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
 import { isStateError, StateError } from '../../state/errors.ts';
@@ -8,19 +9,12 @@ import { ConnectionLostError, type RemoteServer } from './connection.ts';
 import { Hints } from './hints.ts';
 import { Link } from './link.ts';
 import { Reads } from './reads.ts';
+import type { RemoteTimeouts } from './timeouts.ts';
 
 /** Max time that a start waits for a server that does not respond. */
 const OPEN_WAIT_MS = 3_000;
 /** Max time that a close waits for commits while the server does not respond. */
 const CLOSE_WAIT_MS = 5_000;
-
-/** Time limits, in milliseconds. */
-export interface RemoteTimeouts {
-  /** The limit of one call to the server. */
-  readonly callTimeoutMs: number;
-  /** The limit of a commit or a read, with all attempts and reconnections. */
-  readonly operationTimeoutMs: number;
-}
 
 /**
  * Opens the store of a server. If the server does not respond within three seconds, the store opens without working
@@ -33,6 +27,7 @@ export async function openRemoteStore(
 ): Promise<RemoteStore> {
   const store = new RemoteStore(server, context, timeouts);
   await store.connect();
+  localHostsOf(store).storeName = `${server.name} ${server.place}`;
   return store;
 }
 
