@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isStateError, StateError } from '../../state/errors.ts';
+import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import {
   type ConnectionListener,
   ConnectionLostError,
@@ -6,8 +8,7 @@ import {
   type RemoteServer,
 } from './connection.ts';
 
-const FIRST_DELAY_MS = 50;
-const MAX_DELAY_MS = 2_000;
+const BACKOFF: Backoff = { initialDelayMs: 50, maxDelayMs: 2_000, factor: 2, jitter: 0 };
 
 /** The dependencies of a {@link Link}. */
 export interface LinkDeps {
@@ -66,7 +67,7 @@ export class Link {
         this.#lastFailure = (error as Error).message;
         this.#deps.onFailure(error as Error);
         if (isStateError(error)) throw error;
-        await pause(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** this.#failures++), this.#closed.signal);
+        await pause(backoffDelayMs(BACKOFF, ++this.#failures, Math.random), this.#closed.signal);
       }
     }
   }
@@ -170,15 +171,5 @@ async function withTimeLimit<T>(
 
 /** Resolves after some time, or as soon as the signal fires. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    timer.unref();
-    signal.addEventListener('abort', done);
-  });
+  return delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }
