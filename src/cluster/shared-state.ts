@@ -4,6 +4,7 @@ import type { OnChange } from '../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, StateStore } from '../state/store.ts';
 import { Expected } from '../util/expected.ts';
 import { keepLocalHosts, type LocalHosts, localHostsOf } from './local-hosts.ts';
+import { StoreView } from './store-view.ts';
 
 /**
  * One open store for several sidecars of a process. The first sidecar opens it and the last one closes it. The sidecars
@@ -79,40 +80,27 @@ class SharedStore {
 }
 
 /** One sidecar's access to the store. */
-class Handle implements StateStore {
-  readonly #store: StateStore;
+class Handle extends StoreView {
   readonly #release: () => Promise<void>;
   readonly #running = new Set<Promise<unknown>>();
   readonly #watches = new Set<Disposable>();
   #closing: Promise<void> | undefined;
 
   constructor(store: StateStore, release: () => Promise<void>) {
-    this.#store = store;
+    super(store);
     this.#release = release;
   }
 
-  get failure(): Error | undefined {
-    return this.#store.failure;
+  override get(key: string): Promise<Entry | undefined> {
+    return this.#call(() => super.get(key));
   }
 
-  get isExclusive(): boolean {
-    return this.#store.isExclusive === true;
+  override scan(scan: Scan): Promise<readonly KeyedEntry[]> {
+    return this.#call(() => super.scan(scan));
   }
 
-  get hints(): 'all' | 'own' {
-    return this.#store.hints ?? 'own';
-  }
-
-  get(key: string): Promise<Entry | undefined> {
-    return this.#call(() => this.#store.get(key));
-  }
-
-  scan(scan: Scan): Promise<readonly KeyedEntry[]> {
-    return this.#call(() => this.#store.scan(scan));
-  }
-
-  commit(batch: Batch): Promise<number> {
-    return this.#call(() => this.#store.commit(batch));
+  override commit(batch: Batch): Promise<number> {
+    return this.#call(() => super.commit(batch));
   }
 
   #call<T>(call: () => Promise<T>): Promise<T> {
@@ -124,9 +112,9 @@ class Handle implements StateStore {
     return running;
   }
 
-  watch(prefix: string, onChange: OnChange): Disposable {
+  override watch(prefix: string, onChange: OnChange): Disposable {
     if (this.#closing !== undefined) throw closed();
-    const watching = this.#store.watch(prefix, onChange);
+    const watching = super.watch(prefix, onChange);
     this.#watches.add(watching);
     return {
       [Symbol.dispose]: () => {
@@ -136,7 +124,7 @@ class Handle implements StateStore {
     };
   }
 
-  close(): Promise<void> {
+  override close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
@@ -145,10 +133,6 @@ class Handle implements StateStore {
     for (const watching of this.#watches) watching[Symbol.dispose]();
     await Promise.allSettled(this.#running);
     await this.#release();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 }
 

@@ -1,0 +1,47 @@
+import type { OnChange } from '../state/local-watch.ts';
+import type { Batch, Entry, KeyedEntry, Scan, StateStore } from '../state/store.ts';
+
+/** Access to a store that passes every call on. Its subclasses change some of them. */
+export class StoreView implements StateStore {
+  readonly #store: StateStore;
+
+  constructor(store: StateStore) {
+    this.#store = store;
+  }
+
+  get failure(): Error | undefined {
+    return this.#store.failure;
+  }
+
+  get isExclusive(): boolean {
+    return this.#store.isExclusive === true;
+  }
+
+  get hints(): 'all' | 'own' {
+    return this.#store.hints ?? 'own';
+  }
+
+  get(key: string): Promise<Entry | undefined> {
+    return this.#store.get(key);
+  }
+
+  scan(scan: Scan): Promise<readonly KeyedEntry[]> {
+    return this.#store.scan(scan);
+  }
+
+  commit(batch: Batch): Promise<number> {
+    return this.#store.commit(batch);
+  }
+
+  watch(prefix: string, onChange: OnChange): Disposable {
+    return this.#store.watch(prefix, onChange);
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
