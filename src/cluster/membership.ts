@@ -1,4 +1,4 @@
-import { isConflict } from '../state/errors.ts';
+import { retryOnConflict } from '../state/retry-on-conflict.ts';
 import type { StateStore } from '../state/store.ts';
 import { type DualInstant, dualNow, type Timer } from '../util/clock.ts';
 import { Handover } from './hand-over.ts';
@@ -180,10 +180,13 @@ export class Membership implements LocalOwner {
 
   async #lookOn(): Promise<void> {
     const { logger } = this.#options;
+    const onConflict = (): void => {
+      this.#toRead = true;
+    };
     while (this.#toLook && !this.#leaving.signal.aborted) {
       this.#toLook = false;
       try {
-        await this.#settle();
+        await retryOnConflict(MAX_TRIES, () => this.#step(), onConflict);
         this.#hasFailed = false;
       } catch (error) {
         if (!this.#hasFailed) logger.error({ error }, 'the hosts of the store cannot be read: will be tried again');
@@ -192,18 +195,6 @@ export class Membership implements LocalOwner {
       }
     }
     this.#beat();
-  }
-
-  /** Checks once; repeats the check on conflicts with other hosts. */
-  async #settle(): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await this.#step();
-      } catch (error) {
-        if (!isConflict(error) || tries >= MAX_TRIES) throw error;
-        this.#toRead = true;
-      }
-    }
   }
 
   /** Alone, and hints would announce other hosts: renewals need no reads. */

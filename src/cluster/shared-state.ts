@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { StateError } from '../state/errors.ts';
+import { closedError } from '../state/errors.ts';
 import type { OnChange } from '../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, StateStore } from '../state/store.ts';
 import { Expected } from '../util/expected.ts';
@@ -104,7 +104,7 @@ class Handle extends StoreView {
   }
 
   #call<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) return Promise.reject(closed());
+    if (this.#closing !== undefined) return Promise.reject(closedError());
     const running = call();
     this.#running.add(running);
     const ended = (): void => void this.#running.delete(running);
@@ -113,7 +113,7 @@ class Handle extends StoreView {
   }
 
   override watch(prefix: string, onChange: OnChange): Disposable {
-    if (this.#closing !== undefined) throw closed();
+    if (this.#closing !== undefined) throw closedError();
     const watching = super.watch(prefix, onChange);
     this.#watches.add(watching);
     return {
@@ -134,8 +134,4 @@ class Handle extends StoreView {
     await Promise.allSettled(this.#running);
     await this.#release();
   }
-}
-
-function closed(): StateError {
-  return new StateError('closed', 'The state store is closed.');
 }

@@ -1,4 +1,4 @@
-import { isConflict } from '../state/errors.ts';
+import { retryOnConflict } from '../state/retry-on-conflict.ts';
 import type { StateStore } from '../state/store.ts';
 import type { Logger } from '../util/logger.ts';
 import type { HostRegistration } from './host-registration.ts';
@@ -18,30 +18,25 @@ export interface WithdrawDeps {
 
 /** Removes the record of a leaving host and gives up its shards; only logs failures. */
 export async function withdraw(deps: WithdrawDeps): Promise<void> {
+  const { table, logger } = deps;
+  // Shards that were taken away need no release.
+  const onConflict = (): void => table.drop(table.held);
   try {
-    await remove(deps);
+    await retryOnConflict(MAX_TRIES, () => remove(deps), onConflict);
   } catch (error) {
     // Other hosts then consider this host dead after its lease.
-    deps.logger.warn({ error }, 'the record of this host could not be removed');
+    logger.warn({ error }, 'the record of this host could not be removed');
   }
 }
 
 async function remove({ store, own, table: shards }: WithdrawDeps): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    const withdrawal = own.withdrawal(await readHosts(store));
-    if (withdrawal === undefined) return;
-    const fences = shards.held.map((shard) => shards.fence(shard));
-    try {
-      await store.commit({
-        require: [...withdrawal.require, ...fences],
-        put: withdrawal.put,
-        delete: [...withdrawal.delete, ...fences.map(({ key }) => key)],
-      });
-      return shards.drop(shards.held);
-    } catch (error) {
-      if (!isConflict(error) || tries >= MAX_TRIES) throw error;
-      // Shards that were taken away need no release.
-      shards.drop(shards.held);
-    }
-  }
+  const withdrawal = own.withdrawal(await readHosts(store));
+  if (withdrawal === undefined) return;
+  const fences = shards.held.map((shard) => shards.fence(shard));
+  await store.commit({
+    require: [...withdrawal.require, ...fences],
+    put: withdrawal.put,
+    delete: [...withdrawal.delete, ...fences.map(({ key }) => key)],
+  });
+  shards.drop(shards.held);
 }

@@ -77,6 +77,11 @@ export function isConflict(value: unknown): value is ConflictError {
   return isStateError(value) && value.kind === 'conflict';
 }
 
+/** The error of every call on a closed store. */
+export function closedError(): StateError {
+  return new StateError('closed', 'The state store is closed.');
+}
+
 const SHOWN_CHARACTERS = 80;
 
 /** Formats a key or other text for an error message: quoted, control characters escaped, cut if long. */

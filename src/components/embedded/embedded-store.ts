@@ -1,6 +1,6 @@
 import { changedKeys } from '../../state/changed-keys.ts';
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
-import { ConflictError, StateError } from '../../state/errors.ts';
+import { ConflictError, closedError, type StateError } from '../../state/errors.ts';
 import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateStore } from '../../state/store.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
@@ -197,7 +197,7 @@ export class EmbeddedStore implements StateStore {
   }
 
   async #close(): Promise<void> {
-    this.#ended ??= new StateError('closed', 'The state store is closed.');
+    this.#ended ??= closedError();
     this.#probe?.cancel();
     if (!this.#reads.isIdle || !this.#commits.isIdle) {
       await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import { changedKeys } from '../../state/changed-keys.ts';
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
-import { ConflictError, StateError } from '../../state/errors.ts';
+import { ConflictError, closedError } from '../../state/errors.ts';
 import { sortFormOf } from '../../state/keys.ts';
 import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, StateStore } from '../../state/store.ts';
@@ -76,7 +76,7 @@ export class MemoryStore implements StateStore {
   }
 
   #checkOpen(): void {
-    if (this.#closed) throw new StateError('closed', 'The state store is closed.');
+    if (this.#closed) throw closedError();
   }
 
   async close(): Promise<void> {

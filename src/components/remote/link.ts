@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isStateError, StateError } from '../../state/errors.ts';
+import { closedError, isStateError } from '../../state/errors.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import {
   type ConnectionListener,
@@ -135,10 +135,6 @@ export class Link {
     this.#connection?.destroy();
     this.#connection = undefined;
   }
-}
-
-function closedError(): StateError {
-  return new StateError('closed', 'The state store is closed.');
 }
 
 /** Uses real time: the time that a server takes is independent of the sidecar's clock. */

@@ -1,7 +1,7 @@
 import { localHostsOf } from '../../cluster/local-hosts.ts';
 import { changedKeys } from '../../state/changed-keys.ts';
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
-import { isStateError, StateError } from '../../state/errors.ts';
+import { closedError, isStateError, StateError } from '../../state/errors.ts';
 import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateStore } from '../../state/store.ts';
 import { CommitGroups } from './commit-groups.ts';
@@ -143,7 +143,7 @@ export class RemoteStore implements StateStore {
   }
 
   async #close(): Promise<void> {
-    this.#ended ??= new StateError('closed', 'The state store is closed.');
+    this.#ended ??= closedError();
     this.#watch.clear();
     const stop = setTimeout(() => this.#breakOff(), CLOSE_WAIT_MS);
     await Promise.all([this.#commits.idle(), this.#reads.idle()]);

@@ -4,6 +4,7 @@ import type { OwnedShards } from '../../../kernel/owned-shards.ts';
 import { isConflict } from '../../../state/errors.ts';
 import { keyAfter } from '../../../state/keys.ts';
 import { isCutOff, type PageSize } from '../../../state/page.ts';
+import { retryOnConflict } from '../../../state/retry-on-conflict.ts';
 import type { KeyedEntry, Precondition, Put, StateStore } from '../../../state/store.ts';
 import { MAX_INLINE_DATA_BYTES, type StoredJob } from '../model/job.ts';
 import type { PlannedJob, PresentJob } from '../planning/if-exists.ts';
@@ -127,17 +128,13 @@ export class JobStore {
 
   /** Removes a job; returns its entry. */
   async remove(name: string): Promise<Due | undefined> {
-    for (let tries = 1; ; tries++) {
+    return retryOnConflict(MAX_TRIES, async () => {
       const found = await this.#find(name);
       if (found === undefined) return undefined;
       const require = [{ key: this.#layout.job(name), version: found.pointerVersion }];
-      try {
-        await this.#commits.commit({ require, delete: this.#keysOf(found) });
-        return found.due;
-      } catch (error) {
-        if (!isConflict(error) || tries >= MAX_TRIES) throw error;
-      }
-    }
+      await this.#commits.commit({ require, delete: this.#keysOf(found) });
+      return found.due;
+    });
   }
 
   /**

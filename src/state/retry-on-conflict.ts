@@ -1,0 +1,22 @@
+import { isConflict } from './errors.ts';
+
+/**
+ * Makes a change, and makes it again while concurrent changes conflict with it. Each try has to read anew.
+ *
+ * @param maxTries - the last conflict is thrown
+ * @param onConflict - called before another try
+ */
+export async function retryOnConflict<T>(
+  maxTries: number,
+  change: () => Promise<T>,
+  onConflict?: () => void,
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await change();
+    } catch (error) {
+      if (!isConflict(error) || tries >= maxTries) throw error;
+      onConflict?.();
+    }
+  }
+}
