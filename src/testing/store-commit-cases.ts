@@ -1,9 +1,33 @@
 import assert from 'node:assert/strict';
 import { isConflict } from '../state/errors.ts';
+import type { Batch } from '../state/store.ts';
 import { keysOf, onStore, put, rejectsWith, type StoreCase, textOf } from './store-case.ts';
 
 const CONCURRENT_WRITERS = 100;
 const MANY_COMMITS = 5000;
+
+const DEPENDENT_COMMITS = 300;
+const DEPENDENT_KEYS = ['a', 'b', '__proto__'];
+
+/** A batch on three keys: each is required or not, and put, deleted or left alone, as the digits of a number say. */
+function dependentBatch(
+  index: number,
+  version: number,
+): Required<Pick<Batch, 'require' | 'put'>> & { readonly delete: readonly string[] } {
+  // Knuth's multiplicative hash: any order that repeats, and that looks like none.
+  const digits = Math.imul(index + 1, 2_654_435_761) >>> 0;
+  const digitOf = (at: number): number => Math.floor(digits / 4 ** at) % 4;
+  const chosen = (at: number, digit: number): readonly string[] =>
+    DEPENDENT_KEYS.filter((_key, number) => digitOf(at + number) === digit);
+  return {
+    require: [
+      ...chosen(3, 0).map((key) => ({ key, version: 'absent' as const })),
+      ...chosen(3, 1).map((key) => ({ key, version })),
+    ].slice(0, 1 + (digitOf(9) % 2)),
+    put: chosen(6, 0).map((key) => put(key)),
+    delete: chosen(6, 1),
+  };
+}
 
 /** Cases about commits, alone and concurrent. */
 export const committing: readonly StoreCase[] = [
@@ -46,6 +70,26 @@ export const committing: readonly StoreCase[] = [
     await rejectsWith(store.commit({ require: [{ key: 'a', version }], put: [put('a')] }), 'conflict');
     await store.commit({});
   }),
+  onStore(
+    'checks each of many commits made at once against those before it, absence that is not written too',
+    async (store) => {
+      const version = await store.commit({ put: [put('a')] });
+      const present = new Map<string, number | 'later'>([['a', version]]);
+      const batches = Array.from({ length: DEPENDENT_COMMITS }, (_, index) => dependentBatch(index, version));
+      const outcomes = await Promise.allSettled(batches.map((batch) => store.commit(batch)));
+      for (const [index, batch] of batches.entries()) {
+        const refused = batch.require.find(({ key, version: wanted }) => (present.get(key) ?? 'absent') !== wanted);
+        const outcome = outcomes[index];
+        if (outcome?.status === 'rejected')
+          assert.equal(isConflict(outcome.reason) && outcome.reason.key, refused?.key);
+        else assert.equal(refused, undefined, `commit ${index} was made, and ${refused?.key} was not as it required`);
+        if (refused !== undefined) continue;
+        for (const { key } of batch.put) present.set(key, 'later');
+        for (const key of batch.delete) present.delete(key);
+      }
+      assert.deepEqual(await keysOf(store, { from: '' }), [...present.keys()].sort());
+    },
+  ),
   onStore('lets exactly one of many commits on the same version win', async (store) => {
     const version = await store.commit({ put: [put('a', 'start')] });
     const attempts = Array.from({ length: CONCURRENT_WRITERS }, (_, index) =>
