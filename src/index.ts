@@ -97,7 +97,7 @@ export type { WaitOptions } from './blocks/workflow/operations/completions.ts';
 export type { InstancePage, ListOptions } from './blocks/workflow/operations/list.ts';
 export type { WorkflowRetention, WorkflowsOptions } from './blocks/workflow/options.ts';
 export type { Workflows } from './blocks/workflow/workflows.ts';
-export type { ShardChange, Shards } from './cluster/shards.ts';
+export type { ShardChange, ShardHosts, Shards } from './cluster/shards.ts';
 export { sharedState } from './cluster/shared-state.ts';
 export type { ComponentContext, ComponentDefinition } from './components/component.ts';
 export { type DurablePubSubOptions, durablePubSub } from './components/durable/durable-pubsub.ts';

@@ -59,7 +59,8 @@ export class Membership implements LocalOwner {
     const silenceMs = leaseMs - heartbeatMs;
     this.#liveness = new Liveness({ local: this.local, appId, silenceMs, areHostsLocal: this.#areHostsLocal });
     const onDoubt = (): void => this.#lookAtAll();
-    this.#table = new ShardTable({ layout: this.#layout, remoteWatch, clock, logger, silenceMs, onDoubt });
+    const ownId = (): string => this.id;
+    this.#table = new ShardTable({ layout: this.#layout, remoteWatch, clock, logger, silenceMs, ownId, onDoubt });
     const [table, leaving] = [this.#table, this.#leaving.signal];
     const onEnd = (hasFailed: boolean): void => this.#released(hasFailed);
     this.#handover = new Handover({ ...options, store: this.store, table, gracePeriodMs: leaseMs, leaving, onEnd });
@@ -234,9 +235,10 @@ export class Membership implements LocalOwner {
     const plan = planShards({ table, owners, layout: this.#layout, id: this.id, appId, isLive });
     this.#isAlone = this.#isOnly(table);
     // A host of this process may be about to write its record.
-    this.#table.hasPeers = plan.hasPeers || this.#areHostsLocal;
+    this.#table.hasPeers = plan.peers.length > 0 || this.#areHostsLocal;
     await this.#write(table, plan, startedAt);
     this.owners.note(plan.owners);
+    this.#table.hosts.note(plan.peers);
     this.#handover.release(plan.release);
   }
 

@@ -26,8 +26,8 @@ export interface ShardPlan {
   readonly mine: ReadonlyMap<number, number>;
   /** Shards among `mine` that are assigned to other hosts. */
   readonly release: readonly number[];
-  /** Whether other hosts of the app ID are alive. */
-  readonly hasPeers: boolean;
+  /** The IDs of the other live hosts of the app ID. */
+  readonly peers: readonly string[];
   /** The live owner of each shard, if it has one. */
   readonly owners: readonly (HostRecord | undefined)[];
 }
@@ -38,7 +38,8 @@ export function planShards({ table, owners, layout, id, appId, isLive }: View): 
   const dead = table.hosts.filter((host) => host.id !== id && !isLive(host));
   const isDead = new Set(dead);
   const peers = table.hosts.filter((host) => host.appId === appId && host.id !== id && !isDead.has(host));
-  const targets = assignment([id, ...peers.map((host) => host.id)]);
+  const peerIds = peers.map((host) => host.id);
+  const targets = assignment([id, ...peerIds]);
   const entries = new Map(owners.map((entry) => [layout.ownerOf(entry).shard, entry]));
   const take: number[] = [];
   const release: number[] = [];
@@ -65,7 +66,7 @@ export function planShards({ table, owners, layout, id, appId, isLive }: View): 
   }
   for (const { key, version } of dead) require.push({ key, version });
   for (const owner of vanished) require.push({ key: hostKey(owner), version: 'absent' });
-  return { dead, take, require, mine, release, owners: living, hasPeers: peers.length > 0 };
+  return { dead, take, require, mine, release, owners: living, peers: peerIds };
 }
 
 /** The owner of each shard at the last check. It may have changed since; only the owner itself is certain. */

@@ -3,6 +3,7 @@ import type { Precondition } from '../state/store.ts';
 import { type Clock, type DualInstant, dualNow, elapsedMs } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { ShardLayout } from './hosts.ts';
+import { LiveHosts } from './live-hosts.ts';
 import type { RemoteWatch } from './remote-watch.ts';
 import { SHARD_COUNT, type ShardChange, type Shards, shardOf } from './shards.ts';
 
@@ -16,6 +17,8 @@ export interface ShardTableDeps {
   readonly logger: Logger;
   /** How long other hosts consider this host alive after a renewal. */
   readonly silenceMs: number;
+  /** The ID of this host. */
+  readonly ownId: () => string;
   /** Called when ownership may have changed. */
   readonly onDoubt: () => void;
 }
@@ -28,6 +31,7 @@ interface Noted {
 /** The shards of one host as it knows them. */
 export class ShardTable implements Shards {
   readonly count: number = SHARD_COUNT;
+  readonly hosts: LiveHosts;
   readonly #deps: ShardTableDeps;
   /** The fences of the shards that this host owns, including those being handed over. */
   readonly #fences: (Precondition | undefined)[] = new Array<undefined>(SHARD_COUNT).fill(undefined);
@@ -39,6 +43,7 @@ export class ShardTable implements Shards {
 
   constructor(deps: ShardTableDeps) {
     this.#deps = deps;
+    this.hosts = new LiveHosts({ ...deps, isOverdue: () => this.isOverdue });
   }
 
   get isShared(): boolean {
@@ -78,6 +83,7 @@ export class ShardTable implements Shards {
     // Changes during the overdue time were ignored.
     const open = this.held.filter((shard) => this.#isOpen[shard]);
     if (open.length > 0) void this.#tell({ gained: open, lost: [] });
+    this.hosts.changed();
   }
 
   fence(shard: number): Precondition {

@@ -11,6 +11,18 @@ export interface ShardChange {
   readonly lost: readonly number[];
 }
 
+/** The live hosts of the app ID, as of this host's last look at the store. @public */
+export interface ShardHosts {
+  /** The ID of this host. It gets a new one if other hosts considered it dead. */
+  readonly id: string;
+  /** Whether a host is alive. For this host: whether no other host may consider it dead. */
+  isLive(id: string): boolean;
+  /** The precondition that a host has left, or that others removed its record because they considered it dead. */
+  whenGone(id: string): Precondition;
+  /** Calls back when hosts came or went. */
+  onChange(listener: () => void): Disposable;
+}
+
 /**
  * The work of one app ID in one store, divided among the hosts that run it. A host works only in its own shards and
  * puts the shard's fence into each commit. Once another host has taken a shard over, late commits of the former owner
@@ -27,6 +39,8 @@ export interface Shards {
   readonly isShared: boolean;
   /** Whether other hosts of the app ID are alive, as far as this host knows. It notices a new one within seconds. */
   readonly hasPeers: boolean;
+  /** The hosts among which the shards are divided. */
+  readonly hosts: ShardHosts;
   /** The shard of an ID; the same in every release. */
   shardOf(id: string): number;
   /** Whether this host may begin work in a shard now. */

@@ -21,6 +21,8 @@ export interface MessageQueue<Entry extends QueuedMessage> {
   delay(entry: Entry, delayMs: number, clock: Clock): Promise<void>;
   /** Keeps a message's place for `delayMs` and records its delivery. */
   hold(entry: Entry, delayMs: number): Promise<void>;
+  /** Called when there begin or cease to be consumers that are not paused. */
+  served?(isServed: boolean): void;
 }
 
 const SETTLED = Promise.resolve();
@@ -32,9 +34,15 @@ export class Dispatcher<Entry extends QueuedMessage> {
   /** The consumer of the last message. */
   #served: Consumer<Entry> | undefined;
   #scheduled = false;
+  #isServed = false;
 
   constructor(queue: MessageQueue<Entry>) {
     this.queue = queue;
+  }
+
+  /** Whether there are consumers that are not paused. */
+  get isServed(): boolean {
+    return this.#isServed;
   }
 
   get hasConsumers(): boolean {
@@ -45,10 +53,20 @@ export class Dispatcher<Entry extends QueuedMessage> {
     const consumer = new Consumer(this, options, clock, () => {
       this.#consumers.splice(this.#consumers.indexOf(consumer), 1);
       onLeave();
+      this.look();
     });
     this.#consumers.push(consumer);
+    this.look();
     this.wake();
     return consumer;
+  }
+
+  /** Looks whether there are consumers that are not paused. */
+  look(): void {
+    const isServed = this.#consumers.some(({ isPaused }) => !isPaused);
+    if (isServed === this.#isServed) return;
+    this.#isServed = isServed;
+    this.queue.served?.(isServed);
   }
 
   /** Delivers after the current call has returned, a whole burst at once. */
@@ -107,6 +125,10 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
     this.#paused = options.paused;
   }
 
+  get isPaused(): boolean {
+    return this.#paused;
+  }
+
   get isFree(): boolean {
     return !this.#paused && !this.#closed && this.#inFlight.size < this.#options.maxInFlight;
   }
@@ -150,10 +172,12 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
 
   pause(): void {
     this.#paused = true;
+    this.#dispatcher.look();
   }
 
   resume(): void {
     this.#paused = false;
+    this.#dispatcher.look();
     this.#dispatcher.wake();
   }
 

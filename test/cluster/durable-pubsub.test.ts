@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { RecordingApp } from '../support/app.ts';
 import { Fleet, type Member } from '../support/fleet.ts';
 
 const TOPICS = Array.from({ length: 12 }, (_, index) => `topic-${index}`);
@@ -202,13 +203,42 @@ describe('durable topics of one app ID on two hosts', () => {
   });
 });
 
+function randomOf(seed: number): (most: number) => number {
+  let state = seed;
+  return (most) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return (state >>> 8) % most;
+  };
+}
+
 describe('random histories of two hosts with durable topics', () => {
+  test.each([7, 8, 9])(
+    'deliver each message once while their consumers come and go (seed %d)',
+    async (seed) => {
+      const random = randomOf(seed);
+      await using fleet = new Fleet();
+      const members = [await fleet.join(), await fleet.join(), await fleet.join()];
+      const leave: ((() => Promise<void>) | undefined)[] = [await members[0]?.subscribe(...TOPICS)];
+      const sent: string[] = [];
+      for (let step = 0; step < 25; step++) {
+        const at = random(3);
+        if (leave[at] === undefined) leave[at] = await members[at]?.subscribe(...TOPICS);
+        else {
+          await leave[at]?.();
+          leave[at] = undefined;
+        }
+        sent.push(...(await publish(members, `step ${step}`)));
+        await fleet.pass(random(4));
+      }
+      leave[1] ??= await members[1]?.subscribe(...TOPICS);
+      await fleet.pass(10);
+      expect([all(...members), await stored(fleet)]).toEqual([[...sent].sort(), 0]);
+    },
+    60_000,
+  );
+
   test('lose no message', async () => {
-    let state = 7;
-    const random = (most: number): number => {
-      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-      return (state >>> 8) % most;
-    };
+    const random = randomOf(7);
     await using fleet = new Fleet();
     const members = await pair(fleet);
     const sent = new Set<string>();
@@ -229,4 +259,149 @@ describe('random histories of two hosts with durable topics', () => {
     const seen = new Set(all(...members));
     expect([[...sent].filter((message) => !seen.has(message)), await stored(fleet)]).toEqual([[], 0]);
   }, 60_000);
+});
+
+/** A host that publishes and one that subscribes; the first owns about half of the topics. */
+async function publisherAndSubscriber(fleet: Fleet): Promise<[Member, Member]> {
+  const [publisher, subscriber] = [await fleet.join(), await fleet.join()];
+  await subscriber.subscribe(...TOPICS);
+  await fleet.pass(4);
+  return [publisher, subscriber];
+}
+
+const standIns = async ({ memory }: Fleet): Promise<number> =>
+  (await memory.scan({ from: 'pubsub!' })).filter(({ key }) => key.includes('!stand-in!')).length;
+
+describe('durable topics whose owner has no consumers', () => {
+  test('go to a host that has some, once and at once', async () => {
+    await using fleet = new Fleet();
+    const [publisher, subscriber] = await publisherAndSubscriber(fleet);
+    const sent = await publish([publisher, subscriber], 'sent');
+    for (const { clock } of fleet.members) await clock.settled();
+    expect(all(subscriber)).toEqual([...sent].sort());
+    expect(await stored(fleet)).toBe(0);
+    expect(await standIns(fleet)).toBeGreaterThan(0);
+  });
+
+  test('go there even when no hint arrives', async () => {
+    await using fleet = new Fleet();
+    const [publisher, subscriber] = [await fleet.join({ isApart: true }), await fleet.join({ isApart: true })];
+    for (const { store } of [publisher, subscriber]) store.losesHints = true;
+    await subscriber.subscribe(...TOPICS);
+    const sent = await publish([publisher], 'sent');
+    await fleet.pass(10);
+    expect(all(subscriber)).toEqual([...sent].sort());
+  });
+
+  test('go to a host that subscribes later: what waited and what follows', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = await pair(fleet);
+    fleet.members.pop();
+    await b.stop();
+    const c = await fleet.join();
+    await fleet.pass(4);
+    fleet.members.shift();
+    await a.stop();
+    await fleet.pass(2);
+    const waiting = await publish([c], 'before anybody subscribes');
+    const d = await fleet.join();
+    await d.subscribe(...TOPICS);
+    await fleet.pass(4);
+    const following = await publish([c], 'after');
+    await fleet.pass(1);
+    expect([all(d), await stored(fleet)]).toEqual([[...waiting, ...following].sort(), 0]);
+  });
+
+  test('come back to the owner when it has consumers, after what is in flight', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = await publisherAndSubscriber(fleet);
+    const ends: (() => void)[] = [];
+    b.onMessage = () => new Promise<void>((resolve) => ends.push(resolve));
+    const inFlight = await publish([a], 'in flight');
+    await fleet.pass(1);
+    await a.subscribe(...TOPICS);
+    await fleet.pass(5);
+    expect([a.messages, all(b)]).toEqual([[], [...inFlight].sort()]);
+    b.onMessage = () => undefined;
+    for (const end of ends) end();
+    await fleet.pass(2);
+    expect([a.messages, await standIns(fleet), await stored(fleet)]).toEqual([[], 0, 0]);
+    b.messages.length = 0;
+    const sent = await publish([b], 'afterwards');
+    await fleet.pass(1);
+    expect([a.messages.length > 0, b.messages.length > 0, all(a, b)]).toEqual([true, true, [...sent].sort()]);
+  });
+
+  test('go back when the host that stands in stops', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = await publisherAndSubscriber(fleet);
+    const c = await fleet.join();
+    await c.subscribe(...TOPICS);
+    await fleet.pass(4);
+    fleet.members.splice(fleet.members.indexOf(b), 1);
+    await b.stop();
+    await fleet.pass(4);
+    const sent = await publish([a], 'after the stop');
+    await fleet.pass(1);
+    expect([all(c), await stored(fleet)]).toEqual([[...sent].sort(), 0]);
+  });
+
+  test('go elsewhere when the host that stands in stands still, and it settles nothing when it goes on', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = await publisherAndSubscriber(fleet);
+    const c = await fleet.join();
+    await fleet.pass(4);
+    const ends: (() => void)[] = [];
+    b.onMessage = () => new Promise<void>((_, reject) => ends.push(() => reject(new Error('too late'))));
+    const sent = await publish([a], 'kept');
+    await fleet.pass(1);
+    expect(all(b)).toEqual([...sent].sort());
+    b.store.pause();
+    for (const end of ends) end();
+    await c.subscribe(...TOPICS);
+    await fleet.pass(25, [a, c]);
+    expect([all(c), await stored(fleet)]).toEqual([[...sent].sort(), 0]);
+    b.onMessage = () => undefined;
+    b.store.resume();
+    await fleet.pass(30);
+    // Its late retries did not bring back what had been settled.
+    expect([all(c), await stored(fleet), b.messages.length]).toEqual([[...sent].sort(), 0, sent.length]);
+  });
+
+  test('go to another host while the application of the owner is away, and come back with it', async () => {
+    await using fleet = new Fleet();
+    const discovery = { body: TOPICS.map((topic) => ({ pubsubname: 'pubsub', topic, route: `/${topic}` })) };
+    const apps = [0, 1].map(() => new RecordingApp([discovery], () => undefined));
+    const treatment = { health: { intervalMs: 1_000, threshold: 1 } };
+    for (const { listener } of apps) await fleet.join({ app: { listener, ...treatment } });
+    const [one, other] = fleet.members as [Member, Member];
+    const sent = (): number[] => apps.map(({ deliveries }) => deliveries.splice(0).length);
+    await fleet.pass(4);
+    await publish([one, other], 'both are there');
+    await fleet.pass(1);
+    const before = sent();
+    expect([before.every((count) => count > 0), before.reduce((sum, count) => sum + count)]).toEqual([
+      true,
+      TOPICS.length,
+    ]);
+    const [away] = apps;
+    if (away !== undefined) away.health = { status: 503 };
+    await fleet.pass(5);
+    await publish([one, other], 'one is away');
+    await fleet.pass(1);
+    expect(sent()).toEqual([0, TOPICS.length]);
+    if (away !== undefined) away.health = {};
+    await fleet.pass(5);
+    await publish([one, other], 'both are there again');
+    await fleet.pass(1);
+    expect([sent(), await standIns(fleet), await stored(fleet)]).toEqual([before, 0, 0]);
+  });
+
+  test('wait for nobody in a component that only one host uses', async () => {
+    await using fleet = new Fleet();
+    const a = await fleet.join();
+    await a.subscribe(...TOPICS);
+    await fleet.pass(5);
+    expect(await standIns(fleet)).toBe(0);
+  });
 });

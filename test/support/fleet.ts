@@ -1,5 +1,5 @@
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
-import { type DeliveryContext, durablePubSub, type JobRun } from '../../src/index.ts';
+import { type DeliveryContext, durablePubSub, type JobRun, type Subscription } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
 import { patientClock } from './clock.ts';
 import { RecordingLogger } from './logger.ts';
@@ -38,18 +38,19 @@ export class Member extends TestSidecar {
     });
   }
 
-  async subscribe(...topics: readonly string[]): Promise<void> {
+  /** Subscribes to topics; answers what ends that. */
+  async subscribe(...topics: readonly string[]): Promise<() => Promise<void>> {
     const { concurrency } = this;
+    const onMessage = async ({ data: message = '' }: { data?: string }, context: DeliveryContext): Promise<void> => {
+      this.messages.push(message);
+      await this.onMessage(message, context);
+    };
+    const subscriptions: Subscription[] = [];
     for (const topic of topics)
-      await this.sidecar.pubsub.subscribe<string>(
-        'pubsub',
-        topic,
-        async ({ data: message = '' }, context) => {
-          this.messages.push(message);
-          await this.onMessage(message, context);
-        },
-        { concurrency },
-      );
+      subscriptions.push(await this.sidecar.pubsub.subscribe<string>('pubsub', topic, onMessage, { concurrency }));
+    return async () => {
+      for (const subscription of subscriptions) await subscription.close();
+    };
   }
 
   override async stop(): Promise<void> {

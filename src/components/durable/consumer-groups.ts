@@ -1,8 +1,11 @@
 import { isConflict } from '../../state/errors.ts';
 import { namePart } from '../../state/keys.ts';
-import type { Precondition, Put, StateStore } from '../../state/store.ts';
-import type { Layout } from './layout.ts';
+import type { KeyedEntry, Precondition, Put, StateStore } from '../../state/store.ts';
+import { Layout } from './layout.ts';
 import { readRecord, record } from './records.ts';
+
+/** Entries of groups other than the groups themselves, by key. */
+export type GroupEntries = ReadonlyMap<string, KeyedEntry>;
 
 /** The name of a group. */
 export interface GroupName {
@@ -39,7 +42,7 @@ export class ConsumerGroups {
   readonly #known = new Map<string, GroupName>();
   #guard: Precondition;
   #count = 0;
-  #reading: Promise<void> | undefined;
+  #reading: Promise<GroupEntries> | undefined;
 
   /** Calls `onGroup` once for every group. */
   constructor(store: StateStore, layout: Layout, onGroup: (name: GroupName) => void) {
@@ -67,32 +70,42 @@ export class ConsumerGroups {
     return new Set([...this.#known.values()].map(({ topic }) => namePart(topic)));
   }
 
-  /** Reads the groups. */
-  read(): Promise<void> {
+  /** Reads the groups, or waits for a read that has begun. Resolves with what the groups have beside their names. */
+  read(): Promise<GroupEntries> {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });
     return this.#reading;
   }
 
-  async #read(): Promise<void> {
+  /** Like {@link ConsumerGroups.read}, with a read that begins now. */
+  async readAnew(): Promise<GroupEntries> {
+    await this.#reading?.catch(() => undefined);
+    return this.read();
+  }
+
+  async #read(): Promise<GroupEntries> {
     // Cleared before the read, so that a group that is added meanwhile sets it again.
     this.mayBeOutdated = false;
     try {
-      await this.#readAll();
+      return await this.#readAll();
     } catch (error) {
       this.mayBeOutdated = true;
       throw error;
     }
   }
 
-  async #readAll(): Promise<void> {
-    const { key } = this.#guard;
-    // Read first: a group that is added after this read makes the guard fail.
-    const entry = await this.#store.get(key);
-    for (const { key: at, value } of await this.#store.scan(this.#layout.groups()))
-      this.#add(at, readRecord(at, value) as GroupRecord);
-    this.#set(entry?.version ?? 'absent', entry === undefined ? 0 : (readRecord(key, entry.value) as number));
+  async #readAll(): Promise<GroupEntries> {
+    const rest = new Map<string, KeyedEntry>();
+    let count: KeyedEntry | undefined;
+    // One scan for all, so that they come from the same state of the store.
+    for (const entry of await this.#store.scan(this.#layout.groups())) {
+      if (entry.key === this.#guard.key) count = entry;
+      else if (Layout.isGroup(entry.key)) this.#add(entry.key, readRecord(entry.key, entry.value) as GroupRecord);
+      else rest.set(entry.key, entry);
+    }
+    this.#set(count?.version ?? 'absent', count === undefined ? 0 : (readRecord(count.key, count.value) as number));
+    return rest;
   }
 
   #add(key: string, { topic, group }: GroupName): void {

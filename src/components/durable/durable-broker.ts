@@ -11,6 +11,7 @@ import { ConsumerGroups, type GroupName } from './consumer-groups.ts';
 import { Layout } from './layout.ts';
 import { DurableQueue } from './queue.ts';
 import { SequenceAllocator } from './sequence-allocator.ts';
+import { StandIns } from './stand-ins.ts';
 import { StartupMessages } from './startup-messages.ts';
 
 const NO_FAILURES: readonly PublishFailure[] = [];
@@ -31,12 +32,13 @@ export class DurableBroker implements Broker {
   readonly #groups: ConsumerGroups;
   readonly #numbers: SequenceAllocator;
   readonly #startup: StartupMessages;
+  readonly #standIns: StandIns;
   readonly #topics = new Map<string, Map<string, DurableQueue>>();
   /** Queues by the prefix of their ready keys. */
   readonly #queues = new Map<string, DurableQueue>();
 
   private constructor(component: string, context: ComponentContext) {
-    const { state, clock, shards } = context;
+    const { state, clock, shards, logger, track } = context;
     this.#store = state;
     this.#component = component;
     this.#layout = new Layout(component);
@@ -47,12 +49,14 @@ export class DurableBroker implements Broker {
     this.#numbers = new SequenceAllocator(state, this.#layout.sequence(), clock);
     const [commits, groups, layout] = [this.#commits, this.#groups, this.#layout];
     this.#startup = new StartupMessages({ component, store: state, commits, layout, groups, context });
+    const [owned, hosts] = [this.#owned, shards?.hosts];
+    this.#standIns = new StandIns({ groups, commits, owned, hosts, clock, logger, track });
   }
 
   /** Opens the broker and reads its groups. */
   static async open(component: string, context: ComponentContext): Promise<DurableBroker> {
     const broker = new DurableBroker(component, context);
-    await broker.#groups.read();
+    await broker.#standIns.read();
     await broker.#startup.inherit();
     broker.#follow();
     return broker;
@@ -63,12 +67,15 @@ export class DurableBroker implements Broker {
     this.#numbers.areShared = this.#store.isExclusive !== true && this.#context.shards !== undefined;
     this.#owned.onChange(({ gained, lost }) => {
       for (const queue of this.#queues.values()) {
-        if (gained.has(queue.shard)) queue.resume();
+        if (gained.has(queue.shard)) queue.gained();
         if (lost.has(queue.shard)) void queue.handOver();
       }
+      if (gained.size > 0) this.#standIns.look(true);
     });
+    this.#standIns.follow();
     this.#owned.watch(this.#layout.groupPrefix, (keys) => {
       if (keys.length > 0) this.#groups.mayBeOutdated = true;
+      this.#standIns.changed(keys.length > 0);
     });
     this.#owned.watch(this.#layout.readyPrefix, (keys) => {
       this.#numbers.areShared = true;
@@ -166,11 +173,13 @@ export class DurableBroker implements Broker {
   /** Resolves once all settlements are durable or have failed. */
   async flushed(): Promise<void> {
     await this.#startup.dropped();
+    await this.#standIns.settled();
     await this.#commits.flushed();
   }
 
   left(): void {
     this.#startup.close();
+    this.#standIns.close();
   }
 
   #queueOf(topic: string, group: string): DurableQueue | undefined {
@@ -184,8 +193,9 @@ export class DurableBroker implements Broker {
     const layout = this.#layout.queue(topic, group);
     const shard = this.#owned.of(JSON.stringify([this.#component, topic, group]));
     const workplace = workplaceOf(this.#context, 'messages', this.#component, topic, group);
-    const [store, commits, owned] = [this.#store, this.#commits, this.#owned];
-    const queue = new DurableQueue({ store, commits, layout, topic, owned, shard, workplace, logger, track });
+    const [store, commits] = [this.#store, this.#commits];
+    const holder = this.#standIns.holderOf(layout, shard);
+    const queue = new DurableQueue({ store, commits, layout, topic, holder, shard, workplace, logger, track });
     const groups = this.#topics.get(topic);
     if (groups === undefined) this.#topics.set(topic, new Map([[group, queue]]));
     else groups.set(group, queue);

@@ -1,11 +1,27 @@
-import { counterOf, counterPart, instantOf, instantPart, keyOf, namePart, partsOf, rangeOf } from '../../state/keys.ts';
+import {
+  counterOf,
+  counterPart,
+  instantOf,
+  instantPart,
+  keyAfter,
+  keyOf,
+  namePart,
+  partsOf,
+  rangeOf,
+} from '../../state/keys.ts';
 import type { KeyRange } from '../../state/store.ts';
+
+/** The number of parts of a group's key. */
+const GROUP_PARTS = 5;
 
 /**
  * The keys of a durable pub/sub component, under `pubsub / <component>`:
  *
  * - `sequence`: the first number that is not reserved
  * - `group / <topic> / <group>`: the group exists
+ * - `group / <topic> / <group> / stand-in`: another host than the owner of the group's shard hands its messages out: the
+ *   ID of that host, or none while any host with consumers may become it
+ * - `group / <topic> / <group> / recall`: the owner of the shard asks for the group back
  * - `groups`: how many groups were ever added
  * - `ready / <topic> / <group> / <number>`: a message of the group, in order of publication
  * - `delayed / <topic> / <group> / <instant> / <number>`: a message that waits for its retry, in order of time
@@ -33,7 +49,7 @@ export class Layout {
     return keyOf(...this.#root, 'groups');
   }
 
-  /** Prefix of all groups. */
+  /** Prefix of all groups and their stand-ins. */
   get groupPrefix(): string {
     return keyOf(...this.#root, 'group');
   }
@@ -66,19 +82,27 @@ export class Layout {
     return { topic, number: counterOf(number), groups: counterOf(groups), at: instantOf(at) };
   }
 
+  /** All groups, their stand-ins, and how many groups there are. */
   groups(): KeyRange {
-    return rangeOf(...this.#root, 'group');
+    return { from: this.groupPrefix, to: keyAfter(this.groupCount()) };
+  }
+
+  /** Whether a key in the range of groups is that of a group. */
+  static isGroup(key: string): boolean {
+    return partsOf(key).length === GROUP_PARTS;
   }
 
   /** The keys of one group, made once, so that a publish only appends the number. */
   queue(topicName: string, groupName: string): QueueLayout {
     const [topic, group] = [namePart(topicName), namePart(groupName)];
-    return new QueueLayout(
-      keyOf(...this.#root, 'ready', topic, group),
-      rangeOf(...this.#root, 'ready', topic, group),
-      keyOf(...this.#root, 'delayed', topic, group),
-      rangeOf(...this.#root, 'delayed', topic, group),
-    );
+    return new QueueLayout({
+      ready: keyOf(...this.#root, 'ready', topic, group),
+      readyRange: rangeOf(...this.#root, 'ready', topic, group),
+      delayed: keyOf(...this.#root, 'delayed', topic, group),
+      delayedRange: rangeOf(...this.#root, 'delayed', topic, group),
+      standIn: keyOf(...this.#root, 'group', topic, group, 'stand-in'),
+      recall: keyOf(...this.#root, 'group', topic, group, 'recall'),
+    });
   }
 }
 
@@ -92,18 +116,34 @@ export interface KeptKey {
   readonly at: number;
 }
 
-/** The keys of one group's messages. */
+/** The prefixes, ranges and keys of a {@link QueueLayout}. */
+interface QueueKeys {
+  readonly ready: string;
+  readonly readyRange: KeyRange;
+  readonly delayed: string;
+  readonly delayedRange: KeyRange;
+  readonly standIn: string;
+  readonly recall: string;
+}
+
+/** The keys of one group. */
 export class QueueLayout {
   readonly readyRange: KeyRange;
   readonly delayedRange: KeyRange;
+  /** The entry that names the group's stand-in. */
+  readonly standIn: string;
+  /** The entry by which the owner of the shard asks for the group back. */
+  readonly recall: string;
   readonly #ready: string;
   readonly #delayed: string;
 
-  constructor(ready: string, readyRange: KeyRange, delayed: string, delayedRange: KeyRange) {
+  constructor({ ready, readyRange, delayed, delayedRange, standIn, recall }: QueueKeys) {
     this.#ready = ready;
     this.readyRange = readyRange;
     this.#delayed = delayed;
     this.delayedRange = delayedRange;
+    this.standIn = standIn;
+    this.recall = recall;
   }
 
   /** Prefix of the group's ready messages. */

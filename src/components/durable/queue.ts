@@ -1,16 +1,21 @@
-import type { OwnedShard, OwnedShards } from '../../kernel/owned-shards.ts';
-import type { Clock } from '../../util/clock.ts';
+import type { OwnedShard } from '../../kernel/owned-shards.ts';
+import { type Clock, sleep } from '../../util/clock.ts';
 import { atWorkElsewhere, type Workplace } from '../../util/workplaces.ts';
 import { Dispatcher, type MessageQueue } from '../dispatcher.ts';
 import type { ComponentSubscription, Message, SubscribeOptions } from '../pubsub.ts';
 import { encodeQueued } from './codec.ts';
+import type { GroupHolder, HeldQueue } from './group-holder.ts';
 import { ReadAhead, type ReadAheadDeps } from './read-ahead.ts';
 import { Settlements } from './settlements.ts';
 import type { StoredMessage } from './stored-message.ts';
 
+/** How long to wait for messages in flight before another host may get them. */
+const GRACE_PERIOD_MS = 15_000;
+
 /** The dependencies of a {@link DurableQueue}. */
 export interface QueueDeps extends Omit<ReadAheadDeps, 'onLoaded'> {
-  readonly owned: OwnedShards;
+  /** Whether this host hands the messages out. */
+  readonly holder: GroupHolder;
   /** The shard of the group. */
   readonly shard: OwnedShard;
   /** Where functions process its messages. */
@@ -19,12 +24,12 @@ export interface QueueDeps extends Omit<ReadAheadDeps, 'onLoaded'> {
 
 /**
  * One group's messages in the store. In memory it holds those handed out and a short read-ahead, however many wait.
- * Only the host that owns the group hands out and settles. If a host loses a group and gets it back, it reads messages
+ * Only the host that holds the group hands out and settles. If a host loses a group and gets it back, it reads messages
  * again that it still has in flight. Such a message waits for the end of the earlier delivery: its success counts, but
  * a retry would bring back a settled message. A message that a function of another sidecar in this process still
  * processes waits as well, and is then delivered again.
  */
-export class DurableQueue implements MessageQueue<StoredMessage> {
+export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
   readonly #deps: QueueDeps;
   readonly #dispatcher = new Dispatcher(this);
   readonly #ahead: ReadAhead;
@@ -38,12 +43,15 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
   /** Delivers one message at a time: a message that waits blocks those behind it. */
   #isOrdered = false;
   #clock: Clock | undefined;
+  /** Called when no message is in flight any more. */
+  #onIdle: (() => void)[] = [];
 
   constructor(deps: QueueDeps) {
-    const { commits, owned, shard, logger } = deps;
+    const { commits, holder, logger } = deps;
     this.#deps = deps;
     this.#ahead = new ReadAhead({ ...deps, onLoaded: () => this.#dispatcher.wake() });
-    this.#settlements = new Settlements({ commits, owned, shard, logger, onCaughtUp: () => this.#dispatcher.wake() });
+    this.#settlements = new Settlements({ commits, holder, logger, onCaughtUp: () => this.#dispatcher.wake() });
+    holder.queue = this;
   }
 
   join(options: SubscribeOptions, clock: Clock): ComponentSubscription {
@@ -60,22 +68,56 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
     return this.#deps.shard;
   }
 
-  /** Begins to load messages if the group has consumers and this host owns it. */
+  get hasConsumers(): boolean {
+    return this.#dispatcher.hasConsumers;
+  }
+
+  get isServed(): boolean {
+    return this.#dispatcher.isServed;
+  }
+
+  served(isServed: boolean): void {
+    this.#deps.holder.served(isServed);
+  }
+
+  /** Begins to load messages if the group has consumers and this host holds it. */
   resume(): void {
-    if (this.#clock === undefined || !this.#dispatcher.hasConsumers || !this.#deps.shard.isOwned) return;
-    this.#ahead.start(this.#clock);
-    for (const entry of this.#out)
-      if (this.#ahead.isOutdated(entry)) this.#early.set(entry.number, { entry, again: undefined });
+    if (this.#clock === undefined || !this.hasConsumers || !this.#deps.holder.isHere) return;
+    if (this.#ahead.start(this.#clock))
+      for (const entry of this.#out)
+        if (this.#ahead.isOutdated(entry)) this.#early.set(entry.number, { entry, again: undefined });
     this.#dispatcher.wake();
+  }
+
+  /** The shard of the group belongs to this host, which did not own it before. */
+  gained(): void {
+    this.#deps.holder.gained();
   }
 
   /** Hands the group over to another host once none of its messages are in flight here. */
   async handOver(): Promise<void> {
-    const { shard, commits } = this.#deps;
+    const { shard, commits, holder } = this.#deps;
+    if (holder.isStandIn) return;
     shard.begin();
     this.#endTenure();
     await commits.flushed();
     shard.end();
+  }
+
+  async drain(): Promise<void> {
+    const clock = this.#clock;
+    if (this.#out.size > 0 && clock !== undefined) {
+      const ended = new AbortController();
+      const idle = new Promise<void>((resolve) => this.#onIdle.push(resolve));
+      await Promise.race([idle, sleep(clock, GRACE_PERIOD_MS, ended.signal).catch(() => undefined)]);
+      ended.abort();
+    }
+    this.#endTenure();
+    await this.#deps.commits.flushed();
+  }
+
+  rest(): void {
+    if (this.#ahead.isOn) this.#endTenure();
   }
 
   /** A publish is about to write a message for this group; answers its key. */
@@ -103,7 +145,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
 
   /** Hands nothing out while the store fails to take settlements: all of it would be delivered again. */
   shift(): StoredMessage | undefined {
-    if (this.#settlements.areBehind || !this.#deps.shard.isOwned) return undefined;
+    if (this.#settlements.areBehind || !this.#deps.holder.isHere) return undefined;
     let entry = this.#next();
     while (entry !== undefined && (this.#isAtWork(entry) || this.#isElsewhere(entry))) entry = this.#next();
     if (entry === undefined) return undefined;
@@ -195,6 +237,7 @@ export class DurableQueue implements MessageQueue<StoredMessage> {
 
   #ended(entry: StoredMessage): void {
     if (!this.#out.delete(entry)) return;
+    if (this.#out.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
     if (this.#early.size > 0) this.#letAgain(entry);
     this.#deps.shard.end();
   }

@@ -60,12 +60,18 @@ export class ReadAhead {
     this.#deps = deps;
   }
 
-  /** Begins a tenure: messages are loaded from now on. */
-  start(clock: Clock): void {
-    if (this.#tenure !== undefined) return;
+  /** Begins a tenure: messages are loaded from now on. Returns false if there is one already. */
+  start(clock: Clock): boolean {
+    if (this.#tenure !== undefined) return false;
     this.#tenure = new AbortController();
     this.#clock = clock;
     void this.#read();
+    return true;
+  }
+
+  /** Whether there is a tenure. */
+  get isOn(): boolean {
+    return this.#tenure !== undefined;
   }
 
   /** Ends the tenure: stops loading and cancels the timer. */

@@ -1,8 +1,8 @@
 import type { Change, CommitBatcher } from '../../kernel/commit-batcher.ts';
-import type { OwnedShard, OwnedShards } from '../../kernel/owned-shards.ts';
 import { isStateError } from '../../state/errors.ts';
 import { type Clock, sleep, systemClock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
+import type { GroupHolder } from './group-holder.ts';
 
 /** How long to wait before the next try after the store has failed. */
 export const STORE_RETRY_MS = 1_000;
@@ -13,9 +13,7 @@ export type Settlement = Pick<Change, 'put' | 'delete'>;
 /** The dependencies of {@link Settlements}. */
 export interface SettlementsDeps {
   readonly commits: CommitBatcher;
-  readonly owned: OwnedShards;
-  /** The shard of the group. */
-  readonly shard: OwnedShard;
+  readonly holder: GroupHolder;
   readonly logger: Logger;
   /** Called when the store has accepted all settlements that had failed. */
   readonly onCaughtUp: () => void;
@@ -58,11 +56,11 @@ export class Settlements {
   }
 
   async #write(settlement: Settlement): Promise<void> {
-    const { commits, owned, shard } = this.#deps;
+    const { commits, holder } = this.#deps;
     try {
-      await commits.commit({ ...settlement, fence: shard.fence() });
+      await commits.commit({ ...settlement, fence: holder.fence() });
     } catch (error) {
-      if (!owned.isFenced(error)) throw error;
+      if (!holder.isFenced(error)) throw error;
     }
   }
 

@@ -1,0 +1,243 @@
+import type { ShardHosts } from '../../cluster/shards.ts';
+import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
+import type { OwnedShard, OwnedShards } from '../../kernel/owned-shards.ts';
+import { ConflictError, isConflict } from '../../state/errors.ts';
+import type { Precondition } from '../../state/store.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { QueueLayout } from './layout.ts';
+import { record } from './records.ts';
+
+/** How long a host keeps a group for which it has no consumers. */
+const UNSERVED_MS = 1_000;
+
+/** The stored stand-in of a group. */
+export interface StandIn {
+  /** The host that hands the messages out; `undefined` if any host with consumers may become it. */
+  readonly hostId: string | undefined;
+  readonly version: number;
+}
+
+/** A queue as its {@link GroupHolder} sees it. */
+export interface HeldQueue {
+  readonly hasConsumers: boolean;
+  /** Whether it has consumers that are not paused. */
+  readonly isServed: boolean;
+  /** Begins to hand messages out, or continues. */
+  resume(): void;
+  /** Forgets what it has read: another host hands the messages out. */
+  rest(): void;
+  /** Hands no more out; resolves when nothing is in flight, or what is in flight takes too long. */
+  drain(): Promise<void>;
+}
+
+/** The dependencies of a {@link GroupHolder}. */
+export interface GroupHolderDeps {
+  readonly owned: OwnedShards;
+  /** The shard of the group. */
+  readonly shard: OwnedShard;
+  readonly layout: QueueLayout;
+  readonly commits: CommitBatcher;
+  readonly clock: Clock;
+  /** `undefined` if this host has the store for itself. */
+  readonly hosts: ShardHosts | undefined;
+  /** Looks at the stand-ins again, after reading them if `toRead`. */
+  readonly look: (toRead: boolean) => void;
+}
+
+/**
+ * Whether this host hands out the messages of a group. As a rule, the owner of the group's shard does. If it has had no
+ * consumers for a second while other hosts are there, it offers the group; a host with consumers takes it, and is the
+ * group's stand-in until it has none, the owner has some again, or it is dead. So messages do not wait at a host that
+ * cannot deliver them.
+ *
+ * The owner offers a group, and a stand-in gives it back, when nothing of it is in flight any more. The commits of a
+ * stand-in require its entry, so that nothing it does counts once it has lost the group.
+ */
+export class GroupHolder {
+  readonly #deps: GroupHolderDeps;
+  #queue: HeldQueue | undefined;
+  #standIn: StandIn | undefined;
+  #fence: Precondition | undefined;
+  #isRecalled = false;
+  /** Whether the entries were read since this host got the shard. */
+  #isKnown: boolean;
+  /** The hand-over of the group, from its begin until it is written. */
+  #drain: { isDone: boolean; readonly done: Promise<void> } | undefined;
+  #unservedAt: number;
+
+  constructor(deps: GroupHolderDeps) {
+    this.#deps = deps;
+    this.#unservedAt = deps.clock.now();
+    this.#isKnown = deps.hosts === undefined;
+  }
+
+  /** Sets the queue; once. */
+  set queue(queue: HeldQueue) {
+    this.#queue = queue;
+  }
+
+  /** Whether this host may begin to hand messages out now. */
+  get isHere(): boolean {
+    if (this.#drain !== undefined || !this.#isKnown) return false;
+    return this.#standIn === undefined ? this.#deps.shard.isOwned : this.isStandIn;
+  }
+
+  /** Whether this host is the stand-in. */
+  get isStandIn(): boolean {
+    const { hosts } = this.#deps;
+    return this.#standIn?.hostId !== undefined && hosts?.id === this.#standIn.hostId && hosts.isLive(hosts.id);
+  }
+
+  /**
+   * The precondition of settlements; `undefined` when there are no other hosts.
+   *
+   * @throws ConflictError when another host hands the messages out.
+   */
+  fence(): Precondition | undefined {
+    const { hosts, layout, shard } = this.#deps;
+    if (this.#drain?.isDone === true) throw new ConflictError(layout.standIn);
+    if (this.#standIn === undefined) return shard.fence();
+    if (this.#standIn.hostId !== hosts?.id) throw new ConflictError(layout.standIn);
+    return this.#fence;
+  }
+
+  /** Whether an error says that another host hands the messages out. */
+  isFenced(error: unknown): boolean {
+    const { owned, layout, look } = this.#deps;
+    if (!isConflict(error) || error.key !== layout.standIn) return owned.isFenced(error);
+    look(true);
+    return true;
+  }
+
+  /** The host got the shard: what is known of the group may be out of date. */
+  gained(): void {
+    if (!this.isStandIn) this.#isKnown = false;
+  }
+
+  /** The entries of the group as they are in the store. */
+  found(standIn: StandIn | undefined, isRecalled: boolean): void {
+    this.#isKnown = true;
+    this.#isRecalled = isRecalled;
+    if (standIn?.version !== this.#standIn?.version) this.#set(standIn);
+  }
+
+  #set(standIn: StandIn | undefined): void {
+    this.#standIn = standIn;
+    this.#fence = standIn && { key: this.#deps.layout.standIn, version: standIn.version };
+  }
+
+  /** The queue began or ceased to have consumers that take messages. */
+  served(isServed: boolean): void {
+    const { clock, hosts, look } = this.#deps;
+    if (!isServed) this.#unservedAt = clock.now();
+    if (hosts !== undefined) look(false);
+  }
+
+  /** When it has to look again because it has no consumers; `undefined` if it has not. */
+  get looksAt(): number | undefined {
+    const { shard, owned, clock } = this.#deps;
+    const isCandidate = !this.#isServed && (this.isStandIn || (this.#standIn === undefined && shard.isOwned));
+    const at = this.#unservedAt + UNSERVED_MS;
+    return isCandidate && owned.hasPeers && at > clock.now() ? at : undefined;
+  }
+
+  /** Whether this host is the stand-in and has no consumers any more. */
+  get isLeaving(): boolean {
+    return this.isStandIn && this.#queue?.hasConsumers !== true;
+  }
+
+  /** Resolves when the group has no messages in flight; `undefined` if this host does not give it away. */
+  get drained(): Promise<void> | undefined {
+    return this.#drain?.done;
+  }
+
+  get #isServed(): boolean {
+    return this.#queue?.isServed === true;
+  }
+
+  get #isUnserved(): boolean {
+    return !this.#isServed && this.#deps.clock.now() >= this.#unservedAt + UNSERVED_MS;
+  }
+
+  /**
+   * Does what the entries and the consumers call for.
+   *
+   * @throws ConflictError when the entries have changed meanwhile.
+   */
+  async step(): Promise<void> {
+    if (!this.#isKnown) return;
+    if (this.#givesUp) {
+      if (this.#drain?.isDone !== true) return this.#beginDrain();
+      await (this.isStandIn ? this.#end([]) : this.#offer());
+      this.#drain = undefined;
+    } else {
+      this.#drain = undefined;
+      await this.#take();
+    }
+    if (this.isHere) this.#queue?.resume();
+    else this.#queue?.rest();
+  }
+
+  /** Whether this host has to give the group away. */
+  get #givesUp(): boolean {
+    if (this.isStandIn) return this.#isRecalled || this.#isUnserved || this.isLeaving;
+    const { shard, owned } = this.#deps;
+    return this.#standIn === undefined && shard.isOwned && owned.hasPeers && this.#isUnserved;
+  }
+
+  async #take(): Promise<void> {
+    const { shard, hosts } = this.#deps;
+    if (this.#standIn === undefined || hosts === undefined || this.isStandIn) return;
+    const { hostId } = this.#standIn;
+    if (!shard.isOwned) {
+      if (hostId === undefined && this.#isServed) await this.#standFor(hosts.id);
+    } else if (hostId === undefined) {
+      if (this.#isServed) await this.#end([]);
+    } else if (!hosts.isLive(hostId)) await this.#end([hosts.whenGone(hostId)]);
+    else if (this.#isServed && !this.#isRecalled) await this.#recall();
+  }
+
+  #beginDrain(): void {
+    if (this.#drain !== undefined || this.#queue === undefined) return;
+    const drain = { isDone: false, done: this.#queue.drain() };
+    this.#drain = drain;
+    void drain.done.then(() => {
+      drain.isDone = true;
+      this.#deps.look(false);
+    });
+  }
+
+  async #offer(): Promise<void> {
+    const { commits, shard, layout } = this.#deps;
+    const [require, put] = [[this.#asRead], [{ key: layout.standIn, value: record({}) }]];
+    this.#set({ hostId: undefined, version: await commits.commit({ require, put, fence: shard.fence() }) });
+  }
+
+  async #standFor(hostId: string): Promise<void> {
+    const { commits, layout } = this.#deps;
+    const put = [{ key: layout.standIn, value: record({ hostId }) }];
+    this.#set({ hostId, version: await commits.commit({ require: [this.#asRead], put }) });
+  }
+
+  async #recall(): Promise<void> {
+    const { commits, shard, layout } = this.#deps;
+    const put = [{ key: layout.recall, value: record({}) }];
+    await commits.commit({ require: [this.#asRead], put, fence: shard.fence() });
+    this.#isRecalled = true;
+  }
+
+  /** The owner of the shard hands the messages out again. */
+  async #end(conditions: readonly Precondition[]): Promise<void> {
+    const { commits, shard, layout } = this.#deps;
+    const require = [this.#asRead, ...conditions];
+    const fence = this.isStandIn ? undefined : shard.fence();
+    await commits.commit({ require, delete: [layout.standIn, layout.recall], fence });
+    this.#set(undefined);
+    this.#isRecalled = false;
+  }
+
+  /** The precondition that the entry has not changed. */
+  get #asRead(): Precondition {
+    return { key: this.#deps.layout.standIn, version: this.#standIn?.version ?? 'absent' };
+  }
+}
