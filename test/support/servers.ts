@@ -78,34 +78,58 @@ export function hasPostgresql(): boolean {
   return isAvailable('PostgreSQL', postgresqlBinaries() !== undefined, 'install it ("apt install postgresql")');
 }
 
-/** Starts a PostgreSQL server; `settings` as in postgresql.conf. */
-export async function startPostgresql(settings: readonly string[] = []): Promise<OwnServer> {
-  const bin = postgresqlBinaries() ?? '';
+/** A new directory that belongs to the user of the server. */
+async function postgresqlDirectory(): Promise<string> {
   const owner = servant();
   const directory = await mkdtemp('/tmp/insidecar-pg-');
   if (owner !== undefined) await chown(directory, owner.uid, owner.gid);
-  const data = join(directory, 'data');
-  const made = spawnSync(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '-E', 'UTF8'],
-    {
-      ...owner,
-      cwd: directory,
-    },
+  return directory;
+}
+
+/** Runs a program of PostgreSQL to its end, as the user of the servers. */
+async function runPostgresqlTool(name: string, args: readonly string[], cwd: string): Promise<void> {
+  const child = spawn(join(postgresqlBinaries() ?? '', name), args, { ...servant(), cwd, stdio: 'pipe' });
+  let written = '';
+  child.stderr.on('data', (part: Buffer) => {
+    written += part.toString();
+  });
+  child.stdout.resume();
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  if (code !== 0) throw new Error(`${name} failed: ${written}`);
+}
+
+/** Starts a PostgreSQL server; `settings` as in postgresql.conf. */
+export async function startPostgresql(settings: readonly string[] = []): Promise<OwnServer> {
+  const directory = await postgresqlDirectory();
+  await runPostgresqlTool(
+    'initdb',
+    ['-D', 'data', '-U', 'postgres', '-A', 'trust', '--no-sync', '-E', 'UTF8'],
+    directory,
   );
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr.toString()}`);
+  return servePostgresql(directory, settings, 'database system is ready to accept connections');
+}
+
+/** Starts a standby of a server, which it reaches at `primaryPort`. */
+export async function startStandby(primaryPort: number, settings: readonly string[] = []): Promise<OwnServer> {
+  const directory = await postgresqlDirectory();
+  const source = ['-h', '127.0.0.1', '-p', String(primaryPort), '-U', 'postgres'];
+  await runPostgresqlTool('pg_basebackup', ['-D', 'data', '-R', '-c', 'fast', '--no-sync', ...source], directory);
+  return servePostgresql(directory, settings, 'ready to accept read');
+}
+
+async function servePostgresql(directory: string, settings: readonly string[], ready: string): Promise<OwnServer> {
   const port = await freePort();
   const options = ['listen_addresses=127.0.0.1', `port=${port}`, `unix_socket_directories=${directory}`, ...settings];
+  const args = ['-D', join(directory, 'data'), ...options.flatMap((option) => ['-c', option])];
   return OwnServer.start(port, directory, async () => {
-    const args = ['-D', data, ...options.flatMap((option) => ['-c', option])];
     for (;;) {
-      const child = spawn(join(bin, 'postgres'), args, {
-        ...owner,
+      const child = spawn(join(postgresqlBinaries() ?? '', 'postgres'), args, {
+        ...servant(),
         cwd: directory,
         stdio: ['ignore', 'ignore', 'pipe'],
       });
       try {
-        await said(child, 'database system is ready to accept connections');
+        await said(child, ready);
         return child;
       } catch (error) {
         // The processes of a server that was killed notice it a moment later.
@@ -128,9 +152,14 @@ export async function startRedis(settings: readonly string[] = []): Promise<OwnS
   const port = await freePort();
   const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--save', ''];
   const args = [...place, '--appendonly', 'yes', '--appendfsync', 'always', ...settings];
+  return runRedis(port, directory, args, 'Ready to accept connections');
+}
+
+/** Runs `redis-server` with arguments; `ready` is in the line that says that it works. */
+export function runRedis(port: number, directory: string, args: readonly string[], ready: string): Promise<OwnServer> {
   return OwnServer.start(port, directory, async () => {
     const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'pipe'] });
-    await said(child, 'Ready to accept connections');
+    await said(child, ready);
     return child;
   });
 }

@@ -9,12 +9,15 @@ export class TcpProxy implements AsyncDisposable {
   isBlackHole = false;
   /** What the target answers does not come through. */
   dropsAnswers = false;
+  /** Where new connections lead; those that there are stay. */
+  target: number;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
   private constructor(target: number) {
+    this.target = target;
     this.#server = createServer((inbound) => {
-      const outbound = connect(target, '127.0.0.1');
+      const outbound = connect(this.target, '127.0.0.1');
       this.#join(inbound, outbound, false);
       this.#join(outbound, inbound, true);
     });

@@ -1,38 +1,67 @@
 import { StateError } from '../../state/errors.ts';
+import type { Place } from '../remote/first-of.ts';
 import type { PgConfig } from './driver.ts';
 
 /** `name=value` or `name='va\'lue'`, as in libpq. */
 const PAIR = /\s*([a-z_]+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|([^\s']*))\s*/y;
-const URL_FORM = /^postgres(?:ql)?:\/\//;
+/** Scheme and credentials, hosts, the rest. */
+const URL_FORM = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s;
+const DEFAULT_PORT = 5432;
 
-/** The driver's options for a server, and the server's name in messages. */
-export interface PgTarget {
+/** One server: the primary, or one that may become it. */
+export interface PgHost extends Place {
+  /** The driver's options. */
   readonly config: PgConfig;
+}
+
+/** The servers of a store, and their name in messages. */
+export interface PgTarget {
+  readonly hosts: readonly PgHost[];
   /** Without credentials. */
   readonly name: string;
 }
 
 /**
- * Reads a connection string: a URL, or `host=… user=… password=… dbname=…`.
+ * Reads a connection string: a URL, or `host=… user=… password=… dbname=…`. Both may have several hosts, separated by
+ * commas, each with its port.
  *
  * @throws StateError `invalid`; the text is not in the message, since it may hold a password.
  */
 export function parseConnectionString(text: string): PgTarget {
-  const url = URL_FORM.test(text) ? text : urlOf(pairsOf(text));
-  let parsed: URL;
+  const [, start, places = '', rest] = URL_FORM.exec(text) ?? URL_FORM.exec(urlOf(pairsOf(text))) ?? [];
+  const urls = places.split(',').map((place) => `${start}${place}${rest}`);
+  const hosts = urls.map((connectionString) => ({
+    name: placeOf(parsed(connectionString)),
+    config: { connectionString },
+  }));
+  const { pathname, username } = parsed(urls[0] ?? '');
+  return { hosts, name: nameOf(hosts, decodeURIComponent(pathname.slice(1)) || decodeURIComponent(username)) };
+}
+
+function parsed(url: string): URL {
   try {
-    parsed = new URL(url);
+    return new URL(url);
   } catch {
     throw invalid();
   }
-  const host = parsed.searchParams.get('host') || parsed.hostname || 'localhost';
-  const database = decodeURIComponent(parsed.pathname.slice(1)) || decodeURIComponent(parsed.username);
-  return { config: { connectionString: url }, name: nameOf(host, parsed.port || 5432, database) };
 }
 
-/** The name of a server in messages. */
-export function nameOf(host: string, port: string | number, database: string): string {
-  return `PostgreSQL at ${host}:${port}/${database}`;
+function placeOf({ searchParams, hostname, port }: URL): string {
+  return `${searchParams.get('host') || hostname || 'localhost'}:${port || DEFAULT_PORT}`;
+}
+
+/** The name of a store's servers in messages. */
+export function nameOf(hosts: readonly Place[], database: string): string {
+  return `PostgreSQL at ${hosts.map(({ name }) => name).join()}/${database}`;
+}
+
+/** The servers of a connection that is given in its parts: `host` may be several, each with its port. */
+export function hostsOf(config: PgConfig & { readonly host?: string; readonly port?: number }): readonly PgHost[] {
+  const { host: places = 'localhost', port: defaultPort = DEFAULT_PORT } = config;
+  return places.split(',').map((place) => {
+    const [, host = place, port = defaultPort] = /^([^:]*|\[.*\]):(\d{1,5})$/.exec(place) ?? [];
+    return { name: `${host}:${port}`, config: { ...config, host: host.replaceAll(/[[\]]/g, ''), port: Number(port) } };
+  });
 }
 
 function pairsOf(text: string): Map<string, string> {
@@ -53,23 +82,35 @@ function urlOf(pairs: Map<string, string>): string {
     for (const name of names) {
       const value = pairs.get(name);
       pairs.delete(name);
-      if (value !== undefined) return encodeURIComponent(value);
+      if (value !== undefined) return value;
     }
     return '';
   };
-  const [user, password, host, port] = [take('user'), take('password'), take('host', 'hostaddr'), take('port')];
-  const database = take('dbname', 'database');
-  const isSocket = host.startsWith('%2F');
+  const [user, password] = [take('user'), take('password')].map(encodeURIComponent);
+  const [host, port, database] = [take('host', 'hostaddr'), take('port'), take('dbname', 'database')];
+  const isSocket = host.startsWith('/');
   const query = new URLSearchParams([...pairs]);
-  if (isSocket) query.set('host', decodeURIComponent(host));
+  if (isSocket) query.set('host', host);
   const credentials = user === '' ? '' : `${user}${password === '' ? '' : `:${password}`}@`;
-  const authority = `${credentials}${isSocket ? 'localhost' : host}${port === '' ? '' : `:${port}`}`;
-  return `postgresql://${authority}/${database}${query.size === 0 ? '' : `?${query}`}`;
+  const authority = `${credentials}${placesOf(isSocket ? 'localhost' : host, port)}`;
+  return `postgresql://${authority}/${encodeURIComponent(database)}${query.size === 0 ? '' : `?${query}`}`;
+}
+
+/** Hosts with their ports: one for all, or one for each. */
+function placesOf(hosts: string, ports: string): string {
+  const [names, numbers] = [hosts.split(','), ports.split(',')];
+  if (numbers.length !== 1 && numbers.length !== names.length) throw invalid();
+  return names
+    .map((name, index) => {
+      const port = numbers[index] ?? numbers[0] ?? '';
+      return `${encodeURIComponent(name)}${port === '' ? '' : `:${port}`}`;
+    })
+    .join();
 }
 
 function invalid(): StateError {
   return new StateError(
     'invalid',
-    'The connection string of PostgreSQL state must be a URL ("postgresql://user:password@host:5432/database") or pairs ("host=… user=… password=… dbname=…").',
+    'The connection string of PostgreSQL state must be a URL ("postgresql://user:password@host:5432/database") or pairs ("host=… user=… password=… dbname=…"). Several hosts are separated by commas.',
   );
 }

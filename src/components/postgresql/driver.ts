@@ -12,6 +12,11 @@ export interface PgClient {
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
   on(event: 'notification', listener: (message: { readonly payload?: string }) => void): unknown;
+  readonly host: string;
+  readonly port: number;
+  /** Both identify the connection to the server. */
+  readonly processID: number | null;
+  readonly secretKey: number | null;
   /** The socket, to end a connection that does not respond. */
   readonly connection: { readonly stream: { destroy(): void } };
 }

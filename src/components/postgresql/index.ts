@@ -9,13 +9,13 @@ import type { StateDefinition } from '../../state/store.ts';
 import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
 import { openRemoteStore } from '../remote/remote-store.ts';
 import { timeoutsOf } from '../remote/timeouts.ts';
-import { nameOf, type PgTarget, parseConnectionString } from './connection-string.ts';
+import { hostsOf, nameOf, type PgTarget, parseConnectionString } from './connection-string.ts';
 import { PgServer } from './pg-server.ts';
 import { ddlOf } from './schema.ts';
 
 /** The connection to a PostgreSQL server: options of the `Client` of the package `pg`. @public */
 export interface PostgresqlConnection {
-  /** Default `localhost`. */
+  /** Several are separated by commas, each with its own port if need be: `a,b:5433`. Default `localhost`. */
   readonly host?: string;
   /** Default 5432. */
   readonly port?: number;
@@ -31,7 +31,10 @@ export interface PostgresqlConnection {
 
 /** Options of {@link postgresql}. @public */
 export interface PostgresqlOptions {
-  /** A URL (`postgresql://user:password@host:5432/database?sslmode=verify-full`), pairs (`host=… user=…`), or its parts. */
+  /**
+   * A URL (`postgresql://user:password@host:5432/database?sslmode=verify-full`), pairs (`host=… user=…`), or its parts.
+   * Of several hosts (`postgresql://user@a,b:5433/database`) the first one that is a primary is used.
+   */
   readonly connection: string | PostgresqlConnection;
   /** The schema that holds the state; sidecars that share it share state. Default `insidecar`. */
   readonly schema?: string;
@@ -96,7 +99,7 @@ export function postgresql(options: PostgresqlOptions): StateDefinition {
   const { connection, schema = DEFAULT_SCHEMA, migrate = true, preparedStatements = true } = options;
   const timeouts = timeoutsOf(options, 'postgresql');
   const names = { ...targetOf(connection), schema };
-  const behaviour = { migrates: migrate, prepares: preparedStatements, connectTimeoutMs: timeouts.callTimeoutMs };
+  const behaviour = { migrates: migrate, prepares: preparedStatements };
   return {
     type: 'postgresql',
     open: (context) => openRemoteStore(new PgServer({ ...names, ...behaviour }), context, timeouts),
@@ -105,8 +108,9 @@ export function postgresql(options: PostgresqlOptions): StateDefinition {
 
 function targetOf(connection: string | PostgresqlConnection): PgTarget {
   if (typeof connection === 'string') return parseConnectionString(connection);
-  const { host = 'localhost', port = 5432, user = '', database = user } = connection;
-  return { config: { ...connection }, name: nameOf(host, port, database) };
+  const { user = '', database = user } = connection;
+  const hosts = hostsOf({ ...connection });
+  return { hosts, name: nameOf(hosts, database) };
 }
 
 function check(options: PostgresqlOptions): void {

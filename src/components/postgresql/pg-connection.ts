@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import type { Entry, KeyedEntry, Scan } from '../../state/store.ts';
 import type {
   ClosedSession,
@@ -16,10 +17,14 @@ import { quoteName } from './schema.ts';
 const BEYOND = Buffer.from([0xff]);
 /** The greatest number of PostgreSQL's `bigint`. */
 const NO_LIMIT = '9223372036854775807';
+/** The protocol's number of a cancel request. */
+const CANCEL = 80_877_102;
+const CANCEL_TIMEOUT_MS = 2_000;
 
 /** The dependencies of a {@link PgConnection}. */
 export interface PgConnectionDeps {
   readonly client: PgClient;
+  readonly serverId: string;
   /** For messages. */
   readonly server: string;
   readonly schema: string;
@@ -30,9 +35,14 @@ export interface PgConnectionDeps {
 /** One connection to PostgreSQL: every call is a function of the schema. */
 export class PgConnection implements RemoteConnection {
   readonly #deps: PgConnectionDeps;
+  #underWay = 0;
 
   constructor(deps: PgConnectionDeps) {
     this.#deps = deps;
+  }
+
+  get serverId(): string {
+    return this.#deps.serverId;
   }
 
   /** Reports the loss of the connection, and receives messages if `listens`. */
@@ -49,12 +59,15 @@ export class PgConnection implements RemoteConnection {
 
   async #query(text: string, values: readonly unknown[] = [], name?: string): Promise<readonly Row[]> {
     const { client, server, prepares } = this.#deps;
+    this.#underWay++;
     try {
       const named = name !== undefined && prepares ? { name: `insidecar.${name}` } : undefined;
       const { rows } = await client.query({ text, values, ...named, rowMode: 'array' });
       return rows;
     } catch (error) {
       throw errorOf(error, server);
+    } finally {
+      this.#underWay--;
     }
   }
 
@@ -106,9 +119,23 @@ export class PgConnection implements RemoteConnection {
     await this.#query(text, [this.#channel, messages], 'notify');
   }
 
+  /** A statement that still runs would keep the server from ending this connection, while each retry makes another. */
   destroy(): void {
-    this.#deps.client.connection.stream.destroy();
+    const { client } = this.#deps;
+    if (this.#underWay > 0) cancel(client);
+    client.connection.stream.destroy();
   }
+}
+
+/** Asks the server to cancel what runs on a connection: a message on a connection of its own, which has no answer. */
+function cancel({ host, port, processID, secretKey }: PgClient): void {
+  if (processID === null || secretKey === null) return;
+  const message = Buffer.alloc(16);
+  let at = 0;
+  for (const number of [message.length, CANCEL, processID, secretKey]) at = message.writeInt32BE(number, at);
+  const place = host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };
+  const socket = connect(place, () => socket.end(message)).unref();
+  socket.setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy()).on('error', () => undefined);
 }
 
 /** Copies the bytes: the driver's buffer may be part of a larger one. */

@@ -5,6 +5,8 @@ import {
   type RemoteConnection,
   type RemoteServer,
 } from '../remote/connection.ts';
+import { firstOf, type OpenAt } from '../remote/first-of.ts';
+import type { PgHost } from './connection-string.ts';
 import { loadPg, type PgClient, type PgConfig } from './driver.ts';
 import { errorOf } from './failures.ts';
 import { PgConnection } from './pg-connection.ts';
@@ -17,21 +19,29 @@ const MIGRATION_LOCK = '7021937581';
 
 /** The dependencies of a {@link PgServer}. */
 export interface PgServerDeps {
-  readonly config: PgConfig;
+  /** The first one that is a primary is used. */
+  readonly hosts: readonly PgHost[];
   /** For messages, without credentials. */
   readonly name: string;
   readonly schema: string;
   /** Whether to create missing tables and functions. */
   readonly migrates: boolean;
   readonly prepares: boolean;
-  readonly connectTimeoutMs: number;
+}
+
+/** A connection to a primary. */
+interface Primary {
+  readonly client: PgClient;
+  readonly serverId: string;
+}
+
+function discard(client: PgClient): void {
+  client.connection.stream.destroy();
 }
 
 /** A PostgreSQL server as the server of a store. */
 export class PgServer implements RemoteServer {
   readonly #deps: PgServerDeps;
-  /** Once per process. */
-  #isMigrated = false;
 
   constructor(deps: PgServerDeps) {
     this.#deps = deps;
@@ -45,48 +55,52 @@ export class PgServer implements RemoteServer {
     return this.#deps.schema;
   }
 
-  async connect(listener: ConnectionListener, listens: boolean): Promise<RemoteConnection> {
-    const client = await this.#open();
+  async connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection> {
+    const { hosts, name, schema, prepares } = this.#deps;
+    const open: OpenAt<PgHost, Primary> = ({ config }, given) => this.#openPrimary(config, given);
+    const { client, serverId } = await firstOf(hosts, open, signal);
     try {
-      await this.#check(client);
-      const { name, schema, prepares } = this.#deps;
-      const connection = new PgConnection({ client, server: name, schema, prepares });
+      // With each connection: a standby that took over may lack them.
+      await this.#migrate(client);
+      const connection = new PgConnection({ client, serverId, server: name, schema, prepares });
       await connection.listen(listener, listens);
       return connection;
     } catch (error) {
-      client.connection.stream.destroy();
-      throw errorOf(error, this.#deps.name);
-    }
-  }
-
-  async #open(): Promise<PgClient> {
-    const { config, connectTimeoutMs, name } = this.#deps;
-    const { Client } = await loadPg();
-    const client = new Client({ ...config, pipeline: true, connectionTimeoutMillis: connectTimeoutMs });
-    // `end` follows; without a listener, the error would end the process.
-    client.on('error', () => undefined);
-    try {
-      await client.connect();
-      return client;
-    } catch (error) {
-      client.connection.stream.destroy();
+      discard(client);
       throw errorOf(error, name);
     }
   }
 
-  /** Checks the version, and that the server is a primary: only primaries accept commits. */
-  async #check(client: PgClient): Promise<void> {
-    const text = `SELECT pg_is_in_recovery(), current_setting('server_version_num')::integer`;
+  async #openPrimary(config: PgConfig, signal: AbortSignal): Promise<Primary> {
+    const { Client } = await loadPg();
+    const client = new Client({ ...config, pipeline: true });
+    signal.addEventListener('abort', () => discard(client));
+    // `end` follows; without a listener, the error would end the process.
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      return { client, serverId: await this.#check(client) };
+    } catch (error) {
+      discard(client);
+      throw errorOf(error, this.#deps.name);
+    }
+  }
+
+  /** Checks the version, and that the server takes changes. Returns what identifies the running server. */
+  async #check(client: PgClient): Promise<string> {
+    const text = `SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
+      current_setting('server_version_num')::integer, pg_postmaster_start_time()::text`;
     const { rows } = await client.query({ text, rowMode: 'array' });
-    const [isStandby, version] = rows[0] ?? [];
+    const [isStandby, isReadOnly, version, startedAt] = rows[0] ?? [];
     if (isStandby === true) throw new ConnectionLostError('the server is a standby, and only a primary takes changes');
+    if (isReadOnly === true)
+      throw new ConnectionLostError('the server takes no changes: default_transaction_read_only is on');
     if (Number(version) < MIN_VERSION)
       throw new StateError(
         'failed',
         `${this.name} is version ${String(version)} of PostgreSQL: 13 or later is needed.`,
       );
-    if (!this.#isMigrated) await this.#migrate(client);
-    this.#isMigrated = true;
+    return String(startedAt);
   }
 
   async #migrate(client: PgClient): Promise<void> {

@@ -8,7 +8,7 @@ import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
 import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
 import { openRemoteStore } from '../remote/remote-store.ts';
-import { type RemoteTimeouts, timeoutsOf } from '../remote/timeouts.ts';
+import { timeoutsOf } from '../remote/timeouts.ts';
 import { type RedisNode, RedisServer, type RedisServerDeps } from './redis-server.ts';
 
 /** Options of {@link redis}. @public */
@@ -80,20 +80,20 @@ const DEFAULT_SENTINEL_PORT = 26379;
 export function redis(options: RedisOptions): StateDefinition {
   check(options);
   const timeouts = timeoutsOf(options, 'redis');
-  const deps = depsOf(options, timeouts);
+  const deps = depsOf(options);
   return {
     type: 'redis',
     open: (context) => openRemoteStore(new RedisServer(deps), context, timeouts),
   };
 }
 
-function depsOf(options: RedisOptions, { callTimeoutMs }: RemoteTimeouts): RedisServerDeps {
+function depsOf(options: RedisOptions): RedisServerDeps {
   const url = options.url === undefined ? undefined : urlOf(options.url);
   const { sentinelName, cluster: isCluster = false, tls = url?.protocol === 'rediss:', prefix = 'insidecar' } = options;
   const port = sentinelName === undefined ? DEFAULT_PORT : DEFAULT_SENTINEL_PORT;
   const nodes = options.nodes?.map((node) => nodeOf(node, port));
   return {
-    nodes: nodes ?? [{ host: url?.hostname || 'localhost', port: Number(url?.port || port) }],
+    nodes: nodes ?? [nodeAt(url?.hostname || 'localhost', Number(url?.port || port))],
     sentinelName,
     isCluster,
     username: options.username ?? textOf(url?.username),
@@ -103,7 +103,6 @@ function depsOf(options: RedisOptions, { callTimeoutMs }: RemoteTimeouts): Redis
     database: options.database ?? Number(url?.pathname.slice(1) ?? 0),
     tls: tls === false ? undefined : tls === true ? {} : tls,
     prefix,
-    connectTimeoutMs: callTimeoutMs,
   };
 }
 
@@ -141,5 +140,9 @@ function nodeOf(text: string, defaultPort: number): RedisNode {
   const found = /^(\[[^\]]+\]|[^:]+)(?::(\d{1,5}))?$/.exec(text);
   if (found === null)
     throw new StateError('invalid', `The node ${JSON.stringify(text)} of redis must be like "host:6379".`);
-  return { host: (found[1] ?? '').replaceAll(/^\[|\]$/g, ''), port: Number(found[2] ?? defaultPort) };
+  return nodeAt(found[1] ?? '', Number(found[2] ?? defaultPort));
+}
+
+function nodeAt(host: string, port: number): RedisNode {
+  return { name: `${host}:${port}`, host: host.replaceAll(/^\[|\]$/g, ''), port };
 }

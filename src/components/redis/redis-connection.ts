@@ -7,13 +7,14 @@ import { CLOSE_SESSION, COMMIT, GET, OPEN_SESSION, SCAN, type Script } from './s
 /** The dependencies of a {@link RedisConnection}. */
 export interface RedisConnectionDeps {
   readonly client: RedisClient;
+  readonly serverId: string;
   /** For messages. */
   readonly server: string;
   /** The keys passed to the scripts. */
   readonly keys: readonly string[];
   readonly channel: string;
-  /** Whether the server is a cluster: messages then use sharded channels. */
-  readonly isCluster: boolean;
+  /** Whether messages use a sharded channel, which belongs to a node of a cluster. */
+  readonly isSharded: boolean;
 }
 
 /** One connection to Redis: every call is a script. */
@@ -22,6 +23,10 @@ export class RedisConnection implements RemoteConnection {
 
   constructor(deps: RedisConnectionDeps) {
     this.#deps = deps;
+  }
+
+  get serverId(): string {
+    return this.#deps.serverId;
   }
 
   async #run({ text, sha1 }: Script, args: readonly RedisArgument[]): Promise<unknown> {
@@ -78,9 +83,9 @@ export class RedisConnection implements RemoteConnection {
   }
 
   async notify(messages: readonly string[]): Promise<void> {
-    const { client, server, channel, isCluster } = this.#deps;
+    const { client, server, channel, isSharded } = this.#deps;
     const send = (message: string): Promise<unknown> =>
-      client.sendCommand([isCluster ? 'SPUBLISH' : 'PUBLISH', channel, message]);
+      client.sendCommand([isSharded ? 'SPUBLISH' : 'PUBLISH', channel, message]);
     try {
       await Promise.all(messages.map(send));
     } catch (error) {

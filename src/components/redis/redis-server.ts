@@ -5,6 +5,7 @@ import {
   type RemoteConnection,
   type RemoteServer,
 } from '../remote/connection.ts';
+import { firstOf, type Place } from '../remote/first-of.ts';
 import { loadRedis, type RedisClient } from './driver.ts';
 import { errorOf, movedTo } from './failures.ts';
 import { destroy, RedisConnection } from './redis-connection.ts';
@@ -13,10 +14,21 @@ import { CHECK_FORMAT, FORMAT } from './scripts.ts';
 /** The driver's `BLOB_STRING`: the type of texts in replies. */
 const BLOB_STRING = 36;
 
-/** One node. */
-export interface RedisNode {
+/** Redirections that a connection follows, while the nodes of a cluster disagree about who holds the keys. */
+const MAX_REDIRECTS = 5;
+
+interface Address {
   readonly host: string;
   readonly port: number;
+}
+
+/** One node. */
+export interface RedisNode extends Place, Address {}
+
+/** A connection to a primary, and what the server says about itself. */
+interface Opened {
+  readonly client: RedisClient;
+  readonly info: string;
 }
 
 /** The dependencies of a {@link RedisServer}. */
@@ -34,7 +46,6 @@ export interface RedisServerDeps {
   /** Options of `tls.connect`; without them, no TLS. */
   readonly tls: object | undefined;
   readonly prefix: string;
-  readonly connectTimeoutMs: number;
 }
 
 /** A Redis or Valkey server as the server of a store. */
@@ -47,7 +58,7 @@ export class RedisServer implements RemoteServer {
 
   get name(): string {
     const { nodes, sentinelName } = this.#deps;
-    const places = nodes.map(({ host, port }) => `${host}:${port}`).join();
+    const places = nodes.map((node) => node.name).join();
     return sentinelName === undefined ? `Redis at ${places}` : `Redis ${sentinelName} of the sentinels at ${places}`;
   }
 
@@ -55,16 +66,17 @@ export class RedisServer implements RemoteServer {
     return this.#deps.prefix;
   }
 
-  async connect(listener: ConnectionListener, listens: boolean): Promise<RemoteConnection> {
-    const { sentinelName, nodes, isCluster } = this.#deps;
-    const candidates = sentinelName === undefined ? nodes : [await this.#primaryOf(sentinelName)];
-    const client = await this.#firstOf(candidates, (node) => this.#openNode(node));
+  async connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection> {
+    const { nodes, isCluster, prefix } = this.#deps;
+    const { client, info } = await firstOf(nodes, (node, given) => this.#openVia(node, given), signal);
     try {
-      const [keys, channel] = [this.#keys, `{${this.#deps.prefix}}:changes`];
-      const connection = new RedisConnection({ client, server: this.name, keys, channel, isCluster });
+      const [keys, channel] = [this.#keys, `{${prefix}}:changes`];
+      const isSharded = isCluster && hasShardedChannels(info);
+      const serverId = fieldOf(info, 'run_id') ?? '';
+      const connection = new RedisConnection({ client, serverId, server: this.name, keys, channel, isSharded });
       client.on('end', () => listener.onLost(new Error('the connection was closed')));
       client.on('error', (error) => listener.onLost(error ?? new Error('the connection was closed')));
-      if (listens) await client[isCluster ? 'sSubscribe' : 'subscribe'](channel, listener.onMessage);
+      if (listens) await client[isSharded ? 'sSubscribe' : 'subscribe'](channel, listener.onMessage);
       return connection;
     } catch (error) {
       destroy(client);
@@ -76,37 +88,32 @@ export class RedisServer implements RemoteServer {
     return ['meta', 'keys', 'versions', 'values', 'sessions'].map((name) => `{${this.#deps.prefix}}:${name}`);
   }
 
-  /** Tries the nodes in order until `work` succeeds. A node that refuses the credentials ends the search. */
-  async #firstOf<T>(nodes: readonly RedisNode[], work: (node: RedisNode) => Promise<T>): Promise<T> {
-    let last: unknown = new ConnectionLostError(`${this.name} has no nodes`);
-    for (const node of nodes) {
-      try {
-        return await work(node);
-      } catch (error) {
-        last = errorOf(error, this.name);
-        if (last instanceof StateError) break;
-      }
+  async #openVia(node: RedisNode, signal: AbortSignal): Promise<Opened> {
+    const { sentinelName } = this.#deps;
+    try {
+      const target = sentinelName === undefined ? node : await this.#primaryOf(sentinelName, node, signal);
+      return await this.#openNode(target, signal, MAX_REDIRECTS);
+    } catch (error) {
+      throw errorOf(error, this.name);
     }
-    throw last;
   }
 
   /** Connects to a node, or to the node of its cluster that holds the keys. */
-  async #openNode(node: RedisNode): Promise<RedisClient> {
-    const { username, password, database } = this.#deps;
-    const client = await this.#open(node, { username, password, database });
+  async #openNode(node: Address, signal: AbortSignal, redirects: number): Promise<Opened> {
+    const { username, password, database, isCluster } = this.#deps;
+    const client = await this.#open(node, { username, password, database }, signal);
     try {
-      await this.#check(client);
-      return client;
+      return { client, info: await this.#check(client) };
     } catch (error) {
       destroy(client);
       const holder = movedTo(error);
-      if (holder === undefined || !this.#deps.isCluster) throw error;
-      return this.#openNode({ host: holder.host || node.host, port: holder.port });
+      if (holder === undefined || !isCluster || redirects === 0) throw error;
+      return this.#openNode({ host: holder.host || node.host, port: holder.port }, signal, redirects - 1);
     }
   }
 
-  async #open({ host, port }: RedisNode, credentials: object): Promise<RedisClient> {
-    const { tls, connectTimeoutMs } = this.#deps;
+  async #open({ host, port }: Address, credentials: object, signal: AbortSignal): Promise<RedisClient> {
+    const { tls } = this.#deps;
     const { createClient } = await loadRedis();
     const client = createClient({
       ...credentials,
@@ -114,7 +121,6 @@ export class RedisServer implements RemoteServer {
       socket: {
         host,
         port,
-        connectTimeout: connectTimeoutMs,
         reconnectStrategy: false,
         ...(tls && { ...tls, tls: true }),
       },
@@ -123,13 +129,16 @@ export class RedisServer implements RemoteServer {
     });
     // Calls reject with the error; without a listener, it would end the process.
     client.on('error', () => undefined);
+    signal.addEventListener('abort', () => destroy(client));
     await client.connect();
     return client;
   }
 
-  async #check(client: RedisClient): Promise<void> {
+  /** Checks that the server is a primary with the right settings and format. Returns what it says about itself. */
+  async #check(client: RedisClient): Promise<string> {
     const info = String(await client.sendCommand(['INFO']));
-    if (fieldOf(info, 'role') !== 'master')
+    // A replica in a cluster names its primary below.
+    if (!this.#deps.isCluster && fieldOf(info, 'role') !== 'master')
       throw new ConnectionLostError('the server is a replica, and only a primary takes changes');
     const policy = fieldOf(info, 'maxmemory_policy');
     if (policy !== undefined && policy !== 'noeviction')
@@ -144,21 +153,25 @@ export class RedisServer implements RemoteServer {
         'newer-format',
         `The state in ${this.name} is of format ${needed}; this release reads ${FORMAT}. A newer release wrote it.`,
       );
+    return info;
   }
 
-  async #primaryOf(name: string): Promise<RedisNode> {
-    const { nodes, sentinelUsername: username, sentinelPassword: password } = this.#deps;
-    return this.#firstOf(nodes, async (sentinel) => {
-      const client = await this.#open(sentinel, { username, password });
-      try {
-        const address = (await client.sendCommand(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name])) as Buffer[] | null;
-        if (address === null) throw new StateError('failed', `The sentinels know no server ${JSON.stringify(name)}.`);
-        return { host: String(address[0]), port: Number(address[1]) };
-      } finally {
-        destroy(client);
-      }
-    });
+  async #primaryOf(name: string, sentinel: RedisNode, signal: AbortSignal): Promise<Address> {
+    const { sentinelUsername: username, sentinelPassword: password } = this.#deps;
+    const client = await this.#open(sentinel, { username, password }, signal);
+    try {
+      const address = (await client.sendCommand(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name])) as Buffer[] | null;
+      if (address === null) throw new StateError('failed', `The sentinels know no server ${JSON.stringify(name)}.`);
+      return { host: String(address[0]), port: Number(address[1]) };
+    } finally {
+      destroy(client);
+    }
   }
+}
+
+/** Sharded channels came with Redis 7.0; before, a cluster sends messages to all its nodes. */
+function hasShardedChannels(info: string): boolean {
+  return Number.parseInt(fieldOf(info, 'redis_version') ?? '', 10) >= 7;
 }
 
 function fieldOf(info: string, name: string): string | undefined {

@@ -19,11 +19,15 @@ export const FORMAT = 1;
  * 5 the name prefix of sessions (hashes). All share one hash tag, so that they are on one node of a cluster.
  */
 
-/** Returns the format that a reader must know; writes this release's format if there is none. */
+/**
+ * Returns the format that a reader must know; writes this release's format if there is none. Writes nothing else, since
+ * a full server must let a store be read.
+ */
 export const CHECK_FORMAT: Script = script(`
-redis.call('HSETNX', KEYS[1], 'format', ARGV[1])
-redis.call('HSETNX', KEYS[1], 'min_reader', ARGV[1])
-return redis.call('HGET', KEYS[1], 'min_reader')`);
+local found = redis.call('HGET', KEYS[1], 'min_reader')
+if found then return found end
+redis.call('HSET', KEYS[1], 'format', ARGV[1], 'min_reader', ARGV[1])
+return ARGV[1]`);
 
 /**
  * The number is at least the seconds since 2025: after a failover that lost the last numbers, the next one is greater

@@ -26,6 +26,8 @@ export interface CommitGroupsDeps {
   readonly commitTimeoutMs: number;
   /** Called with the written batches of a group. */
   readonly onWritten: (batches: readonly Batch[]) => void;
+  /** Called after each group with its failure, if it has failed. */
+  readonly onOutcome: (failure: StateError | undefined) => void;
 }
 
 /**
@@ -86,9 +88,11 @@ export class CommitGroups {
   async #send(group: readonly Waiting[]): Promise<void> {
     try {
       const { firstVersion, refusals } = await this.#written(group);
+      this.#deps.onOutcome(undefined);
       this.#answer(group, firstVersion, refusals);
     } catch (error) {
       const failure = isStateError(error) ? error : failedError(error);
+      this.#deps.onOutcome(failure);
       for (const { reject } of group) reject(failure);
     }
   }

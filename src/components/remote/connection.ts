@@ -32,6 +32,8 @@ export interface ClosedSession {
  * connection is not used again after it. A call that rejects with {@link RetryableError} has changed nothing.
  */
 export interface RemoteConnection {
+  /** Identifies the running server: another server, or the same after a restart, has another one. */
+  readonly serverId: string;
   get(keys: readonly string[]): Promise<readonly (Entry | undefined)[]>;
   scan(scan: Scan): Promise<readonly KeyedEntry[]>;
   /** Opens a session; returns its number, which is never used again. */
@@ -66,9 +68,10 @@ export interface RemoteServer {
    * Connects once.
    *
    * @param listens - whether to receive texts of other processes
+   * @param signal - ends the attempt and all that was opened for it
    * @throws StateError when retries are useless: wrong credentials, a format that this release does not know.
    */
-  connect(listener: ConnectionListener, listens: boolean): Promise<RemoteConnection>;
+  connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection>;
 }
 
 /** The connection is lost; calls in flight may or may not have succeeded. */

@@ -7,8 +7,11 @@ import {
   type RemoteConnection,
   type RemoteServer,
 } from './connection.ts';
+import { withTimeLimit } from './time-limit.ts';
 
 const BACKOFF: Backoff = { initialDelayMs: 50, maxDelayMs: 2_000, factor: 2, jitter: 0 };
+/** A connection that is lost sooner counts as a failed attempt: some servers take connections, but no work. */
+const SHORT_LIFE_MS = 100;
 
 /** The dependencies of a {@link Link}. */
 export interface LinkDeps {
@@ -19,7 +22,7 @@ export interface LinkDeps {
   readonly callTimeoutMs: number;
   readonly onMessage: (message: string) => void;
   /** Called after every connection, the first one included. */
-  readonly onConnected: () => void;
+  readonly onConnected: (serverId: string) => void;
   /** Called when an attempt to connect has failed. */
   readonly onFailure: (error: Error) => void;
 }
@@ -29,6 +32,7 @@ export class Link {
   readonly #deps: LinkDeps;
   #connection: RemoteConnection | undefined;
   #connecting: Promise<RemoteConnection> | undefined;
+  #connectedAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #lastFailure: string | undefined;
   readonly #closed = new AbortController();
@@ -57,6 +61,8 @@ export class Link {
   }
 
   async #connect(): Promise<RemoteConnection> {
+    if (performance.now() - this.#connectedAt < SHORT_LIFE_MS) await this.#backOff();
+    else this.#failures = 0;
     for (;;) {
       if (this.#closed.signal.aborted) throw closedError();
       try {
@@ -67,15 +73,19 @@ export class Link {
         this.#lastFailure = (error as Error).message;
         this.#deps.onFailure(error as Error);
         if (isStateError(error)) throw error;
-        await pause(backoffDelayMs(BACKOFF, ++this.#failures, Math.random), this.#closed.signal);
+        await this.#backOff();
       }
     }
   }
 
+  #backOff(): Promise<void> {
+    return pause(backoffDelayMs(BACKOFF, ++this.#failures, Math.random), this.#closed.signal);
+  }
+
   #keep(connection: RemoteConnection): RemoteConnection {
-    this.#failures = 0;
+    this.#connectedAt = performance.now();
     this.#connection = connection;
-    this.#deps.onConnected();
+    this.#deps.onConnected(connection.serverId);
     return connection;
   }
 
@@ -90,12 +100,11 @@ export class Link {
         if (connection !== undefined) this.drop(connection);
       },
     };
-    connection = await withTimeLimit(
-      server.connect(listener, listens),
-      callTimeoutMs,
-      () => new ConnectionLostError(`${server.name} did not answer within ${callTimeoutMs} ms`),
-      (late) => late.destroy(),
-    );
+    const attempt = new AbortController();
+    connection = await withTimeLimit(server.connect(listener, listens, attempt.signal), callTimeoutMs, () => {
+      attempt.abort();
+      return new ConnectionLostError(`${server.name} did not answer within ${callTimeoutMs} ms`);
+    });
     if (isLost) throw new ConnectionLostError(`${server.name} has closed the connection`);
     return connection;
   }
@@ -121,6 +130,11 @@ export class Link {
     }
   }
 
+  /** Connects again if it is connected to another server: after a failover, the former one may still answer. */
+  follow(serverId: string): void {
+    if (this.#connection !== undefined && this.#connection.serverId !== serverId) this.drop(this.#connection);
+  }
+
   /** Stops using a connection. */
   drop(connection: RemoteConnection): void {
     connection.destroy();
@@ -134,34 +148,6 @@ export class Link {
     this.#closed.abort();
     this.#connection?.destroy();
     this.#connection = undefined;
-  }
-}
-
-/** Uses real time: the time that a server takes is independent of the sidecar's clock. */
-async function withTimeLimit<T>(
-  work: Promise<T>,
-  limitMs: number,
-  makeError: () => Error,
-  onLate?: (result: T) => void,
-): Promise<T> {
-  let isOver = false;
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      isOver = true;
-      reject(makeError());
-    }, limitMs);
-  });
-  work.then(
-    (result) => {
-      if (isOver) onLate?.(result);
-    },
-    () => undefined,
-  );
-  try {
-    return await Promise.race([work, limit]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

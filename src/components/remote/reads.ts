@@ -1,4 +1,4 @@
-import { StateError } from '../../state/errors.ts';
+import { isStateError, StateError } from '../../state/errors.ts';
 import type { Entry, KeyedEntry, Scan } from '../../state/store.ts';
 import { ConnectionLostError, type RemoteConnection } from './connection.ts';
 import type { Link } from './link.ts';
@@ -9,17 +9,24 @@ interface WaitingGet {
   readonly reject: (error: unknown) => void;
 }
 
+/** The dependencies of {@link Reads}. */
+export interface ReadsDeps {
+  readonly link: Link;
+  /** After this time, an unsuccessful read rejects. */
+  readonly timeoutMs: number;
+  /** Called after each call with its failure, if it has failed. */
+  readonly onOutcome: (failure: StateError | undefined) => void;
+}
+
 /** Reads from the server; sends reads of one event loop tick together, and repeats them after a lost connection. */
 export class Reads {
-  readonly #link: Link;
-  readonly #timeoutMs: number;
+  readonly #deps: ReadsDeps;
   #gets: WaitingGet[] = [];
   #underWay = 0;
   #idle: (() => void)[] = [];
 
-  constructor(link: Link, timeoutMs: number) {
-    this.#link = link;
-    this.#timeoutMs = timeoutMs;
+  constructor(deps: ReadsDeps) {
+    this.#deps = deps;
   }
 
   get(key: string): Promise<Entry | undefined> {
@@ -45,19 +52,28 @@ export class Reads {
   }
 
   async #call<T>(work: (connection: RemoteConnection) => Promise<T>): Promise<T> {
-    const until = performance.now() + this.#timeoutMs;
     this.#underWay++;
     try {
-      for (;;) {
-        try {
-          return await this.#link.call(Math.max(0, until - performance.now()), work);
-        } catch (error) {
-          if (!(error instanceof ConnectionLostError)) throw error;
-          if (performance.now() >= until) throw new StateError('failed', `The read failed: ${error.message}.`, error);
-        }
-      }
+      const result = await this.#repeat(work);
+      this.#deps.onOutcome(undefined);
+      return result;
+    } catch (error) {
+      if (isStateError(error)) this.#deps.onOutcome(error);
+      throw error;
     } finally {
       if (--this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    }
+  }
+
+  async #repeat<T>(work: (connection: RemoteConnection) => Promise<T>): Promise<T> {
+    const until = performance.now() + this.#deps.timeoutMs;
+    for (;;) {
+      try {
+        return await this.#deps.link.call(Math.max(0, until - performance.now()), work);
+      } catch (error) {
+        if (!(error instanceof ConnectionLostError)) throw error;
+        if (performance.now() >= until) throw new StateError('failed', `The read failed: ${error.message}.`, error);
+      }
     }
   }
 

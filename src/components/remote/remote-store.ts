@@ -31,6 +31,9 @@ export async function openRemoteStore(
   return store;
 }
 
+/** A connection that cannot be made, or calls that the server does not carry out. */
+type FailingPart = Link | 'reads' | 'commits';
+
 /** A state store on a server that other processes may share. */
 export class RemoteStore implements StateStore {
   readonly #server: RemoteServer;
@@ -40,7 +43,8 @@ export class RemoteStore implements StateStore {
   readonly #reads: Reads;
   readonly #commits: CommitGroups;
   readonly #links: readonly Link[];
-  readonly #failures = new Map<object, StateError>();
+  /** What does not work, and why. */
+  readonly #failures = new Map<FailingPart, StateError>();
   #ended: StateError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -52,9 +56,17 @@ export class RemoteStore implements StateStore {
     const writing = this.#link(false, callTimeoutMs);
     this.#links = [reading, writing];
     this.#hints = new Hints({ link: reading, watch: this.#watch });
-    this.#reads = new Reads(reading, operationTimeoutMs);
-    const onWritten = (batches: readonly Batch[]): void => this.#written(batches);
-    this.#commits = new CommitGroups({ link: writing, commitTimeoutMs: operationTimeoutMs, onWritten });
+    this.#reads = new Reads({
+      link: reading,
+      timeoutMs: operationTimeoutMs,
+      onOutcome: (failure) => this.#outcome('reads', failure),
+    });
+    this.#commits = new CommitGroups({
+      link: writing,
+      commitTimeoutMs: operationTimeoutMs,
+      onWritten: (batches) => this.#written(batches),
+      onOutcome: (failure) => this.#outcome('commits', failure),
+    });
   }
 
   #link(listens: boolean, callTimeoutMs: number): Link {
@@ -63,8 +75,8 @@ export class RemoteStore implements StateStore {
       listens,
       callTimeoutMs,
       onMessage: (message) => this.#hints.received(message),
-      onConnected: () => this.#connected(link),
-      onFailure: (error) => this.#failed(link, error),
+      onConnected: (serverId) => this.#connected(link, serverId),
+      onFailure: (error) => this.#outcome(link, this.#unreachable(error)),
     });
     return link;
   }
@@ -91,17 +103,28 @@ export class RemoteStore implements StateStore {
     return this.#hints.areReceived ? 'all' : 'own';
   }
 
-  #connected(link: Link): void {
+  #connected(link: Link, serverId: string): void {
     if (link === this.#links[0]) this.#hints.reconnected();
-    if (!this.#failures.delete(link) || this.#failures.size > 0) return;
-    this.#context.logger.warn({ server: this.#server.name }, 'the state store works again');
+    for (const other of this.#links) other.follow(serverId);
+    this.#outcome(link, undefined);
   }
 
-  #failed(link: Link, error: Error): void {
+  #unreachable(error: Error): StateError {
+    if (isStateError(error)) return error;
+    return new StateError('failed', `${this.#server.name} cannot be reached: ${error.message}`, error);
+  }
+
+  /** Something has failed, or works. The first failure and the end of the last one are logged. */
+  #outcome(part: FailingPart, failure: StateError | undefined): void {
     if (this.#ended !== undefined) return;
-    const failure = new StateError('failed', `${this.#server.name} cannot be reached: ${error.message}`, error);
-    if (this.#failures.size === 0) this.#context.logger.error({ error: failure }, 'the state store does not work');
-    this.#failures.set(link, failure);
+    const { logger } = this.#context;
+    if (failure !== undefined) {
+      // Calls fail while there is no connection, and work as soon as there is.
+      if (typeof part === 'string' && this.#failures.size > 0) return;
+      if (this.#failures.size === 0) logger.error({ error: failure }, 'the state store does not work');
+      this.#failures.set(part, failure);
+    } else if (this.#failures.delete(part) && this.#failures.size === 0)
+      logger.warn({ server: this.#server.name }, 'the state store works again');
   }
 
   async get(key: string): Promise<Entry | undefined> {

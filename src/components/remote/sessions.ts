@@ -11,6 +11,8 @@ import type { Link } from './link.ts';
 
 /** Max commits per session. The session's number forms the higher digits of each version. */
 const COMMITS_PER_SESSION = 2 ** 21;
+/** The first commit of a session has a random number below this one. */
+const FIRST_COMMITS = 2 ** 20;
 
 /** The server's answer to a group. */
 export interface WrittenGroup {
@@ -81,7 +83,8 @@ export class Sessions {
     if (this.#session !== undefined && this.#session.commits + commits <= COMMITS_PER_SESSION) return this.#session;
     await this.#close(waitMs);
     const id = await this.#link.call(waitMs, (connection) => connection.openSession());
-    this.#session = { id, groups: 0, commits: 0 };
+    // A server that took over may give out a number anew, if it lost sessions that were opened in the same second.
+    this.#session = { id, groups: 0, commits: Math.floor(Math.random() * FIRST_COMMITS) };
     return this.#session;
   }
 

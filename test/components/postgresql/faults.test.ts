@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { parseConnectionString } from '../../../src/components/postgresql/connection-string.ts';
+import { hostsOf, parseConnectionString } from '../../../src/components/postgresql/connection-string.ts';
 import {
   type PostgresqlConnection,
   type PostgresqlOptions,
@@ -77,25 +77,45 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   ['a password in a broken URL', { connection: 'postgresql://app:secret@[/d' }, /must be a URL/],
   ['a schema that is too long', { connection: 'postgresql://h/d', schema: 'x'.repeat(54) }, /1 to 53 bytes/],
   ['a time limit of nothing', { connection: 'postgresql://h/d', callTimeoutMs: 0 }, /callTimeoutMs 0/],
+  ['ports that do not fit the hosts', { connection: 'host=a,b,c port=1,2 password=secret' }, /must be a URL/],
 ])('postgresql() refuses %s', (_what, options, message) => {
   const make = (): unknown => postgresql(options as PostgresqlOptions);
   expect(make).toThrow(message);
   expect(make).not.toThrow(/secret/);
 });
 
-test.each<[text: string, url: string, name: string]>([
+test.each<[text: string, urls: readonly string[], name: string]>([
   [
     'postgresql://app:s@db:6543/shop?sslmode=require',
-    'postgresql://app:s@db:6543/shop?sslmode=require',
+    ['postgresql://app:s@db:6543/shop?sslmode=require'],
     'db:6543/shop',
   ],
-  ["host=db user=app password='a b' dbname=shop", 'postgresql://app:a%20b@db/shop', 'db:5432/shop'],
+  ["host=db user=app password='a b' dbname=shop", ['postgresql://app:a%20b@db/shop'], 'db:5432/shop'],
   [
     'host=db port=6543 user=app database=shop connect_timeout=10',
-    'postgresql://app@db:6543/shop?connect_timeout=10',
+    ['postgresql://app@db:6543/shop?connect_timeout=10'],
     'db:6543/shop',
   ],
-  ['host=/run/pg user=app dbname=shop', 'postgresql://app@localhost/shop?host=%2Frun%2Fpg', '/run/pg:5432/shop'],
-])('reads the connection string %s', (text, connectionString, name) => {
-  expect(parseConnectionString(text)).toEqual({ config: { connectionString }, name: `PostgreSQL at ${name}` });
+  ['host=/run/pg user=app dbname=shop', ['postgresql://app@localhost/shop?host=%2Frun%2Fpg'], '/run/pg:5432/shop'],
+  [
+    'postgresql://app:s,t@a,b:6543/shop?application_name=x',
+    ['postgresql://app:s,t@a/shop?application_name=x', 'postgresql://app:s,t@b:6543/shop?application_name=x'],
+    'a:5432,b:6543/shop',
+  ],
+  ['host=a,b port=6543 dbname=shop', ['postgresql://a:6543/shop', 'postgresql://b:6543/shop'], 'a:6543,b:6543/shop'],
+  ['host=a,b port=1,2 dbname=shop', ['postgresql://a:1/shop', 'postgresql://b:2/shop'], 'a:1,b:2/shop'],
+])('reads the connection string %s', (text, urls, name) => {
+  const target = parseConnectionString(text);
+  expect(target.hosts.map(({ config }) => config)).toEqual(urls.map((connectionString) => ({ connectionString })));
+  expect(target.name).toBe(`PostgreSQL at ${name}`);
+});
+
+test('reads several hosts from the parts of a connection', () => {
+  expect(hostsOf({ host: 'a,b:6543,[::1]:7', port: 5433, user: 'app' })).toEqual([
+    { name: 'a:5433', config: { host: 'a', port: 5433, user: 'app' } },
+    { name: 'b:6543', config: { host: 'b', port: 6543, user: 'app' } },
+    { name: '[::1]:7', config: { host: '::1', port: 7, user: 'app' } },
+  ]);
+  expect(hostsOf({ host: '/run/pg' })[0]?.config).toEqual({ host: '/run/pg', port: 5432 });
+  expect(hostsOf({ host: 'fe80::1' })[0]?.config).toEqual({ host: 'fe80::1', port: 5432 });
 });

@@ -41,18 +41,23 @@ export class PgTestServer implements RemoteTestServer {
   }
 
   /** Runs statements beside the store. */
-  async sql(text: string): Promise<readonly Row[]> {
-    const { Client } = await loadPg();
-    const client = new Client({ connectionString: this.url() });
-    await client.connect();
-    try {
-      return (await client.query({ text, rowMode: 'array' })).rows;
-    } finally {
-      await client.end();
-    }
+  sql(text: string): Promise<readonly Row[]> {
+    return runSql(this.server.port, text);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.server[Symbol.asyncDispose]();
+  }
+}
+
+/** Runs statements on a server of the tests. */
+export async function runSql(port: number, text: string): Promise<readonly Row[]> {
+  const { Client } = await loadPg();
+  const client = new Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' });
+  await client.connect();
+  try {
+    return (await client.query({ text, rowMode: 'array' })).rows;
+  } finally {
+    await client.end();
   }
 }

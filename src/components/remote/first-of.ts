@@ -1,0 +1,61 @@
+import { isStateError } from '../../state/errors.ts';
+import { ConnectionLostError } from './connection.ts';
+
+/** After this time without an answer, the next place is tried beside the one before. */
+const PATIENCE_MS = 500;
+
+/** A place at which a server may be. */
+export interface Place {
+  /** For messages: `host:port`. */
+  readonly name: string;
+}
+
+/** Opens something at a place. When the signal fires, it must be given up, even if it is open. */
+export type OpenAt<P extends Place, T> = (place: P, signal: AbortSignal) => Promise<T>;
+
+/**
+ * Opens the first of several places that works, in their order; gives up all others.
+ *
+ * @param signal - gives up all
+ * @throws StateError of a place where retries are useless; else ConnectionLostError, which says what is wrong with each.
+ */
+export function firstOf<P extends Place, T>(places: readonly P[], open: OpenAt<P, T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const problems: string[] = [];
+    const attempts = new Set<AbortController>();
+    const waiting = places.values();
+    let timer: NodeJS.Timeout | undefined;
+    const end = (): void => {
+      clearTimeout(timer);
+      waiting.return?.();
+      for (const attempt of attempts) attempt.abort();
+    };
+    const tryNext = (): void => {
+      clearTimeout(timer);
+      const next = waiting.next();
+      if (next.done === true) {
+        if (attempts.size === 0) reject(new ConnectionLostError(problems.join('; ')));
+        return;
+      }
+      const place = next.value;
+      const attempt = new AbortController();
+      attempts.add(attempt);
+      timer = setTimeout(tryNext, PATIENCE_MS);
+      open(place, AbortSignal.any([signal, attempt.signal])).then(
+        (opened) => {
+          attempts.delete(attempt);
+          end();
+          resolve(opened);
+        },
+        (error: Error) => {
+          attempts.delete(attempt);
+          problems.push(places.length === 1 ? error.message : `${place.name}: ${error.message}`);
+          if (!isStateError(error)) return tryNext();
+          end();
+          reject(error);
+        },
+      );
+    };
+    tryNext();
+  });
+}
