@@ -1,0 +1,171 @@
+/**
+ * One, two and four processes of one application on PostgreSQL and on Redis, with the same number of callers in all,
+ * beside one process on the embedded store and beside peers on the same servers: DBOS, pg-boss, BullMQ. Each process is
+ * its own, the servers are the benchmark's own. See README.md.
+ *
+ * Usage: `npx tsx bench/fleet.ts [--quick] [--rounds n] [--only workflow|publish|job] [--delay]`. The peers run when they
+ * can be loaded: `npm i --no-save @dbos-inc/dbos-sdk pg-boss@10 bullmq`, or PEERS_FROM=<a directory that has them>.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startPostgresql, startRedis } from '../test/support/servers.ts';
+import { TcpProxy } from '../test/support/tcp-proxy.ts';
+import type { Task, Told } from './support/fleet-work.ts';
+import { readOptions } from './support/options.ts';
+import { hasPeer } from './support/server-peers.ts';
+import { median, printTable, ratio } from './support/stats.ts';
+
+const WORKS = ['workflow', 'publish', 'job'] as const;
+type Work = (typeof WORKS)[number];
+
+const CALLERS = 64;
+const SETTLE_MS = 8_000;
+const TIME_LIMIT_MS = 120_000;
+/** Things per second that a job needs at least to be scheduled in time. */
+const SCHEDULES_PER_SECOND = 1_000;
+
+const withDelay = process.argv.includes('--delay');
+if (withDelay) process.argv.splice(process.argv.indexOf('--delay'), 1);
+const options = readOptions(WORKS);
+const isQuick = options.seconds < 1;
+const counts: Readonly<Record<Work, number>> = isQuick
+  ? { workflow: 3_000, publish: 6_000, job: 3_000 }
+  : { workflow: 10_000, publish: 20_000, job: 10_000 };
+
+/** A fleet of processes, or a peer. */
+class Contender {
+  readonly name: string;
+  readonly works: readonly Work[];
+  readonly rates: Record<Work, number[]> = { workflow: [], publish: [], job: [] };
+  readonly #processes: readonly ChildProcess[];
+  #onTold: (told: Told) => void = () => undefined;
+
+  private constructor(name: string, works: readonly Work[], processes: readonly ChildProcess[]) {
+    this.name = name;
+    this.works = works;
+    this.#processes = processes;
+    for (const child of processes) child.on('message', (told: Told) => this.#onTold(told));
+  }
+
+  static async start(
+    name: string,
+    { kind = 'insidecar', url = '', place = '', processes = 1, works = WORKS }: Partial<Settings> = {},
+  ): Promise<Contender> {
+    const file = fileURLToPath(new URL('./support/fleet-worker.ts', import.meta.url));
+    const started: ChildProcess[] = [];
+    for (let index = 0; index < processes; index++) {
+      const env = { ...process.env, NODE_ENV: 'production' };
+      const child = fork(file, [kind, url, place], { execArgv: ['--import', 'tsx'], env });
+      await once(child, 'message');
+      started.push(child);
+    }
+    return new Contender(name, works, started);
+  }
+
+  async measure(work: Work, count: number): Promise<void> {
+    // Jobs are due after the slowest has scheduled them.
+    const dueAt = Date.now() + 1_000 + (count / SCHEDULES_PER_SECOND) * 1_000;
+    const each = Math.floor(count / this.#processes.length);
+    let [open, left] = [this.#processes.length, each * this.#processes.length];
+    let scheduledAt = Number.NaN;
+    const startedAt = Date.now();
+    const over = new Promise<void>((resolve, reject) => {
+      const limit = setTimeout(() => reject(new Error(`${this.name}: ${left} of ${work} left`)), TIME_LIMIT_MS);
+      this.#onTold = ({ done, hasEnded }) => {
+        left -= done;
+        if (hasEnded && --open === 0) scheduledAt = Date.now();
+        if (open > 0 || left > 0) return;
+        clearTimeout(limit);
+        resolve();
+      };
+    });
+    const atOnce = CALLERS / this.#processes.length;
+    const kind = work === 'job' ? 'schedule' : work;
+    const task: Task = { work: kind, atOnce, count: each, dueAt, name: String(startedAt) };
+    for (const [index, child] of this.#processes.entries()) child.send({ ...task, name: `${task.name}-${index}` });
+    await over;
+    if (work === 'job' && scheduledAt > dueAt) throw new Error(`${this.name} has scheduled its jobs too late`);
+    const from = work === 'job' ? dueAt : startedAt;
+    this.rates[work].push((count * 1_000) / (Date.now() - from));
+  }
+
+  async stop(): Promise<void> {
+    for (const child of this.#processes) {
+      const exited = once(child, 'exit');
+      child.disconnect();
+      await exited;
+    }
+  }
+}
+
+interface Settings {
+  readonly kind: string;
+  readonly url: string;
+  readonly place: string;
+  readonly processes: number;
+  readonly works: readonly Work[];
+}
+
+const root = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
+await using postgresqlServer = await startPostgresql(['max_connections=200']);
+await using redisServer = await startRedis();
+await using pgProxy = await TcpProxy.start(postgresqlServer.port);
+await using redisProxy = await TcpProxy.start(redisServer.port);
+for (const proxy of [pgProxy, redisProxy]) proxy.delayMs = 0.5;
+const pgPort = withDelay ? pgProxy.port : postgresqlServer.port;
+const onPostgresql = `postgresql://postgres@127.0.0.1:${pgPort}/postgres`;
+const onRedis = `redis://127.0.0.1:${withDelay ? redisProxy.port : redisServer.port}`;
+
+const contenders = [await Contender.start('embedded', { place: join(root, 'state') })];
+for (const [name, url] of [
+  ['PostgreSQL', onPostgresql],
+  ['Redis', onRedis],
+] as const)
+  for (const processes of [1, 2, 4])
+    contenders.push(await Contender.start(`${name}, ${processes}`, { url, place: `bench${processes}`, processes }));
+const peers: [string, string, Partial<Settings>][] = [
+  ['@dbos-inc/dbos-sdk', 'DBOS', { url: onPostgresql, works: ['workflow'] }],
+  ['pg-boss', 'pg-boss', { url: onPostgresql, works: ['publish', 'job'] }],
+  ['bullmq', 'BullMQ', { url: onRedis, works: ['publish', 'job'] }],
+];
+for (const [module, name, settings] of peers) {
+  if (await hasPeer(module)) contenders.push(await Contender.start(name, { ...settings, kind: name }));
+  else console.log(`${name} does not run here: it cannot be loaded`);
+}
+// Until the hosts have divided the shards.
+await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+
+const whole = (number: number): string => Math.round(number).toLocaleString('en');
+const SHARE_OF_PEER = 10;
+try {
+  for (const work of WORKS) {
+    if (options.only !== undefined && options.only !== work) continue;
+    const able = contenders.filter(({ works }) => works.includes(work));
+    const isSlow = ({ name }: Contender): boolean => name === 'DBOS' || name === 'pg-boss';
+    for (let round = -1; round < options.rounds; round++) {
+      for (const contender of able)
+        await contender.measure(work, isSlow(contender) ? counts[work] / SHARE_OF_PEER : counts[work]);
+      // The first round warms up.
+      if (round < 0) for (const { rates } of able) rates[work].length = 0;
+    }
+    const of = (name: string): number[] => able.find((one) => one.name === name)?.rates[work] ?? [];
+    const rows = able.map(({ name, rates: { [work]: rates } }) => {
+      const one = of(`${name.split(',')[0]}, 1`);
+      const columns = [of('embedded'), one, of('DBOS'), of('pg-boss'), of('BullMQ')];
+      return [
+        name,
+        whole(median(rates)),
+        ...columns.map((base) => (base.length > 0 ? ratio(rates, base).toFixed(2) : '')),
+      ];
+    });
+    console.log(`\n${work}s, ${CALLERS} callers${withDelay ? ', 1 ms there and back' : ''}`);
+    printTable(['processes', 'per second', '÷ embedded', '÷ one', '÷ DBOS', '÷ pg-boss', '÷ BullMQ'], rows);
+  }
+} finally {
+  for (const contender of contenders) await contender.stop();
+  rmSync(root, { recursive: true, force: true });
+}
