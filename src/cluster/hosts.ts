@@ -96,6 +96,11 @@ export async function readHosts(store: StateStore): Promise<HostTable> {
   return { hosts, tableVersion, tableEntryVersion };
 }
 
+/** Whether there is no other host. */
+export function isOnly({ hosts }: HostTable, hostId: string): boolean {
+  return hosts.every(({ id }) => id === hostId);
+}
+
 /** Keys and entries of the shards of an app ID. */
 export class ShardLayout {
   readonly prefix: string;

@@ -4,12 +4,22 @@ import { type DualInstant, dualNow, type Timer } from '../util/clock.ts';
 import { Handover } from './hand-over.ts';
 import { HostRegistration } from './host-registration.ts';
 import { HostStore } from './host-store.ts';
-import { HOSTS_PREFIX, type HostTable, hostIdOf, hostKey, readHosts, ShardLayout, type StoredHost } from './hosts.ts';
+import {
+  HOSTS_PREFIX,
+  type HostTable,
+  hostIdOf,
+  hostKey,
+  isOnly,
+  readHosts,
+  ShardLayout,
+  type StoredHost,
+} from './hosts.ts';
 import { Liveness } from './liveness.ts';
 import { areHostsLocal, type LocalHosts, type LocalOwner, localHostsOf } from './local-hosts.ts';
 import { HEARTBEAT_MS, LEASE_MS, type MembershipOptions } from './membership-options.ts';
+import { OwnerEntries } from './owner-entries.ts';
 import { RemoteWatch } from './remote-watch.ts';
-import { planShards, ShardOwners, type ShardPlan } from './shard-plan.ts';
+import { batchOf, planShards, ShardOwners, type ShardPlan } from './shard-plan.ts';
 import { ShardTable } from './shard-table.ts';
 import { SHARD_COUNT, type Shards } from './shards.ts';
 import { MAX_TRIES, withdraw } from './withdraw.ts';
@@ -32,6 +42,7 @@ export class Membership implements LocalOwner {
   readonly #table: ShardTable;
   readonly #areHostsLocal: boolean;
   readonly #liveness: Liveness;
+  readonly #ownerEntries: OwnerEntries;
   readonly #handover: Handover;
   readonly #own: HostRegistration;
   readonly #leaving = new AbortController();
@@ -53,6 +64,7 @@ export class Membership implements LocalOwner {
     this.store = new HostStore(options.store, this.local);
     this.#heartbeatMs = heartbeatMs;
     this.#layout = new ShardLayout(appId);
+    this.#ownerEntries = new OwnerEntries(this.store, this.#layout.range);
     const remoteWatch = new RemoteWatch(this.store, clock);
     this.#remoteWatch = remoteWatch;
     // Others see a renewal up to one heartbeat later; the sum must stay within the lease.
@@ -124,7 +136,11 @@ export class Membership implements LocalOwner {
       this.#table.hasPeers = true;
       this.#lookAtAll();
     });
-    this.#remoteWatch.watch(this.#layout.prefix, (keys) => keys.length > 0 && this.#lookAtAll());
+    this.#remoteWatch.watch(this.#layout.prefix, (keys) => {
+      // Hints may have been lost: the next check reads them.
+      if (keys.length === 0) this.#ownerEntries.changed();
+      else this.#lookAtAll();
+    });
   }
 
   /**
@@ -165,6 +181,7 @@ export class Membership implements LocalOwner {
   /** Schedules a full check even if this host was alone: another host has written something. */
   #lookAtAll(): void {
     this.#isAlone = false;
+    this.#ownerEntries.changed();
     this.#look();
   }
 
@@ -183,6 +200,7 @@ export class Membership implements LocalOwner {
     const { logger } = this.#options;
     const onConflict = (): void => {
       this.#toRead = true;
+      this.#ownerEntries.changed();
     };
     while (this.#toLook && !this.#leaving.signal.aborted) {
       this.#toLook = false;
@@ -209,7 +227,7 @@ export class Membership implements LocalOwner {
       this.#toRead = false;
       const table = await readHosts(this.store);
       this.#liveness.observe(table, startedAt);
-      if (this.#own.isGone(table) || !this.#isOnly(table)) return false;
+      if (this.#own.isGone(table) || !isOnly(table, this.id)) return false;
     }
     const renewal = this.#own.renewal();
     if (renewal === undefined) return !this.#own.isDue;
@@ -219,21 +237,17 @@ export class Membership implements LocalOwner {
     return true;
   }
 
-  #isOnly({ hosts }: HostTable): boolean {
-    return hosts.every(({ id }) => id === this.id);
-  }
-
   async #step(): Promise<void> {
     const { clock, appId } = this.#options;
     const startedAt = dualNow(clock);
     if (this.#isSole && (await this.#hasStayedSole(startedAt))) return;
     this.#toRead = false;
-    const [table, owners] = await Promise.all([readHosts(this.store), this.store.scan(this.#layout.range)]);
+    const [table, owners] = await Promise.all([readHosts(this.store), this.#ownerEntries.read()]);
     this.#liveness.observe(table, startedAt);
     if (this.#own.isGone(table)) this.#beginAnew();
     const isLive = (host: StoredHost): boolean => this.#liveness.isLive(host, startedAt);
     const plan = planShards({ table, owners, layout: this.#layout, id: this.id, appId, isLive });
-    this.#isAlone = this.#isOnly(table);
+    this.#isAlone = isOnly(table, this.id);
     // A host of this process may be about to write its record.
     this.#table.hasPeers = plan.peers.length > 0 || this.#areHostsLocal;
     await this.#write(table, plan, startedAt);
@@ -258,12 +272,9 @@ export class Membership implements LocalOwner {
     if (this.#own.isDue || plan.take.length > 0 || plan.dead.length > 0) {
       const { isDue } = this.#own;
       const own = this.#own.change(table, plan.dead);
-      const version = await this.store.commit({
-        require: [...own.require, ...plan.require],
-        put: [...own.put, ...plan.take.map((shard) => this.#layout.put(shard, this.id))],
-        delete: plan.dead.map(({ key }) => key),
-      });
+      const version = await this.store.commit(batchOf(plan, own, { layout: this.#layout, id: this.id }));
       own.written(version);
+      if (plan.take.length > 0) this.#ownerEntries.changed();
       if (isDue) this.#table.note({ renewedAt: startedAt });
       for (const shard of plan.take) mine.set(shard, version);
     }
@@ -272,7 +283,8 @@ export class Membership implements LocalOwner {
 
   /** Shards were handed over: checks at once, or with the next heartbeat after a failure. */
   #released(hasFailed: boolean): void {
-    if (!hasFailed) return this.#look();
+    if (!hasFailed) return this.#lookAtAll();
+    this.#ownerEntries.changed();
     this.#hasFailed = true;
     this.#beat();
   }

@@ -1,4 +1,5 @@
-import type { KeyedEntry, Precondition } from '../state/store.ts';
+import type { Batch, KeyedEntry, Precondition } from '../state/store.ts';
+import type { OwnChange } from './host-registration.ts';
 import { type HostRecord, type HostTable, hostKey, type ShardLayout, type StoredHost } from './hosts.ts';
 import { assignment, SHARD_COUNT, shardOf } from './shards.ts';
 
@@ -67,6 +68,15 @@ export function planShards({ table, owners, layout, id, appId, isLive }: View): 
   for (const { key, version } of dead) require.push({ key, version });
   for (const owner of vanished) require.push({ key: hostKey(owner), version: 'absent' });
   return { dead, take, require, mine, release, owners: living, peers: peerIds };
+}
+
+/** What a plan and the host's own change write. */
+export function batchOf(plan: ShardPlan, own: OwnChange, { layout, id }: Pick<View, 'layout' | 'id'>): Batch {
+  return {
+    require: [...own.require, ...plan.require],
+    put: [...own.put, ...plan.take.map((shard) => layout.put(shard, id))],
+    delete: plan.dead.map(({ key }) => key),
+  };
 }
 
 /** The owner of each shard at the last check. It may have changed since; only the owner itself is certain. */

@@ -169,13 +169,13 @@ describe('a host with nothing to do, on a store that tells of the changes of oth
     expect(total(a)).toBe(0);
   });
 
-  test('asks less than once a second beside another', async () => {
+  test('asks about once in two seconds beside another', async () => {
     await using fleet = new Fleet();
     const [a] = await twoWithHints(fleet);
     await fleet.pass(20);
     a.store.takeCalls();
     await fleet.pass(60);
-    expect(total(a)).toBeLessThan(60);
+    expect(total(a)).toBeLessThanOrEqual(34);
   });
 
   test('asks every second where the store tells of own changes only', async () => {
@@ -188,13 +188,13 @@ describe('a host with nothing to do, on a store that tells of the changes of oth
     expect(total(a)).toBeGreaterThan(60);
   });
 
-  test('notices within 20 s that another has joined, though no hint came', async () => {
+  test('notices within 35 s that another has joined, though no hint came', async () => {
     await using fleet = new Fleet();
     const a = await fleet.join(together);
     await fleet.pass(20);
     a.store.losesHints = true;
     const b = await fleet.join(together);
-    await fleet.pass(20);
+    await fleet.pass(35);
     for (const name of NAMES) await a.sidecar.jobs.schedule(name, { dueTime: '16s' });
     await fleet.pass(40);
     expect(namesOf([...a.runs, ...b.runs])).toEqual([...NAMES].sort());
@@ -234,7 +234,7 @@ describe('two hosts whose store loses every hint', () => {
     await using fleet = new Fleet();
     const [a, b] = await deaf(fleet);
     for (const name of NAMES) await a.sidecar.jobs.schedule(name, { dueTime: '0s' });
-    await fleet.pass(16);
+    await fleet.pass(31);
     expect(namesOf([...a.runs, ...b.runs])).toEqual([...NAMES].sort());
   });
 
@@ -249,7 +249,7 @@ describe('two hosts whose store loses every hint', () => {
       }
       await fleet.pass(2);
     }
-    await fleet.pass(16);
+    await fleet.pass(31);
     expect([...a.messages, ...b.messages].sort()).toEqual(sent.sort());
   });
 
@@ -258,7 +258,7 @@ describe('two hosts whose store loses every hint', () => {
     const [a, b] = await deaf(fleet);
     const ids = await Promise.all(NAMES.map((text) => a.sidecar.workflows.start('echo', text)));
     const ends = ids.map((id) => a.sidecar.workflows.waitForCompletion(id));
-    await fleet.pass(40);
+    await fleet.pass(70);
     const outputs = (await Promise.all(ends)).map(({ output }) => output);
     expect([outputs, b.logger.at('error')]).toEqual([NAMES, []]);
   });
