@@ -53,7 +53,8 @@ class AtWork {
   }
 }
 
-const SLOW = Array.from({ length: 12 }, (_, index) => `slow-${index}`);
+/** So many that each of two hosts has more than two of them, whatever their IDs are. */
+const SLOW = Array.from({ length: 40 }, (_, index) => `slow-${index}`);
 const QUICK = SLOW.map((name) => name.replace('slow', 'quick'));
 const times = (atWork: AtWork, names: readonly string[]): readonly number[] => names.map((name) => atWork.times(name));
 const each = (names: readonly string[], many: number): readonly number[] => names.map(() => many);
