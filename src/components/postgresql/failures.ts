@@ -10,12 +10,20 @@ const HOPELESS = /^(28|3D000|3F000|42501|42883|42P01)/;
 const FULL = /^(53100|54)/;
 const SESSION_CLOSED = 'IC001';
 
-/** Converts an error of the driver. An error without a PostgreSQL code is a connection error. */
+/** An error that the server has replied, as the driver throws it. */
+interface Reply {
+  readonly code: unknown;
+  readonly message: string;
+  readonly severity: unknown;
+}
+
+/** Converts an error of the driver. An error that is not a reply of PostgreSQL is a connection error. */
 export function errorOf(error: unknown, server: string): Error {
   if (error instanceof StateError || error instanceof ConnectionLostError) return error;
-  const { code, message } = error as { readonly code?: unknown; readonly message?: string };
+  const { code, message, severity } = error as Partial<Reply>;
   const text = message === undefined || message === '' ? String(code ?? error) : message;
-  if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code) || LOST.test(code))
+  // Node's own codes may look like those of PostgreSQL: EPIPE. Only a reply has a severity.
+  if (typeof code !== 'string' || severity === undefined || LOST.test(code))
     return new ConnectionLostError(text, { cause: error });
   if (code === SESSION_CLOSED) return new SessionClosedError(text);
   if (RETRYABLE.has(code)) return new RetryableError(text, { cause: error });
