@@ -20,6 +20,8 @@ export class PausableStore implements StateStore, StateDefinition {
   /** Nobody is told what others change. */
   losesHints = false;
   #calls = noCalls();
+  /** May keep the answer of a scan back, after it has been read. */
+  keepsBack: (entries: readonly KeyedEntry[]) => Promise<void> | undefined = () => undefined;
   /** Conflicts that were answered. */
   readonly conflicts: unknown[] = [];
   readonly #store: StateStore;
@@ -68,7 +70,9 @@ export class PausableStore implements StateStore, StateDefinition {
   async scan(scan: Scan): Promise<readonly KeyedEntry[]> {
     this.#calls.scans++;
     await this.#open;
-    return this.#store.scan(scan);
+    const entries = await this.#store.scan(scan);
+    await this.keepsBack(entries);
+    return entries;
   }
 
   async commit(batch: Batch): Promise<number> {

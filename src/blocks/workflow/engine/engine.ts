@@ -163,15 +163,15 @@ export class Engine implements EngineServices {
     emitTurn(this.host, followed);
     for (const { record, input } of plan.children)
       if (this.owns(record.instanceId)) void this.pool.adopt(record, version, input).then((child) => child?.wake());
-    for (const outgoing of plan.outgoing) this.#send(outgoing);
+    for (const outgoing of plan.outgoing) this.#send(outgoing, version);
     const { instanceId, status } = plan.record;
     if (status !== followed.before.status) this.#deps.onStatus(instanceId, () => instance.view);
   }
 
   /** Delivers a stored message to an instance of this host without reading it again. */
-  #send({ to, key, event, executionId }: Outgoing): void {
+  #send({ to, key, event, executionId }: Outgoing, version: number): void {
     if (this.#isStopping || !this.owns(to) || !this.inbox.take(key)) return;
-    const message = { event, executionId, inboxKey: key };
+    const message = { event, executionId, entry: { key, version } };
     const done = this.host.work.begin('message to a workflow');
     this.#deliver(to, message)
       .then(
@@ -191,8 +191,8 @@ export class Engine implements EngineServices {
       instance = await this.pool.load(id);
     if (typeof instance === 'object' && instance.isGone) return false;
     if (typeof instance === 'object') instance.post(message);
-    else if (instance !== 'no-code' && message.inboxKey !== undefined)
-      await this.store.commit({ delete: [message.inboxKey] });
+    else if (instance !== 'no-code' && message.entry !== undefined)
+      await this.store.commit({ delete: [message.entry.key] });
     return typeof instance === 'object';
   }
 
@@ -223,7 +223,9 @@ export class Engine implements EngineServices {
     this.#deps.onStatus(id);
     // Another instance with the same ID may be stored: it was not scheduled meanwhile.
     if (record.chunks === 0) return void this.#look(id);
-    if (!this.#owned.isFenced(error))
+    // A message was taken after it was read: by an earlier turn, or by the former owner.
+    const isTaken = isConflict(error) && error.key.startsWith(this.#deps.layout.inboxPrefix);
+    if (!this.#owned.isFenced(error) && !isTaken)
       this.host.logger.error({ instanceId: id, error }, 'the turn of a workflow failed: it is read again');
     this.host.clock.setTimeout(() => void this.#look(id), isConflict(error) ? 0 : READ_RETRY_MS);
   }

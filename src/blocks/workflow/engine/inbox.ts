@@ -1,14 +1,15 @@
 import { keyAfter } from '../../../state/keys.ts';
+import type { Entry } from '../../../state/store.ts';
 import { decodeMessage } from '../storage/codec.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
 import type { Message } from './turn-intake.ts';
 
 const PAGE = 256;
 
-/** A stored message. Without a value, it has not been read yet. */
+/** A stored message. Without an entry, it has not been read yet. */
 interface Found {
   readonly key: string;
-  readonly value?: Uint8Array;
+  readonly entry?: Entry;
 }
 
 /** The dependencies of an {@link Inbox}. */
@@ -20,7 +21,10 @@ export interface InboxDeps {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Delivers stored messages from other instances and hosts. Takes each once, until its turn is committed. */
+/**
+ * Delivers stored messages from other instances and hosts. Takes each once, until its turn is committed. What was read
+ * before may have been taken since, here or by the shard's former owner: so its turn requires the entry that was read.
+ */
 export class Inbox {
   readonly #deps: InboxDeps;
   readonly #inHand = new Set<string>();
@@ -71,7 +75,7 @@ export class Inbox {
     const { store } = this.#deps;
     for (let from: string | undefined = store.layout.inboxRange.from; from !== undefined; ) {
       const entries = await store.inboxFrom(from, PAGE);
-      await this.#handOutAll(entries);
+      await this.#handOutAll(entries.map((entry) => ({ key: entry.key, entry })));
       const last = entries.at(-1);
       from = last && keyAfter(last.key);
     }
@@ -91,18 +95,18 @@ export class Inbox {
   }
 
   async #handOutTo(id: string, messages: readonly Found[]): Promise<void> {
-    for (const { key, value } of messages) await this.#handOut(id, key, value);
+    for (const { key, entry } of messages) await this.#handOut(id, key, entry);
   }
 
-  async #handOut(id: string, key: string, read: Uint8Array | undefined): Promise<void> {
+  async #handOut(id: string, key: string, read: Entry | undefined): Promise<void> {
     const { store, isOurs, deliver } = this.#deps;
     if (!isOurs(id) || !this.take(key)) return;
     let isDelivered = false;
     try {
-      const value = read ?? (await store.message(key));
-      if (value === undefined) return;
-      const { event, executionId } = decodeMessage(key, value);
-      isDelivered = await deliver(id, { event, executionId, inboxKey: key });
+      const found = read ?? (await store.message(key));
+      if (found === undefined) return;
+      const { event, executionId } = decodeMessage(key, found.value);
+      isDelivered = await deliver(id, { event, executionId, entry: { key, version: found.version } });
     } finally {
       if (!isDelivered) this.release(key);
     }

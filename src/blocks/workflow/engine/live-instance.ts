@@ -131,7 +131,7 @@ export class LiveInstance {
     // Hanging activities must not block a stop.
     this.#home.inFlight.remove(this.running);
     for (let message = this.#queue.shift(); message !== undefined; message = this.#queue.shift()) {
-      if (message.inboxKey !== undefined) left.push(message.inboxKey);
+      if (message.entry !== undefined) left.push(message.entry.key);
       this.#drop(message, reason);
     }
     this.#onQuiet?.();
@@ -139,7 +139,7 @@ export class LiveInstance {
   }
 
   #drop(message: Message, reason: unknown): void {
-    if (message.inboxKey !== undefined) this.#home.released(message.inboxKey);
+    if (message.entry !== undefined) this.#home.released(message.entry.key);
     message.done?.(reason);
   }
 
@@ -204,7 +204,7 @@ export class LiveInstance {
   #isNothing({ messages, events }: TurnIntake, actions: readonly ActionEvent[]): boolean {
     if (events.length > 0 || actions.length > 0) return false;
     if (this.#core.outcome !== undefined && !isFinished(this.#record.status)) return false;
-    return messages.every(({ inboxKey }) => inboxKey === undefined);
+    return messages.every(({ entry }) => entry === undefined);
   }
 
   #takeActions({ events }: TurnIntake): readonly ActionEvent[] {
@@ -217,12 +217,16 @@ export class LiveInstance {
   }
 
   /** The turn is committed: starts its actions. */
-  #follow({ plan, version }: Written, end: TurnResult, messages: readonly Message[]): Promise<void> | undefined {
+  #follow(
+    { plan, version, recordVersion }: Written,
+    end: TurnResult,
+    messages: readonly Message[],
+  ): Promise<void> | undefined {
     const before = this.#record;
     this.#record = plan.record;
-    this.#stored = { record: plan.record, version };
+    this.#stored = { record: plan.record, version: recordVersion };
     for (const message of messages) {
-      if (message.inboxKey !== undefined) this.#home.released(message.inboxKey);
+      if (message.entry !== undefined) this.#home.released(message.entry.key);
       message.done?.();
     }
     this.#home.follow(this, { plan, version, end, before, retries: this.#core.takeRetries() });

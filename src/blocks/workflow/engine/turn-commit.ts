@@ -25,8 +25,9 @@ export interface TurnToWrite {
 /** A committed turn. */
 export interface Written {
   readonly plan: TurnPlan;
-  /** The version of the record. */
   readonly version: number;
+  /** The version of the record, which not every turn writes. */
+  readonly recordVersion: number;
 }
 
 /** Backoff after a failed commit. */
@@ -49,7 +50,7 @@ export async function commitTurn(home: EngineServices, turn: TurnToWrite): Promi
     try {
       const batch = batchOf(home, turn, plan, found.stored);
       const version = await home.store.write(batch);
-      return { plan, version: plan.isRecordWritten ? version : (found.stored?.version ?? version) };
+      return { plan, version, recordVersion: plan.isRecordWritten ? version : (found.stored?.version ?? version) };
     } catch (error) {
       if (tries >= MAX_TRIES) throw error;
       if (isRefused(error)) found.refusal ??= `the turn cannot be written: ${messageOf(error)}`;
@@ -122,8 +123,11 @@ function batchOf(
   if (!isRecordWritten) require.push({ key: layout.history(instanceId, chunks), version: 'absent' });
   let receipts: Put[] | undefined;
   const remove = [...batch.delete];
-  for (const { inboxKey, receipt } of messages) {
-    if (inboxKey !== undefined) remove.push(inboxKey);
+  for (const { entry, receipt } of messages) {
+    if (entry !== undefined) {
+      require.push(entry);
+      remove.push(entry.key);
+    }
     if (receipt === undefined) continue;
     const change = receiptChange(receipt);
     require.push(...change.require);

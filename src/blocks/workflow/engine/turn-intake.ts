@@ -1,3 +1,4 @@
+import type { Precondition } from '../../../state/store.ts';
 import type { Deque } from '../../../util/deque.ts';
 import type { IncomingEvent } from '../model/events.ts';
 import { isFinished } from '../model/instance.ts';
@@ -12,8 +13,8 @@ export interface Message {
   readonly event: IncomingEvent | undefined;
   /** The target run; empty for the current run. */
   readonly executionId: string;
-  /** Its key in the store. */
-  readonly inboxKey?: string | undefined;
+  /** Its entry in the inbox, as it was read or written: the turn that takes it requires it. */
+  readonly entry?: Precondition | undefined;
   /** The receipt that the turn's commit writes for another host. */
   readonly receipt?: string | undefined;
   /** Called once the message is processed, or with the error. */

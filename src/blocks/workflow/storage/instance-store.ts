@@ -2,7 +2,7 @@ import { type Change, CommitBatcher } from '../../../kernel/commit-batcher.ts';
 import type { DuePage, DuePosition } from '../../../kernel/due-index.ts';
 import { isConflict } from '../../../state/errors.ts';
 import { counterPart, keyAfter } from '../../../state/keys.ts';
-import type { Batch, KeyedEntry, Precondition, Put, StateStore } from '../../../state/store.ts';
+import type { Batch, Entry, KeyedEntry, Precondition, Put, StateStore } from '../../../state/store.ts';
 import type { HistoryEvent, Turn } from '../model/events.ts';
 import { type Chunk, decodeChunk, encodeChunk, encodeMessage, type InboxMessage, payloadOf, sizeOf } from './codec.ts';
 import type { WorkflowLayout } from './layout.ts';
@@ -153,13 +153,13 @@ export class InstanceStore {
     return { entries: entries.map(({ key }) => this.layout.dueOf(key)), isLast: entries.length < limit };
   }
 
-  async inboxFrom(from: string, limit: number): Promise<readonly { key: string; value: Uint8Array }[]> {
+  async inboxFrom(from: string, limit: number): Promise<readonly KeyedEntry[]> {
     return this.#store.scan({ from, to: this.layout.inboxRange.to, limit, maxBytes: PAGE.maxBytes });
   }
 
   /** Reads a message; `undefined` if it was taken. */
-  async message(key: string): Promise<Uint8Array | undefined> {
-    return (await this.#store.get(key))?.value;
+  message(key: string): Promise<Entry | undefined> {
+    return this.#store.get(key);
   }
 
   /** The keys of all receipts. */
