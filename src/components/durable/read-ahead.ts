@@ -8,6 +8,7 @@ import type { Message } from '../pubsub.ts';
 import { decodeQueued } from './codec.ts';
 import type { QueueLayout } from './layout.ts';
 import { LookBack } from './look-back.ts';
+import { ReadPosition } from './read-position.ts';
 import { READ_AHEAD, ReadyList } from './ready-list.ts';
 import { STORE_RETRY_MS } from './settlements.ts';
 import type { StoredMessage } from './stored-message.ts';
@@ -39,15 +40,12 @@ export class ReadAhead {
   /** Keys settled during a scan, which may still return them. */
   #settled: string[] = [];
   #isScanning = false;
-  /** The ready key at which the next scan begins. */
-  #readFrom = '';
+  #position = new ReadPosition();
   #lookBack = new LookBack();
   /** Nothing is there but what is being committed now. */
   #isCaughtUp = false;
   /** Ready keys that are being committed and that no scan has returned. */
   readonly #publishing = new Set<string>();
-  /** Counts changes that a running scan may have missed. */
-  #missable = 0;
   /** Whether some due messages may not be loaded. */
   #mayBeDue = true;
   /** The delayed key at which the next search for due messages begins. */
@@ -83,7 +81,7 @@ export class ReadAhead {
     this.#ready.clear();
     this.#loaded.clear();
     this.#settled = [];
-    this.#readFrom = '';
+    this.#position = new ReadPosition();
     this.#lookBack = new LookBack();
     this.#isCaughtUp = false;
     this.#dueFrom = '';
@@ -114,17 +112,16 @@ export class ReadAhead {
 
   /** A publish was committed. Hands the message out without reading it back if no other message waits before it. */
   published(message: Message, number: number, key: string): void {
-    this.#missable++;
     const isLoaded = !this.#publishing.delete(key);
     if (isLoaded || this.#tenure === undefined) return;
     // Committed after messages with higher numbers: scans have passed its key.
-    const isLate = key < this.#readFrom;
-    if (!(this.#isCaughtUp || isLate)) return;
+    const isLate = key < this.#position.key;
+    if (!(this.#isCaughtUp || isLate)) return this.#position.goBackTo(key);
     if (!isLate && this.#ready.isFull) {
       this.#isCaughtUp = false;
       return;
     }
-    if (!isLate) this.#readFrom = keyAfter(key);
+    if (!isLate) this.#position.goPast(key);
     this.#push({ message, attempts: 0, key, number, tenure: this.#tenure });
     this.#deps.onLoaded();
   }
@@ -135,15 +132,14 @@ export class ReadAhead {
     this.#lookFrom(key);
   }
 
-  /** Other hosts may have written messages. A queue that has not caught up finds them anyway. */
+  /** Other hosts may have written messages. */
   lookAtAll(): void {
-    if (this.#tenure === undefined || this.#clock === undefined || !this.#isCaughtUp) return;
-    this.#lookFrom(this.#lookBack.from(this.#readFrom, this.#clock.now()));
+    if (this.#tenure === undefined || this.#clock === undefined) return;
+    this.#lookFrom(this.#lookBack.from(this.#position.key, this.#clock.now()));
   }
 
   #lookFrom(key: string): void {
-    this.#missable++;
-    if (key < this.#readFrom) this.#readFrom = key;
+    this.#position.goBackTo(key);
     this.#isCaughtUp = false;
     void this.#read();
   }
@@ -204,17 +200,15 @@ export class ReadAhead {
   async #readReady(tenure: AbortController): Promise<void> {
     if (tenure.signal.aborted) return;
     const { readyRange } = this.#deps.layout;
-    const missable = this.#missable;
-    const before = this.#readFrom;
-    const from = before === '' ? readyRange.from : before;
+    const position = this.#position;
+    position.beginScan();
+    const from = position.key === '' ? readyRange.from : position.key;
     const entries = await this.#scan(tenure, { ...readyRange, from, ...READ_AHEAD }, (entry) => {
       this.#publishing.delete(entry.key);
       this.#load(entry, tenure);
     });
     if (entries === undefined) return;
-    const last = entries.at(-1);
-    if (last !== undefined && this.#readFrom === before) this.#readFrom = keyAfter(last.key);
-    this.#isCaughtUp = !isCutOff(entries, READ_AHEAD) && missable === this.#missable;
+    this.#isCaughtUp = position.endScan(entries.at(-1)?.key) && !isCutOff(entries, READ_AHEAD);
     this.#deps.onLoaded();
   }
 

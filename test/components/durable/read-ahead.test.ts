@@ -1,0 +1,95 @@
+import { beforeEach, expect, test, vi } from 'vitest';
+import { encodeQueued } from '../../../src/components/durable/codec.ts';
+import { Layout } from '../../../src/components/durable/layout.ts';
+import { ReadAhead } from '../../../src/components/durable/read-ahead.ts';
+import { MemoryStore } from '../../../src/components/memory/memory-store.ts';
+import type { Message } from '../../../src/components/pubsub.ts';
+import { CommitBatcher } from '../../../src/kernel/commit-batcher.ts';
+import type { KeyedEntry, Scan } from '../../../src/state/store.ts';
+import { virtualClock } from '../../../src/testing/index.ts';
+import { Work } from '../../../src/util/work.ts';
+import { RecordingLogger } from '../../support/logger.ts';
+
+/** Memory whose next scan of the ready messages has read what there is, but keeps its answer back. */
+class SlowStore extends MemoryStore {
+  #held: Promise<void> | undefined;
+  #release: () => void = () => undefined;
+  /** Whether a scan waits. */
+  isHolding = false;
+
+  hold(): void {
+    this.#held = new Promise((resolve) => {
+      this.#release = resolve;
+    });
+  }
+
+  release(): void {
+    this.#held = undefined;
+    this.#release();
+  }
+
+  override async scan(scan: Scan): Promise<readonly KeyedEntry[]> {
+    const entries = await super.scan(scan);
+    if (scan.from.includes('ready') && this.#held !== undefined) {
+      this.isHolding = true;
+      await this.#held;
+    }
+    return entries;
+  }
+}
+
+const clock = virtualClock();
+const logger = new RecordingLogger();
+const layout = new Layout('pubsub').queue('orders', 'shop');
+const work = new Work();
+clock.watch(work);
+
+const messageOf = (number: number): Message => ({
+  ...{ id: String(number), topic: 'orders', data: Buffer.from('{}'), contentType: 'application/json' },
+  ...{ raw: false, metadata: {} },
+});
+
+let store: SlowStore;
+let ahead: ReadAhead;
+beforeEach(() => {
+  store = new SlowStore({ clock, logger });
+  const commits = new CommitBatcher(store);
+  const track = (what: string): (() => void) => work.begin(what);
+  ahead = new ReadAhead({ store, commits, layout, topic: 'orders', logger, track, onLoaded: () => undefined });
+});
+
+async function write(number: number): Promise<string> {
+  const key = layout.ready(number);
+  await store.commit({ put: [{ key, value: encodeQueued({ message: messageOf(number), attempts: 0 }) }] });
+  return key;
+}
+
+/** The messages that are handed out now. */
+function shifted(): string[] {
+  const ids: string[] = [];
+  for (let entry = ahead.shift(); entry !== undefined; entry = ahead.shift()) ids.push(entry.message.id);
+  return ids;
+}
+
+// Another host has written a message with a higher number, and so the scan goes past the lower one.
+test.each<[how: string, tell: (key: string) => void]>([
+  ['that another host tells of', (key) => ahead.look(key)],
+  ['that another host may have written', () => ahead.lookAtAll()],
+  [
+    'that this host publishes',
+    (key) => {
+      ahead.publishing(key);
+      ahead.published(messageOf(10), 10, key);
+    },
+  ],
+])('loads a message %s while a scan passes its place', async (_how, tell) => {
+  await write(20);
+  store.hold();
+  ahead.start(clock);
+  await vi.waitFor(() => expect(store.isHolding).toBe(true));
+  const key = await write(10);
+  tell(key);
+  store.release();
+  await clock.settled();
+  expect(shifted()).toEqual(['20', '10']);
+});
