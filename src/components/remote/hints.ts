@@ -6,6 +6,8 @@ import type { Link } from './link.ts';
 
 /** How long keys of commits are collected into one message. */
 const GATHER_MS = 5;
+/** When keys that could not be sent are sent again, unless the connection is there before. */
+const RETRY_MS = 1_000;
 /** PostgreSQL's limit of a message is 8,000 bytes. */
 const MAX_MESSAGE_BYTES = 7_500;
 /** Max collected keys; hints beyond it are dropped, since watchers also poll. */
@@ -27,6 +29,7 @@ export class Hints {
   readonly #id = randomUUID();
   #keys: string[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
   /** The time of a sent message until one comes back. Minus infinity before the first: delivery is unproven. */
   #sentAt: number | undefined = Number.NEGATIVE_INFINITY;
 
@@ -39,10 +42,13 @@ export class Hints {
     return this.#sentAt === undefined || performance.now() - this.#sentAt < MAX_ECHO_MS;
   }
 
-  /** Messages may have been missed. */
+  /** Messages may have been missed, and others wait for the keys that could not be sent. */
   reconnected(): void {
     this.#sentAt = Number.NEGATIVE_INFINITY;
     this.#deps.watch.notifyMissed();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#sendAfter(GATHER_MS);
   }
 
   /** This process wrote these batches. */
@@ -51,16 +57,26 @@ export class Hints {
       if (this.#keys.length > MAX_GATHERED) break;
       for (const key of changedKeys(batch)) this.#keys.push(key);
     }
-    if (this.#keys.length > 0) this.#timer ??= setTimeout(() => this.#send(), GATHER_MS).unref();
+    this.#sendAfter(GATHER_MS);
   }
 
-  #send(): void {
+  #sendAfter(delayMs: number): void {
+    if (this.#keys.length > 0 && !this.#isStopped) this.#timer ??= setTimeout(() => void this.#send(), delayMs).unref();
+  }
+
+  async #send(): Promise<void> {
     this.#timer = undefined;
     const keys = [...new Set(this.#keys)];
     this.#keys = [];
     this.#sentAt ??= performance.now();
     const messages = messagesOf(this.#id, keys);
-    this.#deps.link.call(0, (connection) => connection.notify(messages)).catch(() => undefined);
+    try {
+      await this.#deps.link.call(0, (connection) => connection.notify(messages));
+    } catch {
+      // Sent before later ones: a reader of a queue takes what it hears of first.
+      this.#keys = [...keys, ...this.#keys].slice(0, MAX_GATHERED);
+      this.#sendAfter(RETRY_MS);
+    }
   }
 
   /** A message of any process arrived, perhaps of this one. */
@@ -79,6 +95,7 @@ export class Hints {
   }
 
   stop(): void {
+    this.#isStopped = true;
     clearTimeout(this.#timer);
   }
 }

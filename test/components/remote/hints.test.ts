@@ -44,3 +44,25 @@ test('a new connection has its watchers look at everything, and hints are not kn
   hints.reconnected();
   expect([hints.areReceived, told]).toEqual([false, [[]]]);
 });
+
+test('keys that could not be sent are sent with the next connection, before later ones', async () => {
+  vi.useFakeTimers();
+  try {
+    const sent: string[] = [];
+    let isConnected = false;
+    const connection = { notify: (messages: readonly string[]) => Promise.resolve(sent.push(...messages)) };
+    const call = (_waitMs: number, work: (to: object) => unknown): unknown =>
+      isConnected ? work(connection) : Promise.reject(new Error('not connected'));
+    const link = { call: async (waitMs: number, work: (to: object) => unknown) => call(waitMs, work) };
+    const hints = new Hints({ link: link as unknown as Link, watch: new LocalWatch(new RecordingLogger()) });
+    hints.written([batch]);
+    await vi.advanceTimersByTimeAsync(10);
+    isConnected = true;
+    hints.reconnected();
+    hints.written([{ put: [{ key: 'b', value: new Uint8Array() }] }]);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(sent.map((message) => message.slice(message.indexOf(' ') + 1))).toEqual(['["a","b"]']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
