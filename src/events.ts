@@ -83,7 +83,7 @@ export interface ActivityInfo {
 export interface SidecarEvents {
   /** The component has accepted the message. */
   published: [MessageInfo];
-  /** The application has processed the message. */
+  /** The application has processed the message and this is recorded: it will not be delivered to the group again. */
   delivered: [DeliveryInfo & { readonly durationMs: number }];
   /** The message will be delivered again in `delayMs` milliseconds. */
   retrying: [DeliveryInfo & FailureInfo & { readonly delayMs: number }];

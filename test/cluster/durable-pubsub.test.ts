@@ -60,6 +60,8 @@ describe('durable topics of one app ID on two hosts', () => {
     const [a, b] = await pair(fleet);
     const ends: (() => void)[] = [];
     a.onMessage = () => new Promise<void>((resolve) => ends.push(resolve));
+    const delivered: string[] = [];
+    a.sidecar.events.on('delivered', ({ topic }) => delivered.push(topic));
     const sent = await publish([a, b], 'kept');
     await fleet.pass(1);
     const atA = [...a.messages];
@@ -82,6 +84,8 @@ describe('durable topics of one app ID on two hosts', () => {
     b.onMessage = () => undefined;
     await fleet.pass(20);
     expect([await stored(fleet), a.messages.length, a.logger.at('error')]).toEqual([0, atA.length, []]);
+    // What it could not record it has not told of.
+    expect(delivered).toEqual([]);
     // It has joined anew and gets its part.
     const before = a.messages.length;
     await publish([b], 'afterwards');

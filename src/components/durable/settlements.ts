@@ -1,5 +1,5 @@
 import type { Change, CommitBatcher } from '../../kernel/commit-batcher.ts';
-import { isStateError } from '../../state/errors.ts';
+import { isConflict, isStateError } from '../../state/errors.ts';
 import { type Clock, sleep, systemClock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { GroupHolder } from './group-holder.ts';
@@ -22,7 +22,7 @@ export interface SettlementsDeps {
 /**
  * Writes the settlements of one group. After a failure of the store it tries again for as long as the group has
  * consumers: the message is no longer in flight, and nothing else would look at it before the next subscription. If the
- * group has moved to another host meanwhile, it writes nothing: that host delivers the message again.
+ * group has moved to another host meanwhile, it writes nothing and rejects: that host delivers the message again.
  */
 export class Settlements {
   readonly #deps: SettlementsDeps;
@@ -40,12 +40,16 @@ export class Settlements {
     return this.#behind > 0;
   }
 
-  /** Resolves once the settlement is durable; rejects if `signal` fires while the store fails. */
+  /**
+   * Resolves once the settlement is durable; rejects if `signal` fires while the store fails.
+   *
+   * @throws ConflictError when another host owns the group now.
+   */
   async record(settlement: Settlement, signal: AbortSignal): Promise<void> {
     try {
       await this.#write(settlement);
     } catch (error) {
-      if (isStateError(error) && error.kind === 'invalid') throw error;
+      if (isFinal(error)) throw error;
       if (!this.areBehind) this.#deps.logger.error({ error }, 'settlements could not be stored: will be tried again');
       this.#behind++;
       await this.#repeat(settlement, { signal, error }).finally(() => {
@@ -60,7 +64,9 @@ export class Settlements {
     try {
       await commits.commit({ ...settlement, fence: holder.fence() });
     } catch (error) {
-      if (!holder.isFenced(error)) throw error;
+      // Has the ownership looked at.
+      holder.isFenced(error);
+      throw error;
     }
   }
 
@@ -72,6 +78,7 @@ export class Settlements {
       try {
         return await this.#write(settlement);
       } catch (error) {
+        if (isFinal(error)) throw error;
         failed.error = error;
       }
     }
@@ -91,4 +98,9 @@ export class Settlements {
       if (this.#waiting?.signal === signal) this.#waiting = undefined;
     }
   }
+}
+
+/** Whether another try would fail too: the store cannot take it, or another host owns the group. */
+function isFinal(error: unknown): boolean {
+  return isConflict(error) || (isStateError(error) && error.kind === 'invalid');
 }

@@ -2,6 +2,7 @@ import type { DeadLetterOrigin, Delivery, Message } from '../../../components/pu
 import { messageOf } from '../../../errors.ts';
 import type { DeliveryInfo } from '../../../events.ts';
 import type { Retry } from '../../../resiliency/retry.ts';
+import { isConflict } from '../../../state/errors.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import type { Timer } from '../../../util/clock.ts';
 import { definedOnly } from '../../../util/defined-only.ts';
@@ -68,11 +69,15 @@ export class Settlement {
       else if (delivery.attempt > this.#maxRetries) await this.#exhaust(answered, outcome);
       else await this.#retry(answered, outcome);
     } catch (error) {
-      this.#deps.logger.error(
-        { ...this.#info(answered), error },
-        'message could not be settled: it will be delivered again',
-      );
+      this.#unsettled(answered, error);
     }
+  }
+
+  /** A conflict means that another host delivers the group's messages now. */
+  #unsettled(answered: Answered, error: unknown): void {
+    const { logger } = this.#deps;
+    const level = isConflict(error) ? 'warn' : 'error';
+    logger[level]({ ...this.#info(answered), error }, 'message could not be settled: it will be delivered again');
   }
 
   /** Stops retrying; unsettled messages stay unsettled. */
@@ -152,9 +157,7 @@ export class Settlement {
         this.#timers.delete(timer);
         const done = this.#deps.work.begin(`dead letter of message ${answered.delivery.message.id}`);
         void this.#deadLetter(answered, failure, attempt)
-          .catch((error: unknown) =>
-            this.#deps.logger.error({ ...this.#info(answered), error }, 'message could not be settled'),
-          )
+          .catch((error: unknown) => this.#unsettled(answered, error))
           .finally(done);
       },
       backoffDelayMs(this.#backoff, attempt, this.#deps.random),
