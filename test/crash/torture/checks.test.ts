@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { check, type Findings, type Life } from './checks.ts';
+import { Records } from './records.ts';
+
+const NOTHING: Findings = { lost: [], again: [], disordered: [], wrong: [], undecided: [] };
+const lives: readonly Life[] = [
+  { life: 0, ending: 'killed', endedAt: 90_000_000, pauses: [] },
+  { life: 1, ending: 'stopped', endedAt: 99_000_000, pauses: [[10_000_000, 60_000_000]] },
+];
+
+/** What the checks find in some lines, each with the host that wrote it before a colon. */
+function findingsOf(lines: readonly string[]): Findings {
+  const records = new Records();
+  for (const line of lines) records.add(Number(line[0]), line.slice(2));
+  return check(records, lives, 500);
+}
+
+const PUBLISHED = ['0:C 1 publish ordered1-0-1', '0:R 2 publish ordered1-0-1 ok'];
+const DELIVERED = ['0:D 3 ordered ordered1-0-1 1', '0:A 4 ordered ordered1-0-1 SUCCESS'];
+const STARTED = ['0:C 1 start w-0-5', '0:R 2 start w-0-5 ok'];
+const RAISED = ['1:C 3 raise w-0-5/0', '1:R 4 raise w-0-5/0 ok'];
+
+describe('the checks of what hosts did', () => {
+  test('find nothing when every promise was kept', () => {
+    const lines = [
+      ...[...PUBLISHED, ...DELIVERED, '0:S 5 ordered ordered1-0-1', ...STARTED, ...RAISED],
+      '1:Q 9 w-0-5 COMPLETED 1116 1 w-0-5/0',
+      ...['0:C 1 schedule j-0-1', '0:R 2 schedule j-0-1 ok', '1:T 3 j-0-1 7', '1:Z 4 j-0-1 7', '1:J 5 j-0-1 7'],
+      ...['0:Z 1 tick-1 1000', '1:Z 2 tick-1 1500'],
+    ];
+    expect(findingsOf(lines)).toEqual(NOTHING);
+  });
+
+  test.each<[what: string, lines: readonly string[], found: Partial<Findings>]>([
+    ['a message that was never processed', PUBLISHED, { lost: ['ordered ordered1-0-1'] }],
+    [
+      'a message that one of its groups did not get',
+      ['0:C 1 publish orders1-0-1', '0:R 2 publish orders1-0-1 ok', '0:A 3 main orders1-0-1 SUCCESS'],
+      { lost: ['audit orders1-0-1'] },
+    ],
+    [
+      'a dead letter that never came',
+      ['0:C 1 publish orders1-0-5', '0:R 2 publish orders1-0-5 ok', '0:A 3 audit orders1-0-5 SUCCESS'],
+      { lost: ['dead orders1-0-5'] },
+    ],
+    ['a job that never ran', ['0:C 1 schedule j-0-1', '0:R 2 schedule j-0-1 ok'], { lost: ['j-0-1'] }],
+    [
+      'a tick left out',
+      ['0:Z 1 tick-1 1000', '0:Z 2 tick-1 2000'],
+      { lost: ['tick-1: nothing between 1000 and 2000'] },
+    ],
+    ['a workflow that is not there', STARTED, { lost: ['w-0-5'] }],
+    ['a workflow that never ended', [...STARTED, '1:Q 9 w-0-5 RUNNING undefined 1 -'], { lost: ['w-0-5'] }],
+    [
+      'an event that never came',
+      [...STARTED, ...RAISED, '1:Q 9 w-0-5 COMPLETED 1116 1 -'],
+      { lost: ['event w-0-5/0'] },
+    ],
+    [
+      'an event that came twice',
+      [...STARTED, '1:Q 9 w-0-5 COMPLETED 1116 1 w-0-5/0,w-0-5/0'],
+      { again: ['event w-0-5/0 came twice'] },
+    ],
+    ['an activity with two results', ['1:Q 9 w-0-5 COMPLETED 1116 3:2 -'], { again: ['results of w-0-5: 3:2'] }],
+    ['a wrong result', ['1:Q 9 w-0-5 COMPLETED 1115 1 -'], { wrong: ['w-0-5: COMPLETED 1115'] }],
+    [
+      'a wrong answer to a wait',
+      ['1:C 1 wait w-0-5/0', '1:R 2 wait w-0-5/0 WRONG_RESULT'],
+      { wrong: ['wait w-0-5/0 was answered wrongly'] },
+    ],
+    ['a workflow that failed', ['1:Q 9 w-0-5 FAILED undefined 1 -'], { wrong: ['w-0-5: FAILED undefined'] }],
+    [
+      'a delivery after the settlement',
+      [...PUBLISHED, ...DELIVERED, '1:D 9 ordered ordered1-0-1 1', '0:S 5 ordered ordered1-0-1'],
+      { again: ['ordered ordered1-0-1: recorded by host 0 at 5 µs, begun by host 1 at 9 µs'] },
+    ],
+    [
+      'a run of a job after its end',
+      ['0:T 1 j-0-1 7', '0:Z 2 j-0-1 7', '0:J 3 j-0-1 7', '1:T 4 j-0-1 7'],
+      { again: ['j-0-1 7: recorded by host 0 at 3 µs, begun by host 1 at 4 µs'] },
+    ],
+    [
+      'messages out of order',
+      [
+        ...[...PUBLISHED, '0:C 3 publish ordered1-0-2', '0:R 4 publish ordered1-0-2 ok'],
+        ...['0:D 5 ordered ordered1-0-2 1', '0:A 6 ordered ordered1-0-2 SUCCESS'],
+        ...['1:D 7 ordered ordered1-0-1 1', '1:A 8 ordered ordered1-0-1 SUCCESS'],
+      ],
+      { disordered: ['ordered1-0-1 came after 2'] },
+    ],
+    [
+      'a call without an end at a host that has stopped',
+      ['1:C 1 publish orders1-1-1'],
+      { undecided: ['publish orders1-1-1 had not ended when its host had'] },
+    ],
+    [
+      'a call that took too long at a host that was killed',
+      ['0:C 1 publish orders1-0-1'],
+      { undecided: ['publish orders1-0-1 took 90000 ms'] },
+    ],
+  ])('find %s', (_what, lines, found) => {
+    expect(findingsOf(lines)).toEqual({ ...NOTHING, ...found });
+  });
+
+  test('do not count the time that a host stood still', () => {
+    expect(findingsOf(['1:C 9000000 publish orders1-1-1', '1:R 61000000 publish orders1-1-1 ERR'])).toEqual(NOTHING);
+  });
+});

@@ -1,0 +1,30 @@
+// The state of the hosts: on PostgreSQL or Redis, and for the negative control with fences that nobody checks.
+import { postgresql } from 'insidecar/postgresql';
+import { redis } from 'insidecar/redis';
+
+/** The state that a host uses. */
+export function stateOf({ url, place, isUnfenced }) {
+  const state = url.startsWith('redis')
+    ? redis({ url, prefix: place })
+    : postgresql({ connection: url, schema: place });
+  return isUnfenced ? unfenced(state) : state;
+}
+
+const isOfHosts = (key) => key.startsWith('shards!') || key.startsWith('hosts!');
+
+/** Leaves the fences out of what commits require; hosts and shards themselves are written as always. */
+function unfenced(state) {
+  return {
+    type: state.type,
+    async open(context) {
+      const store = await state.open(context);
+      const commit = store.commit.bind(store);
+      store.commit = (batch) => {
+        const keys = [...(batch.put ?? []).map(({ key }) => key), ...(batch.delete ?? [])];
+        if (keys.some(isOfHosts)) return commit(batch);
+        return commit({ ...batch, require: (batch.require ?? []).filter(({ key }) => !isOfHosts(key)) });
+      };
+      return store;
+    },
+  };
+}

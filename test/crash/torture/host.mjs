@@ -1,0 +1,188 @@
+// One life of one of three hosts of an application: publishes, schedules and starts, does what is due, and writes each
+// step to standard output, which is a file. The second word is the time in microseconds, by a clock of the machine.
+//   U                               the host is up
+//   C <what> <ID>                   a call begins: subscribe, publish, schedule, start, raise, wait, unschedule, stop
+//   R <what> <ID> <result>          it has ended: `ok` or an error code
+//   D <function> <message> <try>    a message is delivered
+//   A <function> <message> <answer> the function has answered
+//   S <function> <message>          the message is settled (event `delivered`)
+//   X <function> <message>          the message was dead-lettered (event `deadLettered`)
+//   T <job> <instant>               a run of a job begins
+//   Z <job> <instant>               the function is done
+//   J <job> <instant>               that is recorded (event `jobDone`)
+//   Q <ID> <status> <output> <results> <events>   a workflow, when the test asks for all
+//   V                               those were all
+import { writeSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { durablePubSub, nodeListener, Sidecar } from 'insidecar';
+import { stateOf } from './host-state.mjs';
+import { flow, register, resultsOf } from './host-workflows.mjs';
+
+const setup = JSON.parse(process.env.TORTURE);
+const { life, slot, hasAddress, pace, schedulesTicks, topics, orderedTopics, ticks, tickMs } = setup;
+const now = () => String(process.hrtime.bigint() / 1000n);
+const say = (kind, ...words) => writeSync(1, `${[kind, now(), ...words].join(' ')}\n`);
+const logger = {
+  debug() {},
+  info() {},
+  warn() {},
+  error: (details, message) =>
+    process.stderr.write(`${message} ${JSON.stringify(details)} ${details?.error?.stack ?? ''}\n`),
+};
+
+let isResting = false;
+const identity = { keys: [{ secret: 'a secret of the tests, of more than 32 bytes' }] };
+const server = createServer();
+await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+const sidecar = new Sidecar({
+  appId: 'torture',
+  components: [durablePubSub('pubsub')],
+  state: stateOf(setup),
+  identity,
+  jobs: { missedTicks: 'all' },
+  ...(hasAddress ? { address: `http://127.0.0.1:${server.address().port}` } : {}),
+  logger,
+});
+server.on('request', nodeListener(sidecar.peers));
+const { events, jobs, pubsub, workflows } = sidecar;
+
+events.on('delivered', ({ route, messageId }) => say('S', route, messageId));
+events.on('deadLettered', ({ route, messageId }) => say('X', route, messageId));
+events.on('jobDone', ({ jobName, dueAt }) => say('J', jobName, dueAt));
+register(workflows);
+jobs.handle('*', async ({ name, dueAt, attempt }) => {
+  say('T', name, dueAt);
+  await sleep(name.endsWith('3') ? 150 : Math.random() * 3);
+  if (name.startsWith('j') && name.endsWith('7') && attempt === 1) throw new Error('not yet');
+  say('Z', name, dueAt);
+});
+
+/** How many calls have not ended. */
+let open = 0;
+
+/** Makes a call, and tells how it ended; answers whether it was acknowledged. */
+async function call(what, id, run) {
+  open++;
+  say('C', what, id);
+  const result = await run().then(
+    () => 'ok',
+    (error) => error.code ?? error.name ?? 'error',
+  );
+  say('R', what, id, result);
+  open--;
+  if (result !== 'ok') await sleep(200);
+  return result === 'ok';
+}
+
+/** Repeats a call, which fails while the store cannot be reached, until it is acknowledged. */
+async function insist(what, id, run) {
+  for (let tries = 1; !(await call(what, `${id}-${life}-${tries}`, run)); ) tries++;
+}
+
+/** Receives a topic as a group. The number at the end of a message's ID says what becomes of it. */
+function receive(name, topic, options, answerOf) {
+  const handlers = {
+    [name]: async ({ id }, { attempt }) => {
+      say('D', name, id, attempt);
+      const answer = answerOf(Number(id.split('-').at(-1)), attempt);
+      await sleep(takesLong(Number(id.split('-').at(-1))) ? 250 : Math.random() * 3);
+      say('A', name, id, answer);
+      return answer;
+    },
+  };
+  const all = { retry: { initialDelayMs: 20 }, ...options };
+  return insist('subscribe', `${name}-${topic}`, () => pubsub.subscribe('pubsub', topic, handlers[name], all));
+}
+
+const succeeds = () => 'SUCCESS';
+const failsAtFirst = (number, attempt) => (number % 7 === 3 && attempt === 1 ? 'RETRY' : 'SUCCESS');
+/** So that some are always under way when a host stands still. */
+const takesLong = (number) => number % 7 === 3 || number % 13 === 4;
+const failsSometimes = (number, attempt) => (number % 11 === 5 ? 'RETRY' : failsAtFirst(number, attempt));
+
+/** Each topic has consumers on two of the three hosts: where the third one owns a group, another stands in. */
+const served = (all) => all.filter((_topic, index) => index % 3 !== slot);
+
+process.on('message', (request) => {
+  if (request.what === 'raise') void raise(request);
+  if (request.what === 'rest') void rest();
+  if (request.what === 'results') void tellResults();
+});
+process.on('SIGTERM', async () => {
+  isResting = true;
+  await call('stop', String(life), () => sidecar.stop());
+  server.close();
+  server.closeAllConnections();
+  // A read that was broken off may end a little later.
+  for (let waits = 0; open > 0 && waits < 100; waits++) await sleep(100);
+  process.exit();
+});
+
+await sidecar.start();
+for (const topic of served(topics)) {
+  const retry = { initialDelayMs: 100, maxRetries: 2 };
+  await receive('main', topic, { concurrency: 20, retry, deadLetterTopic: 'dead' }, failsSometimes);
+  await receive('audit', topic, { group: 'audit' }, succeeds);
+}
+for (const topic of served(orderedTopics)) await receive('ordered', topic, { concurrency: 1 }, failsAtFirst);
+await receive('dead', 'dead', {}, succeeds);
+if (schedulesTicks)
+  for (let tick = 0; tick < ticks; tick++)
+    await jobs.schedule(`tick-${tick}`, {
+      schedule: `@every ${tickMs}ms`,
+      dueTime: `${Math.floor((tick * tickMs) / ticks)}ms`,
+      ifExists: 'keep',
+    });
+say('U');
+
+/** Repeats a call, about so often per second, until the test wants rest. */
+async function repeatedly(perSecond, run) {
+  for (let count = 0; !isResting; count++) {
+    await run(count);
+    await sleep((Math.random() * 2_000) / (perSecond * pace));
+  }
+}
+
+const failurePolicy = { constant: { maxRetries: 1_000, interval: '50ms' } };
+for (const topic of [...topics, ...orderedTopics])
+  void repeatedly(5, (count) => {
+    const id = `${topic}-${life}-${count}`;
+    return call('publish', id, () => pubsub.publish('pubsub', topic, { count }, { cloudEvent: { id } }));
+  });
+void repeatedly(8, (count) => {
+  const delayMs = Math.floor(Math.random() * 2_000);
+  const dueTime = count % 2 === 0 ? `${delayMs}ms` : new Date(Date.now() + delayMs).toISOString();
+  return call('schedule', `j-${life}-${count}`, () => jobs.schedule(`j-${life}-${count}`, { dueTime, failurePolicy }));
+});
+void repeatedly(4, (count) => {
+  const instanceId = `w-${life}-${count}`;
+  return call('start', instanceId, () => workflows.start(flow, count, { instanceId }));
+});
+
+async function raise({ id, token }) {
+  await call('raise', token, () => workflows.raiseEvent(id, 'go', { token, value: 10 }));
+  if (Math.random() > 0.3) return;
+  await call('wait', token, async () => {
+    const { status, output } = await workflows.waitForCompletion(id, { timeoutMs: 20_000 });
+    const expected = Number(id.split('-').at(-1)) + 1_111;
+    if (status !== 'COMPLETED' || output !== expected) throw Object.assign(new Error(), { code: 'WRONG_RESULT' });
+  });
+}
+
+async function tellResults() {
+  let cursor;
+  do {
+    const page = await workflows.list({ limit: 500, ...(cursor === undefined ? {} : { cursor }) });
+    for (const { instanceId, status, output } of page.instances)
+      say('Q', instanceId, status, output, ...(await resultsOf(workflows, instanceId)));
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  say('V');
+}
+
+async function rest() {
+  isResting = true;
+  for (let tick = 0; tick < ticks; tick++)
+    await insist('unschedule', `tick-${tick}`, () => jobs.delete(`tick-${tick}`));
+}

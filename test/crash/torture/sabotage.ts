@@ -1,0 +1,54 @@
+import { postgresql } from '../../../src/components/postgresql/index.ts';
+import { redis } from '../../../src/components/redis/index.ts';
+import { instantOf, namePart, partsOf, rangeOf } from '../../../src/state/keys.ts';
+import type { StateStore } from '../../../src/state/store.ts';
+import { systemClock } from '../../../src/util/clock.ts';
+import { RecordingLogger } from '../../support/logger.ts';
+import type { Torture } from './torture.ts';
+
+function openBeside({ engine, url, place }: Torture): Promise<StateStore> {
+  const state = engine === 'redis' ? redis({ url, prefix: place }) : postgresql({ connection: url, schema: place });
+  return state.open({ clock: systemClock, logger: new RecordingLogger() });
+}
+
+/** The instant in the key of a delayed message, before its number. */
+function dueAtOf(key: string): number {
+  return instantOf(partsOf(key).at(-2) ?? '');
+}
+
+/**
+ * What can be deleted now, by kind: a message that waits for its retry, a job, a workflow that waits for its event.
+ * What was due before the hosts stood still may be in their hands.
+ */
+async function deletable(torture: Torture, store: StateStore, stoodStillAt: number) {
+  const messages = await store.scan(rangeOf('pubsub', namePart('pubsub'), 'delayed'));
+  const jobs = await store.scan(rangeOf('jobs', namePart('torture'), 'due'));
+  const workflows = await store.scan(rangeOf('workflows', namePart('torture'), 'instance'));
+  return new Map([
+    ['message', messages.findLast(({ key }) => dueAtOf(key) > stoodStillAt)?.key],
+    ['job', jobs.findLast(({ key }) => key.includes('j-'))?.key],
+    ['workflow', workflows.findLast(({ key }) => torture.isWaiting(partsOf(key).at(-1) ?? ''))?.key],
+  ]);
+}
+
+/**
+ * Loses acknowledged work on purpose, which the checks must notice: deletes a message, a job and a workflow, while all
+ * hosts stand still for a moment.
+ */
+export async function loseOnPurpose(torture: Torture): Promise<void> {
+  await using store = await openBeside(torture);
+  const deleted = new Set<string>();
+  while (deleted.size < 3) {
+    for (const host of torture.hosts) host.pause();
+    const stoodStillAt = Date.now();
+    // What they have written is read meanwhile.
+    await torture.pass(300);
+    for (const [kind, key] of await deletable(torture, store, stoodStillAt)) {
+      if (key === undefined || deleted.has(kind)) continue;
+      await store.commit({ delete: [key] });
+      deleted.add(kind);
+    }
+    for (const host of torture.hosts) host.resume();
+    await torture.pass(200);
+  }
+}

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest';
+import { hasPostgresql, hasRedis } from '../../support/servers.ts';
+import type { Findings } from './checks.ts';
+import { Faults } from './faults.ts';
+import { reportOf, takeoverLines } from './report.ts';
+import { loseOnPurpose } from './sabotage.ts';
+import { takeoverOf } from './takeover.ts';
+import { type Engine, Torture } from './torture.ts';
+
+/** Long enough that the others take over: a host is dead after 10 s. */
+const PAUSE_MS = 13_000;
+const NOTHING: Findings = { lost: [], again: [], disordered: [], wrong: [], undecided: [] };
+
+// One engine with hosts that call each other, one with hosts that do everything through the store.
+const ENGINES: readonly (readonly [engine: Engine, hasAddresses: boolean])[] = [
+  ...(hasPostgresql() ? [['postgresql', true] as const] : []),
+  ...(hasRedis() ? [['redis', false] as const] : []),
+];
+
+describe.each(ENGINES)('three hosts on %s', (engine, hasAddresses) => {
+  test('lose nothing and do nothing twice that is recorded, whatever is killed, cut off or stands still', async () => {
+    const seed = Date.now() % 1_000_000;
+    await using torture = await Torture.start({ engine, seed, hasAddresses, pace: 0.6 });
+    const faults = new Faults(torture);
+    await faults.pause(PAUSE_MS);
+    await faults.run({ stop: 1, cut: 6, crash: 1 }, PAUSE_MS / 1_000);
+    const { life, at } = await faults.end('kill');
+    await torture.until(
+      () => takeoverOf(torture.records, life, at)?.lastMs !== Number.POSITIVE_INFINITY,
+      30_000,
+      'taken over',
+    );
+    await torture.rest();
+    const { findings, lines } = reportOf(torture);
+    console.log([`${engine}, seed ${seed}`, ...lines, ...takeoverLines(torture, faults)].join('\n'));
+    expect(findings).toEqual(NOTHING);
+    expect(torture.records.acknowledged('publish').length).toBeGreaterThan(100);
+    expect(torture.records.acknowledged('schedule').length).toBeGreaterThan(30);
+    expect(torture.records.workflows.size).toBeGreaterThan(30);
+  }, 150_000);
+});
+
+test.runIf(hasRedis())(
+  'what is lost is found: a message, a job and a workflow that were deleted by hand',
+  async () => {
+    await using torture = await Torture.start({ engine: 'redis', seed: 1 });
+    await torture.pass(1_500);
+    await loseOnPurpose(torture);
+    await torture.rest(3_000);
+    const { findings } = reportOf(torture);
+    const kinds = findings.lost.map((line) => (/^(main|dead) /.test(line) ? 'message' : line.slice(0, 2)));
+    expect(new Set(kinds)).toEqual(new Set(['message', 'j-', 'w-']));
+  },
+  60_000,
+);

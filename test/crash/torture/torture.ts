@@ -1,0 +1,205 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type OwnServer, startPostgresql, startRedis } from '../../support/servers.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
+import { undone, unfinished } from './checks.ts';
+import { Events } from './events.ts';
+import { HostProcess, type HostSetup, nowUs } from './host-process.ts';
+import { randomOf } from './random.ts';
+import { Records } from './records.ts';
+
+export type Engine = 'postgresql' | 'redis';
+
+/** Options of {@link Torture}. */
+export interface TortureOptions {
+  readonly engine: Engine;
+  readonly seed: number;
+  /** Whether hosts can call each other; else all goes through the store. Default: they can. */
+  readonly hasAddresses?: boolean;
+  /** How much each host does; 1 is about 40 calls per second. Default 1. */
+  readonly pace?: number;
+  /** Whether the fences of the hosts are left out: the checks must notice. Default: no. */
+  readonly isUnfenced?: boolean;
+}
+
+const HOSTS = 3;
+export const TICK_MS = 500;
+const PLACE = 'torture';
+const READ_EVERY_MS = 100;
+/** How long the hosts may need for the rest of the work, once nothing fails any more. */
+export const MAX_REST_MS = 120_000;
+
+/** A host's place: who is there changes, the way to the server stays. */
+interface Slot {
+  readonly number: number;
+  readonly proxy: TcpProxy;
+  host: HostProcess;
+}
+
+/** Three hosts of one application on one store, each a process that reaches the server through a proxy of its own. */
+export class Torture implements AsyncDisposable {
+  readonly records = new Records();
+  readonly lives: HostProcess[] = [];
+  readonly random: () => number;
+  readonly server: OwnServer;
+  readonly slots: Slot[] = [];
+  readonly #options: TortureOptions;
+  readonly #directory: string;
+  readonly #events: Events;
+  readonly #unread = new Set<HostProcess>();
+  readonly #reading: NodeJS.Timeout;
+  /** Rejects when a host falls by itself. */
+  readonly #failed: Promise<never>;
+  #fail: (error: unknown) => void = () => undefined;
+
+  private constructor(options: TortureOptions, server: OwnServer, directory: string) {
+    this.#options = options;
+    this.server = server;
+    this.#directory = directory;
+    this.random = randomOf(options.seed);
+    this.#events = new Events(this.records, this.random);
+    this.#failed = new Promise((_, reject) => {
+      this.#fail = reject;
+    });
+    this.#failed.catch(() => undefined);
+    this.#reading = setInterval(() => this.#read(), READ_EVERY_MS);
+  }
+
+  /** Starts the server and the hosts; resolves when all are up. */
+  static async start(options: TortureOptions): Promise<Torture> {
+    const server = await (options.engine === 'redis' ? startRedis() : startPostgresql());
+    const torture = new Torture(options, server, await mkdtemp(join(tmpdir(), 'insidecar-torture-')));
+    for (let number = 0; number < HOSTS; number++) {
+      const proxy = await TcpProxy.start(server.port);
+      torture.slots.push({ number, proxy, host: torture.#spawn(number, proxy.port) });
+    }
+    await torture.until(() => torture.hosts.every(({ isUp }) => isUp), 30_000, 'three hosts are up');
+    return torture;
+  }
+
+  get hosts(): readonly HostProcess[] {
+    return this.slots.map(({ host }) => host);
+  }
+
+  get engine(): Engine {
+    return this.#options.engine;
+  }
+
+  /** The schema or prefix. */
+  get place(): string {
+    return PLACE;
+  }
+
+  /** The address of the server, without a proxy. */
+  get url(): string {
+    return this.#url(this.server.port);
+  }
+
+  #url(port: number): string {
+    return this.engine === 'redis' ? `redis://127.0.0.1:${port}` : `postgresql://postgres@127.0.0.1:${port}/postgres`;
+  }
+
+  /** Whether a workflow is there that waits for its event. */
+  isWaiting(workflow: string): boolean {
+    return this.records.calls.get(`start ${workflow}`)?.result === 'ok' && this.#events.has(workflow);
+  }
+
+  #spawn(slot: number, port: number): HostProcess {
+    const { hasAddresses = true, pace = 1, isUnfenced = false } = this.#options;
+    const setup: HostSetup = {
+      ...{
+        life: this.lives.length,
+        slot,
+        url: this.#url(port),
+        place: PLACE,
+        hasAddress: hasAddresses,
+        pace,
+        isUnfenced,
+      },
+      ...{ schedulesTicks: this.lives.length < HOSTS, ticks: 12, tickMs: TICK_MS },
+      ...{ topics: ['orders1', 'orders2', 'orders3'], orderedTopics: ['ordered1', 'ordered2'] },
+    };
+    const host = new HostProcess(setup, this.#directory);
+    this.lives.push(host);
+    this.#unread.add(host);
+    host.fell().catch(this.#fail);
+    return host;
+  }
+
+  /** Starts a new host in a slot. */
+  replace(slot: Slot): void {
+    slot.host = this.#spawn(slot.number, slot.proxy.port);
+  }
+
+  /** Waits for a condition; rejects after a time, and when a host falls by itself. */
+  async until(isMet: () => boolean, limitMs: number, what: string): Promise<void> {
+    const giveUpAt = nowUs() + limitMs * 1_000;
+    while (!isMet()) {
+      if (nowUs() > giveUpAt) throw new Error(`not within ${limitMs} ms: ${what}`);
+      await this.pass(50);
+    }
+  }
+
+  /** Lets time pass; rejects when a host falls by itself meanwhile. */
+  async pass(ms: number): Promise<void> {
+    await Promise.race([sleep(ms), this.#failed]);
+  }
+
+  #read(): void {
+    for (const host of this.#unread) {
+      const hasEnded = host.endedAt !== undefined;
+      for (const line of host.newLines()) {
+        const kind = this.records.add(host.life, line);
+        if (kind === 'U') host.isUp = true;
+        if (kind === 'V') host.results++;
+      }
+      if (!hasEnded) continue;
+      this.#events.gone(host);
+      this.#unread.delete(host);
+      host.close();
+    }
+    this.#events.ask(this.hosts);
+  }
+
+  /** No new work; waits for all that was begun, reads the workflows and stops the hosts. */
+  async rest(limitMs: number = MAX_REST_MS): Promise<void> {
+    await this.until(() => this.hosts.every(({ isUp }) => isUp), 60_000, 'all hosts are up for the end');
+    for (const host of this.hosts) host.ask({ what: 'rest' });
+    const isOver = (): boolean => this.#events.areDone && this.#openCalls() === 0 && undone(this.records).length === 0;
+    // What is not done then is reported by the checks.
+    await this.until(isOver, limitMs, '').catch(() => undefined);
+    await this.#readWorkflows(limitMs);
+    await Promise.all(this.hosts.map((host) => host.stop()));
+    this.#read();
+    this.#read();
+  }
+
+  #openCalls(): number {
+    const living = new Set(this.hosts.map(({ life }) => life));
+    let count = 0;
+    for (const { life, endedAt } of this.records.calls.values()) if (living.has(life) && endedAt === undefined) count++;
+    return count;
+  }
+
+  async #readWorkflows(limitMs: number): Promise<void> {
+    const [host] = this.hosts;
+    if (host === undefined) return;
+    const giveUpAt = nowUs() + limitMs * 1_000;
+    do {
+      const { results } = host;
+      host.ask({ what: 'results' });
+      await this.until(() => host.results > results, MAX_REST_MS, 'the workflows are read');
+      if (unfinished(this.records).length > 0) await this.pass(1_000);
+    } while (unfinished(this.records).length > 0 && nowUs() < giveUpAt);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#reading);
+    await Promise.all(this.hosts.filter(({ endedAt }) => endedAt === undefined).map((host) => host.kill()));
+    for (const { proxy } of this.slots) await proxy[Symbol.asyncDispose]();
+    await this.server[Symbol.asyncDispose]();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+}
