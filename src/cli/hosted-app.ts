@@ -68,8 +68,9 @@ export class HostedApp {
       ...(settings.mayMove ? { onMoved: (message: string) => logger.warn({}, `${message}: taking a free one`) } : {}),
     });
     const url = `http://${urlHost(run.listenAddress)}:${port}`;
+    const address = run.advertisedHost === undefined ? url : `http://${urlHost(run.advertisedHost)}:${port}`;
     try {
-      const sidecar = new Sidecar(sidecarOptions(settings, { ...deps, logger, address: url }));
+      const sidecar = new Sidecar(sidecarOptions(settings, { ...deps, logger, address }));
       const [api, hosts] = [nodeListener(sidecar), nodeListener(sidecar.peers)];
       listener = (req, res) => (req.url?.startsWith(HOST_CALLS) === true ? hosts : api)(req, res);
       return new HostedApp({ settings, logger, sidecar }, { server, port, url }, deps);

@@ -1,13 +1,15 @@
 import { dirname, join } from 'node:path';
+import { embedded } from '../components/embedded/index.ts';
 import { isSidecarError, SidecarError } from '../errors.ts';
 import type { LoadedResources } from '../resources/index.ts';
+import type { StateDefinition } from '../state/store.ts';
 import type { AppSettings } from './settings.ts';
 
 export interface RunResources {
   /** By app ID; applications without resource files are absent. */
   readonly byApp: ReadonlyMap<string, LoadedResources>;
-  /** The directory of the state of all applications; absent for state in memory. */
-  readonly statePath: string | undefined;
+  /** The state of all applications; `undefined` for state in memory. */
+  readonly state: StateDefinition | undefined;
   readonly notes: readonly string[];
 }
 
@@ -39,8 +41,8 @@ export async function readResources(apps: readonly AppSettings[], settings: Reso
     for (const note of loaded.notes) notes.add(formatFinding(note));
   }
   throwAll(refused);
-  const wished = [...new Set([...byApp.values()].flatMap((loaded) => loaded.statePath ?? []))];
-  return { byApp, statePath: statePath ?? onePath(wished, runFile), notes: [...notes] };
+  const state = statePath === undefined ? oneState([...byApp.values()], runFile) : embedded({ path: statePath });
+  return { byApp, state, notes: [...notes] };
 }
 
 /** Throws the errors of all applications together, so that all files can be fixed at once. */
@@ -52,8 +54,30 @@ function throwAll(errors: readonly SidecarError[]): void {
   throw new SidecarError(first.code, [...messages].join('\n'), { cause: first });
 }
 
-/** The applications of a run share one store, so that messages of one can reach the others. */
-function onePath(wished: readonly string[], runFile: string | undefined): string | undefined {
-  if (wished.length < 2 && (runFile === undefined || wished.length === 0)) return wished[0];
-  return join(dirname(runFile ?? '.'), '.insidecar');
+/**
+ * The applications of a run share one store, so that messages of one can reach the others. Several directories become
+ * one; of servers there can be only one.
+ */
+function oneState(apps: readonly LoadedResources[], runFile: string | undefined): StateDefinition | undefined {
+  const paths = new Set<string>();
+  const byPlace = new Map<string, StateDefinition>();
+  for (const { statePath, options } of apps) {
+    if (statePath !== undefined) paths.add(statePath);
+    else if (options.state?.place !== undefined) byPlace.set(options.state.place, options.state);
+  }
+  const [server] = byPlace.values();
+  if (server === undefined) return onDisk([...paths], runFile);
+  if (byPlace.size === 1 && paths.size === 0) return server;
+  const places = [...byPlace.keys(), ...paths].join('; ');
+  throw new SidecarError(
+    'ERR_CONFIGURATION',
+    `the applications of a run share one state, and their files name several (${places}): name the same in all files`,
+  );
+}
+
+function onDisk(paths: readonly string[], runFile: string | undefined): StateDefinition | undefined {
+  const [first] = paths;
+  if (first === undefined) return undefined;
+  const isOwn = paths.length === 1 && runFile === undefined;
+  return embedded({ path: isOwn ? first : join(dirname(runFile ?? '.'), '.insidecar') });
 }

@@ -39,6 +39,7 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
         aliases: ['dapr-listen-addresses'],
         help: 'where it listens (127.0.0.1)',
       },
+      { name: 'advertise-host', value: 'HOST', help: 'the host that other machines call' },
       { name: 'wire', value: 'NAME', help: 'names in the API: dapr (default), sidecar' },
       {
         name: 'resources-path',

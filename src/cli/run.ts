@@ -1,5 +1,4 @@
 import { sharedState } from '../cluster/shared-state.ts';
-import { embedded } from '../components/embedded/index.ts';
 import { memoryStore } from '../components/memory/memory-store.ts';
 import type { StateDefinition } from '../state/store.ts';
 import { VERSION } from '../version.ts';
@@ -33,10 +32,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
   const loggers = await openLog({ ...context, ...logOptions(settings), output: context.stderr, label });
   const log = loggers('insidecar');
   for (const note of [...notes, ...resources.notes]) log.warn({}, note);
-  log.info(
-    {},
-    `insidecar ${VERSION}, state ${resources.statePath === undefined ? 'in memory' : `in ${resources.statePath}`}`,
-  );
+  log.info({}, `insidecar ${VERSION}, state in ${resources.state?.place ?? 'memory'}`);
   return await runApps(apps, { settings, resources, context, loggers, label });
 }
 
@@ -57,8 +53,8 @@ async function runApps(apps: readonly AppSettings[], run: Run): Promise<number> 
     const deps: SessionDeps = {
       run: settings,
       resources,
-      state: stateAt(resources.statePath, context, () => stops.ask({ kind: 'failed', code: EXIT.failed })),
-      components: new SharedComponents(resources.statePath !== undefined),
+      state: runState(resources.state, context, () => stops.ask({ kind: 'failed', code: EXIT.failed })),
+      components: new SharedComponents(resources.state !== undefined),
       clock: context.clock,
       environment: context.environment,
       process: { stdout: context.stdout, stderr: context.stderr, guard },
@@ -92,6 +88,11 @@ async function appsOf(commandLine: CommandLine, { environment, directory }: Comm
 }
 
 /** One store for all applications: each keeps its own data in it, and they find each other through it. */
-function stateAt(path: string | undefined, { clock }: CommandContext, onLost: () => void): StateDefinition {
-  return sharedState(path === undefined ? memoryStore() : watchState(embedded({ path }), clock, onLost));
+function runState(
+  state: StateDefinition = memoryStore(),
+  { clock }: CommandContext,
+  onLost: () => void,
+): StateDefinition {
+  // A server comes back by itself; a lost directory does not.
+  return sharedState(state.type === 'embedded' ? watchState(state, clock, onLost) : state);
 }

@@ -166,7 +166,7 @@ const STATE_PROBE_MS = 500;
 /** Reports a store failure that only a restart can fix. */
 export function watchState(definition: StateDefinition, clock: Clock, onLost: (error: Error) => void): StateDefinition {
   return {
-    type: definition.type,
+    ...definition,
     open: async (context) => {
       const store = await definition.open(context);
       watch(store, clock, onLost);

@@ -35,6 +35,8 @@ export const STOP_WHEN = ['failure', 'any', 'all'] as const;
 /** Settings common to all applications of a run. */
 export interface RunSettings {
   readonly listenAddress: string;
+  /** The host name for sidecars on other machines, if it is not the listen address. */
+  readonly advertisedHost?: string;
   readonly wire: WireName;
   readonly statePath?: string;
   /** Replacements of component types. */
@@ -51,6 +53,7 @@ export interface RunSettings {
 
 /** The same pattern as in the sidecar. */
 const APP_ID = /^[^./\s\p{Cc}]{1,256}$/u;
+const HOST = /^[\w.:-]+$/;
 const DEFAULT_HTTP_PORT = 3500;
 const MEBIBYTE = 1024 * 1024;
 
@@ -61,6 +64,9 @@ export function runSettings(flags: FlagValues, isTerminal: boolean): RunSettings
   const listenAddress = flags.text('listen-address') ?? '127.0.0.1';
   if (listenAddress.includes(','))
     throw misuse(`--listen-address must be one address: actual is ${JSON.stringify(listenAddress)}`);
+  const advertisedHost = flags.text('advertise-host');
+  if (advertisedHost !== undefined && !HOST.test(advertisedHost))
+    throw misuse(`--advertise-host must be a host name or an IP address: actual is ${JSON.stringify(advertisedHost)}`);
   return {
     listenAddress,
     // The command is mostly used for applications written for Dapr. Applications written for insidecar use the library,
@@ -72,6 +78,7 @@ export function runSettings(flags: FlagValues, isTerminal: boolean): RunSettings
     substitute: substitutes(flags),
     invokesUrls: flags.isOn('invoke-urls') ?? true,
     logAsJson: flags.isOn('log-json') ?? !isTerminal,
+    ...given('advertisedHost', advertisedHost),
     ...given('statePath', flags.text('state-path')),
     ...given('allowedOrigins', flags.text('allowed-origins')?.split(',')),
     ...given('logLevel', flags.choice('log-level', LOG_LEVELS)),

@@ -45,7 +45,7 @@ export interface HostedSidecar {
   readonly components: SharedComponents;
   readonly resources: RunResources;
   readonly logger: Logger;
-  /** The URL of its HTTP API. */
+  /** The URL of its HTTP API for other sidecars. */
   readonly address: string;
 }
 

@@ -26,7 +26,7 @@ export function sharedState(definition: StateDefinition): StateDefinition {
     byComponent.set(component, expected);
     return expected;
   };
-  return { type: definition.type, expectedOn, open: (context) => shared.open(context) };
+  return { ...definition, expectedOn, open: (context) => shared.open(context) };
 }
 
 interface Opened {

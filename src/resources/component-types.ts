@@ -7,6 +7,8 @@ export type ComponentRole =
   | 'durable-pubsub'
   | 'memory-state'
   | 'embedded-state'
+  | 'postgresql-state'
+  | 'redis-state'
   | 'environment-secrets'
   | 'file-secrets';
 
@@ -14,10 +16,82 @@ export interface ComponentType {
   readonly role: ComponentRole;
   /** The metadata names that it uses. */
   readonly uses: readonly string[];
+  /** Metadata names of Dapr's that are noted, even if they resemble a used name. */
+  readonly ignores?: readonly string[];
+  /** The versions of the type. Default: `v1`. */
+  readonly versions?: readonly string[];
 }
 
 const pubsub = TOPIC_SCOPE_NAMES;
 const state = ['actorStateStore'];
+
+const postgresql: ComponentType = {
+  role: 'postgresql-state',
+  versions: ['v1', 'v2'],
+  uses: [
+    ...state,
+    'connectionString',
+    'host',
+    'hostaddr',
+    'port',
+    'user',
+    'password',
+    'database',
+    'sslRootCert',
+    'timeout',
+    'timeoutInSeconds',
+    'queryExecMode',
+    'schema',
+    'tableName',
+    'tablePrefix',
+    'metadataTableName',
+    'useAzureAD',
+    'useAWSIAM',
+  ],
+  ignores: ['cleanupInterval', 'cleanupIntervalInSeconds', 'connectionMaxIdleTime', 'keyPrefix', 'maxConns'],
+};
+
+const redis: ComponentType = {
+  role: 'redis-state',
+  uses: [
+    ...state,
+    'redisHost',
+    'redisUsername',
+    'redisPassword',
+    'redisDB',
+    'redisType',
+    'enableTLS',
+    'clientCert',
+    'clientKey',
+    'failover',
+    'sentinelMasterName',
+    'sentinelUsername',
+    'sentinelPassword',
+    'dialTimeout',
+    'readTimeout',
+    'writeTimeout',
+    'prefix',
+    'useEntraID',
+  ],
+  ignores: [
+    'idleCheckFrequency',
+    'idleTimeout',
+    'keyPrefix',
+    'maxConnAge',
+    'maxRetries',
+    'maxRetryBackoff',
+    'minIdleConns',
+    'poolSize',
+    'poolTimeout',
+    'processingTimeout',
+    'queryIndexes',
+    'redeliverInterval',
+    'redisMaxRetries',
+    'redisMaxRetryInterval',
+    'redisMinRetryInterval',
+    'ttlInSeconds',
+  ],
+};
 
 /** Every supported component type. */
 export const COMPONENT_TYPES: ReadonlyMap<string, ComponentType> = new Map<string, ComponentType>([
@@ -26,6 +100,9 @@ export const COMPONENT_TYPES: ReadonlyMap<string, ComponentType> = new Map<strin
   ['pubsub.durable', { role: 'durable-pubsub', uses: pubsub }],
   ['state.in-memory', { role: 'memory-state', uses: state }],
   ['state.sqlite', { role: 'embedded-state', uses: [...state, 'path'] }],
+  ['state.postgresql', postgresql],
+  ['state.postgres', postgresql],
+  ['state.redis', redis],
   ['secretstores.local.env', { role: 'environment-secrets', uses: ['prefix'] }],
   ['secretstores.local.file', { role: 'file-secrets', uses: ['secretsFile', 'nestedSeparator', 'multiValued'] }],
 ]);
@@ -74,8 +151,6 @@ const DAPR_ONLY: ReadonlyMap<string, readonly string[]> = new Map([
       'mysql',
       'oci.objectstorage',
       'oracledatabase',
-      'postgresql',
-      'redis',
       'rethinkdb',
       'sqlserver',
       'zookeeper',

@@ -1,11 +1,13 @@
 import { join, resolve } from 'node:path';
 import { durablePubSub } from '../components/durable/durable-pubsub.ts';
+import { embedded } from '../components/embedded/index.ts';
 import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
+import { memoryStore } from '../components/memory/memory-store.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
+import type { StateDefinition } from '../state/store.ts';
 import { didYouMean } from '../util/suggest.ts';
 import {
   COMPONENT_TYPES,
-  type ComponentRole,
   type ComponentType,
   NO_COMPONENT,
   type Substitutes,
@@ -16,6 +18,7 @@ import type { Report } from './report.ts';
 import type { Resource } from './resource.ts';
 import type { ComponentSpec } from './schema/component.ts';
 import { environmentSecrets, fileSecrets, type SecretStore } from './secret-stores.ts';
+import { type ServerRole, serverState } from './state-servers.ts';
 import { readTopicScopes } from './topic-scopes.ts';
 import { resolveValue, type ValueOrigins } from './values.ts';
 
@@ -32,9 +35,17 @@ export interface ReadComponents {
   readonly state: StateWish | undefined;
 }
 
-/** In memory if there is no path. */
+/** The state that files request. */
 export interface StateWish {
-  readonly path: string | undefined;
+  readonly definition: StateDefinition;
+  /** Its absolute directory, if it is on disk. */
+  readonly path?: string;
+}
+
+/** State in a directory. */
+export function stateOnDisk(directory: string): StateWish {
+  const path = resolve(directory);
+  return { definition: embedded({ path }), path };
 }
 
 /** A component of a supported type. */
@@ -63,6 +74,10 @@ export async function readComponents(
   return { pubsubs: maker.pubsubs, secretStores: maker.secretStores, state: maker.state(report) };
 }
 
+function isIgnored(name: string, { ignores = [] }: ComponentType): boolean {
+  return ignores.some((ignored) => ignored.toLowerCase() === name.toLowerCase());
+}
+
 function typeOf(spec: unknown): string {
   return (spec as ComponentSpec).type;
 }
@@ -85,7 +100,8 @@ class ComponentMaker {
     const values = this.#values(known, report);
     if (report.problems.length > before) return;
     const { name } = resource;
-    switch (known.type.role) {
+    const { role } = known.type;
+    switch (role) {
       case 'memory-pubsub':
         return this.#addMemoryPubSub(known, values, report);
       case 'durable-pubsub':
@@ -93,8 +109,12 @@ class ComponentMaker {
         this.pubsubs.push(durablePubSub(name, readTopicScopes(values, this.#appId)));
         return;
       case 'memory-state':
+        return this.#addState(known, values, { definition: memoryStore() });
       case 'embedded-state':
-        return this.#addState(known, known.type.role, values);
+        return this.#addState(known, values, this.#onDisk(values.get('path')));
+      case 'postgresql-state':
+      case 'redis-state':
+        return this.#addServerState(known, role, values, report);
       case 'environment-secrets':
         this.secretStores.set(name, environmentSecrets(this.#context.origins.environment, values.get('prefix') ?? ''));
         return;
@@ -114,19 +134,21 @@ class ComponentMaker {
       const message = `a sidecar has one state, and ${names} are all candidates: set actorStateStore to "true" on one`;
       report.problem(another.resource.document.location(['metadata', 'name']), message);
     }
-    if (chosen === undefined) return this.#wantsDurableState ? { path: this.#defaultPath } : undefined;
-    if (chosen.wish.path !== undefined || !this.#wantsDurableState) return chosen.wish;
+    if (chosen === undefined) return this.#wantsDurableState ? this.#onDisk() : undefined;
+    if (chosen.wish.definition.type !== 'memory' || !this.#wantsDurableState) return chosen.wish;
     const message = 'state is kept on disk all the same, because a pub/sub component keeps its messages there';
     report.note(chosen.resource.document.location(['spec', 'type']), message);
-    return { path: this.#defaultPath };
+    return this.#onDisk();
   }
 
   get #appId(): string {
     return this.#context.origins.appId;
   }
 
-  get #defaultPath(): string {
-    return join(resolve(this.#context.workingDirectory), '.insidecar', this.#appId);
+  /** State in a directory; by default in one of the application below the working directory. */
+  #onDisk(path?: string): StateWish {
+    const { workingDirectory } = this.#context;
+    return stateOnDisk(path ? resolve(workingDirectory, path) : join(workingDirectory, '.insidecar', this.#appId));
   }
 
   #knownType(resource: Resource, report: Report): Known | undefined {
@@ -145,9 +167,11 @@ class ComponentMaker {
     }
     // The cast is safe: the schema of the kind was checked.
     const { version = '' } = spec as ComponentSpec;
-    if (typeName === written && version !== '' && version !== 'v1') {
+    const { versions = ['v1'] } = type;
+    if (typeName === written && version !== '' && !versions.includes(version)) {
       const there = document.location(['spec', 'version']);
-      report.problem(there, `${typeName} has no version ${JSON.stringify(version)}: expected "v1"`);
+      const expected = versions.map((known) => JSON.stringify(known)).join(' or ');
+      report.problem(there, `${typeName} has no version ${JSON.stringify(version)}: expected ${expected}`);
       return undefined;
     }
     if (typeName !== written)
@@ -167,7 +191,8 @@ class ComponentMaker {
       const at = document.location([...path, 'name']);
       const name = type.uses.find((used) => used.toLowerCase() === entry.name.toLowerCase());
       if (name === undefined) {
-        const hint = typeName === written ? didYouMean(entry.name, type.uses) : '';
+        const isKnown = typeName !== written || isIgnored(entry.name, type);
+        const hint = isKnown ? '' : didYouMean(entry.name, type.uses);
         if (hint === '') unused.push(entry.name);
         else report.problem(at, `${typeName} has no metadata ${JSON.stringify(entry.name)}${hint}`);
         continue;
@@ -198,11 +223,13 @@ class ComponentMaker {
     this.pubsubs.push(memoryPubSub(resource.name, { ...readTopicScopes(values, this.#appId), ...limits }));
   }
 
-  #addState({ resource }: Known, role: ComponentRole, values: ReadonlyMap<string, string>): void {
-    const { workingDirectory } = this.#context;
-    const path = values.get('path');
-    const directory = path ? resolve(workingDirectory, path) : this.#defaultPath;
-    const wish = { path: role === 'embedded-state' ? directory : undefined };
+  #addServerState(known: Known, role: ServerRole, values: ReadonlyMap<string, string>, report: Report): void {
+    const at = known.resource.document.location(['spec', 'metadata']);
+    const definition = serverState(role, values, (message) => report.problem(at, message));
+    if (definition !== undefined) this.#addState(known, values, { definition });
+  }
+
+  #addState({ resource }: Known, values: ReadonlyMap<string, string>, wish: StateWish): void {
     this.#states.push({ resource, wish, isPreferred: values.get('actorStateStore')?.toLowerCase() === 'true' });
   }
 

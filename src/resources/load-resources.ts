@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { resolve } from 'node:path';
 import type { HttpEndpointOptions } from '../blocks/invocation/endpoints.ts';
 import type { NameResolutionOptions } from '../blocks/invocation/resolution/options.ts';
 import type { SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
-import { embedded } from '../components/embedded/index.ts';
-import { memoryStore } from '../components/memory/memory-store.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
 import { SidecarError } from '../errors.ts';
 import type { ResiliencySpec } from '../resiliency/options.ts';
@@ -14,7 +11,7 @@ import type { IdentityOptions } from '../security/identity-options.ts';
 import type { StateDefinition } from '../state/store.ts';
 import type { Logger } from '../util/logger.ts';
 import { type Substitutes, substituteProblem } from './component-types.ts';
-import { readComponents, type StateWish } from './components.ts';
+import { readComponents, type StateWish, stateOnDisk } from './components.ts';
 import { chooseConfigurations, type ReadConfiguration, readConfiguration } from './configuration.ts';
 import { expandVariables } from './expand-variables.ts';
 import { findFiles } from './find-files.ts';
@@ -141,7 +138,7 @@ export async function loadResources(paths: readonly string[], options: LoadOptio
       httpEndpoints,
       ...configured,
       ...(resiliency === undefined ? {} : { resiliency }),
-      ...(state === undefined ? {} : { state: stateOf(state) }),
+      ...(state === undefined ? {} : { state: state.definition }),
     },
     ...(state?.path === undefined ? {} : { statePath: state.path }),
     features,
@@ -195,7 +192,7 @@ async function readAll(
     httpEndpoints: readHttpEndpoints(selected, withSecrets, report),
     configuration: await readConfiguration(configurations, { ...withSecrets, workingDirectory }, report),
     resiliency: readResiliency(selected, report),
-    state: options.statePath === undefined ? read.state : { path: resolve(options.statePath) },
+    state: options.statePath === undefined ? read.state : stateOnDisk(options.statePath),
   };
   report.sort();
   const summaries = selected.map(({ kind, name, document: { file } }) => ({ kind, name, file }));
@@ -244,8 +241,4 @@ async function readFiles(
 function refuseSubstitutes(substitute: Substitutes): void {
   const problem = substituteProblem(substitute);
   if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', `options.substitute: ${problem}`);
-}
-
-function stateOf({ path }: StateWish): StateDefinition {
-  return path === undefined ? memoryStore() : embedded({ path });
 }

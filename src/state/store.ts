@@ -166,6 +166,8 @@ export interface StateContext {
 export interface StateDefinition {
   /** A short name of the engine, for metadata and messages. */
   readonly type: string;
+  /** The location of the state for messages, without credentials. @internal */
+  readonly place?: string;
   /** For sidecars that share the store: the sidecars whose subscriptions to a component are not yet known. @internal */
   readonly expectedOn?: (component: string) => Expected;
   /** Opens the store; rejects with a {@link StateError} that says what is wrong. */

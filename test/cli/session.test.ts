@@ -28,7 +28,7 @@ test('a run whose start hangs ends when it is asked to, after the time that a st
       run: runSettings(commandLine.flags, true),
       state,
       components: new SharedComponents(false),
-      resources: { byApp: new Map(), statePath: undefined, notes: [] },
+      resources: { byApp: new Map(), state: undefined, notes: [] },
       clock,
       environment: {},
       process: { stdout: output, stderr: output, guard: new OrphanReaper() },

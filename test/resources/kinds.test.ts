@@ -152,7 +152,7 @@ describe('the type of a component', () => {
   test('a stand-in must be a type that there is', async () => {
     await expect(load('', { substitute: { 'pubsub.redis': 'pubsub.inmemory' } })).rejects.toThrow(
       'options.substitute: pubsub.redis cannot be replaced by "pubsub.inmemory": expected pubsub.in-memory, pubsub.sqlite, ' +
-        'pubsub.durable, state.in-memory, state.sqlite, secretstores.local.env, secretstores.local.file, none; ' +
+        'pubsub.durable, state.in-memory, state.sqlite, state.postgresql, state.postgres, state.redis, secretstores.local.env, secretstores.local.file, none; ' +
         'did you mean "pubsub.in-memory"?',
     );
   });

@@ -46,7 +46,7 @@ export function embedded(options: EmbeddedOptions): StateDefinition {
       `The path ${JSON.stringify(path) ?? String(path)} of embedded state must name a directory.`,
     );
   }
-  return { type: 'embedded', open: (context) => open(resolve(path), context) };
+  return { type: 'embedded', place: resolve(path), open: (context) => open(resolve(path), context) };
 }
 
 async function open(path: string, context: StateContext): Promise<StateStore> {

@@ -64,6 +64,46 @@ export function hostsOf(config: PgConfig & { readonly host?: string; readonly po
   });
 }
 
+/** Parts of a connection, named as in PostgreSQL's own connection strings. */
+export type ConnectionParts = Readonly<
+  Partial<Record<'host' | 'hostaddr' | 'port' | 'user' | 'password' | 'database' | 'sslrootcert', string>>
+>;
+
+/**
+ * A connection string in which parts replace those of the text. Its `sslmode` means what it does to PostgreSQL's own
+ * clients: `require` encrypts, and only `verify-ca` and `verify-full` verify the certificate.
+ *
+ * @throws StateError `invalid`, as {@link parseConnectionString}.
+ */
+export function withParts(text: string | undefined, parts: ConnectionParts): string {
+  const given = text === undefined ? 'postgresql://localhost' : URL_FORM.test(text) ? text : urlOf(pairsOf(text));
+  const [, start = '', places = '', rest = ''] = URL_FORM.exec(given) ?? [];
+  // Several hosts make no valid URL.
+  const url = parsed(`${start}localhost${rest}`);
+  const { host = parts.hostaddr, port, user, password, database, sslrootcert } = parts;
+  if (user !== undefined) url.username = encodeURIComponent(user);
+  if (password !== undefined) url.password = encodeURIComponent(password);
+  if (database !== undefined) url.pathname = `/${encodeURIComponent(database)}`;
+  if (sslrootcert !== undefined) url.searchParams.set('sslrootcert', sslrootcert);
+  if (url.searchParams.has('sslmode') && !url.searchParams.has('uselibpqcompat'))
+    url.searchParams.set('uselibpqcompat', 'true');
+  if (host?.startsWith('/') === true) url.searchParams.set('host', host);
+  else if (host !== undefined) url.searchParams.delete('host');
+  const hosts = host?.startsWith('/') === true ? 'localhost' : host;
+  const [, before = '', , after = ''] = URL_FORM.exec(url.href) ?? [];
+  return `${before}${placesWith(places || 'localhost', hosts, port)}${after}`;
+}
+
+/** The places of a URL with other hosts or another port. */
+function placesWith(places: string, hosts: string | undefined, port: string | undefined): string {
+  if (hosts !== undefined) return placesOf(hosts, port ?? '');
+  if (port === undefined) return places;
+  return places
+    .split(',')
+    .map((place) => `${place.replace(/:\d*$/, '')}:${port}`)
+    .join();
+}
+
 function pairsOf(text: string): Map<string, string> {
   const pairs = new Map<string, string>();
   PAIR.lastIndex = 0;
@@ -103,7 +143,8 @@ function placesOf(hosts: string, ports: string): string {
   return names
     .map((name, index) => {
       const port = numbers[index] ?? numbers[0] ?? '';
-      return `${encodeURIComponent(name)}${port === '' ? '' : `:${port}`}`;
+      const host = name.includes(':') ? `[${name.replaceAll(/[[\]]/g, '')}]` : encodeURIComponent(name);
+      return `${host}${port === '' ? '' : `:${port}`}`;
     })
     .join();
 }

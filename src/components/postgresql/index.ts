@@ -7,7 +7,7 @@
 import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
 import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
-import { openRemoteStore } from '../remote/remote-store.ts';
+import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
 import { timeoutsOf } from '../remote/timeouts.ts';
 import { hostsOf, nameOf, type PgTarget, parseConnectionString } from './connection-string.ts';
 import { PgServer } from './pg-server.ts';
@@ -100,9 +100,11 @@ export function postgresql(options: PostgresqlOptions): StateDefinition {
   const timeouts = timeoutsOf(options, 'postgresql');
   const names = { ...targetOf(connection), schema };
   const behaviour = { migrates: migrate, prepares: preparedStatements };
+  const makeServer = (): PgServer => new PgServer({ ...names, ...behaviour });
   return {
     type: 'postgresql',
-    open: (context) => openRemoteStore(new PgServer({ ...names, ...behaviour }), context, timeouts),
+    place: placeOf(makeServer()),
+    open: (context) => openRemoteStore(makeServer(), context, timeouts),
   };
 }
 

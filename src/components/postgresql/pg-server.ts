@@ -52,7 +52,7 @@ export class PgServer implements RemoteServer {
   }
 
   get place(): string {
-    return this.#deps.schema;
+    return `schema ${this.#deps.schema}`;
   }
 
   async connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection> {

@@ -7,7 +7,7 @@
 import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
 import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
-import { openRemoteStore } from '../remote/remote-store.ts';
+import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
 import { timeoutsOf } from '../remote/timeouts.ts';
 import { type RedisNode, RedisServer, type RedisServerDeps } from './redis-server.ts';
 
@@ -80,10 +80,11 @@ const DEFAULT_SENTINEL_PORT = 26379;
 export function redis(options: RedisOptions): StateDefinition {
   check(options);
   const timeouts = timeoutsOf(options, 'redis');
-  const deps = depsOf(options);
+  const server = new RedisServer(depsOf(options));
   return {
     type: 'redis',
-    open: (context) => openRemoteStore(new RedisServer(deps), context, timeouts),
+    place: placeOf(server),
+    open: (context) => openRemoteStore(server, context, timeouts),
   };
 }
 

@@ -57,13 +57,16 @@ export class RedisServer implements RemoteServer {
   }
 
   get name(): string {
-    const { nodes, sentinelName } = this.#deps;
+    const { nodes, sentinelName, database } = this.#deps;
     const places = nodes.map((node) => node.name).join();
-    return sentinelName === undefined ? `Redis at ${places}` : `Redis ${sentinelName} of the sentinels at ${places}`;
+    const numbered = database === 0 ? places : `${places}/${database}`;
+    return sentinelName === undefined
+      ? `Redis at ${numbered}`
+      : `Redis ${sentinelName} of the sentinels at ${numbered}`;
   }
 
   get place(): string {
-    return this.#deps.prefix;
+    return `prefix ${this.#deps.prefix}`;
   }
 
   async connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection> {

@@ -62,7 +62,7 @@ export interface ConnectionListener {
 export interface RemoteServer {
   /** For messages, without credentials: `PostgreSQL at db:5432/shop`. */
   readonly name: string;
-  /** The schema or prefix that holds the store. */
+  /** Where it holds the store: `schema insidecar`. */
   readonly place: string;
   /**
    * Connects once.

@@ -27,8 +27,13 @@ export async function openRemoteStore(
 ): Promise<RemoteStore> {
   const store = new RemoteStore(server, context, timeouts);
   await store.connect();
-  localHostsOf(store).storeName = `${server.name} ${server.place}`;
+  localHostsOf(store).storeName = placeOf(server);
   return store;
+}
+
+/** Identifies the store of a server, for messages too. */
+export function placeOf({ name, place }: RemoteServer): string {
+  return `${name}, ${place}`;
 }
 
 /** A connection that cannot be made, or calls that the server does not carry out. */
