@@ -42,6 +42,7 @@ export type {
   ComponentMetadata,
   Metadata,
   MetadataDocument,
+  StateMetadata,
   SubscriptionMetadata,
   UnhandledMetadata,
 } from './blocks/metadata/metadata.ts';
@@ -177,6 +178,7 @@ export {
   type Scan,
   type StateContext,
   type StateDefinition,
+  type StateDurability,
   type StateStore,
 } from './state/store.ts';
 export { type Activity, type Clock, systemClock, type Timer } from './util/clock.ts';

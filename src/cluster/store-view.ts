@@ -1,5 +1,5 @@
 import type { OnChange } from '../state/local-watch.ts';
-import type { Batch, Entry, KeyedEntry, Scan, StateStore } from '../state/store.ts';
+import type { Batch, Entry, KeyedEntry, Scan, StateDurability, StateStore } from '../state/store.ts';
 
 /** Access to a store that passes every call on. Its subclasses change some of them. */
 export class StoreView implements StateStore {
@@ -19,6 +19,10 @@ export class StoreView implements StateStore {
 
   get hints(): 'all' | 'own' {
     return this.#store.hints ?? 'own';
+  }
+
+  get durability(): StateDurability {
+    return this.#store.durability ?? 'unknown';
   }
 
   get(key: string): Promise<Entry | undefined> {

@@ -42,6 +42,7 @@ const postgresql: ComponentType = {
     'timeoutInSeconds',
     'queryExecMode',
     'schema',
+    'durability',
     'tableName',
     'tablePrefix',
     'metadataTableName',
@@ -71,6 +72,7 @@ const redis: ComponentType = {
     'readTimeout',
     'writeTimeout',
     'prefix',
+    'durability',
     'useEntraID',
   ],
   ignores: [

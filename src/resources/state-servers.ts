@@ -70,6 +70,7 @@ function postgresqlOptions(values: Values, problem: Problem): PostgresqlOptions 
     connection: withParts(text, parts),
     preparedStatements: mode === '' || mode === 'cache_statement',
     ...(schema === undefined ? {} : { schema }),
+    ...durability(values, problem),
     ...timeouts(timeoutMs),
   };
 }
@@ -119,6 +120,7 @@ function redisOptions(values: Values, problem: Problem): RedisOptions {
     }),
     ...(sentinelName ? { sentinelName } : {}),
     ...tlsOf(values, problem),
+    ...durability(values, problem),
     ...timeouts(timeoutsMs.length === 0 ? undefined : Math.max(...timeoutsMs)),
   };
 }
@@ -138,6 +140,14 @@ function texts<Option extends string>(
   const given = Object.entries<string>(names).map(([option, name]) => [option, values.get(name)]);
   // The cast is safe: the options are those of the parameter.
   return Object.fromEntries(given.filter(([, text]) => text)) as { [Name in Option]?: string };
+}
+
+function durability(values: Values, problem: Problem): Pick<PostgresqlOptions, 'durability'> {
+  const required = values.get('durability');
+  if (!required) return {};
+  if (required === 'synced' || required === 'server') return { durability: required };
+  problem('metadata durability must be "synced" or "server"');
+  return {};
 }
 
 function timeouts(timeoutMs: number | undefined): Pick<PostgresqlOptions, 'callTimeoutMs' | 'operationTimeoutMs'> {

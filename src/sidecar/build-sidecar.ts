@@ -33,12 +33,14 @@ import { permittedRoutes } from '../security/api-list.ts';
 import { withCors } from '../security/cors.ts';
 import { exposureWarning } from '../security/exposure.ts';
 import { makeSecurity, type Security } from '../security/make-security.ts';
+import type { StateStore } from '../state/store.ts';
 import { Expected } from '../util/expected.ts';
 import type { Work } from '../util/work.ts';
 import { VERSION } from '../version.ts';
 import {
   describeComponents,
   describeConnection,
+  describeState,
   describeSubscriptions,
   describeUnhandled,
 } from './metadata-sources.ts';
@@ -56,8 +58,8 @@ export interface SidecarDeps {
   readonly isRunning: () => boolean;
   /** Stops the sidecar at a client's request. */
   readonly shutDown: () => void;
-  /** The failure of the state store, if it does not work. */
-  readonly stateFailure: () => Error | undefined;
+  /** The state store; `undefined` before it is open. */
+  readonly state: () => StateStore | undefined;
 }
 
 /** The parts of a sidecar. */
@@ -100,7 +102,7 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const hostIdentity = identityOfHost(deps, security);
   const workflows = new WorkflowService({ ...deps, ...options.workflows, onFirst, hostIdentity });
   const opened = makeInvocation({ ...deps, ...security, app, monitor, resiliency, resolver }, options);
-  const metadata = makeMetadata(options, { app, pubsub, jobs, workflows, placement });
+  const metadata = makeMetadata(options, host, { app, pubsub, jobs, workflows, placement });
   const health = makeHealth(options, host, monitor);
   const blocks = { pubsub, jobs, workflows, metadata, health, placement };
   const handle = makeHandler(options, host, { ...blocks, opened });
@@ -174,7 +176,8 @@ function identityOfHost(
 }
 
 function makeMetadata(
-  { appId, wire, httpEndpoints, appHealth }: ResolvedOptions,
+  { appId, wire, httpEndpoints, appHealth, state }: ResolvedOptions,
+  host: SidecarDeps,
   {
     app,
     pubsub,
@@ -194,6 +197,7 @@ function makeMetadata(
     schedulers: () => jobs.schedulerAddresses,
     actors: () => placement.actors(),
     connectedWorkers: () => workflows.connectedWorkers,
+    state: () => describeState(state.type, host.state()),
     unhandled: () => describeUnhandled(pubsub.unsubscribed(), jobs.unhandled()),
   });
 }
@@ -203,7 +207,7 @@ function makeHealth({ appId }: ResolvedOptions, host: SidecarDeps, monitor: Buil
     appId,
     outbound: [
       () => (host.isRunning() ? undefined : 'components'),
-      () => (host.stateFailure() === undefined ? undefined : 'state'),
+      () => (host.state()?.failure === undefined ? undefined : 'state'),
     ],
     inbound: [() => (monitor === undefined || monitor.isReady ? undefined : 'app-channel')],
   });

@@ -5,12 +5,14 @@ import type {
   AppConnectionMetadata,
   AppHealthMetadata,
   ComponentMetadata,
+  StateMetadata,
   SubscriptionMetadata,
   UnhandledMetadata,
 } from '../blocks/metadata/metadata.ts';
 import type { SubscriptionState } from '../blocks/pubsub/delivery/precedence.ts';
 import type { UnsubscribedTopic } from '../blocks/pubsub/publishing/unsubscribed.ts';
 import type { ComponentDefinition } from '../components/component.ts';
+import type { StateStore } from '../state/store.ts';
 import { formatGoDuration } from '../util/duration.ts';
 
 /** Converts the parts of a sidecar to metadata. */
@@ -32,6 +34,11 @@ export function describeSubscriptions(states: readonly SubscriptionState[]): rea
     ...(group === '' ? {} : { group }),
     ...(problem === undefined ? {} : { error: problem }),
   }));
+}
+
+/** The state store; `undefined` for state in memory. */
+export function describeState(type: string, store: StateStore | undefined): StateMetadata | undefined {
+  return type === 'memory' ? undefined : { type, durability: store?.durability ?? 'unknown' };
 }
 
 /** Messages and jobs without a receiver; empty lists are left out. */

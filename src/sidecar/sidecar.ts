@@ -92,7 +92,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
       answers: this.answers,
       admit: () => this.#admit(),
       isRunning: () => this.#phase === 'running',
-      stateFailure: () => this.#state?.failure,
+      state: () => this.#state,
       shutDown: () => this.#shutDown(),
     });
     this.#app = parts.app;

@@ -72,6 +72,18 @@ export const MAX_VALUE_BYTES: number = 8 * 1024 * 1024;
 export const MAX_BATCH_BYTES: number = 64 * 1024 * 1024;
 
 /**
+ * What a resolved commit survives on its machine.
+ *
+ * - `synced`: a crash of the machine, power failures included.
+ * - `second`: a crash of the process that stores it. A crash of the machine may lose about the last second.
+ * - `none`: nothing. A crash loses everything, or everything since the last snapshot.
+ * - `unknown`: the engine does not tell.
+ *
+ * @public
+ */
+export type StateDurability = 'synced' | 'second' | 'none' | 'unknown';
+
+/**
  * An ordered key-value store with atomic batches. Jobs, workflows, the host registry and the durable queue need nothing
  * else of an engine. This is the contract of every implementation; `stateStoreConformance` of `insidecar/testing` checks it.
  *
@@ -114,6 +126,12 @@ export interface StateStore extends AsyncDisposable {
    * only those of this process, so users poll for the others every second. Default: `'own'`.
    */
   readonly hints?: 'all' | 'own';
+
+  /**
+   * What a resolved commit survives. With a server, its settings decide; `'unknown'` before the first connection.
+   * Default: `'unknown'`.
+   */
+  readonly durability?: StateDurability;
 
   /** Returns the entry of a key, or `undefined`. Calls made at the same time share one round trip to the engine. */
   get(key: string): Promise<Entry | undefined>;

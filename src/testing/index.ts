@@ -32,6 +32,7 @@ export type {
   Precondition,
   Put,
   Scan,
+  StateDurability,
   StateStore,
 } from '../state/store.ts';
 export type { Activity, Clock, Timer } from '../util/clock.ts';

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { embedded } from '../../src/components/embedded/index.ts';
 import { memoryPubSub } from '../../src/index.ts';
+import { temporaryDirectory } from '../support/embedded-store.ts';
 import { freePort, send } from '../support/http.ts';
 import { startWorld, type World } from '../support/world.ts';
 
@@ -30,6 +32,12 @@ describe('metadata: get', () => {
       scheduler: { connected_addresses: expect.any(Array) },
       workflows: { connectedWorkers: 0 },
     });
+  });
+
+  test('state that is not in memory has its type and durability', async () => {
+    const state = embedded({ path: temporaryDirectory() });
+    await using world = await startWorld({ components: [], discovery: [], state });
+    expect((await read(world))['state']).toEqual({ type: 'embedded', durability: 'synced' });
   });
 
   test('components have name, type, version and capabilities', async () => {

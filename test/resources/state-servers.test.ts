@@ -88,6 +88,7 @@ describe('state.postgresql', () => {
     [{ connectionString, useAzureAD: 'true' }, 'metadata useAzureAD: insidecar gets no access tokens of Azure AD'],
     [{ connectionString, useAWSIAM: 'yes' }, 'metadata useAWSIAM: insidecar gets no access tokens of AWS IAM'],
     [{ connectionString, timeout: 'opensesame' }, 'metadata timeout must be a duration of at most 24h, such as "5s"'],
+    [{ connectionString, durability: 'opensesame' }, 'metadata durability must be "synced" or "server"'],
     [{ connectionString, port: 'opensesame' }, 'metadata port must be a port'],
     [{ connectionString, schema: 'opensesame'.repeat(6) }, 'metadata schema must be a name of 1 to 53 bytes'],
   ])('refuses %j without its value', async (values, message) => {

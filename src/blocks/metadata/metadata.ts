@@ -1,4 +1,5 @@
 import { SidecarError } from '../../errors.ts';
+import type { StateDurability } from '../../state/store.ts';
 import type { Wire } from '../../wire.ts';
 
 /** A loaded component. @public */
@@ -67,6 +68,14 @@ export interface UnhandledMetadata {
   readonly jobs?: readonly { readonly name: string; readonly count: number }[];
 }
 
+/** The state store. @public */
+export interface StateMetadata {
+  /** The engine, such as `postgresql`. */
+  readonly type: string;
+  /** What a resolved commit survives; `unknown` before the store is open. */
+  readonly durability: StateDurability;
+}
+
 /** The response of the metadata operation. @public */
 export interface MetadataDocument {
   /** The app ID. */
@@ -91,6 +100,8 @@ export interface MetadataDocument {
   readonly scheduler: { readonly connected_addresses: readonly string[] };
   /** The workflow runtime. */
   readonly workflows: { readonly connectedWorkers: number };
+  /** The state store; absent with state in memory, so that the document equals Dapr's. */
+  readonly state?: StateMetadata;
   /** Messages and jobs without a handler; absent if there are none, so that the document equals Dapr's. */
   readonly unhandled?: UnhandledMetadata;
 }
@@ -107,6 +118,7 @@ export interface MetadataSources {
   readonly schedulers: () => readonly string[];
   readonly actors: () => MetadataDocument['actors'];
   readonly connectedWorkers: () => number;
+  readonly state: () => StateMetadata | undefined;
   readonly unhandled: () => UnhandledMetadata;
 }
 
@@ -131,6 +143,7 @@ export class Metadata {
   /** The current state of the sidecar. Empty lists are included. */
   get(): MetadataDocument {
     const { appId, runtimeVersion, wire, components, subscriptions, appConnection, schedulers, actors } = this.#sources;
+    const state = this.#sources.state();
     const unhandled = this.#sources.unhandled();
     return {
       id: appId,
@@ -144,6 +157,7 @@ export class Metadata {
       appConnectionProperties: appConnection(),
       scheduler: { connected_addresses: schedulers() },
       workflows: { connectedWorkers: this.#sources.connectedWorkers() },
+      ...(state === undefined ? {} : { state }),
       ...(Object.keys(unhandled).length === 0 ? {} : { unhandled }),
     };
   }

@@ -44,6 +44,7 @@ export async function openEmbeddedStore(
  */
 export class EmbeddedStore implements StateStore {
   readonly isExclusive = true;
+  readonly durability = 'synced';
   readonly #thread: Thread;
   readonly #clock: Clock;
   readonly #logger: Logger;

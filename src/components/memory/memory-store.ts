@@ -20,6 +20,7 @@ export class MemoryStore implements StateStore {
   /** Memory does not fail. */
   readonly failure: undefined = undefined;
   readonly isExclusive = true;
+  readonly durability = 'none';
   /** By sort form; see `sortFormOf`. */
   readonly #entries = new SortedMap<KeyedEntry>();
   readonly #watchers: LocalWatch;

@@ -7,6 +7,7 @@
 import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
 import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
+import { requiredDurability } from '../remote/durability.ts';
 import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
 import { timeoutsOf } from '../remote/timeouts.ts';
 import { hostsOf, nameOf, type PgTarget, parseConnectionString } from './connection-string.ts';
@@ -42,6 +43,11 @@ export interface PostgresqlOptions {
   readonly migrate?: boolean;
   /** Whether statements are prepared; `false` behind PgBouncer before 1.21 in transaction mode. Default: `true`. */
   readonly preparedStatements?: boolean;
+  /**
+   * `'synced'` refuses a server that does not sync commits (`fsync = off`); `'server'` accepts its settings. Default:
+   * `'synced'`.
+   */
+  readonly durability?: 'synced' | 'server';
   /** The time limit of one call to the server, in milliseconds. Default 5,000. */
   readonly callTimeoutMs?: number;
   /** The time limit of a read or a commit, with reconnections, in milliseconds. Default 10,000. */
@@ -64,6 +70,7 @@ const FIELDS = fieldNames<PostgresqlOptions>({
   schema: true,
   migrate: true,
   preparedStatements: true,
+  durability: true,
   callTimeoutMs: true,
   operationTimeoutMs: true,
 });
@@ -85,7 +92,7 @@ const MAX_NAME_BYTES = 53;
  *
  * If the server does not respond at the start, the store connects as soon as it does; until then the sidecar is not
  * healthy. Opening rejects with a `StateError`: `driver-missing`, `newer-format`, or `failed` for errors that retries
- * cannot fix, such as wrong credentials.
+ * cannot fix, such as wrong credentials or a server that does not sync.
  *
  * @example
  * ```ts
@@ -99,7 +106,8 @@ export function postgresql(options: PostgresqlOptions): StateDefinition {
   const { connection, schema = DEFAULT_SCHEMA, migrate = true, preparedStatements = true } = options;
   const timeouts = timeoutsOf(options, 'postgresql');
   const names = { ...targetOf(connection), schema };
-  const behaviour = { migrates: migrate, prepares: preparedStatements };
+  const durability = requiredDurability(options.durability ?? 'synced', 'postgresql');
+  const behaviour = { migrates: migrate, prepares: preparedStatements, durability };
   const makeServer = (): PgServer => new PgServer({ ...names, ...behaviour });
   return {
     type: 'postgresql',

@@ -7,6 +7,7 @@ import type {
   Refusal,
   RemoteConnection,
 } from '../remote/connection.ts';
+import type { FoundDurability } from '../remote/durability.ts';
 import { keyArray } from './binary.ts';
 import type { PgClient, Row } from './driver.ts';
 import { errorOf } from './failures.ts';
@@ -30,6 +31,7 @@ export interface PgConnectionDeps {
   readonly schema: string;
   /** Whether statements are prepared once per connection: not behind a pooler without support for them. */
   readonly prepares: boolean;
+  readonly durability: FoundDurability;
 }
 
 /** One connection to PostgreSQL: every call is a function of the schema. */
@@ -43,6 +45,10 @@ export class PgConnection implements RemoteConnection {
 
   get serverId(): string {
     return this.#deps.serverId;
+  }
+
+  get durability(): FoundDurability {
+    return this.#deps.durability;
   }
 
   /** Reports the loss of the connection, and receives messages if `listens`. */

@@ -5,6 +5,7 @@ import {
   type RemoteConnection,
   type RemoteServer,
 } from '../remote/connection.ts';
+import { checkDurability, type FoundDurability, type RequiredDurability } from '../remote/durability.ts';
 import { firstOf, type OpenAt } from '../remote/first-of.ts';
 import type { PgHost } from './connection-string.ts';
 import { loadPg, type PgClient, type PgConfig } from './driver.ts';
@@ -27,12 +28,19 @@ export interface PgServerDeps {
   /** Whether to create missing tables and functions. */
   readonly migrates: boolean;
   readonly prepares: boolean;
+  /** What the server must promise. */
+  readonly durability: RequiredDurability;
+}
+
+/** What a running server says about itself. */
+interface Described {
+  readonly serverId: string;
+  readonly durability: FoundDurability;
 }
 
 /** A connection to a primary. */
-interface Primary {
+interface Primary extends Described {
   readonly client: PgClient;
-  readonly serverId: string;
 }
 
 function discard(client: PgClient): void {
@@ -58,11 +66,11 @@ export class PgServer implements RemoteServer {
   async connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection> {
     const { hosts, name, schema, prepares } = this.#deps;
     const open: OpenAt<PgHost, Primary> = ({ config }, given) => this.#openPrimary(config, given);
-    const { client, serverId } = await firstOf(hosts, open, signal);
+    const { client, ...described } = await firstOf(hosts, open, signal);
     try {
       // With each connection: a standby that took over may lack them.
       await this.#migrate(client);
-      const connection = new PgConnection({ client, serverId, server: name, schema, prepares });
+      const connection = new PgConnection({ client, ...described, server: name, schema, prepares });
       await connection.listen(listener, listens);
       return connection;
     } catch (error) {
@@ -79,19 +87,19 @@ export class PgServer implements RemoteServer {
     client.on('error', () => undefined);
     try {
       await client.connect();
-      return { client, serverId: await this.#check(client) };
+      return { client, ...(await this.#check(client)) };
     } catch (error) {
       discard(client);
       throw errorOf(error, this.#deps.name);
     }
   }
 
-  /** Checks the version, and that the server takes changes. Returns what identifies the running server. */
-  async #check(client: PgClient): Promise<string> {
+  /** Checks the version, the durability, and that the server takes changes. */
+  async #check(client: PgClient): Promise<Described> {
     const text = `SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
-      current_setting('server_version_num')::integer, pg_postmaster_start_time()::text`;
+      current_setting('server_version_num')::integer, pg_postmaster_start_time()::text, current_setting('fsync')`;
     const { rows } = await client.query({ text, rowMode: 'array' });
-    const [isStandby, isReadOnly, version, startedAt] = rows[0] ?? [];
+    const [isStandby, isReadOnly, version, startedAt, fsync] = rows[0] ?? [];
     if (isStandby === true) throw new ConnectionLostError('the server is a standby, and only a primary takes changes');
     if (isReadOnly === true)
       throw new ConnectionLostError('the server takes no changes: default_transaction_read_only is on');
@@ -100,7 +108,11 @@ export class PgServer implements RemoteServer {
         'failed',
         `${this.name} is version ${String(version)} of PostgreSQL: 13 or later is needed.`,
       );
-    return String(startedAt);
+    const reason = `fsync is ${String(fsync)}`;
+    // The functions set synchronous_commit.
+    const durability: FoundDurability = { durability: fsync === 'off' ? 'none' : 'synced', reason };
+    checkDurability(durability, this.#deps.durability, this.name);
+    return { serverId: String(startedAt), durability };
   }
 
   async #migrate(client: PgClient): Promise<void> {

@@ -7,6 +7,7 @@
 import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
 import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
+import { requiredDurability } from '../remote/durability.ts';
 import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
 import { timeoutsOf } from '../remote/timeouts.ts';
 import { type RedisNode, RedisServer, type RedisServerDeps } from './redis-server.ts';
@@ -35,6 +36,11 @@ export interface RedisOptions {
   readonly tls?: boolean | object;
   /** The prefix of all keys, in braces; sidecars that share it share state. Default `insidecar`. */
   readonly prefix?: string;
+  /**
+   * `'synced'` refuses a server that does not sync each commit (`appendonly yes`, `appendfsync always`); `'server'`
+   * accepts its settings. Default: `'server'`.
+   */
+  readonly durability?: 'synced' | 'server';
   /** The time limit of one call to the server, in milliseconds. Default 5,000. */
   readonly callTimeoutMs?: number;
   /** The time limit of a read or a commit, with reconnections, in milliseconds. Default 10,000. */
@@ -53,6 +59,7 @@ const FIELDS = fieldNames<RedisOptions>({
   database: true,
   tls: true,
   prefix: true,
+  durability: true,
   callTimeoutMs: true,
   operationTimeoutMs: true,
 });
@@ -104,6 +111,7 @@ function depsOf(options: RedisOptions): RedisServerDeps {
     database: options.database ?? Number(url?.pathname.slice(1) ?? 0),
     tls: tls === false ? undefined : tls === true ? {} : tls,
     prefix,
+    durability: requiredDurability(options.durability ?? 'server', 'redis'),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Batch, Entry, KeyedEntry, Scan } from '../../state/store.ts';
 import type { ClosedSession, CommitGroup, Refusal, RemoteConnection } from '../remote/connection.ts';
+import type { FoundDurability } from '../remote/durability.ts';
 import type { RedisArgument, RedisClient } from './driver.ts';
 import { errorOf } from './failures.ts';
 import { CLOSE_SESSION, COMMIT, GET, OPEN_SESSION, SCAN, type Script } from './scripts.ts';
@@ -15,6 +16,7 @@ export interface RedisConnectionDeps {
   readonly channel: string;
   /** Whether messages use a sharded channel, which belongs to a node of a cluster. */
   readonly isSharded: boolean;
+  readonly durability: FoundDurability;
 }
 
 /** One connection to Redis: every call is a script. */
@@ -27,6 +29,10 @@ export class RedisConnection implements RemoteConnection {
 
   get serverId(): string {
     return this.#deps.serverId;
+  }
+
+  get durability(): FoundDurability {
+    return this.#deps.durability;
   }
 
   async #run({ text, sha1 }: Script, args: readonly RedisArgument[]): Promise<unknown> {

@@ -5,9 +5,11 @@ import {
   type RemoteConnection,
   type RemoteServer,
 } from '../remote/connection.ts';
+import { checkDurability, type FoundDurability, type RequiredDurability } from '../remote/durability.ts';
 import { firstOf, type Place } from '../remote/first-of.ts';
 import { loadRedis, type RedisClient } from './driver.ts';
 import { errorOf, movedTo } from './failures.ts';
+import { durabilityOf, fieldOf } from './persistence.ts';
 import { destroy, RedisConnection } from './redis-connection.ts';
 import { CHECK_FORMAT, FORMAT } from './scripts.ts';
 
@@ -25,10 +27,16 @@ interface Address {
 /** One node. */
 export interface RedisNode extends Place, Address {}
 
-/** A connection to a primary, and what the server says about itself. */
-interface Opened {
-  readonly client: RedisClient;
+/** What a running server says about itself. */
+interface Described {
+  /** Its reply to `INFO`. */
   readonly info: string;
+  readonly durability: FoundDurability;
+}
+
+/** A connection to a primary. */
+interface Opened extends Described {
+  readonly client: RedisClient;
 }
 
 /** The dependencies of a {@link RedisServer}. */
@@ -46,6 +54,8 @@ export interface RedisServerDeps {
   /** Options of `tls.connect`; without them, no TLS. */
   readonly tls: object | undefined;
   readonly prefix: string;
+  /** What the server must promise. */
+  readonly durability: RequiredDurability;
 }
 
 /** A Redis or Valkey server as the server of a store. */
@@ -71,12 +81,13 @@ export class RedisServer implements RemoteServer {
 
   async connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection> {
     const { nodes, isCluster, prefix } = this.#deps;
-    const { client, info } = await firstOf(nodes, (node, given) => this.#openVia(node, given), signal);
+    const { client, info, durability } = await firstOf(nodes, (node, given) => this.#openVia(node, given), signal);
     try {
       const [keys, channel] = [this.#keys, `{${prefix}}:changes`];
       const isSharded = isCluster && hasShardedChannels(info);
       const serverId = fieldOf(info, 'run_id') ?? '';
-      const connection = new RedisConnection({ client, serverId, server: this.name, keys, channel, isSharded });
+      const described = { serverId, server: this.name, durability };
+      const connection = new RedisConnection({ client, ...described, keys, channel, isSharded });
       client.on('end', () => listener.onLost(new Error('the connection was closed')));
       client.on('error', (error) => listener.onLost(error ?? new Error('the connection was closed')));
       if (listens) await client[isSharded ? 'sSubscribe' : 'subscribe'](channel, listener.onMessage);
@@ -106,7 +117,7 @@ export class RedisServer implements RemoteServer {
     const { username, password, database, isCluster } = this.#deps;
     const client = await this.#open(node, { username, password, database }, signal);
     try {
-      return { client, info: await this.#check(client) };
+      return { client, ...(await this.#check(client)) };
     } catch (error) {
       destroy(client);
       const holder = movedTo(error);
@@ -137,8 +148,8 @@ export class RedisServer implements RemoteServer {
     return client;
   }
 
-  /** Checks that the server is a primary with the right settings and format. Returns what it says about itself. */
-  async #check(client: RedisClient): Promise<string> {
+  /** Checks that the server is a primary with the right settings and format. */
+  async #check(client: RedisClient): Promise<Described> {
     const info = String(await client.sendCommand(['INFO']));
     // A replica in a cluster names its primary below.
     if (!this.#deps.isCluster && fieldOf(info, 'role') !== 'master')
@@ -156,7 +167,9 @@ export class RedisServer implements RemoteServer {
         'newer-format',
         `The state in ${this.name} is of format ${needed}; this release reads ${FORMAT}. A newer release wrote it.`,
       );
-    return info;
+    const durability = await durabilityOf(client, info);
+    checkDurability(durability, this.#deps.durability, this.name);
+    return { info, durability };
   }
 
   async #primaryOf(name: string, sentinel: RedisNode, signal: AbortSignal): Promise<Address> {
@@ -175,8 +188,4 @@ export class RedisServer implements RemoteServer {
 /** Sharded channels came with Redis 7.0; before, a cluster sends messages to all its nodes. */
 function hasShardedChannels(info: string): boolean {
   return Number.parseInt(fieldOf(info, 'redis_version') ?? '', 10) >= 7;
-}
-
-function fieldOf(info: string, name: string): string | undefined {
-  return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
 }

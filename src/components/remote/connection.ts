@@ -1,4 +1,5 @@
 import type { Batch, Entry, KeyedEntry, Scan } from '../../state/store.ts';
+import type { FoundDurability } from './durability.ts';
 
 /** Batches sent to the server in one call and written in order, each on its own. */
 export interface CommitGroup {
@@ -34,6 +35,8 @@ export interface ClosedSession {
 export interface RemoteConnection {
   /** Identifies the running server: another server, or the same after a restart, has another one. */
   readonly serverId: string;
+  /** What the server's settings promise. */
+  readonly durability: FoundDurability;
   get(keys: readonly string[]): Promise<readonly (Entry | undefined)[]>;
   scan(scan: Scan): Promise<readonly KeyedEntry[]>;
   /** Opens a session; returns its number, which is never used again. */
@@ -69,7 +72,8 @@ export interface RemoteServer {
    *
    * @param listens - whether to receive texts of other processes
    * @param signal - ends the attempt and all that was opened for it
-   * @throws StateError when retries are useless: wrong credentials, a format that this release does not know.
+   * @throws StateError when retries are useless: wrong credentials, a format that this release does not know, settings
+   * that promise less than is required.
    */
   connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection>;
 }

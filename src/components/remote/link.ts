@@ -22,7 +22,7 @@ export interface LinkDeps {
   readonly callTimeoutMs: number;
   readonly onMessage: (message: string) => void;
   /** Called after every connection, the first one included. */
-  readonly onConnected: (serverId: string) => void;
+  readonly onConnected: (connection: RemoteConnection) => void;
   /** Called when an attempt to connect has failed. */
   readonly onFailure: (error: Error) => void;
 }
@@ -85,7 +85,7 @@ export class Link {
   #keep(connection: RemoteConnection): RemoteConnection {
     this.#connectedAt = performance.now();
     this.#connection = connection;
-    this.#deps.onConnected(connection.serverId);
+    this.#deps.onConnected(connection);
     return connection;
   }
 

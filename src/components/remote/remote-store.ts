@@ -3,9 +3,10 @@ import { changedKeys } from '../../state/changed-keys.ts';
 import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
 import { closedError, isStateError, StateError } from '../../state/errors.ts';
 import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
-import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateStore } from '../../state/store.ts';
+import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDurability, StateStore } from '../../state/store.ts';
 import { CommitGroups } from './commit-groups.ts';
-import { ConnectionLostError, type RemoteServer } from './connection.ts';
+import { ConnectionLostError, type RemoteConnection, type RemoteServer } from './connection.ts';
+import { type FoundDurability, logDurability } from './durability.ts';
 import { Hints } from './hints.ts';
 import { Link } from './link.ts';
 import { Reads } from './reads.ts';
@@ -50,6 +51,8 @@ export class RemoteStore implements StateStore {
   readonly #links: readonly Link[];
   /** What does not work, and why. */
   readonly #failures = new Map<FailingPart, StateError>();
+  /** That of the connection for commits. */
+  #durability: FoundDurability | undefined;
   #ended: StateError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -80,7 +83,7 @@ export class RemoteStore implements StateStore {
       listens,
       callTimeoutMs,
       onMessage: (message) => this.#hints.received(message),
-      onConnected: (serverId) => this.#connected(link, serverId),
+      onConnected: (connection) => this.#connected(link, connection),
       onFailure: (error) => this.#outcome(link, this.#unreachable(error)),
     });
     return link;
@@ -108,8 +111,18 @@ export class RemoteStore implements StateStore {
     return this.#hints.areReceived ? 'all' : 'own';
   }
 
-  #connected(link: Link, serverId: string): void {
-    if (link === this.#links[0]) this.#hints.reconnected();
+  get durability(): StateDurability {
+    return this.#durability?.durability ?? 'unknown';
+  }
+
+  #connected(link: Link, { serverId, durability }: RemoteConnection): void {
+    const isReading = link === this.#links[0];
+    if (isReading) this.#hints.reconnected();
+    else if (durability.reason !== this.#durability?.reason) {
+      // Again after a failover to a server with other settings.
+      this.#durability = durability;
+      logDurability(this.#context.logger, this.#server.name, durability);
+    }
     for (const other of this.#links) other.follow(serverId);
     this.#outcome(link, undefined);
   }

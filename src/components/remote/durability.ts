@@ -1,0 +1,50 @@
+import { StateError } from '../../state/errors.ts';
+import type { StateDurability } from '../../state/store.ts';
+import type { Logger } from '../../util/logger.ts';
+
+/** What a server must promise: a sync before each commit resolves, or whatever its settings say. */
+export type RequiredDurability = 'synced' | 'server';
+
+/** What the settings of a server promise. */
+export interface FoundDurability {
+  readonly durability: StateDurability;
+  /** The setting that decides, for messages: `fsync is off`. */
+  readonly reason: string;
+}
+
+/**
+ * The required durability among the options of a store.
+ *
+ * @throws StateError `invalid`
+ */
+export function requiredDurability(required: RequiredDurability, store: string): RequiredDurability {
+  if (required === 'synced' || required === 'server') return required;
+  throw new StateError(
+    'invalid',
+    `durability ${JSON.stringify(required) ?? String(required)} of ${store} must be "synced" or "server".`,
+  );
+}
+
+/** @throws StateError `failed` if the server promises less than is required. */
+export function checkDurability(
+  { durability, reason }: FoundDurability,
+  required: RequiredDurability,
+  server: string,
+): void {
+  if (required === 'server' || durability === 'synced') return;
+  throw new StateError(
+    'failed',
+    `A commit on ${server} may not be on disk when it resolves (${reason}), and durability "synced" requires it. Change the server's settings, or accept them with durability: "server".`,
+  );
+}
+
+/** Logs what a commit survives. */
+export function logDurability(logger: Logger, server: string, { durability, reason }: FoundDurability): void {
+  const fields = { server, durability, reason };
+  if (durability === 'synced') logger.info(fields, 'the state store syncs each commit to disk');
+  else if (durability === 'second')
+    logger.warn(fields, 'a crash of the state server may lose the last second of commits');
+  else if (durability === 'none')
+    logger.warn(fields, 'a crash of the state server loses the commits since its last snapshot');
+  else logger.warn(fields, 'the state server does not tell which commits a crash of it may lose');
+}
