@@ -8,6 +8,7 @@ import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
 import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
 import { requiredDurability } from '../remote/durability.ts';
+import { checkOnCall, type StateCall } from '../remote/observed-server.ts';
 import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
 import { timeoutsOf } from '../remote/timeouts.ts';
 import { hostsOf, nameOf, type PgTarget, parseConnectionString } from './connection-string.ts';
@@ -52,7 +53,14 @@ export interface PostgresqlOptions {
   readonly callTimeoutMs?: number;
   /** The time limit of a read or a commit, with reconnections, in milliseconds. Default 10,000. */
   readonly operationTimeoutMs?: number;
+  /**
+   * Called after each call of the server, for metrics. It must not take long; what it throws is logged once. Default:
+   * none.
+   */
+  readonly onCall?: (call: StateCall) => void;
 }
+
+export type { StateCall };
 
 /**
  * The statements that create the tables and functions of this release, for a user with the right to create them; the
@@ -73,6 +81,7 @@ const FIELDS = fieldNames<PostgresqlOptions>({
   durability: true,
   callTimeoutMs: true,
   operationTimeoutMs: true,
+  onCall: true,
 });
 const CONNECTION_FIELDS = fieldNames<PostgresqlConnection>({
   host: true,
@@ -105,6 +114,7 @@ export function postgresql(options: PostgresqlOptions): StateDefinition {
   check(options);
   const { connection, schema = DEFAULT_SCHEMA, migrate = true, preparedStatements = true } = options;
   const timeouts = timeoutsOf(options, 'postgresql');
+  checkOnCall(options.onCall, 'postgresql');
   const names = { ...targetOf(connection), schema };
   const durability = requiredDurability(options.durability ?? 'synced', 'postgresql');
   const behaviour = { migrates: migrate, prepares: preparedStatements, durability };
@@ -112,7 +122,7 @@ export function postgresql(options: PostgresqlOptions): StateDefinition {
   return {
     type: 'postgresql',
     place: placeOf(makeServer()),
-    open: (context) => openRemoteStore(makeServer(), context, timeouts),
+    open: (context) => openRemoteStore(makeServer(), context, { ...timeouts, onCall: options.onCall }),
   };
 }
 

@@ -8,6 +8,7 @@ import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
 import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
 import { requiredDurability } from '../remote/durability.ts';
+import { checkOnCall, type StateCall } from '../remote/observed-server.ts';
 import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
 import { timeoutsOf } from '../remote/timeouts.ts';
 import { type RedisNode, RedisServer, type RedisServerDeps } from './redis-server.ts';
@@ -45,7 +46,14 @@ export interface RedisOptions {
   readonly callTimeoutMs?: number;
   /** The time limit of a read or a commit, with reconnections, in milliseconds. Default 10,000. */
   readonly operationTimeoutMs?: number;
+  /**
+   * Called after each call of the server, for metrics. It must not take long; what it throws is logged once. Default:
+   * none.
+   */
+  readonly onCall?: (call: StateCall) => void;
 }
+
+export type { StateCall };
 
 const FIELDS = fieldNames<RedisOptions>({
   url: true,
@@ -62,6 +70,7 @@ const FIELDS = fieldNames<RedisOptions>({
   durability: true,
   callTimeoutMs: true,
   operationTimeoutMs: true,
+  onCall: true,
 });
 const DEFAULT_PORT = 6379;
 const DEFAULT_SENTINEL_PORT = 26379;
@@ -87,11 +96,12 @@ const DEFAULT_SENTINEL_PORT = 26379;
 export function redis(options: RedisOptions): StateDefinition {
   check(options);
   const timeouts = timeoutsOf(options, 'redis');
+  checkOnCall(options.onCall, 'redis');
   const server = new RedisServer(depsOf(options));
   return {
     type: 'redis',
     place: placeOf(server),
-    open: (context) => openRemoteStore(server, context, timeouts),
+    open: (context) => openRemoteStore(server, context, { ...timeouts, onCall: options.onCall }),
   };
 }
 

@@ -9,6 +9,7 @@ import { ConnectionLostError, type RemoteConnection, type RemoteServer } from '.
 import { type FoundDurability, logDurability } from './durability.ts';
 import { Hints } from './hints.ts';
 import { Link } from './link.ts';
+import { ObservedServer, type OnCall } from './observed-server.ts';
 import { Reads } from './reads.ts';
 import type { RemoteTimeouts } from './timeouts.ts';
 
@@ -17,6 +18,11 @@ const OPEN_WAIT_MS = 3_000;
 /** Max time that a close waits for commits while the server does not respond. */
 const CLOSE_WAIT_MS = 5_000;
 
+/** What a store on a server is opened with, whatever the engine. */
+export interface RemoteOptions extends RemoteTimeouts {
+  readonly onCall: OnCall | undefined;
+}
+
 /**
  * Opens the store of a server. If the server does not respond within three seconds, the store opens without working
  * yet: it continues to connect, and reports that in `failure`.
@@ -24,9 +30,10 @@ const CLOSE_WAIT_MS = 5_000;
 export async function openRemoteStore(
   server: RemoteServer,
   context: StateContext,
-  timeouts: RemoteTimeouts,
+  { onCall, ...timeouts }: RemoteOptions,
 ): Promise<RemoteStore> {
-  const store = new RemoteStore(server, context, timeouts);
+  const called = onCall === undefined ? server : new ObservedServer(server, onCall, context.logger);
+  const store = new RemoteStore(called, context, timeouts);
   await store.connect();
   localHostsOf(store).storeName = placeOf(server);
   return store;

@@ -1,0 +1,181 @@
+import { isStateError, StateError, type StateErrorKind } from '../../state/errors.ts';
+import type { Entry, KeyedEntry, Scan } from '../../state/store.ts';
+import type { Logger } from '../../util/logger.ts';
+import {
+  type ClosedSession,
+  type CommitGroup,
+  type ConnectionListener,
+  ConnectionLostError,
+  type Refusal,
+  type RemoteConnection,
+  type RemoteServer,
+  RetryableError,
+} from './connection.ts';
+import type { FoundDurability } from './durability.ts';
+
+/** One call of the server of a store, after it has ended. @public */
+export interface StateCall {
+  /**
+   * What it did. `commit` writes all commits of one moment, `get` reads all entries of one moment, `notify` tells other
+   * processes of changes, `session` begins or ends the numbering of commits, `connect` makes a connection.
+   */
+  readonly kind: 'connect' | 'session' | 'commit' | 'get' | 'scan' | 'notify';
+  /** How long it took. */
+  readonly durationMs: number;
+  /** The commits of a `commit`. */
+  readonly batches?: number;
+  /** Those of them that were refused because a precondition did not hold. */
+  readonly conflicts?: number;
+  /** The entries that a `commit` puts or deletes, or that a `get` or `scan` returned. */
+  readonly entries?: number;
+  /** The total size of their values, in bytes. */
+  readonly bytes?: number;
+  /**
+   * Why it failed, absent if it succeeded: `lost` with its connection, `retry` if the store repeats it because of a race
+   * with another process, else the kind of the `StateError`.
+   */
+  readonly error?: 'lost' | 'retry' | StateErrorKind;
+}
+
+/** Receives each call. */
+export type OnCall = (call: StateCall) => void;
+
+type Sizes = Pick<StateCall, 'batches' | 'conflicts' | 'entries' | 'bytes'>;
+
+/** @throws StateError `invalid` */
+export function checkOnCall(onCall: OnCall | undefined, store: string): void {
+  if (onCall === undefined || typeof onCall === 'function') return;
+  throw new StateError('invalid', `onCall of ${store} must be a function, not ${JSON.stringify(onCall)}.`);
+}
+
+/** Tells every call of a server. */
+export class ObservedServer implements RemoteServer {
+  readonly #server: RemoteServer;
+  readonly #observe: Observe;
+
+  constructor(server: RemoteServer, onCall: OnCall, logger: Logger) {
+    this.#server = server;
+    this.#observe = observer(onCall, logger);
+  }
+
+  get name(): string {
+    return this.#server.name;
+  }
+
+  get place(): string {
+    return this.#server.place;
+  }
+
+  connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection> {
+    return this.#observe('connect', async () => {
+      const connection = await this.#server.connect(listener, listens, signal);
+      return new ObservedConnection(connection, this.#observe);
+    });
+  }
+}
+
+class ObservedConnection implements RemoteConnection {
+  readonly #connection: RemoteConnection;
+  readonly #observe: Observe;
+
+  constructor(connection: RemoteConnection, observe: Observe) {
+    this.#connection = connection;
+    this.#observe = observe;
+  }
+
+  get serverId(): string {
+    return this.#connection.serverId;
+  }
+
+  get durability(): FoundDurability {
+    return this.#connection.durability;
+  }
+
+  get(keys: readonly string[]): Promise<readonly (Entry | undefined)[]> {
+    return this.#observe('get', () => this.#connection.get(keys), sizesOf);
+  }
+
+  scan(scan: Scan): Promise<readonly KeyedEntry[]> {
+    return this.#observe('scan', () => this.#connection.scan(scan), sizesOf);
+  }
+
+  openSession(): Promise<number> {
+    return this.#observe('session', () => this.#connection.openSession());
+  }
+
+  closeSession(session: number, unanswered: CommitGroup | undefined): Promise<ClosedSession> {
+    return this.#observe('session', () => this.#connection.closeSession(session, unanswered));
+  }
+
+  commit(group: CommitGroup): Promise<readonly Refusal[]> {
+    return this.#observe(
+      'commit',
+      () => this.#connection.commit(group),
+      (refusals) => ({ ...groupSizes(group), ...(refusals && { conflicts: refusals.length }) }),
+    );
+  }
+
+  notify(messages: readonly string[]): Promise<void> {
+    return this.#observe('notify', () => this.#connection.notify(messages));
+  }
+
+  destroy(): void {
+    this.#connection.destroy();
+  }
+}
+
+/** Does a call and tells of it; `sizes` gets the result, or `undefined` if the call failed. */
+type Observe = <T>(
+  kind: StateCall['kind'],
+  work: () => Promise<T>,
+  sizes?: (result: T | undefined) => Sizes,
+) => Promise<T>;
+
+function observer(onCall: OnCall, logger: Logger): Observe {
+  let hasFailed = false;
+  const tell = (call: StateCall): void => {
+    try {
+      onCall(call);
+    } catch (error) {
+      if (!hasFailed) logger.error({ error }, 'onCall of the state store throws; this is logged once');
+      hasFailed = true;
+    }
+  };
+  return async (kind, work, sizes) => {
+    const since = performance.now();
+    try {
+      const result = await work();
+      tell({ kind, durationMs: performance.now() - since, ...sizes?.(result) });
+      return result;
+    } catch (error) {
+      tell({ kind, durationMs: performance.now() - since, ...sizes?.(undefined), error: errorKindOf(error) });
+      throw error;
+    }
+  };
+}
+
+function errorKindOf(error: unknown): NonNullable<StateCall['error']> {
+  if (error instanceof ConnectionLostError) return 'lost';
+  if (error instanceof RetryableError) return 'retry';
+  return isStateError(error) ? error.kind : 'failed';
+}
+
+function sizesOf(found: readonly (Entry | undefined)[] | undefined): Sizes {
+  if (found === undefined) return {};
+  let [entries, bytes] = [0, 0];
+  for (const entry of found) {
+    if (entry === undefined) continue;
+    entries++;
+    bytes += entry.value.byteLength;
+  }
+  return { entries, bytes };
+}
+
+function groupSizes({ batches }: CommitGroup): Sizes {
+  let [entries, bytes] = [0, 0];
+  for (const { put = [], delete: deleted = [] } of batches) {
+    entries += put.length + deleted.length;
+    for (const { value } of put) bytes += value.byteLength;
+  }
+  return { batches: batches.length, entries, bytes };
+}

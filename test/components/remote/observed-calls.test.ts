@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { postgresql, type StateCall } from '../../../src/components/postgresql/index.ts';
+import { redis } from '../../../src/components/redis/index.ts';
+import type { StateStore } from '../../../src/state/store.ts';
+import { put } from '../../support/embedded-store.ts';
+import { hasPostgresql, hasRedis } from '../../support/servers.ts';
+import { PgTestServer } from '../postgresql/pg-test-server.ts';
+import { RedisTestServer } from '../redis/redis-test-server.ts';
+
+/** The fields that do not depend on the machine. */
+const untimed = ({ durationMs: _, ...call }: StateCall): Omit<StateCall, 'durationMs'> => call;
+
+interface Server extends AsyncDisposable {
+  readonly server: PgTestServer['server'];
+  readonly logger: PgTestServer['logger'];
+  open(options: { onCall: (call: StateCall) => void; operationTimeoutMs?: number }): Promise<StateStore>;
+}
+
+const ENGINES: readonly (readonly [string, () => boolean, () => Promise<Server>])[] = [
+  ['postgresql', hasPostgresql, () => PgTestServer.start()],
+  ['redis', hasRedis, () => RedisTestServer.start()],
+];
+
+for (const [name, isThere, start] of ENGINES) {
+  describe.runIf(isThere())(`onCall of ${name}`, () => {
+    let server: Server;
+    beforeAll(async () => {
+      server = await start();
+    }, 60_000);
+    afterAll(() => server[Symbol.asyncDispose]());
+
+    test('is told every call of the server with its size', async () => {
+      const calls: StateCall[] = [];
+      await using store = await server.open({ onCall: (call) => calls.push(call) });
+      const refused = store.commit({ require: [{ key: 'none', version: 7 }], put: [put('b', 2)] });
+      await Promise.allSettled([store.commit({ put: [put('a', 3)], delete: ['x'] }), refused]);
+      await Promise.all([store.get('a'), store.get('b')]);
+      await store.scan({ from: '' });
+      expect(calls.every(({ durationMs }) => durationMs > 0)).toBe(true);
+      const expected: Omit<StateCall, 'durationMs'>[] = [
+        { kind: 'connect' },
+        { kind: 'connect' },
+        { kind: 'session' },
+        { kind: 'commit', batches: 2, conflicts: 1, entries: 3, bytes: 5 },
+        { kind: 'get', entries: 1, bytes: 3 },
+        { kind: 'scan', entries: 1, bytes: 3 },
+      ];
+      expect(calls.map(untimed).filter(({ kind }) => kind !== 'notify')).toEqual(expected);
+      await expect.poll(() => calls.map(untimed)).toContainEqual({ kind: 'notify' });
+    });
+
+    test('that throws is logged once, and the store works', async () => {
+      const onCall = (): void => {
+        throw new Error('no metrics today');
+      };
+      await using store = await server.open({ onCall });
+      await store.commit({ put: [put('a')] });
+      expect((await store.get('a'))?.value).toEqual(put('a').value);
+      expect(server.logger.at('error').map(({ message }) => message)).toEqual([
+        'onCall of the state store throws; this is logged once',
+      ]);
+    });
+
+    test('is told what failed, and why', async () => {
+      const calls: StateCall[] = [];
+      await using store = await server.open({ onCall: (call) => calls.push(call), operationTimeoutMs: 300 });
+      await server.server.kill();
+      await expect(store.get('a')).rejects.toThrow();
+      expect(calls.map(untimed)).toContainEqual({ kind: 'connect', error: 'lost' });
+      await server.server.restart();
+    }, 30_000);
+  });
+}
+
+test.each([
+  () => postgresql({ connection: 'postgresql://db', onCall: 'me' as unknown as () => void }),
+  () => redis({ url: 'redis://db', onCall: 'me' as unknown as () => void }),
+])('onCall is a function', (make) => {
+  expect(make).toThrow(/^onCall of (postgresql|redis) must be a function, not "me"\.$/);
+});
