@@ -7,7 +7,7 @@ import { EXIT, Failure } from './failure.ts';
 import { generalHelp } from './help.ts';
 import { inWordsOfCommand } from './option-names.ts';
 
-const COMMANDS = ['run', 'validate'];
+const COMMANDS = ['run', 'validate', 'migrate-state', 'postgresql-ddl'];
 
 /** Runs a command line to its end and reports errors; returns the exit code. */
 export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<number> {
@@ -26,6 +26,10 @@ async function dispatch(args: readonly string[], context: CommandContext): Promi
       return (await import('./run.ts')).run(rest, context);
     case 'validate':
       return (await import('./validate.ts')).validate(rest, context);
+    case 'migrate-state':
+      return (await import('./migrate-state.ts')).migrateState(rest, context);
+    case 'postgresql-ddl':
+      return (await import('./postgresql-ddl.ts')).printDdl(rest, context);
     case '--version':
     case '-v':
     case 'version':

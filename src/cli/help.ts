@@ -9,6 +9,8 @@ Usage
   insidecar run [options] [-- command]  a sidecar, and the command beside it
   insidecar run -f dapr.yaml            all apps of a multi-app file
   insidecar validate [options] PATH…    check resource or multi-app files
+  insidecar migrate-state --from … --to …  move state to another store
+  insidecar postgresql-ddl [--schema …]  the tables of state in PostgreSQL
   insidecar --version                   the version
   insidecar COMMAND --help              the options of a command
 
@@ -57,8 +59,57 @@ Example
   ./resources: 2 Components, 1 Subscription
 `;
 
+const MIGRATE_STATE = `insidecar migrate-state --from PLACE --to PLACE – moves state to another store
+
+Usage
+  insidecar migrate-state --from ./.insidecar --to ./state.yaml
+  insidecar migrate-state --from ./state.yaml --to redis://127.0.0.1:6379
+
+A PLACE is a directory (as --state-path), the URL of a server (postgresql://…,
+redis://…, rediss://…), or a *.yaml file with a component state.postgresql,
+state.redis or state.sqlite. Everybody on the machine can read a URL on a
+command line: a password belongs into a file, by secretKeyRef or envRef.
+
+Stop all sidecars of the source first. The target must be empty. Everything is
+copied and then compared, entry by entry; the source stays as it is. If the
+command is interrupted, no sidecar starts on the target: run it again, and it
+begins anew.
+
+Options
+      --from PLACE  where the state is
+      --to PLACE    where it is to be
+  -a, --app-id ID   for files with scopes or {appID}
+  -h, --help        this text
+
+Exit codes
+  0 moved, 1 not moved, 2 a wrong command line
+`;
+
+const POSTGRESQL_DDL = `insidecar postgresql-ddl [--schema NAME] – what state in PostgreSQL needs
+
+It prints the statements that create the tables and functions of this release,
+for databases where the application may not do that itself. They may be run
+again. The user of the sidecars needs USAGE on the schema and all rights on its
+tables.
+
+Options
+      --schema NAME  the schema (insidecar)
+  -h, --help         this text
+
+Example
+  insidecar postgresql-ddl --schema shop | psql "$DATABASE_URL"
+`;
+
 export function generalHelp(): string {
   return GENERAL;
+}
+
+export function migrateStateHelp(): string {
+  return MIGRATE_STATE;
+}
+
+export function postgresqlDdlHelp(): string {
+  return POSTGRESQL_DDL;
 }
 
 export function validateHelp(): string {

@@ -108,4 +108,13 @@ const FOREIGN: readonly Flag[] = [
 
 export const RUN_FLAGS: readonly Flag[] = [...RUN_GROUPS.flatMap(({ flags }) => flags), ...FOREIGN];
 
+export const MIGRATE_STATE_FLAGS: readonly Flag[] = [
+  { name: 'from', value: 'PLACE' },
+  { name: 'to', value: 'PLACE' },
+  APP_ID,
+  HELP,
+];
+
+export const POSTGRESQL_DDL_FLAGS: readonly Flag[] = [{ name: 'schema', value: 'NAME' }, HELP];
+
 export const VALIDATE_FLAGS: readonly Flag[] = [APP_ID, CONFIG, MAP, HELP];

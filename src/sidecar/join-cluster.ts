@@ -3,6 +3,7 @@ import type { NameResolver } from '../blocks/invocation/resolution/name-resolver
 import { offerPeer } from '../blocks/invocation/resolution/registry.ts';
 import type { Placement } from '../blocks/placement/placement.ts';
 import { Membership } from '../cluster/membership.ts';
+import { refuseUnfinishedMove } from '../cluster/move-state.ts';
 import type { Handler } from '../http/message.ts';
 import type { StateStore } from '../state/store.ts';
 import type { Work } from '../util/work.ts';
@@ -16,13 +17,18 @@ export interface JoinDeps {
   readonly handlePeer: Handler;
 }
 
-/** Joins the hosts of the store, and makes this sidecar discoverable to the others. */
+/**
+ * Joins the hosts of the store, and makes this sidecar discoverable to the others.
+ *
+ * @throws StateError if the store is incomplete.
+ */
 export async function joinHosts(
   options: ResolvedOptions,
   store: StateStore,
   { resolver, placement, handlePeer, work }: JoinDeps & { readonly work: Work },
 ): Promise<Membership> {
-  const { appId, namespace, address, clock, logger } = options;
+  const { appId, namespace, address, clock, logger, state } = options;
+  await refuseUnfinishedMove(store, state.place ?? state.type);
   const { actorTypes } = placement;
   const track = (what: string): (() => void) => work.begin(what);
   const host = await Membership.join({

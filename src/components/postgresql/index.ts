@@ -67,9 +67,11 @@ export type { StateCall };
  * user of the sidecars needs `USAGE` on the schema and all rights on its tables.
  *
  * @param schema - default `insidecar`
+ * @throws StateError `invalid` for a name that is no schema's.
  * @public
  */
 export function postgresqlDdl(schema: string = DEFAULT_SCHEMA): string {
+  checkSchema(schema);
   return ddlOf(schema);
 }
 
@@ -140,7 +142,10 @@ function check(options: PostgresqlOptions): void {
       ? fieldsProblem(options.connection, CONNECTION_FIELDS, 'connection of postgresql')
       : undefined);
   if (problem !== undefined) throw new StateError('invalid', problem);
-  const { schema = DEFAULT_SCHEMA } = options;
+  checkSchema(options.schema ?? DEFAULT_SCHEMA);
+}
+
+function checkSchema(schema: string): void {
   if (
     typeof schema !== 'string' ||
     schema === '' ||

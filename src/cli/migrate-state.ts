@@ -1,0 +1,98 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type MovedAmount, type MoveStep, moveState } from '../cluster/move-state.ts';
+import { embedded } from '../components/embedded/index.ts';
+import { postgresql } from '../components/postgresql/index.ts';
+import { redis } from '../components/redis/index.ts';
+import { messageOf } from '../errors.ts';
+import { formatFinding, loadResources } from '../resources/index.ts';
+import type { StateContext, StateDefinition, StateStore } from '../state/store.ts';
+import { type FlagValues, readArguments } from './arguments.ts';
+import type { CommandContext } from './command-context.ts';
+import { Failure, misuse } from './failure.ts';
+import { migrateStateHelp } from './help.ts';
+import { openLog } from './log.ts';
+import { labels } from './output.ts';
+import { MIGRATE_STATE_FLAGS } from './run-flags.ts';
+
+const COMMAND = 'migrate-state';
+const PROGRESS_EVERY_MS = 1_000;
+
+/** `insidecar migrate-state`: returns the exit code. */
+export async function migrateState(args: readonly string[], context: CommandContext): Promise<number> {
+  const { flags, rest } = readArguments(args, MIGRATE_STATE_FLAGS, COMMAND);
+  if (flags.isOn('help') === true) {
+    context.stdout.write(migrateStateHelp());
+    return 0;
+  }
+  if (rest.length > 0) throw misuse(`expected flags only: actual is ${JSON.stringify(rest[0])}`, COMMAND);
+  const from = await placeOf('from', flags, context);
+  const to = await placeOf('to', flags, context);
+  if (from.place === to.place) throw misuse(`--from and --to are the same: ${String(from.place)}`, COMMAND);
+  const loggers = await openLog({
+    ...{ level: 'warn', asJson: false, output: context.stderr, clock: context.clock, label: labels(['insidecar']) },
+  });
+  const opening = { clock: context.clock, logger: loggers('insidecar') };
+  await using source = await open(from, opening);
+  await using target = await open(to, opening);
+  const { entries, bytes } = await move(source, target, context);
+  if (entries === 0) throw new Failure(`there is nothing in ${String(from.place)}`);
+  context.stdout.write(
+    `moved ${entries} entries (${bytes} bytes) from ${String(from.place)} to ${String(to.place)}; every one was compared\n`,
+  );
+  return 0;
+}
+
+/** The state that a flag names: a directory, the URL of a server, or a resource file with a state component. */
+async function placeOf(name: 'from' | 'to', flags: FlagValues, context: CommandContext): Promise<StateDefinition> {
+  const given = flags.text(name);
+  if (given === undefined || given === '') throw misuse(`--${name} is missing: where the state is`, COMMAND);
+  if (/^postgres(ql)?:\/\//.test(given)) return postgresql({ connection: given });
+  if (/^rediss?:\/\//.test(given)) return redis({ url: given });
+  const path = resolve(context.directory, given);
+  if (/\.ya?ml$/.test(path)) return ofFile(path, flags.text('app-id'), context);
+  if (name === 'from' && !existsSync(join(path, 'state.db')))
+    throw misuse(`--from ${JSON.stringify(given)} is no directory with state: there is no state.db in it`, COMMAND);
+  return embedded({ path });
+}
+
+async function ofFile(path: string, appId = 'app', context: CommandContext): Promise<StateDefinition> {
+  const { environment, directory } = context;
+  const { options, notes } = await loadResources([path], { appId, environment, workingDirectory: directory });
+  for (const note of notes) context.stderr.write(`${formatFinding(note)} (not an error)\n`);
+  if (options.state === undefined || options.state.type === 'memory')
+    throw misuse(`${path} has no component of state that is kept (for the application ${appId}: --app-id)`, COMMAND);
+  return options.state;
+}
+
+/** @throws the store's failure, if its server does not answer. */
+async function open(definition: StateDefinition, context: StateContext): Promise<StateStore> {
+  const store = await definition.open(context);
+  const { failure } = store;
+  if (failure === undefined) return store;
+  await store.close();
+  throw failure;
+}
+
+async function move(source: StateStore, target: StateStore, context: CommandContext): Promise<MovedAmount> {
+  const { clock, stderr } = context;
+  let [hasBegun, toldAt] = [false, clock.now()];
+  const onProgress = (step: MoveStep, { entries, bytes }: MovedAmount): void => {
+    hasBegun ||= step !== 'waiting';
+    if (clock.now() - toldAt < PROGRESS_EVERY_MS) return;
+    toldAt = clock.now();
+    const what =
+      step === 'waiting' ? `to see whether ${entries} hosts are alive` : `${entries} entries, ${bytes} bytes`;
+    stderr.write(`${step} ${what}\n`);
+  };
+  try {
+    return await moveState({ source, target, clock, onProgress });
+  } catch (error) {
+    if (!hasBegun) throw error;
+    throw new Failure(
+      `${messageOf(error)}\nThe target is incomplete, and no sidecar starts on it. Run the command again: it begins anew.`,
+      undefined,
+      error,
+    );
+  }
+}
