@@ -9,10 +9,10 @@ const lives: readonly Life[] = [
 ];
 
 /** What the checks find in some lines, each with the host that wrote it before a colon. */
-function findingsOf(lines: readonly string[]): Findings {
+function findingsOf(lines: readonly string[], left: readonly string[] = []): Findings {
   const records = new Records();
   for (const line of lines) records.add(Number(line[0]), line.slice(2));
-  return check(records, lives, 500);
+  return check({ records, lives, tickMs: 500, left });
 }
 
 const PUBLISHED = ['0:C 1 publish ordered1-0-1', '0:R 2 publish ordered1-0-1 ok'];
@@ -100,6 +100,10 @@ describe('the checks of what hosts did', () => {
     ],
   ])('find %s', (_what, lines, found) => {
     expect(findingsOf(lines)).toEqual({ ...NOTHING, ...found });
+  });
+
+  test('find what is left in the store', () => {
+    expect(findingsOf([], ['a message'])).toEqual({ ...NOTHING, again: ['a message'] });
   });
 
   test('do not count the time that a host stood still', () => {

@@ -56,12 +56,21 @@ export function unfinished(records: Records): readonly string[] {
   return [...running.map(([id]) => id), ...absent.map(({ id }) => id)];
 }
 
-/** Checks everything, when all hosts have had the time to end what was begun. */
-export function check(records: Records, lives: readonly Life[], tickMs: number): Findings {
+/** A run that has come to rest. */
+export interface Rested {
+  readonly records: Records;
+  readonly lives: readonly Life[];
+  readonly tickMs: number;
+  /** The messages and jobs that are in the store although all was done: they would be done again. */
+  readonly left: readonly string[];
+}
+
+/** Checks everything. */
+export function check({ records, lives, tickMs, left }: Rested): Findings {
   const work = [...records.deliveries.values(), ...records.runs.values()];
   return {
     lost: [...undone(records), ...unfinished(records), ...missingTicks(records, tickMs), ...missingEvents(records)],
-    again: [...work.flatMap(againOf), ...doubledEvents(records), ...doubledResults(records)],
+    again: [...work.flatMap(againOf), ...doubledEvents(records), ...doubledResults(records), ...left],
     disordered: disordered(records),
     wrong: wrongResults(records),
     undecided: [...records.calls.values()].flatMap((call) => undecidedOf(call, lives)),

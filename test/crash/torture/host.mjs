@@ -85,8 +85,9 @@ function receive(name, topic, options, answerOf) {
   const handlers = {
     [name]: async ({ id }, { attempt }) => {
       say('D', name, id, attempt);
-      const answer = answerOf(Number(id.split('-').at(-1)), attempt);
-      await sleep(takesLong(Number(id.split('-').at(-1))) ? 250 : Math.random() * 3);
+      const number = Number(id.split('-').at(-1));
+      const answer = answerOf(number, attempt);
+      await sleep(durationOf(name, number, answer));
       say('A', name, id, answer);
       return answer;
     },
@@ -97,8 +98,11 @@ function receive(name, topic, options, answerOf) {
 
 const succeeds = () => 'SUCCESS';
 const failsAtFirst = (number, attempt) => (number % 7 === 3 && attempt === 1 ? 'RETRY' : 'SUCCESS');
-/** So that some are always under way when a host stands still. */
-const takesLong = (number) => number % 7 === 3 || number % 13 === 4;
+/** So that some are always under way when a host stands still, above all such as fail then. */
+const durationOf = (name, number, answer) => {
+  if (name === 'main' && answer === 'RETRY') return 1_000;
+  return number % 7 === 3 || number % 13 === 4 ? 250 : Math.random() * 3;
+};
 const failsSometimes = (number, attempt) => (number % 11 === 5 ? 'RETRY' : failsAtFirst(number, attempt));
 
 /** Each topic has consumers on two of the three hosts: where the third one owns a group, another stands in. */

@@ -20,7 +20,7 @@ export function reportOf(torture: Torture): Report {
     `job runs: ${workLine(records.runs)}`,
     `workflows: ${records.workflows.size} in the store, children included`,
   ];
-  return { findings: check(records, lives, TICK_MS), lines };
+  return { findings: check({ records, lives, tickMs: TICK_MS, left: torture.left }), lines };
 }
 
 /** How long it took until the work of hosts that had ended went on elsewhere. Nothing else must fail meanwhile. */

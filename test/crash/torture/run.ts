@@ -43,7 +43,7 @@ await using torture = await Torture.start({
 const faults = new Faults(torture);
 await faults.run(counts, Number(values.seconds), values.even);
 if (values.lose) await loseOnPurpose(torture);
-await torture.rest(values.lose ? 5_000 : MAX_REST_MS);
+await torture.rest(values.lose || values.unfenced ? 8_000 : MAX_REST_MS);
 const { findings, lines } = reportOf(torture);
 for (const line of [...lines, ...(values.even ? takeoverLines(torture, faults) : [])]) console.log(line);
 for (const [what, found] of Object.entries(findings)) {

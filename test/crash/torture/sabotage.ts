@@ -1,15 +1,7 @@
-import { postgresql } from '../../../src/components/postgresql/index.ts';
-import { redis } from '../../../src/components/redis/index.ts';
 import { instantOf, namePart, partsOf, rangeOf } from '../../../src/state/keys.ts';
 import type { StateStore } from '../../../src/state/store.ts';
-import { systemClock } from '../../../src/util/clock.ts';
-import { RecordingLogger } from '../../support/logger.ts';
+import { openBeside } from './beside.ts';
 import type { Torture } from './torture.ts';
-
-function openBeside({ engine, url, place }: Torture): Promise<StateStore> {
-  const state = engine === 'redis' ? redis({ url, prefix: place }) : postgresql({ connection: url, schema: place });
-  return state.open({ clock: systemClock, logger: new RecordingLogger() });
-}
 
 /** The instant in the key of a delayed message, before its number. */
 function dueAtOf(key: string): number {

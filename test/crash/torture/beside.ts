@@ -1,0 +1,23 @@
+import { postgresql } from '../../../src/components/postgresql/index.ts';
+import { redis } from '../../../src/components/redis/index.ts';
+import { namePart, rangeOf } from '../../../src/state/keys.ts';
+import type { StateStore } from '../../../src/state/store.ts';
+import { systemClock } from '../../../src/util/clock.ts';
+import { RecordingLogger } from '../../support/logger.ts';
+import type { Torture } from './torture.ts';
+
+/** Opens the store of the hosts, beside them and without a proxy. */
+export function openBeside({ engine, url, place }: Torture): Promise<StateStore> {
+  const state = engine === 'redis' ? redis({ url, prefix: place }) : postgresql({ connection: url, schema: place });
+  return state.open({ clock: systemClock, logger: new RecordingLogger() });
+}
+
+/** The messages and one-shot jobs in the store. */
+export async function workIn(store: StateStore): Promise<readonly string[]> {
+  const [ready, delayed, due] = await Promise.all([
+    store.scan(rangeOf('pubsub', namePart('pubsub'), 'ready')),
+    store.scan(rangeOf('pubsub', namePart('pubsub'), 'delayed')),
+    store.scan(rangeOf('jobs', namePart('torture'), 'due')),
+  ]);
+  return [...ready, ...delayed, ...due.filter(({ key }) => key.includes('!j-'))].map(({ key }) => key);
+}
