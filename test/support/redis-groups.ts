@@ -34,7 +34,7 @@ export async function startReplica(primaryPort: number): Promise<OwnServer> {
   ]);
   await vi.waitFor(
     async () => expect(await redisCommand(replica.port, ['INFO', 'replication'])).toContain('master_link_status:up'),
-    { timeout: 10_000 },
+    { timeout: 30_000 },
   );
   return replica;
 }
@@ -80,4 +80,85 @@ export async function untilPrimary(sentinelPort: number, port: number): Promise<
     },
     { timeout: 30_000, interval: 100 },
   );
+}
+
+const SLOTS = 16_384;
+
+/** Starts a cluster of three primaries, which have a third of the slots each. */
+export async function startCluster(): Promise<readonly OwnServer[]> {
+  const nodes = await Promise.all([0, 1, 2].map(() => startClusterNode()));
+  const bounds = nodes.map((_node, index) => Math.floor((index * SLOTS) / nodes.length));
+  for (const [index, node] of nodes.entries())
+    await redisCommand(
+      node.port,
+      ['CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1)],
+      ['CLUSTER', 'ADDSLOTSRANGE', String(bounds[index]), String((bounds[index + 1] ?? SLOTS) - 1)],
+    );
+  for (const node of nodes.slice(1)) await joinCluster(node, nodes[0]);
+  for (const node of nodes) await untilInfo(node, ['CLUSTER', 'INFO'], /cluster_state:ok[\s\S]*cluster_known_nodes:3/);
+  return nodes;
+}
+
+/** Starts a node that replicates another one. */
+export async function startClusterReplica(primary: OwnServer): Promise<OwnServer> {
+  const replica = await startClusterNode();
+  await joinCluster(replica, primary);
+  const id = await nodeId(primary);
+  await untilInfo(replica, ['CLUSTER', 'NODES'], new RegExp(`${id} .* connected `));
+  await redisCommand(replica.port, ['CLUSTER', 'REPLICATE', id]);
+  await untilInfo(replica, ['INFO', 'replication'], /master_link_status:up/);
+  return replica;
+}
+
+async function startClusterNode(): Promise<OwnServer> {
+  const busPort = String(await freePort());
+  return startRedis(['--cluster-enabled', 'yes', '--cluster-port', busPort, '--cluster-node-timeout', '2000']);
+}
+
+async function joinCluster(node: OwnServer, member: OwnServer | undefined): Promise<void> {
+  const port = member?.port ?? 0;
+  const nodes = String(await redisCommand(port, ['CLUSTER', 'NODES']));
+  const busPort = /@(\d+)\S* myself/.exec(nodes)?.[1] ?? '';
+  await redisCommand(node.port, ['CLUSTER', 'MEET', '127.0.0.1', String(port), busPort]);
+}
+
+async function nodeId({ port }: OwnServer): Promise<string> {
+  return String(await redisCommand(port, ['CLUSTER', 'MYID']));
+}
+
+async function untilInfo({ port }: OwnServer, command: readonly string[], expected: RegExp): Promise<void> {
+  await vi.waitFor(async () => expect(String(await redisCommand(port, command))).toMatch(expected), {
+    timeout: 40_000,
+    interval: 100,
+  });
+}
+
+/** The node of a cluster that holds the keys of a prefix. */
+export async function holderOf(nodes: readonly OwnServer[], prefix: string): Promise<OwnServer> {
+  for (const node of nodes) {
+    const slot = await slotOf(node, prefix);
+    const held = String(await redisCommand(node.port, ['CLUSTER', 'NODES']));
+    const [, from, to] = /myself.* connected (\d+)-(\d+)/.exec(held) ?? [];
+    if (slot >= Number(from) && slot <= Number(to)) return node;
+  }
+  throw new Error(`no node holds ${prefix}`);
+}
+
+async function slotOf({ port }: OwnServer, prefix: string): Promise<number> {
+  return Number(await redisCommand(port, ['CLUSTER', 'KEYSLOT', prefix]));
+}
+
+/** Moves the slot of a prefix to another node, with its keys. */
+export async function moveSlot(from: OwnServer, to: OwnServer, prefix: string): Promise<void> {
+  const slot = String(await slotOf(from, prefix));
+  const [source, target] = [await nodeId(from), await nodeId(to)];
+  await redisCommand(to.port, ['CLUSTER', 'SETSLOT', slot, 'IMPORTING', source]);
+  await redisCommand(from.port, ['CLUSTER', 'SETSLOT', slot, 'MIGRATING', target]);
+  for (;;) {
+    const keys = (await redisCommand(from.port, ['CLUSTER', 'GETKEYSINSLOT', slot, '1'])) as Buffer[];
+    const [key] = keys;
+    if (key === undefined) break;
+    await redisCommand(from.port, ['MIGRATE', '127.0.0.1', String(to.port), key, '0', '5000']);
+  }
+  for (const { port } of [to, from]) await redisCommand(port, ['CLUSTER', 'SETSLOT', slot, 'NODE', target]);
 }

@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './http.ts';
+
+const PGBOUNCER = '/usr/sbin/pgbouncer';
 
 /** A server that a test has started for itself, on a free port and in a directory of its own. */
 export class OwnServer implements AsyncDisposable {
@@ -61,7 +63,7 @@ function isAvailable(what: string, isThere: boolean, remedy: string): boolean {
 }
 
 /** The user to run a server as: PostgreSQL refuses to run as root. */
-function servant(): { readonly uid: number; readonly gid: number } | undefined {
+export function servant(): { readonly uid: number; readonly gid: number } | undefined {
   if (userInfo().uid !== 0) return undefined;
   const [uid, gid] = ['-u', '-g'].map((flag) => Number(spawnSync('id', [flag, 'postgres']).stdout));
   return { uid: uid ?? 0, gid: gid ?? 0 };
@@ -109,12 +111,16 @@ export async function startPostgresql(settings: readonly string[] = []): Promise
   return servePostgresql(directory, settings, 'database system is ready to accept connections');
 }
 
-/** Starts a standby of a server, which it reaches at `primaryPort`. */
-export async function startStandby(primaryPort: number, settings: readonly string[] = []): Promise<OwnServer> {
+/** Starts a standby of a server, which it reaches at `primaryPort`; `ready` is in the line that says that it works. */
+export async function startStandby(
+  primaryPort: number,
+  settings: readonly string[] = [],
+  ready = 'ready to accept read',
+): Promise<OwnServer> {
   const directory = await postgresqlDirectory();
   const source = ['-h', '127.0.0.1', '-p', String(primaryPort), '-U', 'postgres'];
   await runPostgresqlTool('pg_basebackup', ['-D', 'data', '-R', '-c', 'fast', '--no-sync', ...source], directory);
-  return servePostgresql(directory, settings, 'ready to accept read');
+  return servePostgresql(directory, settings, ready);
 }
 
 async function servePostgresql(directory: string, settings: readonly string[], ready: string): Promise<OwnServer> {
@@ -137,6 +143,38 @@ async function servePostgresql(directory: string, settings: readonly string[], r
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     }
+  });
+}
+
+/** Whether PgBouncer can be started. */
+export function hasPgbouncer(): boolean {
+  return isAvailable('PgBouncer', existsSync(PGBOUNCER), 'install it ("apt install pgbouncer")');
+}
+
+/** Starts PgBouncer in transaction mode in front of a server. */
+export async function startPgbouncer(serverPort: number): Promise<OwnServer> {
+  const directory = await postgresqlDirectory();
+  const port = await freePort();
+  const file = join(directory, 'pgbouncer.ini');
+  const users = join(directory, 'users.txt');
+  const settings = [
+    '[databases]',
+    `* = host=127.0.0.1 port=${serverPort}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = trust',
+    `auth_file = ${users}`,
+    'pool_mode = transaction',
+    'default_pool_size = 2',
+  ];
+  await writeFile(file, `${settings.join('\n')}\n`);
+  await writeFile(users, '"postgres" ""\n');
+  return OwnServer.start(port, directory, async () => {
+    const child = spawn(PGBOUNCER, [file], { ...servant(), cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
+    await said(child, 'process up');
+    return child;
   });
 }
 

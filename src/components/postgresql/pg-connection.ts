@@ -54,7 +54,7 @@ export class PgConnection implements RemoteConnection {
   /** Reports the loss of the connection, and receives messages if `listens`. */
   async listen({ onLost, onMessage }: ConnectionListener, listens: boolean): Promise<void> {
     const { client } = this.#deps;
-    client.on('end', () => onLost(new Error('the connection was closed')));
+    client.on('end', onLost);
     client.on('notification', ({ payload }) => payload !== undefined && onMessage(payload));
     if (listens) await this.#query(`LISTEN ${quoteName(this.#channel)}`);
   }

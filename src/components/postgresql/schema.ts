@@ -23,8 +23,11 @@ export function quoteName(name: string): string {
 /** The statements that create the tables, and this release's functions next to those of other releases. */
 export function ddlOf(schema: string): string {
   const at = quoteName(schema);
+  // Reads the table of schemas: to_regnamespace() may answer from before the wait for the lock of a migration.
   return `DO $$ BEGIN
-  IF to_regnamespace('${at.replaceAll("'", "''")}') IS NULL THEN CREATE SCHEMA ${at}; END IF;
+  IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = '${schema.replaceAll("'", "''")}') THEN
+    CREATE SCHEMA ${at};
+  END IF;
 END $$;
 
 CREATE TABLE IF NOT EXISTS ${at}.meta (

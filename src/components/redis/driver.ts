@@ -11,7 +11,8 @@ export interface RedisClient {
   sendCommand(args: readonly RedisArgument[]): Promise<unknown>;
   subscribe(channel: string, listener: (message: string) => void): Promise<void>;
   sSubscribe(channel: string, listener: (message: string) => void): Promise<void>;
-  on(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
+  /** `sharded-channel-moved`: the node no longer has the channel, and has ended the subscription. */
+  on(event: 'error' | 'end' | 'sharded-channel-moved', listener: (error?: unknown) => void): unknown;
   destroy(): void;
 }
 

@@ -1,5 +1,6 @@
 import { StateError } from '../../state/errors.ts';
 import { ConnectionLostError, SessionClosedError } from '../remote/connection.ts';
+import { tlsErrorOf } from '../remote/tls-errors.ts';
 
 /** The first word of an error reply. */
 const CODE = /^([A-Z]+)\b/;
@@ -26,6 +27,8 @@ export function movedTo(error: unknown): { readonly host: string; readonly port:
 /** Converts an error of the driver. An error that is not a reply of Redis is a connection error. */
 export function errorOf(error: unknown, server: string): Error {
   if (error instanceof StateError || error instanceof ConnectionLostError) return error;
+  const tlsError = tlsErrorOf(error, server);
+  if (tlsError !== undefined) return tlsError;
   const { message, code: reason } = error as Error & { readonly code?: unknown };
   const [code = ''] = CODE.exec(message) ?? [];
   if (!isReply(error) || LOST.has(code))

@@ -67,12 +67,12 @@ export class RedisServer implements RemoteServer {
   }
 
   get name(): string {
-    const { nodes, sentinelName, database } = this.#deps;
+    const { nodes, sentinelName, database, tls } = this.#deps;
     const places = nodes.map((node) => node.name).join();
     const numbered = database === 0 ? places : `${places}/${database}`;
-    return sentinelName === undefined
-      ? `Redis at ${numbered}`
-      : `Redis ${sentinelName} of the sentinels at ${numbered}`;
+    const at = sentinelName === undefined ? `at ${numbered}` : `${sentinelName} of the sentinels at ${numbered}`;
+    // A server without TLS does not answer to it, and says nothing.
+    return `Redis ${at}${tls === undefined ? '' : ' with TLS'}`;
   }
 
   get place(): string {
@@ -88,8 +88,10 @@ export class RedisServer implements RemoteServer {
       const serverId = fieldOf(info, 'run_id') ?? '';
       const described = { serverId, server: this.name, durability };
       const connection = new RedisConnection({ client, ...described, keys, channel, isSharded });
-      client.on('end', () => listener.onLost(new Error('the connection was closed')));
-      client.on('error', (error) => listener.onLost(error ?? new Error('the connection was closed')));
+      const onLost = (): void => listener.onLost();
+      for (const event of ['end', 'error'] as const) client.on(event, onLost);
+      // Not at once: the driver is in the middle of a reply, and never ends when it is destroyed there.
+      client.on('sharded-channel-moved', () => setImmediate(onLost));
       if (listens) await client[isSharded ? 'sSubscribe' : 'subscribe'](channel, listener.onMessage);
       return connection;
     } catch (error) {

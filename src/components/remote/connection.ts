@@ -57,7 +57,7 @@ export interface RemoteConnection {
 
 /** Receives the events of a connection. */
 export interface ConnectionListener {
-  readonly onLost: (error: Error) => void;
+  readonly onLost: () => void;
   readonly onMessage: (message: string) => void;
 }
 

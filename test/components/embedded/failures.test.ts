@@ -9,18 +9,7 @@ import { Engine } from '../../../src/components/embedded/engine.ts';
 import { openDatabase } from '../../../src/components/embedded/schema.ts';
 import { Thread } from '../../../src/components/embedded/thread.ts';
 import { context, openStore, put, temporaryDirectory } from '../../support/embedded-store.ts';
-
-/** A file system of its own in memory, or nothing where this user may not mount one. */
-function mountTmpfs(path: string, options: string): boolean {
-  mkdirSync(path, { recursive: true });
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path], { stdio: 'ignore' });
-  } catch {
-    return false;
-  }
-  onTestFinished(() => void execFileSync('umount', ['-l', path]));
-  return true;
-}
+import { mountTmpfs, remountTmpfs } from '../../support/tmpfs.ts';
 
 async function changeDatabase(path: string, sql: string): Promise<void> {
   const connection = new Connection(await loadSqlite(), databaseFileOf(path));
@@ -49,7 +38,7 @@ describe('a directory that cannot be used', () => {
     const path = join(temporaryDirectory(), 'mounted');
     if (!mountTmpfs(path, 'size=4m')) skip('mounting is not allowed here');
     await (await openStore(join(path, 'state'))).close();
-    execFileSync('mount', ['-o', 'remount,ro', path]);
+    remountTmpfs(path, 'ro');
     for (const directory of ['state', 'new']) {
       await expect(openStore(join(path, directory))).rejects.toMatchObject({
         kind: 'read-only',
@@ -135,7 +124,7 @@ describe('a full disk', () => {
     expect(store.failure).toMatchObject({ kind: 'full' });
     expect(await store.get('b')).toBeUndefined();
     expect(await store.get('a')).toBeDefined();
-    execFileSync('mount', ['-o', 'remount,size=64m', mounted]);
+    remountTmpfs(mounted, 'size=64m');
     await expect.poll(() => store.failure, { timeout: 5000 }).toBeUndefined();
     await store.commit({ put: [put('c', 5_000_000)] });
     await store.close();

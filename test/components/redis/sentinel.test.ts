@@ -104,13 +104,13 @@ describe.runIf(hasRedis())('state in Redis behind sentinels', () => {
     const versions = [...writers.acknowledged.values(), fence, newFence];
     expect(new Set(versions).size).toBe(versions.length);
     expect(versions).not.toContain(lostFence);
-  }, 45_000);
+  }, 90_000);
 
   test.runIf(isLong)(
     'a primary that stands still is left, and not used again when it goes on',
     async () => {
       await using group = await SentinelGroup.start();
-      await using store = await group.open({ callTimeoutMs: 1_000 });
+      await using store = await group.open({ callTimeoutMs: 2_000 });
       const writers = new FailoverWriters(store);
       await writers.more(200);
       group.primary.signal('SIGSTOP');
@@ -128,7 +128,7 @@ describe.runIf(hasRedis())('state in Redis behind sentinels', () => {
       const versions = [...writers.acknowledged.values()];
       expect(new Set(versions).size).toBe(versions.length);
     },
-    45_000,
+    90_000,
   );
 });
 

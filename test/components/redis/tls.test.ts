@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RedisOptions, redis } from '../../../src/components/redis/index.ts';
+import type { StateStore } from '../../../src/state/store.ts';
+import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
+import { systemClock } from '../../../src/util/clock.ts';
+import { Certificates } from '../../support/certificates.ts';
+import { put } from '../../support/embedded-store.ts';
+import { freePort } from '../../support/http.ts';
+import { RecordingLogger } from '../../support/logger.ts';
+import { redisCommand } from '../../support/redis-groups.ts';
+import { hasRedis, type OwnServer, startRedis } from '../../support/servers.ts';
+
+/** The rules of docs/state.md for a user with no other rights. */
+const [, RULES = ''] =
+  /ACL SETUSER app on >secret (.*)/.exec(readFileSync(new URL('../../../docs/state.md', import.meta.url), 'utf8')) ??
+  [];
+
+describe.runIf(hasRedis())('state in Redis with TLS and a user with few rights', () => {
+  let certificates: Certificates;
+  let server: OwnServer;
+  let tlsPort: number;
+  beforeAll(async () => {
+    certificates = new Certificates();
+    tlsPort = await freePort();
+    const { cert, key, ca } = certificates;
+    const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', ca];
+    server = await startRedis(['--tls-port', String(tlsPort), ...files, '--tls-auth-clients', 'no']);
+    expect(RULES).toContain('+eval');
+    await redisCommand(server.port, ['ACL', 'SETUSER', 'app', 'on', '>secret', ...RULES.split(' ')]);
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    certificates[Symbol.dispose]();
+  });
+
+  const open = (options: Partial<RedisOptions> = {}): Promise<StateStore> =>
+    redis({
+      url: `rediss://app:secret@127.0.0.1:${tlsPort}`,
+      tls: certificates.trust,
+      callTimeoutMs: 2_000,
+      ...options,
+    }).open({ clock: systemClock, logger: new RecordingLogger() });
+
+  // One after the other in the same place, since the user has rights on that one only.
+  for (const { name, run } of stateStoreConformance.filter((_case, index) => index % 4 === 0))
+    test(name, async () => {
+      await redisCommand(server.port, ['FLUSHALL']);
+      await run(() => open());
+    });
+
+  test('another prefix is refused, and the error says what is missing', async () => {
+    const error = await open({ prefix: 'other' }).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ kind: 'failed', message: expect.stringContaining('NOPERM') });
+    expect(String(error) + JSON.stringify(error)).not.toContain('secret');
+  });
+
+  test('opening rejects: an unknown authority', async () => {
+    await expect(open({ tls: true })).rejects.toMatchObject({
+      kind: 'failed',
+      message: /certificate that this process does not trust.*"ca"/,
+    });
+  });
+
+  test('a server without TLS does not answer, which is said', async () => {
+    const url = `rediss://127.0.0.1:${server.port}`;
+    await using store = await open({ url, callTimeoutMs: 300, operationTimeoutMs: 300 });
+    expect(store.failure?.message).toMatch(/with TLS did not answer within 300 ms/);
+  });
+
+  test('a server that demands TLS is not healthy without it', async () => {
+    await using store = await open({ url: `redis://127.0.0.1:${tlsPort}`, tls: false, operationTimeoutMs: 300 });
+    expect(store.failure?.message).toMatch(/cannot be reached: .*(closed|ECONNRESET)/i);
+    await expect(store.commit({ put: [put('a')] })).rejects.toMatchObject({ kind: 'failed' });
+  });
+});

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { StateStore } from '../../../src/state/store.ts';
+import { put, temporaryDirectory } from '../../support/embedded-store.ts';
+import { redisCommand } from '../../support/redis-groups.ts';
+import { hasRedis } from '../../support/servers.ts';
+import { mountTmpfs, remountTmpfs } from '../../support/tmpfs.ts';
+import { outages } from '../remote/outages.ts';
+import type { Timeouts } from '../remote/remote-faults.ts';
+import { RedisTestServer } from './redis-test-server.ts';
+
+const works = (store: StateStore): Promise<void> =>
+  vi.waitFor(async () => expect(await store.commit({ put: [put('again')] })).toBeGreaterThan(0), { timeout: 10_000 });
+
+describe.runIf(hasRedis())('state in Redis, when the server does not do its work', () => {
+  let server: RedisTestServer;
+  let prefix: string;
+  const command = (...words: readonly string[]): Promise<unknown> => redisCommand(server.server.port, words);
+  beforeAll(async () => {
+    server = await RedisTestServer.start();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+  beforeEach(() => {
+    prefix = server.newPlace();
+    server.logger.lines.length = 0;
+  });
+  const open = (timeouts: Timeouts = {}): Promise<StateStore> =>
+    server.openAt(prefix, server.server.port, { operationTimeoutMs: 1_000, callTimeoutMs: 300, ...timeouts });
+
+  test('a server that holds its clients is noticed, and used again afterwards', async () => {
+    await using store = await open();
+    await store.commit({ put: [put('a')] });
+    await command('CLIENT', 'PAUSE', '2500', 'ALL');
+    await expect(store.commit({ put: [put('b')] })).rejects.toMatchObject({
+      kind: 'failed',
+      message: /did not answer within 300 ms/,
+    });
+    expect(store.failure).toMatchObject({ kind: 'failed', message: /did not answer within 300 ms/ });
+    await works(store);
+    expect(await store.get('a')).toBeDefined();
+    expect(store.failure).toBeUndefined();
+    expect(outages(server.logger)[0]).toBe('the state store does not work');
+    expect(outages(server.logger).at(-1)).toBe('the state store works again');
+  });
+
+  test('a full server refuses commits, can be opened and read, and works again when there is room', async () => {
+    await using store = await open({ callTimeoutMs: 5_000, operationTimeoutMs: 10_000 });
+    await store.commit({ put: [put('first')] });
+    await command('CONFIG', 'SET', 'maxmemory', '8mb');
+    let written = 0;
+    const fill = async (): Promise<never> => {
+      for (;;) {
+        await store.commit({ put: [put(`entry/${written}`, 200_000)] });
+        written++;
+      }
+    };
+    await expect(fill()).rejects.toMatchObject({ kind: 'full', message: /takes no more: OOM/ });
+    expect(store.failure).toMatchObject({ kind: 'full' });
+    await using late = await open();
+    expect((await late.scan({ from: 'entry/', to: 'entry0' })).length).toBe(written);
+    expect(written).toBeGreaterThan(3);
+    await command('CONFIG', 'SET', 'maxmemory', '0');
+    await works(store);
+    expect(store.failure).toBeUndefined();
+    expect((await store.scan({ from: 'entry/', to: 'entry0' })).length).toBe(written);
+  });
+
+  test('a full disk is named, nothing is lost, and the store works again when there is room', async ({ skip }) => {
+    const disk = temporaryDirectory();
+    if (!mountTmpfs(disk, 'size=1m')) skip('mounting is not allowed here');
+    // With "appendfsync always", the server ends itself.
+    await using small = await RedisTestServer.start(['--dir', disk, '--appendfsync', 'everysec']);
+    await using store = await small.openAt(prefix, small.server.port, { operationTimeoutMs: 10_000 });
+    const written: string[] = [];
+    let refusal: unknown;
+    while (refusal === undefined && written.length < 500) {
+      const key = `entry/${written.length}`;
+      refusal = await store.commit({ put: [put(key, 100_000)] }).then(
+        () => void written.push(key),
+        (error: unknown) => error,
+      );
+    }
+    expect(refusal).toMatchObject({ kind: 'full', message: /MISCONF/ });
+    expect(store.failure).toMatchObject({ kind: 'full' });
+    remountTmpfs(disk, 'size=64m');
+    await works(store);
+    expect((await store.scan({ from: 'entry/', to: 'entry0' })).length).toBe(written.length);
+  }, 60_000);
+
+  test('a server that loads its data is waited for, and says so', async () => {
+    // With a delay for each command in the log of the server.
+    await using slow = await RedisTestServer.start(['--key-load-delay', '200']);
+    await using store = await slow.openAt(prefix, slow.server.port, { operationTimeoutMs: 30_000 });
+    await Promise.all(Array.from({ length: 4_000 }, (_, i) => store.commit({ put: [put(`entry/${i}`)] })));
+    await slow.server.kill();
+    const restarted = slow.server.restart();
+    await vi.waitFor(() => expect(store.failure?.message).toContain('LOADING'), { timeout: 20_000, interval: 10 });
+    await restarted;
+    expect((await store.scan({ from: 'entry/', to: 'entry0' })).length).toBe(4_000);
+    await vi.waitFor(() => expect(store.failure).toBeUndefined());
+    expect(outages(slow.logger)[0]).toBe('the state store does not work');
+    expect(outages(slow.logger).at(-1)).toBe('the state store works again');
+  }, 60_000);
+});
