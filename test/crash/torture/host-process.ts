@@ -22,7 +22,7 @@ export interface HostSetup {
   readonly orderedTopics: readonly string[];
   readonly ticks: number;
   readonly tickMs: number;
-  /** Whether its commits leave out the fences: for the negative control. */
+  /** Whether its commits have no fences. */
   readonly isUnfenced: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The state of the hosts: on PostgreSQL or Redis, and for the negative control with fences that nobody checks.
+// The state of the hosts: on PostgreSQL or Redis; with fences that nobody checks, if the test wants that.
 import { postgresql } from 'insidecar/postgresql';
 import { redis } from 'insidecar/redis';
 

@@ -113,6 +113,8 @@ process.on('message', (request) => {
   if (request.what === 'rest') void rest();
   if (request.what === 'results') void tellResults();
 });
+// Nobody looks at what it does any more.
+process.on('disconnect', () => process.exit());
 process.on('SIGTERM', async () => {
   isResting = true;
   await call('stop', String(life), () => sidecar.stop());

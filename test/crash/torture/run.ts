@@ -24,8 +24,9 @@ const { values } = parseArgs({
     even: { type: 'boolean', default: false },
     // Hosts cannot call each other.
     'store-only': { type: 'boolean', default: false },
-    // Negative controls, which must be found: commits without fences; work that is deleted by hand.
+    // Commits have no fences, to see what else holds.
     unfenced: { type: 'boolean', default: false },
+    // Work is deleted by hand, which must be found.
     lose: { type: 'boolean', default: false },
   },
 });
@@ -40,6 +41,8 @@ await using torture = await Torture.start({
   ...{ engine, seed: Number(values.seed), pace: Number(values.pace) },
   ...{ hasAddresses: !values['store-only'], isUnfenced: values.unfenced },
 });
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void torture[Symbol.asyncDispose]().finally(() => process.exit(1)));
 const faults = new Faults(torture);
 await faults.run(counts, Number(values.seconds), values.even);
 if (values.lose) await loseOnPurpose(torture);

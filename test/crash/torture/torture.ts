@@ -21,7 +21,7 @@ export interface TortureOptions {
   readonly hasAddresses?: boolean;
   /** How much each host does; 1 is about 40 calls per second. Default 1. */
   readonly pace?: number;
-  /** Whether the fences of the hosts are left out: the checks must notice. Default: no. */
+  /** Whether the commits of the hosts have no fences. Default: no. */
   readonly isUnfenced?: boolean;
 }
 
