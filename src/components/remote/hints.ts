@@ -94,9 +94,11 @@ export class Hints {
     }
   }
 
-  stop(): void {
+  /** Sends what was gathered: the last commits of a host that leaves are those that others wait for. */
+  async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
+    if (this.#keys.length > 0) await this.#send();
   }
 }
 

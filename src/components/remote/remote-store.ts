@@ -196,7 +196,7 @@ export class RemoteStore implements StateStore {
     const stop = setTimeout(() => this.#breakOff(), CLOSE_WAIT_MS);
     await Promise.all([this.#commits.idle(), this.#reads.idle()]);
     clearTimeout(stop);
-    this.#hints.stop();
+    await this.#hints.stop();
     await this.#commits.end();
     for (const link of this.#links) link.close();
   }

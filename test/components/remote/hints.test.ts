@@ -66,3 +66,13 @@ test('keys that could not be sent are sent with the next connection, before late
     vi.useRealTimers();
   }
 });
+
+test('the keys of the last commits before the end are sent', async () => {
+  const sent: string[] = [];
+  const connection = { notify: (messages: readonly string[]) => Promise.resolve(sent.push(...messages)) };
+  const call = async (_waitMs: number, work: (to: object) => unknown): Promise<unknown> => work(connection);
+  const hints = new Hints({ link: { call } as unknown as Link, watch: new LocalWatch(new RecordingLogger()) });
+  hints.written([batch]);
+  await hints.stop();
+  expect(sent.map((message) => message.slice(message.indexOf(' ') + 1))).toEqual(['["a"]']);
+});
