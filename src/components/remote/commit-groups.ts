@@ -67,7 +67,10 @@ export class CommitGroups {
 
   async #sendAll(): Promise<void> {
     this.#isSending = true;
-    while (this.#queue.length > 0) await this.#send(this.#nextGroup());
+    while (this.#queue.length > 0) {
+      await this.#send(this.#nextGroup());
+      if (this.#queue.length > 0) await nextTurn();
+    }
     this.#isSending = false;
     for (const resolve of this.#idle.splice(0)) resolve();
   }
@@ -139,6 +142,14 @@ export class CommitGroups {
   end(): Promise<void> {
     return this.#sessions.end();
   }
+}
+
+/**
+ * Resolves when what the answers have set off has been asked for: it joins the commits that wait already. Otherwise
+ * small and large groups alternate. The callers gather their commits until the end of a turn as well.
+ */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }
 
 /** The keys of a group. Each batch is checked against the state before the group. */

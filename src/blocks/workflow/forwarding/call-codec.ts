@@ -74,9 +74,9 @@ export function decodeWaits(body: Uint8Array): readonly ForwardedWait[] {
   });
 }
 
-/** One line of the answer to waits. */
-export function encodeAnswer(answer: WaitAnswer): Uint8Array {
-  return Buffer.from(`${JSON.stringify(answer)}\n`);
+/** Answers to waits, a line each. */
+export function encodeAnswers(answers: readonly WaitAnswer[]): Uint8Array {
+  return Buffer.from(answers.map((answer) => `${JSON.stringify(answer)}\n`).join(''));
 }
 
 /** @throws SidecarError `ERR_BAD_REQUEST` */

@@ -48,8 +48,8 @@ export interface WaitAnswer {
 export interface HostPeer {
   /** Does calls, in order per instance. Rejects when their outcomes are unknown. */
   call(batch: CallBatch): Promise<readonly CallOutcome[]>;
-  /** Yields answers as waits end; ends when all are answered, or after a time limit. */
-  wait(waits: readonly ForwardedWait[], signal: AbortSignal): AsyncIterable<WaitAnswer>;
+  /** Yields answers as waits end, those of one turn together; ends when all are answered, or after a time limit. */
+  wait(waits: readonly ForwardedWait[], signal: AbortSignal): AsyncIterable<readonly WaitAnswer[]>;
 }
 
 /** How long calls to an unreachable host are suspended, and calls to a host that refuses them. */

@@ -67,10 +67,11 @@ export class HostWaits {
     const unsubscribe = this.#ending.onAbort(end);
     try {
       const asked = waiters.map(({ instanceId, until }) => ({ instanceId, until }));
-      for await (const { index, view } of this.#lane.peer.wait(asked, question.signal)) {
-        const waiter = waiters[index];
-        if (waiter === undefined || !open.delete(waiter)) continue;
-        if (!waiter.isGone) waiter.listener(view);
+      for await (const answers of this.#lane.peer.wait(asked, question.signal)) {
+        for (const { index, view } of answers) {
+          const waiter = waiters[index];
+          if (waiter !== undefined && open.delete(waiter) && !waiter.isGone) waiter.listener(view);
+        }
         if ([...open].every(({ isGone }) => isGone)) break;
       }
       if (question.signal.aborted) throw question.signal.reason;

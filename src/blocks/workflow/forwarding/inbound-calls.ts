@@ -17,6 +17,9 @@ import {
 import type { Receipts } from './receipts.ts';
 import { refusalOf } from './refusal.ts';
 
+// Captured at load time, because tests replace the global function with fake timers.
+const { setImmediate } = globalThis;
+
 /** Max duration of a request. Callers repeat it, so that waits of vanished callers end. */
 const MAX_WAIT_MS = 10_000;
 
@@ -74,9 +77,9 @@ export class InboundCalls implements HostPeer {
     }
   }
 
-  async *wait(waits: readonly ForwardedWait[], signal: AbortSignal): AsyncIterable<WaitAnswer> {
+  async *wait(waits: readonly ForwardedWait[], signal: AbortSignal): AsyncIterable<readonly WaitAnswer[]> {
     const { engine, waitHere } = this.#deps;
-    if (!this.#isOpen) return yield* waits.map((_wait, index) => ({ index }));
+    if (!this.#isOpen) return yield waits.map((_wait, index) => ({ index }));
     const answers = new AnsweredWaits(waits.length);
     const timer = engine.host.clock.setTimeout(() => answers.end(), MAX_WAIT_MS);
     const onAbort = (): void => answers.end();
@@ -139,15 +142,16 @@ class AnsweredWaits {
     this.#wake();
   }
 
-  async *all(): AsyncGenerator<WaitAnswer> {
+  async *all(): AsyncGenerator<readonly WaitAnswer[]> {
     for (;;) {
       const ready = this.#ready;
       this.#ready = [];
-      yield* ready;
+      if (ready.length > 0) yield ready;
       if (this.#ready.length > 0) continue;
       if (this.#open === 0 || this.#isOver) return;
       await new Promise<void>((resolve) => {
-        this.#wake = resolve;
+        // A commit ends many: their answers go together.
+        this.#wake = () => setImmediate(resolve);
       });
     }
   }

@@ -54,9 +54,9 @@ export class RemoteHost implements HostPeer {
     return decodeOutcomes(await readAll(body, MAX_OUTCOMES_BYTES), batch.calls.length);
   }
 
-  async *wait(waits: readonly ForwardedWait[], signal: AbortSignal): AsyncIterable<WaitAnswer> {
+  async *wait(waits: readonly ForwardedWait[], signal: AbortSignal): AsyncIterable<readonly WaitAnswer[]> {
     const { body } = await inTime(this.#post(WAITS_PATH, encodeWaits(waits), signal));
-    for await (const line of linesOf(body)) if (line !== '') yield decodeAnswer(line);
+    for await (const lines of linesOf(body)) yield lines.filter((line) => line !== '').map(decodeAnswer);
   }
 
   async #post(path: string, body: Uint8Array, signal: AbortSignal): Promise<SidecarResponse> {
@@ -79,13 +79,14 @@ export class RemoteHost implements HostPeer {
   }
 }
 
-async function* linesOf(body: Body): AsyncGenerator<string> {
+/** The lines that come together. */
+async function* linesOf(body: Body): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of body instanceof Uint8Array ? [body] : body) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
     rest = lines.pop() ?? '';
     if (rest.length > MAX_LINE_LENGTH) throw new Error('an answer of another host does not end');
-    yield* lines;
+    yield lines;
   }
 }

@@ -5,7 +5,7 @@ import { type Route, route } from '../../../http/router.ts';
 import type { Caller, Identity } from '../../../security/identity.ts';
 import type { Wire } from '../../../wire.ts';
 import type { ForwardedWait, HostPeer } from './call.ts';
-import { decodeBatch, decodeWaits, encodeAnswer, encodeOutcomes } from './call-codec.ts';
+import { decodeBatch, decodeWaits, encodeAnswers, encodeOutcomes } from './call-codec.ts';
 import { CALLS_PATH, WAITS_PATH } from './remote-host.ts';
 
 /** The dependencies of {@link hostRoutes}. */
@@ -49,7 +49,7 @@ async function* linesOf(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   yield FIRST_LINE;
-  for await (const answer of inbound.wait(asked, signal)) yield encodeAnswer(answer);
+  for await (const answers of inbound.wait(asked, signal)) yield encodeAnswers(answers);
 }
 
 /** Admits only hosts of the same application. */
