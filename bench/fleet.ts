@@ -41,14 +41,22 @@ class Contender {
   readonly name: string;
   readonly works: readonly Work[];
   readonly rates: Record<Work, number[]> = { workflow: [], publish: [], job: [] };
+  /** Of all its processes, for each thing done. */
+  readonly cpuMicros: Record<Work, number[]> = { workflow: [], publish: [], job: [] };
   readonly #processes: readonly ChildProcess[];
+  /** Of each process, since its start. */
+  readonly #cpu: number[] = [];
   #onTold: (told: Told) => void = () => undefined;
 
   private constructor(name: string, works: readonly Work[], processes: readonly ChildProcess[]) {
     this.name = name;
     this.works = works;
     this.#processes = processes;
-    for (const child of processes) child.on('message', (told: Told) => this.#onTold(told));
+    for (const [index, child] of processes.entries())
+      child.on('message', (told: Told) => {
+        this.#cpu[index] = told.cpuMicros;
+        this.#onTold(told);
+      });
   }
 
   static async start(
@@ -72,6 +80,7 @@ class Contender {
     const each = Math.floor(count / this.#processes.length);
     let [open, left] = [this.#processes.length, each * this.#processes.length];
     let scheduledAt = Number.NaN;
+    const cpuBefore = this.#cpuOfAll;
     const startedAt = Date.now();
     const over = new Promise<void>((resolve, reject) => {
       const limit = setTimeout(() => reject(new Error(`${this.name}: ${left} of ${work} left`)), TIME_LIMIT_MS);
@@ -91,6 +100,11 @@ class Contender {
     if (work === 'job' && scheduledAt > dueAt) throw new Error(`${this.name} has scheduled its jobs too late`);
     const from = work === 'job' ? dueAt : startedAt;
     this.rates[work].push((count * 1_000) / (Date.now() - from));
+    this.cpuMicros[work].push((this.#cpuOfAll - cpuBefore) / count);
+  }
+
+  get #cpuOfAll(): number {
+    return this.#cpu.reduce((sum, micros) => sum + micros, 0);
   }
 
   async stop(): Promise<void> {
@@ -150,20 +164,21 @@ try {
       for (const contender of able)
         await contender.measure(work, isSlow(contender) ? counts[work] / SHARE_OF_PEER : counts[work]);
       // The first round warms up.
-      if (round < 0) for (const { rates } of able) rates[work].length = 0;
+      if (round < 0) for (const { rates, cpuMicros } of able) for (const of of [rates, cpuMicros]) of[work].length = 0;
     }
     const of = (name: string): number[] => able.find((one) => one.name === name)?.rates[work] ?? [];
-    const rows = able.map(({ name, rates: { [work]: rates } }) => {
+    const rows = able.map(({ name, rates: { [work]: rates }, cpuMicros: { [work]: cpu } }) => {
       const one = of(`${name.split(',')[0]}, 1`);
       const columns = [of('embedded'), one, of('DBOS'), of('pg-boss'), of('BullMQ')];
       return [
         name,
         whole(median(rates)),
+        `${whole(median(cpu))} µs`,
         ...columns.map((base) => (base.length > 0 ? ratio(rates, base).toFixed(2) : '')),
       ];
     });
     console.log(`\n${work}s, ${CALLERS} callers${withDelay ? ', 1 ms there and back' : ''}`);
-    printTable(['processes', 'per second', '÷ embedded', '÷ one', '÷ DBOS', '÷ pg-boss', '÷ BullMQ'], rows);
+    printTable(['processes', 'per second', 'CPU', '÷ embedded', '÷ one', '÷ DBOS', '÷ pg-boss', '÷ BullMQ'], rows);
   }
 } finally {
   for (const contender of contenders) await contender.stop();

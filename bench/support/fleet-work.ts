@@ -27,6 +27,8 @@ export interface Task {
 export interface Told {
   readonly done: number;
   readonly hasEnded: boolean;
+  /** What the process has used of the processors since its start. */
+  readonly cpuMicros: number;
 }
 
 /** The input of everything. */

@@ -81,7 +81,8 @@ async function inParallel({ atOnce, count }: Task, call: (index: number) => Prom
 let done = 0;
 const tell = (hasEnded: boolean): void => {
   if (done === 0 && !hasEnded) return;
-  process.send?.({ done, hasEnded } satisfies Told);
+  const { user, system } = process.cpuUsage();
+  process.send?.({ done, hasEnded, cpuMicros: user + system } satisfies Told);
   done = 0;
 };
 const worker = await (MAKERS[kind] as WorkerMaker)(() => {
