@@ -99,7 +99,7 @@ const MAX_NAME_BYTES = 53;
 
 /**
  * State in PostgreSQL 13 or later, for sidecars on several machines. Needs the package `pg` 8. A commit resolves when
- * the server has synced it (`synchronous_commit` is `on` for it, whatever the server's default).
+ * the server has synced it, even if its `synchronous_commit` is `off`.
  *
  * If the server does not respond at the start, the store connects as soon as it does; until then the sidecar is not
  * healthy. Opening rejects with a `StateError`: `driver-missing`, `newer-format`, or `failed` for errors that retries
