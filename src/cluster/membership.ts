@@ -1,7 +1,8 @@
 import { retryOnConflict } from '../state/retry-on-conflict.ts';
 import type { StateStore } from '../state/store.ts';
-import { type DualInstant, dualNow, type Timer } from '../util/clock.ts';
+import { type DualInstant, dualNow } from '../util/clock.ts';
 import { Handover } from './hand-over.ts';
+import { Heartbeat } from './heartbeat.ts';
 import { HostRegistration } from './host-registration.ts';
 import { HostStore } from './host-store.ts';
 import {
@@ -36,7 +37,6 @@ export class Membership implements LocalOwner {
   offered: object | undefined;
   readonly owners: ShardOwners = new ShardOwners();
   readonly #options: MembershipOptions;
-  readonly #heartbeatMs: number;
   readonly #layout: ShardLayout;
   readonly #remoteWatch: RemoteWatch;
   readonly #table: ShardTable;
@@ -50,7 +50,7 @@ export class Membership implements LocalOwner {
   /** Whether the next check must read the records of other hosts. */
   #toRead = true;
   #looking: Promise<void> | undefined;
-  #timer: Timer | undefined;
+  readonly #heartbeat: Heartbeat;
   #hasFailed = false;
   /** Whether the last read of the store showed no other host. */
   #isAlone = false;
@@ -62,7 +62,6 @@ export class Membership implements LocalOwner {
     this.local = localHostsOf(options.store);
     this.#areHostsLocal = areHostsLocal(options.store);
     this.store = new HostStore(options.store, this.local);
-    this.#heartbeatMs = heartbeatMs;
     this.#layout = new ShardLayout(appId);
     this.#ownerEntries = new OwnerEntries(this.store, this.#layout.range);
     const remoteWatch = new RemoteWatch(this.store, clock);
@@ -70,6 +69,8 @@ export class Membership implements LocalOwner {
     // Others see a renewal up to one heartbeat later; the sum must stay within the lease.
     const silenceMs = leaseMs - heartbeatMs;
     this.#liveness = new Liveness({ local: this.local, appId, silenceMs, areHostsLocal: this.#areHostsLocal });
+    const [liveness, onBeat, onSilence] = [this.#liveness, () => this.#renew(), () => this.#look()];
+    this.#heartbeat = new Heartbeat({ clock, heartbeatMs, liveness, onBeat, onSilence });
     const onDoubt = (): void => this.#lookAtAll();
     const ownId = (): string => this.id;
     this.#table = new ShardTable({ layout: this.#layout, remoteWatch, clock, logger, silenceMs, ownId, onDoubt });
@@ -132,6 +133,7 @@ export class Membership implements LocalOwner {
     this.local.revision++;
     this.#remoteWatch.watch(HOSTS_PREFIX, (keys) => {
       if (keys.length === 0 && this.#isSole) return this.#look();
+      for (const key of keys) this.#liveness.hear(hostIdOf(key), dualNow(this.#options.clock));
       if (!keys.some((key) => !this.#liveness.knows(hostIdOf(key)) && key !== hostKey(this.id))) return;
       this.#table.hasPeers = true;
       this.#lookAtAll();
@@ -158,18 +160,16 @@ export class Membership implements LocalOwner {
 
   /** Renews the record periodically if other hosts check it; checks again after a failure. */
   #beat(): void {
-    if (!(this.#table.isShared || this.#hasFailed) || this.#leaving.signal.aborted) {
-      this.#timer?.cancel();
-      this.#timer = undefined;
-      return;
-    }
-    this.#timer ??= this.#options.clock.setTimeout(() => {
-      this.#timer = undefined;
-      // While this process slept, another host may have taken over: its memory may be out of date.
-      if (this.#table.isOverdue) this.#table.drop(this.#table.held);
-      this.#own.renew();
-      this.#lookSoon();
-    }, this.#heartbeatMs);
+    const isNeeded = (this.#table.isShared || this.#hasFailed) && !this.#leaving.signal.aborted;
+    if (isNeeded) this.#heartbeat.next(this.id);
+    else this.#heartbeat.stop();
+  }
+
+  #renew(): void {
+    // While this process slept, another host may have taken over: its memory may be out of date.
+    if (this.#table.isOverdue) this.#table.drop(this.#table.held);
+    this.#own.renew();
+    this.#lookSoon();
   }
 
   /** Schedules a check of hosts and shards that reads the store. */

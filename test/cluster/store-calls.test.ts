@@ -201,6 +201,21 @@ describe('a host with nothing to do, on a store that tells of the changes of oth
     expect(b.runs.length).toBeGreaterThan(15);
   });
 
+  test.each([0, 1, 2, 3, 4])('takes the work of another over within 11 s of its death (phase %d)', async (phase) => {
+    await using fleet = new Fleet();
+    const a = await fleet.join(together);
+    await fleet.pass(phase);
+    const b = await fleet.join(together);
+    for (const name of NAMES) await a.sidecar.jobs.schedule(name, { schedule: '@every 1s' });
+    await fleet.pass(20 + phase);
+    a.store.pause();
+    const done = (): boolean => new Set(namesOf(b.runs)).size === NAMES.length;
+    b.runs.length = 0;
+    let seconds = 0;
+    for (; !done() && seconds < 30; seconds++) await fleet.pass(1, [b]);
+    expect(seconds).toBeLessThanOrEqual(11);
+  });
+
   test('keeps its work while it renews its lease without reading', async () => {
     await using fleet = new Fleet();
     const a = await fleet.join(together);
