@@ -2,6 +2,9 @@ import { type DualInstant, elapsedMs } from '../util/clock.ts';
 import type { HostTable, StoredHost } from './hosts.ts';
 import type { LocalHosts } from './local-hosts.ts';
 
+/** How long after a change its hint comes, at most as a rule. */
+const HINT_MS = 1_000;
+
 /** The dependencies of {@link Liveness}. */
 export interface LivenessDeps {
   readonly local: LocalHosts;
@@ -19,8 +22,6 @@ export interface LivenessDeps {
 export class Liveness {
   readonly #deps: LivenessDeps;
   readonly #seen = new Map<string, { readonly version: number; readonly at: DualInstant }>();
-  /** When hosts renewed their records, as hints told. */
-  readonly #heard = new Map<string, DualInstant>();
   #lookedAt: DualInstant | undefined;
 
   constructor(deps: LivenessDeps) {
@@ -31,45 +32,46 @@ export class Liveness {
   observe({ hosts }: HostTable, now: DualInstant): void {
     const present = new Set<string>();
     // Silence counts only while this host observes: not while it slept, the store was down, or its clock was set.
-    const lookedAt = this.#lookedAt ?? now;
-    const sinceLastMs = elapsedMs(lookedAt, now);
+    const sinceLastMs = elapsedMs(this.#lookedAt ?? now, now);
     this.#lookedAt = now;
     if (sinceLastMs < 0 || sinceLastMs >= this.#deps.silenceMs) this.#seen.clear();
     for (const { id, version } of hosts) {
       present.add(id);
-      if (this.#seen.get(id)?.version !== version)
-        this.#seen.set(id, { version, at: this.#changedAt(id, lookedAt, now) });
+      if (this.#seen.get(id)?.version !== version) this.#seen.set(id, { version, at: now });
     }
     for (const id of this.#seen.keys()) if (!present.has(id)) this.#seen.delete(id);
-  }
-
-  /** When a record changed that had not changed at `lookedAt`: when a hint told of it, else now at the latest. */
-  #changedAt(id: string, lookedAt: DualInstant, now: DualInstant): DualInstant {
-    const heard = this.#heard.get(id);
-    this.#heard.delete(id);
-    return heard === undefined || elapsedMs(heard, now) > elapsedMs(lookedAt, now) ? now : heard;
-  }
-
-  /** A hint says that a host has renewed its record. */
-  hear(id: string, now: DualInstant): void {
-    if (this.#seen.has(id)) this.#heard.set(id, now);
   }
 
   /** How soon another host will count as dead if it stays silent; infinite if there is none, or all are in this process. */
   deadInMs(now: DualInstant, ownId: string): number {
     const { areHostsLocal, silenceMs } = this.#deps;
-    let soonestMs = Number.POSITIVE_INFINITY;
-    if (areHostsLocal) return soonestMs;
-    for (const [id, { at }] of this.#seen) {
-      const restMs = silenceMs - elapsedMs(at, now);
-      if (id !== ownId && restMs > 0 && restMs < soonestMs) soonestMs = restMs;
-    }
-    return soonestMs;
+    const restMs = silenceMs - this.seenWithinMs(now, ownId);
+    return areHostsLocal || restMs <= 0 ? Number.POSITIVE_INFINITY : restMs;
   }
 
-  /** Whether a host existed at the last observation. */
-  knows(id: string): boolean {
-    return this.#seen.has(id);
+  /** How long ago the record of every other host had changed. */
+  seenWithinMs(now: DualInstant, ownId: string): number {
+    let longestMs = 0;
+    for (const [id, { at }] of this.#seen) if (id !== ownId) longestMs = Math.max(longestMs, elapsedMs(at, now));
+    return longestMs;
+  }
+
+  /** Since when the records have not been read. */
+  unreadMs(now: DualInstant): number {
+    return this.#lookedAt === undefined ? Number.POSITIVE_INFINITY : elapsedMs(this.#lookedAt, now);
+  }
+
+  /** What a hint about hosts says: a host is new, or one has renewed its record since it was last seen. */
+  newsOf(ids: readonly string[], ownId: string, now: DualInstant): 'joined' | 'renewed' | undefined {
+    let news: 'renewed' | undefined;
+    for (const id of ids) {
+      if (id === ownId) continue;
+      const seen = this.#seen.get(id);
+      if (seen === undefined) return 'joined';
+      // Else the renewal was seen before its hint came.
+      if (elapsedMs(seen.at, now) >= HINT_MS) news = 'renewed';
+    }
+    return news;
   }
 
   isLive({ id, appId }: StoredHost, now: DualInstant): boolean {

@@ -5,16 +5,7 @@ import { Handover } from './hand-over.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { HostRegistration } from './host-registration.ts';
 import { HostStore } from './host-store.ts';
-import {
-  HOSTS_PREFIX,
-  type HostTable,
-  hostIdOf,
-  hostKey,
-  isOnly,
-  readHosts,
-  ShardLayout,
-  type StoredHost,
-} from './hosts.ts';
+import { HOSTS_PREFIX, type HostTable, hostIdOf, isOnly, readHosts, ShardLayout, type StoredHost } from './hosts.ts';
 import { Liveness } from './liveness.ts';
 import { areHostsLocal, type LocalHosts, type LocalOwner, localHostsOf } from './local-hosts.ts';
 import { HEARTBEAT_MS, LEASE_MS, type MembershipOptions } from './membership-options.ts';
@@ -69,8 +60,8 @@ export class Membership implements LocalOwner {
     // Others see a renewal up to one heartbeat later; the sum must stay within the lease.
     const silenceMs = leaseMs - heartbeatMs;
     this.#liveness = new Liveness({ local: this.local, appId, silenceMs, areHostsLocal: this.#areHostsLocal });
-    const [liveness, onBeat, onSilence] = [this.#liveness, () => this.#renew(), () => this.#look()];
-    this.#heartbeat = new Heartbeat({ clock, heartbeatMs, liveness, onBeat, onSilence });
+    const [liveness, onBeat, onLook] = [this.#liveness, () => this.#renew(), () => this.#look()];
+    this.#heartbeat = new Heartbeat({ clock, heartbeatMs, liveness, onBeat, onLook });
     const onDoubt = (): void => this.#lookAtAll();
     const ownId = (): string => this.id;
     this.#table = new ShardTable({ layout: this.#layout, remoteWatch, clock, logger, silenceMs, ownId, onDoubt });
@@ -133,8 +124,9 @@ export class Membership implements LocalOwner {
     this.local.revision++;
     this.#remoteWatch.watch(HOSTS_PREFIX, (keys) => {
       if (keys.length === 0 && this.#isSole) return this.#look();
-      for (const key of keys) this.#liveness.hear(hostIdOf(key), dualNow(this.#options.clock));
-      if (!keys.some((key) => !this.#liveness.knows(hostIdOf(key)) && key !== hostKey(this.id))) return;
+      const news = this.#liveness.newsOf(keys.map(hostIdOf), this.id, dualNow(this.#options.clock));
+      if (news === 'renewed' && this.store.hints === 'all') this.#heartbeat.renewed();
+      if (news !== 'joined') return;
       this.#table.hasPeers = true;
       this.#lookAtAll();
     });
@@ -240,7 +232,8 @@ export class Membership implements LocalOwner {
   async #step(): Promise<void> {
     const { clock, appId } = this.#options;
     const startedAt = dualNow(clock);
-    if (this.#isSole && (await this.#hasStayedSole(startedAt))) return;
+    const isInformed = !this.#toRead && this.store.hints === 'all' && this.#heartbeat.areAllSeen(this.id);
+    if ((this.#isSole || isInformed) && (await this.#hasStayedSole(startedAt))) return;
     this.#toRead = false;
     const [table, owners] = await Promise.all([readHosts(this.store), this.#ownerEntries.read()]);
     this.#liveness.observe(table, startedAt);
