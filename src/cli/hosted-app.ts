@@ -24,9 +24,6 @@ export interface SessionDeps extends Pick<HostedSidecar, 'run' | 'state' | 'comp
 /** Variables of a sidecar that may run this command as its application, and our own signing key. */
 const NOT_INHERITED = ['DAPR_GRPC_PORT', 'DAPR_METRICS_PORT', 'DAPR_PROFILE_PORT', 'DAPR_PORT', SECRET_VARIABLE];
 
-/** Calls of other hosts of the application, which prove their identity: the one port takes them as well. */
-const HOST_CALLS = '/hosts/';
-
 /** One application of a run: its sidecar with its HTTP API, and its command. */
 export class HostedApp {
   readonly appId: string;
@@ -71,8 +68,7 @@ export class HostedApp {
     const address = run.advertisedHost === undefined ? url : `http://${urlHost(run.advertisedHost)}:${port}`;
     try {
       const sidecar = new Sidecar(sidecarOptions(settings, { ...deps, logger, address }));
-      const [api, hosts] = [nodeListener(sidecar), nodeListener(sidecar.peers)];
-      listener = (req, res) => (req.url?.startsWith(HOST_CALLS) === true ? hosts : api)(req, res);
+      listener = nodeListener(sidecar);
       return new HostedApp({ settings, logger, sidecar }, { server, port, url }, deps);
     } catch (error) {
       server.close();

@@ -1,10 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { encodeBatch } from '../../src/blocks/workflow/forwarding/call-codec.ts';
-import { makeIdentity } from '../../src/security/identity.ts';
-import { systemClock } from '../../src/util/clock.ts';
 import { freePort, type Listening, listen, send } from '../support/http.ts';
 import { PATIENCE, program, runCli, runHere, startCli, temporaryDirectory, untilSaid } from './cli.ts';
 
@@ -73,23 +69,6 @@ describe('access control between separate commands', () => {
       ]),
     ).toEqual(['/price for shop', 403, 403, 403, 401]);
   });
-});
-
-test('takes calls of other hosts of the application, which must prove their identity', async () => {
-  const port = String(await freePort());
-  const cli = startCli(['run', '--app-id', 'shop', '--http-port', port], { env: { SIDECAR_IDENTITY_SECRET: SECRET } });
-  await untilSaid(cli.stderr, 'sidecar at');
-  const call = (headers: Record<string, string>) =>
-    send(`http://127.0.0.1:${port}`, 'POST', '/hosts/v1/workflows/calls', {
-      headers,
-      body: Buffer.from(encodeBatch({ calls: [], answered: [] })),
-    });
-  const host = { appId: 'shop', namespace: 'default' };
-  const deps = { ...host, clock: systemClock, newId: randomUUID };
-  const token = await makeIdentity({ keys: [{ secret: SECRET }] }, deps).sign(host);
-  const refused = await call({});
-  expect([refused.status, refused.text]).toEqual([401, expect.stringContaining('identity token')]);
-  expect((await call({ 'dapr-identity': token })).status).toBe(200);
 });
 
 test('access control holds between the applications of one run, without any key', async () => {
