@@ -112,7 +112,10 @@ describe('state.redis', () => {
       { redisHost: 'a,b', failover: 'true', sentinelMasterName: 'mine' },
       'Redis mine of the sentinels at a:26379,b:26379, prefix insidecar',
     ],
-    [{ redisHost: 'cache', redisPassword: 'opensesame', enableTLS: 'true' }, 'Redis at cache:6379, prefix insidecar'],
+    [
+      { redisHost: 'cache', redisPassword: 'opensesame', enableTLS: 'true' },
+      'Redis at cache:6379 with TLS, prefix insidecar',
+    ],
   ])('%j is %s', async (values, place) => {
     const { options, notes } = await load(component('store', 'state.redis', metadata(values)));
     expect([options.state?.type, options.state?.place, notes]).toEqual(['redis', place, []]);
