@@ -45,8 +45,14 @@ export class Liveness {
   /** How soon another host will count as dead if it stays silent; infinite if there is none, or all are in this process. */
   deadInMs(now: DualInstant, ownId: string): number {
     const { areHostsLocal, silenceMs } = this.#deps;
-    const restMs = silenceMs - this.seenWithinMs(now, ownId);
-    return areHostsLocal || restMs <= 0 ? Number.POSITIVE_INFINITY : restMs;
+    let soonestMs = Number.POSITIVE_INFINITY;
+    if (areHostsLocal) return soonestMs;
+    for (const [id, { at }] of this.#seen) {
+      const restMs = silenceMs - elapsedMs(at, now);
+      // One that is dead already must not hide the next.
+      if (id !== ownId && restMs > 0) soonestMs = Math.min(soonestMs, restMs);
+    }
+    return soonestMs;
   }
 
   /** How long ago the record of every other host had changed. */
