@@ -214,7 +214,7 @@ export class Membership implements LocalOwner {
   }
 
   /** Renews the record; reads other hosts only if requested. Returns false when a full check is necessary. */
-  async #hasStayedSole(startedAt: DualInstant): Promise<boolean> {
+  async #hasRenewed(startedAt: DualInstant): Promise<boolean> {
     if (this.#toRead) {
       this.#toRead = false;
       const table = await readHosts(this.store);
@@ -233,7 +233,7 @@ export class Membership implements LocalOwner {
     const { clock, appId } = this.#options;
     const startedAt = dualNow(clock);
     const isInformed = !this.#toRead && this.store.hints === 'all' && this.#heartbeat.areAllSeen(this.id);
-    if ((this.#isSole || isInformed) && (await this.#hasStayedSole(startedAt))) return;
+    if ((this.#isSole || isInformed) && (await this.#hasRenewed(startedAt))) return;
     this.#toRead = false;
     const [table, owners] = await Promise.all([readHosts(this.store), this.#ownerEntries.read()]);
     this.#liveness.observe(table, startedAt);

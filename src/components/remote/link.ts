@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { closedError, isStateError } from '../../state/errors.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
+import { withTimeLimit } from '../../util/time-limit.ts';
 import {
   type ConnectionListener,
   ConnectionLostError,
   type RemoteConnection,
   type RemoteServer,
 } from './connection.ts';
-import { withTimeLimit } from './time-limit.ts';
 
 const BACKOFF: Backoff = { initialDelayMs: 50, maxDelayMs: 2_000, factor: 2, jitter: 0 };
 /** A connection that is lost sooner counts as a failed attempt: some servers take connections, but no work. */
