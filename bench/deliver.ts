@@ -1,7 +1,7 @@
 /**
- * Publish → deliver: in one process, and over HTTP both ways. See README.md.
+ * Publish → deliver: in one process, with telemetry, and over HTTP both ways. See README.md.
  *
- * Usage: `npx tsx bench/deliver.ts [--quick] [--only process|http] [--rounds n] [--seconds s] [--connections n]
+ * Usage: `npx tsx bench/deliver.ts [--quick] [--only process|telemetry|http] [--rounds n] [--seconds s] [--connections n]
  * [--profile directory]`
  */
 import { createServer, type Server } from 'node:http';
@@ -30,6 +30,12 @@ const IN_PROCESS = [
   ['function', 'insidecar: typed publish → function'],
   ['listener', 'insidecar: typed publish → in-process listener'],
 ] as const;
+const WITH_TELEMETRY = [
+  ['function', 'insidecar: typed publish → function'],
+  ['counting', 'the same, with two listeners that count'],
+  ['otel-0.01', 'the same, with OpenTelemetry, sampled at 0.01'],
+  ['otel-1', 'the same, with OpenTelemetry, sampled at 1'],
+] as const;
 const OVER_HTTP = [
   ['http-by-hand', 'by hand: node:http, 204, undici to the application'],
   ['http', 'insidecar: node adapter → application on a port'],
@@ -38,7 +44,7 @@ const OVER_HTTP = [
 /** Accepted and not yet delivered messages: publishing is faster than delivering, and the queue is to stay short. */
 const MAX_UNCONFIRMED = 256;
 
-const options = readOptions(['process', 'http']);
+const options = readOptions(['process', 'http', 'telemetry']);
 
 async function enterInProcess(name: string, label: string): Promise<Entrant> {
   const contender = await startContender(MODULE, name, options);
@@ -120,7 +126,7 @@ console.log(
   `deliver: ${PAYLOAD.length} bytes of JSON; Node ${process.version}, ${options.rounds} rounds of ${options.seconds} s each\n`,
 );
 const { only } = options;
-if (only !== 'http')
+if (only === undefined || only === 'process')
   await compare(
     'in one process',
     IN_PROCESS.map(
@@ -129,7 +135,16 @@ if (only !== 'http')
           enterInProcess(name, label),
     ),
   );
-if (only !== 'process')
+if (only === undefined || only === 'telemetry')
+  await compare(
+    'with telemetry',
+    WITH_TELEMETRY.map(
+      ([name, label]) =>
+        () =>
+          enterInProcess(name, label),
+    ),
+  );
+if (only === undefined || only === 'http')
   await compare(
     'over HTTP, both hops',
     OVER_HTTP.map(

@@ -3,7 +3,7 @@
  * beside one process on the embedded store and beside peers on the same servers: DBOS, pg-boss, BullMQ. Each process is
  * its own, the servers are the benchmark's own. See README.md.
  *
- * Usage: `npx tsx bench/fleet.ts [--quick] [--rounds n] [--only workflow|publish|job] [--delay]`. The peers run when they
+ * Usage: `npx tsx bench/fleet.ts [--quick] [--rounds n] [--only workflow|named|publish|job] [--delay]`. The peers run when they
  * can be loaded: `npm i --no-save @dbos-inc/dbos-sdk pg-boss@10 bullmq`, or PEERS_FROM=<a directory that has them>.
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -19,8 +19,14 @@ import { readOptions } from './support/options.ts';
 import { hasPeer } from './support/server-peers.ts';
 import { median, printTable, ratio } from './support/stats.ts';
 
-const WORKS = ['workflow', 'publish', 'job'] as const;
+const WORKS = ['workflow', 'named', 'publish', 'job'] as const;
 type Work = (typeof WORKS)[number];
+const TITLES: Readonly<Record<Work, string>> = {
+  workflow: 'workflows',
+  named: 'workflows whose ID the caller gives',
+  publish: 'messages',
+  job: 'jobs',
+};
 
 const CALLERS = 64;
 const SETTLE_MS = 8_000;
@@ -33,16 +39,16 @@ if (withDelay) process.argv.splice(process.argv.indexOf('--delay'), 1);
 const options = readOptions(WORKS);
 const isQuick = options.seconds < 1;
 const counts: Readonly<Record<Work, number>> = isQuick
-  ? { workflow: 3_000, publish: 6_000, job: 3_000 }
-  : { workflow: 10_000, publish: 20_000, job: 10_000 };
+  ? { workflow: 3_000, named: 3_000, publish: 6_000, job: 3_000 }
+  : { workflow: 10_000, named: 10_000, publish: 20_000, job: 10_000 };
 
 /** A fleet of processes, or a peer. */
 class Contender {
   readonly name: string;
   readonly works: readonly Work[];
-  readonly rates: Record<Work, number[]> = { workflow: [], publish: [], job: [] };
+  readonly rates: Record<Work, number[]> = { workflow: [], named: [], publish: [], job: [] };
   /** Of all its processes, for each thing done. */
-  readonly cpuMicros: Record<Work, number[]> = { workflow: [], publish: [], job: [] };
+  readonly cpuMicros: Record<Work, number[]> = { workflow: [], named: [], publish: [], job: [] };
   readonly #processes: readonly ChildProcess[];
   /** Of each process, since its start. */
   readonly #cpu: number[] = [];
@@ -177,7 +183,7 @@ try {
         ...columns.map((base) => (base.length > 0 ? ratio(rates, base).toFixed(2) : '')),
       ];
     });
-    console.log(`\n${work}s, ${CALLERS} callers${withDelay ? ', 1 ms there and back' : ''}`);
+    console.log(`\n${TITLES[work]}, ${CALLERS} callers${withDelay ? ', 1 ms there and back' : ''}`);
     printTable(['processes', 'per second', 'CPU', '÷ embedded', '÷ one', '÷ DBOS', '÷ pg-boss', '÷ BullMQ'], rows);
   }
 } finally {

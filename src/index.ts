@@ -18,7 +18,7 @@ export type { AppTarget, CallbackApp, RoutingApp } from './app/channel.ts';
 export type { FetchApp } from './app/fetch-app.ts';
 export type { AppHealthOptions } from './app/health.ts';
 export type { RequestListener } from './app/in-process.ts';
-export type { Health } from './blocks/health/health.ts';
+export type { Health, HealthCheck, HealthState } from './blocks/health/health.ts';
 export type { HttpEndpointOptions } from './blocks/invocation/endpoints.ts';
 export type { Invocation, InvocationInit } from './blocks/invocation/invocation.ts';
 export type { InvocationOptions } from './blocks/invocation/options.ts';
@@ -32,7 +32,11 @@ export type {
   JobFailurePolicy,
   JobHandler,
   JobHandlerOptions,
+  JobInfo,
+  JobListOptions,
   JobOptions,
+  JobOutcome,
+  JobPage,
   JobRun,
 } from './blocks/jobs/model/job.ts';
 export type { JobsOptions } from './blocks/jobs/options.ts';
@@ -47,7 +51,7 @@ export type {
   UnhandledMetadata,
 } from './blocks/metadata/metadata.ts';
 export type { PlacementOptions } from './blocks/placement/options.ts';
-export type { Placement, PlacementHost, PlacementTable } from './blocks/placement/placement.ts';
+export type { HostInfo, Placement, PlacementHost, PlacementTable } from './blocks/placement/placement.ts';
 export type { SubscribeOptionsInCode, Subscription } from './blocks/pubsub/delivery/subscribe-options.ts';
 export type {
   BulkSubscribeOptions,
@@ -57,7 +61,20 @@ export type {
   RetryOptions,
   RouteRule,
   SubscriptionOptions,
+  SubscriptionType,
 } from './blocks/pubsub/delivery/subscription.ts';
+export type { QueueName, SubscriptionInfo } from './blocks/pubsub/delivery/subscription-info.ts';
+export type {
+  DeadLetterFilter,
+  ExplainedRule,
+  ExplainedSubscription,
+  MessageSelection,
+  QueuedPage,
+  QueueReadOptions,
+  QueueState,
+  RedeliverOptions,
+  RouteExplanation,
+} from './blocks/pubsub/operating/queue-types.ts';
 export type {
   BulkPublishEntry,
   BulkPublishOptions,
@@ -94,8 +111,10 @@ export type {
   WorkflowState,
   WorkflowStatus,
 } from './blocks/workflow/model/instance.ts';
+export type { BulkFailure, BulkOptions, BulkResult } from './blocks/workflow/operations/bulk.ts';
 export type { WaitOptions } from './blocks/workflow/operations/completions.ts';
-export type { InstancePage, ListOptions } from './blocks/workflow/operations/list.ts';
+export type { InstancePage, ListOptions, WorkflowFilter } from './blocks/workflow/operations/list.ts';
+export type { RerunOptions } from './blocks/workflow/operations/rerun.ts';
 export type { WorkflowRetention, WorkflowsOptions } from './blocks/workflow/options.ts';
 export type { Workflows } from './blocks/workflow/workflows.ts';
 export type { ShardChange, ShardHosts, Shards } from './cluster/shards.ts';
@@ -116,6 +135,19 @@ export type {
   TopicScopes,
   Trace,
 } from './components/pubsub.ts';
+export type {
+  AbandonedQueue,
+  GroupQueue,
+  QueueAccess,
+  QueuedState,
+  QueueEntry,
+  QueuePage,
+  QueueRead,
+  QueueSelection,
+  QueueStatus,
+  Redelivery,
+} from './components/queue-access.ts';
+export type { DeadLetterRetention } from './components/retention.ts';
 export {
   type ErrorCode,
   type ErrorDetails,
@@ -148,6 +180,7 @@ export {
   type SidecarRequest,
   type SidecarResponse,
 } from './http/message.ts';
+export type { Telemetry } from './probe.ts';
 export type { BreakerState } from './resiliency/breaker.ts';
 export type {
   AppPolicies,
@@ -157,6 +190,7 @@ export type {
   RetryPolicyOptions,
   TargetPolicies,
 } from './resiliency/options.ts';
+export type { BreakerInfo } from './resiliency/policy.ts';
 export type { CircuitBreakerChange } from './resiliency/resiliency.ts';
 export type { AccessAction, AccessControlOptions, AccessOperation, AccessPolicy } from './security/access-options.ts';
 export type { ApiOptions, ApiRule } from './security/api-list.ts';

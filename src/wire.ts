@@ -3,6 +3,7 @@ export type WireName = 'sidecar' | 'dapr';
 
 /** All literals of the HTTP API that name a brand, and all rules in which the two wires differ. */
 export interface Wire {
+  readonly name: WireName;
   /** Path on which the application lists its subscriptions. */
   readonly subscribePath: string;
   readonly headers: {
@@ -34,6 +35,8 @@ export interface Wire {
   readonly bulkSubscribeNeedsEnabled: boolean;
   /** A raw-payload subscription receives a CloudEvent with `data_base64` in place of the bytes. */
   readonly rawPayloadAsEvent: boolean;
+  /** A JSON object that is no CloudEvent is delivered as it is to a subscription that does not ask for raw payloads. */
+  readonly rawObjectAsEvent: boolean;
   /** `metadata.cloudevent.tracestate` of a publish is kept in the event also when no `traceparent` goes with it. */
   readonly keepsLoneTracestate: boolean;
   readonly jobs: JobRules;
@@ -86,6 +89,7 @@ const MAX_UINT32 = 2 ** 32 - 1;
 
 const wires: Readonly<Record<WireName, Wire>> = {
   sidecar: {
+    name: 'sidecar',
     subscribePath: '/sidecar/subscribe',
     headers: headersWith('sidecar'),
     eventType: 'com.sidecar.event.sent',
@@ -96,6 +100,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     environmentPrefix: 'SIDECAR_',
     bulkSubscribeNeedsEnabled: false,
     rawPayloadAsEvent: false,
+    rawObjectAsEvent: false,
     keepsLoneTracestate: false,
     jobs: {
       lenientBodies: false,
@@ -113,6 +118,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     aliases: { bulkPublish: [], jobs: [], workflows: [] },
   },
   dapr: {
+    name: 'dapr',
     subscribePath: '/dapr/subscribe',
     headers: headersWith('dapr'),
     eventType: 'com.dapr.event.sent',
@@ -123,6 +129,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     environmentPrefix: 'DAPR_',
     bulkSubscribeNeedsEnabled: true,
     rawPayloadAsEvent: true,
+    rawObjectAsEvent: true,
     keepsLoneTracestate: true,
     jobs: {
       lenientBodies: true,

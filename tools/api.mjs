@@ -13,7 +13,18 @@ const withReference = isUpdate || process.argv.includes('--reference');
 const problems = [];
 
 /** Entries whose types others export: they are not asked to export them as well. */
-const LEANS_ON_OTHERS = new Set(['dapr', 'embedded', 'postgresql', 'redis', 'resources']);
+const LEANS_ON_OTHERS = new Set([
+  'dapr',
+  'embedded',
+  'jetstream',
+  'kafka',
+  'mqtt',
+  'otel',
+  'postgresql',
+  'rabbitmq',
+  'redis',
+  'resources',
+]);
 
 /** Runs API Extractor for an entry; answers with what it has found in the declarations. */
 function extract(name) {

@@ -18,3 +18,11 @@ export type Embedded = typeof import('../../src/components/embedded/index.ts');
 export async function loadEmbedded(): Promise<Embedded> {
   return (await import(new URL('../../dist/embedded.mjs', import.meta.url).href)) as Embedded;
 }
+
+/** Telemetry as it is published. */
+export type Otel = typeof import('../../src/otel/index.ts');
+
+/** Loads telemetry from `dist`. */
+export async function loadOtel(): Promise<Otel> {
+  return (await import(new URL('../../dist/otel.mjs', import.meta.url).href)) as Otel;
+}

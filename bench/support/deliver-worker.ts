@@ -2,10 +2,11 @@
 import { EventEmitter } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { SpanExporter } from '@opentelemetry/sdk-trace-node';
 import { EventEmitter as EventEmitter3 } from 'eventemitter3';
 import { Pool } from 'undici';
 import type { Sidecar, SidecarOptions } from '../../src/index.ts';
-import { type Insidecar, loadBuilt } from './built.ts';
+import { type Insidecar, loadBuilt, loadOtel } from './built.ts';
 import { serve } from './contender.ts';
 import { PAYLOAD } from './payload.ts';
 
@@ -88,6 +89,31 @@ async function sidecarWith(options: SidecarOptions): Promise<{ sidecar: Sidecar;
 
 const subscriptions = [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders' }];
 
+/** With the SDK of OpenTelemetry: metrics, and spans of which a part is recorded; a batch of them is thrown away. */
+async function observed(ratio: number): Promise<void> {
+  const traces = await import('@opentelemetry/sdk-trace-node');
+  const { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } = await import(
+    '@opentelemetry/sdk-metrics'
+  );
+  const exporter: SpanExporter = {
+    export: (_spans, done) => done({ code: 0 }),
+    shutdown: () => Promise.resolve(),
+  };
+  const provider = new traces.NodeTracerProvider({
+    sampler: new traces.ParentBasedSampler({ root: new traces.TraceIdRatioBasedSampler(ratio) }),
+    spanProcessors: [new traces.BatchSpanProcessor(exporter, { maxQueueSize: 100_000 })],
+  });
+  provider.register();
+  const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const meterProvider = new MeterProvider({
+    readers: [new PeriodicExportingMetricReader({ exporter: metricExporter })],
+  });
+  const { openTelemetry } = await loadOtel();
+  const { sidecar } = await sidecarWith({ telemetry: openTelemetry({ meterProvider }) });
+  await sidecar.pubsub.subscribe('pubsub', 'orders', receive);
+  inProcess(() => sidecar.pubsub.publish('pubsub', 'orders', data));
+}
+
 const contenders: Readonly<Record<string, () => void | Promise<void>>> = {
   'node:events': () => throughEmitter(new EventEmitter()),
   eventemitter3: () => throughEmitter(new EventEmitter3()),
@@ -97,6 +123,16 @@ const contenders: Readonly<Record<string, () => void | Promise<void>>> = {
     await sidecar.pubsub.subscribe('pubsub', 'orders', receive);
     inProcess(() => sidecar.pubsub.publish('pubsub', 'orders', data));
   },
+  counting: async () => {
+    const { sidecar } = await sidecarWith({});
+    let [published, settled] = [0, 0];
+    sidecar.events.on('published', () => void published++);
+    sidecar.events.on('delivered', () => void settled++);
+    await sidecar.pubsub.subscribe('pubsub', 'orders', receive);
+    inProcess(() => sidecar.pubsub.publish('pubsub', 'orders', data));
+  },
+  'otel-1': () => observed(1),
+  'otel-0.01': () => observed(0.01),
   listener: async () => {
     const { sidecar } = await sidecarWith({
       subscriptions,

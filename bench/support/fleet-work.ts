@@ -2,6 +2,8 @@
 export interface Worker {
   /** Runs a workflow of three steps to its end. */
   workflow?(): Promise<unknown>;
+  /** The same, with an ID that the caller gives, so that mostly another process runs it. */
+  named?(): Promise<unknown>;
   /** Publishes a message that this or another process settles. */
   publish?(): Promise<unknown>;
   /** Schedules a job that this or another process runs. */
@@ -14,7 +16,7 @@ export type WorkerMaker = (done: () => void) => Promise<Worker>;
 
 /** What the benchmark asks a process for. */
 export interface Task {
-  readonly work: 'workflow' | 'publish' | 'schedule';
+  readonly work: 'workflow' | 'named' | 'publish' | 'schedule';
   readonly atOnce: number;
   readonly count: number;
   /** When the jobs are due. */

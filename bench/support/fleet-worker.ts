@@ -47,11 +47,14 @@ const openInsidecar: WorkerMaker = async (done) => {
   const topics = Array.from({ length: TOPICS }, (_, index) => `topic-${index}`);
   for (const topic of topics) await pubsub.subscribe('pubsub', topic, () => done(), { concurrency: 100 });
   let published = 0;
+  let named = 0;
+  const run = async (options: { readonly instanceId?: string }): Promise<void> => {
+    const { status } = await workflows.waitForCompletion(await workflows.start('sequence', ORDER, options));
+    if (status !== 'COMPLETED') throw new Error(`a workflow is ${status}`);
+  };
   return {
-    workflow: async () => {
-      const { status } = await workflows.waitForCompletion(await workflows.start('sequence', ORDER));
-      if (status !== 'COMPLETED') throw new Error(`a workflow is ${status}`);
-    },
+    workflow: () => run({}),
+    named: () => run({ instanceId: `${process.pid}-${named++}` }),
     publish: () => pubsub.publish('pubsub', topics[published++ % TOPICS] ?? '', ORDER),
     schedule: (name, dueAt) => jobs.schedule(name, { dueTime: new Date(dueAt).toISOString(), data: ORDER }),
     close: async () => {
@@ -95,7 +98,7 @@ process.on('message', async (task: Task) => {
     if (work === 'publish') await worker.publish?.();
     else if (work === 'schedule') await worker.schedule?.(`${name}-${index}`, dueAt);
     else {
-      await worker.workflow?.();
+      await (work === 'named' ? worker.named?.() : worker.workflow?.());
       done++;
     }
   });

@@ -11,6 +11,7 @@ import {
   type SidecarRequest,
   type SidecarResponse,
 } from '../http/message.ts';
+import type { Probe } from '../probe.ts';
 import { CancelSource, type CancelToken } from '../util/cancel-token.ts';
 import type { Clock } from '../util/clock.ts';
 import { Linked } from '../util/linked.ts';
@@ -19,7 +20,7 @@ import { type FetchApp, fetchTransport } from './fetch-app.ts';
 import { grpcTransport } from './grpc-channel.ts';
 import { portTransport } from './http-channel.ts';
 import { listenerTransport, type RequestListener } from './in-process.ts';
-import type { AppAddress, AppTransport } from './transport.ts';
+import { type AppAddress, type AppTransport, quietTransport } from './transport.ts';
 
 /** An application in this process by shape: what Koa's `app` is. @public */
 export interface CallbackApp {
@@ -58,13 +59,14 @@ export type AppTarget =
     };
 
 /** Opens the way to an application. */
-export function openTransport(target: AppTarget): AppTransport {
+export function openTransport(target: AppTarget, probe?: Probe): AppTransport {
   if ('port' in target) {
     const { port, host = '127.0.0.1', protocol } = target;
-    return protocol === 'grpc' ? grpcTransport(port, host) : portTransport(port, host);
+    const transport = protocol === 'grpc' ? grpcTransport(port, host) : portTransport(port, host);
+    return probe === undefined ? transport : quietTransport(transport, probe);
   }
-  if ('fetch' in target) return fetchTransport(target.fetch);
-  return listenerTransport(listenerOf(target.listener));
+  if ('fetch' in target) return fetchTransport(target.fetch, probe);
+  return listenerTransport(listenerOf(target.listener), probe);
 }
 
 /** Koa fixes its middleware in `callback()`, Fastify its routes in `ready()`: call them at the first request. */

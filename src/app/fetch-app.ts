@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks';
 import {
   type Body,
   type CancelToken,
@@ -9,20 +8,21 @@ import {
   type SidecarRequest,
   type SidecarResponse,
 } from '../http/message.ts';
+import type { Probe } from '../probe.ts';
 import { cancelWith } from '../util/cancel-token.ts';
+import { apart } from './apart.ts';
 import type { AppTransport } from './transport.ts';
 
 /** An application as a fetch function, such as a Hono app's `fetch`. @public */
 export type FetchApp = (request: Request) => Response | Promise<Response>;
 
 /** The application is a fetch function in this process. */
-export function fetchTransport(app: FetchApp): AppTransport {
-  const outside = new AsyncResource('insidecar.app');
-  // The application must not see the caller's AsyncLocalStorage.
+export function fetchTransport(app: FetchApp, probe?: Probe): AppTransport {
+  const call = apart(probe);
   const calls = new WeakSet<object>();
   const isolated: FetchApp = (request) => {
     calls.add(request);
-    return outside.runInAsyncScope(app, undefined, request);
+    return call(() => app(request));
   };
   return {
     address: { host: '127.0.0.1', protocol: 'http' },

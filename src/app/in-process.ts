@@ -1,10 +1,11 @@
-import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isError, messageOf } from '../errors.ts';
 import { asBuffer } from '../http/body.ts';
 import { type Body, cancelTokenOf, requestTarget, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
+import type { Probe } from '../probe.ts';
 import { nodeHttp } from '../util/node-http.ts';
+import { apart } from './apart.ts';
 import { captureResponse } from './captured-response.ts';
 import { NullSocket } from './null-socket.ts';
 import type { AppTransport } from './transport.ts';
@@ -13,13 +14,12 @@ import type { AppTransport } from './transport.ts';
 export type RequestListener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
 /** The application is a request listener in this process: called directly, without a socket. */
-export function listenerTransport(listener: RequestListener): AppTransport {
-  const outside = new AsyncResource('insidecar.app');
-  // The application must not see the caller's AsyncLocalStorage.
+export function listenerTransport(listener: RequestListener, probe?: Probe): AppTransport {
+  const call = apart(probe);
   const calls = new WeakSet<object>();
   const isolated = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     calls.add(req);
-    await outside.runInAsyncScope(listener, undefined, req, res);
+    await call(() => listener(req, res));
   };
   return {
     address: { host: '127.0.0.1', protocol: 'http' },

@@ -1,4 +1,5 @@
 import type { Handler } from '../http/message.ts';
+import type { Probe } from '../probe.ts';
 
 /** The address of the application, as shown in metadata. */
 export interface AppAddress {
@@ -19,4 +20,15 @@ export interface AppTransport {
   /** Whether the application takes connections now. */
   isReachable(): Promise<boolean>;
   close(): Promise<void>;
+}
+
+/** A transport whose requests over the network only the sidecar itself observes. */
+export function quietTransport(transport: AppTransport, probe: Probe): AppTransport {
+  return {
+    address: transport.address,
+    handle: (request) => probe.quietly(() => transport.handle(request)),
+    open: async () => transport.open?.(),
+    isReachable: () => transport.isReachable(),
+    close: () => transport.close(),
+  };
 }

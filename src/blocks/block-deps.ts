@@ -1,4 +1,5 @@
 import type { SidecarEventEmitter } from '../events.ts';
+import type { Probe } from '../probe.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Work } from '../util/work.ts';
@@ -13,6 +14,8 @@ export interface BlockDeps {
   readonly logger: Logger;
   readonly events: SidecarEventEmitter;
   readonly work: Work;
+  /** Sees what the sidecar does; `undefined` if nobody looks. */
+  readonly probe: Probe | undefined;
   /** A number from 0 to 1, for jitter. */
   readonly random: () => number;
   readonly newId: () => string;

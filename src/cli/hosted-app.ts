@@ -12,7 +12,7 @@ import type { AppSettings } from './settings.ts';
 import { type HostedSidecar, sidecarOptions } from './sidecar-options.ts';
 
 /** Dependencies shared by the applications of a run. */
-export interface SessionDeps extends Pick<HostedSidecar, 'run' | 'state' | 'components' | 'resources'> {
+export interface SessionDeps extends Pick<HostedSidecar, 'run' | 'state' | 'components' | 'resources' | 'telemetry'> {
   readonly clock: Clock;
   readonly environment: NodeJS.ProcessEnv;
   readonly process: Pick<CommandOptions, 'stdout' | 'stderr' | 'guard'>;

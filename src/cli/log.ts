@@ -12,6 +12,8 @@ export interface LogOptions {
   readonly asJson: boolean;
   readonly output: Output;
   readonly clock: Clock;
+  /** The fields that name the present trace, in JSON lines. */
+  readonly traceFields?: () => object | undefined;
   /** The name before a human-readable line. */
   readonly label: (name: string, isColoured: boolean) => string;
 }
@@ -26,13 +28,14 @@ export async function openLog(options: LogOptions): Promise<Loggers> {
     : (name, level = options.level) => prettyLogger(name, { ...options, level });
 }
 
-async function jsonLoggers({ level, output, clock }: LogOptions): Promise<Loggers> {
+async function jsonLoggers({ level, output, clock, traceFields }: LogOptions): Promise<Loggers> {
   // Loaded on demand: terminals start faster without it.
   const { pino } = await import('pino');
   const log = pino(
     {
       level,
       base: null,
+      mixin: () => traceFields?.() ?? {},
       formatters: { level: (label) => ({ level: label }) },
       timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
     },

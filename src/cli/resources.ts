@@ -31,7 +31,8 @@ export async function readResources(apps: readonly AppSettings[], settings: Reso
     if (resourcesPaths.length === 0 && configPaths.length === 0) continue;
     // Loaded on demand: a run without files needs no YAML parser.
     const { formatFinding, loadResources } = await import('../resources/index.ts');
-    const options = { appId, environment, configPaths, substitute, workingDirectory: directory };
+    const read = { environment, configPaths, substitute, workingDirectory: directory };
+    const options = { appId, appliesTelemetry: true, ...read };
     const loaded = await loadResources(resourcesPaths, options).catch((error: unknown) => {
       if (!isSidecarError(error)) throw error;
       refused.push(error);

@@ -52,6 +52,8 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
       MAP,
       { name: 'state-path', value: 'DIR', help: 'keep state there (default: in memory)' },
       { name: 'invoke-urls', help: 'URLs as targets of calls (on)' },
+      { name: 'metrics-port', short: 'M', value: 'PORT', help: 'serve metrics to Prometheus there' },
+      { name: 'metrics-listen-address', value: 'HOST', help: 'where those are served (127.0.0.1)' },
       { name: 'max-body-size', short: 'B', value: 'SIZE', help: 'the largest request body (4Mi)' },
     ],
   },
@@ -75,7 +77,7 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
 
 const NO_GRPC = 'there is no gRPC API';
 const ONE_PROCESS = 'everything runs in this process';
-const NO_METRICS = 'there is no metrics or profiling server';
+const NO_PROFILING = 'there is no profiling server';
 
 function ignored(names: readonly string[], why: string, value?: string): readonly Flag[] {
   return names.map((name) => ({ name, ignored: why, ...(value === undefined ? {} : { value }) }));
@@ -85,12 +87,12 @@ function ignored(names: readonly string[], why: string, value?: string): readonl
 const FOREIGN: readonly Flag[] = [
   { name: 'dapr-grpc-port', short: 'G', value: 'PORT', ignored: NO_GRPC },
   { name: 'dapr-internal-grpc-port', short: 'I', value: 'PORT', ignored: NO_GRPC },
-  { name: 'metrics-port', short: 'M', value: 'PORT', ignored: NO_METRICS },
   ...ignored(['internal-grpc-port', 'dapr-internal-grpc-listen-address'], NO_GRPC, 'VALUE'),
   ...ignored(['placement-host-address', 'scheduler-host-address'], ONE_PROCESS, 'HOST'),
   ...ignored(['control-plane-address', 'sentry-address', 'runtime-path', 'mode'], ONE_PROCESS, 'VALUE'),
-  ...ignored(['metrics-listen-address', 'profile-port', 'profile-listen-address'], NO_METRICS, 'VALUE'),
-  ...ignored(['enable-metrics', 'enable-profiling'], NO_METRICS),
+  ...ignored(['profile-port', 'profile-listen-address'], NO_PROFILING, 'VALUE'),
+  ...ignored(['enable-profiling'], NO_PROFILING),
+  { name: 'enable-metrics' },
   ...ignored(['enable-mtls', 'disable-builtin-k8s-secret-store'], ONE_PROCESS),
   ...ignored(['enable-api-logging'], '--log-level debug tells every message, job and call'),
   ...ignored(['read-buffer-size', 'dapr-http-read-buffer-size'], 'headers may have up to 16 KiB', 'SIZE'),

@@ -12,6 +12,7 @@ import { labels } from './output.ts';
 import { OrphanReaper } from './process/orphan-reaper.ts';
 import { type RunResources, readResources } from './resources.ts';
 import { RUN_FLAGS } from './run-flags.ts';
+import type { RunTelemetry } from './run-telemetry.ts';
 import { Session, StopRequests, watchState } from './session.ts';
 import { type AppSettings, appSettings, given, type RunSettings, runSettings } from './settings.ts';
 import { SharedComponents } from './sidecar-options.ts';
@@ -29,11 +30,18 @@ export async function run(args: readonly string[], context: CommandContext): Pro
   const resources = await readResources(apps, { ...settings, environment, ...given('runFile', runFile) });
 
   const label = labels([...apps.map(({ appId }) => appId), 'insidecar']);
-  const loggers = await openLog({ ...context, ...logOptions(settings), output: context.stderr, label });
+  let telemetry: RunTelemetry | undefined;
+  const traceFields = (): object | undefined => telemetry?.logFields();
+  const loggers = await openLog({ ...context, ...logOptions(settings), output: context.stderr, label, traceFields });
   const log = loggers('insidecar');
   for (const note of [...notes, ...resources.notes]) log.warn({}, note);
   log.info({}, `insidecar ${VERSION}, state in ${resources.state?.place ?? 'memory'}`);
-  return await runApps(apps, { settings, resources, context, loggers, label });
+  telemetry = await telemetryOf(apps, { settings, resources, context, loggers });
+  try {
+    return await runApps(apps, { settings, resources, context, loggers, label, telemetry });
+  } finally {
+    await telemetry?.close();
+  }
 }
 
 interface Run {
@@ -42,10 +50,25 @@ interface Run {
   readonly context: CommandContext;
   readonly loggers: Loggers;
   readonly label: LogOptions['label'];
+  readonly telemetry: RunTelemetry | undefined;
+}
+
+/** Loaded on demand: most runs have none. */
+async function telemetryOf(
+  apps: readonly AppSettings[],
+  { settings, resources, context, loggers }: Pick<Run, 'settings' | 'resources' | 'context' | 'loggers'>,
+): Promise<RunTelemetry | undefined> {
+  const { environment, clock } = context;
+  const isAskedFor = [...resources.byApp.values()].some(({ telemetry }) => telemetry !== undefined);
+  if (settings.metrics === undefined && !isAskedFor && !environment['OTEL_EXPORTER_OTLP_ENDPOINT']) return undefined;
+  const { RunTelemetry: Opened } = await import('./run-telemetry.ts');
+  const appIds = apps.map(({ appId }) => appId);
+  const log = loggers('insidecar');
+  return Opened.open({ metrics: settings.metrics, appIds, resources: resources.byApp, environment, clock, log });
 }
 
 async function runApps(apps: readonly AppSettings[], run: Run): Promise<number> {
-  const { settings, resources, context, loggers, label } = run;
+  const { settings, resources, context, loggers, label, telemetry } = run;
   const stops = new StopRequests();
   context.onStopSignal((signal) => stops.ask({ kind: 'signal', signal }));
   const guard = new OrphanReaper();
@@ -53,6 +76,7 @@ async function runApps(apps: readonly AppSettings[], run: Run): Promise<number> 
     const deps: SessionDeps = {
       run: settings,
       resources,
+      telemetry,
       state: runState(resources.state, context, () => stops.ask({ kind: 'failed', code: EXIT.failed })),
       components: new SharedComponents(resources.state !== undefined),
       clock: context.clock,

@@ -49,6 +49,8 @@ export interface RunSettings {
   readonly invokesUrls: boolean;
   readonly logLevel?: LogLevel;
   readonly logAsJson: boolean;
+  /** Where metrics are served. Default: nowhere. */
+  readonly metrics?: { readonly port: number; readonly host: string };
 }
 
 /** The same pattern as in the sidecar. */
@@ -82,7 +84,15 @@ export function runSettings(flags: FlagValues, isTerminal: boolean): RunSettings
     ...given('statePath', flags.text('state-path')),
     ...given('allowedOrigins', flags.text('allowed-origins')?.split(',')),
     ...given('logLevel', flags.choice('log-level', LOG_LEVELS)),
+    ...given('metrics', metricsAddress(flags)),
   };
+}
+
+/** daprd serves metrics unless it is told not to; here somebody has to ask for them by the port. */
+function metricsAddress(flags: FlagValues): RunSettings['metrics'] {
+  const port = flags.port('metrics-port');
+  if (port === undefined || flags.isOn('enable-metrics') === false) return undefined;
+  return { port, host: flags.text('metrics-listen-address') ?? '127.0.0.1' };
 }
 
 /** The settings of the application of a run without a file. @throws Failure naming the flag and what was expected. */

@@ -5,6 +5,7 @@ import type { SidecarOptions } from '../sidecar/options.ts';
 import type { StateDefinition } from '../state/store.ts';
 import type { Logger } from '../util/logger.ts';
 import type { RunResources } from './resources.ts';
+import type { RunTelemetry } from './run-telemetry.ts';
 import { type AppSettings, given, type RunSettings } from './settings.ts';
 
 /** The default component without resource files, like the one made by `dapr init`. */
@@ -47,11 +48,12 @@ export interface HostedSidecar {
   readonly logger: Logger;
   /** The URL of its HTTP API for other sidecars. */
   readonly address: string;
+  readonly telemetry: RunTelemetry | undefined;
 }
 
 /** The options of one application's sidecar. */
 export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarOptions {
-  const { run, state, components, resources, logger, address } = parts;
+  const { run, state, components, resources, logger, address, telemetry } = parts;
   const fromFiles = resources.byApp.get(app.appId)?.options;
   const definitions = fromFiles?.components.map((definition) => components.share(definition));
   return {
@@ -64,6 +66,7 @@ export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarO
     invocation: { urls: run.invokesUrls },
     logger,
     address,
+    ...given('telemetry', telemetry?.of(app.appId)),
     ...given('app', appOptions(app)),
     ...given('bodyLimitBytes', app.bodyLimitBytes),
     ...given('cors', run.allowedOrigins && { origins: run.allowedOrigins }),

@@ -77,7 +77,7 @@ function isRunFile(path: string): boolean {
 }
 
 async function checkFiles(paths: readonly string[], options: CheckOptions): Promise<Findings> {
-  const { problems, notes, resources } = await checkResources(paths, options);
+  const { problems, notes, resources } = await checkResources(paths, { ...options, appliesTelemetry: true });
   const counts = new Map<string, number>();
   for (const { kind } of resources) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   const summary = [...counts].map(([kind, count]) => `${count} ${kind}${count === 1 ? '' : 's'}`).join(', ');
@@ -96,7 +96,13 @@ async function checkRunFile(path: string, { configPaths = [], ...shared }: Check
     const warnings = new Set(notes.map(formatFinding));
     for (const { appId, appDirPath, resourcesPaths, configFilePath } of apps) {
       const own = configFilePath === undefined ? [] : [configFilePath];
-      const options = { ...shared, appId, configPaths: [...own, ...configPaths], workingDirectory: appDirPath };
+      const options = {
+        ...shared,
+        appliesTelemetry: true,
+        appId,
+        configPaths: [...own, ...configPaths],
+        workingDirectory: appDirPath,
+      };
       const checked = await checkResources(resourcesPaths, options);
       for (const problem of checked.problems) problems.add(formatFinding(problem));
       for (const note of checked.notes) warnings.add(formatFinding(note));

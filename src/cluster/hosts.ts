@@ -39,6 +39,7 @@ export interface HostTable {
 }
 
 const ROOT = 'hosts';
+const SHARDS = 'shards';
 const FORMAT = 1;
 const TABLE_KEY = keyOf(ROOT, 'table');
 
@@ -96,6 +97,23 @@ export async function readHosts(store: StateStore): Promise<HostTable> {
   return { hosts, tableVersion, tableEntryVersion };
 }
 
+/** The shards of all app IDs that each host owns, by its ID. */
+export async function readShards(store: StateStore): Promise<ReadonlyMap<string, readonly number[]>> {
+  const shards = new Map<string, number[]>();
+  for (const entry of await store.scan(rangeOf(SHARDS))) {
+    const { shard, owner } = shardOwnerOf(entry);
+    const owned = shards.get(owner);
+    if (owned === undefined) shards.set(owner, [shard]);
+    else owned.push(shard);
+  }
+  return shards;
+}
+
+function shardOwnerOf({ key, value }: KeyedEntry): { readonly shard: number; readonly owner: string } {
+  const owner = readValue(key, value, { [FORMAT]: (payload) => Buffer.from(payload).toString() });
+  return { shard: Number(partsOf(key).at(-1)), owner };
+}
+
 /** Whether there is no other host. */
 export function isOnly({ hosts }: HostTable, hostId: string): boolean {
   return hosts.every(({ id }) => id === hostId);
@@ -108,8 +126,8 @@ export class ShardLayout {
 
   constructor(appId: string) {
     const part = namePart(appId);
-    this.prefix = keyOf('shards', part);
-    this.range = rangeOf('shards', part);
+    this.prefix = keyOf(SHARDS, part);
+    this.range = rangeOf(SHARDS, part);
   }
 
   key(shard: number): string {
@@ -120,8 +138,7 @@ export class ShardLayout {
     return { key: this.key(shard), value: withFormat(FORMAT, Buffer.from(hostId)) };
   }
 
-  ownerOf({ key, value }: KeyedEntry): { readonly shard: number; readonly owner: string } {
-    const owner = readValue(key, value, { [FORMAT]: (payload) => Buffer.from(payload).toString() });
-    return { shard: Number(partsOf(key).at(-1)), owner };
+  ownerOf(entry: KeyedEntry): { readonly shard: number; readonly owner: string } {
+    return shardOwnerOf(entry);
   }
 }

@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { closedError } from '../state/errors.ts';
 import type { OnChange } from '../state/local-watch.ts';
-import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, StateStore } from '../state/store.ts';
+import type {
+  Batch,
+  Entry,
+  KeyedEntry,
+  KeyRange,
+  Scan,
+  StateContext,
+  StateDefinition,
+  StateStore,
+} from '../state/store.ts';
 import { Expected } from '../util/expected.ts';
 import { keepLocalHosts, type LocalHosts, localHostsOf } from './local-hosts.ts';
 import { StoreView } from './store-view.ts';
@@ -97,6 +106,10 @@ class Handle extends StoreView {
 
   override scan(scan: Scan): Promise<readonly KeyedEntry[]> {
     return this.#call(() => super.scan(scan));
+  }
+
+  override count(range: KeyRange, limit: number): Promise<number> {
+    return this.#call(() => super.count(range, limit));
   }
 
   override commit(batch: Batch): Promise<number> {

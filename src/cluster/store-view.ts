@@ -1,5 +1,6 @@
+import { countEntries } from '../state/count-entries.ts';
 import type { OnChange } from '../state/local-watch.ts';
-import type { Batch, Entry, KeyedEntry, Scan, StateDurability, StateStore } from '../state/store.ts';
+import type { Batch, Entry, KeyedEntry, KeyRange, Scan, StateDurability, StateStore } from '../state/store.ts';
 
 /** Access to a store that passes every call on. Its subclasses change some of them. */
 export class StoreView implements StateStore {
@@ -31,6 +32,10 @@ export class StoreView implements StateStore {
 
   scan(scan: Scan): Promise<readonly KeyedEntry[]> {
     return this.#store.scan(scan);
+  }
+
+  count(range: KeyRange, limit: number): Promise<number> {
+    return countEntries(this.#store, range, limit);
   }
 
   commit(batch: Batch): Promise<number> {

@@ -1,10 +1,13 @@
 import type { ComponentContext } from './component.ts';
 import type { ComponentSubscription, Message, PublishFailure, PubSubComponent, SubscribeOptions } from './pubsub.ts';
+import type { QueueAccess } from './queue-access.ts';
 
 /** Stores the messages of a component for all sidecars that use it. */
 export interface Broker {
   publish(messages: readonly Message[], context: ComponentContext): Promise<readonly PublishFailure[]>;
   subscribe(options: SubscribeOptions, context: ComponentContext): Promise<ComponentSubscription>;
+  /** Access to the queues. */
+  readonly queues: QueueAccess;
   /** Resolves once every settlement is recorded or has failed. */
   flushed(): Promise<void>;
   /** A sidecar no longer uses the broker. */
@@ -25,6 +28,10 @@ export class BrokerAccess implements PubSubComponent {
 
   publish(messages: readonly Message[]): Promise<readonly PublishFailure[]> {
     return this.#closed ? Promise.reject(closedError()) : this.#broker.publish(messages, this.#context);
+  }
+
+  get queues(): QueueAccess {
+    return this.#broker.queues;
   }
 
   async subscribe(options: SubscribeOptions): Promise<ComponentSubscription> {

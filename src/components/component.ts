@@ -6,6 +6,8 @@ import type { Logger } from '../util/logger.ts';
 
 /** The dependencies that the sidecar passes to a component it opens. @public */
 export interface ComponentContext {
+  /** The app ID of the sidecar. */
+  readonly appId: string;
   /** The source of time. */
   readonly clock: Clock;
   /** The log. */

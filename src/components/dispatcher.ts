@@ -7,6 +7,8 @@ export interface QueuedMessage {
   readonly message: Message;
   /** The number of deliveries so far. */
   attempts: number;
+  /** How many of the last ones the end of a process has interrupted, as far as it is known. */
+  readonly interruptions?: number;
 }
 
 /** The queue of a group's messages, as seen by its dispatcher. */
@@ -35,6 +37,7 @@ export class Dispatcher<Entry extends QueuedMessage> {
   #served: Consumer<Entry> | undefined;
   #scheduled = false;
   #isServed = false;
+  #isPaused = false;
 
   constructor(queue: MessageQueue<Entry>) {
     this.queue = queue;
@@ -47,6 +50,35 @@ export class Dispatcher<Entry extends QueuedMessage> {
 
   get hasConsumers(): boolean {
     return this.#consumers.length > 0;
+  }
+
+  get consumers(): number {
+    return this.#consumers.length;
+  }
+
+  /** How many messages the consumers could take now. */
+  get room(): number {
+    return this.#consumers.reduce((sum, { room }) => sum + room, 0);
+  }
+
+  /** How many messages the consumers take at most. */
+  get capacity(): number {
+    return this.#consumers.reduce((sum, { capacity }) => sum + capacity, 0);
+  }
+
+  /** Messages handed out and not settled. */
+  inFlight(): readonly Entry[] {
+    return this.#consumers.flatMap((consumer) => consumer.inFlight());
+  }
+
+  /** Hands no more out, whatever the consumers ask for, or continues. */
+  set isPaused(isPaused: boolean) {
+    this.#isPaused = isPaused;
+    this.wake();
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused;
   }
 
   join(options: SubscribeOptions, clock: Clock, onLeave: () => void): ComponentSubscription {
@@ -71,7 +103,7 @@ export class Dispatcher<Entry extends QueuedMessage> {
 
   /** Delivers after the current call has returned, a whole burst at once. */
   wake(): void {
-    if (this.#scheduled || this.#consumers.length === 0) return;
+    if (this.#scheduled || this.#consumers.length === 0 || this.#isPaused) return;
     this.#scheduled = true;
     queueMicrotask(() => {
       this.#scheduled = false;
@@ -82,7 +114,7 @@ export class Dispatcher<Entry extends QueuedMessage> {
   #handOut(): void {
     const batches = new Map<Consumer<Entry>, Delivery[]>();
     for (;;) {
-      const consumer = this.#freeConsumer();
+      const consumer = this.#isPaused ? undefined : this.#freeConsumer();
       const entry = consumer && this.queue.shift();
       if (consumer === undefined || entry === undefined) break;
       this.#served = consumer;
@@ -127,6 +159,18 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
 
   get isPaused(): boolean {
     return this.#paused;
+  }
+
+  inFlight(): readonly Entry[] {
+    return [...this.#inFlight].map(({ entry }) => entry);
+  }
+
+  get capacity(): number {
+    return this.#options.maxInFlight;
+  }
+
+  get room(): number {
+    return this.isFree ? this.#options.maxInFlight - this.#inFlight.size : 0;
   }
 
   get isFree(): boolean {
@@ -207,6 +251,10 @@ class HandedOut<Entry extends QueuedMessage> implements Delivery {
 
   get message(): Message {
     return this.entry.message;
+  }
+
+  get interruptions(): number {
+    return this.entry.interruptions ?? 0;
   }
 
   ack(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Expected } from '../util/expected.ts';
 import type { ComponentContext, ComponentDefinition } from './component.ts';
+import type { QueueAccess } from './queue-access.ts';
 
 /** A W3C trace context. @public */
 export interface Trace {
@@ -72,11 +73,20 @@ export interface Delivery {
   readonly message: Message;
   /** The number of deliveries to this group, including this one: 1 for the first. */
   readonly attempt: number;
-  /** Acknowledges the message: it is not delivered to this group again. Resolves once that is recorded. */
+  /**
+   * How many deliveries before this one, in a row, the end of the process has interrupted, as far as the component
+   * knows. Absent: it does not know.
+   */
+  readonly interruptions?: number;
+  /**
+   * Acknowledges the message: it is not delivered to this group again. Resolves once that is recorded; rejects if it
+   * cannot be, for example because the connection that delivered the message is gone: it is then delivered again.
+   */
   ack(): Promise<void>;
   /**
-   * Returns the message, to be delivered again after at least `delayMs` milliseconds. Other messages continue
-   * meanwhile, except in an ordered subscription, where it comes before all others. Resolves once that is recorded.
+   * Returns the message, to be delivered again after at least `delayMs` milliseconds, or earlier if the process dies
+   * that waits for it. Other messages continue meanwhile, except in an ordered subscription, where it comes before all
+   * others. Resolves once that is recorded; rejects as `ack` does.
    */
   retry(delayMs: number): Promise<void>;
 }
@@ -87,9 +97,14 @@ export interface SubscribeOptions {
   readonly topic: string;
   /** The consumer group: each group receives every message, each message goes to one consumer of the group. */
   readonly group: string;
+  /** The subscription's metadata, for settings of the broker such as a kind of queue. Default: none. */
+  readonly metadata?: Readonly<Record<string, string>>;
   /** Max unsettled messages at a time. */
   readonly maxInFlight: number;
-  /** Whether to deliver in order of publication, one at a time, a retried message before later ones. */
+  /**
+   * Whether to deliver in order of publication, one at a time, a retried message before later ones. Components in one
+   * process promise it for the group; those on brokers say in their documents whether it holds for several processes.
+   */
   readonly ordered: boolean;
   /** Whether to start paused: the group exists and collects messages, but none is delivered before `resume()`. */
   readonly paused: boolean;
@@ -121,6 +136,8 @@ export interface PubSubComponent {
   publish(messages: readonly Message[]): Promise<readonly PublishFailure[]>;
   /** Adds a consumer to a group. */
   subscribe(options: SubscribeOptions): Promise<ComponentSubscription>;
+  /** Access to the queues, for whoever operates them. Absent: the component, or its broker, has none to offer. */
+  readonly queues?: QueueAccess | undefined;
   /** Ends all subscriptions; later publishes fail. May be called twice. */
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { type FailedEntry, isSidecarError, SidecarError } from '../errors.ts';
+import { type FailedEntry, isSidecarError, messageOf, SidecarError } from '../errors.ts';
+import { observe, type Probe } from '../probe.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Answers } from './answers.ts';
 import {
@@ -33,6 +34,8 @@ export interface GuardOptions {
   readonly answers: Answers;
   /** Called for requests with full access to the API because no token is configured. */
   readonly unguarded?: (request: SidecarRequest) => void;
+  /** Sees the requests. */
+  readonly probe?: Probe | undefined;
 }
 
 /**
@@ -49,7 +52,7 @@ export function guard(options: GuardOptions): Handler {
       throw authorised(request) ? error : unauthorized(options);
     }
   };
-  const { answers, unguarded } = options;
+  const { answers, unguarded, probe } = options;
   return async (request) => {
     let counted: number | undefined;
     try {
@@ -61,13 +64,30 @@ export function guard(options: GuardOptions): Handler {
       }
       options.admit(match);
       counted = answers.begin();
-      const response = await match.route.handle(request, match.params);
+      const response = await (probe === undefined || match.route.isMinor
+        ? match.route.handle(request, match.params)
+        : observed(probe, match, request));
       return answers.endWith(request.method === 'HEAD' ? withoutBody(response) : response, counted, request);
     } catch (error) {
       if (counted !== undefined) answers.end(counted);
       return errorResponse(toSidecarError(error, request, options.logger), options.errors);
     }
   };
+}
+
+function observed(probe: Probe, { route, params }: Match, request: SidecarRequest): Promise<SidecarResponse> {
+  const { method, path, headers } = request;
+  return observe(probe, { type: 'serve', method, path, route: route.pattern, headers }, async (observation) => {
+    try {
+      const response = await route.handle(request, params);
+      observation.end({ status: response.status });
+      return response;
+    } catch (error) {
+      const status = isSidecarError(error) ? error.status : 500;
+      observation.end({ status, failure: { reason: messageOf(error), thrown: { value: error } } });
+      throw error;
+    }
+  });
 }
 
 /** Compares digests, so that the time taken reveals neither length nor content of the token. */

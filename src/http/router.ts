@@ -36,6 +36,8 @@ export interface Route {
   readonly open: boolean;
   /** Whether the route authenticates this request itself, so that no API token is required. */
   readonly identifies: ((request: SidecarRequest) => boolean) | undefined;
+  /** Whether nobody wants to observe its requests: health checks, and calls between hosts. Default: if it is open. */
+  readonly isMinor: boolean;
   readonly handle: (
     request: SidecarRequest,
     params: Readonly<Record<string, string>>,
@@ -54,11 +56,11 @@ export function route<const Pattern extends string>(
   methods: readonly string[],
   pattern: Pattern,
   handle: RouteHandler<Pattern>,
-  options: Partial<Pick<Route, 'open' | 'identifies'>> = {},
+  options: Partial<Pick<Route, 'open' | 'identifies' | 'isMinor'>> = {},
 ): Route {
   // The cast is safe: the router fills exactly the parameters that the pattern names.
-  const { open = false, identifies } = options;
-  return { operation, methods, pattern, open, identifies, handle: handle as Route['handle'] };
+  const { open = false, identifies, isMinor = open } = options;
+  return { operation, methods, pattern, open, identifies, isMinor, handle: handle as Route['handle'] };
 }
 
 /** A node of the route tree: literal children by text, one parameter, one rest. */

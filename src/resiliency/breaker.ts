@@ -61,6 +61,12 @@ export class CircuitBreaker {
     return this.state === 'closed' ? Number.POSITIVE_INFINITY : this.#endsAt;
   }
 
+  /** How many attempts have failed one after the other, since the last change of state. */
+  get consecutiveFailures(): number {
+    this.#passTime();
+    return this.#counts.consecutiveFailures;
+  }
+
   /** Whether an attempt would be let through now. */
   get isFree(): boolean {
     const { state } = this;

@@ -18,6 +18,8 @@ export interface PolicySettings {
   readonly timeoutMs: number | undefined;
   readonly retry: Retry | undefined;
   readonly breaker: CircuitBreaker | undefined;
+  /** Called before each retry. */
+  readonly retried?: (() => void) | undefined;
 }
 
 type Attempt<T> = (cancelToken: CancelToken, attempt: number) => Promise<T>;
@@ -28,13 +30,15 @@ export class CallPolicy implements Policy {
   readonly retry: Retry | undefined;
   readonly breaker: CircuitBreaker | undefined;
   readonly #subject: string;
+  readonly #retried: (() => void) | undefined;
   readonly #deps: PolicyDeps;
 
-  constructor({ subject, timeoutMs, retry, breaker }: PolicySettings, deps: PolicyDeps) {
+  constructor({ subject, timeoutMs, retry, breaker, retried }: PolicySettings, deps: PolicyDeps) {
     this.timeoutMs = timeoutMs;
     this.retry = retry;
     this.breaker = breaker;
     this.#subject = subject;
+    this.#retried = retried;
     this.#deps = deps;
   }
 
@@ -58,6 +62,7 @@ export class CallPolicy implements Policy {
       const verdict = this.#close(pass, outcome, cancelToken, judge);
       const delayMs = verdict === 'retry' && !cancelToken.aborted ? this.#delayAfter(number) : undefined;
       if (delayMs === undefined) return resultOf(outcome);
+      this.#retried?.();
       await sleep(this.#deps.clock, delayMs, cancelToken);
     }
   }

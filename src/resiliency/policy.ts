@@ -1,5 +1,5 @@
 import type { CancelToken } from '../util/cancel-token.ts';
-import type { CircuitBreaker } from './breaker.ts';
+import type { BreakerState, CircuitBreaker } from './breaker.ts';
 import type { Retry } from './retry.ts';
 
 /** The result or error of an attempt. */
@@ -31,6 +31,24 @@ export interface Policy {
   ): Promise<T>;
 }
 
+/** A circuit breaker. @public */
+export interface BreakerInfo {
+  /** The kind of target: an application (or HTTP endpoint), or a component. */
+  readonly targetType: 'app' | 'component';
+  /** The app ID, HTTP endpoint, URL or component. */
+  readonly target: string;
+  /** The guarded part of the target: a method of the application; `inbound` or `outbound` of a component. */
+  readonly endpoint: string;
+  /** The name of its policy. */
+  readonly policy: string;
+  /** Its state. */
+  readonly state: BreakerState;
+  /** When an open one lets attempts through again, in milliseconds since 1970; absent if it is not open. */
+  readonly openUntil?: number;
+  /** How many attempts have failed one after the other, since it last changed. */
+  readonly consecutiveFailures: number;
+}
+
 /** The policies of all targets that the sidecar calls. `undefined`: no policy applies. */
 export interface Resiliency {
   /** For calls to another application; each `endpoint` has its own breaker. */
@@ -39,6 +57,8 @@ export interface Resiliency {
   forEndpoint(name: string, endpoint: string): Policy | undefined;
   /** For a component: `outbound` for calls to it, `inbound` for its deliveries to the application. */
   forComponent(name: string, direction: Direction): Policy | undefined;
+  /** The circuit breakers of the policies that have been asked for. */
+  breakers(): readonly BreakerInfo[];
 }
 
 /** The direction of component calls: to the component, or from it to the application. */

@@ -1,10 +1,11 @@
+import type { Probe } from '../probe.ts';
 import type { Logger } from '../util/logger.ts';
 import { LruCache } from '../util/lru.ts';
 import { type BreakerState, CircuitBreaker } from './breaker.ts';
 import { CallPolicy, type PolicyDeps } from './call-policy.ts';
 import type { ResiliencySpec } from './options.ts';
 import { componentKey, type Holding, type NamedPolicies, type ParsedResiliency, parseResiliency } from './parse.ts';
-import type { Direction, Policy, Resiliency } from './policy.ts';
+import type { BreakerInfo, Direction, Policy, Resiliency } from './policy.ts';
 
 /** A change of state of a circuit breaker. @public */
 export interface CircuitBreakerChange {
@@ -26,10 +27,14 @@ export interface ResiliencyDeps extends PolicyDeps {
   readonly logger: Logger;
   /** Called on every change of a breaker. */
   readonly changed: (change: CircuitBreakerChange) => void;
+  readonly probe?: Probe | undefined;
 }
 
 /** Where a policy applies. */
 type PolicyTarget = Pick<CircuitBreakerChange, 'targetType' | 'target' | 'endpoint'>;
+
+/** Where a breaker applies, and by which policy. */
+type GuardedPlace = PolicyTarget & Pick<CircuitBreakerChange, 'policy'>;
 
 /** Max cached policies of unnamed targets: invocation accepts any URL. */
 const MAX_UNNAMED = 1_000;
@@ -61,6 +66,8 @@ class ConfiguredResiliency implements Resiliency {
   readonly #apps = new Map<string, LruCache<Policy>>();
   readonly #unnamed = new LruCache<Policy>(MAX_UNNAMED);
   readonly #components = new Map<string, Policy>();
+  /** What each breaker guards. */
+  readonly #places = new WeakMap<CircuitBreaker, GuardedPlace>();
 
   constructor(parsed: ParsedResiliency, deps: ResiliencyDeps) {
     this.#parsed = parsed;
@@ -102,12 +109,23 @@ class ConfiguredResiliency implements Resiliency {
     return policy;
   }
 
+  breakers(): readonly BreakerInfo[] {
+    const caches = [...this.#apps.values(), this.#unnamed].flatMap((cache) => cache.values());
+    return [...caches, ...this.#components.values()].flatMap(({ breaker }) => {
+      const place = breaker && this.#places.get(breaker);
+      return breaker === undefined || place === undefined ? [] : [infoOf(breaker, place)];
+    });
+  }
+
   #make({ timeoutMs, retry, breaker }: Holding, place: PolicyTarget): Policy {
     const subject = `${place.targetType} ${place.target} ${place.endpoint}`;
     const guard =
       breaker &&
       new CircuitBreaker(breaker.settings, this.#deps.clock, (from, to) => this.#tell(place, breaker.name, from, to));
-    return new CallPolicy({ subject, timeoutMs, retry, breaker: guard }, this.#deps);
+    if (guard !== undefined && breaker !== undefined) this.#places.set(guard, { ...place, policy: breaker.name });
+    const { probe } = this.#deps;
+    const retried = probe && ((): void => probe.retried(place));
+    return new CallPolicy({ subject, timeoutMs, retry, breaker: guard, retried }, this.#deps);
   }
 
   #tell(place: PolicyTarget, policy: string, from: BreakerState, to: BreakerState): void {
@@ -116,6 +134,11 @@ class ConfiguredResiliency implements Resiliency {
     logger[to === 'open' ? 'warn' : 'info'](change, `circuit breaker is ${to}`);
     changed(change);
   }
+}
+
+function infoOf(breaker: CircuitBreaker, place: GuardedPlace): BreakerInfo {
+  const { state, changesAt, consecutiveFailures } = breaker;
+  return { ...place, state, ...(state === 'open' ? { openUntil: changesAt } : undefined), consecutiveFailures };
 }
 
 /** The default policies of a kind of target, each by the most specific existing name. */

@@ -1,10 +1,18 @@
 import { didYouMean } from '../util/suggest.ts';
+import type { MakeBrokerPubSub } from './broker-pubsub.ts';
+import { jetstreamMetadata, makeJetStreamPubSub } from './jetstream-pubsub.ts';
+import { kafkaMetadata, makeKafkaPubSub } from './kafka-pubsub.ts';
+import { makeMqtt3PubSub, makeMqtt5PubSub, mqttMetadata } from './mqtt-pubsub.ts';
+import { makeRabbitmqPubSub, rabbitmqMetadata } from './rabbitmq-pubsub.ts';
+import { REDIS_CONNECTION_IGNORES, REDIS_CONNECTION_NAMES } from './redis-connection.ts';
+import { makeRedisPubSub, redisPubSubMetadata } from './redis-pubsub.ts';
 import { TOPIC_SCOPE_NAMES } from './topic-scopes.ts';
 
 /** The kind of object that a component becomes. */
 export type ComponentRole =
   | 'memory-pubsub'
   | 'durable-pubsub'
+  | 'broker-pubsub'
   | 'memory-state'
   | 'embedded-state'
   | 'postgresql-state'
@@ -14,6 +22,8 @@ export type ComponentRole =
 
 export interface ComponentType {
   readonly role: ComponentRole;
+  /** Makes the component of a broker. */
+  readonly makePubSub?: MakeBrokerPubSub;
   /** The metadata names that it uses. */
   readonly uses: readonly string[];
   /** Metadata names of Dapr's that are noted, even if they resemble a used name. */
@@ -54,43 +64,13 @@ const postgresql: ComponentType = {
 
 const redis: ComponentType = {
   role: 'redis-state',
-  uses: [
-    ...state,
-    'redisHost',
-    'redisUsername',
-    'redisPassword',
-    'redisDB',
-    'redisType',
-    'enableTLS',
-    'clientCert',
-    'clientKey',
-    'failover',
-    'sentinelMasterName',
-    'sentinelUsername',
-    'sentinelPassword',
-    'dialTimeout',
-    'readTimeout',
-    'writeTimeout',
-    'prefix',
-    'durability',
-    'useEntraID',
-  ],
+  uses: [...state, ...REDIS_CONNECTION_NAMES, 'prefix', 'durability'],
   ignores: [
-    'idleCheckFrequency',
-    'idleTimeout',
+    ...REDIS_CONNECTION_IGNORES,
     'keyPrefix',
-    'maxConnAge',
-    'maxRetries',
-    'maxRetryBackoff',
-    'minIdleConns',
-    'poolSize',
-    'poolTimeout',
     'processingTimeout',
     'queryIndexes',
     'redeliverInterval',
-    'redisMaxRetries',
-    'redisMaxRetryInterval',
-    'redisMinRetryInterval',
     'ttlInSeconds',
   ],
 };
@@ -100,6 +80,14 @@ export const COMPONENT_TYPES: ReadonlyMap<string, ComponentType> = new Map<strin
   ['pubsub.in-memory', { role: 'memory-pubsub', uses: [...pubsub, 'maxMessages', 'maxBytes'] }],
   ['pubsub.sqlite', { role: 'durable-pubsub', uses: pubsub }],
   ['pubsub.durable', { role: 'durable-pubsub', uses: pubsub }],
+  ['pubsub.jetstream', { role: 'broker-pubsub', ...jetstreamMetadata, makePubSub: makeJetStreamPubSub }],
+  ['pubsub.kafka', { role: 'broker-pubsub', ...kafkaMetadata, makePubSub: makeKafkaPubSub }],
+  ['pubsub.mqtt3', { role: 'broker-pubsub', ...mqttMetadata, makePubSub: makeMqtt3PubSub }],
+  // Dapr has both names for one component.
+  ['pubsub.mqtt', { role: 'broker-pubsub', ...mqttMetadata, makePubSub: makeMqtt3PubSub }],
+  ['pubsub.mqtt5', { role: 'broker-pubsub', ...mqttMetadata, makePubSub: makeMqtt5PubSub }],
+  ['pubsub.redis', { role: 'broker-pubsub', ...redisPubSubMetadata, makePubSub: makeRedisPubSub }],
+  ['pubsub.rabbitmq', { role: 'broker-pubsub', ...rabbitmqMetadata, makePubSub: makeRabbitmqPubSub }],
   ['state.in-memory', { role: 'memory-state', uses: state }],
   ['state.sqlite', { role: 'embedded-state', uses: [...state, 'path'] }],
   ['state.postgresql', postgresql],
@@ -119,14 +107,8 @@ const DAPR_ONLY: ReadonlyMap<string, readonly string[]> = new Map([
       'azure.servicebus.queues',
       'azure.servicebus.topics',
       'gcp.pubsub',
-      'jetstream',
-      'kafka',
       'kubemq',
-      'mqtt',
-      'mqtt3',
       'pulsar',
-      'rabbitmq',
-      'redis',
       'rocketmq',
       'solace.amqp',
     ],

@@ -108,6 +108,8 @@ class ComponentMaker {
         this.#wantsDurableState = true;
         this.pubsubs.push(durablePubSub(name, readTopicScopes(values, this.#appId)));
         return;
+      case 'broker-pubsub':
+        return this.#addBrokerPubSub(known, values, report);
       case 'memory-state':
         return this.#addState(known, values, { definition: memoryStore() });
       case 'embedded-state':
@@ -223,9 +225,23 @@ class ComponentMaker {
     this.pubsubs.push(memoryPubSub(resource.name, { ...readTopicScopes(values, this.#appId), ...limits }));
   }
 
+  #addBrokerPubSub({ resource, type }: Known, values: ReadonlyMap<string, string>, report: Report): void {
+    const at = resource.document.location(['spec', 'metadata']);
+    const definition = type.makePubSub?.({
+      name: resource.name,
+      appId: this.#appId,
+      values,
+      topics: readTopicScopes(values, this.#appId),
+      problem: (message) => report.problem(at, message),
+      note: (message) => report.note(at, message),
+    });
+    if (definition !== undefined) this.pubsubs.push(definition);
+  }
+
   #addServerState(known: Known, role: ServerRole, values: ReadonlyMap<string, string>, report: Report): void {
     const at = known.resource.document.location(['spec', 'metadata']);
-    const definition = serverState(role, values, (message) => report.problem(at, message));
+    const [problem, note] = [(text: string) => report.problem(at, text), (text: string) => report.note(at, text)];
+    const definition = serverState(role, { values, problem, note });
     if (definition !== undefined) this.#addState(known, values, { definition });
   }
 

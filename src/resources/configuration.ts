@@ -8,18 +8,20 @@ import { readNameResolution } from './name-resolution.ts';
 import type { Report, SourceLocation } from './report.ts';
 import type { Resource } from './resource.ts';
 import { type ConfigurationSpec, UNUSED_SECTIONS } from './schema/configuration.ts';
+import { readTelemetry, type Section, type TelemetrySettings } from './telemetry.ts';
 
 /** The content of Configurations. */
 export interface ReadConfiguration extends Pick<ConfigurationSpec, 'accessControl' | 'api'> {
   readonly identity?: IdentityOptions;
   readonly nameResolution?: NameResolutionOptions;
   readonly features: readonly string[];
+  readonly telemetry?: TelemetrySettings;
 }
 
 /** Merges Configurations: sections of later files replace those of earlier ones. */
 export async function readConfiguration(
   resources: readonly Resource[],
-  origins: IdentityOrigins,
+  { appliesTelemetry, ...origins }: IdentityOrigins & { readonly appliesTelemetry: boolean },
   report: Report,
 ): Promise<ReadConfiguration> {
   const merged = new Map<string, { readonly content: unknown; readonly resource: Resource }>();
@@ -38,6 +40,9 @@ export async function readConfiguration(
     nameResolution,
     features = [],
     identity,
+    tracing,
+    metrics,
+    metric,
   } = Object.fromEntries(sections) as ConfigurationSpec;
   const resourceOf = (section: string): Resource | undefined => merged.get(section)?.resource;
   const location = (section: string): SourceLocation | undefined =>
@@ -49,7 +54,17 @@ export async function readConfiguration(
   const keyed = resourceOf('identity');
   const known = identity && keyed && (await readIdentity(identity, keyed, origins, report));
   tryOut(location('identity'), report, () => known && tryIdentity(known, origins));
+  const sectionOf = <Spec>(name: string, spec: Spec): Section<NonNullable<Spec>> | undefined => {
+    const resource = resourceOf(name);
+    return spec && resource ? { name, spec, resource } : undefined;
+  };
+  const telemetry = readTelemetry(
+    { tracing: sectionOf('tracing', tracing), metrics: sectionOf('metrics', metrics) ?? sectionOf('metric', metric) },
+    appliesTelemetry,
+    report,
+  );
   return {
+    ...(telemetry === undefined ? {} : { telemetry }),
     ...(accessControl === undefined ? {} : { accessControl }),
     ...(api === undefined ? {} : { api }),
     ...(names === undefined ? {} : { nameResolution: names }),

@@ -20,6 +20,7 @@ import { Report, type ResourceFinding, wholeFile } from './report.ts';
 import { readResiliency } from './resiliency.ts';
 import { type Resource, readResource, selectResources } from './resource.ts';
 import { readSubscriptions } from './subscriptions.ts';
+import type { TelemetrySettings } from './telemetry.ts';
 import { readYamlFile } from './yaml-file.ts';
 
 /** Options of {@link checkResources}. @public */
@@ -44,6 +45,8 @@ export interface CheckOptions {
   readonly substitute?: Readonly<Record<string, string>>;
   /** The base of relative paths in components. Default: the working directory. */
   readonly workingDirectory?: string;
+  /** Whether the caller applies {@link LoadedResources.telemetry}; else a note says that nobody does. @internal */
+  readonly appliesTelemetry?: boolean;
 }
 
 /** Options of {@link loadResources}. @public */
@@ -102,6 +105,8 @@ export interface LoadedResources {
   readonly options: ResourceOptions;
   /** The absolute directory of {@link ResourceOptions.state}, if it is on disk. */
   readonly statePath?: string;
+  /** What a Configuration says of traces and metrics. The command applies it, the sidecar itself does not. */
+  readonly telemetry?: TelemetrySettings;
   /** Features enabled by a Configuration. */
   readonly features: readonly string[];
   /** Parts that are unused, or used in another way than Dapr does. */
@@ -129,7 +134,7 @@ export async function loadResources(paths: readonly string[], options: LoadOptio
   report.throwProblems(`resources of ${JSON.stringify(options.appId)}`);
   for (const { message, ...location } of report.notes) options.logger?.info(location, message);
   const { components, configuration, state } = made;
-  const { features, ...configured } = configuration;
+  const { features, telemetry, ...configured } = configuration;
   const { resiliency, subscriptions, httpEndpoints } = made;
   return {
     options: {
@@ -141,6 +146,7 @@ export async function loadResources(paths: readonly string[], options: LoadOptio
       ...(state === undefined ? {} : { state: state.definition }),
     },
     ...(state?.path === undefined ? {} : { statePath: state.path }),
+    ...(telemetry === undefined ? {} : { telemetry }),
     features,
     notes: report.notes,
     resources: summaries,
@@ -190,7 +196,11 @@ async function readAll(
     components: read.pubsubs,
     subscriptions: readSubscriptions(selected, report),
     httpEndpoints: readHttpEndpoints(selected, withSecrets, report),
-    configuration: await readConfiguration(configurations, { ...withSecrets, workingDirectory }, report),
+    configuration: await readConfiguration(
+      configurations,
+      { ...withSecrets, workingDirectory, appliesTelemetry: options.appliesTelemetry ?? false },
+      report,
+    ),
     resiliency: readResiliency(selected, report),
     state: options.statePath === undefined ? read.state : stateOnDisk(options.statePath),
   };

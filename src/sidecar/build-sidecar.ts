@@ -3,7 +3,7 @@ import { AppMonitor } from '../app/app-monitor.ts';
 import { AppChannel, openTransport } from '../app/channel.ts';
 import type { BlockDeps } from '../blocks/block-deps.ts';
 import { daprOnlyRoutes } from '../blocks/dapr-only/routes.ts';
-import { Health } from '../blocks/health/health.ts';
+import type { Health } from '../blocks/health/health.ts';
 import { healthRoutes } from '../blocks/health/routes.ts';
 import type { Invocation } from '../blocks/invocation/invocation.ts';
 import { makeInvocation, type OpenInvocation } from '../blocks/invocation/make-invocation.ts';
@@ -27,6 +27,7 @@ import type { Answers } from '../http/answers.ts';
 import { type GuardOptions, guard } from '../http/guard.ts';
 import type { Handler, SidecarRequest } from '../http/message.ts';
 import { Router } from '../http/router.ts';
+import type { Gauges, Probe } from '../probe.ts';
 import type { Resiliency } from '../resiliency/policy.ts';
 import { type CircuitBreakerChange, makeResiliency } from '../resiliency/resiliency.ts';
 import { permittedRoutes } from '../security/api-list.ts';
@@ -37,6 +38,7 @@ import type { StateStore } from '../state/store.ts';
 import { Expected } from '../util/expected.ts';
 import type { Work } from '../util/work.ts';
 import { VERSION } from '../version.ts';
+import { makeHealth } from './make-health.ts';
 import {
   describeComponents,
   describeConnection,
@@ -60,6 +62,8 @@ export interface SidecarDeps {
   readonly shutDown: () => void;
   /** The state store; `undefined` before it is open. */
   readonly state: () => StateStore | undefined;
+  /** The number of shards that this host owns. */
+  readonly shards: () => number | undefined;
 }
 
 /** The parts of a sidecar. */
@@ -77,6 +81,7 @@ export interface BuiltSidecar {
   readonly handle: Handler;
   /** Handles requests of other sidecars. */
   readonly handlePeer: Handler;
+  readonly probe: Probe | undefined;
 }
 
 const DEFAULT_TRUST_DOMAIN = 'public';
@@ -84,8 +89,10 @@ const DEFAULT_TRUST_DOMAIN = 'public';
 /** Creates the blocks and the HTTP API in front of them. Opens nothing yet. */
 export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): BuiltSidecar {
   warnOfEqualTokens(options);
-  const deps = blockDeps(options, host);
-  const app = openApp(options);
+  let gauges: Gauges | undefined;
+  const probe = options.telemetry?.attach({ ...options, events: host.events, gauges: () => gauges });
+  const deps = { ...blockDeps(options, host), probe };
+  const app = openApp(options, probe);
   const isGrpc = app?.address.protocol === 'grpc';
   // A gRPC application gets invocations only: functions in code receive messages and jobs.
   const httpApp = isGrpc ? undefined : app;
@@ -103,12 +110,27 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const workflows = new WorkflowService({ ...deps, ...options.workflows, onFirst, hostIdentity });
   const opened = makeInvocation({ ...deps, ...security, app, monitor, resiliency, resolver }, options);
   const metadata = makeMetadata(options, host, { app, pubsub, jobs, workflows, placement });
-  const health = makeHealth(options, host, monitor);
+  const health = makeHealth({ appId: options.appId, host, monitor, resiliency });
   const blocks = { pubsub, jobs, workflows, metadata, health, placement };
-  const handle = makeHandler(options, host, { ...blocks, opened });
+  const handle = makeHandler(options, host, { ...blocks, opened, probe });
   const toHosts = hostRoutes({ ...deps, ...options, ...hostIdentity, inbound: () => workflows.inbound });
-  const handlePeer = guarded(options, host, { router: new Router([...opened.peerRoutes, ...toHosts]) });
-  return { ...blocks, app, monitor, invocation: opened.invocation, resolver, handle, handlePeer };
+  const handlePeer = guarded(options, host, { router: new Router([...opened.peerRoutes, ...toHosts]), probe });
+  gauges = gaugesOf(host, blocks, monitor);
+  return { ...blocks, app, monitor, invocation: opened.invocation, resolver, handle, handlePeer, probe };
+}
+
+function gaugesOf(
+  { shards }: SidecarDeps,
+  { workflows, pubsub }: Pick<BuiltSidecar, 'workflows' | 'pubsub'>,
+  monitor: BuiltSidecar['monitor'],
+): Gauges {
+  return {
+    workflows: () => workflows.liveCount,
+    activities: () => workflows.activityCount,
+    shards,
+    isAppHealthy: () => monitor?.isHealthy,
+    queues: () => pubsub.queues.list(undefined, undefined),
+  };
 }
 
 function warnOfEqualTokens({ apiToken, appToken, logger }: ResolvedOptions): void {
@@ -119,16 +141,17 @@ function warnOfEqualTokens({ apiToken, appToken, logger }: ResolvedOptions): voi
     );
 }
 
-function blockDeps(options: ResolvedOptions, { events, work, admit }: SidecarDeps): BlockDeps {
+function blockDeps(options: ResolvedOptions, { events, work, admit }: SidecarDeps): Omit<BlockDeps, 'probe'> {
   const { appId, namespace, wire, clock, logger, stopTimeoutMs: gracePeriodMs } = options;
   const random = Math.random;
   const newId = randomUUID;
   return { appId, namespace, wire, clock, logger, gracePeriodMs, random, newId, events, work, admit };
 }
 
-function openApp({ app, clock, logger, appToken, wire }: ResolvedOptions): AppChannel | undefined {
+function openApp(options: ResolvedOptions, probe: Probe | undefined): AppChannel | undefined {
+  const { app, clock, logger, appToken, wire } = options;
   if (app === undefined) return undefined;
-  const transport = openTransport(app);
+  const transport = openTransport(app, probe);
   const { port, protocol } = transport.address;
   if (protocol === 'grpc')
     logger.warn({ port }, 'a gRPC application gets invocations only: subscriptions and jobs go to functions in code');
@@ -198,18 +221,7 @@ function makeMetadata(
     actors: () => placement.actors(),
     connectedWorkers: () => workflows.connectedWorkers,
     state: () => describeState(state.type, host.state()),
-    unhandled: () => describeUnhandled(pubsub.unsubscribed(), jobs.unhandled()),
-  });
-}
-
-function makeHealth({ appId }: ResolvedOptions, host: SidecarDeps, monitor: BuiltSidecar['monitor']): Health {
-  return new Health({
-    appId,
-    outbound: [
-      () => (host.isRunning() ? undefined : 'components'),
-      () => (host.state()?.failure === undefined ? undefined : 'state'),
-    ],
-    inbound: [() => (monitor === undefined || monitor.isReady ? undefined : 'app-channel')],
+    unhandled: () => describeUnhandled(pubsub.unsubscribed(), pubsub.queues.abandoned(), jobs.unhandled()),
   });
 }
 
@@ -224,7 +236,8 @@ function makeHandler(
     health,
     placement,
     opened,
-  }: Pick<BuiltSidecar, 'pubsub' | 'jobs' | 'workflows' | 'metadata' | 'health' | 'placement'> & {
+    probe,
+  }: Pick<BuiltSidecar, 'pubsub' | 'jobs' | 'workflows' | 'metadata' | 'health' | 'placement' | 'probe'> & {
     readonly opened: OpenInvocation;
   },
 ): Handler {
@@ -245,6 +258,7 @@ function makeHandler(
   const mayInvoke = opened.routes.every((route) => routes.includes(route));
   const handle = guarded(options, host, {
     router,
+    probe,
     ...(mayInvoke ? { fallback: opened.fallback } : {}),
     ...(apiToken === ''
       ? { unguarded: exposureWarning(options.logger, `${wire.environmentPrefix}API_TOKEN`) }
@@ -259,7 +273,7 @@ function makeHandler(
 function guarded(
   { wire, logger }: ResolvedOptions,
   { admit, answers }: SidecarDeps,
-  parts: Pick<GuardOptions, 'router' | 'fallback' | 'token' | 'unguarded'>,
+  parts: Pick<GuardOptions, 'router' | 'fallback' | 'token' | 'unguarded' | 'probe'>,
 ): Handler {
   return guard({
     logger,

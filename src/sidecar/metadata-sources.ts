@@ -10,6 +10,7 @@ import type {
   UnhandledMetadata,
 } from '../blocks/metadata/metadata.ts';
 import type { SubscriptionState } from '../blocks/pubsub/delivery/precedence.ts';
+import type { QueueName } from '../blocks/pubsub/delivery/subscription-info.ts';
 import type { UnsubscribedTopic } from '../blocks/pubsub/publishing/unsubscribed.ts';
 import type { ComponentDefinition } from '../components/component.ts';
 import type { StateStore } from '../state/store.ts';
@@ -44,10 +45,21 @@ export function describeState(type: string, store: StateStore | undefined): Stat
 /** Messages and jobs without a receiver; empty lists are left out. */
 export function describeUnhandled(
   topics: readonly UnsubscribedTopic[],
+  abandoned: readonly (QueueName & { readonly messages: number })[],
   jobs: readonly UnhandledJob[],
 ): UnhandledMetadata {
   const messages = topics.map(({ pubsubName, topic, count }) => ({ pubsubname: pubsubName, topic, count }));
-  return { ...(messages.length === 0 ? {} : { messages }), ...(jobs.length === 0 ? {} : { jobs }) };
+  const groups = abandoned.map(({ pubsubName: pubsubname, topic, group, messages: count }) => ({
+    pubsubname,
+    topic,
+    group,
+    count,
+  }));
+  return {
+    ...(messages.length === 0 ? {} : { messages }),
+    ...(groups.length === 0 ? {} : { groups }),
+    ...(jobs.length === 0 ? {} : { jobs }),
+  };
 }
 
 /** The connection to the application; default values without one. */

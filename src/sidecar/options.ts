@@ -25,6 +25,7 @@ import {
 import { memoryStore } from '../components/memory/memory-store.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
 import { SidecarError } from '../errors.ts';
+import type { Telemetry } from '../probe.ts';
 import type { ResiliencySpec } from '../resiliency/options.ts';
 import type { AccessControlOptions } from '../security/access-options.ts';
 import { API_SCHEMA, type ApiOptions } from '../security/api-list.ts';
@@ -34,7 +35,7 @@ import type { StateDefinition } from '../state/store.ts';
 import { type Clock, systemClock } from '../util/clock.ts';
 import { definedOnly } from '../util/defined-only.ts';
 import { loggingErrors } from '../util/logged-error.ts';
-import { type Logger, standardErrorLogger } from '../util/logger.ts';
+import { errorLogger, type Logger, standardErrorLogger } from '../util/logger.ts';
 import { NAME_PATTERN } from '../util/name-pattern.ts';
 import { NOT_NEGATIVE, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 import { validator } from '../util/schema.ts';
@@ -129,10 +130,12 @@ export interface SidecarOptions {
   readonly clock?: Clock;
   /** The logger. Default: warnings and errors go to standard error. */
   readonly logger?: Logger;
+  /** Traces and metrics, such as `openTelemetry()` of `insidecar/otel`. Default: none. */
+  readonly telemetry?: Telemetry;
 }
 
 /** Options without a default: their absence has a meaning. */
-type Optional = 'app' | 'address' | 'identity' | 'accessControl' | 'cors';
+type Optional = 'app' | 'address' | 'identity' | 'accessControl' | 'cors' | 'telemetry';
 
 /** Options of blocks with their defaults, and values derived from options. */
 interface Resolved {
@@ -199,6 +202,11 @@ const problemOf = validator(
     stopTimeoutMs: NOT_NEGATIVE,
     clock: { type: 'object', properties: { now: callable, setTimeout: callable } },
     logger: { type: 'object', properties: { debug: callable, info: callable, warn: callable, error: callable } },
+    telemetry: {
+      type: 'object',
+      required: ['type', 'attach', 'logFields'],
+      properties: { type: text, attach: callable, logFields: callable },
+    },
   }),
   'options',
 );
@@ -223,6 +231,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     address: undefined,
     accessControl: undefined,
     cors: undefined,
+    telemetry: undefined,
     components: [],
     subscriptions: [],
     nameResolution: {},
@@ -246,8 +255,13 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     workflows: resolveWorkflows(given.workflows ?? {}),
     wire,
     appHealth: resolveHealth(app?.health),
-    logger: loggingErrors(given.logger ?? standardErrorLogger),
+    logger: loggingErrors(given.logger ?? ownLogger(given.telemetry)),
   };
+}
+
+/** The default logger; its lines name the present trace, if there is one. */
+function ownLogger(telemetry: Telemetry | undefined): Logger {
+  return telemetry === undefined ? standardErrorLogger : errorLogger(telemetry.logFields);
 }
 
 function appProblem(app: AppOptions | undefined): string | undefined {

@@ -11,15 +11,19 @@ import { PubSub } from '../blocks/pubsub/pubsub.ts';
 import { RESERVED_PUBSUB_NAME } from '../blocks/pubsub/routes.ts';
 import { Workflows } from '../blocks/workflow/workflows.ts';
 import type { Membership } from '../cluster/membership.ts';
+import type { Shards } from '../cluster/shards.ts';
 import { SidecarError } from '../errors.ts';
 import { eventEmitter, type SidecarEventEmitter } from '../events.ts';
 import { Answers } from '../http/answers.ts';
 import type { Handler, RequestHandler } from '../http/message.ts';
+import type { Probe } from '../probe.ts';
 import type { StateStore } from '../state/store.ts';
 import { setGracePeriod } from '../util/grace-period.ts';
 import { Work } from '../util/work.ts';
 import { buildSidecar } from './build-sidecar.ts';
+import { configurationOf } from './configuration.ts';
 import { type JoinDeps, joinHosts } from './join-cluster.ts';
+import { ObservedStore } from './observed-store.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
 
 /** The real time for closing the rest after the time of a stop has elapsed. After that, the stop gives up. */
@@ -73,6 +77,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly #app: AppChannel | undefined;
   readonly #monitor: AppMonitor | undefined;
   readonly #joinDeps: JoinDeps;
+  readonly #probe: Probe | undefined;
   readonly #services: readonly BlockService[];
   #state: StateStore | undefined;
   #host: Membership | undefined;
@@ -93,6 +98,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
       admit: () => this.#admit(),
       isRunning: () => this.#phase === 'running',
       state: () => this.#state,
+      shards: () => this.#host && ownedCount(this.#host.shards),
       shutDown: () => this.#shutDown(),
     });
     this.#app = parts.app;
@@ -106,11 +112,20 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.health = parts.health;
     this.placement = parts.placement;
     this.#joinDeps = parts;
+    this.#probe = parts.probe;
     this.handle = parts.handle;
     this.ownCalls = parts.app?.calls;
     this.peers = { handle: parts.handlePeer, ownCalls: this.ownCalls };
     // Last: announce nothing if the constructor throws.
     parts.pubsub.announce();
+  }
+
+  /**
+   * The options with their defaults, for display. Secrets are masked: tokens, keys, values of headers, and of URLs all
+   * but scheme, host and port. Code is left out, as are the options of components and of the state store.
+   */
+  configuration(): Readonly<Record<string, unknown>> {
+    return configurationOf(this.#options);
   }
 
   /** The app ID. */
@@ -146,7 +161,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     checkComponentNames(this.#options);
     await this.#app?.open();
     const { state, clock, logger } = this.#options;
-    const store = await state.open({ clock, logger });
+    const opened = await state.open({ clock, logger });
+    const store = this.#probe === undefined ? opened : new ObservedStore(opened, this.#probe);
     this.#state = store;
     this.#host = await joinHosts(this.#options, store, { ...this.#joinDeps, work: this.#work });
     for (const service of this.#services) await service.open(this.#host);
@@ -196,6 +212,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.placement.stop();
     const [app] = await Promise.allSettled([this.#app?.close(), this.#joinDeps.resolver.close()]);
     const [state] = await Promise.allSettled([this.#state?.close()]);
+    this.#probe?.close();
     this.#phase = 'stopped';
     throwFirst([...blocks, calls, host, app, state]);
   }
@@ -244,6 +261,12 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     if (this.#phase === 'created' || this.#phase === 'starting') throw notStarted();
     throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar is stopping', { headers: { 'retry-after': '1' } });
   }
+}
+
+function ownedCount(shards: Shards): number {
+  let owned = 0;
+  for (let shard = 0; shard < shards.count; shard++) if (shards.owns(shard)) owned++;
+  return owned;
 }
 
 function notStarted(): SidecarError {

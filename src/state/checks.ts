@@ -1,6 +1,14 @@
 import { isUint8Array } from 'node:util/types';
 import { quote, StateError } from './errors.ts';
-import { type Batch, MAX_BATCH_BYTES, MAX_KEY_BYTES, MAX_VALUE_BYTES, type Put, type Scan } from './store.ts';
+import {
+  type Batch,
+  type KeyRange,
+  MAX_BATCH_BYTES,
+  MAX_KEY_BYTES,
+  MAX_VALUE_BYTES,
+  type Put,
+  type Scan,
+} from './store.ts';
 
 /** Every store runs these checks before it calls its engine. They throw a `StateError` of kind `invalid`. */
 
@@ -96,6 +104,11 @@ function refuseRepeated(keys: readonly string[], what: string): void {
 function repeatedOf(keys: readonly string[]): string | undefined {
   const seen = new Set<string>();
   return keys.find((key) => seen.size === seen.add(key).size);
+}
+
+/** Checks the range and the limit of a count. */
+export function checkCount({ from, to }: KeyRange, limit: number): void {
+  checkScan({ from, limit, ...(to === undefined ? {} : { to }) });
 }
 
 export function checkScan({ from, to, limit, maxBytes }: Scan): void {

@@ -87,6 +87,28 @@ export function rangeOf(...parts: readonly string[]): KeyRange {
   return { from, to: from.slice(0, -END.length) + String.fromCharCode(HIGHEST_ESCAPED) };
 }
 
+/** The range of all keys whose last part begins with a text, after some parts. */
+export function rangeOfPrefix(parts: readonly string[], prefix: string): KeyRange {
+  if (prefix === '') return rangeOf(...parts);
+  const from = keyOf(...parts, prefix).slice(0, -END.length);
+  return { from, to: textAfter(from) };
+}
+
+const LAST_CODE_POINT = 0x10ffff;
+const BEFORE_SURROGATES = 0xd7ff;
+const AFTER_SURROGATES = 0xe000;
+
+/** The first text after all that begin with this one. */
+function textAfter(text: string): string {
+  const characters = [...text];
+  for (let last = characters.pop(); last !== undefined; last = characters.pop()) {
+    const point = last.codePointAt(0) ?? 0;
+    if (point === LAST_CODE_POINT) continue;
+    return characters.join('') + String.fromCodePoint(point === BEFORE_SURROGATES ? AFTER_SURROGATES : point + 1);
+  }
+  return text;
+}
+
 /** Encodes an instant as a part that sorts by time: milliseconds since 1970, any safe integer, also negative. */
 export function instantPart(instantMs: number): string {
   if (!Number.isSafeInteger(instantMs)) {

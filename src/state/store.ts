@@ -140,6 +140,12 @@ export interface StateStore extends AsyncDisposable {
   scan(scan: Scan): Promise<readonly KeyedEntry[]>;
 
   /**
+   * Returns the number of entries of a range, at most `limit`: counting ends there. Without this method, entries are
+   * counted with `scan`, which reads them.
+   */
+  count?(range: KeyRange, limit: number): Promise<number>;
+
+  /**
    * Changes the store, all or nothing: checks every precondition against the result of all earlier commits, then puts
    * and deletes. Concurrent commits are applied in some order, each checked against the result of the one before; a
    * rejected commit does not affect the others. Commits of one caller keep the order of their calls.

@@ -62,6 +62,32 @@ const backPressure: readonly AdapterCase[] = [
   }),
 ];
 
+const bothWays: readonly AdapterCase[] = [
+  mounted('streams the answer while the body of the request still comes', {}, () => ({
+    handler: handlerOf(({ body }) => ({ body: body instanceof Uint8Array ? body : echo(body) })),
+    async check(url) {
+      using client = new RawClient(url);
+      client.send(
+        'POST / HTTP/1.1',
+        'host: a',
+        'content-type: application/x-ndjson',
+        'transfer-encoding: chunked',
+        '',
+        '',
+      );
+      for (const line of ['one', 'two', 'six']) {
+        client.send('4', `${line}\n`, '');
+        await client.until(() => client.received.includes(line));
+      }
+      assert.match(client.received, /^HTTP\/1\.1 200 /);
+    },
+  })),
+];
+
+async function* echo(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* body;
+}
+
 const NEXT = ['GET /v1.0/healthz HTTP/1.1', 'host: a', 'connection: close', '', ''];
 const CHUNKED = Buffer.concat([Buffer.from('10000\r\n'), CHUNK, Buffer.from('\r\n')]);
 
@@ -115,5 +141,5 @@ function bytesInUse(): number {
   return heapUsed + external;
 }
 
-/** Cases about back-pressure and rejected bodies. */
-export const flowCases: readonly AdapterCase[] = [...backPressure, ...refused];
+/** Cases about back-pressure, streams both ways, and rejected bodies. */
+export const flowCases: readonly AdapterCase[] = [...backPressure, ...bothWays, ...refused];

@@ -66,7 +66,7 @@ export class Collector {
 
   /** The texts of all deliveries, in order. */
   get texts(): string[] {
-    return this.deliveries.map(({ message }) => Buffer.from(message.data).toString());
+    return this.deliveries.map(textOf);
   }
 
   get subscription(): ComponentSubscription {
@@ -101,6 +101,11 @@ export function textMessage(topic: string, text: string, more: Partial<Message> 
 /** Publishes texts to a topic, in one call. */
 export async function publishTexts(component: PubSubComponent, topic: string, texts: readonly string[]): Promise<void> {
   assert.deepEqual(await component.publish(texts.map((text) => textMessage(topic, text))), []);
+}
+
+/** The text of a delivery: not every broker returns its ID. */
+export function textOf({ message }: Delivery): string {
+  return Buffer.from(message.data).toString();
 }
 
 export function acknowledge(delivery: Delivery): void {

@@ -16,6 +16,18 @@ export type {
   Trace,
 } from '../components/pubsub.ts';
 export type {
+  AbandonedQueue,
+  GroupQueue,
+  QueueAccess,
+  QueuedState,
+  QueueEntry,
+  QueuePage,
+  QueueRead,
+  QueueSelection,
+  QueueStatus,
+  Redelivery,
+} from '../components/queue-access.ts';
+export type {
   AdapterOptions,
   Body,
   Handler,

@@ -7,6 +7,14 @@ export type PubSubNeed =
   | 'retention'
   /** `attempt` keeps counting across `open()`. */
   | 'attempts'
+  /** Consumers of several `open()` share the messages of a group. */
+  | 'sharing'
+  /** Messages of 1 MiB. */
+  | 'large'
+  /** Topics and groups with any name. */
+  | 'anyName'
+  /** The ID, content type, metadata and trace of a raw payload are stored beside its bytes and returned. */
+  | 'metadata'
   /** The `deadLetter` of a message is stored beside its bytes and returned. */
   | 'deadLetter';
 

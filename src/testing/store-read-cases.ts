@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { MAX_KEY_BYTES, MAX_VALUE_BYTES } from '../state/store.ts';
+import { countEntries } from '../state/count-entries.ts';
+import { type KeyRange, MAX_KEY_BYTES, MAX_VALUE_BYTES } from '../state/store.ts';
 import { keysOf, onStore, put, rejectsWith, type StoreCase, textOf } from './store-case.ts';
 
 /** Cases about reads. */
@@ -61,6 +62,22 @@ export const reading: readonly StoreCase[] = [
     assert.deepEqual(await keysOf(store, { from: '', maxBytes: 8 }), ['a', 'b']);
     assert.deepEqual(await keysOf(store, { from: '', maxBytes: 9, reverse: true }), ['d', 'c', 'b']);
     assert.deepEqual(await keysOf(store, { from: '', maxBytes: 100, limit: 1 }), ['a']);
+  }),
+  onStore('counts the entries of a range up to a limit', async (store) => {
+    await store.commit({ put: ['a', 'b', 'b\0', 'c', '\uffff', '😀'].map((key) => put(key)) });
+    const counted = (range: KeyRange, limit: number): Promise<number> => countEntries(store, range, limit);
+    assert.equal(await counted({ from: '' }, 100), 6);
+    assert.equal(await counted({ from: '' }, 6), 6);
+    assert.equal(await counted({ from: '' }, 2), 2);
+    assert.equal(await counted({ from: '' }, 0), 0);
+    assert.equal(await counted({ from: 'b', to: 'c' }, 100), 2);
+    assert.equal(await counted({ from: '\uffff', to: '😀' }, 100), 1);
+    assert.equal(await counted({ from: 'c', to: 'a' }, 100), 0);
+    await store.commit({ delete: ['b'] });
+    assert.equal(await counted({ from: 'b', to: 'c' }, 100), 1);
+    if (store.count === undefined) return;
+    await rejectsWith(store.count({ from: '\ud800' }, 1), 'invalid', /surrogate/);
+    await rejectsWith(store.count({ from: '' }, -1), 'invalid', /limit -1/);
   }),
   onStore('treats names of JavaScript properties as ordinary keys', async (store) => {
     const keys = ['__proto__', 'constructor', 'hasOwnProperty', 'toString'];

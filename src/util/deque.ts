@@ -22,6 +22,21 @@ export class Deque<T> {
     else this.#items[--this.#head] = item;
   }
 
+  /** The items, the first one first. */
+  values(): readonly T[] {
+    return this.#items.slice(this.#head) as T[];
+  }
+
+  /** Removes the items for which `isMeant` is true; returns them in order. */
+  extract(isMeant: (item: T) => boolean): readonly T[] {
+    const taken: T[] = [];
+    const kept = this.values().filter((item) => !isMeant(item) || taken.push(item) === 0);
+    if (taken.length === 0) return taken;
+    this.#items = kept;
+    this.#head = 0;
+    return taken;
+  }
+
   shift(): T | undefined {
     if (this.#head === this.#items.length) return undefined;
     const item = this.#items[this.#head];

@@ -9,7 +9,7 @@ export function fieldNames<T extends object>(names: { readonly [Name in keyof T]
 /** Describes what is wrong with the shape of options: not an object, or an unknown field. `what` names the options. */
 export function fieldsProblem(given: unknown, known: ReadonlySet<string>, what: string): string | undefined {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
-    return `${what}: expected an object, actual is ${Array.isArray(given) ? 'an array' : String(given)}`;
+    return `${what}: expected an object, actual is ${nounOf(given)}`;
   for (const name in given) {
     if (!known.has(name) && given[name as keyof typeof given] !== undefined) return unknownField(name, known, what);
   }

@@ -19,12 +19,19 @@ export interface Logger {
 }
 
 /** The default: warnings and errors as one line of JSON each on standard error; the rest is discarded. */
-export const standardErrorLogger: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: (details, message) => writeLine('warn', details, message),
-  error: (details, message) => writeLine('error', details, message),
-};
+export const standardErrorLogger: Logger = errorLogger(() => undefined);
+
+/** The same, with fields that name the present trace. */
+export function errorLogger(traceFields: () => object | undefined): Logger {
+  const write = (level: string, details: object, message: string): void =>
+    writeLine(level, { ...traceFields(), ...details }, message);
+  return {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: (details, message) => write('warn', details, message),
+    error: (details, message) => write('error', details, message),
+  };
+}
 
 function writeLine(level: string, details: object, message: string): void {
   const entry = { level, time: new Date().toISOString(), logger: 'insidecar', message };

@@ -39,6 +39,11 @@ export class LruCache<T> {
     this.#values.delete(key);
   }
 
+  /** All values, the least recently used first. */
+  values(): readonly T[] {
+    return [...this.#values.values()];
+  }
+
   /** Removes and returns all values. */
   take(): readonly T[] {
     const values = [...this.#values.values()];

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { freePort } from '../support/http.ts';
+import { hasRedis, startRedis } from '../support/servers.ts';
 import { program, runCli, temporaryDirectory } from './cli.ts';
 
 /*
@@ -41,16 +42,22 @@ interface Run {
   readonly first: { readonly code: string; readonly env?: Readonly<Record<string, string>> };
   readonly second: { readonly code: string; readonly daprHTTPPort?: number };
   readonly args?: readonly string[];
+  readonly redisHost?: string;
 }
 
 /** What the second application got. */
-async function received({ first, second, args = [] }: Run): Promise<{ got: unknown[]; stderr: string }> {
+async function received({
+  first,
+  second,
+  args = [],
+  redisHost = 'localhost:6379',
+}: Run): Promise<{ got: unknown[]; stderr: string }> {
   const directory = await temporaryDirectory();
   const component = {
     apiVersion: 'dapr.io/v1alpha1',
     kind: 'Component',
     metadata: { name: 'orderpubsub' },
-    spec: { type: 'pubsub.redis', version: 'v1', metadata: [{ name: 'redisHost', value: 'localhost:6379' }] },
+    spec: { type: 'pubsub.redis', version: 'v1', metadata: [{ name: 'redisHost', value: redisHost }] },
   };
   const { code, daprHTTPPort } = second;
   const apps = [
@@ -74,27 +81,34 @@ async function received({ first, second, args = [] }: Run): Promise<{ got: unkno
   return { got, stderr };
 }
 
+async function everyOrderArrives(run: Pick<Run, 'args' | 'redisHost'>): Promise<void> {
+  const checkout = `${POST}
+    for (let orderId = 1; orderId <= 5; orderId++) {
+      await post('/v1.0/publish/orderpubsub/orders', { orderId });
+      console.log('published', orderId);
+    }`;
+  const subscriptions = JSON.stringify([{ pubsubname: 'orderpubsub', topic: 'orders', route: '/orders' }]);
+  const discovery = `if (req.url === '/dapr/subscribe')
+    return res.setHeader('content-type', 'application/json').end(${JSON.stringify(subscriptions)});`;
+  const { got, stderr } = await received({
+    first: { code: checkout },
+    second: { code: receiver('/orders', 5, discovery) },
+    ...run,
+  });
+  const ids = got.map((order) => (order as { orderId: number }).orderId).sort();
+  expect(ids).toEqual([1, 2, 3, 4, 5]);
+  expect(stderr).not.toContain('without subscribers');
+}
+
 describe.each([1, 2])('run -f, time %i', () => {
   test.each<[kind: string, args: readonly string[]]>([
     ['in memory', ['--map', 'pubsub.redis=pubsub.in-memory']],
     ['durable', ['--map', 'pubsub.redis=pubsub.durable', '--state-path', 'DIRECTORY/state']],
-  ])('pub_sub: every order arrives, the first included, %s', async (_kind, args) => {
-    const checkout = `${POST}
-      for (let orderId = 1; orderId <= 5; orderId++) {
-        await post('/v1.0/publish/orderpubsub/orders', { orderId });
-        console.log('published', orderId);
-      }`;
-    const subscriptions = JSON.stringify([{ pubsubname: 'orderpubsub', topic: 'orders', route: '/orders' }]);
-    const discovery = `if (req.url === '/dapr/subscribe')
-      return res.setHeader('content-type', 'application/json').end(${JSON.stringify(subscriptions)});`;
-    const { got, stderr } = await received({
-      first: { code: checkout },
-      second: { code: receiver('/orders', 5, discovery) },
-      args,
-    });
-    const ids = got.map((order) => (order as { orderId: number }).orderId).sort();
-    expect(ids).toEqual([1, 2, 3, 4, 5]);
-    expect(stderr).not.toContain('without subscribers');
+  ])('pub_sub: every order arrives, the first included, %s', (_kind, args) => everyOrderArrives({ args }));
+
+  test.runIf(hasRedis())('pub_sub: every order arrives, the first included, on Redis', async () => {
+    await using server = await startRedis();
+    await everyOrderArrives({ redisHost: `localhost:${server.port}` });
   });
 
   test('service_invocation: every call is answered, the first included', async () => {

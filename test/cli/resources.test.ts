@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { freePort, send } from '../support/http.ts';
 import { program, runCli, runHere, startCli, temporaryDirectory, untilSaid } from './cli.ts';
 
-const REDIS = `apiVersion: dapr.io/v1alpha1
+const PULSAR = `apiVersion: dapr.io/v1alpha1
 kind: Component
 metadata:
   name: messages
 spec:
-  type: pubsub.redis
+  type: pubsub.pulsar
   version: v1
   metadata:
     - name: redisHost
@@ -25,7 +25,7 @@ async function resources(files: Readonly<Record<string, string>>): Promise<strin
 describe('insidecar validate', () => {
   test('says what it found', async () => {
     const directory = await resources({
-      'pubsub.yaml': REDIS.replace('redis', 'in-memory').replace(/ {2}metadata:.*/s, ''),
+      'pubsub.yaml': PULSAR.replace('pulsar', 'in-memory').replace(/ {2}metadata:.*/s, ''),
     });
     const { code, stdout, stderr } = await runHere(['validate', directory]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -33,9 +33,9 @@ describe('insidecar validate', () => {
   });
 
   test('tells every problem with file and line', async () => {
-    const directory = await resources({ 'a.yaml': REDIS, 'b.yml': 'kind: [' });
+    const directory = await resources({ 'a.yaml': PULSAR, 'b.yml': 'kind: [' });
     const { code, stdout, stderr } = await runHere(['validate', directory]);
-    expect(stderr).toMatch(new RegExp(`^${directory}/a\\.yaml:6:\\d+ .*pubsub\\.redis`, 'm'));
+    expect(stderr).toMatch(new RegExp(`^${directory}/a\\.yaml:6:\\d+ .*pubsub\\.pulsar`, 'm'));
     expect(stderr).toMatch(new RegExp(`^${directory}/b\\.yml:1:\\d+.*YAML`, 'm'));
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   });
@@ -50,16 +50,16 @@ describe('insidecar validate', () => {
       stdout: `${join(directory, 'dapr.yaml')}: 1 app: one\n`,
       stderr: '',
     });
-    await writeFile(join(directory, 'res', 'a.yaml'), REDIS);
+    await writeFile(join(directory, 'res', 'a.yaml'), PULSAR);
     const { code, stderr } = await runHere(['validate', join(directory, 'dapr.yaml')]);
-    expect(stderr).toMatch(/res\/a\.yaml:6:\d+ .*pubsub\.redis/);
+    expect(stderr).toMatch(/res\/a\.yaml:6:\d+ .*pubsub\.pulsar/);
     expect(code).toBe(1);
   });
 
   test('a directory may have multi-app files beside resource files', async () => {
     const directory = await resources({
       'dapr.yaml': 'version: 1\napps:\n  - { appID: one, appDirPath: . }\n',
-      'pubsub.yaml': REDIS.replace('redis', 'in-memory').replace(/ {2}metadata:.*/s, ''),
+      'pubsub.yaml': PULSAR.replace('pulsar', 'in-memory').replace(/ {2}metadata:.*/s, ''),
     });
     expect(await runHere(['validate', directory])).toEqual({
       code: 0,
@@ -70,10 +70,10 @@ describe('insidecar validate', () => {
       join(directory, 'dapr.yaml'),
       'version: 1\napps:\n  - { appID: one, appDirPath: ., comand: [a] }\n',
     );
-    await writeFile(join(directory, 'pubsub.yaml'), REDIS);
+    await writeFile(join(directory, 'pubsub.yaml'), PULSAR);
     const { code, stdout, stderr } = await runHere(['validate', directory]);
     expect(stderr).toMatch(/dapr\.yaml:3:\d+ .*unknown field apps\[0\]\.comand; did you mean "command"\?/);
-    expect(stderr).toMatch(/pubsub\.yaml:6:\d+ .*pubsub\.redis/);
+    expect(stderr).toMatch(/pubsub\.yaml:6:\d+ .*pubsub\.pulsar/);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   });
 
@@ -89,17 +89,17 @@ describe('insidecar validate', () => {
 
   test('with --map, types that there are not may be replaced', async () => {
     const directory = await resources({
-      'a.yaml': REDIS,
+      'a.yaml': PULSAR,
       'dapr.yaml': 'version: 1\napps:\n  - { appID: one, appDirPath: ., resourcesPath: ./a.yaml }\n',
     });
     for (const path of [join(directory, 'a.yaml'), join(directory, 'dapr.yaml')]) {
       expect((await runHere(['validate', path])).code).toBe(1);
-      expect((await runHere(['validate', '--map', 'pubsub.redis=pubsub.in-memory', path])).code).toBe(0);
+      expect((await runHere(['validate', '--map', 'pubsub.pulsar=pubsub.in-memory', path])).code).toBe(0);
     }
   });
 
   test('with --config and --app-id, as the run reads them', async () => {
-    const other = REDIS.replace('redis', 'in-memory').replace(/ {2}metadata:.*/s, 'scopes: [two]\n');
+    const other = PULSAR.replace('pulsar', 'in-memory').replace(/ {2}metadata:.*/s, 'scopes: [two]\n');
     const configuration = (name: string): string =>
       `apiVersion: dapr.io/v1alpha1\nkind: Configuration\nmetadata: { name: ${name} }\nspec: {}\n`;
     const directory = await resources({ 'a.yaml': other, 'b.yaml': configuration('b'), 'c.yaml': configuration('c') });
@@ -112,28 +112,28 @@ describe('insidecar validate', () => {
 
 describe('insidecar run with resource files', () => {
   test('problems are listed with file and line, and nothing is started', async () => {
-    const directory = await resources({ 'a.yaml': REDIS });
+    const directory = await resources({ 'a.yaml': PULSAR });
     const args = ['run', '--app-id', 'a', '-d', directory, '--', ...program(`console.log('started')`)];
     const { code, stdout, stderr } = await runCli(args);
-    expect(stderr).toMatch(/insidecar: 1 problem in .*\n.*a\.yaml:6:\d+.*pubsub\.redis/);
+    expect(stderr).toMatch(/insidecar: 1 problem in .*\n.*a\.yaml:6:\d+.*pubsub\.pulsar/);
     expect(stderr).not.toContain('    at ');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   });
 
   test('--map runs components of a broker in memory', async () => {
-    const directory = await resources({ 'a.yaml': REDIS });
+    const directory = await resources({ 'a.yaml': PULSAR });
     const port = String(await freePort());
     const args = ['run', '--app-id', 'a', '-d', directory, '--http-port', port, '--log-json=false'];
-    const cli = startCli([...args, '--map', 'pubsub.redis=pubsub.in-memory']);
+    const cli = startCli([...args, '--map', 'pubsub.pulsar=pubsub.in-memory']);
     await untilSaid(cli.stderr, 'sidecar at');
     expect((await send(`http://127.0.0.1:${port}`, 'POST', '/v1.0/publish/messages/t', { body: 'x' })).status).toBe(
       204,
     );
-    expect(cli.stderr()).toMatch(/component "messages" is pubsub\.in-memory in place of pubsub\.redis/);
+    expect(cli.stderr()).toMatch(/component "messages" is pubsub\.in-memory in place of pubsub\.pulsar/);
   });
 
   test('--map says what it takes', async () => {
-    const { code, stderr } = await runHere(['run', '--app-id', 'a', '--map', 'pubsub.redis']);
+    const { code, stderr } = await runHere(['run', '--app-id', 'a', '--map', 'pubsub.pulsar']);
     expect(stderr).toContain('--map must be TYPE=TYPE, such as pubsub.redis=pubsub.in-memory');
     expect(code).toBe(2);
   });
@@ -166,11 +166,11 @@ apps:
   });
   for (const app of ['one', 'two']) {
     await mkdir(join(directory, app));
-    await writeFile(join(directory, app, `${app}.yaml`), REDIS);
+    await writeFile(join(directory, app, `${app}.yaml`), PULSAR);
   }
   const { code, stderr } = await runHere(['run', '-f', directory]);
-  expect(stderr).toMatch(/one\/one\.yaml:6:\d+ .*pubsub\.redis/);
-  expect(stderr).toMatch(/two\/two\.yaml:6:\d+ .*pubsub\.redis/);
+  expect(stderr).toMatch(/one\/one\.yaml:6:\d+ .*pubsub\.pulsar/);
+  expect(stderr).toMatch(/two\/two\.yaml:6:\d+ .*pubsub\.pulsar/);
   expect(code).toBe(1);
 });
 

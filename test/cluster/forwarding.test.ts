@@ -1,40 +1,25 @@
 import { describe, expect, test, vi } from 'vitest';
-import { CALLS_PATH, WAITS_PATH } from '../../src/blocks/workflow/forwarding/remote-host.ts';
-import { defineActivity, defineWorkflow, request, type SidecarResponse } from '../../src/index.ts';
-import { makeIdentity } from '../../src/security/identity.ts';
+import { SESSION_PATH } from '../../src/blocks/workflow/forwarding/remote-host.ts';
+import { request } from '../../src/index.ts';
 import type { IdentityOptions } from '../../src/security/identity-options.ts';
-import { virtualClock } from '../../src/testing/index.ts';
-import { ApartFleet, type ApartHost, type ApartOptions, IDENTITY, SECRET } from '../support/apart.ts';
+import {
+  ApartFleet,
+  type ApartHost,
+  type ApartOptions,
+  type Begun,
+  callsTo,
+  IDENTITY,
+  lineOf,
+  OWN,
+  register,
+  SECRET,
+  tokenFor,
+  twoOf,
+  waitsTo,
+} from '../support/apart.ts';
 import type { Fleet } from '../support/fleet.ts';
 
 const IDS = Array.from({ length: 40 }, (_, index) => `flow-${index}`);
-
-/** How often each instance has begun its first activity. */
-type Begun = Map<string, number>;
-
-function register({ workflows }: ApartHost, begun: Begun = new Map()): void {
-  const begin = defineActivity('begin', ({ instanceId }) => {
-    begun.set(instanceId, (begun.get(instanceId) ?? 0) + 1);
-  });
-  // Everything that it was told until the end, in the order in which it came.
-  const collect = defineWorkflow('collect', async (ctx, first: string) => {
-    await ctx.callActivity(begin);
-    const told = [first];
-    for (;;) {
-      const one = await ctx.waitForEvent<string>('tell');
-      if (one === 'end') return told.join(',');
-      told.push(one);
-    }
-  });
-  workflows.register(begin, collect);
-}
-
-async function twoOf(fleet: ApartFleet, options: ApartOptions = {}, begun?: Begun): Promise<[ApartHost, ApartHost]> {
-  const hosts: [ApartHost, ApartHost] = [await fleet.join(options), await fleet.join(options)];
-  for (const host of hosts) register(host, begun);
-  await fleet.fleet.pass(8);
-  return hosts;
-}
 
 /** Counts what a host asks its store for. */
 function callsOf({ member: { store } }: ApartHost): () => number {
@@ -42,20 +27,10 @@ function callsOf({ member: { store } }: ApartHost): () => number {
   return () => spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
 }
 
-const callsTo = ({ requests }: ApartHost, path: string): number => requests.filter((one) => one === path).length;
-
 async function receiptsIn({ memory }: Fleet): Promise<number> {
   const entries = await memory.scan({ from: 'workflows', to: 'workflowt' });
   return entries.filter(({ key }) => key.includes('receipt')).length;
 }
-
-const own = { appId: 'shop', namespace: 'default' };
-const tokenFor = (options: IdentityOptions, caller = own, audience = own): Promise<string> =>
-  makeIdentity(options, {
-    ...caller,
-    clock: virtualClock({ startAt: Date.parse('2026-01-01T00:00:08Z') }),
-    newId: () => 'id',
-  }).sign(audience);
 
 describe('work at a workflow of another host', () => {
   test('is done there, without a call of the store here', async () => {
@@ -74,7 +49,8 @@ describe('work at a workflow of another host', () => {
     for (const id of others) await a.workflows.raiseEvent(id, 'tell', 'end');
     expect((await ends).map(({ output }) => output)).toEqual(['over', ...others.map(() => 'a,b')]);
     expect(calls()).toBe(0);
-    expect(callsTo(b, CALLS_PATH)).toBeGreaterThan(0);
+    expect(callsTo(b)).toBeGreaterThan(0);
+    expect(b.requests).toEqual([SESSION_PATH]);
   });
 
   test('is refused there as it would be here', async () => {
@@ -118,7 +94,7 @@ describe('work at a workflow of another host', () => {
     await Promise.all(told);
     const ends = await Promise.all(ids.map((id) => a.workflows.waitForCompletion<string>(id)));
     expect(ends.map(({ output }) => output)).toEqual(ids.map(() => ['0', ...numbers].join(',')));
-    expect(callsTo(b, CALLS_PATH)).toBeLessThan(told.length / 3);
+    expect(callsTo(b)).toBeLessThan(told.length / 3);
   });
 
   test('leaves receipts, which go away', async () => {
@@ -140,7 +116,7 @@ describe('a call of another host', () => {
     const begun: Begun = new Map();
     const [a, b] = await twoOf(fleet, {}, begun);
     const ids = await b.owned(fleet.fleet, IDS);
-    b.fateOf = (path) => (path === CALLS_PATH ? fate : 'handled');
+    b.fateOf = () => fate;
     for (const instanceId of ids) {
       await fleet.fleet.pass(6);
       await a.workflows.start('collect', 'a', { instanceId });
@@ -152,7 +128,7 @@ describe('a call of another host', () => {
     await fleet.fleet.pass(2);
     for (const id of ids) expect((await b.workflows.get(id))?.output).toBe('a,b');
     expect([...begun]).toEqual(ids.map((id) => [id, 1]));
-    expect(callsTo(b, CALLS_PATH)).toBeGreaterThan(ids.length);
+    expect(callsTo(b)).toBeGreaterThan(ids.length);
   });
 
   test('that comes after it was done through the store is not done again', async () => {
@@ -160,9 +136,11 @@ describe('a call of another host', () => {
     const begun: Begun = new Map();
     const [a, b] = await twoOf(fleet, {}, begun);
     const [id = ''] = await b.owned(fleet.fleet, IDS);
-    const late: { path: string; headers: Record<string, string>; body: string }[] = [];
-    b.keep = (kept) => void late.push(kept);
-    b.fateOf = () => 'cut';
+    const late: string[] = [];
+    b.fateOf = (line) => {
+      late.push(line);
+      return 'cut';
+    };
     await a.workflows.start('collect', 'a', { instanceId: id });
     await fleet.fleet.pass(6);
     await a.workflows.raiseEvent(id, 'tell', 'b');
@@ -171,9 +149,10 @@ describe('a call of another host', () => {
     await fleet.fleet.pass(2);
     expect((await b.workflows.get(id))?.output).toBe('a,b');
     expect(late.length).toBe(3);
-    for (const { path, headers, body } of late) {
-      const answer = await b.member.sidecar.peers.handle(request('POST', path, { headers, body }));
-      expect([answer.status, String(answer.body)]).toEqual([200, '{"format":1,"outcomes":[{"is":"done"}]}']);
+    const headers = { 'sidecar-identity': await tokenFor(IDENTITY, OWN, OWN, b.member.clock.now()) };
+    for (const line of late) {
+      const answer = await b.exchange(headers, [line], 1);
+      expect(answer).toEqual({ status: 200, replies: ['{"outcomes":[{"is":"done"}]}'] });
     }
     expect(await b.workflows.get(id)).toMatchObject({ status: 'COMPLETED', output: 'a,b' });
     expect(begun.get(id)).toBe(1);
@@ -186,14 +165,12 @@ describe('a call of another host', () => {
     await a.workflows.start('collect', 'a', { instanceId: id });
     const call = { key: 'key', instanceId: id, work: { type: 'eventRaised', name: 'tell', data: '"b"' } };
     const headers = { 'sidecar-identity': await tokenFor(IDENTITY) };
-    const body = { format: 1, calls: [call, call], answered: [] };
-    const post = (): Promise<SidecarResponse> =>
-      b.member.sidecar.peers.handle(request('POST', CALLS_PATH, { headers, body }));
+    const post = async (): Promise<string> => (await b.exchange(headers, [lineOf([call, call])], 1)).replies.join();
     const answers = await Promise.all([post(), post()]);
     const [done, unsure] = ['{"is":"done"}', '{"is":"unsure"}'];
     for (const answer of answers)
-      expect([`${done},${unsure}`, `${unsure},${unsure}`]).toContain(/\[(.*)\]/.exec(String(answer.body))?.[1]);
-    expect(String((await post()).body)).toContain(`${done},${unsure}`);
+      expect([`${done},${unsure}`, `${unsure},${unsure}`]).toContain(/\[(.*)\]/.exec(answer)?.[1]);
+    expect(await post()).toContain(`${done},${unsure}`);
     await a.workflows.raiseEvent(id, 'tell', 'end');
     expect((await a.workflows.waitForCompletion(id)).output).toBe('a,b');
   });
@@ -207,7 +184,7 @@ describe('a call of another host', () => {
       state = (state * 48_271) % 2_147_483_647;
       return state / 2_147_483_647;
     };
-    b.fateOf = (path) => (path !== CALLS_PATH || random() < 0.6 ? 'handled' : random() < 0.5 ? 'lost' : 'cut');
+    b.fateOf = () => (random() < 0.6 ? 'handled' : random() < 0.5 ? 'lost' : 'cut');
     for (const instanceId of ids) await a.workflows.start('collect', '0', { instanceId });
     for (let number = 1; number <= 30; number++) {
       for (const id of ids) await a.workflows.raiseEvent(id, 'tell', String(number));
@@ -247,7 +224,7 @@ describe('a call of another host', () => {
     const begun: Begun = new Map();
     const [a, b] = await twoOf(fleet, {}, begun);
     const ids = await b.owned(fleet.fleet, IDS);
-    b.fateOf = (path) => (path === CALLS_PATH ? 'lost' : 'handled');
+    b.fateOf = () => 'lost';
     for (const instanceId of ids.slice(0, 4)) await a.workflows.start('collect', 'a', { instanceId });
     b.fateOf = () => 'handled';
     await fleet.fleet.pass(6);
@@ -287,47 +264,44 @@ describe('hosts take calls', () => {
     ['nobody', async () => undefined, 401],
     ['a caller without a signature', async () => 'x.y.z', 401],
     ['a host with another key', () => tokenFor(other), 401],
-    ['another application', () => tokenFor(IDENTITY, { ...own, appId: 'cart' }), 401],
-    ['the application in another namespace', () => tokenFor(IDENTITY, { ...own, namespace: 'test' }), 401],
+    ['another application', () => tokenFor(IDENTITY, { ...OWN, appId: 'cart' }), 401],
+    ['the application in another namespace', () => tokenFor(IDENTITY, { ...OWN, namespace: 'test' }), 401],
     ['a host in another trust domain', () => tokenFor({ ...IDENTITY, trustDomain: 'else' }), 401],
-    ['a token for another application', () => tokenFor(IDENTITY, own, { ...own, appId: 'cart' }), 401],
+    ['a token for another application', () => tokenFor(IDENTITY, OWN, { ...OWN, appId: 'cart' }), 401],
   ])('of %s: %s', async (_, token, status) => {
     await using fleet = new ApartFleet();
     const [, b] = await twoOf(fleet);
     const proof = await token();
     const [id = ''] = await b.owned(fleet.fleet, IDS);
     const work = { type: 'start', name: 'collect', startAt: 0 };
-    const body = { format: 1, calls: [{ key: 'key', instanceId: id, work }], answered: [] };
     const headers = proof === undefined ? {} : { 'sidecar-identity': proof };
-    const answer = await b.member.sidecar.peers.handle(request('POST', CALLS_PATH, { headers, body }));
+    const line = lineOf([{ key: 'key', instanceId: id, work }], [{ id: 7, instanceId: 'none', until: 'over' }]);
+    const answer = await b.exchange(headers, [line], 2);
     expect(answer.status).toBe(status);
+    expect(answer.replies.sort()).toEqual(status === 200 ? ['{"id":7}', '{"outcomes":[{"is":"done"}]}'] : []);
     expect((await b.workflows.get(id))?.status).toBe(status === 200 ? 'RUNNING' : undefined);
-    const asked = { format: 1, waits: [{ instanceId: 'none', until: 'over' }] };
-    const waited = await b.member.sidecar.peers.handle(request('POST', WAITS_PATH, { headers, body: asked }));
-    expect(waited.status).toBe(status);
   });
 
-  test('within limits, in their form, and not at the API', async () => {
+  test('in their form, and not at the API', async () => {
     await using fleet = new ApartFleet();
-    const [, b] = await twoOf(fleet, { bodyLimitBytes: 1_000 });
+    const [, b] = await twoOf(fleet);
     const headers = { 'sidecar-identity': await tokenFor(IDENTITY) };
-    const post = async (body: unknown): Promise<number> =>
-      (await b.member.sidecar.peers.handle(request('POST', CALLS_PATH, { headers, body }))).status;
-    expect(await post({ format: 1, calls: [], answered: ['x'.repeat(1_000)] })).toBe(413);
-    for (const body of [
-      '',
+    const wait = { id: 1, instanceId: 'i', until: 'over' };
+    const works = [{ type: 'begun' }, { type: 'eventRaised', name: 1 }, null, { type: 'terminated', output: {} }];
+    const lines = [
       '{',
       'null',
-      { format: 2, calls: [], answered: [] },
-      { format: 1, calls: [null], answered: [] },
-    ])
-      expect(await post(body)).toBe(400);
-    for (const work of [{ type: 'begun' }, { type: 'eventRaised', name: 1 }, null, { type: 'terminated', output: {} }])
-      expect(await post({ format: 1, calls: [{ key: 'k', instanceId: 'i', work }], answered: [] })).toBe(400);
-    for (const path of [CALLS_PATH, WAITS_PATH]) {
-      const answer = await b.member.sidecar.handle(request('POST', path, { headers, body: {} }));
-      expect([answer.status, answer.unrouted]).toEqual([404, true]);
-    }
+      '{"calls":[],"answered":[]}',
+      '{"calls":[],"answered":[1],"waits":[],"left":[]}',
+      '{"calls":[],"answered":[],"waits":[],"left":["1"]}',
+      lineOf([null]),
+      lineOf([], [{ ...wait, id: '1' }]),
+      lineOf([], [{ ...wait, until: 'now' }]),
+      ...works.map((work) => lineOf([{ key: 'k', instanceId: 'i', work }])),
+    ];
+    for (const line of lines) await expect(b.exchange(headers, [line], 1)).rejects.toThrow('another form');
+    const answer = await b.member.sidecar.handle(request('POST', SESSION_PATH, { headers, body: {} }));
+    expect([answer.status, answer.unrouted]).toEqual([404, true]);
   });
 
   test.each<[what: string, a: ApartOptions, b: ApartOptions]>([
@@ -346,14 +320,14 @@ describe('hosts take calls', () => {
     for (const id of IDS) await a.workflows.raiseEvent(id, 'tell', 'end');
     await fleet.fleet.pass(3);
     expect((await ends).map(({ output }) => output)).toEqual(IDS.map(() => 'a'));
-    expect(b.requests.length).toBeLessThanOrEqual(forA.keys === 'none' || forB.at === 'nowhere' ? 0 : 2);
+    expect(b.requests.length).toBeLessThanOrEqual(forA.keys === 'none' || forB.at === 'nowhere' ? 0 : 1);
     const told = a.member.logger.at('info').filter(({ message }) => message.includes('identity'));
     expect(told.length).toBe(forA.keys === 'none' ? 1 : 0);
   });
 });
 
 describe('a wait for a workflow of another host', () => {
-  test('is one question for many, again after its time, and costs no read', async () => {
+  test('is one line for many, and costs no read', async () => {
     await using fleet = new ApartFleet();
     const [a, b] = await twoOf(fleet);
     const ids = await b.owned(fleet.fleet, IDS);
@@ -362,7 +336,7 @@ describe('a wait for a workflow of another host', () => {
     const ends = Promise.all(ids.map((id) => a.workflows.waitForCompletion<string>(id)));
     await fleet.fleet.pass(12);
     expect(calls).toHaveBeenCalledTimes(0);
-    expect(callsTo(b, WAITS_PATH)).toBeLessThan(4);
+    expect(waitsTo(b)).toBe(1);
     for (const id of ids) await b.workflows.raiseEvent(id, 'tell', 'end');
     expect((await ends).map(({ output }) => output)).toEqual(ids.map(() => 'a'));
     expect(calls).toHaveBeenCalledTimes(0);
@@ -382,5 +356,19 @@ describe('a wait for a workflow of another host', () => {
     await fleet.fleet.pass(8);
     await a.workflows.raiseEvent(id, 'tell', 'end');
     expect((await end).output).toBe('a');
+  });
+});
+
+describe('an instance without an ID of the caller', () => {
+  test('is one of the host that starts it', async () => {
+    await using fleet = new ApartFleet();
+    const [a, b] = await twoOf(fleet);
+    for (const { workflows } of [a, b])
+      for (let count = 0; count < 20; count++) {
+        const id = await workflows.start('collect', 'a');
+        await workflows.raiseEvent(id, 'tell', 'end');
+        expect((await workflows.waitForCompletion(id)).status).toBe('COMPLETED');
+      }
+    expect([callsTo(a), callsTo(b)]).toEqual([0, 0]);
   });
 });

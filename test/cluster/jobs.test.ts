@@ -148,4 +148,42 @@ describe('jobs of one app ID on two hosts', () => {
     expect([a.runs.length, b.runs, a.logger.at('error')]).toEqual([NAMES.length, [], []]);
     expect(await fleet.memory.scan({ from: 'jobs!', to: 'jobs"' })).toEqual([]);
   });
+
+  test('run when the other host asks for it, once each, on their owners', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    await fleet.pass(2);
+    for (const name of NAMES) await a.sidecar.jobs.schedule(name, { schedule: '@every 1h' });
+    await fleet.pass(2);
+    for (const name of NAMES) expect(await b.sidecar.jobs.run(name)).toBe(true);
+    await fleet.pass(3);
+    expect(namesOf([...a.runs, ...b.runs])).toEqual(sorted);
+    expect(Math.min(a.runs.length, b.runs.length)).toBeGreaterThan(15);
+    const { jobs } = await b.sidecar.jobs.list();
+    expect(jobs.map(({ name, runs, lastRun }) => `${name} ${runs} ${lastRun?.outcome}`)).toEqual(
+      sorted.map((name) => `${name} 0 done`),
+    );
+  });
+
+  test('are paused and resumed by the other host, also while they run: no run is made twice or lost', async () => {
+    await using fleet = new Fleet();
+    const [a, b] = [await fleet.join(), await fleet.join()];
+    await fleet.pass(2);
+    const ends: (() => void)[] = [];
+    for (const member of [a, b]) member.onRun = () => new Promise<void>((resolve) => ends.push(resolve));
+    for (const name of NAMES) await a.sidecar.jobs.schedule(name, { schedule: '@every 10s' });
+    await fleet.pass(10);
+    expect(ends.length).toBe(NAMES.length);
+    for (const name of NAMES) await expect(b.sidecar.jobs.run(name)).rejects.toMatchObject({ status: 409 });
+    for (const name of NAMES) expect(await b.sidecar.jobs.pause(name)).toBe(true);
+    for (const end of ends) end();
+    await fleet.pass(30);
+    expect(namesOf([...a.runs, ...b.runs])).toEqual(sorted);
+    for (const member of [a, b]) member.onRun = () => undefined;
+    for (const name of NAMES) expect(await b.sidecar.jobs.resume(name)).toBe(true);
+    await fleet.pass(3);
+    expect(namesOf([...a.runs, ...b.runs])).toEqual([...NAMES, ...NAMES].sort());
+    expect((await a.sidecar.jobs.list()).jobs.every(({ runs }) => runs === 2)).toBe(true);
+    expect([...a.logger.at('error'), ...b.logger.at('error')]).toEqual([]);
+  });
 });

@@ -138,7 +138,9 @@ describe('two hosts of one app ID', () => {
     await fleet.pass(5);
     b.store.pause();
     a.store.takeCalls();
-    const ids = await Promise.all(NAMES.map((text) => a.sidecar.workflows.start('echo', text)));
+    const ids = await Promise.all(
+      NAMES.map((text) => a.sidecar.workflows.start('echo', text, { instanceId: `flow-${text}` })),
+    );
     const { gets, scans } = a.store.takeCalls();
     expect([gets, scans]).toEqual([0, 0]);
     const startAgain = (): Promise<unknown>[] =>
@@ -271,7 +273,9 @@ describe('two hosts whose store loses every hint', () => {
   test('run workflows that the other has started, and hear of their end', async () => {
     await using fleet = new Fleet();
     const [a, b] = await deaf(fleet);
-    const ids = await Promise.all(NAMES.map((text) => a.sidecar.workflows.start('echo', text)));
+    const ids = await Promise.all(
+      NAMES.map((text) => a.sidecar.workflows.start('echo', text, { instanceId: `flow-${text}` })),
+    );
     const ends = ids.map((id) => a.sidecar.workflows.waitForCompletion(id));
     await fleet.pass(70);
     const outputs = (await Promise.all(ends)).map(({ output }) => output);
@@ -283,7 +287,9 @@ describe('two hosts whose store loses every hint', () => {
     const [a, b] = await deaf(fleet);
     const never = defineWorkflow('never', (ctx) => ctx.waitForEvent('go'));
     for (const { sidecar } of [a, b]) sidecar.workflows.register(never);
-    const ids = await Promise.all(NAMES.map(() => a.sidecar.workflows.start('never')));
+    const ids = await Promise.all(
+      NAMES.map((instanceId) => a.sidecar.workflows.start('never', undefined, { instanceId })),
+    );
     await fleet.pass(20);
     const waits = Promise.allSettled(ids.map((id) => a.sidecar.workflows.waitForCompletion(id, { timeoutMs: 60_000 })));
     await a.clock.settled();

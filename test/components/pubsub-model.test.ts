@@ -10,6 +10,7 @@ import type {
   PubSubComponent,
   PubSubDefinition,
 } from '../../src/components/pubsub.ts';
+import type { GroupQueue } from '../../src/components/queue-access.ts';
 import type { Batch, KeyedEntry, Scan } from '../../src/state/store.ts';
 import { textMessage } from '../../src/testing/collector.ts';
 import { virtualClock } from '../../src/testing/virtual-clock.ts';
@@ -56,8 +57,14 @@ type Command =
   | { readonly kind: 'join'; readonly maxInFlight: number }
   | { readonly kind: 'advance'; readonly ms: number }
   | { readonly kind: 'restart' }
+  | { readonly kind: 'park' }
+  | { readonly kind: 'unpark' }
   | { readonly kind: 'fail'; readonly times: number }
   | { readonly kind: 'slow'; readonly turns: number };
+
+const QUEUE = { topic: 't', group: 'app' };
+/** Where operators put messages that nobody is to get. */
+const PARKED = { topic: 'parked', group: 'app' };
 
 interface Fate {
   /** Acknowledged, and that is recorded. */
@@ -68,6 +75,9 @@ interface Fate {
   handedOut: number;
   retries: number;
   notBefore: number;
+  isParked: boolean;
+  /** It was parked once, so that it comes later than others. */
+  wasParked: boolean;
 }
 
 interface Member {
@@ -96,7 +106,7 @@ class Model {
   }
 
   async open(): Promise<void> {
-    const context = { clock: this.clock, logger: silent, state: this.store, track: () => () => {} };
+    const context = { appId: 'model', clock: this.clock, logger: silent, state: this.store, track: () => () => {} };
     this.#component = await this.#definition.open(context);
   }
 
@@ -107,12 +117,45 @@ class Model {
     else if (command.kind === 'join') await this.join(command.maxInFlight);
     else if (command.kind === 'advance') await this.clock.advance(command.ms);
     else if (command.kind === 'restart') await this.#restart();
+    else if (command.kind === 'park') await this.#move(QUEUE, PARKED);
+    else if (command.kind === 'unpark') await this.#move(PARKED, QUEUE);
     else if (command.kind === 'fail') this.store.failures = this.#canFail ? command.times : 0;
     else if (command.kind === 'slow') this.store.slowness = command.turns;
     else await this.#member(command.kind, command.pick);
     // A slow scan goes on over several commands.
     if (this.store.slowness === 0) await this.clock.advance(0);
     this.#tellProblem();
+  }
+
+  /** An operator moves all messages that are not in flight. */
+  async #move(from: GroupQueue, to: GroupQueue): Promise<void> {
+    const { queues } = this.#component;
+    assert.ok(queues !== undefined);
+    await queues.addGroup(PARKED).catch(() => undefined);
+    if (to === QUEUE) for (const fate of this.#fates.values()) this.#unparked(fate);
+    await queues
+      .redeliver(from, {}, ({ message }) => ({ to, message: { ...message, topic: to.topic } }))
+      .catch((error: unknown) => assert.match(String(error), /on fire|has no group/));
+    this.store.failures = 0;
+    const parked = new Set<string>();
+    for (const status of await queues.status(PARKED.topic))
+      for (const { message } of (await queues.read(status, { limit: 100_000 })).entries) parked.add(message.id);
+    for (const [id, fate] of this.#fates) {
+      const isParked = parked.has(id);
+      if (!isParked) continue;
+      assert.ok(!fate.isDone, `message ${id} was parked after it was acknowledged`);
+      assert.equal(fate.inFlight, undefined, `message ${id} is in flight and parked`);
+      fate.isParked = true;
+      fate.wasParked = true;
+    }
+  }
+
+  /** It begins again, and may be handed out from now on. */
+  #unparked(fate: Fate): void {
+    if (!fate.isParked) return;
+    fate.isParked = false;
+    fate.retries = 0;
+    fate.notBefore = Number.NEGATIVE_INFINITY;
   }
 
   #tellProblem(): void {
@@ -158,10 +201,11 @@ class Model {
     assert.ok(fate !== undefined, `message ${id} was never published`);
     assert.ok(!fate.isDone, `message ${id} was handed out after it was acknowledged`);
     assert.equal(fate.inFlight, undefined, `message ${id} is in flight twice`);
+    assert.ok(!fate.isParked, `message ${id} was handed out though it is parked`);
     assert.ok(!member.isPaused, 'a paused consumer was handed a message');
     assert.ok(this.clock.now() >= fate.notBefore, `message ${id} came before its delay was over`);
     assert.ok(delivery.attempt > fate.retries && delivery.attempt <= fate.handedOut + 1, `attempt of message ${id}`);
-    if (fate.handedOut === 0) {
+    if (fate.handedOut === 0 && !fate.wasParked) {
       assert.ok(Number(id) > member.lastFresh, `message ${id} came after one that was published later`);
       member.lastFresh = Number(id);
     }
@@ -181,6 +225,8 @@ class Model {
         handedOut: 0,
         retries: 0,
         notBefore: Number.NEGATIVE_INFINITY,
+        isParked: false,
+        wasParked: false,
       });
     const messages = ids.map((id) => textMessage('t', id, { id }));
     const failed = await this.#component.publish(messages).catch(() => ids.map((_, index) => ({ index })));
@@ -255,11 +301,15 @@ class Model {
     if (afterRestart) await this.#restart();
     this.store.failures = 0;
     this.store.slowness = 0;
+    await this.#move(PARKED, QUEUE);
     this.#isDraining = true;
     for (const { inFlight } of this.#members) for (const delivery of [...inFlight.values()]) this.acknowledge(delivery);
     for (let at = 0; at < this.#members.length; at++) await this.#member('resume', at);
     if (this.#members.length === 0) await this.join(1_000);
     for (let step = 0; step < 10; step++) await this.clock.advance(10_000);
+    // What was in the store at a restart is recorded before it is handed out, a few at a time.
+    for (let turn = 0; turn < 20_000 && [...this.#fates.values()].some(({ isDone }) => !isDone); turn++)
+      await new Promise((resolve) => setImmediate(resolve));
     this.#tellProblem();
     for (const [id, { isDone, isAsked }] of this.#fates)
       assert.ok(isDone, `message ${id} was lost${isAsked ? ' after a failed acknowledgement' : ''}`);
@@ -288,6 +338,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('advance' as const), ms: fc.nat(60) }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'restart' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'park' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'unpark' as const }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('slow' as const), turns: fc.constantFrom(0, 2, 8) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const), times: fc.integer({ min: 1, max: 4 }) }) },
 );

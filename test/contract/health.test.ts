@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Sidecar } from '../../src/index.ts';
 import { NEVER, RecordingApp } from '../support/app.ts';
 import { freePort, listen } from '../support/http.ts';
+import { KeptStore } from '../support/kept-store.ts';
 import { WAYS } from '../support/served.ts';
 import { createWorld, startWorld } from '../support/world.ts';
 
@@ -87,5 +88,43 @@ describe('health', () => {
     expect(() => sidecar.health.check('other')).toThrow(
       expect.objectContaining({ code: 'ERR_HEALTH_APPID_NOT_MATCH' }),
     );
+  });
+});
+
+describe('health.state', () => {
+  test('tells of each part whether it is ready, and why not', async () => {
+    await using world = await createWorld();
+    const { health } = world.sidecar;
+    expect(health.state()).toEqual({
+      isReady: false,
+      isOutboundReady: false,
+      checks: [
+        { name: 'components', isReady: false },
+        { name: 'state', isReady: true },
+        { name: 'app-channel', isReady: false, reason: 'absent' },
+      ],
+    });
+    await world.start();
+    const checks = ['components', 'state', 'app-channel'].map((name) => ({ name, isReady: true }));
+    expect(health.state()).toEqual({ isReady: true, isOutboundReady: true, checks });
+    await world.sidecar.stop();
+    expect(health.state()).toMatchObject({ isReady: false, isOutboundReady: false });
+  });
+
+  test('names the failure of the state store', async () => {
+    const store = new KeptStore();
+    const open = store.open.bind(store);
+    let failure: Error | undefined;
+    store.open = async () => Object.defineProperty(await open(), 'failure', { get: () => failure });
+    await using world = await startWorld({ state: store, app: undefined as never });
+    failure = new Error('the disk is full');
+    expect(world.sidecar.health.state()).toEqual({
+      isReady: false,
+      isOutboundReady: false,
+      checks: [
+        { name: 'components', isReady: true },
+        { name: 'state', isReady: false, reason: 'the disk is full' },
+      ],
+    });
   });
 });

@@ -319,3 +319,31 @@ describe('streaming subscriptions in code', () => {
     expect(got).toEqual(['x']);
   });
 });
+
+test('a component gets the metadata of each subscription', async () => {
+  const seen: unknown[] = [];
+  const memory = memoryPubSub('pubsub');
+  const component: typeof memory = {
+    ...memory,
+    open: async (context) => {
+      const opened = await memory.open(context);
+      return {
+        publish: (messages) => opened.publish(messages),
+        close: () => opened.close(),
+        subscribe: (options) => {
+          seen.push([options.topic, options.metadata]);
+          return opened.subscribe(options);
+        },
+      };
+    },
+  };
+  const discovery = [{ pubsubname: 'pubsub', topic: 'orders', route: '/in', metadata: { queueType: 'quorum' } }];
+  await using world = await startWorld({ components: [component], discovery });
+  await world.sidecar.pubsub.subscribe('pubsub', 'raw', () => {}, { rawPayload: true, metadata: { routingKey: 'k' } });
+  await world.sidecar.pubsub.subscribe('pubsub', 'plain', () => {});
+  expect(seen).toEqual([
+    ['orders', { queueType: 'quorum' }],
+    ['raw', { rawPayload: 'true', routingKey: 'k' }],
+    ['plain', {}],
+  ]);
+});

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { memoryStore, sharedState } from '../../src/index.ts';
+import { Fleet } from '../support/fleet.ts';
 import { KeptStore } from '../support/kept-store.ts';
 import { startWorld } from '../support/world.ts';
 
@@ -123,5 +124,48 @@ describe('actor types', () => {
       { type: types[1], count: 2 },
       { type: types[0], count: 7 },
     ]);
+  });
+});
+
+describe('placement.hosts', () => {
+  const ALL = Array.from({ length: 64 }, (_, shard) => shard);
+
+  test('tells of the only host, which owns every shard, without the option placement', async () => {
+    await using world = await startWorld({ address: 'http://10.0.0.5:3500' });
+    await world.clock.settled();
+    const startedAt = world.clock.now();
+    expect(await world.sidecar.placement.hosts()).toEqual([
+      {
+        hostId: expect.any(String),
+        isSelf: true,
+        appId: 'shop',
+        namespace: 'default',
+        address: 'http://10.0.0.5:3500',
+        actorTypes: [],
+        updatedAt: startedAt,
+        shards: ALL,
+      },
+    ]);
+    await world.sidecar.stop();
+    await expect(world.sidecar.placement.hosts()).rejects.toMatchObject({ code: 'ERR_INTERNAL' });
+  });
+
+  test('tells of all hosts of a store, and how the shards of an app ID are divided', async () => {
+    await using fleet = new Fleet();
+    const [a, b, other] = [await fleet.join(), await fleet.join(), await fleet.join({ appId: 'other' })];
+    await fleet.pass(5);
+    const hosts = await a.sidecar.placement.hosts();
+    expect(hosts.map(({ appId }) => appId)).toEqual(['other', 'shop', 'shop']);
+    expect(hosts.filter(({ isSelf }) => isSelf)).toHaveLength(1);
+    const [ofOther, one, two] = hosts.map(({ shards }) => shards);
+    expect(ofOther).toEqual(ALL);
+    expect([one?.length, two?.length]).toEqual([32, 32]);
+    expect([...(one ?? []), ...(two ?? [])].sort((x, y) => x - y)).toEqual(ALL);
+    const own = (await b.sidecar.placement.hosts()).find(({ isSelf }) => isSelf);
+    await b.stop();
+    await fleet.pass(5, [a, other]);
+    const left = await a.sidecar.placement.hosts();
+    expect(left.map(({ hostId }) => hostId)).not.toContain(own?.hostId);
+    expect(left.map(({ shards }) => shards)).toEqual([ALL, ALL]);
   });
 });

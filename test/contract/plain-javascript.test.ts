@@ -114,7 +114,7 @@ describe('an option that there is not is an error', () => {
       'no object at all',
       ({ pubsub }, options) => pubsub.publish('pubsub', 'orders', 1, options),
       'text/plain',
-      'options of publish: expected an object, actual is text/plain',
+      'options of publish: expected an object, actual is a string',
     ],
   ])('%s', async (_what, call, options, problem) => {
     const sidecar = await started();

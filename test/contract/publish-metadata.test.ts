@@ -103,6 +103,16 @@ describe('a subscription to events that are not CloudEvents', () => {
     expect(world.logger.at('warn')).toHaveLength(1);
   });
 
+  test('with wire dapr a raw JSON object for a subscription without rawPayload is delivered as it is', async () => {
+    await using world = await startWorld({ wire: 'dapr' });
+    await world.publish('{"id":1}', { query: 'metadata.rawPayload=true' });
+    await world.publish('[1]', { query: 'metadata.rawPayload=true' });
+    expect(world.deliveries.map(({ headers, text }) => [headers['content-type'], text])).toEqual([
+      ['application/cloudevents+json', '{"id":1}'],
+    ]);
+    expect(world.emitted('dropped')).toHaveLength(1);
+  });
+
   test('a raw-published message for a subscription without rawPayload goes to its dead-letter topic', async () => {
     const dead = { ...DEAD[1], metadata: { rawPayload: 'true' } };
     await using world = await startWorld({ discovery: [DEAD[0], dead] });

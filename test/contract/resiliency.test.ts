@@ -526,3 +526,37 @@ test('what is wrong with the option is told when the sidecar is made', async () 
       'options.resiliency[1].targets.components.pubsub.inbound.retry is "nope": expected the name of a policy (there are none)',
   });
 });
+
+describe('health.breakers', () => {
+  test('tells of every breaker in use where it stands, its state and until when it is open', async () => {
+    const breaker = { trip: 'consecutiveFailures >= 2', timeout: '60s' };
+    await using world = await inboundWorld({ breaker, retry: { duration: '1s' } }, { answer: () => ({ status: 500 }) });
+    const { health } = world.sidecar;
+    await world.publish('x');
+    const place = { targetType: 'component', target: 'pubsub', endpoint: 'inbound', policy: 'c' };
+    expect(health.breakers()).toEqual([{ ...place, state: 'closed', consecutiveFailures: 1 }]);
+    await world.pass('1s');
+    const openUntil = world.clock.now() + 60_000;
+    expect(health.breakers()).toEqual([{ ...place, state: 'open', openUntil, consecutiveFailures: 0 }]);
+  });
+
+  test('is empty without policies', async () => {
+    await using world = await startWorld();
+    await world.publish('x');
+    expect(world.sidecar.health.breakers()).toEqual([]);
+  });
+
+  test('has one for each method that is invoked', async () => {
+    const resiliency = {
+      policies: { circuitBreakers: { c: { trip: 'consecutiveFailures >= 1', timeout: '60s' } } },
+      targets: { apps: { shop: { circuitBreaker: 'c' } } },
+    };
+    const answer: Answering = ({ path }) => ({ status: path === '/bad' ? 500 : 200 });
+    await using world = await startWorld({ resiliency, answer });
+    for (const method of ['good', 'bad']) await world.send('POST', `/v1.0/invoke/shop/method/${method}`);
+    const states = world.sidecar.health
+      .breakers()
+      .map(({ target, endpoint, state }) => `${target} ${endpoint} ${state}`);
+    expect(states.sort()).toEqual(['shop /bad open', 'shop /good closed']);
+  });
+});

@@ -84,6 +84,19 @@ test('durable.ts: what was not processed before a stop is delivered after the ne
   expect(code).toBe(0);
 });
 
+test('night.ts: dead letters nobody has subscribed to are explained, redelivered, mended and dropped', async () => {
+  const { code, output } = await runToEnd('night.ts');
+  expect(output).toContain('orders-failed → shop: 5 messages, 0 consumers');
+  for (const id of [1, 2, 3, 5]) expect(output).toContain(`order ${id}: the bank does not answer, 3 attempts`);
+  expect(output).toContain('order 4: the price is "4O.00", 3 attempts');
+  expect(output).toContain('redelivered: 3');
+  expect([...output.matchAll(/order (\d) is paid/g)].map(([, id]) => id).sort()).toEqual(['1', '3', '4', '5']);
+  // The other group of the topic gets nothing twice.
+  expect(output.match(/counted/g)).toHaveLength(5);
+  expect(output).toContain('0 dead letters are left');
+  expect(code).toBe(0);
+});
+
 test('in-process-test.ts: two hours of retries on a virtual clock', async () => {
   const { code, output } = await runToEnd('in-process-test.ts');
   expect(output).toMatch(/4 deliveries and 1 dead letter, 2 hours later, in \d+ ms/);

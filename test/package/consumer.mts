@@ -15,6 +15,7 @@ import {
 } from 'insidecar';
 import { type TWorkflow, type WorkflowContext, WorkflowRuntime } from 'insidecar/dapr';
 import { type EmbeddedOptions, embedded } from 'insidecar/embedded';
+import { jetstreamPubSub } from 'insidecar/jetstream';
 import { postgresql } from 'insidecar/postgresql';
 import { redis } from 'insidecar/redis';
 import { type LoadedResources, loadResources } from 'insidecar/resources';
@@ -33,7 +34,8 @@ const shared: readonly StateDefinition[] = [
   redis({ nodes: ['a:26379', 'b:26379'], sentinelName: 'main' }),
 ];
 const durable: PubSubDefinition = durablePubSub('durable', { scopes: ['orders'] });
-const options: SidecarOptions = { appId: 'orders', components: [pubsub, durable], state, clock };
+const jetstream: PubSubDefinition = jetstreamPubSub('jetstream', { url: 'nats://a,nats://b', createStream: true });
+const options: SidecarOptions = { appId: 'orders', components: [pubsub, durable, jetstream], state, clock };
 const durableCases: readonly StoreCase[] = stateStoreConformance.filter(({ needs = [] }) => needs.includes('durable'));
 
 const approval: TWorkflow = async function* (context: WorkflowContext, order: Order) {

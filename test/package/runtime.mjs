@@ -60,7 +60,8 @@ function checkTraces(cwd) {
 
 export async function runtime() {
   const cwd = directory('runtime', [...PROGRAMS, 'embedded.mjs', 'embedded.cjs', 'cli-app.mjs']);
-  npmInstall(cwd, packed());
+  // An entry that is for its users only needs it.
+  npmInstall(cwd, packed(), '@opentelemetry/api@1.9');
   const withoutOptional = directory('without-optional', ['embedded.mjs', 'embedded.cjs']);
   npmInstall(withoutOptional, '--omit=optional', packed());
 

@@ -239,7 +239,7 @@ describe('what is a resource', () => {
   test('all problems of all files are told together, in the order of the files', async () => {
     const directory = await directoryWith({
       'b.yaml': memory('events', '  nope: 1'),
-      'a.yaml': documents(component('x', 'pubsub.redis'), 'kind: ['),
+      'a.yaml': documents(component('x', 'pubsub.pulsar'), 'kind: ['),
     });
     const loading = loadResources([directory], { appId: 'orders', environment: {} });
     await expect(loading).rejects.toMatchObject({ code: 'ERR_CONFIGURATION' });
@@ -269,7 +269,7 @@ describe('whom a resource is for', () => {
   });
 
   test('a type that cannot be used does not matter when it is for others', async () => {
-    expect(await problemsOf(component('one', 'pubsub.redis', 'scopes: [mail]'))).toEqual([]);
+    expect(await problemsOf(component('one', 'pubsub.pulsar', 'scopes: [mail]'))).toEqual([]);
   });
 
   test.each([

@@ -88,8 +88,10 @@ describe('state.postgresql', () => {
     [{ connectionString, useAzureAD: 'true' }, 'metadata useAzureAD: insidecar gets no access tokens of Azure AD'],
     [{ connectionString, useAWSIAM: 'yes' }, 'metadata useAWSIAM: insidecar gets no access tokens of AWS IAM'],
     [{ connectionString, timeout: 'opensesame' }, 'metadata timeout must be a duration of at most 24h, such as "5s"'],
+    [{ connectionString, timeout: '-1' }, 'metadata timeout must be a duration of at most 24h'],
     [{ connectionString, durability: 'opensesame' }, 'metadata durability must be "synced" or "server"'],
-    [{ connectionString, port: 'opensesame' }, 'metadata port must be a port'],
+    [{ connectionString, port: 'opensesame' }, 'metadata port must be a whole number from 1 to 65535'],
+    [{ connectionString, port: '65536' }, 'metadata port must be a whole number from 1 to 65535'],
     [{ connectionString, schema: 'opensesame'.repeat(6) }, 'metadata schema must be a name of 1 to 53 bytes'],
   ])('refuses %j without its value', async (values, message) => {
     const problem = await problemOf('state.postgresql', values);
@@ -147,9 +149,10 @@ describe('state.redis', () => {
     [{ enableTLS: 'false' }, 'state.redis needs metadata redisHost'],
     [{ redisHost: 'redis://:opensesame@cache' }, 'state.redis needs metadata redisHost'],
     [{ redisHost: 'cache', redisType: 'opensesame' }, 'metadata redisType must be "node" or "cluster"'],
-    [{ redisHost: 'cache', redisDB: 'opensesame' }, 'metadata redisDB must be a whole number of 0 or more'],
+    [{ redisHost: 'cache', redisDB: 'opensesame' }, 'metadata redisDB must be a whole number from 0 to 2147483647'],
     [{ redisHost: 'cache', failover: 'true' }, 'metadata failover needs sentinelMasterName'],
     [{ redisHost: 'cache', clientKey: 'opensesame' }, 'metadata clientCert and clientKey belong together'],
+    [{ redisHost: 'cache', clientCert: '-----BEGIN A', clientKey: 'opensesame' }, 'metadata clientKey must be in PEM'],
     [{ redisHost: 'cache', useEntraID: 'true' }, 'metadata useEntraID: insidecar gets no access tokens of Entra ID'],
     [{ redisHost: 'cache', readTimeout: 'opensesame' }, 'metadata readTimeout must be a duration'],
     [{ redisHost: 'cache', prefix: '{opensesame}' }, 'metadata prefix must be a name without braces'],

@@ -82,10 +82,10 @@ spec:
 
 test('docs/resources.md shows messages as they are', async () => {
   const shown = await readFile(join(import.meta.dirname, '../../docs/resources.md'), 'utf8');
-  const redis = component('events', 'pubsub.redis');
+  const pulsar = component('events', 'pubsub.pulsar');
   const { problems } = await findingsOf({
     'resources/x': '',
-    'pubsub.yaml': documents(redis, `\n\n\n\n${component('more', 'pubsub.in-memory', '  verison: v1')}`),
+    'pubsub.yaml': documents(pulsar, `\n\n\n\n${component('more', 'pubsub.in-memory', '  verison: v1')}`),
     'subscriptions.yaml': 'apiVersion: dapr.io/v2alpha1\nkind: Subscripton\n',
   });
   expect(problems).toHaveLength(3);

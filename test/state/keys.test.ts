@@ -10,6 +10,7 @@ import {
   keyOf,
   partsOf,
   rangeOf,
+  rangeOfPrefix,
 } from '../../src/state/keys.ts';
 
 /** Well-formed text of all sorts: also controls, the characters of the encoding itself, astral ones. */
@@ -37,6 +38,19 @@ function tupleOrder(a: readonly string[], b: readonly string[]): number {
 }
 
 describe('keys of tuples', () => {
+  test('in the range of a prefix are those whose next part begins with it', () => {
+    fc.assert(
+      fc.property(tuple, text, fc.array(text, { maxLength: 4 }), text, (parts, prefix, others, rest) => {
+        const { from, to = '' } = rangeOfPrefix(parts, prefix);
+        const isWithin = (key: string): boolean =>
+          compareKeys(key, from) >= 0 && (to === '' || compareKeys(key, to) < 0);
+        expect(isWithin(keyOf(...parts, `${prefix}${rest}`, ...others))).toBe(true);
+        const [other = ''] = others;
+        expect(isWithin(keyOf(...parts, other))).toBe(other.startsWith(prefix));
+      }),
+    );
+  });
+
   test('come back as the tuple that they were made of', () => {
     fc.assert(
       fc.property(tuple, (parts) => {

@@ -1,22 +1,29 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { SESSION_PATH } from '../../src/blocks/workflow/forwarding/remote-host.ts';
 import { readHosts, ShardLayout } from '../../src/cluster/hosts.ts';
 import { shardOf } from '../../src/cluster/shards.ts';
-import { type IdentityOptions, nodeListener } from '../../src/index.ts';
+import {
+  defineActivity,
+  defineWorkflow,
+  type HeaderMap,
+  type IdentityOptions,
+  nodeListener,
+  request,
+} from '../../src/index.ts';
+import { makeIdentity } from '../../src/security/identity.ts';
+import { virtualClock } from '../../src/testing/index.ts';
 import { Fleet, type Member, type MemberOptions } from './fleet.ts';
 import { type Listening, listen } from './http.ts';
 
 export const SECRET = 'a shared secret of more than 32 bytes';
 export const IDENTITY: IdentityOptions = { keys: [{ secret: SECRET }] };
 
-/** What becomes of a request to a host: `lost` is its answer, after it has been handled. */
+/**
+ * What becomes of a line that another host sends. Its connection breaks before it is handled (`cut`) or instead of the
+ * reply with its outcomes (`lost`).
+ */
 export type Fate = 'handled' | 'cut' | 'lost';
-
-/** A request as it came. */
-export interface KeptRequest {
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
 
 /** Options of a host apart. */
 export interface ApartOptions extends MemberOptions {
@@ -31,12 +38,18 @@ export class ApartHost implements AsyncDisposable {
   readonly member: Member;
   readonly server: Listening;
   readonly #listener: RequestListener;
-  /** The paths of the requests that came here. */
+  /** The paths of the requests that came here: each is a session. */
   readonly requests: string[] = [];
-  /** Decides about each request. */
-  fateOf: (path: string) => Fate = () => 'handled';
-  /** Gets the requests that are cut, whole. */
-  keep: ((request: KeptRequest) => void) | undefined;
+  /** The lines that came here, without empty ones. */
+  readonly lines: string[] = [];
+  /** How many empty lines came here. */
+  beats = 0;
+  /** The connections of the sessions. */
+  readonly sockets: Socket[] = [];
+  /** Decides about each line with calls. */
+  fateOf: (line: string) => Fate = () => 'handled';
+  /** While true, nothing comes or goes, while the connections stay. */
+  isSilent = false;
 
   private constructor(member: Member, server: Listening, listener: RequestListener) {
     this.member = member;
@@ -63,26 +76,62 @@ export class ApartHost implements AsyncDisposable {
 
   #take(req: IncomingMessage, res: ServerResponse): void {
     this.requests.push(req.url ?? '');
-    const fate = this.fateOf(req.url ?? '');
-    if (fate === 'cut') return void this.#cut(req);
-    if (fate === 'lost') {
-      // What the sidecar answers goes nowhere: the caller's connection is gone.
-      res.write = () => true;
-      res.writeHead = () => res;
-      res.end = () => {
-        req.socket.destroy();
-        return res;
-      };
-    }
+    this.sockets.push(req.socket);
+    const [push, write] = [req.push.bind(req), res.write.bind(res)];
+    let fate: Fate = 'handled';
+    let rest = '';
+    req.push = (chunk: unknown) => {
+      if (chunk === null) return push(null);
+      const lines = (rest + String(chunk)).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        if (line === '') this.beats++;
+        else this.lines.push(line);
+        if (fate === 'handled' && line.includes('"calls":[{')) fate = this.fateOf(line);
+        if (fate === 'cut') req.socket.destroy();
+        if (!this.isSilent && (fate === 'handled' || fate === 'lost')) push(`${line}\n`);
+      }
+      return true;
+    };
+    res.write = (chunk: unknown) => {
+      if (this.isSilent) return true;
+      if (fate !== 'lost' || !String(chunk).includes('"outcomes"')) return write(chunk);
+      req.socket.destroy();
+      return true;
+    };
     this.#listener(req, res);
   }
 
-  async #cut(req: IncomingMessage): Promise<void> {
-    const chunks: Uint8Array[] = [];
-    if (this.keep !== undefined) for await (const chunk of req) chunks.push(chunk as Uint8Array);
-    const headers = req.headers as Record<string, string>;
-    this.keep?.({ path: req.url ?? '', headers, body: Buffer.concat(chunks).toString() });
-    req.socket.destroy();
+  /**
+   * Sends lines in a session of their own, until so many lines have come back. Rejects if the session breaks before.
+   */
+  async exchange(
+    headers: HeaderMap,
+    lines: readonly string[],
+    replies: number,
+  ): Promise<{ status: number; replies: string[] }> {
+    let end = (): void => undefined;
+    const over = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    async function* body(): AsyncGenerator<Uint8Array> {
+      for (const line of lines) yield Buffer.from(`${line}\n`);
+      await over;
+    }
+    const { status, body: answer } = await this.member.sidecar.peers.handle(
+      request('POST', SESSION_PATH, { headers, body: body() }),
+    );
+    let text = '';
+    const come = (): string[] => text.split('\n').filter((line) => line !== '');
+    try {
+      for await (const chunk of answer instanceof Uint8Array ? [] : answer) {
+        text += String(Buffer.from(chunk));
+        if (come().length >= replies) break;
+      }
+    } finally {
+      end();
+    }
+    return { status, replies: come() };
   }
 
   /** Those of some IDs that this host owns. */
@@ -118,3 +167,59 @@ export class ApartFleet implements AsyncDisposable {
     for (const host of this.hosts) await host[Symbol.asyncDispose]();
   }
 }
+
+/** How often each instance has begun its first activity. */
+export type Begun = Map<string, number>;
+
+/** Registers a workflow that collects what it is told. */
+export function register({ workflows }: ApartHost, begun: Begun = new Map()): void {
+  const begin = defineActivity('begin', ({ instanceId }) => {
+    begun.set(instanceId, (begun.get(instanceId) ?? 0) + 1);
+  });
+  // Everything that it was told until the end, in the order in which it came.
+  const collect = defineWorkflow('collect', async (ctx, first: string) => {
+    await ctx.callActivity(begin);
+    const told = [first];
+    for (;;) {
+      const one = await ctx.waitForEvent<string>('tell');
+      if (one === 'end') return told.join(',');
+      told.push(one);
+    }
+  });
+  workflows.register(begin, collect);
+}
+
+/** Two hosts that have divided the shards, with that workflow. */
+export async function twoOf(
+  fleet: ApartFleet,
+  options: ApartOptions = {},
+  begun?: Begun,
+): Promise<[ApartHost, ApartHost]> {
+  const hosts: [ApartHost, ApartHost] = [await fleet.join(options), await fleet.join(options)];
+  for (const host of hosts) register(host, begun);
+  await fleet.fleet.pass(8);
+  return hosts;
+}
+
+/** How many lines with calls, or with waits, came to a host. */
+export const callsTo = ({ lines }: ApartHost): number => lines.filter((line) => line.includes('"calls":[{')).length;
+export const waitsTo = ({ lines }: ApartHost): number => lines.filter((line) => line.includes('"waits":[{')).length;
+
+/** A line with calls and waits. */
+export const lineOf = (calls: readonly unknown[], waits: readonly unknown[] = []): string =>
+  JSON.stringify({ calls, answered: [], waits, left: [] });
+
+/** The application of the hosts. */
+export const OWN = { appId: 'shop', namespace: 'default' };
+/** What a host shows to another one. */
+export const tokenFor = (
+  options: IdentityOptions,
+  caller = OWN,
+  audience = OWN,
+  at = Date.parse('2026-01-01T00:00:08Z'),
+): Promise<string> =>
+  makeIdentity(options, {
+    ...caller,
+    clock: virtualClock({ startAt: at }),
+    newId: () => 'id',
+  }).sign(audience);

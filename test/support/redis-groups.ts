@@ -148,8 +148,17 @@ async function slotOf({ port }: OwnServer, prefix: string): Promise<number> {
   return Number(await redisCommand(port, ['CLUSTER', 'KEYSLOT', prefix]));
 }
 
-/** Moves the slot of a prefix to another node, with its keys. */
-export async function moveSlot(from: OwnServer, to: OwnServer, prefix: string): Promise<void> {
+/**
+ * Moves the slot of a prefix to another node, with its keys.
+ *
+ * @param between - called when the keys are there, and the slot is not yet
+ */
+export async function moveSlot(
+  from: OwnServer,
+  to: OwnServer,
+  prefix: string,
+  between?: () => Promise<unknown>,
+): Promise<void> {
   const slot = String(await slotOf(from, prefix));
   const [source, target] = [await nodeId(from), await nodeId(to)];
   await redisCommand(to.port, ['CLUSTER', 'SETSLOT', slot, 'IMPORTING', source]);
@@ -160,5 +169,6 @@ export async function moveSlot(from: OwnServer, to: OwnServer, prefix: string): 
     if (key === undefined) break;
     await redisCommand(from.port, ['MIGRATE', '127.0.0.1', String(to.port), key, '0', '5000']);
   }
+  await between?.();
   for (const { port } of [to, from]) await redisCommand(port, ['CLUSTER', 'SETSLOT', slot, 'NODE', target]);
 }

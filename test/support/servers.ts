@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
-import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { userInfo } from 'node:os';
-import { join } from 'node:path';
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { freePort } from './http.ts';
 
 const PGBOUNCER = '/usr/sbin/pgbouncer';
@@ -12,17 +14,30 @@ export class OwnServer implements AsyncDisposable {
   readonly port: number;
   readonly directory: string;
   readonly #start: () => Promise<ChildProcess>;
+  readonly #attendant: ChildProcess | undefined;
   #child: ChildProcess;
 
-  private constructor(port: number, directory: string, start: () => Promise<ChildProcess>, child: ChildProcess) {
+  private constructor(
+    { port, directory }: Pick<OwnServer, 'port' | 'directory'>,
+    start: () => Promise<ChildProcess>,
+    child: ChildProcess,
+    attendant: ChildProcess | undefined,
+  ) {
     this.port = port;
     this.directory = directory;
     this.#start = start;
     this.#child = child;
+    this.#attendant = attendant;
   }
 
-  static async start(port: number, directory: string, start: () => Promise<ChildProcess>): Promise<OwnServer> {
-    return new OwnServer(port, directory, start, await start());
+  /** `attendant` is a process that the server needs and that outlives it. */
+  static async start(
+    port: number,
+    directory: string,
+    start: () => Promise<ChildProcess>,
+    attendant?: ChildProcess,
+  ): Promise<OwnServer> {
+    return new OwnServer({ port, directory }, start, await start(), attendant);
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -34,12 +49,18 @@ export class OwnServer implements AsyncDisposable {
     await ended(this.#child, 'SIGKILL');
   }
 
+  /** As when it is told to end. */
+  async stop(): Promise<void> {
+    await ended(this.#child, 'SIGTERM');
+  }
+
   async restart(): Promise<void> {
     this.#child = await this.#start();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await ended(this.#child, 'SIGKILL');
+    if (this.#attendant !== undefined) await ended(this.#attendant, 'SIGKILL');
     await rm(this.directory, { recursive: true, force: true });
   }
 }
@@ -202,6 +223,89 @@ export function runRedis(port: number, directory: string, args: readonly string[
   });
 }
 
+/** Starts the server proper: the program on the path runs as another user only. */
+const RABBITMQ = '/usr/lib/rabbitmq/bin/rabbitmq-server';
+
+/** Whether RabbitMQ can be started. */
+export function hasRabbitmq(): boolean {
+  return isAvailable('RabbitMQ', existsSync(RABBITMQ), 'install it ("apt install rabbitmq-server")');
+}
+
+/** Starts a RabbitMQ of a name, a port mapper, a cookie and a directory of its own, without plugins. */
+export async function startRabbitmq(settings: readonly string[] = []): Promise<OwnServer> {
+  const directory = await mkdtemp('/tmp/insidecar-rabbitmq-');
+  const [port, nodePort, mapperPort] = [await freePort(), await freePort(), await freePort()];
+  const file = (name: string): string => join(directory, name);
+  await writeFile(file('.erlang.cookie'), randomUUID(), { mode: 0o400 });
+  await writeFile(file('plugins'), '[].\n');
+  await writeFile(file('rabbitmq.conf'), [`listeners.tcp.1 = 127.0.0.1:${port}`, ...settings, ''].join('\n'));
+  const env = {
+    ...process.env,
+    HOME: directory,
+    ERL_EPMD_ADDRESS: '127.0.0.1',
+    ERL_EPMD_PORT: String(mapperPort),
+    RABBITMQ_NODENAME: `insidecar-${port}@localhost`,
+    RABBITMQ_DIST_PORT: String(nodePort),
+    RABBITMQ_MNESIA_BASE: file('data'),
+    RABBITMQ_LOGS: '-',
+    RABBITMQ_ENABLED_PLUGINS_FILE: file('plugins'),
+    RABBITMQ_CONFIG_FILE: file('rabbitmq'),
+    RABBITMQ_CONF_ENV_FILE: file('none'),
+    RABBITMQ_PID_FILE: file('pid'),
+    // The script becomes the server, which signals then reach.
+    RUNNING_UNDER_SYSTEMD: 'true',
+  };
+  // In the foreground: the server would start one that nobody ends.
+  await writeFile(file('mapper-port'), String(mapperPort));
+  const mapper = spawn('epmd', ['-port', String(mapperPort)], { env, stdio: 'ignore' });
+  const start = async (): Promise<ChildProcess> => {
+    const child = spawn(RABBITMQ, { env, cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] });
+    await said(child, 'Server startup complete');
+    return child;
+  };
+  return OwnServer.start(port, directory, start, mapper);
+}
+
+/** Whether Mosquitto can be started. */
+export function hasMosquitto(): boolean {
+  const isThere = spawnSync('mosquitto', ['-h']).error === undefined;
+  return isAvailable('Mosquitto', isThere, 'install it ("apt install mosquitto")');
+}
+
+/**
+ * Starts a Mosquitto that keeps its sessions over a restart and all messages of each; `settings` as in mosquitto.conf,
+ * those of its listener first.
+ */
+export async function startMosquitto(settings: readonly string[] = ['allow_anonymous true']): Promise<OwnServer> {
+  const directory = await mkdtemp('/tmp/insidecar-mqtt-');
+  const port = await freePort();
+  const file = join(directory, 'mosquitto.conf');
+  // It drops privileges when root runs it.
+  const place = [`user ${userInfo().username}`, 'persistence true', `persistence_location ${directory}/`];
+  const limits = ['autosave_interval 1', 'max_queued_messages 0', 'max_inflight_messages 1000'];
+  const lines = [`listener ${port} 127.0.0.1`, ...settings, ...place, ...limits];
+  await writeFile(file, `${lines.join('\n')}\n`);
+  return OwnServer.start(port, directory, async () => {
+    const child = spawn('mosquitto', ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+    await said(child, ' running');
+    return child;
+  });
+}
+
+/** Runs `rabbitmqctl` on a server of the test's own. */
+export async function rabbitmqctl({ port, directory }: OwnServer, ...args: readonly string[]): Promise<void> {
+  const env = {
+    ...process.env,
+    HOME: directory,
+    ERL_EPMD_PORT: await readFile(join(directory, 'mapper-port'), 'utf8'),
+    RABBITMQ_NODENAME: `insidecar-${port}@localhost`,
+    RABBITMQ_CONF_ENV_FILE: join(directory, 'none'),
+  };
+  const child = spawn(join(dirname(RABBITMQ), 'rabbitmqctl'), args, { env, cwd: directory, stdio: 'ignore' });
+  const code = await new Promise((resolve) => child.once('exit', resolve));
+  if (code !== 0) throw new Error(`rabbitmqctl ${args.join(' ')} has ended with ${code}`);
+}
+
 /** Waits for a line in what a process writes. */
 async function said(child: ChildProcess, text: string): Promise<void> {
   let written = '';
@@ -213,5 +317,76 @@ async function said(child: ChildProcess, text: string): Promise<void> {
     child.stdout?.on('data', look);
     child.stderr?.on('data', look);
     child.once('exit', (code) => reject(new Error(`the server has ended with ${code}: ${written}`)));
+  });
+}
+
+/** Whether NATS can be started. */
+export function hasNats(): boolean {
+  const isThere = spawnSync('nats-server', ['--version']).status === 0;
+  return isAvailable('NATS', isThere, 'install it ("apt install nats-server")');
+}
+
+/** Starts a NATS server; `settings` as in its configuration file, `jetstream` as in that section of it. */
+export async function startNats(settings: readonly string[] = [], jetstream: string | null = ''): Promise<OwnServer> {
+  const directory = await mkdtemp('/tmp/insidecar-nats-');
+  const port = await freePort();
+  const file = join(directory, 'nats.conf');
+  const store = jetstream === null ? [] : [`jetstream { store_dir: ${directory}, ${jetstream} }`];
+  const listen = settings.some((line) => line.startsWith('listen:')) ? [] : [`listen: 127.0.0.1:${port}`];
+  await writeFile(file, [...listen, ...store, ...settings].join('\n'));
+  return OwnServer.start(port, directory, async () => {
+    const child = spawn('nats-server', ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+    await said(child, 'Server is ready');
+    return child;
+  });
+}
+
+/** The sources of a broker that speaks the protocol of Kafka: there is none to install. */
+const KAFKA = fileURLToPath(new URL('kafka', import.meta.url));
+
+function goBinary(): string | undefined {
+  return ['go', '/usr/local/go/bin/go'].find((go) => spawnSync(go, ['version']).status === 0);
+}
+
+/**
+ * Whether the broker that speaks the protocol of Kafka can be started. Builds it, which may take minutes where nothing of
+ * Go is there yet: before the tests, which have time limits.
+ */
+export function hasKafka(): boolean {
+  const go = goBinary();
+  const isThere = isAvailable('Go', go !== undefined, 'install Go 1.26 or later, which builds test/support/kafka');
+  if (go !== undefined) buildKafka(go);
+  return isThere;
+}
+
+/** Outside of the repository, and for the same sources once. */
+function kafkaBinary(): string {
+  const hash = createHash('sha256');
+  for (const name of ['main.go', 'go.mod', 'go.sum']) hash.update(readFileSync(join(KAFKA, name)));
+  return join(tmpdir(), `insidecar-kafka-${userInfo().uid}-${hash.digest('hex').slice(0, 16)}`);
+}
+
+function buildKafka(go: string): void {
+  const binary = kafkaBinary();
+  if (existsSync(binary)) return;
+  const built = `${binary}-${randomUUID()}`;
+  const { status, stderr } = spawnSync(go, ['build', '-mod=readonly', '-o', built, '.'], {
+    cwd: KAFKA,
+    env: { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '' },
+  });
+  if (status !== 0) throw new Error(`test/support/kafka could not be built: ${String(stderr).slice(-2_000)}`);
+  renameSync(built, binary);
+}
+
+/** Starts a broker that speaks the protocol of Kafka and creates topics of one partition; `args` as in its source. */
+export async function startKafka(args: readonly string[] = []): Promise<OwnServer> {
+  const binary = kafkaBinary();
+  const directory = await mkdtemp('/tmp/insidecar-kafka-');
+  const port = await freePort();
+  return OwnServer.start(port, directory, async () => {
+    const place = ['-port', String(port), '-data', join(directory, 'data')];
+    const child = spawn(binary, [...place, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    await said(child, 'ready');
+    return child;
   });
 }

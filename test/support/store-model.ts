@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { countEntries } from '../../src/state/count-entries.ts';
 import { isConflict } from '../../src/state/errors.ts';
 import { compareKeys } from '../../src/state/keys.ts';
 import type { Batch, KeyedEntry, Precondition, Scan, StateStore } from '../../src/state/store.ts';
@@ -26,7 +27,11 @@ interface CommitStep {
   readonly delete: readonly string[];
 }
 
-type Step = { readonly commits: readonly CommitStep[] } | { readonly scan: Scan } | { readonly get: string };
+type Step =
+  | { readonly commits: readonly CommitStep[] }
+  | { readonly scan: Scan }
+  | { readonly count: Scan }
+  | { readonly get: string };
 
 const commitStep: fc.Arbitrary<CommitStep> = fc
   .record({
@@ -53,6 +58,7 @@ const scan: fc.Arbitrary<Scan> = fc.record(
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ commits: fc.array(commitStep, { minLength: 1, maxLength: 4 }) }) },
   { weight: 3, arbitrary: fc.record({ scan }) },
+  { weight: 1, arbitrary: fc.record({ count: scan }) },
   { weight: 1, arbitrary: fc.record({ get: key }) },
 );
 
@@ -110,7 +116,11 @@ async function commitTogether(store: StateStore, model: Model, steps: readonly C
 async function runStep(store: StateStore, model: Model, step: Step): Promise<void> {
   if ('commits' in step) await commitTogether(store, model, step.commits);
   else if ('scan' in step) assert.deepEqual(await store.scan(step.scan), model.scan(step.scan));
-  else if ('get' in step) {
+  else if ('count' in step) {
+    const { from, to, limit = 100 } = step.count;
+    const range = { from, ...(to === undefined ? {} : { to }) };
+    assert.equal(await countEntries(store, range, limit), model.scan({ ...range, limit }).length);
+  } else if ('get' in step) {
     const expected = model.entries.get(step.get);
     assert.deepEqual(await store.get(step.get), expected && { value: expected.value, version: expected.version });
   }

@@ -1,4 +1,4 @@
-import type { Sidecar, WorkflowHistoryEvent, WorkflowState } from '../../src/index.ts';
+import type { Sidecar, StateDefinition, WorkflowHistoryEvent, WorkflowState } from '../../src/index.ts';
 import { KeptStore } from './kept-store.ts';
 import { TestSidecar, type TestSidecarOptions } from './sidecar.ts';
 
@@ -8,6 +8,8 @@ export type Registering = (sidecar: Sidecar, world: WorkflowWorld) => void;
 /** A sidecar that runs workflows, with state that outlives it. */
 export class WorkflowWorld extends TestSidecar {
   readonly store: KeptStore;
+  /** Where the state is kept, for another world. */
+  readonly stateOptions: StateDefinition;
   /** What activities did, in order. */
   readonly seen: string[] = [];
   #registering: Registering;
@@ -16,6 +18,7 @@ export class WorkflowWorld extends TestSidecar {
     const store = new KeptStore();
     super({ state: store, ...options });
     this.store = store;
+    this.stateOptions = options.state ?? store;
     this.#registering = registering;
     registering(this.sidecar, this);
   }

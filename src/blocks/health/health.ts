@@ -1,7 +1,37 @@
 import { SidecarError } from '../../errors.ts';
+import type { BreakerInfo } from '../../resiliency/policy.ts';
 
-/** Returns the name of something that is not ready, else `undefined`. */
-export type ReadinessCheck = () => string | undefined;
+/** A part of the sidecar, and whether it is ready. @public */
+export interface HealthCheck {
+  /** The part: `components`, `state` (the state store) or `app-channel` (the connection to the application). */
+  readonly name: 'components' | 'state' | 'app-channel';
+  /** Whether it is ready. */
+  readonly isReady: boolean;
+  /** Why it is not ready, if that is known. */
+  readonly reason?: string;
+}
+
+/** The sidecar's readiness, part by part. @public */
+export interface HealthState {
+  /** Whether {@link Health.check} succeeds. */
+  readonly isReady: boolean;
+  /** Whether {@link Health.checkOutbound} succeeds. */
+  readonly isOutboundReady: boolean;
+  /** The parts; without an application, there is no `app-channel`. */
+  readonly checks: readonly HealthCheck[];
+}
+
+/** Why a part is not ready. */
+export interface NotReady {
+  readonly reason: string | undefined;
+}
+
+/** A part to check. */
+export interface ReadinessCheck {
+  readonly name: HealthCheck['name'];
+  /** `undefined` if it is ready. */
+  readonly problem: () => NotReady | undefined;
+}
 
 export interface HealthDeps {
   readonly appId: string;
@@ -9,6 +39,7 @@ export interface HealthDeps {
   readonly outbound: readonly ReadinessCheck[];
   /** Also needed for deliveries to the application. */
   readonly inbound: readonly ReadinessCheck[];
+  readonly breakers: () => readonly BreakerInfo[];
 }
 
 /**
@@ -51,8 +82,31 @@ export class Health {
     if (missing.length > 0)
       throw new SidecarError('ERR_OUTBOUND_HEALTH_NOT_READY', `sidecar outbound is not ready: [${missing.join(' ')}]`);
   }
+
+  /** The same part by part, without throwing. */
+  state(): HealthState {
+    const outbound = this.#deps.outbound.map(stateOf);
+    const inbound = this.#deps.inbound.map(stateOf);
+    const isOutboundReady = outbound.every(({ isReady }) => isReady);
+    return {
+      isReady: isOutboundReady && inbound.every(({ isReady }) => isReady),
+      isOutboundReady,
+      checks: [...outbound, ...inbound],
+    };
+  }
+
+  /** The circuit breakers of this sidecar that have been used; one is forgotten when there are too many. */
+  breakers(): readonly BreakerInfo[] {
+    return this.#deps.breakers();
+  }
+}
+
+function stateOf({ name, problem }: ReadinessCheck): HealthCheck {
+  const found = problem();
+  if (found === undefined) return { name, isReady: true };
+  return { name, isReady: false, ...(found.reason === undefined ? undefined : { reason: found.reason }) };
 }
 
 function notReady(checks: readonly ReadinessCheck[]): string[] {
-  return checks.map((check) => check()).filter((name) => name !== undefined);
+  return checks.filter(({ problem }) => problem() !== undefined).map(({ name }) => name);
 }

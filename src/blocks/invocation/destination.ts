@@ -3,6 +3,8 @@ import type { Policy } from '../../resiliency/policy.ts';
 import type { Fields } from './headers.ts';
 
 export interface Destination {
+  /** Whether it is the application of this sidecar. */
+  readonly isOwn: boolean;
   /** The policy for calls of this path, if one is configured. */
   policy(path: string): Policy | undefined;
   /** Adds header fields that only this destination gets. */

@@ -17,6 +17,7 @@ export interface ServiceDeps {
 
 /** A service without a sidecar: it gets none of the sidecar's own header fields. */
 export class Service implements Destination {
+  readonly isOwn = false;
   readonly #deps: ServiceDeps;
 
   constructor(deps: ServiceDeps) {

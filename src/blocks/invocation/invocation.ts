@@ -12,6 +12,7 @@ import {
   type SidecarRequest,
   type SidecarResponse,
 } from '../../http/message.ts';
+import type { Probe } from '../../probe.ts';
 import type { Policy } from '../../resiliency/policy.ts';
 import { CancelSource, type CancelToken, cancelWith } from '../../util/cancel-token.ts';
 import { setGracePeriod } from '../../util/grace-period.ts';
@@ -24,6 +25,7 @@ import type { Destinations } from './destinations.ts';
 import { asFailed, notOffered, shown } from './errors.ts';
 import { asksForUpgrade, passOn, type RequestHeaders } from './headers.ts';
 import { checkPath, checkQuery } from './method-path.ts';
+import { ObservedDestination } from './observed-destination.ts';
 import { InvocationReply } from './reply.ts';
 import { type AttemptDeps, sendByPolicy, sendUntilAnswered } from './send-with-retry.ts';
 
@@ -45,6 +47,7 @@ export interface InvocationDeps extends AttemptDeps {
   readonly destinations: Destinations;
   readonly headers: RequestHeaders;
   readonly events: SidecarEventEmitter;
+  readonly probe: Probe | undefined;
   /** The longest body that is kept for retries. */
   readonly replayLimitBytes: number;
   /** Throws while calls are not accepted. */
@@ -125,17 +128,19 @@ export class Invocation {
     checkMethod(request);
     checkPath(path);
     checkQuery(request.search);
-    const policy = destination.policy(path);
+    const { probe } = this.#deps;
+    const to = probe === undefined ? destination : new ObservedDestination(destination, target, probe);
+    const policy = to.policy(path);
     this.#underWay++;
     const { call, end } = this.#begin(cancelTokenOf(request));
     try {
       const keptBytes = this.#keptBytes(request, policy);
       const body = keptBytes > 0 ? await readAll(request.body, keptBytes) : request.body;
-      const outgoing = this.#outgoing(request, destination, { path, body, call });
+      const outgoing = this.#outgoing(request, to, { path, body, call });
       const response =
         policy === undefined
-          ? await sendUntilAnswered(destination, outgoing, this.#deps)
-          : await sendByPolicy(destination, outgoing, policy);
+          ? await sendUntilAnswered(to, outgoing, this.#deps)
+          : await sendByPolicy(to, outgoing, policy);
       if (isHeard) this.#tell(target, request.method, { status: response.status, startedAt });
       const answer = passOn(response, request.method);
       if (!(answer.body instanceof Uint8Array)) return { ...answer, body: afterBody(answer.body, end) };

@@ -28,6 +28,7 @@ export type NamedCaller = Pick<Caller, 'appId' | 'namespace'>;
 
 /** The application of this sidecar. */
 export class OwnApp implements Destination {
+  readonly isOwn = true;
   readonly #deps: OwnAppDeps;
   readonly #caller: NamedCaller | undefined;
 

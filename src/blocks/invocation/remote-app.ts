@@ -21,6 +21,7 @@ export interface RemoteAppDeps {
 
 /** Another application, called through its sidecar. */
 export class RemoteApp implements Destination {
+  readonly isOwn = false;
   readonly #deps: RemoteAppDeps;
   readonly #callee: NamedCaller;
   readonly #target: string;

@@ -7,16 +7,17 @@ import type { BlockService } from '../block-service.ts';
 import { JobErrors, type Operation } from './model/errors.ts';
 import type { JobFields, StoredJob } from './model/job.ts';
 import { checkJobName } from './model/job-name.ts';
+import { askedJob, pausedJob, resumedJob } from './planning/control.ts';
 import { type PlannedJob, replacementOf } from './planning/if-exists.ts';
 import { JobParser } from './planning/parse-job.ts';
 import { type PlanRules, planJob } from './planning/plan.ts';
 import { Schedules } from './planning/schedule-cache.ts';
-import { firstInstantOf } from './planning/transition.ts';
+import { firstInstantOf, isExpired } from './planning/transition.ts';
 import { localZoneName } from './planning/zone.ts';
 import { Delivery } from './running/delivery.ts';
 import { emitGone, emitScheduled } from './running/emit-events.ts';
 import { type HandledJob, Handlers } from './running/handlers.ts';
-import { JobStore, type Scheduled } from './running/job-store.ts';
+import { type Due, JobStore, type Scheduled } from './running/job-store.ts';
 import type { JobsDeps } from './running/jobs-deps.ts';
 import { JobLayout } from './running/layout.ts';
 import { Scheduler } from './running/scheduler.ts';
@@ -28,6 +29,12 @@ export interface FoundJob {
   readonly nextRunAt: number;
   /** JSON text. */
   readonly data: string | undefined;
+}
+
+/** A page of jobs that were found; `next` is the name at which the next page begins. */
+export interface FoundPage {
+  readonly jobs: readonly Omit<FoundJob, 'data'>[];
+  readonly next?: string;
 }
 
 interface Opened {
@@ -95,8 +102,55 @@ export class JobService implements BlockService {
         const data = await store.dataOf(due.job);
         // Replaced between the two reads.
         if (data === undefined && due.job.dataId !== undefined) continue;
-        return { job: due.job, nextRunAt: due.at, data };
+        return { job: due.job, nextRunAt: nextRunOf(due), data };
       }
+    });
+  }
+
+  /** A page of the jobs whose names begin with a prefix, in the order of their names. */
+  list(prefix: string, start: string | undefined, limit: number): Promise<FoundPage> {
+    return this.#call('LIST_JOBS', undefined, async ({ store }) => {
+      const { jobs, next } = await store.list(prefix, start, limit);
+      const found = jobs
+        .filter(({ job }) => !isExpired(job, this.#now))
+        .map((due) => ({ job: due.job, nextRunAt: nextRunOf(due) }));
+      return next === undefined ? { jobs: found } : { jobs: found, next };
+    });
+  }
+
+  /** Has a job run now; answers whether there is one. */
+  run(name: string): Promise<boolean> {
+    return this.#change('RUN_JOB', name, (present, { scheduler }) => {
+      const now = this.#now;
+      if (scheduler.isRunning(name) || present.at <= now) throw this.errors.running(name);
+      // It must not begin while its entry is being replaced.
+      scheduler.remove(present);
+      return askedJob(present, now);
+    });
+  }
+
+  /** Pauses a job; answers whether it was not paused before. */
+  pause(name: string): Promise<boolean> {
+    return this.#change('PAUSE_JOB', name, pausedJob);
+  }
+
+  /** Resumes a job; answers whether it was paused. */
+  resume(name: string): Promise<boolean> {
+    return this.#change('RESUME_JOB', name, resumedJob);
+  }
+
+  /** Replaces a job's entry by another one; answers whether it did. */
+  #change(
+    operation: Operation,
+    name: string,
+    change: (present: Due, opened: Opened) => PlannedJob | undefined,
+  ): Promise<boolean> {
+    return this.#call(operation, name, async (opened) => {
+      const scheduled = await opened.store.change(name, (present) =>
+        isExpired(present.job, this.#now) ? undefined : change(present, opened),
+      );
+      if (scheduled !== undefined) this.#tellScheduler(scheduled);
+      return scheduled !== undefined;
     });
   }
 
@@ -127,13 +181,19 @@ export class JobService implements BlockService {
   /** Answers `undefined` if an existing job was left as it is. */
   async #write(store: JobStore, name: string, fields: JobFields): Promise<Scheduled | undefined> {
     const now = this.#now;
-    const job = planJob(name, fields, now, this.#rules);
-    const planned: PlannedJob = { job, at: firstInstantOf(job) };
+    const planned: PlannedJob = this.#plan(name, fields, now);
     const scheduled = await store.schedule(planned, (present) =>
       isExpired(present.job, now) ? planned : replacementOf(planned, present, fields.ifExists),
     );
     if (scheduled !== undefined) emitScheduled(this.#deps.events, scheduled.due.job);
     return scheduled;
+  }
+
+  #plan(name: string, fields: JobFields, now: number): PlannedJob {
+    const planned = planJob(name, fields, now, this.#rules);
+    const trace = this.#deps.probe?.current();
+    const job = trace === undefined ? planned : { ...planned, trace };
+    return { job, at: firstInstantOf(job) };
   }
 
   /** The schedulers that it is connected to, for metadata: the one in this process, while it runs. */
@@ -173,9 +233,9 @@ export class JobService implements BlockService {
     return Math.floor(this.#deps.clock.now());
   }
 
-  async #call<T>(operation: Operation, name: string, work: (opened: Opened) => Promise<T>): Promise<T> {
+  async #call<T>(operation: Operation, name: string | undefined, work: (opened: Opened) => Promise<T>): Promise<T> {
     this.#deps.admit();
-    checkJobName(name, operation, this.errors);
+    if (name !== undefined) checkJobName(name, operation, this.errors);
     const opened = this.#opened;
     if (opened === undefined) throw this.errors.failed(operation, new Error('jobs are not started'));
     try {
@@ -188,12 +248,12 @@ export class JobService implements BlockService {
   #asSidecarError(operation: Operation, error: unknown, scheduler: Scheduler): SidecarError {
     if (isSidecarError(error)) return error;
     // The write may have been committed.
-    if (operation !== 'GET_JOB' && !isConflict(error)) scheduler.readAnew();
+    if (operation !== 'GET_JOB' && operation !== 'LIST_JOBS' && !isConflict(error)) scheduler.readAnew();
     return this.errors.failed(operation, error);
   }
 }
 
-/** Whether a job has had its last run and its time is over. */
-function isExpired({ ended, expiresAt }: StoredJob, now: number): boolean {
-  return ended && expiresAt !== undefined && now > expiresAt;
+/** When a job runs next; of a paused one, when it would. */
+function nextRunOf({ job, at }: Due): number {
+  return job.heldTickAt === undefined ? (job.resumeAt ?? at) : at;
 }

@@ -1,6 +1,16 @@
-import { checkFunction } from '../../util/known-fields.ts';
-import type { JobService } from './job-service.ts';
-import type { Job, JobDefinition, JobHandler, JobHandlerOptions, JobOptions } from './model/job.ts';
+import { checkLimit } from '../../util/check-limit.ts';
+import { checkFields, checkFunction, fieldNames } from '../../util/known-fields.ts';
+import type { FoundJob, JobService } from './job-service.ts';
+import type {
+  Job,
+  JobDefinition,
+  JobHandler,
+  JobHandlerOptions,
+  JobInfo,
+  JobListOptions,
+  JobOptions,
+  JobPage,
+} from './model/job.ts';
 import { checkJobName } from './model/job-name.ts';
 import { timeLimitOf } from './planning/parse-job.ts';
 
@@ -68,18 +78,54 @@ export class Jobs {
   async get<T = unknown>(name: string): Promise<Job<T> | undefined> {
     const found = await this.#service.find(name);
     if (found === undefined) return undefined;
-    const { data, nextRunAt } = found;
-    const { schedule, dueTime, repeats, ttl, policy } = found.job;
-    return {
-      name,
-      ...(schedule === undefined ? undefined : { schedule }),
-      ...(dueTime === undefined ? undefined : { dueTime }),
-      ...(repeats === undefined ? undefined : { repeats }),
-      ...(ttl === undefined ? undefined : { ttl }),
-      ...(data === undefined ? undefined : { data: JSON.parse(data) as T }),
-      ...(policy === undefined ? undefined : { failurePolicy: policy }),
-      nextRunAt,
-    };
+    const { data } = found;
+    return { ...infoOf(found), ...(data === undefined ? undefined : { data: JSON.parse(data) as T }) };
+  }
+
+  /**
+   * The jobs of the app ID in the order of their names, page by page; without their data.
+   *
+   * @throws SidecarError `ERR_BAD_REQUEST` for options that cannot be understood, 500 when the store fails.
+   */
+  async list(options: JobListOptions = {}): Promise<JobPage> {
+    checkFields(options, LIST_FIELDS, 'options of list');
+    const { prefix = '', cursor, limit = DEFAULT_LIMIT } = options;
+    checkLimit(limit, MAX_LIMIT);
+    const { jobs, next } = await this.#service.list(prefix, cursor, limit);
+    return { jobs: jobs.map(infoOf), ...(next === undefined ? undefined : { cursor: next }) };
+  }
+
+  /**
+   * Has a job run now, whatever its schedule, also if it is paused; answers whether there is such a job. The run is kept
+   * when this resolves, and begins on the host that owns the job. If the last attempt has failed and waits to be retried,
+   * it is retried now. Else the run is one more: the schedule and the counters (`runs`, `repeats`) stay as they are. Its
+   * `dueAt` is now, and its failures are retried as the job's policy says.
+   *
+   * @throws SidecarError `…_SCHEDULER_SCHEDULE_JOB` of status 409 when the job runs or is due already, of status 400 for
+   * a bad name, 500 when the store fails.
+   */
+  run(name: string): Promise<boolean> {
+    return this.#service.run(name);
+  }
+
+  /**
+   * Pauses a job until {@link Jobs.resume}, over restarts and on all hosts: no run and no retry begins but those of {@link
+   * Jobs.run}. A run that is under way ends and is recorded. It still expires at its `ttl`. A definition in code that is
+   * set again leaves it paused; replacing it does not.
+   *
+   * Answers whether that has changed anything: `false` for a job that is paused already, is not there, or has no runs
+   * left.
+   */
+  pause(name: string): Promise<boolean> {
+    return this.#service.pause(name);
+  }
+
+  /**
+   * Resumes a job; answers whether it was paused. If it was due meanwhile it runs at once, and then by its schedule: what
+   * it has missed is treated as after a stop of the process, see `missedTicks` of {@link JobsOptions}.
+   */
+  resume(name: string): Promise<boolean> {
+    return this.#service.resume(name);
   }
 
   /** Removes a job; answers whether there was one. A run that is under way is not broken off. */
@@ -104,4 +150,25 @@ export class Jobs {
     // What data a job has is for those to know who scheduled it.
     return this.#service.handle(pattern, { handler: handler as JobHandler, timeLimitMs });
   }
+}
+
+const LIST_FIELDS = fieldNames<JobListOptions>({ prefix: true, cursor: true, limit: true });
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1_000;
+
+/** A job as it is shown, without its data. */
+function infoOf({ job, nextRunAt }: Omit<FoundJob, 'data'>): JobInfo {
+  const { name, schedule, dueTime, repeats, ttl, policy, resumeAt, runs, lastRun } = job;
+  return {
+    name,
+    ...(schedule === undefined ? undefined : { schedule }),
+    ...(dueTime === undefined ? undefined : { dueTime }),
+    ...(repeats === undefined ? undefined : { repeats }),
+    ...(ttl === undefined ? undefined : { ttl }),
+    ...(policy === undefined ? undefined : { failurePolicy: policy }),
+    nextRunAt,
+    isPaused: resumeAt !== undefined,
+    runs,
+    ...(lastRun === undefined ? undefined : { lastRun }),
+  };
 }

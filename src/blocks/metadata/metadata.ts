@@ -64,6 +64,13 @@ export interface AppHealthMetadata {
 export interface UnhandledMetadata {
   /** Messages published to topics without subscribers; they are lost. */
   readonly messages?: readonly { readonly pubsubname: string; readonly topic: string; readonly count: number }[];
+  /** Groups that have collected messages for ten minutes without a subscription, counted to 10,000. */
+  readonly groups?: readonly {
+    readonly pubsubname: string;
+    readonly topic: string;
+    readonly group: string;
+    readonly count: number;
+  }[];
   /** Jobs that were due without a function or application to run them, with the number of runs; they wait. */
   readonly jobs?: readonly { readonly name: string; readonly count: number }[];
 }

@@ -1,4 +1,5 @@
 import { SidecarError } from '../../errors.ts';
+import { isTruthy } from '../../util/is-truthy.ts';
 import { type JsonSchema, optionsSchema } from '../../util/options-schema.ts';
 
 /** Options of the placement table of hosts and their actor types. @public */
@@ -26,7 +27,6 @@ export const PLACEMENT_SCHEMA: JsonSchema = optionsSchema<PlacementOptions>({
 /** Options with defaults applied. */
 export type PlacementSettings = Required<PlacementOptions>;
 
-const TRUE = new Set(['1', 'true', 'yes', 'on', 'y', 't']);
 const FALSE = new Set(['', '0', 'false', 'no', 'off', 'n', 'f']);
 
 /**
@@ -40,13 +40,12 @@ export function resolvePlacement(
   prefix: string,
 ): PlacementSettings {
   const name = `${prefix}PLACEMENT_METADATA_ENABLED`;
-  return { enabled: enabled ?? isTruthy(environment[name] ?? '', name), actorTypes };
+  return { enabled: enabled ?? isOn(environment[name] ?? '', name), actorTypes };
 }
 
-function isTruthy(value: string, name: string): boolean {
-  const word = value.trim().toLowerCase();
-  if (TRUE.has(word)) return true;
-  if (FALSE.has(word)) return false;
+function isOn(value: string, name: string): boolean {
+  if (isTruthy(value)) return true;
+  if (FALSE.has(value.trim().toLowerCase())) return false;
   throw new SidecarError(
     'ERR_CONFIGURATION',
     `environment variable ${name} is ${JSON.stringify(value)}: expected true or false`,

@@ -1,5 +1,6 @@
-import type { HostRecord, HostTable } from '../../cluster/hosts.ts';
+import { type HostRecord, type HostTable, readShards } from '../../cluster/hosts.ts';
 import { SidecarError } from '../../errors.ts';
+import type { StateStore } from '../../state/store.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { Wire } from '../../wire.ts';
 
@@ -25,6 +26,26 @@ export interface PlacementTable {
   readonly tableVersion: number;
 }
 
+/** A live host of the store. @public */
+export interface HostInfo {
+  /** Its ID: a new one at every start. */
+  readonly hostId: string;
+  /** Whether it is this host. */
+  readonly isSelf: boolean;
+  /** Its app ID. */
+  readonly appId: string;
+  /** Its namespace. */
+  readonly namespace: string;
+  /** The URL at which other sidecars reach it; absent if it has none. */
+  readonly address?: string;
+  /** Its actor types, in alphabetical order. */
+  readonly actorTypes: readonly string[];
+  /** When it was registered or its actor types last changed, in milliseconds since 1970. */
+  readonly updatedAt: number;
+  /** The shards of its app ID that it owns, 0 to 63, in order: its part of the jobs, workflows and queues. */
+  readonly shards: readonly number[];
+}
+
 /** An actor type of this host. */
 export interface ActorType {
   readonly type: string;
@@ -40,6 +61,9 @@ export interface WorkflowCounts {
 
 /** The part of the host registry that the block uses. */
 export interface PlacementRegistry {
+  /** The ID of this host. */
+  readonly id: string;
+  readonly store: StateStore;
   hosts(): Promise<HostTable>;
   setActorTypes(types: readonly string[]): Promise<void>;
 }
@@ -81,16 +105,30 @@ export class Placement {
   async get(): Promise<PlacementTable> {
     if (!this.#deps.enabled)
       throw new SidecarError('ERR_NOT_FOUND', 'the placement table is not shown: option placement.enabled is not set');
-    const { hosts, tableVersion } = await this.#read();
+    const { hosts, tableVersion } = await this.#read((registry) => registry.hosts());
     const hostList = hosts.filter(({ actorTypes }) => actorTypes.length > 0).map(shown);
     hostList.sort((a, b) => compare(a.appId, b.appId) || compare(a.name, b.name));
     return { hostList, tableVersion };
   }
 
-  async #read(): Promise<HostTable> {
+  /**
+   * The live hosts that share the state store, of all app IDs, ordered by app ID and host ID; whatever the option
+   * `placement` says. While a shard goes from one host to another, none may have it.
+   *
+   * @throws SidecarError `ERR_INTERNAL` if the sidecar is not running, or the store cannot be read.
+   */
+  async hosts(): Promise<readonly HostInfo[]> {
+    return this.#read(async (registry) => {
+      const [{ hosts }, shards] = await Promise.all([registry.hosts(), readShards(registry.store)]);
+      const infos = hosts.map((host) => infoOf(host, registry.id, shards.get(host.id) ?? []));
+      return infos.sort((a, b) => compare(a.appId, b.appId) || compare(a.hostId, b.hostId));
+    });
+  }
+
+  async #read<T>(read: (registry: PlacementRegistry) => Promise<T>): Promise<T> {
     if (this.#registry === undefined) throw new SidecarError('ERR_INTERNAL', 'the sidecar is not running');
     try {
-      return await this.#registry.hosts();
+      return await read(this.#registry);
     } catch (cause) {
       throw new SidecarError('ERR_INTERNAL', 'the placement table cannot be read from the state store', { cause });
     }
@@ -131,6 +169,15 @@ export class Placement {
       this.#deps.logger.error({ error }, 'the actor types of this host could not be published');
     });
   }
+}
+
+function infoOf(host: HostRecord, ownId: string, shards: readonly number[]): HostInfo {
+  const { id: hostId, appId, namespace, address, actorTypes, updatedAt } = host;
+  return {
+    ...{ hostId, isSelf: hostId === ownId, appId, namespace },
+    ...(address === undefined ? undefined : { address }),
+    ...{ actorTypes, updatedAt, shards: [...shards].sort((a, b) => a - b) },
+  };
 }
 
 function shown({ id: _id, address, namespace, appId, actorTypes, updatedAt }: HostRecord): PlacementHost {

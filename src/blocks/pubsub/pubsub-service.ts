@@ -1,6 +1,7 @@
 import type { Membership } from '../../cluster/membership.ts';
 import type { Message, PublishFailure, PubSubDefinition } from '../../components/pubsub.ts';
 import { SidecarError } from '../../errors.ts';
+import { type Observation, observe } from '../../probe.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import type { Expected, ExpectedOne } from '../../util/expected.ts';
 import type { BlockService } from '../block-service.ts';
@@ -14,10 +15,14 @@ import {
   type Subscriber,
   type SubscriptionOptions,
 } from './delivery/subscription.ts';
+import type { SubscriptionInfo } from './delivery/subscription-info.ts';
 import { type SubscribablePubSub, Subscriptions } from './delivery/subscriptions.ts';
 import { publishFailed, pubsubNameEmpty, pubsubNotFound, topicEmpty, topicForbidden } from './errors.ts';
 import { openComponent } from './open-component.ts';
-import { bulkFailed, publishInPortions } from './publishing/bulk-publish.ts';
+import { explain } from './operating/explain.ts';
+import { QueueOperations } from './operating/operations.ts';
+import type { RouteExplanation } from './operating/queue-types.ts';
+import { bulkFailed, type EncodedEntry, publishInPortions } from './publishing/bulk-publish.ts';
 import { encodeMessage, type Publish } from './publishing/encode.ts';
 import type { Address, Destination } from './publishing/envelope.ts';
 import { type Metadata, NO_METADATA } from './publishing/request-metadata.ts';
@@ -54,6 +59,8 @@ export class PubSubService implements BlockService {
   readonly #pubsubs = new Map<string, SubscribablePubSub>();
   readonly #subscriptions: Subscriptions;
   readonly #app: AppSubscriptions;
+  /** For whoever operates the application. */
+  readonly queues: QueueOperations;
   readonly #unsubscribed: Unsubscribed;
   /** By component: the announcement that this application will subscribe there. */
   readonly #expected = new Map<string, ExpectedOne>();
@@ -63,6 +70,7 @@ export class PubSubService implements BlockService {
     this.#subscriptions = new Subscriptions(this.#pubsubs, deps);
     this.#app = new AppSubscriptions({ ...deps, take: (list) => this.#takeDiscovered(list) });
     this.#unsubscribed = new Unsubscribed(deps.logger);
+    this.queues = new QueueOperations({ pubsubs: this.#pubsubs, logger: deps.logger });
     deps.monitor?.onChange((state) => (state === 'greeting' ? this.#greet() : undefined));
   }
 
@@ -92,10 +100,20 @@ export class PubSubService implements BlockService {
   }
 
   /** Encodes and publishes one message. */
-  async send(target: PublishTarget, publish: Publish): Promise<void> {
+  send(target: PublishTarget, publish: Publish): Promise<void> {
     // Reading the body may have taken a while.
     this.#deps.admit();
+    const { probe } = this.#deps;
+    if (probe === undefined) return this.#send(target, publish);
+    const { trace } = publish;
+    return observe(probe, { type: 'publish', ...target.address, trace }, (observation) =>
+      this.#send(target, { ...publish, trace: observation.trace ?? trace }, observation),
+    );
+  }
+
+  async #send(target: PublishTarget, publish: Publish, observation?: Observation): Promise<void> {
     const message = this.#encode(publish);
+    observation?.sends(message);
     let failures: readonly PublishFailure[];
     try {
       failures = await target.pubsub.component.publish([message]);
@@ -107,9 +125,26 @@ export class PubSubService implements BlockService {
   }
 
   /** Encodes all messages, then publishes them in portions of at most `limitBytes`. */
-  async sendBulk(target: PublishTarget, entries: readonly BulkPublish[], limitBytes: number): Promise<void> {
+  sendBulk(target: PublishTarget, entries: readonly BulkPublish[], limitBytes: number): Promise<void> {
     this.#deps.admit();
-    const encoded = entries.map(({ entryId, publish }) => ({ entryId, message: this.#encode(publish) }));
+    const { probe } = this.#deps;
+    if (probe === undefined) return this.#sendBulk(target, this.#encodeAll(entries), limitBytes);
+    const trace = entries[0]?.publish.trace;
+    return observe(probe, { type: 'publish', ...target.address, trace }, (observation) =>
+      this.#sendBulk(target, this.#encodeAll(entries, observation), limitBytes),
+    );
+  }
+
+  #encodeAll(entries: readonly BulkPublish[], observation?: Observation): EncodedEntry[] {
+    return entries.map(({ entryId, publish }) => {
+      const trace = observation?.trace ?? publish.trace;
+      const message = this.#encode(trace === publish.trace ? publish : { ...publish, trace });
+      observation?.sends(message);
+      return { entryId, message };
+    });
+  }
+
+  async #sendBulk(target: PublishTarget, encoded: readonly EncodedEntry[], limitBytes: number): Promise<void> {
     const failed = await publishInPortions(target.pubsub.component, encoded, limitBytes);
     for (const { entryId, message } of encoded) if (!failed.has(entryId)) this.#emitPublished(target, message);
     if (failed.size > 0) throw bulkFailed(encoded, failed);
@@ -148,6 +183,19 @@ export class PubSubService implements BlockService {
     return this.#subscriptions.list();
   }
 
+  /** All subscriptions as operators see them. */
+  describe(): readonly SubscriptionInfo[] {
+    return this.#subscriptions.describe();
+  }
+
+  /** Where an event goes that is published to a topic. */
+  explain(address: Address, publish: Publish): RouteExplanation {
+    const { pubsubName, topic } = address;
+    const event: unknown = JSON.parse(Buffer.from(this.#encode(publish).data).toString());
+    const ones = this.describe().filter((one) => one.pubsubName === pubsubName && one.topic === topic);
+    return { subscriptions: ones.map((one) => explain(one, event)) };
+  }
+
   /** Topics without subscribers, with the number of messages published to them. */
   unsubscribed(): readonly UnsubscribedTopic[] {
     return this.#unsubscribed.list();
@@ -164,8 +212,8 @@ export class PubSubService implements BlockService {
 
   /** Opens the components one after the other, and joins the groups of declarative subscriptions. */
   async open({ store: state, shards }: Membership): Promise<void> {
-    const { definitions, subscriptions, resiliency, asksApp, clock, logger, work } = this.#deps;
-    const context = { clock, logger, state, shards, track: (what: string): (() => void) => work.begin(what) };
+    const { appId, definitions, subscriptions, resiliency, asksApp, clock, logger, work } = this.#deps;
+    const context = { appId, clock, logger, state, shards, track: (what: string): (() => void) => work.begin(what) };
     for (const definition of definitions) {
       const { name } = definition;
       const subscriber = this.#expected.get(name);

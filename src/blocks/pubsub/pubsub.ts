@@ -1,6 +1,16 @@
+import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { deliverToCode } from './delivery/code-handler.ts';
 import { checkSubscribeOptions, type SubscribeOptionsInCode, type Subscription } from './delivery/subscribe-options.ts';
 import type { MessageHandler } from './delivery/subscription.ts';
+import type { QueueName, SubscriptionInfo } from './delivery/subscription-info.ts';
+import type {
+  MessageSelection,
+  QueuedPage,
+  QueueReadOptions,
+  QueueState,
+  RedeliverOptions,
+  RouteExplanation,
+} from './operating/queue-types.ts';
 import { checkEntryIds } from './publishing/bulk-publish.ts';
 import { encodeData } from './publishing/payload.ts';
 import {
@@ -11,8 +21,13 @@ import {
   metadataOf,
   type PublishOptions,
 } from './publishing/publish-options.ts';
-import { maxBulkPubBytes, mergedMetadata, publishRules } from './publishing/request-metadata.ts';
+import { maxBulkPubBytes, mergedMetadata, NO_METADATA, publishRules } from './publishing/request-metadata.ts';
 import type { PubSubService } from './pubsub-service.ts';
+
+const LIST_FIELDS = fieldNames<{ readonly pubsubName?: string; readonly topic?: string }>({
+  pubsubName: true,
+  topic: true,
+});
 
 /**
  * Publish and subscribe. Delivery is at least once: a message is settled only after the application has responded.
@@ -103,9 +118,9 @@ export class PubSub {
     const { CloudEvent: eventClass } = await import('cloudevents');
     this.#service.admit();
     checkSubscribeOptions(topic, handler, options);
-    const { rawPayload, ...rest } = options;
-    const metadata = rawPayload ? { rawPayload: 'true' } : {};
-    const given = { pubsubname: pubsubName, topic, route: '/', metadata, ...rest };
+    const { rawPayload, metadata, ...rest } = options;
+    const raw = rawPayload ? { rawPayload: 'true' } : {};
+    const given = { pubsubname: pubsubName, topic, route: '/', metadata: { ...metadata, ...raw }, ...rest };
     const end = await this.#service.subscribe(given, deliverToCode(handler, eventClass));
     let ended: Promise<void> | undefined;
     const close = (): Promise<void> => {
@@ -113,5 +128,123 @@ export class PubSub {
       return ended;
     };
     return { close, [Symbol.asyncDispose]: close };
+  }
+
+  /**
+   * The queues and how much waits in them: of all components, of one, or of a topic. Components without access to their
+   * queues are left out.
+   *
+   * @throws SidecarError `ERR_PUBSUB_NOT_FOUND`; `ERR_QUEUES_NOT_SUPPORTED` if the component named has no access.
+   */
+  async queues(
+    options: { readonly pubsubName?: string; readonly topic?: string } = {},
+  ): Promise<readonly QueueState[]> {
+    checkFields(options, LIST_FIELDS, 'options of queues');
+    this.#service.admit();
+    return this.#service.queues.list(options.pubsubName, options.topic);
+  }
+
+  /**
+   * Reads messages of a queue, a page at a time. Nothing is consumed. Ready messages come in order, then delayed ones by
+   * their instant; those that this process is delivering are among them.
+   *
+   * @throws SidecarError `ERR_QUEUE_NOT_FOUND`; `ERR_BAD_REQUEST` for invalid options.
+   */
+  async messages(queue: QueueName, options: QueueReadOptions = {}): Promise<QueuedPage> {
+    this.#service.admit();
+    return this.#service.queues.read(queue, options);
+  }
+
+  /**
+   * Moves messages of a queue to where they came from, for dead letters: to the group that could not process them, and
+   * to no other. They begin again with the first attempt. Each message is moved in one step, so that a crash neither
+   * loses nor doubles it. Messages in flight, and those without an origin, stay unless `to` says where to.
+   *
+   * @param selection - the keys of messages, `'all'`, or what the origin of dead letters must be
+   * @returns how many were moved
+   * @throws SidecarError `ERR_QUEUE_NOT_FOUND`, for the origin too; `ERR_QUEUE_BUSY` if another host is handing the
+   * messages out; `ERR_BAD_REQUEST`.
+   */
+  async redeliver(queue: QueueName, selection: MessageSelection, options: RedeliverOptions = {}): Promise<number> {
+    this.#service.admit();
+    return this.#service.queues.redeliver(queue, selection, options);
+  }
+
+  /**
+   * Removes messages of a queue for good; those in flight stay.
+   *
+   * @returns how many were removed
+   * @throws SidecarError like {@link PubSub.redeliver}.
+   */
+  async discard(queue: QueueName, selection: MessageSelection): Promise<number> {
+    this.#service.admit();
+    return this.#service.queues.discard(queue, selection);
+  }
+
+  /**
+   * Removes all messages of a queue for good; those in flight stay.
+   *
+   * @returns how many were removed
+   * @throws SidecarError like {@link PubSub.redeliver}.
+   */
+  purge(queue: QueueName): Promise<number> {
+    return this.discard(queue, 'all');
+  }
+
+  /**
+   * Delivers no more messages of a queue, on all hosts, until {@link PubSub.resume}; the queue goes on collecting. A
+   * durable component keeps this over a restart. Deliveries that have begun are settled.
+   *
+   * @throws SidecarError `ERR_QUEUE_NOT_FOUND`.
+   */
+  async pause(queue: QueueName): Promise<void> {
+    this.#service.admit();
+    await this.#service.queues.setPaused(queue, true);
+  }
+
+  /** Delivers the messages of a queue again. */
+  async resume(queue: QueueName): Promise<void> {
+    this.#service.admit();
+    await this.#service.queues.setPaused(queue, false);
+  }
+
+  /**
+   * Adds a group without a subscription: it collects all messages of the topic from now on.
+   *
+   * @returns whether there was none
+   */
+  async addGroup(queue: QueueName): Promise<boolean> {
+    this.#service.admit();
+    return this.#service.queues.addGroup(queue);
+  }
+
+  /**
+   * Removes a group that nobody subscribes to any more, with its messages.
+   *
+   * @returns whether there was one
+   * @throws SidecarError `ERR_QUEUE_BUSY` if it has subscriptions, or another host is handing its messages out.
+   */
+  async removeGroup(queue: QueueName): Promise<boolean> {
+    this.#service.admit();
+    return this.#service.queues.removeGroup(queue);
+  }
+
+  /** The subscriptions of this sidecar, refused ones too, and whether they receive messages. */
+  subscriptions(): readonly SubscriptionInfo[] {
+    return this.#service.describe();
+  }
+
+  /**
+   * Where an event goes when it is published to a topic, and why: the rules of every subscription and what comes of them.
+   * Nothing is published.
+   *
+   * @param event - what would be published: a `CloudEvent`, or data
+   */
+  explain(pubsubName: string, topic: string, event: unknown): RouteExplanation {
+    const { address } = this.#service.targetInCode({ pubsubName, topic }, NO_METADATA);
+    const { bytes, contentType } = encodeData(event, undefined, address);
+    const rules = publishRules(NO_METADATA, pubsubName);
+    const publish = { address, bytes, contentType, metadata: NO_METADATA, rules, trace: undefined };
+    return this.#service.explain(address, publish);
   }
 }

@@ -5,6 +5,7 @@ import type {
   PubSubComponent,
   SubscribeOptions,
 } from '../../components/pubsub.ts';
+import type { QueueAccess } from '../../components/queue-access.ts';
 import { isError, messageOf } from '../../errors.ts';
 import type { Policy } from '../../resiliency/policy.ts';
 import { CancelSource } from '../../util/cancel-token.ts';
@@ -46,6 +47,10 @@ export class ResilientPubSub implements PubSubComponent {
 
   subscribe(options: SubscribeOptions): Promise<ComponentSubscription> {
     return this.#component.subscribe(options);
+  }
+
+  get queues(): QueueAccess | undefined {
+    return this.#component.queues;
   }
 
   close(): Promise<void> {

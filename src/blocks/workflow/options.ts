@@ -17,11 +17,15 @@ export interface WorkflowsOptions {
    * it. After that, they fail with `NotRegisteredError`; 0: at once. Default: no limit.
    */
   readonly missingCodeTimeoutMs?: number;
-  /** How long finished instances are kept. Default: until they are purged. */
+  /** How long finished instances are kept, and how many. Default: all, until they are purged. */
   readonly retention?: WorkflowRetention;
 }
 
-/** How long finished instances are kept, in milliseconds. The other fields override `anyTerminalMs`. @public */
+/**
+ * How long finished instances are kept, in milliseconds, and how many. The other times override `anyTerminalMs`.
+ *
+ * @public
+ */
 export interface WorkflowRetention {
   /** Completed instances. */
   readonly completedMs?: number;
@@ -31,6 +35,11 @@ export interface WorkflowRetention {
   readonly terminatedMs?: number;
   /** All finished instances. */
   readonly anyTerminalMs?: number;
+  /**
+   * The maximum number of finished instances of the app ID; those that finished longest ago are removed. It may be
+   * exceeded by a tenth, and by 100 for each host. Default: no limit.
+   */
+  readonly maxCount?: number;
 }
 
 /** The JSON schema of {@link WorkflowsOptions}. */
@@ -44,6 +53,7 @@ export const WORKFLOWS_OPTIONS_SCHEMA: JsonSchema = optionsSchema<WorkflowsOptio
     failedMs: NOT_NEGATIVE,
     terminatedMs: NOT_NEGATIVE,
     anyTerminalMs: NOT_NEGATIVE,
+    maxCount: NOT_NEGATIVE,
   }),
 });
 
@@ -51,7 +61,7 @@ export const WORKFLOWS_OPTIONS_SCHEMA: JsonSchema = optionsSchema<WorkflowsOptio
 export interface WorkflowsSettings extends Required<Omit<WorkflowsOptions, 'missingCodeTimeoutMs' | 'retention'>> {
   /** How long to wait for unregistered code, in milliseconds; `undefined` for no limit. */
   readonly missingCodeTimeoutMs: number | undefined;
-  readonly retention: Readonly<Record<Exclude<keyof WorkflowRetention, 'anyTerminalMs'>, number | undefined>>;
+  readonly retention: Readonly<Record<'completedMs' | 'failedMs' | 'terminatedMs' | 'maxCount', number | undefined>>;
 }
 
 /** Fills in defaults. */
@@ -60,7 +70,7 @@ export function resolveWorkflows({
   retention = {},
   ...limits
 }: WorkflowsOptions): WorkflowsSettings {
-  const { completedMs, failedMs, terminatedMs, anyTerminalMs } = retention;
+  const { completedMs, failedMs, terminatedMs, anyTerminalMs, maxCount } = retention;
   return {
     maxConcurrentWorkflows: 1_000,
     maxConcurrentActivities: 1_000,
@@ -71,6 +81,7 @@ export function resolveWorkflows({
       completedMs: completedMs ?? anyTerminalMs,
       failedMs: failedMs ?? anyTerminalMs,
       terminatedMs: terminatedMs ?? anyTerminalMs,
+      maxCount,
     },
   };
 }

@@ -1,23 +1,26 @@
 import type { Membership } from '../../cluster/membership.ts';
 import { type ErrorCode, isSidecarError, messageOf, SidecarError } from '../../errors.ts';
+import { observe } from '../../probe.ts';
 import type { BlockService } from '../block-service.ts';
 import { Registry } from './authoring/registry.ts';
 import { Engine, type EngineDeps } from './engine/engine.ts';
+import { Surplus } from './engine/surplus.ts';
 import type { WorkflowsDeps } from './engine/workflows-deps.ts';
-import type { AwaitedStatus, HostPeer } from './forwarding/call.ts';
+import type { HostPeer } from './forwarding/call.ts';
 import { Forwarding, type HostIdentity, type ThroughStore } from './forwarding/forwarding.ts';
 import type { InboundCallsDeps } from './forwarding/inbound-calls.ts';
-import type { InstanceWatch } from './forwarding/instance-watch.ts';
 import type { StartOptions } from './model/definition.ts';
-import { type InstanceView, isFinished, type WorkflowHistoryEvent, type WorkflowStatus } from './model/instance.ts';
+import { type InstanceView, isFinished, type WorkflowHistoryEvent } from './model/instance.ts';
 import { canBeInstanceId, newInstanceId } from './model/instance-id.ts';
 import { notFound } from './model/not-found.ts';
-import type { Payload } from './model/payload.ts';
+import { type Payload, textOfValue } from './model/payload.ts';
 import { Completions, type WaitOptions } from './operations/completions.ts';
 import { type InstancePage, type ListOptions, listInstances } from './operations/list.ts';
-import { sendEvent, startInstance } from './operations/operations.ts';
+import { type Start, sendEvent, startInstance } from './operations/operations.ts';
 import { checkEventName, checkInput, parseStart } from './operations/parse-call.ts';
 import { purge } from './operations/purge.ts';
+import { parseRerun, type RerunOptions, rerunInstance } from './operations/rerun.ts';
+import { Waits } from './operations/waits.ts';
 import type { InstanceWork, OutsideEvent } from './operations/work.ts';
 import { WorkflowLayout } from './storage/layout.ts';
 import { historyOf } from './storage/render-history.ts';
@@ -30,14 +33,11 @@ export interface WorkflowServiceDeps extends WorkflowsDeps {
   readonly hostIdentity: HostIdentity;
 }
 
-/** What a waiter waits for. */
-const REACHED: Readonly<Record<AwaitedStatus, (status: WorkflowStatus) => boolean>> = {
-  begun: (status) => status !== 'PENDING',
-  over: isFinished,
-};
-
 /** The error codes of operations whose store has failed. */
 type Operation = Extract<ErrorCode, `ERR_${string}_WORKFLOW`>;
+
+/** One of many hosts has few of the IDs; one that joins or leaves has none. */
+const MAX_ID_TRIES = 64;
 
 /** Stores workflow instances and runs them. Its payloads are text. */
 export class WorkflowService implements BlockService {
@@ -45,14 +45,22 @@ export class WorkflowService implements BlockService {
   readonly registry: Registry;
   readonly #deps: WorkflowServiceDeps;
   readonly #completions: Completions;
+  readonly #waits: Waits;
   #membership: Membership | undefined;
   #engine: Engine | undefined;
   #forwarding: Forwarding | undefined;
   #watch: Disposable | undefined;
+  #surplus: Surplus | undefined;
 
   constructor(deps: WorkflowServiceDeps) {
     this.#deps = deps;
     this.#completions = new Completions(deps.clock);
+    this.#waits = new Waits({
+      completions: this.#completions,
+      engine: () => this.#engine,
+      forwarding: () => this.#forwarding,
+      call: (work) => this.#call('ERR_GET_WORKFLOW', work),
+    });
     this.registry = new Registry(
       () => this.#engine?.codeChanged(),
       () => deps.onFirst(this),
@@ -61,14 +69,44 @@ export class WorkflowService implements BlockService {
 
   /** Starts an instance and answers its ID. */
   async startInstance(name: string, input: Payload, options: StartOptions = {}): Promise<string> {
-    const { clock, newId } = this.#deps;
     this.#deps.admit();
-    const start = parseStart({ name, input }, options, () => newInstanceId(clock.now(), newId()));
+    const start = parseStart({ name, input }, options, () => this.#newInstanceId(name));
+    const { probe } = this.#deps;
+    const { instanceId } = start;
+    if (probe === undefined) await this.#start(start);
+    else
+      await observe(
+        probe,
+        { type: 'start', workflowName: name, instanceId, by: 'caller', trace: undefined },
+        ({ trace }) => this.#start({ ...start, trace }),
+      );
+    return instanceId;
+  }
+
+  /** An instance of this host, so that no work is sent to another one: starts come to all hosts. */
+  #newInstanceId(name: string): string {
+    const { clock, newId } = this.#deps;
+    const engine = this.#engine?.pool.hasCode(name) ? this.#engine : undefined;
+    for (let tries = 1; ; tries++) {
+      const id = newInstanceId(clock.now(), newId());
+      if (engine === undefined || engine.owns(id) || tries === MAX_ID_TRIES) return id;
+    }
+  }
+
+  async #start(start: Start): Promise<void> {
     const { instanceId, ...work } = start;
     await this.#call('ERR_START_WORKFLOW', (engine) =>
       this.#do(engine, instanceId, { type: 'start', ...work }, (receipt) => startInstance(engine, start, receipt)),
     );
-    return start.instanceId;
+  }
+
+  /** Runs an instance that is over again, as a new one; answers its ID. */
+  async rerun(of: string, options: RerunOptions): Promise<string> {
+    const { clock, newId } = this.#deps;
+    const rerun = parseRerun(of, options, () => newInstanceId(clock.now(), newId()));
+    const input = checkInput(textOfValue(options.input, 'the input of the workflow'), 'the input of the workflow');
+    await this.#call('ERR_START_WORKFLOW', (engine) => rerunInstance(engine, { ...rerun, input }));
+    return rerun.instanceId;
   }
 
   /** Gives an event to an instance. */
@@ -96,10 +134,14 @@ export class WorkflowService implements BlockService {
 
   /** Removes an instance that is over, and its children. */
   async purge(instanceId: string): Promise<void> {
-    const isThere = await this.#call('ERR_PURGE_WORKFLOW', async (engine) =>
+    if (!(await this.purgeIfThere(instanceId))) throw notFound(instanceId);
+  }
+
+  /** The same; answers whether there is such an instance. */
+  purgeIfThere(instanceId: string): Promise<boolean> {
+    return this.#call('ERR_PURGE_WORKFLOW', async (engine) =>
       canBeInstanceId(instanceId) ? purge(engine, instanceId) : false,
     );
-    if (!isThere) throw notFound(instanceId);
   }
 
   /** A page of instances, without their inputs. */
@@ -129,54 +171,12 @@ export class WorkflowService implements BlockService {
 
   /** Waits until an instance is over. */
   waitForCompletion(instanceId: string, options: WaitOptions = {}): Promise<InstanceView> {
-    return this.#waitUntil(instanceId, { until: 'over' }, options);
+    return this.#waits.until(instanceId, { until: 'over' }, options);
   }
 
   /** Waits until an instance has begun. */
   waitForStart(instanceId: string, options: WaitOptions = {}): Promise<InstanceView> {
-    return this.#waitUntil(instanceId, { until: 'begun' }, options);
-  }
-
-  async #waitUntil(
-    id: string,
-    { until, isForOther = false }: { readonly until: AwaitedStatus; readonly isForOther?: boolean },
-    options: WaitOptions,
-  ): Promise<InstanceView> {
-    const isSo = REACHED[until];
-    let watch: InstanceWatch | undefined;
-    const ask = async (told?: InstanceView): Promise<InstanceView | undefined> => {
-      if (told !== undefined && isSo(told.status)) return told;
-      const isOurs = this.#engine?.owns(id) === true;
-      if (isForOther && !isOurs) throw new Error('the instance is not one of this host');
-      watch ??= this.#watchElsewhere(id, until);
-      if (watch?.isAsked && !isOurs) return undefined;
-      // A live instance of this host notifies of its changes.
-      const live = isOurs ? this.#engine?.pool.get(id) : undefined;
-      if (live !== undefined && !isSo(live.record.status)) return undefined;
-      return this.#viewOnce(id, isSo);
-    };
-    try {
-      return await this.#completions.wait(id, ask, options);
-    } finally {
-      watch?.[Symbol.dispose]();
-    }
-  }
-
-  /** The view of an instance that is in the expected state, else `undefined` after one read. */
-  #viewOnce(id: string, isSo: (status: WorkflowStatus) => boolean): Promise<InstanceView | undefined> {
-    return this.#call('ERR_GET_WORKFLOW', async ({ store, pool }) => {
-      const stored = canBeInstanceId(id) ? await store.readRecord(id) : undefined;
-      if (stored === undefined) throw notFound(id);
-      if (!isSo(stored.record.status)) return undefined;
-      const { record } = await store.caughtUp(stored);
-      return viewOf(record, await store.inputOf(id), pool.missingCodeOf(record));
-    });
-  }
-
-  /** Another host, or the store, tells of its instances. */
-  #watchElsewhere(instanceId: string, until: AwaitedStatus): InstanceWatch | undefined {
-    if (this.#engine?.owns(instanceId) !== false) return undefined;
-    return this.#forwarding?.watch(instanceId, until, (view) => this.#completions.tell(instanceId, () => view));
+    return this.#waits.until(instanceId, { until: 'begun' }, options);
   }
 
   /** Warns if workflows do not run yet. */
@@ -209,9 +209,13 @@ export class WorkflowService implements BlockService {
     if (this.#membership === undefined) return;
     const { store, shards } = this.#membership;
     const layout = new WorkflowLayout(this.#deps.appId);
-    const onStatus: EngineDeps['onStatus'] = (id, view) => this.#completions.tell(id, view);
+    const onStatus: EngineDeps['onStatus'] = (id, view, status) => {
+      this.#completions.tell(id, view);
+      if (status !== undefined && isFinished(status)) this.#surplus?.ended();
+    };
     this.#engine = new Engine({ state: store, shards, layout, registry: this.registry, host: this.#deps, onStatus });
     this.#engine.start();
+    this.#surplus = Surplus.of(this.#engine);
     this.#forwarding = this.#forward(this.#engine, this.#membership);
     // Pending waits must follow an instance to its new host.
     this.#watch = shards.onChange(() => this.#completions.tellAll());
@@ -220,7 +224,7 @@ export class WorkflowService implements BlockService {
   #forward(engine: Engine, membership: Membership): Forwarding {
     const { admit, hostIdentity } = this.#deps;
     const waitHere: InboundCallsDeps['waitHere'] = (id, until, options) =>
-      this.#waitUntil(id, { until, isForOther: true }, options);
+      this.#waits.until(id, { until, isForOther: true }, options);
     return new Forwarding({ engine, membership, admit, waitHere, ...hostIdentity });
   }
 
@@ -233,6 +237,7 @@ export class WorkflowService implements BlockService {
   async stop(): Promise<void> {
     this.#watch?.[Symbol.dispose]();
     this.#forwarding?.beginStop();
+    this.#surplus?.stop();
     await this.#engine?.stop();
     this.#completions.tellAll();
     await this.#forwarding?.stop();

@@ -11,8 +11,10 @@ import type {
 } from './model/definition.ts';
 import type { WorkflowHistoryEvent, WorkflowState } from './model/instance.ts';
 import { textOfValue } from './model/payload.ts';
+import { type BulkOptions, type BulkResult, inBulk, NOT_OVER, OVER } from './operations/bulk.ts';
 import type { WaitOptions } from './operations/completions.ts';
 import type { InstancePage, ListOptions } from './operations/list.ts';
+import type { RerunOptions } from './operations/rerun.ts';
 import { stateOf } from './storage/render-instance.ts';
 import type { WorkflowService } from './workflow-service.ts';
 
@@ -153,6 +155,57 @@ export class Workflows {
    */
   purge(instanceId: string): Promise<void> {
     return this.service.purge(instanceId);
+  }
+
+  /**
+   * Runs an instance that is over again, as a new instance with an ID of its own, and answers that ID: from the start, or
+   * with the beginning of the history of the first one. When this resolves the start is kept, as with `start`. The first instance stays as it is.
+   *
+   * From the failure, or from an action, the new instance has the turns before it: what has completed there is not done
+   * again, and gives the same results, as do the pseudo-random values of the code. Actions that have not completed begin
+   * again, timers go on, and events that came later come again. The code must still match that part of the history.
+   *
+   * An instance that has continued as new runs again from its last run.
+   *
+   * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_BAD_REQUEST` for an instance that has not failed or has no such
+   * action, and for an input that is not for the start; `ERR_START_WORKFLOW` of status 409 when the instance is not over,
+   * a child had not completed there, or the new ID is in use; 500 when the store fails.
+   */
+  rerun(instanceId: string, options: RerunOptions = {}): Promise<string> {
+    return this.service.rerun(instanceId, options);
+  }
+
+  /**
+   * Terminates the instances that a filter means and that are not over. Those whose termination fails are in the result.
+   *
+   * @example
+   * ```ts
+   * const { done, failed, hasMore } = await sidecar.workflows.terminateAll({ name: 'checkout', since: Date.now() - 3_600_000 });
+   * ```
+   * @throws SidecarError `ERR_BAD_REQUEST` for an empty filter, and for one that cannot be understood.
+   */
+  async terminateAll(filter: BulkOptions, output?: unknown): Promise<BulkResult> {
+    const text = textOfValue(output, 'the output');
+    return inBulk(filter, { statuses: NOT_OVER, ...this.#bulk, act: (id) => this.service.terminate(id, text) });
+  }
+
+  /** Removes the instances that a filter means and that are over, and their children; as {@link Workflows.terminateAll}. */
+  async purgeAll(filter: BulkOptions): Promise<BulkResult> {
+    return inBulk(filter, { statuses: OVER, ...this.#bulk, act: (id) => this.service.purgeIfThere(id) });
+  }
+
+  /**
+   * Runs the instances that a filter means and that are over again, as {@link Workflows.rerun} does; the result is that of
+   * {@link Workflows.terminateAll}. The new instances name the first ones in `rerunOf`. From the failure: those that have
+   * failed.
+   */
+  async rerunAll(filter: BulkOptions, options: Pick<RerunOptions, 'from'> = {}): Promise<BulkResult> {
+    const statuses = options.from === 'failure' ? (['FAILED'] as const) : OVER;
+    return inBulk(filter, { statuses, ...this.#bulk, act: (id) => this.service.rerun(id, options) });
+  }
+
+  get #bulk(): { readonly list: (options: ListOptions) => Promise<InstancePage> } {
+    return { list: (options) => this.service.list(options) };
   }
 
   /** Instances in the order of their IDs, page by page; without their inputs. */

@@ -23,12 +23,14 @@ interface Header {
   readonly e?: number;
   /** How often the message was handed out. */
   readonly a?: number;
+  /** How many of the last deliveries the end of a process has interrupted. */
+  readonly k?: number;
   /** The origin of a dead letter. */
   readonly d?: DeadLetterOrigin;
 }
 
 /** The stored form of a queued message. */
-export function encodeQueued({ message, attempts }: QueuedMessage): Uint8Array {
+export function encodeQueued({ message, attempts, interruptions = 0 }: QueuedMessage): Uint8Array {
   const { id, contentType, raw, metadata, trace, expiresAt, deadLetter, data } = message;
   const header: { -readonly [Name in keyof Header]: Header[Name] } = { i: id };
   if (contentType !== USUAL_TYPE) header.c = contentType;
@@ -38,6 +40,7 @@ export function encodeQueued({ message, attempts }: QueuedMessage): Uint8Array {
   if (trace?.tracestate !== undefined) header.s = trace.tracestate;
   if (expiresAt !== undefined) header.e = expiresAt;
   if (attempts > 0) header.a = attempts;
+  if (interruptions > 0) header.k = interruptions;
   if (deadLetter !== undefined) header.d = deadLetter;
   const text = JSON.stringify(header);
   const textBytes = Buffer.byteLength(text);
@@ -50,15 +53,15 @@ export function encodeQueued({ message, attempts }: QueuedMessage): Uint8Array {
 }
 
 /** Decodes a stored message of a topic. */
-export function decodeQueued(key: string, value: Uint8Array, topic: string): QueuedMessage {
+export function decodeQueued(key: string, value: Uint8Array, topic: string): Required<QueuedMessage> {
   return readValue(key, value, { [FORMAT]: (payload) => readHeaderAndData(payload, topic) });
 }
 
-function readHeaderAndData(payload: Uint8Array, topic: string): QueuedMessage {
+function readHeaderAndData(payload: Uint8Array, topic: string): Required<QueuedMessage> {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   const headerEnd = LENGTH_BYTES + bytes.readUInt32BE();
   const header = JSON.parse(bytes.toString('utf8', LENGTH_BYTES, headerEnd)) as Header;
-  const { i, c, r, m, p, s, e, a, d } = header;
+  const { i, c, r, m, p, s, e, a, k, d } = header;
   const message: Message = {
     id: i,
     topic,
@@ -72,5 +75,5 @@ function readHeaderAndData(payload: Uint8Array, topic: string): QueuedMessage {
     ...(e === undefined ? undefined : { expiresAt: e }),
     ...(d === undefined ? undefined : { deadLetter: d }),
   };
-  return { message, attempts: a ?? 0 };
+  return { message, attempts: a ?? 0, interruptions: k ?? 0 };
 }

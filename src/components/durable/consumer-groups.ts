@@ -1,4 +1,4 @@
-import { isConflict } from '../../state/errors.ts';
+import { ConflictError, isConflict } from '../../state/errors.ts';
 import { namePart } from '../../state/keys.ts';
 import type { KeyedEntry, Precondition, Put, StateStore } from '../../state/store.ts';
 import { Layout } from './layout.ts';
@@ -19,6 +19,30 @@ interface GroupRecord extends GroupName {
   readonly number?: number;
   /** It is to begin with messages of the startup period and has not received them yet. */
   readonly isUnfilled?: boolean;
+  /** It keeps the dead letters of a topic without subscribers: the first group of a subscriber takes them over. */
+  readonly keeps?: boolean;
+  /** It has ended: its messages go to the heir, or are removed if there is none; then the record is. */
+  readonly ended?: { readonly heir?: string };
+}
+
+/** A group as it is known. */
+export interface KnownGroup extends GroupName {
+  /** Whether it keeps the dead letters of a topic without subscribers. */
+  readonly keeps: boolean;
+}
+
+/** A group that has ended and whose messages are not gone yet. */
+export interface EndedGroup extends GroupName {
+  /** The group that gets its messages; `undefined` if they are removed. */
+  readonly heir: string | undefined;
+  /** The group's entry in its current version. */
+  readonly entry: Precondition;
+}
+
+/** Learns of groups that come and go. */
+export interface GroupListener {
+  readonly onGroup: (group: GroupName) => void;
+  readonly onGone: (group: GroupName) => void;
 }
 
 /** A group that has not received its messages of the startup period yet. */
@@ -37,18 +61,21 @@ export interface UnfilledGroup {
 export class ConsumerGroups {
   readonly #store: StateStore;
   readonly #layout: Layout;
-  readonly #onGroup: (name: GroupName) => void;
+  readonly #listener: GroupListener;
   /** Groups by key. */
-  readonly #known = new Map<string, GroupName>();
+  readonly #known = new Map<string, KnownGroup>();
+  /** Groups that have ended, by key. */
+  #ended: ReadonlyMap<string, EndedGroup> = new Map();
   #guard: Precondition;
   #count = 0;
   #reading: Promise<GroupEntries> | undefined;
+  /** How many changes this host has written. */
+  #writes = 0;
 
-  /** Calls `onGroup` once for every group. */
-  constructor(store: StateStore, layout: Layout, onGroup: (name: GroupName) => void) {
+  constructor(store: StateStore, layout: Layout, listener: GroupListener) {
     this.#store = store;
     this.#layout = layout;
-    this.#onGroup = onGroup;
+    this.#listener = listener;
     this.#guard = { key: layout.groupCount(), version: 'absent' };
   }
 
@@ -88,31 +115,50 @@ export class ConsumerGroups {
     // Cleared before the read, so that a group that is added meanwhile sets it again.
     this.mayBeOutdated = false;
     try {
-      return await this.#readAll();
+      for (;;) {
+        const writes = this.#writes;
+        const entries = await this.#store.scan(this.#layout.groups());
+        // Otherwise what was written meanwhile would be forgotten again.
+        if (writes === this.#writes) return this.#take(entries);
+      }
     } catch (error) {
       this.mayBeOutdated = true;
       throw error;
     }
   }
 
-  async #readAll(): Promise<GroupEntries> {
+  /** Takes the entries of one scan, so that they come from the same state of the store. */
+  #take(entries: readonly KeyedEntry[]): GroupEntries {
     const rest = new Map<string, KeyedEntry>();
+    const records = new Map<string, GroupRecord>();
+    const ended = new Map<string, EndedGroup>();
     let count: KeyedEntry | undefined;
-    // One scan for all, so that they come from the same state of the store.
-    for (const entry of await this.#store.scan(this.#layout.groups())) {
+    for (const entry of entries) {
       if (entry.key === this.#guard.key) count = entry;
-      else if (Layout.isGroup(entry.key)) this.#add(entry.key, readRecord(entry.key, entry.value) as GroupRecord);
-      else rest.set(entry.key, entry);
+      else if (Layout.isGroup(entry.key)) {
+        const found = readRecord(entry.key, entry.value) as GroupRecord;
+        if (found.ended === undefined) records.set(entry.key, found);
+        else ended.set(entry.key, endedGroup(found, entry));
+      } else rest.set(entry.key, entry);
     }
+    this.#ended = ended;
+    for (const key of this.#known.keys()) if (!records.has(key)) this.#forget(key);
+    for (const [key, found] of records) this.#know(key, found);
     this.#set(count?.version ?? 'absent', count === undefined ? 0 : (readRecord(count.key, count.value) as number));
     return rest;
   }
 
-  #add(key: string, { topic, group }: GroupName): void {
-    if (this.#known.has(key)) return;
-    const name = { topic, group };
-    this.#known.set(key, name);
-    this.#onGroup(name);
+  #know(key: string, { topic, group, keeps = false }: GroupRecord): void {
+    const isNew = !this.#known.has(key);
+    this.#known.set(key, { topic, group, keeps });
+    if (isNew) this.#listener.onGroup({ topic, group });
+  }
+
+  #forget(key: string): void {
+    const gone = this.#known.get(key);
+    if (gone === undefined) return;
+    this.#known.delete(key);
+    this.#listener.onGone(gone);
   }
 
   #set(version: Precondition['version'], count: number): void {
@@ -120,29 +166,109 @@ export class ConsumerGroups {
     this.#count = count;
   }
 
+  /** All groups that have not ended. */
+  list(): readonly KnownGroup[] {
+    return [...this.#known.values()];
+  }
+
+  /** The groups that have ended, as of the last read. */
+  get ended(): readonly EndedGroup[] {
+    return [...this.#ended.values()];
+  }
+
+  find({ topic, group }: GroupName): KnownGroup | undefined {
+    return this.#known.get(this.#layout.group(topic, group));
+  }
+
+  /** The group that keeps the dead letters of a topic. */
+  keeperOf(topic: string): KnownGroup | undefined {
+    for (const known of this.#known.values()) if (known.keeps && known.topic === topic) return known;
+    return undefined;
+  }
+
+  hasGroup(topic: string): boolean {
+    for (const known of this.#known.values()) if (known.topic === topic) return true;
+    return false;
+  }
+
   /**
    * Adds a group, which exists when this resolves. With `isUnfilled`, messages of the startup period may be kept for
-   * it.
+   * it. If another group keeps the topic's dead letters, that one ends and they are for this group. Answers whether
+   * there was no such group.
    */
-  async add({ topic, group }: GroupName, isUnfilled: boolean): Promise<void> {
+  async add({ topic, group }: GroupName, isUnfilled: boolean): Promise<boolean> {
     const key = this.#layout.group(topic, group);
-    while (!this.#known.has(key)) {
-      const guard = this.#guard;
-      const number = this.#count;
-      const added: GroupRecord = { topic, group, number, ...(isUnfilled ? { isUnfilled } : {}) };
-      const put = [
-        { key, value: record(added) },
-        { key: guard.key, value: record(number + 1) },
-      ];
-      try {
-        const version = await this.#store.commit({ require: [guard], put });
-        this.#add(key, added);
-        if (this.#guard === guard) this.#set(version, number + 1);
-      } catch (error) {
-        if (!isConflict(error)) throw error;
-        await this.read();
+    for (let known = this.#known.get(key); known?.keeps !== false; known = this.#known.get(key)) {
+      const keeper = known === undefined ? this.keeperOf(topic) : undefined;
+      const added = { topic, group, number: this.#count, ...(isUnfilled && known === undefined ? { isUnfilled } : {}) };
+      const ends = keeper === undefined ? [] : [{ ...keeper, ended: { heir: group } }];
+      if (await this.#write([added, ...ends])) return known === undefined;
+    }
+    return false;
+  }
+
+  /** Adds a group that keeps the dead letters of a topic, unless the topic has a group. Answers whether it was added. */
+  async addKeeper({ topic, group }: GroupName): Promise<boolean> {
+    while (!this.hasGroup(topic))
+      if (await this.#write([{ topic, group, number: this.#count, keeps: true }])) return true;
+    return false;
+  }
+
+  /**
+   * Ends a group: it gets no more messages when this resolves.
+   *
+   * @throws ConflictError when `fence` does not hold.
+   */
+  async end(name: GroupName, fence: Precondition | undefined): Promise<void> {
+    for (let known = this.find(name); known !== undefined; known = this.find(name))
+      if (await this.#write([{ ...known, ended: {} }], fence)) return;
+  }
+
+  /**
+   * Writes records if no group was added or has ended since the last read; answers whether that was so. Every change of
+   * a group writes the entry that counts them, so that publishes of other hosts notice.
+   */
+  async #write(records: readonly GroupRecord[], fence?: Precondition): Promise<boolean> {
+    const guard = this.#guard;
+    const number = this.#count + 1;
+    const puts = records.map((content) => {
+      const key = this.#layout.group(content.topic, content.group);
+      // A group must not come back while its messages are being removed.
+      if (this.#ended.has(key)) throw new ConflictError(key);
+      return { key, value: record(content) };
+    });
+    try {
+      const put = [...puts, { key: guard.key, value: record(number) }];
+      const version = await this.#store.commit({ require: fence === undefined ? [guard] : [guard, fence], put });
+      this.#written(records, version);
+      if (this.#guard === guard) this.#set(version, number);
+      return true;
+    } catch (error) {
+      if (!isConflict(error) || error.key !== guard.key) throw error;
+      await this.read();
+      return false;
+    }
+  }
+
+  #written(records: readonly GroupRecord[], version: number): void {
+    this.#writes++;
+    const ended = new Map(this.#ended);
+    for (const content of records) {
+      const key = this.#layout.group(content.topic, content.group);
+      if (content.ended === undefined) this.#know(key, content);
+      else {
+        ended.set(key, endedGroup(content, { key, version }));
+        this.#forget(key);
       }
     }
+    this.#ended = ended;
+  }
+
+  /** The messages of a group that has ended are gone, and so is its entry. */
+  gone({ entry }: EndedGroup): void {
+    const ended = new Map(this.#ended);
+    ended.delete(entry.key);
+    this.#ended = ended;
   }
 
   /** The group, if it has not received its messages of the startup period yet. */
@@ -155,4 +281,9 @@ export class ConsumerGroups {
     const filled: GroupRecord = { topic, group, number };
     return { number, entry: { key, version: entry.version }, filled: { key, value: record(filled) } };
   }
+}
+
+function endedGroup({ topic, group, ended }: GroupRecord, entry: Precondition): EndedGroup {
+  const { key, version } = entry;
+  return { topic, group, heir: ended?.heir, entry: { key, version } };
 }

@@ -1,25 +1,37 @@
 import { workplaceOf } from '../../cluster/workplace-of.ts';
 import { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
-import { isConflict, isStateError, StateError } from '../../state/errors.ts';
-import { MAX_VALUE_BYTES, type StateStore } from '../../state/store.ts';
+import { isConflict } from '../../state/errors.ts';
+import type { StateStore } from '../../state/store.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
+import type { QueueAccess } from '../queue-access.ts';
+import type { DeadLetterRetention } from '../retention.ts';
+import { Backlogs } from './backlog.ts';
 import { encodeQueued } from './codec.ts';
 import { ConsumerGroups, type GroupName } from './consumer-groups.ts';
-import { Layout } from './layout.ts';
+import { DurableQueues } from './durable-queues.ts';
+import { EndedGroups } from './ended-groups.ts';
+import { Layout, type QueueLayout } from './layout.ts';
+import { MAX_BYTES, refusalOf, tooLarge } from './publish-errors.ts';
 import { DurableQueue } from './queue.ts';
+import { QueueTable } from './queue-table.ts';
 import { SequenceAllocator } from './sequence-allocator.ts';
 import { StandIns } from './stand-ins.ts';
 import { StartupMessages } from './startup-messages.ts';
+import { Upkeep } from './upkeep.ts';
 
 const NO_FAILURES: readonly PublishFailure[] = [];
 
-/** The longest value of a publish: the fields that a retry adds must still fit into the store's limit. */
-const MAX_BYTES = MAX_VALUE_BYTES - 64;
-
 const NO_QUEUES: readonly DurableQueue[] = [];
+
+/** The limits of a component. */
+export interface BrokerLimits {
+  /** Default: none. */
+  readonly maxQueueMessages: number | undefined;
+  readonly retention: Required<DeadLetterRetention>;
+}
 
 /** One durable pub/sub component in one store: its groups, numbers and publishes. */
 export class DurableBroker implements Broker {
@@ -31,13 +43,15 @@ export class DurableBroker implements Broker {
   readonly #context: ComponentContext;
   readonly #groups: ConsumerGroups;
   readonly #numbers: SequenceAllocator;
+  readonly #ended: EndedGroups;
   readonly #startup: StartupMessages;
   readonly #standIns: StandIns;
-  readonly #topics = new Map<string, Map<string, DurableQueue>>();
-  /** Queues by the prefix of their ready keys. */
-  readonly #queues = new Map<string, DurableQueue>();
+  readonly #table: QueueTable;
+  readonly queues: QueueAccess;
+  readonly #backlogs: Backlogs | undefined;
+  readonly #upkeep: Upkeep;
 
-  private constructor(component: string, context: ComponentContext) {
+  private constructor(component: string, context: ComponentContext, { maxQueueMessages, retention }: BrokerLimits) {
     const { state, clock, shards, logger, track } = context;
     this.#store = state;
     this.#component = component;
@@ -45,20 +59,47 @@ export class DurableBroker implements Broker {
     this.#commits = new CommitBatcher(state);
     this.#owned = new OwnedShards(shards, 'always');
     this.#context = context;
-    this.#groups = new ConsumerGroups(state, this.#layout, (name) => this.#addQueue(name));
+    this.#groups = new ConsumerGroups(state, this.#layout, {
+      onGroup: (name) => this.#table.obtain(name),
+      onGone: (name) => this.#table.drop(name) && this.#beginAnew(name),
+    });
     this.#numbers = new SequenceAllocator(state, this.#layout.sequence(), clock);
     const [commits, groups, layout] = [this.#commits, this.#groups, this.#layout];
+    const onMoved = (name: GroupName, key: string): void => this.#table.find(name)?.look(key);
+    this.#ended = new EndedGroups({ store: state, groups, layout, onMoved });
     this.#startup = new StartupMessages({ component, store: state, commits, layout, groups, context });
     const [owned, hosts] = [this.#owned, shards?.hosts];
     this.#standIns = new StandIns({ groups, commits, owned, hosts, clock, logger, track });
+    this.#table = new QueueTable({
+      layout,
+      make: (name, of) => this.#makeQueue(name, of),
+      onGone: (of) => this.#standIns.forget(of),
+    });
+    const [ended, numbers, table] = [this.#ended, this.#numbers, this.#table];
+    this.queues = new DurableQueues({
+      ...{ store: state, commits, groups, ended, numbers, table },
+      now: () => clock.now(),
+      addGroup: (name) => this.#addGroup(name, false),
+      look: () => this.#standIns.look(true),
+      abandoned: () => this.#upkeep.abandoned,
+    });
+    this.#backlogs =
+      maxQueueMessages === undefined
+        ? undefined
+        : new Backlogs({ store: state, clock, limit: maxQueueMessages, areShared: () => numbers.areShared });
+    this.#upkeep = new Upkeep({
+      ...{ store: state, groups, ended, table, queues: this.queues, retention, clock, logger, track },
+    });
   }
 
   /** Opens the broker and reads its groups. */
-  static async open(component: string, context: ComponentContext): Promise<DurableBroker> {
-    const broker = new DurableBroker(component, context);
+  static async open(component: string, context: ComponentContext, limits: BrokerLimits): Promise<DurableBroker> {
+    const broker = new DurableBroker(component, context, limits);
     await broker.#standIns.read();
     await broker.#startup.inherit();
     broker.#follow();
+    broker.#finishEnded();
+    broker.#upkeep.start();
     return broker;
   }
 
@@ -66,7 +107,7 @@ export class DurableBroker implements Broker {
   #follow(): void {
     this.#numbers.areShared = this.#store.isExclusive !== true && this.#context.shards !== undefined;
     this.#owned.onChange(({ gained, lost }) => {
-      for (const queue of this.#queues.values()) {
+      for (const queue of this.#table.all()) {
         if (gained.has(queue.shard)) queue.gained();
         if (lost.has(queue.shard)) void queue.handOver();
       }
@@ -79,84 +120,112 @@ export class DurableBroker implements Broker {
     });
     this.#owned.watch(this.#layout.readyPrefix, (keys) => {
       this.#numbers.areShared = true;
-      if (keys.length === 0) for (const queue of this.#queues.values()) queue.look();
-      for (const key of keys) this.#queues.get(Layout.queueOf(key))?.look(key);
+      if (keys.length === 0) for (const queue of this.#table.all()) queue.look();
+      for (const key of keys) this.#table.ofKey(key)?.look(key);
     });
   }
 
   /** Each message goes to all its groups or to none. Publishes of one turn of the event loop share a commit. */
-  async publish(messages: readonly Message[]): Promise<readonly PublishFailure[]> {
+  async publish(messages: readonly Message[], { appId }: ComponentContext): Promise<readonly PublishFailure[]> {
     // No await may come between this check and the use of numbers and groups.
-    while (this.#groups.mayBeOutdated || !this.#numbers.has(messages.length)) await this.#prepare(messages.length);
+    while (!this.#isPrepared(messages)) await this.#prepare(messages, appId);
     const [only] = messages;
     if (messages.length === 1 && only !== undefined) {
       try {
-        await this.#publishOne(only);
+        await this.#publishOne(only, appId);
       } catch (error) {
         throw refusalOf(error);
       }
       return NO_FAILURES;
     }
-    const results = await Promise.allSettled(messages.map((message) => this.#publishOne(message)));
+    const results = await Promise.allSettled(messages.map((message) => this.#publishOne(message, appId)));
     return results.flatMap((result, index) =>
       result.status === 'rejected' ? [{ index, error: refusalOf(result.reason) }] : [],
     );
   }
 
-  async #prepare(count: number): Promise<void> {
-    if (this.#groups.mayBeOutdated) await this.#groups.read();
-    if (!this.#numbers.has(count)) await this.#numbers.reserve(count);
+  #isPrepared(messages: readonly Message[]): boolean {
+    if (this.#groups.mayBeOutdated || !this.#numbers.has(messages.length)) return false;
+    if (messages.some((message) => this.#needsKeeper(message))) return false;
+    return this.#backlogs === undefined || this.#backlogs.know(this.#queuesOf(messages));
   }
 
-  #publishOne(message: Message): Promise<void> {
-    const groups = this.#topics.get(message.topic);
+  #queuesOf(messages: readonly Message[]): readonly DurableQueue[] {
+    return messages.flatMap(({ topic }) => [...(this.#table.of(topic)?.values() ?? NO_QUEUES)]);
+  }
+
+  async #prepare(messages: readonly Message[], appId: string): Promise<void> {
+    if (this.#groups.mayBeOutdated) await this.#groups.read();
+    if (!this.#numbers.has(messages.length)) await this.#numbers.reserve(messages.length);
+    for (const message of messages) if (this.#needsKeeper(message)) await this.#addKeeper(message.topic, appId);
+    await this.#backlogs?.count(this.#queuesOf(messages), messages.length);
+  }
+
+  /** Whether it is a dead letter on a topic without groups, which would be lost. */
+  #needsKeeper({ deadLetter, topic }: Message): boolean {
+    return deadLetter !== undefined && this.#table.of(topic) === undefined;
+  }
+
+  async #addKeeper(topic: string, group: string): Promise<void> {
+    await this.#ended.finish(topic);
+    if (!(await this.#groups.addKeeper({ topic, group }))) return;
+    this.#context.logger.warn({ topic, group }, 'nobody has subscribed to the topic of a dead letter: it is kept');
+  }
+
+  #publishOne(message: Message, appId: string): Promise<void> {
+    const groups = this.#table.of(message.topic);
     const { guard } = this.#groups;
-    if (groups === undefined && !this.#startup.isOpen) return this.#publishToNobody(message);
+    if (groups === undefined && !this.#startup.isOpen) return this.#publishToNobody(message, appId);
     const value = encodeQueued({ message, attempts: 0 });
     if (value.length > MAX_BYTES && message.deadLetter !== undefined) {
       // The message fitted without its origin, and a dead letter must not be refused.
       const { deadLetter: _origin, ...rest } = message;
-      return this.#publishOne(rest);
+      return this.#publishOne(rest, appId);
     }
-    if (value.length > MAX_BYTES)
-      return Promise.reject(
-        new StateError('invalid', `The message has ${value.length} bytes: at most ${MAX_BYTES} are kept.`),
-      );
+    if (value.length > MAX_BYTES) return Promise.reject(tooLarge(value.length));
+    // A dead letter must not be refused.
+    const full = message.deadLetter === undefined ? groups && this.#backlogs?.take(groups) : undefined;
+    if (full !== undefined) return Promise.reject(full);
     const number = this.#numbers.next();
     const queues = groups === undefined ? NO_QUEUES : [...groups.values()];
     const put = queues.map((queue) => ({ key: queue.publishing(number), value }));
-    const keptKey = this.#startup.isOpen ? this.#startup.keep(message.topic, number, value.length) : undefined;
+    const keptKey = this.#mayKeep(message) ? this.#startup.keep(message.topic, number, value.length) : undefined;
     if (keptKey !== undefined) put.push({ key: keptKey, value });
-    else if (groups === undefined) return this.#publishToNobody(message);
+    else if (groups === undefined) return this.#publishToNobody(message, appId);
     const onDurable = (): void => {
       for (const [at, { key }] of put.entries()) queues[at]?.published(message, number, key);
     };
     return this.#commits.commit({ put, fence: guard, onDurable }).then(settled, (error: unknown) => {
       for (const [at, { key }] of put.entries()) queues[at]?.notPublished(key);
       if (keptKey !== undefined) this.#startup.notKept(keptKey);
-      return this.#publishAgain(message, error);
+      return this.#publishAgain(message, appId, error);
     });
   }
 
+  /** In the startup period, a message is kept for groups to come; those get dead letters from the group that keeps them. */
+  #mayKeep({ topic }: Message): boolean {
+    return this.#startup.isOpen && this.#groups.keeperOf(topic) === undefined;
+  }
+
   /** Handles a message on a topic without known groups. */
-  async #publishToNobody(message: Message): Promise<void> {
+  async #publishToNobody(message: Message, appId: string): Promise<void> {
     // Another process may have added a group unnoticed: check in the store.
     if (this.#store.isExclusive !== true && this.#context.shards !== undefined) {
       try {
         await this.#commits.commit({ fence: this.#groups.guard });
       } catch (error) {
-        return this.#publishAgain(message, error);
+        return this.#publishAgain(message, appId, error);
       }
     }
     this.#context.noGroup?.(message.topic, 1);
   }
 
   /** Publishes a message again if a group was added to which it has to go as well. */
-  async #publishAgain(message: Message, error: unknown): Promise<void> {
+  async #publishAgain(message: Message, appId: string, error: unknown): Promise<void> {
     if (!isConflict(error)) throw error;
     this.#groups.mayBeOutdated = true;
-    while (this.#groups.mayBeOutdated || !this.#numbers.has(1)) await this.#prepare(1);
-    await this.#publishOne(message);
+    while (!this.#isPrepared([message])) await this.#prepare([message], appId);
+    await this.#publishOne(message, appId);
   }
 
   /**
@@ -165,9 +234,32 @@ export class DurableBroker implements Broker {
    */
   async subscribe(options: SubscribeOptions, context: ComponentContext): Promise<ComponentSubscription> {
     const { topic, group } = options;
-    await this.#groups.add({ topic, group }, context.subscriber?.isExpected === true);
+    await this.#addGroup({ topic, group }, context.subscriber?.isExpected === true);
     await this.#startup.fill({ topic, group });
-    return this.#addQueue({ topic, group }).join(options, context.clock);
+    // Dead letters that were kept for it, before any message is handed out.
+    await this.#ended.finish(topic);
+    return this.#table.obtain({ topic, group }).join(options, context.clock);
+  }
+
+  async #addGroup(name: GroupName, isUnfilled: boolean): Promise<boolean> {
+    for (;;) {
+      await this.#ended.finish(name.topic);
+      try {
+        return await this.#groups.add(name, isUnfilled);
+      } catch (error) {
+        // It has just ended.
+        if (!isConflict(error)) throw error;
+      }
+    }
+  }
+
+  /** Another host, or this one before a crash, may not have come to the end of it. */
+  #finishEnded(): void {
+    const { track, logger } = this.#context;
+    const done = track('removing groups that have ended');
+    const failed = (error: unknown): void =>
+      logger.error({ error }, 'the messages of a group that has ended could not be removed: will be tried again');
+    void this.#ended.finish().catch(failed).finally(done);
   }
 
   /** Resolves once all settlements are durable or have failed. */
@@ -180,35 +272,26 @@ export class DurableBroker implements Broker {
   left(): void {
     this.#startup.close();
     this.#standIns.close();
+    this.#upkeep.close();
   }
 
-  #queueOf(topic: string, group: string): DurableQueue | undefined {
-    return this.#topics.get(topic)?.get(group);
-  }
-
-  #addQueue({ topic, group }: GroupName): DurableQueue {
-    const existing = this.#queueOf(topic, group);
-    if (existing !== undefined) return existing;
+  #makeQueue({ topic, group }: GroupName, layout: QueueLayout): DurableQueue {
     const { logger, track } = this.#context;
-    const layout = this.#layout.queue(topic, group);
     const shard = this.#owned.of(JSON.stringify([this.#component, topic, group]));
     const workplace = workplaceOf(this.#context, 'messages', this.#component, topic, group);
     const [store, commits] = [this.#store, this.#commits];
     const holder = this.#standIns.holderOf(layout, shard);
-    const queue = new DurableQueue({ store, commits, layout, topic, holder, shard, workplace, logger, track });
-    const groups = this.#topics.get(topic);
-    if (groups === undefined) this.#topics.set(topic, new Map([[group, queue]]));
-    else groups.set(group, queue);
-    this.#queues.set(layout.readyPrefix, queue);
-    return queue;
+    return new DurableQueue({ store, commits, layout, topic, holder, shard, workplace, logger, track });
+  }
+
+  /** A group has ended that has consumers here, which would wait for messages in vain. */
+  #beginAnew(name: GroupName): void {
+    const { logger, track } = this.#context;
+    logger.warn({ ...name }, 'a group was removed by another host while it has consumers here: it begins anew');
+    const done = track('adding a group that was removed');
+    const failed = (error: unknown): void => logger.error({ ...name, error }, 'the group could not be added again');
+    void this.#addGroup(name, false).catch(failed).finally(done);
   }
 }
 
 function settled(): void {}
-
-/** The error for publishers, who may be remote: without the keys and paths in the store's own message. */
-function refusalOf(cause: unknown): Error {
-  const kind = isStateError(cause) ? cause.kind : 'failed';
-  if (kind === 'invalid') return new Error('the message is too large: it may have 8 MiB with its envelope', { cause });
-  return new Error(kind === 'full' ? 'the state store has no space left' : 'the state store has failed', { cause });
-}

@@ -4,16 +4,26 @@ import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { BrokerAccess } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
+import { checkPositive, checkRetention, type DeadLetterRetention } from '../retention.ts';
 import { DurableBroker } from './durable-broker.ts';
 
 /** Options of {@link durablePubSub}. @public */
 export interface DurablePubSubOptions extends TopicScopes {
   /** App IDs that may use the component. Default: all. */
   readonly scopes?: readonly string[];
+  /**
+   * The most messages in the queue of a group, waiting or in flight: a publish beyond that fails, to all groups. Dead
+   * letters are taken all the same. Several hosts may exceed it by what they publish at once. Default: no limit.
+   */
+  readonly maxQueueMessages?: number;
+  /** How long dead letters are kept that nobody has subscribed to. */
+  readonly deadLetterRetention?: DeadLetterRetention;
 }
 
 const FIELDS = fieldNames<DurablePubSubOptions>({
   scopes: true,
+  maxQueueMessages: true,
+  deadLetterRetention: true,
   publishingScopes: true,
   subscriptionScopes: true,
   allowedTopics: true,
@@ -35,14 +45,16 @@ const FIELDS = fieldNames<DurablePubSubOptions>({
  */
 export function durablePubSub(name: string, options: DurablePubSubOptions = {}): PubSubDefinition {
   checkFields(options, FIELDS, `options of durablePubSub ${JSON.stringify(name)}`, 'ERR_CONFIGURATION');
-  const { scopes, ...topics } = options;
+  const { scopes, maxQueueMessages, deadLetterRetention, ...topics } = options;
+  checkPositive(maxQueueMessages, `maxQueueMessages of durablePubSub ${JSON.stringify(name)}`);
+  const retention = checkRetention(deadLetterRetention, `durablePubSub ${JSON.stringify(name)}`);
   // One broker for each host: hosts share queues even across processes. Without hosts, one for each store.
   const brokers = new WeakMap<Shards | StateStore, Promise<DurableBroker>>();
   const brokerOf = (context: ComponentContext): Promise<DurableBroker> => {
     const user = context.shards ?? context.state;
     const known = brokers.get(user);
     if (known !== undefined) return known;
-    const opened = DurableBroker.open(name, context);
+    const opened = DurableBroker.open(name, context, { maxQueueMessages, retention });
     brokers.set(user, opened);
     opened.catch(() => brokers.delete(user));
     return opened;

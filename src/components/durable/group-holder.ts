@@ -17,8 +17,17 @@ export interface StandIn {
   readonly version: number;
 }
 
+/** Whether this host may change the messages of a group otherwise than by settling them. */
+export type Grip =
+  /** It hands them out, or nobody does. The changes require this. */
+  | { readonly fence: Precondition | undefined }
+  /** Another host hands them out, if it is known. */
+  | { readonly elsewhere: string | undefined };
+
 /** A queue as its {@link GroupHolder} sees it. */
 export interface HeldQueue {
+  /** Whether its messages are not to be handed out. */
+  isPaused: boolean;
   readonly hasConsumers: boolean;
   /** Whether it has consumers that are not paused. */
   readonly isServed: boolean;
@@ -28,6 +37,12 @@ export interface HeldQueue {
   rest(): void;
   /** Hands no more out; resolves when nothing is in flight, or what is in flight takes too long. */
   drain(): Promise<void>;
+}
+
+/** What the store tells of a group, besides its stand-in. */
+export interface FoundGroup {
+  readonly isRecalled: boolean;
+  readonly isPaused: boolean;
 }
 
 /** The dependencies of a {@link GroupHolder}. */
@@ -101,6 +116,21 @@ export class GroupHolder {
     return this.#fence;
   }
 
+  /** See {@link Grip}. Nobody hands the messages out while the group is offered: who takes it changes its entry. */
+  get grip(): Grip {
+    const { hosts } = this.#deps;
+    if (this.#drain === undefined && this.#standIn !== undefined && this.#standIn.hostId === undefined)
+      return { fence: this.#fence };
+    if (this.isHere) return { fence: this.fence() };
+    const isLeaving = this.#drain !== undefined || !this.#isKnown;
+    return { elsewhere: isLeaving ? hosts?.id : this.#standIn?.hostId };
+  }
+
+  /** The host that hands the messages out; `undefined` if it is not known, or nobody does. */
+  get hostId(): string | undefined {
+    return this.isHere ? this.#deps.hosts?.id : this.#standIn?.hostId;
+  }
+
   /** Whether an error says that another host hands the messages out. */
   isFenced(error: unknown): boolean {
     const { owned, layout, look } = this.#deps;
@@ -115,9 +145,10 @@ export class GroupHolder {
   }
 
   /** The entries of the group as they are in the store. */
-  found(standIn: StandIn | undefined, isRecalled: boolean): void {
+  found(standIn: StandIn | undefined, { isRecalled, isPaused }: FoundGroup): void {
     this.#isKnown = true;
     this.#isRecalled = isRecalled;
+    if (this.#queue !== undefined) this.#queue.isPaused = isPaused;
     if (standIn?.version !== this.#standIn?.version) this.#set(standIn);
   }
 
@@ -131,6 +162,16 @@ export class GroupHolder {
     const { clock, hosts, look } = this.#deps;
     if (!isServed) this.#unservedAt = clock.now();
     if (hosts !== undefined) look(false);
+  }
+
+  /** Since when this host has no consumers for it, if it has none. */
+  get unservedAt(): number {
+    return this.#unservedAt;
+  }
+
+  /** Whether no other host is known to hand the messages out. */
+  get isIdle(): boolean {
+    return this.#standIn?.hostId === undefined;
   }
 
   /** When it has to look again because it has no consumers; `undefined` if it has not. */

@@ -22,7 +22,8 @@ const GROUP_PARTS = 5;
  * - `group / <topic> / <group> / stand-in`: another host than the owner of the group's shard hands its messages out: the
  *   ID of that host, or none while any host with consumers may become it
  * - `group / <topic> / <group> / recall`: the owner of the shard asks for the group back
- * - `groups`: how many groups were ever added
+ * - `group / <topic> / <group> / paused`: its messages are not handed out
+ * - `groups`: how often groups were added or have ended
  * - `ready / <topic> / <group> / <number>`: a message of the group, in order of publication
  * - `delayed / <topic> / <group> / <instant> / <number>`: a message that waits for its retry, in order of time
  * - `kept / <topic> / <number> / <groups> / <instant>`: a message kept for groups that are still to come; `<groups>` is
@@ -102,6 +103,7 @@ export class Layout {
       delayedRange: rangeOf(...this.#root, 'delayed', topic, group),
       standIn: keyOf(...this.#root, 'group', topic, group, 'stand-in'),
       recall: keyOf(...this.#root, 'group', topic, group, 'recall'),
+      paused: keyOf(...this.#root, 'group', topic, group, 'paused'),
     });
   }
 }
@@ -124,6 +126,7 @@ interface QueueKeys {
   readonly delayedRange: KeyRange;
   readonly standIn: string;
   readonly recall: string;
+  readonly paused: string;
 }
 
 /** The keys of one group. */
@@ -134,16 +137,19 @@ export class QueueLayout {
   readonly standIn: string;
   /** The entry by which the owner of the shard asks for the group back. */
   readonly recall: string;
+  /** The entry that is there while the group is paused. */
+  readonly paused: string;
   readonly #ready: string;
   readonly #delayed: string;
 
-  constructor({ ready, readyRange, delayed, delayedRange, standIn, recall }: QueueKeys) {
+  constructor({ ready, readyRange, delayed, delayedRange, standIn, recall, paused }: QueueKeys) {
     this.#ready = ready;
     this.readyRange = readyRange;
     this.#delayed = delayed;
     this.delayedRange = delayedRange;
     this.standIn = standIn;
     this.recall = recall;
+    this.paused = paused;
   }
 
   /** Prefix of the group's ready messages. */

@@ -1,19 +1,22 @@
 import type { OwnedShard } from '../../kernel/owned-shards.ts';
-import { type Clock, sleep } from '../../util/clock.ts';
-import { atWorkElsewhere, type Workplace } from '../../util/workplaces.ts';
+import { type Clock, sleep, systemClock } from '../../util/clock.ts';
+import type { Workplace } from '../../util/workplaces.ts';
 import { Dispatcher, type MessageQueue } from '../dispatcher.ts';
 import type { ComponentSubscription, Message, SubscribeOptions } from '../pubsub.ts';
 import { encodeQueued } from './codec.ts';
 import type { GroupHolder, HeldQueue } from './group-holder.ts';
+import { HandOut } from './hand-out.ts';
+import { HeldBack } from './held-back.ts';
+import type { QueueLayout } from './layout.ts';
 import { ReadAhead, type ReadAheadDeps } from './read-ahead.ts';
-import { Settlements } from './settlements.ts';
+import { Settlements, STORE_RETRY_MS } from './settlements.ts';
 import type { StoredMessage } from './stored-message.ts';
 
 /** How long to wait for messages in flight before another host may get them. */
 const GRACE_PERIOD_MS = 15_000;
 
 /** The dependencies of a {@link DurableQueue}. */
-export interface QueueDeps extends Omit<ReadAheadDeps, 'onLoaded'> {
+export interface QueueDeps extends Omit<ReadAheadDeps, 'onLoaded' | 'capacity'> {
   /** Whether this host hands the messages out. */
   readonly holder: GroupHolder;
   /** The shard of the group. */
@@ -36,12 +39,8 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
   readonly #settlements: Settlements;
   /** Messages handed out and not settled. */
   readonly #out = new Set<StoredMessage>();
-  /** Those handed out in an earlier tenure, by number, with the copy that this tenure has read. */
-  readonly #early = new Map<number, { readonly entry: StoredMessage; again: StoredMessage | undefined }>();
-  /** Messages of this tenure that a function of another sidecar still processes. */
-  readonly #elsewhere = new Set<StoredMessage>();
-  /** Delivers one message at a time: a message that waits blocks those behind it. */
-  #isOrdered = false;
+  readonly #heldBack: HeldBack;
+  readonly #handOut: HandOut;
   #clock: Clock | undefined;
   /** Called when no message is in flight any more. */
   #onIdle: (() => void)[] = [];
@@ -49,15 +48,29 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
   constructor(deps: QueueDeps) {
     const { commits, holder, logger } = deps;
     this.#deps = deps;
-    this.#ahead = new ReadAhead({ ...deps, onLoaded: () => this.#dispatcher.wake() });
-    this.#settlements = new Settlements({ commits, holder, logger, onCaughtUp: () => this.#dispatcher.wake() });
+    const wake = (): void => this.#dispatcher.wake();
+    this.#ahead = new ReadAhead({ ...deps, onLoaded: wake, capacity: () => this.#dispatcher.capacity });
+    this.#settlements = new Settlements({ commits, holder, logger, onCaughtUp: wake });
+    const onFree = (entry: StoredMessage): void => {
+      this.#ahead.unshift(entry);
+      this.#dispatcher.wake();
+    };
+    this.#heldBack = new HeldBack({ ...deps, onFree });
+    this.#handOut = new HandOut({
+      ...{ ahead: this.#ahead, heldBack: this.#heldBack, wake, track: deps.track },
+      record: (settlement, entry) => this.#settlements.record(settlement, signalOf(entry)),
+      pause: (entry) => sleep(this.#clock ?? systemClock, STORE_RETRY_MS, entry?.tenure.signal),
+      room: () => this.#dispatcher.room,
+      out: () => this.#out.size,
+      readAnew: () => this.readAnew(),
+    });
     holder.queue = this;
   }
 
   join(options: SubscribeOptions, clock: Clock): ComponentSubscription {
     this.#clock = clock;
     this.#settlements.clock = clock;
-    this.#isOrdered = options.ordered || (this.#isOrdered && this.#dispatcher.hasConsumers);
+    this.#handOut.isOrdered = options.ordered || (this.#handOut.isOrdered && this.#dispatcher.hasConsumers);
     const consumer = this.#dispatcher.join(options, clock, () => this.#left());
     this.resume();
     return consumer;
@@ -66,6 +79,55 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
   /** The shard of the group. */
   get shard(): OwnedShard {
     return this.#deps.shard;
+  }
+
+  /** The keys of the group. */
+  get layout(): QueueLayout {
+    return this.#deps.layout;
+  }
+
+  get consumers(): number {
+    return this.#dispatcher.consumers;
+  }
+
+  get isPaused(): boolean {
+    return this.#dispatcher.isPaused;
+  }
+
+  set isPaused(isPaused: boolean) {
+    if (isPaused !== this.#dispatcher.isPaused) this.#dispatcher.isPaused = isPaused;
+  }
+
+  /** Whether this host hands the messages out. */
+  get holder(): GroupHolder {
+    return this.#deps.holder;
+  }
+
+  /** How many messages are handed out and not settled. */
+  get inFlight(): number {
+    return this.#out.size;
+  }
+
+  /** The numbers of messages that are handed out or wait for an earlier delivery to end. */
+  atWork(): ReadonlySet<number> {
+    return new Set([...this.#handOut.numbers(), ...[...this.#out].map(({ number }) => number)]);
+  }
+
+  /** Messages are being taken out of the queue: they are not handed out any more. */
+  withhold(keys: ReadonlySet<string>): void {
+    this.#ahead.withhold(keys);
+  }
+
+  /** Withheld messages are no longer in the store. */
+  gone(keys: ReadonlySet<string>): void {
+    this.#ahead.gone(keys);
+  }
+
+  /** Withheld messages may be in the store: reads all messages again. */
+  readAnew(): void {
+    if (!this.#ahead.isOn) return;
+    this.#endTenure();
+    this.resume();
   }
 
   get hasConsumers(): boolean {
@@ -84,8 +146,7 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
   resume(): void {
     if (this.#clock === undefined || !this.hasConsumers || !this.#deps.holder.isHere) return;
     if (this.#ahead.start(this.#clock))
-      for (const entry of this.#out)
-        if (this.#ahead.isOutdated(entry)) this.#early.set(entry.number, { entry, again: undefined });
+      for (const entry of this.#out) if (this.#ahead.isOutdated(entry)) this.#heldBack.addEarly(entry);
     this.#dispatcher.wake();
   }
 
@@ -146,45 +207,15 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
   /** Hands nothing out while the store fails to take settlements: all of it would be delivered again. */
   shift(): StoredMessage | undefined {
     if (this.#settlements.areBehind || !this.#deps.holder.isHere) return undefined;
-    let entry = this.#next();
-    while (entry !== undefined && (this.#isAtWork(entry) || this.#isElsewhere(entry))) entry = this.#next();
+    const entry = this.#handOut.next();
     if (entry === undefined) return undefined;
     this.#out.add(entry);
     this.#deps.shard.begin();
     return entry;
   }
 
-  #next(): StoredMessage | undefined {
-    return this.#isOrdered && this.#elsewhere.size > 0 ? undefined : this.#ahead.shift();
-  }
-
-  /**
-   * Whether a function of another sidecar in this process still processes the message. If so, holds it back until that
-   * returns.
-   */
-  #isElsewhere(entry: StoredMessage): boolean {
-    const call = atWorkElsewhere(this.#deps.workplace, entry.message.id);
-    if (call === undefined) return false;
-    this.#elsewhere.add(entry);
-    const { logger, topic } = this.#deps;
-    const messageId = entry.message.id;
-    logger.warn({ topic, messageId }, 'a message waits for its function, which still runs in another sidecar');
-    call.onEnd(() => {
-      if (!this.#elsewhere.delete(entry)) return;
-      this.#ahead.unshift(entry);
-      this.#dispatcher.wake();
-    });
-    return true;
-  }
-
-  /** Whether the message was handed out in an earlier tenure and is not settled. If so, holds it back until then. */
-  #isAtWork(entry: StoredMessage): boolean {
-    const early = this.#early.size === 0 ? undefined : this.#early.get(entry.number);
-    if (early !== undefined) early.again = entry;
-    return early !== undefined;
-  }
-
   unshift(entry: StoredMessage): void {
+    this.#handOut.returned(entry);
     this.#ahead.unshift(entry);
     this.#ended(entry);
   }
@@ -200,12 +231,9 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
   }
 
   /** Also deletes the entry that this tenure has read, whose key may differ. */
-  async #removeAgain({ number }: StoredMessage): Promise<void> {
-    const early = this.#early.size === 0 ? undefined : this.#early.get(number);
-    const again = early?.again;
-    if (early === undefined || again === undefined) return;
-    early.again = undefined;
-    if (this.#ahead.isOutdated(again)) return;
+  async #removeAgain(entry: StoredMessage): Promise<void> {
+    const again = this.#heldBack.takeAgain(entry);
+    if (again === undefined || this.#ahead.isOutdated(again)) return;
     await this.#settlements.record({ delete: [again.key] }, signalOf(again));
     this.#ahead.forget(again);
   }
@@ -214,6 +242,7 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
     if (this.#ahead.isOutdated(entry)) return this.#ended(entry);
     const dueAt = Math.ceil(clock.now() + delayMs);
     const key = this.#deps.layout.delayed(dueAt, entry.number);
+    survived(entry);
     const put = [{ key, value: encodeQueued(entry) }];
     const settlement = entry.key === key ? { put } : { put, delete: [entry.key] };
     try {
@@ -227,6 +256,7 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
 
   async hold(entry: StoredMessage): Promise<void> {
     if (this.#ahead.isOutdated(entry)) return this.#ended(entry);
+    survived(entry);
     try {
       const put = [{ key: entry.key, value: encodeQueued(entry) }];
       await this.#settlements.record({ put }, signalOf(entry));
@@ -238,18 +268,9 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
   #ended(entry: StoredMessage): void {
     if (!this.#out.delete(entry)) return;
     if (this.#out.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
-    if (this.#early.size > 0) this.#letAgain(entry);
+    this.#heldBack.ended(entry);
+    this.#handOut.ended(entry);
     this.#deps.shard.end();
-  }
-
-  /** Releases the copy that was held back for it. */
-  #letAgain(entry: StoredMessage): void {
-    const early = this.#early.get(entry.number);
-    if (early?.entry !== entry) return;
-    this.#early.delete(entry.number);
-    if (early.again === undefined) return;
-    this.#ahead.unshift(early.again);
-    this.#dispatcher.wake();
   }
 
   #left(): void {
@@ -258,10 +279,17 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
 
   #endTenure(): void {
     this.#ahead.stop();
-    this.#elsewhere.clear();
+    this.#handOut.clear();
   }
 }
 
 function signalOf({ tenure }: StoredMessage): AbortSignal {
   return tenure.signal;
+}
+
+/** The process has not ended during the delivery. */
+function survived(entry: StoredMessage): void {
+  entry.interruptions = 0;
+  entry.isCareful = false;
+  entry.isRecorded = false;
 }

@@ -2,16 +2,21 @@ import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { keyAfter } from '../../state/keys.ts';
 import { isCutOff } from '../../state/page.ts';
 import type { KeyedEntry, StateStore } from '../../state/store.ts';
-import { type Clock, sleep, type Timer } from '../../util/clock.ts';
+import { type Clock, sleep } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { Message } from '../pubsub.ts';
 import { decodeQueued } from './codec.ts';
+import { DueTimer } from './due-timer.ts';
 import type { QueueLayout } from './layout.ts';
+import { LoadedKeys } from './loaded-keys.ts';
 import { LookBack } from './look-back.ts';
 import { ReadPosition } from './read-position.ts';
 import { READ_AHEAD, ReadyList } from './ready-list.ts';
 import { STORE_RETRY_MS } from './settlements.ts';
 import type { StoredMessage } from './stored-message.ts';
+
+/** So many messages at the head of a queue, at least, may have been in flight when a process ended. */
+const CAREFUL = 1_000;
 
 /** The dependencies of a {@link ReadAhead}. */
 export interface ReadAheadDeps {
@@ -22,6 +27,8 @@ export interface ReadAheadDeps {
   readonly logger: Logger;
   /** Notes work that a test waits for; call the returned function at its end. */
   readonly track: (what: string) => () => void;
+  /** How many messages the group's consumers take at most. */
+  readonly capacity: () => number;
   /** Called when messages can be handed out. */
   readonly onLoaded: () => void;
 }
@@ -35,11 +42,7 @@ export class ReadAhead {
   readonly #ready = new ReadyList<StoredMessage>();
   #tenure: AbortController | undefined;
   #clock: Clock | undefined;
-  /** Keys of loaded messages that are not settled: scans leave them out. */
-  readonly #loaded = new Set<string>();
-  /** Keys settled during a scan, which may still return them. */
-  #settled: string[] = [];
-  #isScanning = false;
+  readonly #loaded = new LoadedKeys();
   #position = new ReadPosition();
   #lookBack = new LookBack();
   /** Nothing is there but what is being committed now. */
@@ -51,8 +54,12 @@ export class ReadAhead {
   /** The delayed key at which the next search for due messages begins. */
   #dueFrom = '';
   #isReading = false;
-  #dueTimer: Timer | undefined;
-  #dueAt = Number.POSITIVE_INFINITY;
+  readonly #dueTimer = new DueTimer(() => {
+    this.#mayBeDue = true;
+    void this.#read();
+  });
+  /** How many of the next messages may have been in flight when a process ended: none that are published from now on. */
+  #careful = 0;
 
   constructor(deps: ReadAheadDeps) {
     this.#deps = deps;
@@ -61,6 +68,7 @@ export class ReadAhead {
   /** Begins a tenure: messages are loaded from now on. Returns false if there is one already. */
   start(clock: Clock): boolean {
     if (this.#tenure !== undefined) return false;
+    this.#careful = Math.max(CAREFUL, 2 * this.#deps.capacity());
     this.#tenure = new AbortController();
     this.#clock = clock;
     void this.#read();
@@ -76,11 +84,9 @@ export class ReadAhead {
   stop(): void {
     this.#tenure?.abort();
     this.#tenure = undefined;
-    this.#dueTimer?.cancel();
-    this.#dueAt = Number.POSITIVE_INFINITY;
+    this.#dueTimer.cancel();
     this.#ready.clear();
     this.#loaded.clear();
-    this.#settled = [];
     this.#position = new ReadPosition();
     this.#lookBack = new LookBack();
     this.#isCaughtUp = false;
@@ -112,7 +118,7 @@ export class ReadAhead {
 
   /** A publish was committed. Hands the message out without reading it back if no other message waits before it. */
   published(message: Message, number: number, key: string): void {
-    const isLoaded = !this.#publishing.delete(key);
+    const isLoaded = !this.#publishing.delete(key) || this.#loaded.has(key);
     if (isLoaded || this.#tenure === undefined) return;
     // Committed after messages with higher numbers: scans have passed its key.
     const isLate = key < this.#position.key;
@@ -122,7 +128,8 @@ export class ReadAhead {
       return;
     }
     if (!isLate) this.#position.goPast(key);
-    this.#push({ message, attempts: 0, key, number, tenure: this.#tenure });
+    const counts = { attempts: 0, interruptions: 0, isCareful: false, isRecorded: false };
+    this.#push({ message, key, number, tenure: this.#tenure, ...counts });
     this.#deps.onLoaded();
   }
 
@@ -144,23 +151,32 @@ export class ReadAhead {
     void this.#read();
   }
 
-  /** Whether a message was loaded in an earlier tenure: the current one has read it again. */
+  /** Whether a message was loaded in an earlier tenure. */
   isOutdated({ tenure }: StoredMessage): boolean {
     return this.#tenure !== undefined && tenure !== this.#tenure;
   }
 
   /** The message is no longer in the store under this key. */
   forget({ key, tenure }: StoredMessage): void {
-    if (tenure !== this.#tenure) return;
-    if (this.#isScanning) this.#settled.push(key);
-    else this.#loaded.delete(key);
+    if (tenure === this.#tenure) this.#loaded.forget(key);
+  }
+
+  /** Messages are being taken out of the queue: they are not handed out any more. */
+  withhold(keys: ReadonlySet<string>): void {
+    this.#ready.remove(keys);
+    for (const key of keys) this.#loaded.add(key);
+  }
+
+  /** Withheld messages are no longer in the store. */
+  gone(keys: ReadonlySet<string>): void {
+    for (const key of keys) this.#loaded.forget(key);
   }
 
   /** A message waits under a delayed key. */
   delayed(key: string, dueAt: number): void {
     if (this.#tenure === undefined) return;
     if (key < this.#dueFrom) this.#dueFrom = key;
-    this.#expectDue(dueAt);
+    if (this.#clock !== undefined) this.#dueTimer.expect(dueAt, this.#clock);
   }
 
   #push(entry: StoredMessage): void {
@@ -209,6 +225,7 @@ export class ReadAhead {
     });
     if (entries === undefined) return;
     this.#isCaughtUp = position.endScan(entries.at(-1)?.key) && !isCutOff(entries, READ_AHEAD);
+    if (this.#isCaughtUp) this.#careful = 0;
     this.#deps.onLoaded();
   }
 
@@ -252,44 +269,32 @@ export class ReadAhead {
     scan: Parameters<StateStore['scan']>[0],
     take: (entry: KeyedEntry) => void,
   ): Promise<readonly KeyedEntry[] | undefined> {
-    this.#isScanning = true;
+    this.#loaded.beginScan();
     try {
       const entries = await this.#deps.store.scan(scan);
       if (tenure.signal.aborted) return undefined;
       for (const entry of entries) if (!this.#loaded.has(entry.key)) take(entry);
       return entries;
     } finally {
-      this.#isScanning = false;
-      for (const key of this.#settled.splice(0)) this.#loaded.delete(key);
+      this.#loaded.endScan();
     }
   }
 
   async #expectNext(tenure: AbortController, now: number): Promise<void> {
     const { store, layout } = this.#deps;
     const [next] = await store.scan({ ...layout.delayedRange, from: layout.dueRange(now).to, limit: 1 });
-    if (next !== undefined && !tenure.signal.aborted) this.#expectDue(layout.dueAtOf(next.key));
+    if (next !== undefined && !tenure.signal.aborted) this.delayed(next.key, layout.dueAtOf(next.key));
   }
 
   #load({ key, value }: KeyedEntry, tenure: AbortController): void {
     try {
-      const { message, attempts } = decodeQueued(key, value, this.#deps.topic);
-      this.#push({ message, attempts, key, number: this.#deps.layout.numberOf(key), tenure });
+      const queued = decodeQueued(key, value, this.#deps.topic);
+      const isCareful = this.#careful-- > 0 || queued.interruptions > 0;
+      this.#push({ ...queued, key, number: this.#deps.layout.numberOf(key), tenure, isCareful, isRecorded: false });
     } catch (error) {
       // A damaged message, or one of a newer release, must not block those behind it.
       this.#deps.logger.error({ key, error }, 'a stored message cannot be read: it stays in the store');
       this.#loaded.add(key);
     }
-  }
-
-  /** Sets the one timer, for the earliest instant. */
-  #expectDue(dueAt: number): void {
-    if (this.#tenure === undefined || this.#clock === undefined || dueAt >= this.#dueAt) return;
-    this.#dueTimer?.cancel();
-    this.#dueAt = dueAt;
-    this.#dueTimer = this.#clock.setTimeout(() => {
-      this.#dueAt = Number.POSITIVE_INFINITY;
-      this.#mayBeDue = true;
-      void this.#read();
-    }, dueAt - this.#clock.now());
   }
 }

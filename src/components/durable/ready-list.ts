@@ -5,7 +5,7 @@ import { Deque } from '../../util/deque.ts';
 export const READ_AHEAD: PageSize = { limit: 512, maxBytes: 4 * 1024 * 1024 };
 
 /** Loaded messages that wait to be handed out, and their size. */
-export class ReadyList<Entry extends { readonly message: { readonly data: Uint8Array } }> {
+export class ReadyList<Entry extends { readonly key: string; readonly message: { readonly data: Uint8Array } }> {
   readonly #entries = new Deque<Entry>();
   /** The bytes of their data. */
   #bytes = 0;
@@ -32,6 +32,10 @@ export class ReadyList<Entry extends { readonly message: { readonly data: Uint8A
     const entry = this.#entries.shift();
     if (entry !== undefined) this.#bytes -= entry.message.data.length;
     return entry;
+  }
+
+  remove(keys: ReadonlySet<string>): void {
+    for (const { message } of this.#entries.extract(({ key }) => keys.has(key))) this.#bytes -= message.data.length;
   }
 
   clear(): void {

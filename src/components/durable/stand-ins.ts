@@ -61,6 +61,11 @@ export class StandIns {
     return holder;
   }
 
+  /** The group is gone. */
+  forget(layout: QueueLayout): void {
+    this.#holders.delete(layout.standIn);
+  }
+
   /** Looks at the groups, after reading the stand-ins if `toRead`. */
   look(toRead: boolean): void {
     if (toRead && this.#isClosing) return;
@@ -111,7 +116,8 @@ export class StandIns {
     for (const { holder, layout: keys } of this.#holders.values()) {
       const entry = entries.get(keys.standIn);
       const content = entry && (readRecord(entry.key, entry.value) as { readonly hostId?: string });
-      holder.found(entry && { hostId: content?.hostId, version: entry.version }, entries.has(keys.recall));
+      const rest = { isRecalled: entries.has(keys.recall), isPaused: entries.has(keys.paused) };
+      holder.found(entry && { hostId: content?.hostId, version: entry.version }, rest);
     }
   }
 

@@ -6,4 +6,10 @@ export interface StoredMessage extends QueuedMessage {
   readonly number: number;
   /** In which tenure it was loaded. */
   readonly tenure: AbortController;
+  /** How many deliveries in a row the end of a process has interrupted. */
+  interruptions: number;
+  /** Whether a process may have ended during its delivery: the next one is recorded before it begins. */
+  isCareful: boolean;
+  /** Whether its delivery is recorded. */
+  isRecorded: boolean;
 }

@@ -1,8 +1,8 @@
 import { changedKeys } from '../../state/changed-keys.ts';
-import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
+import { checkBatch, checkCount, checkKey, checkScan } from '../../state/checks.ts';
 import { ConflictError, closedError, type StateError } from '../../state/errors.ts';
 import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
-import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateStore } from '../../state/store.ts';
+import type { Batch, Entry, KeyedEntry, KeyRange, Scan, StateContext, StateStore } from '../../state/store.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { BinaryReader } from './binary-codec.ts';
@@ -14,10 +14,12 @@ import {
   type Failure,
   readEntries,
   readEntry,
+  readNumber,
   readOutcome,
   type WorkerReply,
   type WorkerSettings,
   writeBatch,
+  writeCount,
   writeGet,
   writeScan,
 } from './protocol.ts';
@@ -88,7 +90,14 @@ export class EmbeddedStore implements StateStore {
     return this.#ask(readEntries);
   }
 
-  #ask<T extends object | undefined>(read: (reader: BinaryReader) => T | Failure): Promise<T> {
+  async count(range: KeyRange, limit: number): Promise<number> {
+    this.#checkOpen();
+    checkCount(range, limit);
+    writeCount(this.#reads.writer(), range, limit);
+    return this.#ask(readNumber);
+  }
+
+  #ask<T extends object | number | undefined>(read: (reader: BinaryReader) => T | Failure): Promise<T> {
     this.#scheduleFlush();
     return new Promise((resolve, reject) => {
       const settle = (reader: BinaryReader): void => {
@@ -214,6 +223,6 @@ export class EmbeddedStore implements StateStore {
   }
 }
 
-function isFailure(answer: object | undefined): answer is Failure {
-  return answer !== undefined && 'kind' in answer;
+function isFailure(answer: object | number | undefined): answer is Failure {
+  return typeof answer === 'object' && 'kind' in answer;
 }

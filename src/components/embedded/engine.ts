@@ -1,7 +1,7 @@
 import type { StateError } from '../../state/errors.ts';
 import type { Connection, SqlValue } from './driver.ts';
 import { canRecover, stateErrorOf } from './failures.ts';
-import type { Failure, Outcome, PackedBatch, PackedRead, PackedScan, Row } from './protocol.ts';
+import type { Failure, Outcome, PackedBatch, PackedRange, PackedRead, PackedScan, Row } from './protocol.ts';
 
 /** Versions reserved by one write; a crash loses up to this many, of 2^53. */
 const VERSIONS_RESERVED = 1_000_000;
@@ -78,10 +78,11 @@ export class Engine {
     return this.#units >= this.#unitsPerCheckpoint;
   }
 
-  /** The rows of a read; at most one for a `get`. */
-  read(read: PackedRead): readonly Row[] | Failure {
+  /** The rows of a read, at most one for a `get`; the number of a count. */
+  read(read: PackedRead): readonly Row[] | number | Failure {
     if (this.#failure !== undefined && !canRecover(this.#failure.kind)) return failureOf(this.#failure);
     try {
+      if ('count' in read) return this.#count(read.count);
       return 'get' in read ? this.#get(read.get) : this.#scan(read.scan);
     } catch (error) {
       return failureOf(this.#fail(error));
@@ -93,10 +94,14 @@ export class Engine {
     return row === undefined ? [] : [row as Row];
   }
 
+  #count({ limit, ...range }: PackedRange & { readonly limit: number }): number {
+    const sql = `SELECT count(*) AS count FROM (SELECT 1 FROM ${rowsOf(range)} LIMIT ?)`;
+    return (this.#connection.statement(sql).get(...boundsOf(range), limit) as { count: number }).count;
+  }
+
   #scan(scan: PackedScan): readonly Row[] {
-    const tail = `FROM entry WHERE key >= coalesce(?, x'') ${scan.to === undefined ? '' : `AND key < coalesce(?, x'')`}
-      ORDER BY key ${scan.reverse ? 'DESC' : 'ASC'} LIMIT ?`;
-    const bounds = scan.to === undefined ? [scan.from] : [scan.from, scan.to];
+    const tail = `FROM ${rowsOf(scan)} ORDER BY key ${scan.reverse ? 'DESC' : 'ASC'} LIMIT ?`;
+    const bounds = boundsOf(scan);
     const limit = scan.maxBytes < 0 ? scan.limit : this.#limitByBytes(tail, bounds, scan);
     return this.#connection.statement(`SELECT key, version, value ${tail}`).all(...bounds, limit) as Row[];
   }
@@ -245,6 +250,14 @@ export class Engine {
     if (this.hasLog && this.#failure === undefined) this.checkpoint();
     this.#connection.close();
   }
+}
+
+function rowsOf({ to }: PackedRange): string {
+  return `entry WHERE key >= coalesce(?, x'') ${to === undefined ? '' : `AND key < coalesce(?, x'')`}`;
+}
+
+function boundsOf({ from, to }: PackedRange): readonly Uint8Array[] {
+  return to === undefined ? [from] : [from, to];
 }
 
 function failureOf({ kind, message }: StateError): Failure {

@@ -1,5 +1,5 @@
 import { StateError, type StateErrorKind } from '../../state/errors.ts';
-import type { Batch, Entry, KeyedEntry, Scan } from '../../state/store.ts';
+import type { Batch, Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
 import { BinaryReader, type BinaryWriter } from './binary-codec.ts';
 
 /** The worker data of the thread. */
@@ -133,16 +133,24 @@ function readFailure(reader: BinaryReader): Failure {
 
 const GET = 0;
 const SCAN = 1;
+const COUNT = 2;
 /** For an absent limit; SQLite also takes a negative limit as none. */
 const UNLIMITED = -1;
 
 /** A read for the engine. */
-export type PackedRead = { readonly get: Uint8Array } | { readonly scan: PackedScan };
+export type PackedRead =
+  | { readonly get: Uint8Array }
+  | { readonly scan: PackedScan }
+  | { readonly count: PackedRange & { readonly limit: number } };
 
-/** A scan for the engine; −1 for no limit. */
-export interface PackedScan {
+/** A range for the engine. */
+export interface PackedRange {
   readonly from: Uint8Array;
   readonly to: Uint8Array | undefined;
+}
+
+/** A scan for the engine; −1 for no limit. */
+export interface PackedScan extends PackedRange {
   readonly limit: number;
   readonly maxBytes: number;
   readonly reverse: boolean;
@@ -155,28 +163,48 @@ export function writeGet(writer: BinaryWriter, key: string): void {
 
 export function writeScan(writer: BinaryWriter, scan: Scan): void {
   writer.byte(SCAN);
-  writer.text(scan.from);
-  writer.byte(scan.to === undefined ? 0 : 1);
-  writer.text(scan.to ?? '');
+  writeRange(writer, scan);
   writer.f64(scan.limit ?? UNLIMITED);
   writer.f64(scan.maxBytes ?? UNLIMITED);
   writer.byte(scan.reverse ? 1 : 0);
 }
 
+export function writeCount(writer: BinaryWriter, range: KeyRange, limit: number): void {
+  writer.byte(COUNT);
+  writeRange(writer, range);
+  writer.f64(limit);
+}
+
+function writeRange(writer: BinaryWriter, { from, to }: KeyRange): void {
+  writer.text(from);
+  writer.byte(to === undefined ? 0 : 1);
+  writer.text(to ?? '');
+}
+
 export function readReads(packet: Uint8Array): PackedRead[] {
   const reader = new BinaryReader(packet);
   const reads: PackedRead[] = [];
-  while (!reader.atEnd) reads.push(reader.byte() === GET ? { get: reader.view() } : { scan: readScan(reader) });
+  while (!reader.atEnd) reads.push(readRead(reader));
   return reads;
 }
 
-function readScan(reader: BinaryReader): PackedScan {
+function readRead(reader: BinaryReader): PackedRead {
+  const kind = reader.byte();
+  if (kind === GET) return { get: reader.view() };
+  if (kind === SCAN) return { scan: readScan(reader) };
+  return { count: { ...readRange(reader), limit: reader.f64() } };
+}
+
+function readRange(reader: BinaryReader): PackedRange {
   const from = reader.view();
   const hasEnd = reader.byte() === 1;
   const to = reader.view();
+  return { from, to: hasEnd ? to : undefined };
+}
+
+function readScan(reader: BinaryReader): PackedScan {
   return {
-    from,
-    to: hasEnd ? to : undefined,
+    ...readRange(reader),
     limit: reader.f64(),
     maxBytes: reader.f64(),
     reverse: reader.byte() === 1,
@@ -201,6 +229,17 @@ export function writeRows(writer: BinaryWriter, rows: readonly Row[]): void {
     writer.f64(version);
     writer.bytes(value ?? EMPTY);
   }
+}
+
+/** Packs the answer to a `count`. */
+export function writeNumber(writer: BinaryWriter, count: number): void {
+  writer.byte(DONE);
+  writer.f64(count);
+}
+
+/** Reads the reply to a `count`. */
+export function readNumber(reader: BinaryReader): number | Failure {
+  return reader.byte() === FAILED ? readFailure(reader) : reader.f64();
 }
 
 /** Reads the reply to a `get`. */

@@ -12,6 +12,7 @@ import {
   type WorkerRequest,
   type WorkerSettings,
   writeFailure,
+  writeNumber,
   writeOutcome,
   writeRows,
 } from './protocol.ts';
@@ -52,7 +53,8 @@ class StoreThread {
   #answerReads(packet: Uint8Array): void {
     for (const read of readReads(packet)) {
       const answer = this.#engine.read(read);
-      if ('kind' in answer) writeFailure(this.#writer, answer);
+      if (typeof answer === 'number') writeNumber(this.#writer, answer);
+      else if ('kind' in answer) writeFailure(this.#writer, answer);
       else writeRows(this.#writer, answer);
     }
     this.#post({ reads: this.#writer.take() });

@@ -3,13 +3,18 @@ import type { Logger } from '../../util/logger.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
+import type { GroupQueue, QueueAccess } from '../queue-access.ts';
+import { type DeadLetterRetention, excessOf } from '../retention.ts';
 import { StartupPeriod } from '../startup-period.ts';
 import { MemoryGroup } from './group.ts';
+import { MemoryQueues } from './memory-queues.ts';
 
 /** Limits of the messages held. */
 export interface BrokerLimits {
   readonly maxMessages: number;
   readonly maxBytes: number;
+  /** Of kept dead letters. */
+  readonly retention: Required<DeadLetterRetention>;
 }
 
 /** The messages held now, in all groups. */
@@ -21,6 +26,7 @@ export interface Held {
 /** A message of the startup period, with the context of its publisher. */
 interface KeptMessage {
   readonly message: Message;
+  readonly number: number;
   readonly context: ComponentContext;
 }
 
@@ -34,10 +40,20 @@ export class MemoryBroker implements Broker {
   readonly #startup: StartupPeriod;
   /** Messages published in the startup period, by topic, in order. */
   readonly #kept = new Map<string, KeptMessage[]>();
+  readonly queues: QueueAccess;
+  /** How many messages were published. */
+  #number = 0;
 
   constructor(pubsubName: string, limits: BrokerLimits, expected: Expected) {
     this.#limits = limits;
     this.#startup = new StartupPeriod({ pubsubName, expected, onEnd: () => this.#dropKept() });
+    this.queues = new MemoryQueues({
+      list: () => this.#list(),
+      find: (queue) => this.#topics.get(queue.topic)?.get(queue.group),
+      obtain: (queue) => this.#obtain(queue),
+      drop: (queue) => this.#drop(queue),
+      nextNumber: () => ++this.#number,
+    });
   }
 
   /**
@@ -49,6 +65,7 @@ export class MemoryBroker implements Broker {
     for (let index = 0; index < messages.length; index++) {
       const message = messages[index];
       if (message === undefined) continue;
+      if (message.deadLetter !== undefined && !this.#topics.has(message.topic)) this.#addKeeper(message, context);
       const groups = this.#topics.get(message.topic);
       const error = groups && this.#refusal(message, groups.size, context.logger);
       if (error !== undefined) {
@@ -56,18 +73,36 @@ export class MemoryBroker implements Broker {
         failures.push({ index, error });
         continue;
       }
-      if (groups !== undefined) for (const group of groups.values()) group.add(message);
-      const isKept = this.#startup.isOpen && this.#keep(message, context);
+      const number = ++this.#number;
+      if (groups !== undefined) for (const group of groups.values()) group.add(message, number);
+      if (message.deadLetter !== undefined) this.#limitKept(message.topic, context);
+      const isKept = this.#startup.isOpen && !hasKeeper(groups) && this.#keep(message, number, context);
       if (groups === undefined && !isKept) context.noGroup?.(message.topic, 1);
     }
     return failures === undefined ? NO_FAILURES : Promise.resolve(failures);
   }
 
-  #keep(message: Message, context: ComponentContext): boolean {
+  /** Dead letters are kept though nobody has subscribed to their topic. */
+  #addKeeper({ topic }: Message, { appId, logger }: ComponentContext): void {
+    this.#obtain({ topic, group: appId }).keeps = true;
+    logger.warn({ topic, group: appId }, 'nobody has subscribed to the topic of a dead letter: it is kept');
+  }
+
+  /** Removes kept dead letters that are too old or too many. */
+  #limitKept(topic: string, { clock, logger }: ComponentContext): void {
+    for (const [group, held] of this.#topics.get(topic) ?? []) {
+      if (!held.keeps) continue;
+      const removed = held.extract(excessOf(this.#limits.retention, held.waiting.ready, clock.now())).length;
+      if (removed > 0)
+        logger.warn({ topic, group, removed }, 'kept dead letters were removed: they are too old or too many');
+    }
+  }
+
+  #keep(message: Message, number: number, context: ComponentContext): boolean {
     if (!this.#startup.takes(message.data.length, context)) return false;
     const kept = this.#kept.get(message.topic);
-    if (kept === undefined) this.#kept.set(message.topic, [{ message, context }]);
-    else kept.push({ message, context });
+    if (kept === undefined) this.#kept.set(message.topic, [{ message, number, context }]);
+    else kept.push({ message, number, context });
     return true;
   }
 
@@ -83,18 +118,37 @@ export class MemoryBroker implements Broker {
    * messages.
    */
   async subscribe(options: SubscribeOptions, { clock, subscriber }: ComponentContext): Promise<ComponentSubscription> {
-    let groups = this.#topics.get(options.topic);
-    if (groups === undefined) {
-      groups = new Map();
-      this.#topics.set(options.topic, groups);
-    }
-    let group = groups.get(options.group);
-    if (group === undefined) {
-      group = new MemoryGroup(this.#held);
-      groups.set(options.group, group);
-      if (subscriber?.isExpected) for (const { message } of this.#kept.get(options.topic) ?? []) group.add(message);
-    }
+    const { topic, group: name } = options;
+    const isNew = this.#topics.get(topic)?.has(name) !== true;
+    const group = this.#obtain({ topic, group: name });
+    if (isNew && subscriber?.isExpected)
+      for (const { message, number } of this.#kept.get(topic) ?? []) group.add(message, number);
     return group.join(options, clock);
+  }
+
+  /** The group, new if there was none. It takes the dead letters over that were kept for it. */
+  #obtain({ topic, group: name }: GroupQueue): MemoryGroup {
+    const groups = this.#topics.get(topic) ?? new Map<string, MemoryGroup>();
+    this.#topics.set(topic, groups);
+    const group = groups.get(name) ?? new MemoryGroup(this.#held);
+    group.keeps = false;
+    for (const [other, keeper] of groups) {
+      if (!keeper.keeps) continue;
+      group.takeOver(keeper);
+      groups.delete(other);
+    }
+    groups.set(name, group);
+    return group;
+  }
+
+  #drop({ topic, group }: GroupQueue): void {
+    const groups = this.#topics.get(topic);
+    groups?.delete(group);
+    if (groups?.size === 0) this.#topics.delete(topic);
+  }
+
+  #list(): readonly (GroupQueue & { readonly held: MemoryGroup })[] {
+    return [...this.#topics].flatMap(([topic, groups]) => [...groups].map(([group, held]) => ({ topic, group, held })));
   }
 
   async flushed(): Promise<void> {}
@@ -124,14 +178,15 @@ export class MemoryBroker implements Broker {
 
   /** A group without consumers must not block publishers. */
   #dropAbandoned(logger: Logger): void {
-    for (const [topic, groups] of this.#topics) {
-      for (const [name, group] of groups) {
-        if (group.hasConsumers) continue;
-        groups.delete(name);
-        const dropped = group.clear();
-        logger.warn({ topic, group: name, dropped }, 'queue in memory is full: group without consumers dropped');
-      }
-      if (groups.size === 0) this.#topics.delete(topic);
+    for (const { held, ...queue } of this.#list()) {
+      if (held.hasConsumers) continue;
+      this.#drop(queue);
+      logger.warn({ ...queue, dropped: held.clear() }, 'queue in memory is full: group without consumers dropped');
     }
   }
+}
+
+function hasKeeper(groups: ReadonlyMap<string, MemoryGroup> | undefined): boolean {
+  for (const { keeps } of groups?.values() ?? []) if (keeps) return true;
+  return false;
 }

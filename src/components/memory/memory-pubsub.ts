@@ -2,7 +2,8 @@ import { Expected } from '../../util/expected.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { BrokerAccess } from '../broker-access.ts';
 import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
-import { type BrokerLimits, MemoryBroker } from './broker.ts';
+import { checkRetention, type DeadLetterRetention } from '../retention.ts';
+import { MemoryBroker } from './broker.ts';
 
 /** Options of {@link memoryPubSub}. @public */
 export interface MemoryPubSubOptions extends TopicScopes {
@@ -12,18 +13,21 @@ export interface MemoryPubSubOptions extends TopicScopes {
   readonly maxMessages?: number;
   /** Max bytes of their data. Default: 256 MiB. */
   readonly maxBytes?: number;
+  /** How long dead letters are kept that nobody has subscribed to; looked at when the next one comes. */
+  readonly deadLetterRetention?: DeadLetterRetention;
 }
 
 const FIELDS = fieldNames<MemoryPubSubOptions>({
   scopes: true,
   maxMessages: true,
   maxBytes: true,
+  deadLetterRetention: true,
   publishingScopes: true,
   subscriptionScopes: true,
   allowedTopics: true,
   protectedTopics: true,
 });
-const DEFAULT_LIMITS: BrokerLimits = { maxMessages: 100_000, maxBytes: 256 * 1024 * 1024 };
+const DEFAULT_LIMITS = { maxMessages: 100_000, maxBytes: 256 * 1024 * 1024 };
 
 /**
  * A pub/sub component in memory: its messages are lost when the process ends.
@@ -39,9 +43,16 @@ const DEFAULT_LIMITS: BrokerLimits = { maxMessages: 100_000, maxBytes: 256 * 102
  */
 export function memoryPubSub(name: string, options: MemoryPubSubOptions = {}): PubSubDefinition {
   checkFields(options, FIELDS, `options of memoryPubSub ${JSON.stringify(name)}`, 'ERR_CONFIGURATION');
-  const { scopes, maxMessages = DEFAULT_LIMITS.maxMessages, maxBytes = DEFAULT_LIMITS.maxBytes, ...topics } = options;
+  const {
+    scopes,
+    maxMessages = DEFAULT_LIMITS.maxMessages,
+    maxBytes = DEFAULT_LIMITS.maxBytes,
+    deadLetterRetention,
+    ...topics
+  } = options;
+  const retention = checkRetention(deadLetterRetention, `memoryPubSub ${JSON.stringify(name)}`);
   const expected = new Expected();
-  const broker = new MemoryBroker(name, { maxMessages, maxBytes }, expected);
+  const broker = new MemoryBroker(name, { maxMessages, maxBytes, retention }, expected);
   return {
     name,
     type: 'pubsub.in-memory',

@@ -1,9 +1,18 @@
 import { changedKeys } from '../../state/changed-keys.ts';
-import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
+import { checkBatch, checkCount, checkKey, checkScan } from '../../state/checks.ts';
 import { ConflictError, closedError } from '../../state/errors.ts';
 import { sortFormOf } from '../../state/keys.ts';
 import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
-import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDefinition, StateStore } from '../../state/store.ts';
+import type {
+  Batch,
+  Entry,
+  KeyedEntry,
+  KeyRange,
+  Scan,
+  StateContext,
+  StateDefinition,
+  StateStore,
+} from '../../state/store.ts';
 import { SortedMap } from './sorted-map.ts';
 
 /**
@@ -52,6 +61,16 @@ export class MemoryStore implements StateStore {
       return found.length < limit && bytes < maxBytes;
     });
     return found;
+  }
+
+  async count(range: KeyRange, limit: number): Promise<number> {
+    this.#checkOpen();
+    checkCount(range, limit);
+    let count = 0;
+    if (limit === 0) return count;
+    const to = range.to === undefined ? undefined : sortFormOf(range.to);
+    this.#entries.visit({ from: sortFormOf(range.from), to }, () => ++count < limit);
+    return count;
   }
 
   async commit(batch: Batch): Promise<number> {

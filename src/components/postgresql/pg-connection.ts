@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { Entry, KeyedEntry, Scan } from '../../state/store.ts';
+import type { Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
 import type {
   ClosedSession,
   CommitGroup,
@@ -91,7 +91,7 @@ export class PgConnection implements RemoteConnection {
   }
 
   async scan({ from, to, limit, maxBytes, reverse = false }: Scan): Promise<readonly KeyedEntry[]> {
-    const bounds = [Buffer.from(from), to === undefined ? BEYOND : Buffer.from(to)];
+    const bounds = boundsOf({ from, to });
     const limits = [limit ?? NO_LIMIT, maxBytes ?? NO_LIMIT].map(String);
     const rows = await this.#call(reverse ? 'scan_back_1' : 'scan_1', 'key, version, value', [...bounds, ...limits]);
     return rows.map(([key, version, value]) => ({
@@ -99,6 +99,11 @@ export class PgConnection implements RemoteConnection {
       version: Number(version),
       value: bytesOf(value),
     }));
+  }
+
+  async count(range: KeyRange, limit: number): Promise<number> {
+    const [row] = await this.#call('count_1', '*', [...boundsOf(range), String(limit)]);
+    return Number(row?.[0]);
   }
 
   async openSession(): Promise<number> {
@@ -142,6 +147,10 @@ function cancel({ host, port, processID, secretKey }: PgClient): void {
   const place = host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };
   const socket = connect(place, () => socket.end(message)).unref();
   socket.setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy()).on('error', () => undefined);
+}
+
+function boundsOf({ from, to }: Pick<KeyRange, 'from'> & { readonly to?: string | undefined }): readonly Buffer[] {
+  return [Buffer.from(from), to === undefined ? BEYOND : Buffer.from(to)];
 }
 
 /** Copies the bytes: the driver's buffer may be part of a larger one. */

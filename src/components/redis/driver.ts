@@ -16,16 +16,18 @@ export interface RedisClient {
   destroy(): void;
 }
 
-interface RedisModule {
+/** The used part of the package. */
+export interface RedisModule {
   createClient(options: object): RedisClient;
 }
 
 /**
  * Loads the driver.
  *
+ * @param what - what needs it, for the error
  * @throws StateError `driver-missing` naming the package to install.
  */
-export function loadRedis(name = 'redis'): Promise<RedisModule> {
-  const message = `State in Redis needs the package ${name}: run "npm install ${name}".`;
+export function loadRedis(name = 'redis', what = 'State in Redis'): Promise<RedisModule> {
+  const message = `${what} needs the package ${name}: run "npm install ${name}".`;
   return loadPackage(name, (cause) => new StateError('driver-missing', message, cause));
 }

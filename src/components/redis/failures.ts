@@ -1,6 +1,7 @@
 import { StateError } from '../../state/errors.ts';
 import { ConnectionLostError, SessionClosedError } from '../remote/connection.ts';
 import { tlsErrorOf } from '../remote/tls-errors.ts';
+import type { Address } from './target.ts';
 
 /** The first word of an error reply. */
 const CODE = /^([A-Z]+)\b/;
@@ -19,9 +20,28 @@ const LOST = new Set([
 const FULL = new Set(['OOM', 'MISCONF']);
 
 /** The cluster node that holds the keys, from `MOVED 1234 host:port`. */
-export function movedTo(error: unknown): { readonly host: string; readonly port: number } | undefined {
-  const found = /^MOVED \d+ (.*):(\d+)$/.exec((error as Error).message);
+export function movedTo(error: unknown): Address | undefined {
+  return redirectionOf('MOVED', error);
+}
+
+/** The cluster node that a key is moving to, from `ASK 1234 host:port`. */
+export function askedOf(error: unknown): Address | undefined {
+  return redirectionOf('ASK', error);
+}
+
+function redirectionOf(word: string, error: unknown): Address | undefined {
+  const [first, , address = ''] = (error as Error).message.split(' ');
+  const found = first === word ? /^(.*):(\d+)$/.exec(address) : null;
   return found === null ? undefined : { host: found[1] ?? '', port: Number(found[2]) };
+}
+
+/** Whether the server that answers so takes no changes, now or any more: another one may. */
+export function isStale(error: unknown): boolean {
+  return isReply(error) && ['READONLY', 'LOADING', 'MASTERDOWN'].includes(codeOf(error as Error));
+}
+
+function codeOf({ message }: Error): string {
+  return CODE.exec(message)?.[1] ?? '';
 }
 
 /** Converts an error of the driver. An error that is not a reply of Redis is a connection error. */
@@ -30,7 +50,7 @@ export function errorOf(error: unknown, server: string): Error {
   const tlsError = tlsErrorOf(error, server);
   if (tlsError !== undefined) return tlsError;
   const { message, code: reason } = error as Error & { readonly code?: unknown };
-  const [code = ''] = CODE.exec(message) ?? [];
+  const code = codeOf(error as Error);
   if (!isReply(error) || LOST.has(code))
     return new ConnectionLostError(message || String(reason ?? error), { cause: error });
   if (code === 'SESSIONCLOSED') return new SessionClosedError(message);

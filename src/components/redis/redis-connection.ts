@@ -1,9 +1,10 @@
-import type { Batch, Entry, KeyedEntry, Scan } from '../../state/store.ts';
+import type { Batch, Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
 import type { ClosedSession, CommitGroup, Refusal, RemoteConnection } from '../remote/connection.ts';
 import type { FoundDurability } from '../remote/durability.ts';
+import { destroy } from './dialer.ts';
 import type { RedisArgument, RedisClient } from './driver.ts';
 import { errorOf } from './failures.ts';
-import { CLOSE_SESSION, COMMIT, GET, OPEN_SESSION, SCAN, type Script } from './scripts.ts';
+import { CLOSE_SESSION, COMMIT, COUNT, GET, OPEN_SESSION, SCAN, type Script } from './scripts.ts';
 
 /** The dependencies of a {@link RedisConnection}. */
 export interface RedisConnectionDeps {
@@ -57,9 +58,8 @@ export class RedisConnection implements RemoteConnection {
   }
 
   async scan({ from, to, limit = -1, maxBytes = -1, reverse = false }: Scan): Promise<readonly KeyedEntry[]> {
-    const bounds = [from === '' ? '-' : `[${from}`, to === undefined ? '+' : `(${to}`];
     const found = (await this.#run(SCAN, [
-      ...bounds,
+      ...boundsOf({ from, to }),
       reverse ? '1' : '0',
       String(limit),
       String(maxBytes),
@@ -70,6 +70,11 @@ export class RedisConnection implements RemoteConnection {
       entries.push({ key: key.toString(), version: Number(version), value: new Uint8Array(value) });
     }
     return entries;
+  }
+
+  /** The server knows the ranks of keys, so that it counts any range at once. */
+  async count(range: KeyRange, limit: number): Promise<number> {
+    return Math.min(limit, Number(await this.#run(COUNT, boundsOf(range))));
   }
 
   async openSession(): Promise<number> {
@@ -104,13 +109,8 @@ export class RedisConnection implements RemoteConnection {
   }
 }
 
-/** Destroys a client, unless it is destroyed already. */
-export function destroy(client: RedisClient): void {
-  try {
-    client.destroy();
-  } catch {
-    // Already closed.
-  }
+function boundsOf({ from, to }: Pick<KeyRange, 'from'> & { readonly to?: string | undefined }): readonly string[] {
+  return [from === '' ? '-' : `[${from}`, to === undefined ? '+' : `(${to}`];
 }
 
 function addBatch(args: RedisArgument[], { require = [], put = [], delete: deleted = [] }: Batch): void {

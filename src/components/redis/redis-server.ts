@@ -6,26 +6,17 @@ import {
   type RemoteServer,
 } from '../remote/connection.ts';
 import { checkDurability, type FoundDurability, type RequiredDurability } from '../remote/durability.ts';
-import { firstOf, type Place } from '../remote/first-of.ts';
+import { firstOf } from '../remote/first-of.ts';
+import { Dialer, destroy } from './dialer.ts';
 import { loadRedis, type RedisClient } from './driver.ts';
 import { errorOf, movedTo } from './failures.ts';
 import { durabilityOf, fieldOf } from './persistence.ts';
-import { destroy, RedisConnection } from './redis-connection.ts';
+import { RedisConnection } from './redis-connection.ts';
 import { CHECK_FORMAT, FORMAT } from './scripts.ts';
-
-/** The driver's `BLOB_STRING`: the type of texts in replies. */
-const BLOB_STRING = 36;
+import { type Address, type RedisNode, type RedisTarget, targetName } from './target.ts';
 
 /** Redirections that a connection follows, while the nodes of a cluster disagree about who holds the keys. */
 const MAX_REDIRECTS = 5;
-
-interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** One node. */
-export interface RedisNode extends Place, Address {}
 
 /** What a running server says about itself. */
 interface Described {
@@ -41,18 +32,7 @@ interface Opened extends Described {
 
 /** The dependencies of a {@link RedisServer}. */
 export interface RedisServerDeps {
-  /** The nodes to try in order; the first one that responds is used. Sentinels if there is a `sentinelName`. */
-  readonly nodes: readonly RedisNode[];
-  /** The server's name at the sentinels. */
-  readonly sentinelName: string | undefined;
-  readonly isCluster: boolean;
-  readonly username: string | undefined;
-  readonly password: string | undefined;
-  readonly sentinelUsername: string | undefined;
-  readonly sentinelPassword: string | undefined;
-  readonly database: number;
-  /** Options of `tls.connect`; without them, no TLS. */
-  readonly tls: object | undefined;
+  readonly target: RedisTarget;
   readonly prefix: string;
   /** What the server must promise. */
   readonly durability: RequiredDurability;
@@ -61,18 +41,14 @@ export interface RedisServerDeps {
 /** A Redis or Valkey server as the server of a store. */
 export class RedisServer implements RemoteServer {
   readonly #deps: RedisServerDeps;
+  readonly #dialer: Dialer;
+  /** For messages, without credentials. */
+  readonly name: string;
 
   constructor(deps: RedisServerDeps) {
     this.#deps = deps;
-  }
-
-  get name(): string {
-    const { nodes, sentinelName, database, tls } = this.#deps;
-    const places = nodes.map((node) => node.name).join();
-    const numbered = database === 0 ? places : `${places}/${database}`;
-    const at = sentinelName === undefined ? `at ${numbered}` : `${sentinelName} of the sentinels at ${numbered}`;
-    // A server without TLS does not answer to it, and says nothing.
-    return `Redis ${at}${tls === undefined ? '' : ' with TLS'}`;
+    this.#dialer = new Dialer({ target: deps.target, load: loadRedis });
+    this.name = targetName(deps.target);
   }
 
   get place(): string {
@@ -80,7 +56,8 @@ export class RedisServer implements RemoteServer {
   }
 
   async connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection> {
-    const { nodes, isCluster, prefix } = this.#deps;
+    const { target, prefix } = this.#deps;
+    const { nodes, isCluster } = target;
     const { client, info, durability } = await firstOf(nodes, (node, given) => this.#openVia(node, given), signal);
     try {
       const [keys, channel] = [this.#keys, `{${prefix}}:changes`];
@@ -105,10 +82,8 @@ export class RedisServer implements RemoteServer {
   }
 
   async #openVia(node: RedisNode, signal: AbortSignal): Promise<Opened> {
-    const { sentinelName } = this.#deps;
     try {
-      const target = sentinelName === undefined ? node : await this.#primaryOf(sentinelName, node, signal);
-      return await this.#openNode(target, signal, MAX_REDIRECTS);
+      return await this.#openNode(await this.#dialer.addressVia(node, signal), signal, MAX_REDIRECTS);
     } catch (error) {
       throw errorOf(error, this.name);
     }
@@ -116,45 +91,22 @@ export class RedisServer implements RemoteServer {
 
   /** Connects to a node, or to the node of its cluster that holds the keys. */
   async #openNode(node: Address, signal: AbortSignal, redirects: number): Promise<Opened> {
-    const { username, password, database, isCluster } = this.#deps;
-    const client = await this.#open(node, { username, password, database }, signal);
+    const client = await this.#dialer.dial(node, signal);
     try {
       return { client, ...(await this.#check(client)) };
     } catch (error) {
       destroy(client);
       const holder = movedTo(error);
-      if (holder === undefined || !isCluster || redirects === 0) throw error;
+      if (holder === undefined || !this.#deps.target.isCluster || redirects === 0) throw error;
       return this.#openNode({ host: holder.host || node.host, port: holder.port }, signal, redirects - 1);
     }
-  }
-
-  async #open({ host, port }: Address, credentials: object, signal: AbortSignal): Promise<RedisClient> {
-    const { tls } = this.#deps;
-    const { createClient } = await loadRedis();
-    const client = createClient({
-      ...credentials,
-      // No automatic reconnection: the store reconnects itself, and first resolves the outcome of the last commits.
-      socket: {
-        host,
-        port,
-        reconnectStrategy: false,
-        ...(tls && { ...tls, tls: true }),
-      },
-      disableOfflineQueue: true,
-      commandOptions: { typeMapping: { [BLOB_STRING]: Buffer } },
-    });
-    // Calls reject with the error; without a listener, it would end the process.
-    client.on('error', () => undefined);
-    signal.addEventListener('abort', () => destroy(client));
-    await client.connect();
-    return client;
   }
 
   /** Checks that the server is a primary with the right settings and format. */
   async #check(client: RedisClient): Promise<Described> {
     const info = String(await client.sendCommand(['INFO']));
     // A replica in a cluster names its primary below.
-    if (!this.#deps.isCluster && fieldOf(info, 'role') !== 'master')
+    if (!this.#deps.target.isCluster && fieldOf(info, 'role') !== 'master')
       throw new ConnectionLostError('the server is a replica, and only a primary takes changes');
     const policy = fieldOf(info, 'maxmemory_policy');
     if (policy !== undefined && policy !== 'noeviction')
@@ -172,18 +124,6 @@ export class RedisServer implements RemoteServer {
     const durability = await durabilityOf(client, info);
     checkDurability(durability, this.#deps.durability, this.name);
     return { info, durability };
-  }
-
-  async #primaryOf(name: string, sentinel: RedisNode, signal: AbortSignal): Promise<Address> {
-    const { sentinelUsername: username, sentinelPassword: password } = this.#deps;
-    const client = await this.#open(sentinel, { username, password }, signal);
-    try {
-      const address = (await client.sendCommand(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name])) as Buffer[] | null;
-      if (address === null) throw new StateError('failed', `The sentinels know no server ${JSON.stringify(name)}.`);
-      return { host: String(address[0]), port: Number(address[1]) };
-    } finally {
-      destroy(client);
-    }
   }
 }
 

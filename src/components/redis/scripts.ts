@@ -132,3 +132,6 @@ while true do
   if #keys < page or (most >= 0 and entries >= most) then return found end
   if reverse then to = '(' .. keys[#keys] else from = '(' .. keys[#keys] end
 end`);
+
+/** Returns how many entries there are in a range. ARGV: both bounds in the form of ZLEXCOUNT. */
+export const COUNT: Script = script(`return redis.call('ZLEXCOUNT', KEYS[2], ARGV[1], ARGV[2])`);

@@ -1,4 +1,4 @@
-import type { Batch, Entry, KeyedEntry, Scan } from '../../state/store.ts';
+import type { Batch, Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
 import type { FoundDurability } from './durability.ts';
 
 /** Batches sent to the server in one call and written in order, each on its own. */
@@ -39,6 +39,8 @@ export interface RemoteConnection {
   readonly durability: FoundDurability;
   get(keys: readonly string[]): Promise<readonly (Entry | undefined)[]>;
   scan(scan: Scan): Promise<readonly KeyedEntry[]>;
+  /** The number of entries of a range, at most `limit`. */
+  count(range: KeyRange, limit: number): Promise<number>;
   /** Opens a session; returns its number, which is never used again. */
   openSession(): Promise<number>;
   /**

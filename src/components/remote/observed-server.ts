@@ -1,5 +1,5 @@
 import { isStateError, StateError, type StateErrorKind } from '../../state/errors.ts';
-import type { Entry, KeyedEntry, Scan } from '../../state/store.ts';
+import type { Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
 import type { Logger } from '../../util/logger.ts';
 import {
   type ClosedSession,
@@ -19,7 +19,7 @@ export interface StateCall {
    * What it did. `commit` writes all commits of one moment, `get` reads all entries of one moment, `notify` tells other
    * processes of changes, `session` begins or ends the numbering of commits, `connect` makes a connection.
    */
-  readonly kind: 'connect' | 'session' | 'commit' | 'get' | 'scan' | 'notify';
+  readonly kind: 'connect' | 'session' | 'commit' | 'get' | 'scan' | 'count' | 'notify';
   /** How long it took. */
   readonly durationMs: number;
   /** The commits of a `commit`. */
@@ -97,6 +97,10 @@ class ObservedConnection implements RemoteConnection {
 
   scan(scan: Scan): Promise<readonly KeyedEntry[]> {
     return this.#observe('scan', () => this.#connection.scan(scan), sizesOf);
+  }
+
+  count(range: KeyRange, limit: number): Promise<number> {
+    return this.#observe('count', () => this.#connection.count(range, limit));
   }
 
   openSession(): Promise<number> {

@@ -1,5 +1,5 @@
 import { isStateError, StateError } from '../../state/errors.ts';
-import type { Entry, KeyedEntry, Scan } from '../../state/store.ts';
+import type { Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
 import { ConnectionLostError, type RemoteConnection } from './connection.ts';
 import type { Link } from './link.ts';
 
@@ -49,6 +49,10 @@ export class Reads {
 
   scan(scan: Scan): Promise<readonly KeyedEntry[]> {
     return this.#call((connection) => connection.scan(scan));
+  }
+
+  count(range: KeyRange, limit: number): Promise<number> {
+    return this.#call((connection) => connection.count(range, limit));
   }
 
   async #call<T>(work: (connection: RemoteConnection) => Promise<T>): Promise<T> {

@@ -1,9 +1,18 @@
 import { localHostsOf } from '../../cluster/local-hosts.ts';
 import { changedKeys } from '../../state/changed-keys.ts';
-import { checkBatch, checkKey, checkScan } from '../../state/checks.ts';
+import { checkBatch, checkCount, checkKey, checkScan } from '../../state/checks.ts';
 import { closedError, isStateError, StateError } from '../../state/errors.ts';
 import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
-import type { Batch, Entry, KeyedEntry, Scan, StateContext, StateDurability, StateStore } from '../../state/store.ts';
+import type {
+  Batch,
+  Entry,
+  KeyedEntry,
+  KeyRange,
+  Scan,
+  StateContext,
+  StateDurability,
+  StateStore,
+} from '../../state/store.ts';
 import { CommitGroups } from './commit-groups.ts';
 import { ConnectionLostError, type RemoteConnection, type RemoteServer } from './connection.ts';
 import { type FoundDurability, logDurability } from './durability.ts';
@@ -162,6 +171,12 @@ export class RemoteStore implements StateStore {
     this.#checkOpen();
     checkScan(scan);
     return scan.limit === 0 ? [] : this.#reads.scan(scan);
+  }
+
+  async count(range: KeyRange, limit: number): Promise<number> {
+    this.#checkOpen();
+    checkCount(range, limit);
+    return limit === 0 ? 0 : this.#reads.count(range, limit);
   }
 
   async commit(batch: Batch): Promise<number> {

@@ -2,12 +2,10 @@ import { ACCESS_CONTROL_SCHEMA, type AccessControlOptions } from '../../security
 import { API_SCHEMA, type ApiOptions } from '../../security/api-list.ts';
 import { auth, flag, kindSchema, text } from './envelope.ts';
 import { IDENTITY_SCHEMA, type IdentitySpec } from './identity.ts';
+import { METRICS_SCHEMA, type MetricsSpec, TRACING_SCHEMA, type TracingSpec } from './telemetry.ts';
 
 /** Sections of Dapr's that have no effect here: each is noted once. */
 export const UNUSED_SECTIONS: readonly string[] = [
-  'tracing',
-  'metric',
-  'metrics',
   'mtls',
   'httpPipeline',
   'appHttpPipeline',
@@ -52,6 +50,10 @@ export const CONFIGURATION_SCHEMA: object = kindSchema({
           properties: { name: text, enabled: flag },
         },
       },
+      tracing: TRACING_SCHEMA,
+      metrics: METRICS_SCHEMA,
+      // The name that early versions of Dapr had.
+      metric: METRICS_SCHEMA,
       ...Object.fromEntries(UNUSED_SECTIONS.map((name) => [name, { description: 'Accepted, but has no effect.' }])),
     },
   },
@@ -64,6 +66,9 @@ export interface ConfigurationSpec {
   readonly identity?: IdentitySpec;
   readonly api?: ApiOptions;
   readonly nameResolution?: NameResolutionSpec;
+  readonly tracing?: TracingSpec | null;
+  readonly metrics?: MetricsSpec | null;
+  readonly metric?: MetricsSpec | null;
   readonly features?: readonly { readonly name: string; readonly enabled: boolean }[];
 }
 

@@ -27,7 +27,7 @@ async function openOn(
   clock: Clock = systemClock,
   definition = durablePubSub('pubsub'),
 ): Promise<PubSubComponent> {
-  return definition.open({ clock, logger, state, track: () => () => {} });
+  return definition.open({ appId: 'orders', clock, logger, state, track: () => () => {} });
 }
 
 const engines: readonly [name: string, make: (run: string) => StateDefinition][] = [

@@ -58,7 +58,7 @@ class Bench {
   open(): Promise<PubSubComponent> {
     const logger = { ...silent, error: (_details: object, message: string) => void this.errors.push(message) };
     const state: StateStore = this.store;
-    return this.#definition.open({ clock: this.clock, logger, state, track: () => () => {} });
+    return this.#definition.open({ appId: 'orders', clock: this.clock, logger, state, track: () => () => {} });
   }
 
   /** What waits or is in flight, by its key. */

@@ -55,7 +55,16 @@ beforeEach(() => {
   store = new SlowStore({ clock, logger });
   const commits = new CommitBatcher(store);
   const track = (what: string): (() => void) => work.begin(what);
-  ahead = new ReadAhead({ store, commits, layout, topic: 'orders', logger, track, onLoaded: () => undefined });
+  ahead = new ReadAhead({
+    store,
+    commits,
+    layout,
+    topic: 'orders',
+    logger,
+    track,
+    capacity: () => 10,
+    onLoaded: () => undefined,
+  });
 });
 
 async function write(number: number): Promise<string> {

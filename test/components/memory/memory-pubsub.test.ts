@@ -13,7 +13,7 @@ function opener(options: Parameters<typeof memoryPubSub>[1] = {}, logger = silen
   const definition = memoryPubSub('pubsub', options);
   return async () => {
     const state = await memoryStore().open({ clock: systemClock, logger });
-    return definition.open({ clock: systemClock, logger, state, track: () => () => {} });
+    return definition.open({ appId: 'orders', clock: systemClock, logger, state, track: () => () => {} });
   };
 }
 

@@ -40,6 +40,7 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   ['neither url nor nodes', {}, /either url or nodes/],
   ['both', { url: 'redis://h', nodes: ['h'] }, /either url or nodes/],
   ['another protocol', { url: 'http://:secret@h' }, /must be like "redis:/],
+  ['a password that is not percent-encoded', { url: 'redis://:100%secret@h' }, /must be like "redis:/],
   ['a node with a path', { nodes: ['h/0'], cluster: true, prefix: '{x}' }, /without braces/],
   ['a node that is none', { nodes: ['h:port'] }, /"h:port".*"host:6379"/],
   ['a database that is none', { url: 'redis://h', database: -1 }, /database -1/],

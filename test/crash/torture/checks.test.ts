@@ -49,8 +49,16 @@ describe('the checks of what hosts did', () => {
       ['0:Z 1 tick-1 1000', '0:Z 2 tick-1 2000'],
       { lost: ['tick-1: nothing between 1000 and 2000'] },
     ],
-    ['a workflow that is not there', STARTED, { lost: ['w-0-5'] }],
-    ['a workflow that never ended', [...STARTED, '1:Q 9 w-0-5 RUNNING undefined 1 -'], { lost: ['w-0-5'] }],
+    [
+      'a workflow that is not there',
+      STARTED,
+      { lost: ['w-0-5: absent, start ok, events raised: none, received: none'] },
+    ],
+    [
+      'a workflow that never ended',
+      [...STARTED, ...RAISED, '1:Q 9 w-0-5 RUNNING undefined 1 w-0-5/0'],
+      { lost: ['w-0-5: RUNNING, start ok, events raised: ok, received: w-0-5/0'] },
+    ],
     [
       'an event that never came',
       [...STARTED, ...RAISED, '1:Q 9 w-0-5 COMPLETED 1116 1 -'],

@@ -56,6 +56,22 @@ export function unfinished(records: Records): readonly string[] {
   return [...running.map(([id]) => id), ...absent.map(({ id }) => id)];
 }
 
+/** Workflows that wait for their event although their start was never acknowledged. */
+export function withoutEvent({ workflows, calls }: Records): readonly string[] {
+  const waiting = [...workflows].filter(([, { status, tokens }]) => status === 'RUNNING' && tokens.length === 0);
+  const ids = waiting.map(([id]) => id);
+  return ids.filter((id) => calls.has(`start ${id}`) && calls.get(`start ${id}`)?.result !== 'ok');
+}
+
+/** An unfinished workflow, with what is known of its start and its events. */
+function described(records: Records, id: string): string {
+  const { status, tokens } = records.workflows.get(id) ?? { status: 'absent', tokens: [] };
+  const start = records.calls.get(`start ${id}`)?.result ?? 'unanswered';
+  const raised = [...records.calls.values()].filter((call) => call.what === 'raise' && instanceOf(call.id) === id);
+  const answers = raised.map((call) => call.result ?? 'unanswered').join();
+  return `${id}: ${status}, start ${start}, events raised: ${answers || 'none'}, received: ${tokens.join() || 'none'}`;
+}
+
 /** A run that has come to rest. */
 export interface Rested {
   readonly records: Records;
@@ -69,7 +85,12 @@ export interface Rested {
 export function check({ records, lives, tickMs, left }: Rested): Findings {
   const work = [...records.deliveries.values(), ...records.runs.values()];
   return {
-    lost: [...undone(records), ...unfinished(records), ...missingTicks(records, tickMs), ...missingEvents(records)],
+    lost: [
+      ...undone(records),
+      ...unfinished(records).map((id) => described(records, id)),
+      ...missingTicks(records, tickMs),
+      ...missingEvents(records),
+    ],
     again: [...work.flatMap(againOf), ...doubledEvents(records), ...doubledResults(records), ...left],
     disordered: disordered(records),
     wrong: wrongResults(records),

@@ -51,6 +51,11 @@ export class Events {
     }
   }
 
+  /** A workflow waits for its event: an unanswered start was done after its event had found no workflow. */
+  demand(workflow: string): void {
+    if (!this.has(workflow)) this.#waiting.push(workflow);
+  }
+
   /** A host is gone, and all that it wrote was read: others do what it has not ended. */
   gone(host: HostProcess): void {
     for (const { what, id, life, result } of this.#records.calls.values())

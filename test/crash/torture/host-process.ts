@@ -16,8 +16,8 @@ export interface HostSetup {
   readonly hasAddress: boolean;
   /** How much it does: 1 is 40 calls per second. */
   readonly pace: number;
-  /** Whether it schedules the recurring jobs. */
-  readonly schedulesTicks: boolean;
+  /** Whether it is one of the first: it schedules the recurring jobs, and waits with its work until it is told. */
+  readonly isFirst: boolean;
   readonly topics: readonly string[];
   readonly orderedTopics: readonly string[];
   readonly ticks: number;
@@ -27,7 +27,9 @@ export interface HostSetup {
 }
 
 /** A request to a host. */
-export type HostRequest = { readonly what: 'rest' | 'results' } | { readonly what: 'raise'; id: string; token: string };
+export type HostRequest =
+  | { readonly what: 'work' | 'rest' | 'results' }
+  | { readonly what: 'raise'; id: string; token: string };
 
 const PROGRAM = fileURLToPath(new URL('./host.mjs', import.meta.url));
 /** A graceful stop may take as long: it waits for work in flight, and for the store. */

@@ -20,7 +20,7 @@ import { stateOf } from './host-state.mjs';
 import { flow, register, resultsOf } from './host-workflows.mjs';
 
 const setup = JSON.parse(process.env.TORTURE);
-const { life, slot, hasAddress, pace, schedulesTicks, topics, orderedTopics, ticks, tickMs } = setup;
+const { life, slot, hasAddress, pace, isFirst, topics, orderedTopics, ticks, tickMs } = setup;
 const now = () => String(process.hrtime.bigint() / 1000n);
 const say = (kind, ...words) => writeSync(1, `${[kind, now(), ...words].join(' ')}\n`);
 const logger = {
@@ -108,7 +108,12 @@ const failsSometimes = (number, attempt) => (number % 11 === 5 ? 'RETRY' : fails
 /** Each topic has consumers on two of the three hosts: where the third one owns a group, another stands in. */
 const served = (all) => all.filter((_topic, index) => index % 3 !== slot);
 
+let wantWork;
+const workWanted = new Promise((resolve) => {
+  wantWork = resolve;
+});
 process.on('message', (request) => {
+  if (request.what === 'work') wantWork();
   if (request.what === 'raise') void raise(request);
   if (request.what === 'rest') void rest();
   if (request.what === 'results') void tellResults();
@@ -133,7 +138,7 @@ for (const topic of served(topics)) {
 }
 for (const topic of served(orderedTopics)) await receive('ordered', topic, { concurrency: 1 }, failsAtFirst);
 await receive('dead', 'dead', {}, succeeds);
-if (schedulesTicks)
+if (isFirst)
   for (let tick = 0; tick < ticks; tick++)
     await jobs.schedule(`tick-${tick}`, {
       schedule: `@every ${tickMs}ms`,
@@ -141,6 +146,8 @@ if (schedulesTicks)
       ifExists: 'keep',
     });
 say('U');
+// A message is kept for groups that exist: the first hosts begin when all of them have subscribed.
+if (isFirst) await workWanted;
 
 /** Repeats a call, about so often per second, until the test wants rest. */
 async function repeatedly(perSecond, run) {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type OwnServer, startPostgresql, startRedis } from '../../support/servers.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { openBeside, workIn } from './beside.ts';
-import { undone, unfinished } from './checks.ts';
+import { undone, unfinished, withoutEvent } from './checks.ts';
 import { Events } from './events.ts';
 import { HostProcess, type HostSetup, nowUs } from './host-process.ts';
 import { randomOf } from './random.ts';
@@ -79,6 +79,7 @@ export class Torture implements AsyncDisposable {
       torture.slots.push({ number, proxy, host: torture.#spawn(number, proxy.port) });
     }
     await torture.until(() => torture.hosts.every(({ isUp }) => isUp), 30_000, 'three hosts are up');
+    for (const host of torture.hosts) host.ask({ what: 'work' });
     return torture;
   }
 
@@ -121,7 +122,7 @@ export class Torture implements AsyncDisposable {
         pace,
         isUnfenced,
       },
-      ...{ schedulesTicks: this.lives.length < HOSTS, ticks: 12, tickMs: TICK_MS },
+      ...{ isFirst: this.lives.length < HOSTS, ticks: 12, tickMs: TICK_MS },
       ...{ topics: ['orders1', 'orders2', 'orders3'], orderedTopics: ['ordered1', 'ordered2'] },
     };
     const host = new HostProcess(setup, this.#directory);
@@ -195,6 +196,7 @@ export class Torture implements AsyncDisposable {
       const { results } = host;
       host.ask({ what: 'results' });
       await this.until(() => host.results > results, MAX_REST_MS, 'the workflows are read');
+      for (const id of withoutEvent(this.records)) this.#events.demand(id);
       if (unfinished(this.records).length > 0) await this.pass(1_000);
     } while (unfinished(this.records).length > 0 && nowUs() < giveUpAt);
   }

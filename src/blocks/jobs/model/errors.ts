@@ -2,10 +2,26 @@ import { messageOf, type SchedulerErrorCode, SidecarError } from '../../../error
 
 type Reason = SchedulerErrorCode extends `${string}_SCHEDULER_${infer R}` ? R : never;
 
-/** The operations of the jobs API, as its error codes name them. */
-export type Operation = Extract<Reason, 'SCHEDULE_JOB' | 'GET_JOB' | 'DELETE_JOB'>;
+/** The operations of the jobs API. */
+export type Operation =
+  | 'SCHEDULE_JOB'
+  | 'GET_JOB'
+  | 'DELETE_JOB'
+  | 'LIST_JOBS'
+  | 'RUN_JOB'
+  | 'PAUSE_JOB'
+  | 'RESUME_JOB';
 
-const VERBS: Readonly<Record<Operation, string>> = { SCHEDULE_JOB: 'schedule', GET_JOB: 'get', DELETE_JOB: 'delete' };
+/** What an operation is called in messages, and how error codes name it. */
+const OPERATIONS: Readonly<Record<Operation, { readonly verb: string; readonly reason: Reason }>> = {
+  SCHEDULE_JOB: { verb: 'schedule', reason: 'SCHEDULE_JOB' },
+  GET_JOB: { verb: 'get', reason: 'GET_JOB' },
+  DELETE_JOB: { verb: 'delete', reason: 'DELETE_JOB' },
+  LIST_JOBS: { verb: 'list', reason: 'GET_JOB' },
+  RUN_JOB: { verb: 'run', reason: 'SCHEDULE_JOB' },
+  PAUSE_JOB: { verb: 'pause', reason: 'SCHEDULE_JOB' },
+  RESUME_JOB: { verb: 'resume', reason: 'SCHEDULE_JOB' },
+};
 
 /** The names that errors contain. */
 export interface JobErrorNames {
@@ -42,12 +58,18 @@ export class JobErrors {
 
   /** The error for a request that can never succeed. */
   invalid(operation: Operation, problem: string, cause?: unknown): SidecarError {
-    return this.#error(operation, problemOf(operation, problem), 400, cause);
+    return this.#error(OPERATIONS[operation].reason, problemOf(operation, problem), 400, cause);
   }
 
   exists(name: string): SidecarError {
     const problem = `job already exists: ${JSON.stringify(name)}; expected overwrite: true to replace it`;
     return this.#error('SCHEDULE_JOB', problemOf('SCHEDULE_JOB', problem), 409);
+  }
+
+  /** The error for a run that was asked for while the job runs. */
+  running(name: string): SidecarError {
+    const problem = `job ${JSON.stringify(name)} runs, or is due already: expected one that waits for its time`;
+    return this.#error('SCHEDULE_JOB', problemOf('RUN_JOB', problem), 409);
   }
 
   notFound(name: string): SidecarError {
@@ -56,7 +78,7 @@ export class JobErrors {
 
   /** The error for a failure of the store. */
   failed(operation: Operation, cause: unknown): SidecarError {
-    return this.#error(operation, problemOf(operation, messageOf(cause)), 500, cause);
+    return this.#error(OPERATIONS[operation].reason, problemOf(operation, messageOf(cause)), 500, cause);
   }
 
   #error(reason: Reason, message: string, status: number, cause?: unknown): SidecarError {
@@ -70,5 +92,5 @@ export class JobErrors {
 }
 
 function problemOf(operation: Operation, problem: string): string {
-  return `failed to ${VERBS[operation]} job due to: ${problem}`;
+  return `failed to ${OPERATIONS[operation].verb} job due to: ${problem}`;
 }

@@ -1,3 +1,5 @@
+import type { Trace } from '../../../components/pubsub.ts';
+
 /**
  * What happens when a run fails. `constant` retries up to `maxRetries` times (`null` or unset: without limit), at an
  * `interval` such as `200ms` or `2m` (default: at once). `drop` gives up after the first failure.
@@ -70,8 +72,25 @@ export interface JobHandlerOptions {
   readonly timeoutMs?: number;
 }
 
-/** A scheduled job: its options as they were set, and the time of its next run. @public */
-export interface Job<T = unknown> {
+/** How the last attempt of a job's runs ended. @public */
+export interface JobOutcome {
+  /** When it ended, in milliseconds since 1970. */
+  readonly at: number;
+  /**
+   * `done`: the run has succeeded. `retrying`: the attempt has failed, and the run will be retried. `failed`: the run
+   * has failed for good. `dropped`: it has failed, and its policy is to drop it.
+   */
+  readonly outcome: 'done' | 'retrying' | 'failed' | 'dropped';
+  /** 1 for the first attempt of the run. */
+  readonly attempt: number;
+  /** How long the attempt took, in milliseconds. */
+  readonly durationMs: number;
+  /** Why it failed, at most 300 characters; absent if it has succeeded. */
+  readonly reason?: string;
+}
+
+/** A scheduled job without its data: its options as they were set, and its progress. @public */
+export interface JobInfo {
   /** Its name. */
   readonly name: string;
   /** As set. */
@@ -83,11 +102,42 @@ export interface Job<T = unknown> {
   /** As set. */
   readonly ttl?: string;
   /** As set. */
-  readonly data?: T;
-  /** As set. */
   readonly failurePolicy?: JobFailurePolicy;
-  /** When it runs next or is retried, in milliseconds since 1970; in the past while it waits or runs. */
+  /**
+   * When it runs next or is retried, in milliseconds since 1970; in the past while it waits or runs. Of a paused job:
+   * when it would, so in the past if it will as soon as it is resumed.
+   */
   readonly nextRunAt: number;
+  /** Whether it is paused: see {@link Jobs.pause}. */
+  readonly isPaused: boolean;
+  /** How many of its runs have ended, whatever their outcome; without those of {@link Jobs.run}. */
+  readonly runs: number;
+  /** How its last attempt ended; absent before that. A job that has ended is gone, and with it its outcome. */
+  readonly lastRun?: JobOutcome;
+}
+
+/** A scheduled job. @public */
+export interface Job<T = unknown> extends JobInfo {
+  /** As set. */
+  readonly data?: T;
+}
+
+/** Which jobs to list. @public */
+export interface JobListOptions {
+  /** Only jobs whose names begin with it. Default: all. */
+  readonly prefix?: string;
+  /** The `cursor` of the previous page. */
+  readonly cursor?: string;
+  /** The maximum number of jobs in a page, 1 to 1,000. Default 100. */
+  readonly limit?: number;
+}
+
+/** A page of jobs. @public */
+export interface JobPage {
+  /** The jobs, without their data. */
+  readonly jobs: readonly JobInfo[];
+  /** The cursor for the next page; absent on the last page. */
+  readonly cursor?: string;
 }
 
 /** A run of a job, passed to a handler in code. @public */
@@ -155,6 +205,21 @@ export interface StoredJob {
   readonly runs: number;
   /** Whether no runs are left: the job waits for its expiry. */
   readonly ended: boolean;
+  readonly lastRun: JobOutcome | undefined;
+  /** When the job would be due if it was not paused; `undefined` if it is not. */
+  readonly resumeAt: number | undefined;
+  /**
+   * Set while a run is made that was asked for: the tick that comes after it. If that is `tickAt`, the run of the tick
+   * is made earlier than it would be retried.
+   */
+  readonly heldTickAt: number | undefined;
+  /**
+   * The version of the entry of which this one differs only by pauses and resumptions: a run that began with that entry
+   * ends with this one.
+   */
+  readonly basis: number | undefined;
+  /** The trace of the code that scheduled it, if there was one. */
+  readonly trace: Trace | undefined;
 }
 
 /** The maximum size of data stored with the job itself, in bytes. */

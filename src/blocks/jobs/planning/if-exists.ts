@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { IfJobExists, StoredJob } from '../model/job.ts';
+import { pausedInstantOf } from './transition.ts';
 
 /** A job to be written, with all its data, and when there is something to do for it. */
 export interface PlannedJob {
@@ -28,13 +29,21 @@ export function replacementOf(planned: PlannedJob, present: PresentJob, ifExists
 
 /**
  * Compares what was set, as it was set: what follows from it, such as the next instant, is different in every process.
- * What leaves the times alone does not touch them: an interval that began anew with every deploy might never end.
+ * What leaves the times alone does not touch them: an interval that began anew with every deploy might never end. A
+ * paused job stays paused.
  */
 function updateOf(planned: PlannedJob, present: PresentJob): PlannedJob | undefined {
   const { job } = planned;
-  if (!hasSameTimes(job, present.job)) return planned;
+  if (!hasSameTimes(job, present.job)) return present.job.resumeAt === undefined ? planned : pausedFrom(planned);
   if (isDeepStrictEqual(job.policy, present.job.policy) && isSameJson(job.data, present.data)) return undefined;
-  return { job: { ...present.job, policy: job.policy, data: job.data, dataId: undefined }, at: present.at };
+  return {
+    job: { ...present.job, policy: job.policy, data: job.data, dataId: undefined, basis: undefined },
+    at: present.at,
+  };
+}
+
+function pausedFrom({ job, at }: PlannedJob): PlannedJob {
+  return { job: { ...job, resumeAt: at }, at: pausedInstantOf(job) };
 }
 
 function hasSameTimes(one: StoredJob, other: StoredJob): boolean {

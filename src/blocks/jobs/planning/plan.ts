@@ -52,6 +52,11 @@ export function planJob(name: string, fields: JobFields, now: number, rules: Pla
     coveredTo: undefined,
     runs: 0,
     ended: expiresAt !== undefined && tickAt > expiresAt,
+    lastRun: undefined,
+    resumeAt: undefined,
+    heldTickAt: undefined,
+    basis: undefined,
+    trace: undefined,
   };
 }
 

@@ -1,4 +1,5 @@
-import type { StoredJob } from '../model/job.ts';
+import { shortened } from '../../../errors.ts';
+import type { JobOutcome, StoredJob } from '../model/job.ts';
 import { retriesOf } from './policy.ts';
 import type { Schedule } from './schedule.ts';
 
@@ -17,6 +18,8 @@ export type Next =
 /** An attempt, and the inputs of the decision. */
 export interface AttemptEnd {
   readonly outcome: Attempt;
+  /** Why it failed. */
+  readonly reason?: string;
   readonly startedAt: number;
   readonly now: number;
   /** The job's schedule, if it has one. */
@@ -25,16 +28,40 @@ export interface AttemptEnd {
   readonly everyTick: boolean;
 }
 
-/** Decides what follows an attempt. Pure: this and `planJob` define the life of a job. */
+/** The maximum length of a stored reason. */
+const MAX_REASON_LENGTH = 300;
+
+/** Decides what follows an attempt. Pure: this, `planJob` and the changes in `control.ts` define the life of a job. */
 export function afterAttempt(job: StoredJob, end: AttemptEnd): Next {
+  const next = following(job, end);
+  if (next.kind === 'gone') return next;
+  const held = next.job.resumeAt !== undefined && next.job.heldTickAt === undefined;
+  const after = { ...next.job, lastRun: outcomeOf(job, end, next), basis: undefined };
+  if (!held) return { kind: next.kind, job: after, at: next.at };
+  return { kind: next.kind, job: { ...after, resumeAt: next.at }, at: pausedInstantOf(job) };
+}
+
+function outcomeOf(job: StoredJob, { outcome, reason = '', startedAt, now }: AttemptEnd, next: Next): JobOutcome {
+  const end = { at: now, attempt: job.failures + 1, durationMs: Math.max(0, now - startedAt) };
+  if (outcome === 'done') return { ...end, outcome };
+  const isDropped = job.policy !== undefined && 'drop' in job.policy;
+  const failed = next.kind === 'retry' ? 'retrying' : isDropped ? 'dropped' : 'failed';
+  return { ...end, outcome: failed, reason: shortened(reason, MAX_REASON_LENGTH) };
+}
+
+function following(job: StoredJob, end: AttemptEnd): Next {
   const coveredTo = job.coveredTo ?? end.startedAt;
+  // Set if the run was asked for: an additional run, or an earlier attempt of a run that has failed.
+  const heldTickAt = job.heldTickAt === job.tickAt ? undefined : job.heldTickAt;
   if (end.outcome === 'failed') {
     const { maxRetries, intervalMs } = retriesOf(job.policy);
     const at = end.now + intervalMs;
     if (job.failures < maxRetries && !isAfterExpiry(job, at))
-      return { kind: 'retry', job: { ...job, failures: job.failures + 1, coveredTo }, at };
+      return { kind: 'retry', job: { ...job, failures: job.failures + 1, coveredTo, heldTickAt }, at };
   }
-  return afterRun(job, end, coveredTo);
+  if (heldTickAt === undefined) return afterRun({ ...job, heldTickAt }, end, coveredTo);
+  const back = { ...job, tickAt: heldTickAt, failures: 0, coveredTo: undefined, heldTickAt: undefined };
+  return { kind: 'next', job: back, at: firstInstantOf(back) };
 }
 
 function isAfterExpiry({ expiresAt }: StoredJob, at: number): boolean {
@@ -49,13 +76,31 @@ function afterRun(job: StoredJob, { schedule, everyTick, now }: AttemptEnd, cove
   const after = everyTick ? job.tickAt : Math.max(job.tickAt, coveredTo);
   const tickAt = schedule.next(after, job.anchorAt);
   if (tickAt === undefined) return { kind: 'gone', reason: 'finished' };
-  const following: StoredJob = { ...job, tickAt, failures: 0, coveredTo: undefined, runs };
-  if (job.expiresAt === undefined || tickAt <= job.expiresAt) return { kind: 'next', job: following, at: tickAt };
+  const waiting: StoredJob = { ...job, tickAt, failures: 0, coveredTo: undefined, runs };
+  if (job.expiresAt === undefined || tickAt <= job.expiresAt) return { kind: 'next', job: waiting, at: tickAt };
   if (now > job.expiresAt) return { kind: 'gone', reason: 'expired' };
-  return { kind: 'next', job: { ...following, ended: true }, at: firstInstantOf(following) };
+  return { kind: 'next', job: { ...waiting, ended: true }, at: firstInstantOf(waiting) };
 }
 
 /** The first instant of a new job: its first run, or its expiry if that is earlier. */
 export function firstInstantOf({ tickAt, expiresAt }: StoredJob): number {
   return expiresAt === undefined || tickAt <= expiresAt ? tickAt : expiresAt + 1;
+}
+
+/** Far later than any job: the last instant of a `Date`. */
+const NEVER = 8.64e15;
+
+/** The instant of a paused job's entry: its expiry, as nothing else can happen to it. */
+export function pausedInstantOf({ expiresAt }: StoredJob): number {
+  return expiresAt === undefined ? NEVER : expiresAt + 1;
+}
+
+/** Whether a job has had its last run, or is paused, and its time is over. */
+export function isExpired(job: StoredJob, now: number): boolean {
+  return isAtRest(job) && job.expiresAt !== undefined && now > job.expiresAt;
+}
+
+/** Whether a job has no run to make: if its entry is due nevertheless, it has expired. */
+export function isAtRest({ ended, resumeAt, heldTickAt }: StoredJob): boolean {
+  return (ended || resumeAt !== undefined) && heldTickAt === undefined;
 }

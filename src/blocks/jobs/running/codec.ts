@@ -1,5 +1,6 @@
 import { readValue } from '../../../state/values.ts';
-import type { PolicyFields, StoredJob } from '../model/job.ts';
+import { type StoredTrace, storedTrace, traceOfStored } from '../../../util/stored-trace.ts';
+import type { JobOutcome, PolicyFields, StoredJob } from '../model/job.ts';
 
 /** Format 1 of a job: a header in JSON without line ends, a line end, the data. */
 const JOB_FORMAT = 1;
@@ -25,7 +26,19 @@ interface Header {
   readonly c?: number;
   readonly o?: number;
   readonly z?: 1;
+  readonly l?: StoredOutcome;
+  readonly h?: number;
+  readonly w?: number;
+  readonly b?: number;
+  /** The trace of the code that scheduled it. */
+  readonly y?: StoredTrace;
 }
+
+/** The last outcome: its index in `OUTCOMES`, when, the attempt, how long, why. */
+type StoredOutcome = readonly [outcome: number, at: number, attempt: number, durationMs: number, reason?: string];
+
+/** In stored values: new ones go to the end. */
+const OUTCOMES: readonly JobOutcome['outcome'][] = ['done', 'retrying', 'failed', 'dropped'];
 
 /** The stored form of a job. */
 export function encodeJob(job: StoredJob): Uint8Array {
@@ -46,14 +59,30 @@ function setFields({ schedule, dueTime, repeats, ttl, policy, data, dataId }: St
   return text;
 }
 
-function stateFields({ anchorAt, expiresAt, tickAt, failures, coveredTo, runs, ended }: StoredJob): string {
+function stateFields(job: StoredJob): string {
+  const { anchorAt, expiresAt, tickAt, failures, coveredTo, runs, ended } = job;
   let text = `,"a":${anchorAt},"k":${tickAt}`;
   if (expiresAt !== undefined) text += `,"e":${expiresAt}`;
   if (failures > 0) text += `,"f":${failures}`;
   if (coveredTo !== undefined) text += `,"c":${coveredTo}`;
   if (runs > 0) text += `,"o":${runs}`;
   if (ended) text += ',"z":1';
+  if (job.lastRun !== undefined) text += `,"l":${outcomeText(job.lastRun)}`;
+  if (job.resumeAt !== undefined) text += `,"h":${job.resumeAt}`;
+  if (job.heldTickAt !== undefined) text += `,"w":${job.heldTickAt}`;
+  if (job.basis !== undefined) text += `,"b":${job.basis}`;
+  if (job.trace !== undefined) text += `,"y":${JSON.stringify(storedTrace(job.trace))}`;
   return text;
+}
+
+function outcomeText({ outcome, at, attempt, durationMs, reason }: JobOutcome): string {
+  const text = `[${OUTCOMES.indexOf(outcome)},${at},${attempt},${durationMs}`;
+  return reason === undefined ? `${text}]` : `${text},${JSON.stringify(reason)}]`;
+}
+
+function outcomeOf([outcome, at, attempt, durationMs, reason]: StoredOutcome): JobOutcome {
+  const known = OUTCOMES[outcome] ?? 'failed';
+  return { at, outcome: known, attempt, durationMs, ...(reason === undefined ? undefined : { reason }) };
 }
 
 /** Reads the stored form back. */
@@ -64,7 +93,7 @@ export function decodeJob(key: string, value: Uint8Array): StoredJob {
 function readJob(payload: Uint8Array): StoredJob {
   const text = textOf(payload);
   const headerEnd = text.indexOf('\n');
-  const { n, s, d, r, t, p, x, a, e, k, f, c, o, z } = JSON.parse(text.slice(0, headerEnd)) as Header;
+  const { n, s, d, r, t, p, x, a, e, k, f, c, o, z, l, h, w, b, y } = JSON.parse(text.slice(0, headerEnd)) as Header;
   return {
     name: n,
     schedule: s,
@@ -81,6 +110,11 @@ function readJob(payload: Uint8Array): StoredJob {
     coveredTo: c,
     runs: o ?? 0,
     ended: z === 1,
+    lastRun: l && outcomeOf(l),
+    resumeAt: h,
+    heldTickAt: w,
+    basis: b,
+    trace: y && traceOfStored(y),
   };
 }
 

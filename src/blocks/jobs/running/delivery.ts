@@ -1,16 +1,17 @@
 import { AsyncResource } from 'node:async_hooks';
 import { isNoConnection } from '../../../app/no-connection.ts';
 import { EMPTY_BODY, type HeaderMap } from '../../../http/message.ts';
+import { type Observation, observe } from '../../../probe.ts';
 import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
 import type { Work } from '../../../util/work.ts';
 import type { Workplace } from '../../../util/workplaces.ts';
 import { type Failure, thrown } from '../../failure.ts';
 import type { JobRun, StoredJob } from '../model/job.ts';
-import type { HandledJob, Handlers } from './handlers.ts';
+import type { Handler, Handlers } from './handlers.ts';
 import type { JobApp, JobsDeps } from './jobs-deps.ts';
 
 /** The outcome of an attempt. */
-export type JobOutcome =
+export type AttemptOutcome =
   | { readonly kind: 'done' }
   | (Failure & { readonly kind: 'failed' })
   /** Aborted by a stop: counts as not begun. */
@@ -19,9 +20,9 @@ export type JobOutcome =
   | { readonly kind: 'undelivered'; readonly reason: string };
 
 /** Runs a job once. */
-export type Target = (job: StoredJob, data: string | undefined) => Promise<JobOutcome>;
+export type Target = (job: StoredJob, data: string | undefined) => Promise<AttemptOutcome>;
 
-const DONE: JobOutcome = { kind: 'done' };
+const DONE: AttemptOutcome = { kind: 'done' };
 const HEADERS: HeaderMap = { 'content-type': 'application/json' };
 
 /** Runs jobs by a function in code, or by the application. */
@@ -49,11 +50,12 @@ export class Delivery {
 
   /** The current target of a job; `undefined` when there is neither a function nor an application. */
   targetOf(name: string): Target | undefined {
-    const handled = this.#handlers.find(name);
-    if (handled !== undefined) return (job, data) => this.#runInCode(handled, job, data);
+    const handler = this.#handlers.find(name);
+    if (handler !== undefined) return (job, data) => this.#runInCode(handler, job, data);
     const { app } = this.#deps;
     if (app === undefined || !app.monitor.isPresent) return undefined;
-    return (job, data) => this.#callApp(app, job, data);
+    return (job, data) =>
+      this.#observed('', job, (observation) => this.#callApp(app, job, { data, headers: observation?.headers() }));
   }
 
   /** Waits for `work`, the current runs, within the grace period of a stop. */
@@ -61,11 +63,31 @@ export class Delivery {
     return this.#calls.stop(work, gracePeriodMs, new Error('the sidecar is stopping'));
   }
 
-  async #callApp(app: JobApp, job: StoredJob, data: string | undefined): Promise<JobOutcome> {
+  /** Tells the probe of an attempt, if there is one. */
+  #observed(
+    handler: string,
+    { name, tickAt, failures, trace }: StoredJob,
+    run: (observation?: Observation) => Promise<AttemptOutcome>,
+  ): Promise<AttemptOutcome> {
+    const { probe } = this.#deps;
+    if (probe === undefined) return run();
+    const attempt = failures + 1;
+    return observe(
+      probe,
+      { type: 'job', jobName: name, handler, attempt, dueAt: tickAt, trace },
+      async (observation) => {
+        const outcome = await run(observation);
+        observation.end({ outcome: outcome.kind, failure: outcome.kind === 'done' ? undefined : outcome });
+        return outcome;
+      },
+    );
+  }
+
+  async #callApp(app: JobApp, job: StoredJob, { data, headers }: AppRun): Promise<AttemptOutcome> {
     const { logger, timeLimitMs } = this.#deps;
     const body = data === undefined ? EMPTY_BODY : Buffer.from(data);
     try {
-      const call = { method: 'POST', url: pathOf(job.name), headers: HEADERS, body, timeLimitMs };
+      const call = { method: 'POST', url: pathOf(job.name), headers: { ...HEADERS, ...headers }, body, timeLimitMs };
       const { status } = await app.call(call);
       if (status >= 200 && status <= 299) return DONE;
       if (status !== 404) return { kind: 'failed', reason: `the application answered ${status}` };
@@ -79,9 +101,12 @@ export class Delivery {
   }
 
   /** Waits for the function without limit: the job's next run must not begin before it returns. */
-  #runInCode({ handler, timeLimitMs }: HandledJob, job: StoredJob, data: string | undefined): Promise<JobOutcome> {
-    // Outside the asynchronous context of the code that scheduled the job.
-    return this.#outside.runInAsyncScope(async (): Promise<JobOutcome> => {
+  #runInCode(
+    { handler, timeLimitMs, pattern }: Handler,
+    job: StoredJob,
+    data: string | undefined,
+  ): Promise<AttemptOutcome> {
+    const run = async (): Promise<AttemptOutcome> => {
       const call = this.#calls.begin(job.name, timeLimitMs, () => ({ job: job.name, attempt: job.failures + 1 }));
       try {
         await handler(new Run(job, data, call));
@@ -91,8 +116,17 @@ export class Delivery {
       } finally {
         this.#calls.end(call);
       }
-    });
+    };
+    // Outside the asynchronous context of the code that scheduled the job.
+    return this.#outside.runInAsyncScope(() => this.#observed(pattern, job, run));
   }
+}
+
+/** What a run by the application needs beside its job. */
+interface AppRun {
+  readonly data: string | undefined;
+  /** The fields of its trace. */
+  readonly headers: HeaderMap | undefined;
 }
 
 class Run implements JobRun {

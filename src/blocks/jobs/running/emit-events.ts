@@ -2,14 +2,14 @@ import type { JobRunInfo, SidecarEventEmitter } from '../../../events.ts';
 import { logged, told } from '../../failure.ts';
 import type { StoredJob } from '../model/job.ts';
 import type { Next } from '../planning/transition.ts';
-import type { JobOutcome } from './delivery.ts';
+import type { AttemptOutcome } from './delivery.ts';
 import type { JobsDeps } from './jobs-deps.ts';
 
 /** An attempt whose end is recorded. */
 export interface RecordedAttempt {
   /** The job before the attempt. */
   readonly job: StoredJob;
-  readonly outcome: JobOutcome;
+  readonly outcome: AttemptOutcome;
   readonly next: Next;
   readonly durationMs: number;
   readonly now: number;

@@ -8,6 +8,11 @@ export interface HandledJob {
   readonly timeLimitMs: number;
 }
 
+/** A function, and the name or pattern of its jobs. */
+export interface Handler extends HandledJob {
+  readonly pattern: string;
+}
+
 const ANY = '*';
 
 interface Pattern {
@@ -15,12 +20,12 @@ interface Pattern {
   readonly parts: readonly string[];
   /** The number of literal characters: the pattern with the most wins. */
   readonly weight: number;
-  readonly handled: HandledJob;
+  readonly handled: Handler;
 }
 
 /** Functions for jobs, by name or by a pattern in which `*` stands for any characters. */
 export class Handlers {
-  readonly #byName = new Map<string, HandledJob>();
+  readonly #byName = new Map<string, Handler>();
   #patterns: readonly Pattern[] = [];
 
   /**
@@ -28,15 +33,16 @@ export class Handlers {
    *
    * @throws SidecarError `ERR_CONFIGURATION` when the name or pattern is empty or has a function already.
    */
-  add(pattern: string, handled: HandledJob): void {
+  add(pattern: string, added: HandledJob): void {
     if (pattern === '') throw new SidecarError('ERR_CONFIGURATION', 'the name of a job handler is empty');
     if (this.#byName.has(pattern) || this.#patterns.some(({ text }) => text === pattern))
       throw new SidecarError('ERR_CONFIGURATION', `jobs ${JSON.stringify(pattern)} have a handler already`);
+    const handled = { ...added, pattern };
     if (!pattern.includes(ANY)) return void this.#byName.set(pattern, handled);
     const parts = pattern.split(ANY);
     const weight = parts.reduce((sum, part) => sum + part.length, 0);
-    const added = [...this.#patterns, { text: pattern, parts, weight, handled }];
-    this.#patterns = added.sort((a, b) => b.weight - a.weight);
+    const patterns = [...this.#patterns, { text: pattern, parts, weight, handled }];
+    this.#patterns = patterns.sort((a, b) => b.weight - a.weight);
   }
 
   remove(pattern: string): void {
@@ -45,7 +51,7 @@ export class Handlers {
   }
 
   /** The function for a job: by name, else by the pattern with the most literal characters. */
-  find(name: string): HandledJob | undefined {
+  find(name: string): Handler | undefined {
     return this.#byName.get(name) ?? this.#patterns.find(({ parts }) => matches(name, parts))?.handled;
   }
 }

@@ -7,17 +7,14 @@ import { isCutOff, type PageSize } from '../../../state/page.ts';
 import { retryOnConflict } from '../../../state/retry-on-conflict.ts';
 import type { KeyedEntry, Precondition, Put, StateStore } from '../../../state/store.ts';
 import { MAX_INLINE_DATA_BYTES, type StoredJob } from '../model/job.ts';
+import type { StoredEntry } from '../planning/control.ts';
 import type { PlannedJob, PresentJob } from '../planning/if-exists.ts';
 import { decodeData, decodeJob, decodePointer, encodeData, encodeJob, encodePointer, type Pointer } from './codec.ts';
 import type { JobLayout } from './layout.ts';
 
 /** A stored job and its entry. */
-export interface Due {
+export interface Due extends StoredEntry {
   readonly key: string;
-  readonly version: number;
-  /** When it is due. */
-  readonly at: number;
-  readonly job: StoredJob;
 }
 
 const NO_PUTS: readonly Put[] = [];
@@ -126,6 +123,37 @@ export class JobStore {
     }
   }
 
+  /**
+   * Changes a job, as `change` says of its present entry; returns `undefined` if there is no such job, or nothing is to
+   * be changed. The data stay as they are.
+   */
+  async change(name: string, change: (present: Due) => PlannedJob | undefined): Promise<Scheduled | undefined> {
+    return retryOnConflict(MAX_TRIES, async () => {
+      const found = await this.#find(name);
+      const planned = found && change(found.due);
+      if (found === undefined || planned === undefined) return undefined;
+      const { job, at } = planned;
+      const put = this.#putsOf(job, at);
+      const [{ key: pointer }, { key }] = put;
+      const require = [{ key: pointer, version: found.pointerVersion }];
+      const old = found.due.key === key ? [] : [found.due.key];
+      const version = await this.#commits.commit({ require, put, delete: old });
+      return { due: { key, version, at, job }, replaced: found.due.key };
+    });
+  }
+
+  /** The jobs whose names begin with a prefix, in the order of their names, starting at one; and the next name. */
+  async list(prefix: string, start: string | undefined, limit: number): Promise<{ jobs: Due[]; next?: string }> {
+    const range = this.#layout.jobRange(prefix);
+    const from = start === undefined ? range.from : this.#layout.job(start);
+    const entries = await this.#store.scan({ ...range, from, limit: limit + 1 });
+    const names = entries.map(({ key }) => this.nameOf(key));
+    const found = await Promise.all(names.slice(0, limit).map((name) => this.find(name)));
+    const next = names[limit];
+    const jobs = found.filter((due) => due !== undefined);
+    return next === undefined ? { jobs } : { jobs, next };
+  }
+
   /** Removes a job; returns its entry. */
   async remove(name: string): Promise<Due | undefined> {
     return retryOnConflict(MAX_TRIES, async () => {
@@ -187,7 +215,7 @@ export class JobStore {
     return this.#layout.duePrefix;
   }
 
-  /** The job name in a due entry's key. */
+  /** The job name in the key of a pointer or a due entry. */
   nameOf(key: string): string {
     return this.#layout.nameOf(key);
   }

@@ -1,4 +1,4 @@
-import { instantOf, instantPart, keyOf, namePart, partsOf, rangeOf } from '../../../state/keys.ts';
+import { instantOf, instantPart, keyOf, namePart, partsOf, rangeOf, rangeOfPrefix } from '../../../state/keys.ts';
 import type { KeyRange } from '../../../state/store.ts';
 
 /**
@@ -13,12 +13,14 @@ import type { KeyRange } from '../../../state/store.ts';
  */
 export class JobLayout {
   readonly dueRange: Required<KeyRange>;
+  readonly #root: readonly string[];
   readonly #job: string;
   readonly #due: string;
   readonly #data: string;
 
   constructor(appId: string) {
     const root = ['jobs', namePart(appId)];
+    this.#root = root;
     this.#job = keyOf(...root, 'job');
     this.#due = keyOf(...root, 'due');
     this.#data = keyOf(...root, 'data');
@@ -30,6 +32,11 @@ export class JobLayout {
     return this.#job + keyOf(name);
   }
 
+  /** The pointers of the jobs whose names begin with a prefix. */
+  jobRange(prefix: string): KeyRange {
+    return rangeOfPrefix([...this.#root, 'job'], prefix);
+  }
+
   due(at: number, name: string): string {
     return this.#due + keyOf(instantPart(at), name);
   }
@@ -39,7 +46,7 @@ export class JobLayout {
     return instantOf(key.slice(this.#due.length, key.indexOf('!', this.#due.length)));
   }
 
-  /** The job name in a due entry's key. */
+  /** The job name in the key of a pointer or a due entry. */
   nameOf(key: string): string {
     return partsOf(key).at(-1) ?? '';
   }

@@ -1,23 +1,19 @@
 import { DuePump } from '../../../kernel/due-pump.ts';
 import type { OwnedShards } from '../../../kernel/owned-shards.ts';
 import { ReadRetry } from '../../../kernel/read-retry.ts';
-import { isConflict } from '../../../state/errors.ts';
-import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
-import { sleep } from '../../../util/clock.ts';
 import type { CodeCall } from '../../../util/code-calls.ts';
 import { Work } from '../../../util/work.ts';
 import type { Schedules } from '../planning/schedule-cache.ts';
-import { type Attempt, afterAttempt, type Next } from '../planning/transition.ts';
-import type { Delivery, JobOutcome, Target } from './delivery.ts';
+import { type Attempt, afterAttempt, isAtRest, type Next } from '../planning/transition.ts';
+import type { AttemptOutcome, Delivery, Target } from './delivery.ts';
 import { DueJobs } from './due-jobs.ts';
 import { emitGone, emitOutcome, emitTriggered } from './emit-events.ts';
 import type { Due, JobStore } from './job-store.ts';
 import type { JobsDeps } from './jobs-deps.ts';
+import { Recorder } from './recorder.ts';
 import { RunningJobs } from './running-jobs.ts';
 import { UnhandledJobs } from './unhandled.ts';
 
-/** Backoff after a failed write. */
-const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
 /** Max ended runs that are being recorded; they do not count against the concurrency. */
 const MAX_UNRECORDED = 1_000;
 
@@ -46,6 +42,7 @@ export class Scheduler {
   #appWatch: Disposable | undefined;
   #running = 0;
   readonly #retry: ReadRetry;
+  readonly #recorder: Recorder;
   /** Jobs that were due without a handler or application. */
   readonly unhandled: UnhandledJobs;
   /** Whether entries were skipped because they had no target. */
@@ -57,6 +54,19 @@ export class Scheduler {
     this.#due = new DueJobs({ store: deps.store, clock: deps.host.clock, isTaken: (due) => this.#isTaken(due) });
     const { host } = deps;
     this.#retry = new ReadRetry({ ...host, what: 'jobs', readAnew: () => this.readAnew() });
+    this.#recorder = new Recorder({
+      store: deps.store,
+      owned: deps.owned,
+      host,
+      stopRequested: this.#stopRequested.signal,
+      onRecorded: (due, following) => this.#recorded(due, following),
+      onLost: (due) => {
+        this.#inHand.drop(due.job.name);
+        this.readAnew();
+      },
+      readAnew: () => this.readAnew(),
+      onReadFailure: (error) => this.#retry.failed(error),
+    });
     this.#pump = new DuePump({
       clock: host.clock,
       index: this.#due,
@@ -88,6 +98,11 @@ export class Scheduler {
   remove(removed: Pick<Due, 'key' | 'job'>): void {
     this.#due.remove(removed.key);
     this.#inHand.forget(removed);
+  }
+
+  /** Whether a job is being handled here. */
+  isRunning(name: string): boolean {
+    return this.#inHand.has(name);
   }
 
   /** A function or the application became available: retries the skipped entries. */
@@ -133,8 +148,9 @@ export class Scheduler {
     if (this.#inHand.has(name)) return this.#inHand.holdBack(due);
     const elsewhere = this.#deps.delivery.elsewhere(name);
     if (elsewhere !== undefined) return this.#lookAfter(elsewhere, due);
-    const target = due.job.ended ? undefined : this.#deps.delivery.targetOf(name);
-    if (target === undefined && !due.job.ended) {
+    const isOver = isAtRest(due.job);
+    const target = isOver ? undefined : this.#deps.delivery.targetOf(name);
+    if (target === undefined && !isOver) {
       this.#hasPassedOver = true;
       // If there is an application, the job waits for it.
       if (this.#deps.host.app === undefined) this.unhandled.add(due);
@@ -197,14 +213,14 @@ export class Scheduler {
 
   async #expire(due: Due): Promise<void> {
     const next: Next = { kind: 'gone', reason: 'expired' };
-    if (await this.#record(due, next)) emitGone(this.#deps.host.events, due.job.name, next.reason);
+    if (await this.#recorder.record(due, () => next)) emitGone(this.#deps.host.events, due.job.name, next.reason);
   }
 
   async #run(due: Due, target: Target, startedAt: number): Promise<void> {
     const { host, store, schedules, owned } = this.#deps;
     const { job } = due;
     const schedule = job.schedule === undefined ? undefined : schedules.get(job.schedule);
-    let outcome: JobOutcome;
+    let outcome: AttemptOutcome;
     this.#running++;
     try {
       // Other hosts may have changed the entry: check it before the run.
@@ -227,57 +243,22 @@ export class Scheduler {
     }
     if (outcome.kind === 'brokenOff') return;
     const now = host.clock.now();
-    const end = { outcome: outcome.kind satisfies Attempt, startedAt, now, schedule, everyTick: host.everyTick };
-    const next = afterAttempt(job, end);
+    const kind = outcome.kind satisfies Attempt;
+    const reason = outcome.kind === 'failed' ? { reason: outcome.reason } : undefined;
+    const end = { outcome: kind, ...reason, startedAt, now, schedule, everyTick: host.everyTick };
     // The application is free even if the store is slow.
     this.#pump.pump();
-    if (!(await this.#record(due, next))) return;
+    const next = await this.#recorder.record(due, (present) => afterAttempt(present, end));
+    if (next === undefined) return;
     emitOutcome(host, { job, outcome, next, durationMs: now - startedAt, now });
     if (next.kind === 'gone') emitGone(host.events, job.name, next.reason);
   }
 
-  /** Records the outcome; retries until written or obsolete. Returns whether it was written. */
-  async #record(due: Due, next: Next): Promise<boolean> {
-    for (let tries = 1; !this.#stopped || tries === 1; tries++) {
-      try {
-        await this.#write(due, next);
-        return true;
-      } catch (error) {
-        if (this.#deps.owned.isFenced(error)) return this.#passOn(due);
-        if (isConflict(error)) {
-          // Replaced or removed during the run. But if an earlier try failed, that try may have committed.
-          if (tries > 1) this.readAnew();
-          return false;
-        }
-        await this.#afterFailure(error, due, tries);
-      }
-    }
-    return false;
-  }
-
-  /** Ownership changed: the new owner reruns it, or we reload it. */
-  #passOn(due: Due): false {
-    this.#inHand.drop(due.job.name);
-    this.readAnew();
-    return false;
-  }
-
-  async #write(due: Due, next: Next): Promise<void> {
-    const { store } = this.#deps;
-    if (next.kind === 'gone') {
-      await store.finish(due);
-      return this.#due.remove(due.key);
-    }
-    const following = await store.advance(due, next.job, next.at);
-    this.#due.remove(due.key);
+  /** An entry was recorded to be replaced by the next one, or by none. */
+  #recorded(due: Due, following: Due | undefined): void {
+    this.remove(due);
+    if (following === undefined) return;
     this.#inHand.drop(due.job.name);
     this.#due.add(following);
-  }
-
-  async #afterFailure(error: unknown, { job }: Due, tries: number): Promise<void> {
-    const { logger, clock, random } = this.#deps.host;
-    if (this.#stopped) return;
-    logger.error({ job: job.name, error }, 'the end of a run could not be recorded: will be tried again');
-    await sleep(clock, backoffDelayMs(BACKOFF, tries, random), this.#stopRequested.signal).catch(() => undefined);
   }
 }

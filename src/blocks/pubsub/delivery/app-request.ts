@@ -33,28 +33,28 @@ export class AppRequests {
     this.#eventHeaders = { 'content-type': CLOUD_EVENT_TYPE, pubsubname: this.#pubsubName };
   }
 
-  /** The request for one message: its bytes as they are. */
-  single(path: string, message: Message): AppCall {
+  /** The request for one message: its bytes as they are. `traced` are the fields of the present trace, if any. */
+  single(path: string, message: Message, traced?: HeaderMap): AppCall {
     const asEvent = this.#spec.rawPayload && this.#deps.wire.rawPayloadAsEvent;
     const body = asEvent ? this.#rawAsEvent(message) : message.data;
     const contentType = asEvent ? CLOUD_EVENT_TYPE : message.contentType;
     return {
       method: 'POST',
       url: path,
-      headers: this.#headers(message, contentType),
+      headers: this.#headers(message, contentType, traced),
       body,
       timeLimitMs: this.#timeLimitMs,
     };
   }
 
   /** The request for several messages. */
-  bulk(path: string, entries: ReadonlyMap<string, Delivery>): AppCall {
+  bulk(path: string, entries: ReadonlyMap<string, Delivery>, traced?: HeaderMap): AppCall {
     const { pubsubName, topic } = this.#spec;
     const { newId, wire } = this.#deps;
     const list = [...entries].map(([entryId, { message }]) => this.#entry(entryId, message)).join(',');
     const tail = `"metadata":{"pubsubName":${quote(pubsubName)}},"pubsubname":${quote(pubsubName)},"topic":${quote(topic)}`;
     const body = `{"id":${quote(newId())},"entries":[${list}],${tail},"type":${quote(wire.bulkEventType)}}`;
-    const headers = { 'content-type': 'application/json', pubsubname: this.#pubsubName };
+    const headers = { ...traced, 'content-type': 'application/json', pubsubname: this.#pubsubName };
     return { method: 'POST', url: path, headers, body: Buffer.from(body), timeLimitMs: this.#timeLimitMs };
   }
 
@@ -90,11 +90,12 @@ export class AppRequests {
     return wrap(payload, this.#deps.envelope).data;
   }
 
-  #headers({ metadata, trace, deadLetter }: Message, contentType: string): HeaderMap {
+  #headers({ metadata, trace, deadLetter }: Message, contentType: string, traced: HeaderMap | undefined): HeaderMap {
     const isPlain = metadata === NO_METADATA && trace === undefined && deadLetter === undefined;
-    if (isPlain && contentType === CLOUD_EVENT_TYPE) return this.#eventHeaders;
+    if (isPlain && contentType === CLOUD_EVENT_TYPE)
+      return traced === undefined ? this.#eventHeaders : { ...traced, ...this.#eventHeaders };
     const { deadLetter: prefix } = this.#deps.wire.headers;
-    const headers: Record<string, string> = {
+    const headers: Record<string, HeaderMap[string]> = {
       ...metadataHeaders(metadata, prefix),
       ...(deadLetter === undefined ? undefined : originHeaders(deadLetter, prefix)),
       'content-type': contentType,
@@ -104,8 +105,13 @@ export class AppRequests {
     if (trace !== undefined && HEADER_VALUE.test(trace.traceparent)) headers['traceparent'] = trace.traceparent;
     if (trace?.tracestate !== undefined && HEADER_VALUE.test(trace.tracestate))
       headers['tracestate'] = trace.tracestate;
-    return headers;
+    return traced?.['traceparent'] === undefined ? headers : withTrace(headers, traced);
   }
+}
+
+/** With the fields of the present trace in place of those of the message's own. */
+function withTrace({ tracestate: _former, ...headers }: HeaderMap, traced: HeaderMap): HeaderMap {
+  return { ...headers, ...traced };
 }
 
 /** Text that is not ASCII is percent-encoded: no two parties agree on its bytes in a header. */

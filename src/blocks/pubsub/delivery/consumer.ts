@@ -1,15 +1,19 @@
 import { workplaceOf } from '../../../cluster/workplace-of.ts';
-import type { ComponentSubscription, Delivery, Message } from '../../../components/pubsub.ts';
+import type { ComponentSubscription, Delivery } from '../../../components/pubsub.ts';
 import { messageOf } from '../../../errors.ts';
-import type { Ending, Pass } from '../../../resiliency/breaker.ts';
+import { type Observation, type Operation, observe, type Settled } from '../../../probe.ts';
+import type { Pass } from '../../../resiliency/breaker.ts';
 import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
 import { Work } from '../../../util/work.ts';
+import { type AnsweredBulk, endingOf, endingOfBulk, failureOf, failureOfBulk } from './answered-bulk.ts';
 import { AppRequests } from './app-request.ts';
 import { BulkBatches } from './bulk-batches.ts';
 import { ownLimitMs } from './delivery-deps.ts';
 import { Gate } from './gate.ts';
 import { bulkOutcomes, type DeliveryOutcome, drop, failedOutcome, retry, singleOutcome } from './outcome.ts';
 import { ParserHint } from './parser-hint.ts';
+import { rawObjectAsEvent } from './raw-object.ts';
+import { refusalOf } from './refusal.ts';
 import { RouteTable } from './routing.ts';
 import { Settlement, type SettlementDeps } from './settlement.ts';
 
@@ -69,16 +73,23 @@ export class Consumer {
   /** Joins the group. Then call {@link Consumer.followApp}, unless messages go to a function. */
   async start(): Promise<void> {
     const { spec, pubsub, group } = this.#deps;
-    const { topic, concurrency, bulk } = spec;
+    const { topic, concurrency, bulk, metadata } = spec;
     const maxInFlight = bulk === undefined ? concurrency : Math.min(bulk.maxMessages * concurrency, MAX_BULK_IN_FLIGHT);
     this.#subscription = await pubsub.component.subscribe({
       topic,
       group,
+      metadata,
       maxInFlight,
       ordered: concurrency === 1 && bulk === undefined,
       paused: this.#isAppAway,
       deliver: (deliveries) => this.#take(deliveries),
     });
+  }
+
+  /** Whether it receives messages. */
+  get state(): 'active' | 'waiting' | 'starting' {
+    if (this.#subscription === undefined) return 'starting';
+    return this.#isAppAway ? 'waiting' : 'active';
   }
 
   /** From now on, delivers while the application is there. */
@@ -133,7 +144,9 @@ export class Consumer {
     }
   }
 
-  #take(deliveries: readonly Delivery[]): void {
+  #take(received: readonly Delivery[]): void {
+    const { spec, wire } = this.#deps;
+    const deliveries = wire.rawObjectAsEvent && !spec.rawPayload ? received.map(rawObjectAsEvent) : received;
     if (this.#batches !== undefined) return this.#batches.add(deliveries);
     for (const delivery of deliveries) {
       const pass = this.#gate.tryEnter();
@@ -143,7 +156,18 @@ export class Consumer {
   }
 
   #begin(delivery: Delivery, pass: Pass): void {
-    void this.#track(`message ${delivery.message.id}`, () => this.#deliver(delivery, pass));
+    const { probe } = this.#deps;
+    const deliver = (observation?: Observation): Promise<void> => this.#deliver(delivery, pass, observation);
+    void this.#track(`message ${delivery.message.id}`, () =>
+      probe === undefined ? deliver() : observe(probe, this.#operation([delivery], false), deliver),
+    );
+  }
+
+  #operation(deliveries: readonly Delivery[], isBulk: boolean): Operation {
+    const { group, spec } = this.#deps;
+    const { pubsubName, topic } = spec;
+    const messages = deliveries.map(({ message }) => message);
+    return { type: 'process', pubsubName, topic, group, messages, isBulk, attempt: deliveries[0]?.attempt ?? 1 };
   }
 
   async #track(what: string, work: () => Promise<void>): Promise<void> {
@@ -158,38 +182,37 @@ export class Consumer {
     }
   }
 
-  async #deliver(delivery: Delivery, pass: Pass): Promise<void> {
+  async #deliver(delivery: Delivery, pass: Pass, observation?: Observation): Promise<void> {
     const startedAt = this.#deps.clock.now();
-    const prepared = this.#prepare(delivery.message);
+    const prepared = this.#prepare(delivery);
     const route = typeof prepared === 'string' ? prepared : '';
     const isSent = typeof prepared === 'string';
-    const outcome = isSent ? await this.#send(prepared, delivery) : prepared;
+    const outcome = isSent ? await this.#send(prepared, delivery, observation) : prepared;
     this.#gate.leave(pass, isSent && outcome !== BROKEN_OFF ? endingOf(outcome) : 'abandoned');
     // It stays unsettled, so the component delivers it again.
-    if (this.#hasLeft || outcome === BROKEN_OFF) return;
-    await this.#settlement.settle({ delivery, route, startedAt }, outcome);
+    if (this.#hasLeft || outcome === BROKEN_OFF)
+      return observation?.end({ settled: ['unsettled'], failure: failureOf(outcome) });
+    const settled = await this.#settlement.settle({ delivery, route, startedAt }, outcome);
+    observation?.end({ settled: [settled], failure: failureOf(outcome) });
   }
 
   /** The route of a message, or the outcome of one that has no route. */
-  #prepare(message: Message): string | DeliveryOutcome {
-    const { spec, clock } = this.#deps;
-    if (message.expiresAt !== undefined && message.expiresAt <= clock.now())
-      return drop('warn', 'the message has expired');
-    if (message.raw && !spec.rawPayload)
-      return drop('warn', 'it is a raw payload and the subscription does not ask for rawPayload');
+  #prepare(delivery: Delivery): string | DeliveryOutcome {
+    const refused = refusalOf(delivery, this.#deps);
+    if (refused !== undefined) return refused;
     try {
-      const path = this.#routes.pathFor(() => this.#requests.eventOf(message));
+      const path = this.#routes.pathFor(() => this.#requests.eventOf(delivery.message));
       return path ?? drop('debug', 'no rule matches and there is no default route');
     } catch (error) {
       return drop('error', `the message is not a CloudEvent: ${messageOf(error)}`);
     }
   }
 
-  async #send(path: string, delivery: Delivery): Promise<DeliveryOutcome> {
+  async #send(path: string, delivery: Delivery, observation?: Observation): Promise<DeliveryOutcome> {
     const { deliverToCode } = this.#deps;
     try {
       if (deliverToCode !== undefined) return await this.#sendToCode(deliverToCode, delivery);
-      const reply = await this.#deps.call(this.#requests.single(path, delivery.message));
+      const reply = await this.#deps.call(this.#requests.single(path, delivery.message, observation?.headers()));
       this.#parserHint.look(reply.status);
       return singleOutcome(reply);
     } catch (error) {
@@ -223,9 +246,9 @@ export class Consumer {
     await this.#track(`${batch.length} messages`, async () => {
       const startedAt = this.#deps.clock.now();
       const byPath = new Map<string, Delivery[]>();
-      const settled: Promise<void>[] = [];
+      const settled: Promise<unknown>[] = [];
       for (const delivery of batch) {
-        const prepared = this.#prepare(delivery.message);
+        const prepared = this.#prepare(delivery);
         const together = typeof prepared === 'string' ? byPath.get(prepared) : undefined;
         if (typeof prepared !== 'string')
           settled.push(this.#settlement.settle({ delivery, route: '', startedAt }, prepared));
@@ -239,43 +262,37 @@ export class Consumer {
     });
   }
 
-  async #sendBulk(path: string, deliveries: readonly Delivery[]): Promise<AnsweredBulk> {
+  /** Sends one bulk request: an operation that lasts until its messages are settled. */
+  #sendBulk(path: string, deliveries: readonly Delivery[]): Promise<AnsweredBulk> {
+    const observation = this.#deps.probe?.begin(this.#operation(deliveries, true));
+    const send = (): Promise<AnsweredBulk> => this.#callBulk(path, deliveries, observation);
+    return observation === undefined ? send() : observation.run(send);
+  }
+
+  async #callBulk(
+    path: string,
+    deliveries: readonly Delivery[],
+    observation: Observation | undefined,
+  ): Promise<AnsweredBulk> {
     const entries = new Map(deliveries.map((delivery) => [this.#deps.newId(), delivery]));
+    let outcomes: AnsweredBulk['outcomes'];
     try {
-      const reply = await this.#deps.call(this.#requests.bulk(path, entries));
-      return { path, entries, outcomes: bulkOutcomes(reply, [...entries.keys()]) };
+      const reply = await this.#deps.call(this.#requests.bulk(path, entries, observation?.headers()));
+      outcomes = bulkOutcomes(reply, [...entries.keys()]);
     } catch (error) {
-      return {
-        path,
-        entries,
-        outcomes: new Map([...entries.keys()].map((entryId) => [entryId, failedOutcome(error)])),
-      };
+      outcomes = new Map([...entries.keys()].map((entryId) => [entryId, failedOutcome(error)]));
     }
+    return { path, entries, outcomes, observation };
   }
 
-  async #settleBulk({ path, entries, outcomes }: AnsweredBulk, startedAt: number): Promise<void> {
-    await Promise.all(
-      [...entries].map(([entryId, delivery]) =>
-        this.#settlement.settle({ delivery, route: path, startedAt }, outcomes.get(entryId) ?? retry('no outcome')),
-      ),
-    );
+  async #settleBulk({ path, entries, outcomes, observation }: AnsweredBulk, startedAt: number): Promise<void> {
+    const settle = (): Promise<Settled[]> =>
+      Promise.all(
+        [...entries].map(([entryId, delivery]) =>
+          this.#settlement.settle({ delivery, route: path, startedAt }, outcomes.get(entryId) ?? retry('no outcome')),
+        ),
+      );
+    if (observation === undefined) return void (await settle());
+    observation.end({ settled: await observation.run(settle), failure: failureOfBulk(outcomes.values()) });
   }
-}
-
-/** The outcomes of one bulk request. */
-interface AnsweredBulk {
-  readonly path: string;
-  readonly entries: ReadonlyMap<string, Delivery>;
-  readonly outcomes: ReadonlyMap<string, DeliveryOutcome>;
-}
-
-/** For the circuit breaker, a retry is a failure; a message that the application drops was delivered. */
-function endingOf({ kind }: DeliveryOutcome): Ending {
-  return kind === 'retry' ? 'failure' : 'success';
-}
-
-function endingOfBulk(sent: readonly AnsweredBulk[]): Ending {
-  if (sent.length === 0) return 'abandoned';
-  const isWell = sent.every(({ outcomes }) => [...outcomes.values()].every((one) => endingOf(one) === 'success'));
-  return isWell ? 'success' : 'failure';
 }

@@ -1,6 +1,7 @@
 import type { DeadLetterOrigin, Delivery, Message } from '../../../components/pubsub.ts';
 import { messageOf } from '../../../errors.ts';
 import type { DeliveryInfo } from '../../../events.ts';
+import { observe, type Settled } from '../../../probe.ts';
 import type { Retry } from '../../../resiliency/retry.ts';
 import { isConflict } from '../../../state/errors.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
@@ -59,25 +60,26 @@ export class Settlement {
   }
 
   /** Acts on the outcome. Never rejects. */
-  async settle(answered: Answered, outcome: DeliveryOutcome): Promise<void> {
+  async settle(answered: Answered, outcome: DeliveryOutcome): Promise<Settled> {
     const { delivery } = answered;
     try {
-      if (outcome.kind === 'success') await this.#succeed(answered);
-      else if (outcome.kind === 'drop') await this.#drop(answered, outcome);
-      else if (this.#policy !== undefined && outcome.status !== undefined && !this.#policy.includes(outcome.status))
-        await this.#drop(answered, drop('error', `${outcome.reason}, which the retry policy does not match`));
-      else if (delivery.attempt > this.#maxRetries) await this.#exhaust(answered, outcome);
-      else await this.#retry(answered, outcome);
+      if (outcome.kind === 'success') return await this.#succeed(answered);
+      if (outcome.kind === 'drop') return await this.#drop(answered, outcome);
+      if (this.#policy !== undefined && outcome.status !== undefined && !this.#policy.includes(outcome.status))
+        return await this.#drop(answered, drop('error', `${outcome.reason}, which the retry policy does not match`));
+      if (delivery.attempt > this.#maxRetries) return await this.#exhaust(answered, outcome);
+      return await this.#retry(answered, outcome);
     } catch (error) {
-      this.#unsettled(answered, error);
+      return this.#unsettled(answered, error);
     }
   }
 
   /** A conflict means that another host delivers the group's messages now. */
-  #unsettled(answered: Answered, error: unknown): void {
+  #unsettled(answered: Answered, error: unknown): Settled {
     const { logger } = this.#deps;
     const level = isConflict(error) ? 'warn' : 'error';
     logger[level]({ ...this.#info(answered), error }, 'message could not be settled: it will be delivered again');
+    return 'unsettled';
   }
 
   /** Stops retrying; unsettled messages stay unsettled. */
@@ -87,31 +89,32 @@ export class Settlement {
     this.#timers.clear();
   }
 
-  async #succeed(answered: Answered): Promise<void> {
+  async #succeed(answered: Answered): Promise<Settled> {
     await answered.delivery.ack();
     const { events, clock } = this.#deps;
-    if (events.listenerCount('delivered') === 0) return;
-    events.emit('delivered', { ...this.#info(answered), durationMs: clock.now() - answered.startedAt });
+    if (events.listenerCount('delivered') > 0)
+      events.emit('delivered', { ...this.#info(answered), durationMs: clock.now() - answered.startedAt });
+    return 'delivered';
   }
 
-  async #drop(answered: Answered, outcome: DeliveryOutcome & { kind: 'drop' }): Promise<void> {
+  async #drop(answered: Answered, outcome: DeliveryOutcome & { kind: 'drop' }): Promise<Settled> {
     this.#deps.logger[outcome.level]({ ...this.#info(answered), ...logged(outcome) }, 'message not processed');
     if (this.#spec.deadLetterTopic !== '') return this.#deadLetter(answered, outcome, 1);
     await answered.delivery.ack();
-    this.#emitDropped(answered, outcome);
+    return this.#emitDropped(answered, outcome);
   }
 
-  async #exhaust(answered: Answered, failure: Failure): Promise<void> {
+  async #exhaust(answered: Answered, failure: Failure): Promise<Settled> {
     if (this.#spec.deadLetterTopic !== '') return this.#deadLetter(answered, failure, 1);
     this.#deps.logger.error(
       { ...this.#info(answered), ...logged(failure) },
       'message dropped: its retries are used up and there is no dead-letter topic',
     );
     await answered.delivery.ack();
-    this.#emitDropped(answered, failure);
+    return this.#emitDropped(answered, failure);
   }
 
-  async #retry(answered: Answered, outcome: DeliveryOutcome & { kind: 'retry' }): Promise<void> {
+  async #retry(answered: Answered, outcome: DeliveryOutcome & { kind: 'retry' }): Promise<Settled> {
     const { events, logger, random } = this.#deps;
     const { attempt } = answered.delivery;
     const delayMs = this.#policy?.delayMs(attempt, random) ?? backoffDelayMs(this.#backoff, attempt, random);
@@ -120,13 +123,14 @@ export class Settlement {
     await answered.delivery.retry(delayMs);
     if (events.listenerCount('retrying') > 0)
       events.emit('retrying', { ...this.#info(answered), ...told(outcome), delayMs });
+    return 'retrying';
   }
 
   /**
    * Publishes the original bytes to the dead-letter topic and only then acknowledges. When publishing fails the message
    * stays unacknowledged, in its place in flight, and is tried again: the application is not asked twice.
    */
-  async #deadLetter(answered: Answered, failure: Failure, attempt: number): Promise<void> {
+  async #deadLetter(answered: Answered, failure: Failure, attempt: number): Promise<Settled> {
     const { deadLetterTopic } = this.#spec;
     const { events, logger } = this.#deps;
     try {
@@ -142,6 +146,7 @@ export class Settlement {
     logger.warn({ ...this.#info(answered), deadLetterTopic, ...logged(failure) }, 'message dead-lettered');
     if (events.listenerCount('deadLettered') > 0)
       events.emit('deadLettered', { ...this.#info(answered), deadLetterTopic, ...told(failure) });
+    return 'dead_lettered';
   }
 
   #origin({ delivery }: Answered, { reason }: Failure): DeadLetterOrigin {
@@ -150,8 +155,8 @@ export class Settlement {
     return { topic, group: this.#group, reason: shortReason(reason), attempts: delivery.attempt, at };
   }
 
-  #deadLetterLater(answered: Answered, failure: Failure, attempt: number): void {
-    if (this.#stopped) return;
+  #deadLetterLater(answered: Answered, failure: Failure, attempt: number): Settled {
+    if (this.#stopped) return 'unsettled';
     const timer = this.#deps.clock.setTimeout(
       () => {
         this.#timers.delete(timer);
@@ -163,16 +168,28 @@ export class Settlement {
       backoffDelayMs(this.#backoff, attempt, this.#deps.random),
     );
     this.#timers.add(timer);
+    return 'unsettled';
   }
 
-  async #publish(message: Message): Promise<void> {
+  #publish(message: Message): Promise<void> {
+    const { probe } = this.#deps;
+    if (probe === undefined) return this.#send(message);
+    const { pubsubName } = this.#spec;
+    return observe(probe, { type: 'publish', pubsubName, topic: message.topic, trace: undefined }, (observation) => {
+      observation.sends(message);
+      return this.#send(message);
+    });
+  }
+
+  async #send(message: Message): Promise<void> {
     const [failure] = await this.#pubsub.component.publish([message]);
     if (failure !== undefined) throw failure.error;
   }
 
-  #emitDropped(answered: Answered, failure: Failure): void {
+  #emitDropped(answered: Answered, failure: Failure): Settled {
     const { events } = this.#deps;
     if (events.listenerCount('dropped') > 0) events.emit('dropped', { ...this.#info(answered), ...told(failure) });
+    return 'dropped';
   }
 
   #info({ delivery, route }: Answered): DeliveryInfo {

@@ -11,6 +11,8 @@ export interface SubscribeOptionsInCode {
   readonly deadLetterTopic?: string;
   /** Accept messages that are not CloudEvents: `data` holds their value or bytes. Default `false`. */
   readonly rawPayload?: boolean;
+  /** Metadata for the component, for example the kind of queue at a broker. Default: none. */
+  readonly metadata?: Readonly<Record<string, string>>;
   /**
    * When the signal of a delivery fires, in milliseconds after the delivery begins; 0 for never. The delivery still
    * lasts until the function returns, and the message is not delivered again before that. Default: the time-out of the
@@ -34,11 +36,17 @@ const SUBSCRIBE_FIELDS = fieldNames<SubscribeOptionsInCode>({
   retry: true,
   deadLetterTopic: true,
   rawPayload: true,
+  metadata: true,
   timeoutMs: true,
   group: true,
   competing: true,
 });
-const RETRY_FIELDS = fieldNames<RetryOptions>({ maxRetries: true, initialDelayMs: true, maxDelayMs: true });
+const RETRY_FIELDS = fieldNames<RetryOptions>({
+  maxRetries: true,
+  initialDelayMs: true,
+  maxDelayMs: true,
+  maxCrashes: true,
+});
 
 /** @throws SidecarError `ERR_CONFIGURATION` for an unknown field, and for a handler that is not a function. */
 export function checkSubscribeOptions(topic: string, handler: unknown, options: SubscribeOptionsInCode): void {

@@ -73,6 +73,12 @@ export interface RetryOptions {
   readonly initialDelayMs?: number;
   /** The longest delay, in milliseconds. Default 30,000. */
   readonly maxDelayMs?: number;
+  /**
+   * How many deliveries in a row the end of the process may interrupt: then the message is dead-lettered without another
+   * one, if there is a dead-letter topic. For durable components; the first such delivery may not be known, and not
+   * count. From the third on, the message is delivered alone, so that no other is taken for it. 0 for no limit. Default 3.
+   */
+  readonly maxCrashes?: number;
 }
 
 /** What a subscription's function says of a message; nothing means `SUCCESS`. @public */
@@ -103,7 +109,7 @@ export type MessageHandler<T> = (
   context: DeliveryContext,
 ) => ProcessingStatus | void | Promise<ProcessingStatus | void>;
 
-/** Where a subscription came from. */
+/** Where a subscription comes from. @public */
 export type SubscriptionType = 'DECLARATIVE' | 'PROGRAMMATIC' | 'STREAMING';
 
 /** A subscription, checked and with its defaults. */
@@ -168,6 +174,7 @@ const SCHEMA = {
         maxRetries: NOT_NEGATIVE,
         initialDelayMs: delay,
         maxDelayMs: delay,
+        maxCrashes: NOT_NEGATIVE,
       } satisfies SchemasOf<RetryOptions>,
     },
     timeoutMs: { type: ['integer', 'null'], minimum: 0 },

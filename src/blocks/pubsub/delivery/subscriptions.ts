@@ -6,6 +6,7 @@ import { knownNames } from '../errors.ts';
 import { maySubscribe } from '../scopes.ts';
 import { Consumer, type ConsumerDeps } from './consumer.ts';
 import type { DeliveryDeps, OpenPubSub } from './delivery-deps.ts';
+import { describe } from './describe.ts';
 import {
   chooseOnePerGroup,
   groupKey,
@@ -15,6 +16,7 @@ import {
   stateOf,
 } from './precedence.ts';
 import type { RefusedSubscription, SubscriptionSpec } from './subscription.ts';
+import type { SubscriptionInfo } from './subscription-info.ts';
 
 /** A component that subscriptions can use. */
 export interface SubscribablePubSub extends OpenPubSub {
@@ -43,6 +45,16 @@ export class Subscriptions {
   constructor(pubsubs: ReadonlyMap<string, SubscribablePubSub>, deps: DeliveryDeps) {
     this.#pubsubs = pubsubs;
     this.#deps = deps;
+  }
+
+  /** All subscriptions as operators see them. */
+  describe(): readonly SubscriptionInfo[] {
+    return this.list().map((state) => describe(state, this.#groupOf(state), this.#active.get(state)?.state));
+  }
+
+  #groupOf({ group }: Pick<SubscriptionState, 'group'>): string {
+    const { appId } = this.#deps;
+    return group === '' ? appId : `${appId}/${group}`;
   }
 
   /** Declarative ones first, each replaced by its programmatic one, if any; streaming ones last. */
@@ -188,8 +200,7 @@ export class Subscriptions {
   #makeConsumer(spec: SubscriptionSpec, target: Pick<ConsumerDeps, 'deliverToCode'>): Consumer {
     const pubsub = this.#pubsubs.get(spec.pubsubName);
     if (pubsub === undefined) throw new Error(`pubsub ${spec.pubsubName} is not found`);
-    const group = spec.group === '' ? this.#deps.appId : `${this.#deps.appId}/${spec.group}`;
-    return new Consumer({ ...this.#deps, spec, pubsub, group, ...target });
+    return new Consumer({ ...this.#deps, spec, pubsub, group: this.#groupOf(spec), ...target });
   }
 
   /** One at a time: the application may come back while its earlier subscriptions are ending. */

@@ -1,3 +1,5 @@
+import { messageOf } from '../../../errors.ts';
+import type { Observation } from '../../../probe.ts';
 import { signalOfCancelToken } from '../../../util/cancel-token.ts';
 import { Deque } from '../../../util/deque.ts';
 import { Linked } from '../../../util/linked.ts';
@@ -132,6 +134,18 @@ export class ActivityRunner {
     instance.post({ event, executionId });
   }
 
+  #observe({ id, record }: LiveInstance, { name, activityId, attempt }: ActivityToRun): Observation | undefined {
+    const { trace } = record;
+    return this.#host.probe?.begin({
+      type: 'activity',
+      instanceId: id,
+      activityName: name,
+      activityId,
+      attempt,
+      trace,
+    });
+  }
+
   async #runOne({ instance, activity, executionId }: Waiting, run: ActivityFunction): Promise<void> {
     const startedAt = this.#host.clock.now();
     const place = this.#running.add({ instance, activity, startedAt });
@@ -140,13 +154,16 @@ export class ActivityRunner {
     const { sequence, name, input } = activity;
     let event: IncomingEvent;
     let thrown: { readonly value: unknown } | undefined;
+    const observation = this.#observe(instance, activity);
+    const call = (): unknown => asTold(run)(new Context(instance, activity), valueOfText(input));
     try {
-      const output = await asTold(run)(new Context(instance, activity), valueOfText(input));
+      const output = await (observation === undefined ? call() : observation.run(call));
       event = { type: 'activityCompleted', sequence, output: textOfValue(output, 'the output of activity', name) };
     } catch (error) {
       thrown = { value: error };
       event = { type: 'activityFailed', sequence, failure: failureOf(error) };
     }
+    observation?.end(thrown && { failure: { reason: messageOf(thrown.value), thrown } });
     this.#running.delete(place);
     instance.running--;
     emitActivity(this.#host, { instanceId: instance.id, activity, event, startedAt, thrown });

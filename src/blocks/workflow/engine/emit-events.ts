@@ -1,4 +1,5 @@
 import type { SidecarEventEmitter } from '../../../events.ts';
+import type { Observation, Probe } from '../../../probe.ts';
 import { told } from '../../failure.ts';
 import type { IncomingEvent } from '../model/events.ts';
 import { isFinished } from '../model/instance.ts';
@@ -30,8 +31,27 @@ export function emitActivity(
   else events.emit('activityCompleted', info);
 }
 
-/** Emits and logs the outcome of a turn. */
-export function emitTurn({ events, logger }: WorkflowsDeps, { plan, before, retries }: Followed): void {
+/** Emits and logs the outcome of a turn. A run that ends with it is told to the probe, which has not seen it so far. */
+export function emitTurn(host: WorkflowsDeps, followed: Followed): void {
+  const ended = host.probe && endedRun(host.probe, followed);
+  if (ended === undefined) return tellTurn(host, followed);
+  const { record } = followed.plan;
+  ended.run(() => tellTurn(host, followed));
+  const { failure } = record;
+  ended.end({
+    outcome: followed.end.outcome?.kind === 'continued' ? 'CONTINUED_AS_NEW' : record.status,
+    failure: failure && { reason: failure.message, thrown: { value: failure } },
+  });
+}
+
+function endedRun(probe: Probe, { plan, before, end }: Followed): Observation | undefined {
+  const hasEnded = isFinished(plan.record.status) && !isFinished(before.status);
+  if (!hasEnded && end.outcome?.kind !== 'continued') return undefined;
+  const { name: workflowName, instanceId, trace, startAt } = before;
+  return probe.begin({ type: 'workflow', workflowName, instanceId, startedAt: trace?.startedAt ?? startAt, trace });
+}
+
+function tellTurn({ events, logger }: WorkflowsDeps, { plan, before, retries }: Followed): void {
   const { record } = plan;
   if (before.chunks === 0) tellStarted(events, record);
   for (const child of plan.children) tellStarted(events, child.record);
@@ -46,7 +66,8 @@ export function emitTurn({ events, logger }: WorkflowsDeps, { plan, before, retr
   if (isFinished(record.status) && !isFinished(before.status)) tellEnded({ events, logger }, record);
 }
 
-function tellStarted(events: SidecarEventEmitter, record: InstanceRecord): void {
+/** An instance has been stored. */
+export function tellStarted(events: SidecarEventEmitter, record: InstanceRecord): void {
   if (events.listenerCount('workflowStarted') > 0) events.emit('workflowStarted', infoOf(record));
 }
 

@@ -35,7 +35,7 @@ export interface EngineDeps {
   readonly registry: Registry;
   readonly host: WorkflowsDeps;
   /** The status of an instance may have changed. `view` returns its state if that needs no read of the store. */
-  readonly onStatus: (id: string, view?: () => InstanceView | undefined) => void;
+  readonly onStatus: (id: string, view?: () => InstanceView | undefined, status?: WorkflowStatus) => void;
 }
 
 /** Created once: with its stack trace, an error costs as much as the rest of ending an instance. */
@@ -165,7 +165,7 @@ export class Engine implements EngineServices {
       if (this.owns(record.instanceId)) void this.pool.adopt(record, version, input).then((child) => child?.wake());
     for (const outgoing of plan.outgoing) this.#send(outgoing, version);
     const { instanceId, status } = plan.record;
-    if (status !== followed.before.status) this.#deps.onStatus(instanceId, () => instance.view);
+    if (status !== followed.before.status) this.#deps.onStatus(instanceId, () => instance.view, status);
   }
 
   /** Delivers a stored message to an instance of this host without reading it again. */

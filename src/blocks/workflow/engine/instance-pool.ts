@@ -82,12 +82,13 @@ export class InstancePool {
   }
 
   /** Creates a run of an instance's code. */
-  coreOf({ instanceId, executionId, name }: InstanceRecord, instance: LiveInstance): Core {
+  coreOf({ instanceId, executionId, name, rerunOf }: InstanceRecord, instance: LiveInstance): Core {
     const program = this.#deps.registry.program(name) ?? notRegistered(name);
     const { logger } = this.#deps.home.host;
     const drain = this.#drain;
     return new Core({
       drain,
+      isRerun: rerunOf !== undefined,
       instanceId,
       executionId,
       workflowName: name,

@@ -1,3 +1,5 @@
+import type { Trace } from '../../../components/pubsub.ts';
+import type { StartOperation } from '../../../probe.ts';
 import type { ActionEvent, ChildStarted, HistoryEvent } from '../model/events.ts';
 import { isFinished, type WorkflowStatus } from '../model/instance.ts';
 import type { Core } from '../replay/core.ts';
@@ -27,6 +29,7 @@ export function endOfTurn(home: EngineServices, turn: EndedTurn): TurnResult {
   const hasEnded = isFinished(record.status);
   const status = statusOf(core, record);
   const isNext = outcome?.kind === 'continued';
+  const children = actions.some(isChild) ? actions.filter(isChild) : NONE;
   return {
     now,
     events: actions.length === 0 ? intake.events : [...intake.events, ...actions],
@@ -37,7 +40,8 @@ export function endOfTurn(home: EngineServices, turn: EndedTurn): TurnResult {
     nextAt: core.hasBegun || core.isSuspended ? core.nextTimerAt : record.startAt,
     nextExecutionId: isNext ? home.host.newId() : '',
     nextEvents: isNext ? nextEvents(core, outcome.input) : NONE,
-    children: actions.some(isChild) ? actions.filter(isChild) : NONE,
+    children,
+    ...startsOf(home, record, { children, isNext }),
     orphans: turn.orphans,
     retentionMs: home.retentionOf(status),
     tellsParent: !hasEnded && !isOrphan,
@@ -45,6 +49,26 @@ export function endOfTurn(home: EngineServices, turn: EndedTurn): TurnResult {
 }
 
 const NONE: readonly never[] = [];
+
+/** Tells the probe of the runs that the turn starts, once: a commit may be planned again. */
+function startsOf(
+  { host: { probe } }: EngineServices,
+  { name, instanceId, trace }: InstanceRecord,
+  { children, isNext }: { readonly children: readonly ChildStarted[]; readonly isNext: boolean },
+): Pick<TurnResult, 'childTraces' | 'nextTrace'> | undefined {
+  if (probe === undefined || (children.length === 0 && !isNext)) return undefined;
+  const started = (operation: Pick<StartOperation, 'workflowName' | 'instanceId' | 'by'>): Trace | undefined => {
+    const observation = probe.begin({ type: 'start', ...operation, trace });
+    observation.end();
+    return observation.trace;
+  };
+  return {
+    childTraces: children.map((child) =>
+      started({ workflowName: child.name, instanceId: child.instanceId, by: 'parent' }),
+    ),
+    nextTrace: isNext ? started({ workflowName: name, instanceId, by: 'previousRun' }) : undefined,
+  };
+}
 
 /** Drops the actions of the turn that ends the run, unless the code has just returned or thrown. */
 function keptActions({ core, actions }: EndedTurn): readonly ActionEvent[] {

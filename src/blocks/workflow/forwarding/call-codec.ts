@@ -1,26 +1,35 @@
+import type { Trace } from '../../../components/pubsub.ts';
 import { SidecarError } from '../../../errors.ts';
 import type { InstanceView } from '../model/instance.ts';
 import type { InstanceWork } from '../operations/work.ts';
-import type { CallBatch, CallOutcome, ForwardedCall, ForwardedWait, RefusalCode, WaitAnswer } from './call.ts';
+import type {
+  CallOutcome,
+  ForwardedCall,
+  ForwardedWait,
+  PeerReplies,
+  PeerRequest,
+  RefusalCode,
+  WaitAnswer,
+} from './call.ts';
 
-/** Encodes calls and answers between hosts as JSON. */
+/** Encodes what hosts send to each other, as lines of JSON. */
 
-/** Messages of other formats are rejected. */
-const FORMAT = 1;
 const REFUSAL_CODES: readonly RefusalCode[] = ['ERR_INSTANCE_ID_NOT_FOUND', 'ERR_START_WORKFLOW'];
 const OUTCOMES = ['done', 'not-done', 'unsure'] as const;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export function encodeBatch({ calls, answered }: CallBatch): Uint8Array {
-  return Buffer.from(JSON.stringify({ format: FORMAT, calls, answered }));
+export function encodeRequest(request: PeerRequest): string {
+  return `${JSON.stringify(request)}\n`;
 }
 
 /** @throws SidecarError `ERR_BAD_REQUEST` */
-export function decodeBatch(body: Uint8Array): CallBatch {
-  const { calls, answered } = fieldsOf(body);
-  if (!Array.isArray(calls) || !Array.isArray(answered) || !answered.every(isText)) throw malformed();
-  return { calls: calls.map(callOf), answered };
+export function decodeRequest(line: string): PeerRequest {
+  const { calls, answered, waits, left } = parsed(line);
+  if (!Array.isArray(calls) || !Array.isArray(waits)) throw malformed();
+  if (!Array.isArray(answered) || !answered.every(isText)) throw malformed();
+  if (!Array.isArray(left) || !left.every(isNumber)) throw malformed();
+  return { calls: calls.map(callOf), answered, waits: waits.map(waitOf), left };
 }
 
 function callOf(given: Fields | null): ForwardedCall {
@@ -30,24 +39,47 @@ function callOf(given: Fields | null): ForwardedCall {
 }
 
 function workOf(given: Fields | null): InstanceWork {
-  const { type, name, input, startAt, data, output } = given ?? {};
+  const { type, name, input, startAt, data, output, trace } = given ?? {};
   if (!isPayload(input) || !isPayload(data) || !isPayload(output)) throw malformed();
   if (type === 'suspended' || type === 'resumed') return { type };
   if (type === 'terminated') return { type, output };
   if (type === 'eventRaised' && isText(name)) return { type, name, data };
-  if (type === 'start' && isText(name) && typeof startAt === 'number') return { type, name, input, startAt };
+  if (type === 'start' && isText(name) && typeof startAt === 'number')
+    return { type, name, input, startAt, ...traceOf(trace as Fields | null) };
   throw malformed();
 }
 
-export function encodeOutcomes(outcomes: readonly CallOutcome[]): Uint8Array {
-  return Buffer.from(JSON.stringify({ format: FORMAT, outcomes }));
+function waitOf(given: Fields | null): ForwardedWait {
+  const { id, instanceId, until } = given ?? {};
+  if (!isNumber(id) || !isText(instanceId) || (until !== 'begun' && until !== 'over')) throw malformed();
+  return { id, instanceId, until };
 }
 
-/** @throws SidecarError `ERR_BAD_REQUEST` */
-export function decodeOutcomes(body: Uint8Array, count: number): readonly CallOutcome[] {
-  const { outcomes } = fieldsOf(body);
-  if (!Array.isArray(outcomes) || outcomes.length !== count) throw malformed();
-  return outcomes.map(outcomeOf);
+/** Hosts of earlier versions send none. */
+function traceOf(given: Fields | null | undefined): { readonly trace?: Trace } {
+  const { traceparent, tracestate } = given ?? {};
+  if (!isText(traceparent)) return {};
+  return { trace: isText(tracestate) ? { traceparent, tracestate } : { traceparent } };
+}
+
+export function encodeOutcomes(outcomes: readonly CallOutcome[]): string {
+  return `${JSON.stringify({ outcomes })}\n`;
+}
+
+export function encodeAnswer(answer: WaitAnswer): string {
+  return `${JSON.stringify(answer)}\n`;
+}
+
+/**
+ * Passes a reply on.
+ *
+ * @throws SidecarError `ERR_BAD_REQUEST`
+ */
+export function decodeReply(line: string, replies: Pick<PeerReplies, 'outcomes' | 'answer'>): void {
+  const { outcomes, id, view } = parsed(line);
+  if (Array.isArray(outcomes)) return replies.outcomes(outcomes.map(outcomeOf));
+  if (!isNumber(id)) throw malformed();
+  replies.answer({ id, view: view === undefined ? undefined : viewOf(view as Fields) });
 }
 
 function outcomeOf(given: Fields | null): CallOutcome {
@@ -59,44 +91,11 @@ function outcomeOf(given: Fields | null): CallOutcome {
   return { is, code: refusal, message };
 }
 
-export function encodeWaits(waits: readonly ForwardedWait[]): Uint8Array {
-  return Buffer.from(JSON.stringify({ format: FORMAT, waits }));
-}
-
-/** @throws SidecarError `ERR_BAD_REQUEST` */
-export function decodeWaits(body: Uint8Array): readonly ForwardedWait[] {
-  const { waits } = fieldsOf(body);
-  if (!Array.isArray(waits)) throw malformed();
-  return waits.map((given: Fields | null) => {
-    const { instanceId, until } = given ?? {};
-    if (!isText(instanceId) || (until !== 'begun' && until !== 'over')) throw malformed();
-    return { instanceId, until };
-  });
-}
-
-/** Answers to waits, a line each. */
-export function encodeAnswers(answers: readonly WaitAnswer[]): Uint8Array {
-  return Buffer.from(answers.map((answer) => `${JSON.stringify(answer)}\n`).join(''));
-}
-
-/** @throws SidecarError `ERR_BAD_REQUEST` */
-export function decodeAnswer(line: string): WaitAnswer {
-  const { index, view } = parsed(line);
-  if (typeof index !== 'number') throw malformed();
-  return { index, view: view === undefined ? undefined : viewOf(view as Fields) };
-}
-
 /** Safe cast: a host of the same application encoded the view, and all other fields are optional. */
 function viewOf(view: Fields): InstanceView {
   const { instanceId, name, status } = view;
   if (!isText(instanceId) || !isText(name) || !isText(status)) throw malformed();
   return view as unknown as InstanceView;
-}
-
-function fieldsOf(body: Uint8Array): Fields {
-  const fields = parsed(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString());
-  if (fields['format'] !== FORMAT) throw malformed();
-  return fields;
 }
 
 function parsed(text: string): Fields {
@@ -109,6 +108,10 @@ function parsed(text: string): Fields {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number';
 }
 
 function isPayload(value: unknown): value is string | undefined {

@@ -10,11 +10,15 @@ export interface ForwardedCall {
   readonly work: InstanceWork;
 }
 
-/** Calls sent to a host together. */
-export interface CallBatch {
+/** What a host sends to another one together. */
+export interface PeerRequest {
+  /** Done in order per instance. */
   readonly calls: readonly ForwardedCall[];
   /** The keys of earlier calls that were answered: their receipts can be removed. */
   readonly answered: readonly string[];
+  readonly waits: readonly ForwardedWait[];
+  /** The IDs of earlier waits that nobody waits for any more. */
+  readonly left: readonly number[];
 }
 
 /** The errors by which an owner refuses a call. */
@@ -34,29 +38,45 @@ export type AwaitedStatus = 'begun' | 'over';
 
 /** A wait for an instance of another host. */
 export interface ForwardedWait {
+  /** Unique in its session. */
+  readonly id: number;
   readonly instanceId: string;
   readonly until: AwaitedStatus;
 }
 
-/** The outcome of the wait at an index. Without a view, the waiter has to read the store. */
+/** The end of a wait. Without a view, the waiter has to read the store. */
 export interface WaitAnswer {
-  readonly index: number;
+  readonly id: number;
   readonly view?: InstanceView | undefined;
+}
+
+/** Gets the replies of another host. */
+export interface PeerReplies {
+  /** The outcomes of the calls of the oldest request whose outcomes are still missing. */
+  outcomes(outcomes: readonly CallOutcome[]): void;
+  answer(answer: WaitAnswer): void;
+  /** The session is over: missing outcomes are unknown, and waits are no longer answered. */
+  ended(error: unknown): void;
+}
+
+/** Requests to another host, one after the other. */
+export interface PeerSession {
+  send(request: PeerRequest): void;
+  /** Ends the session and its waits. A second call is harmless. */
+  close(): void;
 }
 
 /** Another host that does calls and answers waits. */
 export interface HostPeer {
-  /** Does calls, in order per instance. Rejects when their outcomes are unknown. */
-  call(batch: CallBatch): Promise<readonly CallOutcome[]>;
-  /** Yields answers as waits end, those of one turn together; ends when all are answered, or after a time limit. */
-  wait(waits: readonly ForwardedWait[], signal: AbortSignal): AsyncIterable<readonly WaitAnswer[]>;
+  /** Opens a session. Rejects if the host does not take calls. */
+  open(replies: PeerReplies): Promise<PeerSession>;
 }
 
 /** How long calls to an unreachable host are suspended, and calls to a host that refuses them. */
 export const UNREACHABLE_MS = 5_000;
 export const REFUSED_MS = 60_000;
 
-/** A host refused the calls or could not be reached: it has done none of them. */
+/** A host does not take calls. */
 export class CallsRefused extends Error {
   /** How long to suspend further calls, in milliseconds. */
   readonly forMs: number;

@@ -9,7 +9,6 @@ import type { InstanceWork } from '../operations/work.ts';
 import { payloadOf } from '../storage/codec.ts';
 import { type AwaitedStatus, DONE, type HostPeer } from './call.ts';
 import { HostLane, MAX_LENGTH } from './host-lane.ts';
-import { HostWaits } from './host-waits.ts';
 import { InboundCalls, type InboundCallsDeps } from './inbound-calls.ts';
 import { InstanceWatch } from './instance-watch.ts';
 import { Receipts } from './receipts.ts';
@@ -42,11 +41,6 @@ const MAX_BEHIND = 10_000;
 /** Time limit for redoing a call of unknown outcome through the store: well before its receipt expires. */
 const MAX_DOUBT_MS = 60_000;
 
-interface Host {
-  readonly lane: HostLane;
-  readonly waits: HostWaits;
-}
-
 /** Forwards work on instances of other hosts to their owner, or does it through the store if that is not possible. */
 export class Forwarding {
   readonly #deps: ForwardingDeps;
@@ -55,7 +49,7 @@ export class Forwarding {
   readonly #receipts: Receipts;
   readonly #ownership: Disposable;
   readonly #clients = new ClientPool(MAX_HOSTS);
-  readonly #hosts = new LruCache<Host>(MAX_HOSTS, ({ waits }) => waits.stop());
+  readonly #lanes = new LruCache<HostLane>(MAX_HOSTS, (lane) => lane.stop());
   /** The last event of this host that may still be in an instance's inbox: later events must not overtake it. */
   readonly #behind = new LruCache<string>(MAX_BEHIND);
   #hasToldOfIdentity = false;
@@ -82,7 +76,7 @@ export class Forwarding {
   /** Lets the owner do the work; else does it through the store, with a receipt if the owner may have done it. */
   async do(id: string, work: InstanceWork, throughStore: ThroughStore): Promise<void> {
     const { engine } = this.#deps;
-    const lane = this.#hostOf(id)?.lane;
+    const lane = this.#laneOf(id);
     const length = id.length + lengthOf(work);
     if (lane === undefined || length > MAX_LENGTH || (await this.#isBehind(id)))
       return this.#note(id, await throughStore());
@@ -112,7 +106,7 @@ export class Forwarding {
     const key = engine.store.layout.instance(id);
     return new InstanceWatch({
       ask: (listener) =>
-        (canBeInstanceId(id) ? this.#hostOf(id) : undefined)?.waits.add({ instanceId: id, until }, listener),
+        (canBeInstanceId(id) ? this.#laneOf(id) : undefined)?.wait({ instanceId: id, until }, listener),
       watchStore: (listener) => membership.shards.watch(key, listener),
       now: () => engine.now,
       onChange,
@@ -129,7 +123,7 @@ export class Forwarding {
   async stop(): Promise<void> {
     this.#ownership[Symbol.dispose]();
     this.#receipts.stop();
-    for (const { waits } of this.#hosts.take()) waits.stop();
+    for (const lane of this.#lanes.take()) lane.stop();
     await this.#clients.close();
   }
 
@@ -145,24 +139,22 @@ export class Forwarding {
     return false;
   }
 
-  /** The owner of an instance, if it is another host that accepts calls now. */
-  #hostOf(id: string): Host | undefined {
+  /** The lane to the owner of an instance, if it is another host that accepts calls now. */
+  #laneOf(id: string): HostLane | undefined {
     const { engine, membership, own } = this.#deps;
     if (engine.owns(id)) return undefined;
     const record = membership.owners.of(id);
     if (record === undefined || record.id === membership.id || record.namespace !== own.namespace) return undefined;
-    const host = this.#hosts.get(record.id) ?? this.#meet(record.id, record.address);
-    return host?.lane.isOpen ? host : undefined;
+    const lane = this.#lanes.get(record.id) ?? this.#meet(record.id, record.address);
+    return lane?.isOpen ? lane : undefined;
   }
 
-  #meet(hostId: string, address: string | undefined): Host | undefined {
+  #meet(hostId: string, address: string | undefined): HostLane | undefined {
     const peer = this.#peerOf(hostId, address);
     if (peer === undefined) return undefined;
-    const { clock } = this.#deps.engine.host;
-    const lane = new HostLane(peer, clock);
-    const host = { lane, waits: new HostWaits(lane, clock) };
-    this.#hosts.set(hostId, host);
-    return host;
+    const lane = new HostLane(peer, this.#deps.engine.host.clock);
+    this.#lanes.set(hostId, lane);
+    return lane;
   }
 
   /** A host of this process is called directly; any other at its address. */

@@ -1,19 +1,26 @@
-import type { Clock } from '../../../util/clock.ts';
+import type { Clock, Timer } from '../../../util/clock.ts';
 import {
-  type CallBatch,
   type CallOutcome,
   CallsRefused,
   type ForwardedCall,
+  type ForwardedWait,
   type HostPeer,
   NOT_DONE,
+  type PeerSession,
   UNREACHABLE_MS,
   UNSURE,
 } from './call.ts';
+import { OpenWaits, type WaitListener } from './open-waits.ts';
 import { inTime } from './time-limit.ts';
 
 /** Max calls and characters per batch. */
 const MAX_CALLS = 128;
 export const MAX_LENGTH: number = 512 * 1024;
+/**
+ * How long a session lasts: the token that opened it was valid that long, and servers give up requests that have not
+ * ended after some minutes.
+ */
+const MAX_SESSION_MS = 60_000;
 
 // Captured at load time, because tests replace the global function with fake timers.
 const { setImmediate } = globalThis;
@@ -24,52 +31,107 @@ interface Pending {
   readonly resolve: (outcome: CallOutcome) => void;
 }
 
+interface Session extends PeerSession {
+  readonly limit: Timer;
+  isOld: boolean;
+}
+
+interface InFlight {
+  readonly resolve: (outcomes: readonly CallOutcome[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /**
- * Batches the calls to one host. One batch is in flight at a time, and the calls made meanwhile are the next one: small
- * batches cost both hosts more than the wait (with four at a time, a forwarded workflow took a fifth more CPU). Calls
- * keep their order.
+ * Calls to one host and waits for its instances, in one session. One batch of calls is in flight at a time, and the
+ * calls made meanwhile are the next one: small batches cost both hosts more than the wait. Calls keep their order.
  */
 export class HostLane {
-  readonly peer: HostPeer;
+  readonly #peer: HostPeer;
   readonly #clock: Clock;
   readonly #waiting: Pending[] = [];
+  readonly #waits: OpenWaits = new OpenWaits(() => this.#schedule());
   #answered: string[] = [];
-  #isSending = false;
+  #session: Session | undefined;
+  #inFlight: InFlight | undefined;
+  #isScheduled = false;
+  #isStopped = false;
   #leftOutUntil = Number.NEGATIVE_INFINITY;
 
   constructor(peer: HostPeer, clock: Clock) {
-    this.peer = peer;
+    this.#peer = peer;
     this.#clock = clock;
   }
 
   /** Whether calls to the host are not suspended. */
   get isOpen(): boolean {
-    return this.#clock.now() >= this.#leftOutUntil;
+    return !this.#isStopped && this.#clock.now() >= this.#leftOutUntil;
   }
 
   /** Never rejects. */
   send(call: ForwardedCall, length: number): Promise<CallOutcome> {
     return new Promise((resolve) => {
       this.#waiting.push({ call, length, resolve });
-      if (this.#isSending) return;
-      this.#isSending = true;
-      // Calls of one turn of the event loop go together.
-      setImmediate(() => void this.#sendAll());
+      this.#schedule();
     });
   }
 
-  /** A call failed: suspends calls for a while. Returns whether the host certainly did nothing. */
-  failed(error: unknown): boolean {
-    const isRefused = error instanceof CallsRefused;
-    const forMs = isRefused ? error.forMs : UNREACHABLE_MS;
-    this.#leftOutUntil = this.#clock.now() + forMs;
-    if (forMs > 0) for (const { resolve } of this.#waiting.splice(0)) resolve(NOT_DONE);
-    return isRefused;
+  /** Calls back once, unless the result is disposed before. */
+  wait(wait: Omit<ForwardedWait, 'id'>, listener: WaitListener): Disposable {
+    return this.#waits.add(wait, listener);
   }
 
-  async #sendAll(): Promise<void> {
-    while (this.#waiting.length > 0) await this.#deliver(this.#take());
-    this.#isSending = false;
+  /** Ends the session, and leaves all waits to the store. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#fail(new Error('the sidecar is stopping'));
+  }
+
+  /** What comes in one turn of the event loop goes together. */
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => void this.#flush());
+  }
+
+  async #flush(): Promise<void> {
+    try {
+      if (this.#isStopped) throw new Error('the sidecar is stopping');
+      if (this.#session === undefined) await this.#open();
+    } catch (error) {
+      this.#isScheduled = false;
+      return this.#fail(error);
+    }
+    this.#isScheduled = false;
+    const session = this.#session;
+    const batch = this.#inFlight === undefined ? this.#take() : [];
+    const { waits, left } = this.#waits.takeNews();
+    if (session === undefined || batch.length + waits.length + left.length === 0) return;
+    const answered = batch.length > 0 ? this.#answered.splice(0) : [];
+    const outcomes = batch.length > 0 ? this.#outcomesOf(batch, session) : undefined;
+    session.send({ calls: batch.map(({ call }) => call), answered, waits, left });
+    await outcomes;
+  }
+
+  /** If this fails, the host has done nothing. */
+  async #open(): Promise<void> {
+    let session: Session | undefined;
+    let ended: { readonly error: unknown } | undefined;
+    const isOurs = (): boolean => session !== undefined && session === this.#session;
+    const peer = await this.#peer.open({
+      outcomes: (outcomes) => isOurs() && this.#inFlight?.resolve(outcomes),
+      answer: (answer) => isOurs() && this.#waits.answer(answer),
+      ended: (error) => {
+        ended = { error };
+        if (isOurs()) this.#fail(error);
+      },
+    });
+    if (ended !== undefined) throw ended.error;
+    const limit = this.#clock.setTimeout(() => {
+      if (session !== undefined && isOurs()) this.#growOld(session);
+    }, MAX_SESSION_MS);
+    session = { send: (request) => peer.send(request), close: () => peer.close(), limit, isOld: false };
+    this.#session = session;
+    if (this.#isStopped) this.#fail(new Error('the sidecar is stopping'));
   }
 
   #take(): readonly Pending[] {
@@ -82,24 +144,50 @@ export class HostLane {
     return this.#waiting.splice(0, count);
   }
 
-  async #deliver(batch: readonly Pending[]): Promise<void> {
-    const outcomes = await this.#outcomesOf({
-      calls: batch.map(({ call }) => call),
-      answered: this.#answered.splice(0),
-    });
+  async #outcomesOf(batch: readonly Pending[], session: Session): Promise<void> {
+    let outcomes: readonly CallOutcome[] = [];
+    try {
+      const answer = new Promise<readonly CallOutcome[]>((resolve, reject) => {
+        this.#inFlight = { resolve, reject };
+      });
+      outcomes = await inTime(answer);
+    } catch (error) {
+      if (session === this.#session) this.#fail(error);
+    }
+    this.#inFlight = undefined;
     batch.forEach(({ call, resolve }, index) => {
       const outcome = outcomes[index] ?? UNSURE;
       if (outcome.is === 'done') this.#answered.push(call.key);
       resolve(outcome);
     });
+    if (session.isOld) this.#replace(session);
+    if (this.#waiting.length > 0) this.#schedule();
   }
 
-  async #outcomesOf(batch: CallBatch): Promise<readonly CallOutcome[]> {
-    try {
-      return await inTime(this.peer.call(batch));
-    } catch (error) {
-      const outcome = this.failed(error) ? NOT_DONE : UNSURE;
-      return batch.calls.map(() => outcome);
-    }
+  /** Begins another session between two batches: their calls cannot overtake each other. */
+  #growOld(session: Session): void {
+    session.isOld = true;
+    if (this.#inFlight === undefined) this.#replace(session);
+  }
+
+  /** Another session begins with the next call, or at once if there are waits. */
+  #replace(session: Session): void {
+    if (session !== this.#session) return;
+    this.#session = undefined;
+    session.close();
+    this.#waits.repeat();
+    if (this.#waits.size > 0) this.#schedule();
+  }
+
+  /** The session failed, or cannot be opened: suspends calls for a while. */
+  #fail(error: unknown): void {
+    const session = this.#session;
+    this.#session = undefined;
+    session?.limit.cancel();
+    session?.close();
+    this.#leftOutUntil = this.#clock.now() + (error instanceof CallsRefused ? error.forMs : UNREACHABLE_MS);
+    this.#inFlight?.reject(error);
+    for (const { resolve } of this.#waiting.splice(0)) resolve(NOT_DONE);
+    this.#waits.leaveToStore();
   }
 }

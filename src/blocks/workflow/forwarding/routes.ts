@@ -1,12 +1,12 @@
 import { SidecarError } from '../../../errors.ts';
-import { readBody } from '../../../http/body.ts';
 import type { SidecarRequest, SidecarResponse } from '../../../http/message.ts';
 import { type Route, route } from '../../../http/router.ts';
 import type { Caller, Identity } from '../../../security/identity.ts';
 import type { Wire } from '../../../wire.ts';
-import type { ForwardedWait, HostPeer } from './call.ts';
-import { decodeBatch, decodeWaits, encodeAnswers, encodeOutcomes } from './call-codec.ts';
-import { CALLS_PATH, WAITS_PATH } from './remote-host.ts';
+import type { HostPeer, PeerSession } from './call.ts';
+import { decodeRequest, encodeAnswer, encodeOutcomes } from './call-codec.ts';
+import { LineStream } from './line-stream.ts';
+import { SESSION_PATH } from './remote-host.ts';
 
 /** The dependencies of {@link hostRoutes}. */
 export interface HostRoutesDeps {
@@ -15,41 +15,34 @@ export interface HostRoutesDeps {
   readonly own: Caller;
   readonly identity: Identity | undefined;
   readonly wire: Wire;
-  readonly bodyLimitBytes: number;
 }
 
-const JSON_HEADERS = Object.freeze({ 'content-type': 'application/json' });
 const LINES_HEADERS = Object.freeze({ 'content-type': 'application/x-ndjson' });
-/** Sent at once, so that the caller knows that the request arrived. */
-const FIRST_LINE: Uint8Array = Buffer.from('\n');
 
-/** Routes of calls between hosts of the same application: for `sidecar.peers` only, not for the API. */
+/** The route of sessions between hosts of the same application: for `sidecar.peers` only, not for the API. */
 export function hostRoutes(deps: HostRoutesDeps): Route[] {
-  return [
-    route('workflows', ['POST'], CALLS_PATH, (request) => calls(deps, request)),
-    route('workflows', ['POST'], WAITS_PATH, (request) => waits(deps, request)),
-  ];
+  return [route('workflows', ['POST'], SESSION_PATH, (request) => session(deps, request), { isMinor: true })];
 }
 
-async function calls(deps: HostRoutesDeps, request: SidecarRequest): Promise<SidecarResponse> {
+async function session(deps: HostRoutesDeps, request: SidecarRequest): Promise<SidecarResponse> {
   const inbound = await admitted(deps, request);
-  const batch = decodeBatch(await readBody(request, deps.bodyLimitBytes));
-  return { status: 200, headers: JSON_HEADERS, body: encodeOutcomes(await inbound.call(batch)) };
-}
-
-async function waits(deps: HostRoutesDeps, request: SidecarRequest): Promise<SidecarResponse> {
-  const inbound = await admitted(deps, request);
-  const asked = decodeWaits(await readBody(request, deps.bodyLimitBytes));
-  return { status: 200, headers: LINES_HEADERS, body: linesOf(inbound, asked, request.signal) };
-}
-
-async function* linesOf(
-  inbound: HostPeer,
-  asked: readonly ForwardedWait[],
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  yield FIRST_LINE;
-  for await (const answers of inbound.wait(asked, signal)) yield encodeAnswers(answers);
+  let opened: PeerSession | undefined;
+  const stream = new LineStream({
+    onLine: (line) => opened?.send(decodeRequest(line)),
+    onEnd: () => opened?.close(),
+  });
+  try {
+    opened = await inbound.open({
+      outcomes: (outcomes) => stream.send(encodeOutcomes(outcomes)),
+      answer: (answer) => stream.send(encodeAnswer(answer)),
+      ended: () => stream.end(),
+    });
+  } catch (error) {
+    stream.end(error);
+    throw error;
+  }
+  void stream.read(request.body);
+  return { status: 200, headers: LINES_HEADERS, body: stream.outgoing };
 }
 
 /** Admits only hosts of the same application. */

@@ -1,7 +1,7 @@
 import { withTimeLimit } from '../../../util/time-limit.ts';
 
 /** How long to wait for the response of another host. */
-export const TIME_LIMIT_MS = 2_000;
+const TIME_LIMIT_MS = 2_000;
 
 /** Awaits a response of another host; rejects after the time limit. */
 export function inTime<T>(work: Promise<T>): Promise<T> {

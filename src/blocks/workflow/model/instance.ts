@@ -46,6 +46,8 @@ export interface WorkflowState<Output = unknown, Input = unknown> {
   readonly missingCode?: readonly MissingCode[];
   /** The instance that started it as a child. */
   readonly parentId?: string;
+  /** The instance that it runs again: see {@link Workflows.rerun}. */
+  readonly rerunOf?: string;
 }
 
 /** An instance with its payloads as text. */
@@ -80,6 +82,13 @@ export interface WorkflowHistoryEvent {
   readonly name?: string;
   /** The attempt under a retry policy, from 1. */
   readonly attempt?: number;
+  /** The number of the call of an activity: `sequence` of its first attempt. */
+  readonly activityId?: number;
+  /**
+   * Of a result: the milliseconds between the turn that made the action and the turn that recorded the result. So it
+   * includes the time that the action waited to begin.
+   */
+  readonly durationMs?: number;
   /** The instance ID of a child. */
   readonly instanceId?: string;
   /** When a timer is due, in milliseconds since 1970. */

@@ -1,15 +1,32 @@
 import { SidecarError } from '../../../errors.ts';
+import { checkLimit } from '../../../util/check-limit.ts';
 import { checkFields, fieldNames } from '../../../util/known-fields.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { WorkflowState, WorkflowStatus } from '../model/instance.ts';
+import type { InstanceRecord } from '../storage/record.ts';
 import { stateOf, viewOf } from '../storage/render-instance.ts';
 
-/** Which instances to list. @public */
-export interface ListOptions {
+/** Which instances are meant: those for which all of it holds. @public */
+export interface WorkflowFilter {
   /** Only instances with one of these statuses. Default: all. */
   readonly status?: WorkflowStatus | readonly WorkflowStatus[];
   /** Only instances of this workflow. Default: all. */
   readonly name?: string;
+  /** Only instances whose IDs begin with it. Default: all. */
+  readonly prefix?: string;
+  /** Only instances that were started at this instant or later; a number is in milliseconds since 1970. Default: all. */
+  readonly since?: Date | number;
+  /** Only children of this instance. Default: all instances. */
+  readonly parentId?: string;
+}
+
+/** Which instances to list. @public */
+export interface ListOptions extends WorkflowFilter {
+  /**
+   * The greatest ID first. IDs that were made, and not given, sort by the time of their start: so the newest comes
+   * first. Default: the smallest ID first.
+   */
+  readonly reverse?: boolean;
   /** The `cursor` of the previous page. */
   readonly cursor?: string;
   /** The maximum number of instances in a page, 1 to 1,000. Default 100. */
@@ -20,11 +37,14 @@ export interface ListOptions {
 export interface InstancePage {
   /** The instances, without their inputs. */
   readonly instances: readonly WorkflowState[];
-  /** The cursor for the next page; absent on the last page. */
+  /** The cursor for the next page; absent on the last page. A page with a cursor may be empty. */
   readonly cursor?: string;
 }
 
-const LIST_FIELDS = fieldNames<ListOptions>({ status: true, name: true, cursor: true, limit: true });
+const FILTER = { status: true, name: true, prefix: true, since: true, parentId: true } as const;
+/** The names of a filter's fields. */
+export const FILTER_FIELDS: ReadonlySet<string> = fieldNames<WorkflowFilter>(FILTER);
+const LIST_FIELDS = fieldNames<ListOptions>({ ...FILTER, reverse: true, cursor: true, limit: true });
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 /** Max instances read for one page. */
@@ -36,23 +56,31 @@ export async function listInstances(
   options: ListOptions,
 ): Promise<InstancePage> {
   checkFields(options, LIST_FIELDS, 'options of list');
-  const { status, name, limit = DEFAULT_LIMIT } = options;
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-    throw new SidecarError('ERR_BAD_REQUEST', `limit is ${limit}: expected a whole number from 1 to ${MAX_LIMIT}`);
-  const statuses = status === undefined ? undefined : new Set(typeof status === 'string' ? [status] : status);
+  const { limit = DEFAULT_LIMIT, prefix = '', parentId, reverse = false } = options;
+  checkLimit(limit, MAX_LIMIT);
+  const isAsked = matcherOf(options);
   const instances: WorkflowState[] = [];
-  let cursor = options.cursor;
-  for (let lookedAt = 0; lookedAt < MAX_LOOKED_AT; ) {
-    // One more than the page holds: is there a next page?
-    const page = await store.list(cursor, limit + 1, (id) => pool.get(id)?.record);
-    for (const { record } of page.slice(0, limit)) {
+  let from = options.cursor;
+  for (let lookedAt = 0; lookedAt < MAX_LOOKED_AT; lookedAt += limit) {
+    const { found, next } = await store.list({ prefix, parentId, from, reverse, limit }, (id) => pool.get(id)?.record);
+    for (const { record } of found) {
       if (instances.length >= limit) return { instances, cursor: record.instanceId };
-      const isAsked = (statuses?.has(record.status) ?? true) && (name === undefined || record.name === name);
-      if (isAsked) instances.push(stateOf(viewOf(record, undefined, pool.missingCodeOf(record))));
+      if (isAsked(record)) instances.push(stateOf(viewOf(record, undefined, pool.missingCodeOf(record))));
     }
-    lookedAt += page.length;
-    cursor = page[limit]?.record.instanceId;
-    if (cursor === undefined) return { instances };
+    from = next;
+    if (from === undefined) return { instances };
   }
-  return cursor === undefined ? { instances } : { instances, cursor };
+  return from === undefined ? { instances } : { instances, cursor: from };
+}
+
+/** Whether an instance is meant, by what its record tells. */
+function matcherOf({ status, name, since }: WorkflowFilter): (record: InstanceRecord) => boolean {
+  const statuses = status === undefined ? undefined : new Set(typeof status === 'string' ? [status] : status);
+  const sinceAt = since === undefined ? Number.NEGATIVE_INFINITY : Number(since);
+  if (Number.isNaN(sinceAt))
+    throw new SidecarError('ERR_BAD_REQUEST', 'since is not an instant: expected a Date or milliseconds since 1970');
+  return (record) =>
+    (statuses?.has(record.status) ?? true) &&
+    (name === undefined || record.name === name) &&
+    record.createdAt >= sinceAt;
 }

@@ -1,3 +1,4 @@
+import type { Trace } from '../../../components/pubsub.ts';
 import { isConflict } from '../../../state/errors.ts';
 import type { Put } from '../../../state/store.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -8,8 +9,9 @@ import { isFinished } from '../model/instance.ts';
 import { notFound } from '../model/not-found.ts';
 import type { Payload } from '../model/payload.ts';
 import { receiptChange, type Stored } from '../storage/instance-store.ts';
+import { newRecord } from '../storage/new-record.ts';
 import type { InstanceRecord } from '../storage/record.ts';
-import { newRecord, planTurn, type TurnResult } from '../storage/turn-plan.ts';
+import { planTurn, type TurnResult } from '../storage/turn-plan.ts';
 import type { InstanceWork } from './work.ts';
 
 /** Max tries when the instance or its owner changes at the same time. */
@@ -21,6 +23,8 @@ export interface Start {
   readonly name: string;
   readonly input: Payload;
   readonly startAt: number;
+  /** The trace of its start. */
+  readonly trace?: Trace | undefined;
 }
 
 /** Starts an instance. Resolves when the start is stored, mostly together with the first turn. */
@@ -67,9 +71,10 @@ export async function doHere(
   return true;
 }
 
-function recordOf(engine: Engine, { instanceId, name, startAt }: Start): InstanceRecord {
+function recordOf(engine: Engine, { instanceId, name, startAt, trace }: Start): InstanceRecord {
   const { now } = engine;
-  return newRecord({ instanceId, name, now, executionId: engine.host.newId(), startAt: Math.max(now, startAt) });
+  const executionId = engine.host.newId();
+  return newRecord({ instanceId, name, now, executionId, startAt: Math.max(now, startAt), trace });
 }
 
 /** The start and the first turn are one commit. */
@@ -134,7 +139,8 @@ function waiting({ input }: Start, nextAt: number, now: number): TurnResult {
   };
 }
 
-function messagePut({ store, host, now }: Engine, id: string, event: IncomingEvent | undefined) {
+/** A message in the inbox of an instance. */
+export function messagePut({ store, host, now }: Engine, id: string, event: IncomingEvent | undefined): Put {
   return store.messagePut(store.messageKey(id, now, host.newId()), { event, executionId: '' });
 }
 

@@ -3,8 +3,13 @@ import { ExpectedActions } from './expected-actions.ts';
 
 /** The actions of the code: compared with the history during a replay, collected after it. */
 export class ActionLog {
+  readonly #isRerun: boolean;
   #expected: ExpectedActions | undefined;
   #actions: ActionEvent[] = [];
+
+  constructor(isRerun: boolean) {
+    this.#isRerun = isRerun;
+  }
 
   get isReplaying(): boolean {
     return this.#expected !== undefined;
@@ -12,7 +17,7 @@ export class ActionLog {
 
   /** Sets the actions that the next replayed turn must repeat. */
   expect(actions: readonly ActionEvent[]): void {
-    this.#expected = new ExpectedActions(actions);
+    this.#expected = new ExpectedActions(actions, this.#isRerun);
   }
 
   /** Describes an action of the replayed turn that the code omitted. */

@@ -21,6 +21,8 @@ export interface RunDeps {
   readonly program: Program;
   readonly logger: Logger;
   readonly drain: Drain;
+  /** Whether a part of the history is that of another instance, whose children had other IDs. */
+  readonly isRerun: boolean;
   /** Called when the code ends or calls the API outside a turn, which only foreign promises make possible. */
   readonly onStray: () => void;
 }
@@ -30,7 +32,7 @@ export class Run implements Execution {
   readonly instanceId: string;
   readonly workflowName: string;
   #log: Logger | undefined;
-  readonly actions: ActionLog = new ActionLog();
+  readonly actions: ActionLog;
   readonly open: OpenActions = new OpenActions();
   readonly awaited: AwaitedTasks = { count: 0 };
   input: Payload;
@@ -49,6 +51,7 @@ export class Run implements Execution {
     this.instanceId = deps.instanceId;
     this.workflowName = deps.workflowName;
     this.#random = new SeededRandom(deps.executionId);
+    this.actions = new ActionLog(deps.isRerun);
   }
 
   get log(): Logger {

@@ -2,7 +2,7 @@ import { type Change, CommitBatcher } from '../../../kernel/commit-batcher.ts';
 import type { DuePage, DuePosition } from '../../../kernel/due-index.ts';
 import { isConflict } from '../../../state/errors.ts';
 import { counterPart, keyAfter } from '../../../state/keys.ts';
-import type { Batch, Entry, KeyedEntry, Precondition, Put, StateStore } from '../../../state/store.ts';
+import type { Batch, Entry, KeyedEntry, KeyRange, Precondition, Put, StateStore } from '../../../state/store.ts';
 import type { HistoryEvent, Turn } from '../model/events.ts';
 import { type Chunk, decodeChunk, encodeChunk, encodeMessage, type InboxMessage, payloadOf, sizeOf } from './codec.ts';
 import type { WorkflowLayout } from './layout.ts';
@@ -12,6 +12,19 @@ import { decodeRecord, type InstanceRecord, mayBeBehind } from './record.ts';
 export interface Stored {
   readonly record: InstanceRecord;
   readonly version: number;
+}
+
+/** Which instances to list. */
+export interface InstanceScan {
+  /** What their IDs begin with. */
+  readonly prefix: string;
+  /** Only the children of this instance. */
+  readonly parentId: string | undefined;
+  /** The first ID. */
+  readonly from: string | undefined;
+  /** The greatest ID first. */
+  readonly reverse: boolean;
+  readonly limit: number;
 }
 
 /** The number of stored values and events of a history. */
@@ -71,22 +84,41 @@ export class InstanceStore {
     return { record: { ...record, updatedAt: at, chunks, events: total }, version };
   }
 
-  /** Lists instances in the order of their IDs, starting at `from`. `known` supplies live records, saving a read. */
+  /** A page of instances in the order of their IDs. `known` supplies live records, saving a read. */
   async list(
-    from: string | undefined,
-    limit: number,
+    { prefix, parentId, from, reverse, limit }: InstanceScan,
     known: (id: string) => InstanceRecord | undefined,
-  ): Promise<readonly Stored[]> {
-    const { instanceRange } = this.layout;
-    const start = from === undefined ? instanceRange.from : this.layout.instance(from);
-    const entries = await this.#store.scan({ from: start, to: instanceRange.to, limit });
-    const found = entries.map(({ key, value, version }) => {
-      const record = decodeRecord(key, value, this.layout.instanceIdOf(key));
-      if (!mayBeBehind(record)) return { record, version };
-      const live = known(record.instanceId);
-      return live === undefined ? this.caughtUp({ record, version }) : { record: live, version };
-    });
-    return Promise.all(found);
+  ): Promise<{ readonly found: readonly Stored[]; readonly next: string | undefined }> {
+    const { layout } = this;
+    const range: KeyRange = layout.instancesOf(prefix, parentId);
+    const keyOf = (id: string): string => (parentId === undefined ? layout.instance(id) : layout.child(parentId, id));
+    const start = from === undefined ? undefined : reverse ? { to: keyAfter(keyOf(from)) } : { from: keyOf(from) };
+    // One more than the page holds: is there a next page?
+    const entries = await this.#store.scan({ ...range, ...start, limit: limit + 1, reverse });
+    const read = (entry: KeyedEntry): Promise<Stored | undefined> =>
+      parentId === undefined ? this.#listed(entry, known) : this.#child(layout.instanceIdOf(entry.key), parentId);
+    const found = await Promise.all(entries.slice(0, limit).map(read));
+    const next = entries[limit];
+    return {
+      found: found.filter((stored) => stored !== undefined),
+      next: next && layout.instanceIdOf(next.key),
+    };
+  }
+
+  async #listed(
+    { key, value, version }: KeyedEntry,
+    known: (id: string) => InstanceRecord | undefined,
+  ): Promise<Stored> {
+    const record = decodeRecord(key, value, this.layout.instanceIdOf(key));
+    if (!mayBeBehind(record)) return { record, version };
+    const live = known(record.instanceId);
+    return live === undefined ? this.caughtUp({ record, version }) : { record: live, version };
+  }
+
+  /** A child, unless its ID was reused. */
+  async #child(id: string, parentId: string): Promise<Stored | undefined> {
+    const stored = await this.read(id);
+    return stored?.record.parent?.instanceId === parentId ? stored : undefined;
   }
 
   /** The input of an instance. */
@@ -99,17 +131,21 @@ export class InstanceStore {
 
   /** Reads the history turn by turn. */
   async *turns(id: string): AsyncGenerator<Turn> {
-    const { from, to } = this.layout.historyRange(id);
     let begun: Turn | undefined;
+    for await (const chunk of this.chunks(id)) {
+      begun = begun === undefined ? chunk : { at: begun.at, events: [...begun.events, ...chunk.events] };
+      if (chunk.isContinued) continue;
+      yield begun;
+      begun = undefined;
+    }
+  }
+
+  /** Reads the stored values of a history. */
+  async *chunks(id: string): AsyncGenerator<Chunk> {
+    const { from, to } = this.layout.historyRange(id);
     for (let after: string | undefined = from; after !== undefined; ) {
       const entries = await this.#store.scan({ from: after, to, ...PAGE });
-      for (const { key, value } of entries) {
-        const chunk = decodeChunk(key, value);
-        begun = begun === undefined ? chunk : { at: begun.at, events: [...begun.events, ...chunk.events] };
-        if (chunk.isContinued) continue;
-        yield begun;
-        begun = undefined;
-      }
+      for (const { key, value } of entries) yield decodeChunk(key, value);
       const last = entries.at(-1);
       after = last && keyAfter(last.key);
     }

@@ -7,6 +7,7 @@ import {
   namePart,
   partsOf,
   rangeOf,
+  rangeOfPrefix,
 } from '../../../state/keys.ts';
 import type { KeyRange } from '../../../state/store.ts';
 
@@ -54,6 +55,12 @@ export class WorkflowLayout {
 
   instance(id: string): string {
     return this.#instance + keyOf(id);
+  }
+
+  /** The instances whose IDs begin with a prefix, or of these, the children of one. */
+  instancesOf(prefix: string, parentId: string | undefined): KeyRange {
+    const parts = parentId === undefined ? ['instance'] : ['child', parentId];
+    return rangeOfPrefix([...this.#root, ...parts], prefix);
   }
 
   history(id: string, number: number): string {

@@ -1,3 +1,5 @@
+import type { Trace } from '../../../components/pubsub.ts';
+import { type StoredTrace, storedTrace, traceOfStored } from '../../../util/stored-trace.ts';
 import type { WorkflowFailure } from '../model/failure.ts';
 import { isFinished, type WorkflowStatus } from '../model/instance.ts';
 import type { Payload } from '../model/payload.ts';
@@ -9,6 +11,11 @@ export interface Parent {
   /** The run of the parent that started it: after the parent's `continueAsNew`, no code waits for the child. */
   readonly executionId: string;
   readonly sequence: number;
+}
+
+/** The trace of a run's start, and when the run began. */
+export interface RunTrace extends Trace {
+  readonly startedAt: number;
 }
 
 /**
@@ -26,6 +33,8 @@ export interface InstanceRecord {
   /** When the code may begin. */
   readonly startAt: number;
   readonly parent: Parent | undefined;
+  /** The instance with which it has the beginning of its history in common. */
+  readonly rerunOf: string | undefined;
   /** Whether it has started children. */
   readonly hasChildren: boolean;
   /** The number of stored values of its history. */
@@ -41,6 +50,8 @@ export interface InstanceRecord {
    */
   readonly failedChunk: number | undefined;
   readonly customStatus: string | undefined;
+  /** `undefined` if its start was not traced. */
+  readonly trace: RunTrace | undefined;
 }
 
 /** Names are short, as they are stored often. Absent fields have their default value. */
@@ -58,6 +69,9 @@ interface Header {
   readonly d?: number;
   readonly f?: WorkflowFailure;
   readonly x?: number;
+  /** When the traced run began, and the trace of its start. */
+  readonly t?: readonly [number, ...StoredTrace];
+  readonly r?: string;
   /** The lengths of output and custom status. */
   readonly o: number;
   readonly m: number;
@@ -92,7 +106,7 @@ export function encodeRecord(record: InstanceRecord): Uint8Array {
 }
 
 function rareFields(record: InstanceRecord): string {
-  const { startAt, createdAt, parent, hasChildren, dueAt, failure, failedChunk } = record;
+  const { startAt, createdAt, parent, rerunOf, hasChildren, dueAt, failure, failedChunk, trace } = record;
   let text = '';
   if (startAt !== createdAt) text += `,"a":${startAt}`;
   if (parent !== undefined) text += `,"p":${JSON.stringify([parent.instanceId, parent.executionId, parent.sequence])}`;
@@ -100,12 +114,14 @@ function rareFields(record: InstanceRecord): string {
   if (dueAt !== undefined) text += `,"d":${dueAt}`;
   if (failure !== undefined) text += `,"f":${JSON.stringify(failure)}`;
   if (failedChunk !== undefined) text += `,"x":${failedChunk}`;
+  if (trace !== undefined) text += `,"t":${JSON.stringify([trace.startedAt, ...storedTrace(trace)])}`;
+  if (rerunOf !== undefined) text += `,"r":${JSON.stringify(rerunOf)}`;
   return text;
 }
 
 export function decodeRecord(key: string, value: Uint8Array, instanceId: string): InstanceRecord {
   const { header, payloads } = decodeText(key, value);
-  const { n, s, c, u, e, a, p, k, h, v, d, f, x, o, m } = header as Header;
+  const { n, s, c, u, e, a, p, k, h, v, d, f, x, t, r, o, m } = header as Header;
   return {
     instanceId,
     name: n,
@@ -121,7 +137,13 @@ export function decodeRecord(key: string, value: Uint8Array, instanceId: string)
     dueAt: d,
     failure: f,
     failedChunk: x,
+    rerunOf: r,
     output: payloads.take(o),
     customStatus: payloads.take(m),
+    trace: t && runTraceOf(t),
   };
+}
+
+function runTraceOf([startedAt, ...stored]: readonly [number, ...StoredTrace]): RunTrace {
+  return { startedAt, ...traceOfStored(stored) };
 }

@@ -1,3 +1,4 @@
+import { isAction } from '../model/event-table.ts';
 import type { HistoryEvent, Turn } from '../model/events.ts';
 import type { WorkflowHistoryEvent } from '../model/instance.ts';
 import { canBeInstanceId } from '../model/instance-id.ts';
@@ -14,14 +15,41 @@ import type { InstanceStore } from './instance-store.ts';
 export async function historyOf(store: InstanceStore, id: string): Promise<readonly WorkflowHistoryEvent[]> {
   if (!canBeInstanceId(id) || (await store.read(id)) === undefined) throw notFound(id);
   const events: WorkflowHistoryEvent[] = [];
-  for await (const turn of store.turns(id)) for (const event of renderTurn(turn)) events.push(event);
+  const begun = new Map<number, Begun>();
+  for await (const turn of store.turns(id)) for (const event of renderTurn(turn, begun)) events.push(event);
   return events;
 }
 
-function renderTurn({ at, events }: Turn): WorkflowHistoryEvent[] {
+/** An action that has no result yet. */
+interface Begun {
+  readonly at: number;
+  readonly activityId: number | undefined;
+}
+
+function renderTurn({ at, events }: Turn, begun: Map<number, Begun>): WorkflowHistoryEvent[] {
   const shown: WorkflowHistoryEvent[] = [];
-  for (const event of events) if (event.type !== 'begun') shown.push(renderEvent(event, at));
+  for (const event of events)
+    if (event.type !== 'begun') shown.push({ ...renderEvent(event, at), ...callOf(event, at, begun) });
   return shown;
+}
+
+/** The call to which an event belongs, and how long it took if this is its result. */
+function callOf(
+  event: HistoryEvent,
+  at: number,
+  begun: Map<number, Begun>,
+): Pick<WorkflowHistoryEvent, 'activityId' | 'durationMs'> | undefined {
+  if (!('sequence' in event)) return undefined;
+  const { sequence } = event;
+  if (isAction(event)) {
+    const activityId = 'activityId' in event ? event.activityId : undefined;
+    begun.set(sequence, { at, activityId });
+    return activityId === undefined ? undefined : { activityId };
+  }
+  const call = begun.get(sequence);
+  if (call === undefined) return undefined;
+  const { activityId } = call;
+  return { ...(activityId === undefined ? undefined : { activityId }), durationMs: at - call.at };
 }
 
 function renderEvent(event: Exclude<HistoryEvent, { type: 'begun' }>, at: number): WorkflowHistoryEvent {

@@ -4,7 +4,7 @@ import type { InstanceRecord } from './record.ts';
 
 /** The view of an instance, with payloads as text. */
 export function viewOf(record: InstanceRecord, input: Payload, missingCode: readonly MissingCode[] = []): InstanceView {
-  const { instanceId, name, status, createdAt, updatedAt, output, failure, customStatus, parent } = record;
+  const { instanceId, name, status, createdAt, updatedAt, output, failure, customStatus, parent, rerunOf } = record;
   return {
     instanceId,
     name,
@@ -17,6 +17,7 @@ export function viewOf(record: InstanceRecord, input: Payload, missingCode: read
     ...(customStatus === undefined ? undefined : { customStatus }),
     ...(missingCode.length === 0 ? undefined : { missingCode }),
     ...(parent === undefined ? undefined : { parentId: parent.instanceId }),
+    ...(rerunOf === undefined ? undefined : { rerunOf }),
   };
 }
 

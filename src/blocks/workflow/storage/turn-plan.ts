@@ -1,3 +1,4 @@
+import type { Trace } from '../../../components/pubsub.ts';
 import type { Batch, Precondition, Put } from '../../../state/store.ts';
 import type { ChildStarted, HistoryEvent, IncomingEvent } from '../model/events.ts';
 import { ALREADY_EXISTS, TERMINATED_CHILD, type WorkflowFailure } from '../model/failure.ts';
@@ -5,6 +6,8 @@ import { isFinished, type WorkflowStatus } from '../model/instance.ts';
 import { MAX_CHILD_ID_LENGTH } from '../model/instance-id.ts';
 import type { RunOutcome } from '../model/run-outcome.ts';
 import type { HistoryEnd, InstanceStore, Stored } from './instance-store.ts';
+import type { WorkflowLayout } from './layout.ts';
+import { newRecord, runTrace } from './new-record.ts';
 import { encodeRecord, type InstanceRecord, isToldByHistory } from './record.ts';
 
 /** A message to another instance, written with the turn that causes it. */
@@ -36,6 +39,10 @@ export interface TurnResult {
   /** The first events of the next run. */
   readonly nextEvents: readonly HistoryEvent[];
   readonly children: readonly ChildStarted[];
+  /** The traces of the starts of the children, in their order. */
+  readonly childTraces?: readonly (Trace | undefined)[];
+  /** The trace of the next run's start. */
+  readonly nextTrace?: Trace | undefined;
   /** Children to terminate together with the instance. */
   readonly orphans: readonly string[];
   /** The retention of a finished instance. */
@@ -100,13 +107,14 @@ function recordAfter(base: InstanceRecord, end: TurnResult, put: Put[], store: I
   const start = isNext ? NO_HISTORY : base;
   const history = events.length === 0 ? [] : store.historyPuts(base.instanceId, start, { at: now, events });
   put.push(...history);
-  const { instanceId, name, createdAt, startAt, parent } = base;
+  const { instanceId, name, createdAt, startAt, parent, rerunOf } = base;
   return {
     instanceId,
     name,
     createdAt,
     startAt,
     parent,
+    rerunOf,
     status: end.status,
     // The event came too late.
     updatedAt: events.length === 0 && end.status === base.status ? base.updatedAt : now,
@@ -119,6 +127,7 @@ function recordAfter(base: InstanceRecord, end: TurnResult, put: Put[], store: I
     failure: outcome?.kind === 'failed' ? outcome.failure : undefined,
     failedChunk: outcome?.kind === 'failed' ? failedChunkOf(base) : undefined,
     customStatus: end.customStatus,
+    trace: isNext ? runTrace(end.nextTrace, now) : base.trace,
   };
 }
 
@@ -149,7 +158,12 @@ function moveDue(
 ): void {
   if (before?.dueAt === dueAt) return;
   if (before?.dueAt !== undefined) remove.push(store.layout.due(before.dueAt, instanceId));
-  if (dueAt !== undefined) put.push({ key: store.layout.due(dueAt, instanceId), value: EMPTY });
+  if (dueAt !== undefined) put.push(duePut(store.layout, dueAt, instanceId));
+}
+
+/** The due entry of an instance. */
+export function duePut(layout: WorkflowLayout, at: number, instanceId: string): Put {
+  return { key: layout.due(at, instanceId), value: EMPTY };
 }
 
 /** A due entry has all its data in its key. The one byte is the format. */
@@ -166,12 +180,12 @@ function planChildren(parent: InstanceRecord, end: TurnResult, changes: ChildCha
   const { context, outgoing } = changes;
   const children: NewChild[] = [];
   const seen = new Set<string>([parent.instanceId]);
-  for (const started of end.children) {
+  for (const [index, started] of end.children.entries()) {
     const { instanceId: id, sequence } = started;
     const failure = refusalOf(id, seen, context);
     seen.add(id);
     if (failure === undefined) {
-      children.push(planChild(parent, started, end.now, changes));
+      children.push(planChild(parent, { ...started, trace: end.childTraces?.[index] }, end.now, changes));
       // Hints to the owner of the instance that it has work.
       if (!context.owns(id)) outgoing.push(messageTo(id, undefined, '', end, context));
     } else
@@ -198,16 +212,16 @@ function refusalOf(
 
 function planChild(
   parent: InstanceRecord,
-  started: ChildStarted,
+  started: ChildStarted & { readonly trace: Trace | undefined },
   now: number,
   { put, remove, require, context }: ChildChanges,
 ): NewChild {
   const { store, newId, replaced } = context;
-  const { instanceId, name, input, sequence } = started;
+  const { instanceId, name, input, sequence, trace } = started;
   const old = replaced.get(instanceId);
   const history = store.historyPuts(instanceId, NO_HISTORY, { at: now, events: [{ type: 'started', input }] });
   const record: InstanceRecord = {
-    ...newRecord({ instanceId, name, now, executionId: newId() }),
+    ...newRecord({ instanceId, name, now, executionId: newId(), trace }),
     parent: { instanceId: parent.instanceId, executionId: parent.executionId, sequence },
     hasChildren: old?.record.hasChildren === true,
     chunks: history.length,
@@ -258,33 +272,4 @@ function messageTo(
   { store, newId }: PlanContext,
 ): Outgoing {
   return { to, key: store.messageKey(to, now, newId()), event, executionId };
-}
-
-/** The record of an instance that has not begun. */
-export function newRecord(of: {
-  readonly instanceId: string;
-  readonly name: string;
-  readonly now: number;
-  readonly executionId: string;
-  readonly startAt?: number;
-}): InstanceRecord {
-  const { instanceId, name, now, executionId, startAt = now } = of;
-  return {
-    instanceId,
-    name,
-    status: 'PENDING',
-    createdAt: now,
-    updatedAt: now,
-    executionId,
-    startAt,
-    parent: undefined,
-    hasChildren: false,
-    chunks: 0,
-    events: 0,
-    dueAt: undefined,
-    output: undefined,
-    failure: undefined,
-    failedChunk: undefined,
-    customStatus: undefined,
-  };
 }

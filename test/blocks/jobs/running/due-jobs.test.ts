@@ -25,6 +25,11 @@ function jobAt(name: string, tickAt: number): StoredJob {
     coveredTo: undefined,
     runs: 0,
     ended: false,
+    lastRun: undefined,
+    resumeAt: undefined,
+    heldTickAt: undefined,
+    basis: undefined,
+    trace: undefined,
   };
 }
 

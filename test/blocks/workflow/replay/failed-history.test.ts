@@ -65,6 +65,7 @@ async function goneOn(world: WorkflowWorld, code: WorkflowFunction<unknown>): Pr
     program: asyncProgram(code, new Registry(nothing, nothing)),
     logger: new RecordingLogger(),
     drain: new Drain(),
+    isRerun: false,
     onStray: nothing,
   });
   for (const turn of kept) await core.replay(turn);

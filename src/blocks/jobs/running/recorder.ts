@@ -1,0 +1,87 @@
+import type { OwnedShards } from '../../../kernel/owned-shards.ts';
+import { isConflict } from '../../../state/errors.ts';
+import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
+import { sleep } from '../../../util/clock.ts';
+import type { StoredJob } from '../model/job.ts';
+import { isContinued } from '../planning/control.ts';
+import type { Next } from '../planning/transition.ts';
+import type { Due, JobStore } from './job-store.ts';
+import type { JobsDeps } from './jobs-deps.ts';
+
+/** Backoff after a failed write. */
+const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
+
+/** The dependencies of a {@link Recorder}. */
+export interface RecorderDeps {
+  readonly store: JobStore;
+  readonly owned: OwnedShards;
+  readonly host: JobsDeps;
+  readonly stopRequested: AbortSignal;
+  /** An entry was replaced by the next one, or by none. */
+  readonly onRecorded: (due: Due, following: Due | undefined) => void;
+  /** Another host owns the job now: it repeats the run. */
+  readonly onLost: (due: Due) => void;
+  readonly readAnew: () => void;
+  readonly onReadFailure: (error: unknown) => void;
+}
+
+/** Records how runs end. */
+export class Recorder {
+  readonly #deps: RecorderDeps;
+
+  constructor(deps: RecorderDeps) {
+    this.#deps = deps;
+  }
+
+  /** Records what follows; retries until written or obsolete. Returns what was written. */
+  async record(due: Due, nextOf: (job: StoredJob) => Next): Promise<Next | undefined> {
+    const { owned, stopRequested, onLost } = this.#deps;
+    let tries = 1;
+    for (let current: Due | undefined = due; current !== undefined; ) {
+      const next = nextOf(current.job);
+      try {
+        await this.#write(current, next);
+        return next;
+      } catch (error) {
+        if (owned.isFenced(error)) return void onLost(due);
+        if (isConflict(error)) current = await this.#continued(current, tries > 1);
+        else {
+          await this.#afterFailure(error, due, tries++);
+          if (stopRequested.aborted) return undefined;
+        }
+      }
+    }
+    return undefined;
+  }
+
+  async #write(due: Due, next: Next): Promise<void> {
+    const { store, onRecorded } = this.#deps;
+    if (next.kind === 'gone') {
+      await store.finish(due);
+      return onRecorded(due, undefined);
+    }
+    onRecorded(due, await store.advance(due, next.job, next.at));
+  }
+
+  /** The entry of a job that was paused or resumed during its run; `undefined` if it was replaced or removed. */
+  async #continued(due: Due, mayBeWritten: boolean): Promise<Due | undefined> {
+    const { store, readAnew, onReadFailure } = this.#deps;
+    try {
+      const present = await store.find(due.job.name);
+      if (present !== undefined && isContinued(due, present)) return present;
+      // An earlier try that failed may have committed.
+      if (mayBeWritten) readAnew();
+    } catch (error) {
+      onReadFailure(error);
+    }
+    return undefined;
+  }
+
+  async #afterFailure(error: unknown, { job }: Due, tries: number): Promise<void> {
+    const { stopRequested, host } = this.#deps;
+    if (stopRequested.aborted) return;
+    const { logger, clock, random } = host;
+    logger.error({ job: job.name, error }, 'the end of a run could not be recorded: will be tried again');
+    await sleep(clock, backoffDelayMs(BACKOFF, tries, random), stopRequested).catch(() => undefined);
+  }
+}

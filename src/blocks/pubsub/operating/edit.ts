@@ -1,0 +1,60 @@
+import type { Message } from '../../../components/pubsub.ts';
+import { messageOf, SidecarError } from '../../../errors.ts';
+import { jsonTextOf } from '../../../util/json-value.ts';
+import { contentKind } from '../publishing/content-type.ts';
+import { withData } from '../publishing/envelope.ts';
+
+/** A content type and the bytes of data. */
+interface Encoded {
+  readonly bytes: Uint8Array;
+  readonly contentType: string;
+}
+
+/** A message as it is redelivered: without its origin as a dead letter, with new data if there are any. */
+export function redelivered({ deadLetter: _origin, ...message }: Message, topic: string, data: unknown): Message {
+  const same = { ...message, topic };
+  if (data === undefined) return same;
+  if (!message.raw) return { ...same, data: withNewData(message, data) };
+  const { bytes, contentType } = encoded(data, message.contentType);
+  return { ...same, data: bytes, contentType };
+}
+
+/** The same CloudEvent with other data. */
+function withNewData(message: Message, data: unknown): Uint8Array {
+  const { data: _data, data_base64: _bytes, ...attributes } = eventOf(message);
+  const before = attributes['datacontenttype'];
+  const { bytes, contentType } = encoded(data, typeof before === 'string' ? before : 'application/json');
+  const head = JSON.stringify({ ...attributes, datacontenttype: contentType });
+  return withData(head.slice(0, -1), bytes, contentType);
+}
+
+/** Bytes stay what they are, and so does text, unless the content was JSON: then every value becomes JSON. */
+function encoded(data: unknown, before: string): Encoded {
+  if (data instanceof Uint8Array) return { bytes: data, contentType: before };
+  const isJson = contentKind(before) === 'json';
+  if (typeof data === 'string' && !isJson) return { bytes: Buffer.from(data), contentType: before };
+  return { bytes: Buffer.from(jsonOf(data)), contentType: isJson ? before : 'application/json' };
+}
+
+function jsonOf(data: unknown): string {
+  let text: string | undefined;
+  try {
+    text = jsonTextOf(data);
+  } catch (cause) {
+    throw invalid(`the data ${messageOf(cause)}`, cause);
+  }
+  if (text === undefined) throw invalid(`the data is ${typeof data}: expected bytes, text or a JSON value`);
+  return text;
+}
+
+function eventOf({ id, data }: Message): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(Buffer.from(data).toString()) as Readonly<Record<string, unknown>>;
+  } catch (cause) {
+    throw invalid(`message ${id} is not a CloudEvent: its data cannot be changed`, cause);
+  }
+}
+
+function invalid(message: string, cause?: unknown): SidecarError {
+  return new SidecarError('ERR_BAD_REQUEST', message, { cause });
+}

@@ -1,0 +1,90 @@
+import { messageOf, SidecarError } from '../../../errors.ts';
+import { checkLimit } from '../../../util/check-limit.ts';
+import { checkFields } from '../../../util/known-fields.ts';
+import { isFinished, type WorkflowStatus } from '../model/instance.ts';
+import { FILTER_FIELDS, type InstancePage, type ListOptions, type WorkflowFilter } from './list.ts';
+
+/** Which instances to act on: at least one field of the filter is needed. @public */
+export interface BulkOptions extends WorkflowFilter {
+  /** The maximum number of instances to act on, 1 to 10,000. Default 1,000. */
+  readonly limit?: number;
+}
+
+/** An instance on which an operation failed. @public */
+export interface BulkFailure {
+  /** The instance. */
+  readonly instanceId: string;
+  /** A description of the reason. */
+  readonly reason: string;
+}
+
+/** What became of an operation on many instances. @public */
+export interface BulkResult {
+  /** The number of instances on which it has succeeded. */
+  readonly done: number;
+  /** The instances on which it failed. */
+  readonly failed: readonly BulkFailure[];
+  /** Whether there are more instances than `limit`: call it again for them. */
+  readonly hasMore: boolean;
+}
+
+const BULK_FIELDS: ReadonlySet<string> = new Set([...FILTER_FIELDS, 'limit']);
+const DEFAULT_LIMIT = 1_000;
+const MAX_LIMIT = 10_000;
+/** Max instances acted on at the same time. */
+const MAX_AT_ONCE = 32;
+const PAGE = 1_000;
+
+const ALL: readonly WorkflowStatus[] = ['PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETED', 'FAILED', 'TERMINATED'];
+/** The statuses of instances that are over. */
+export const OVER: readonly WorkflowStatus[] = ALL.filter(isFinished);
+/** The statuses of instances that are not over. */
+export const NOT_OVER: readonly WorkflowStatus[] = ALL.filter((status) => !isFinished(status));
+
+/** An operation on instances with some of these statuses. */
+export interface BulkWork {
+  readonly statuses: readonly WorkflowStatus[];
+  readonly list: (options: ListOptions) => Promise<InstancePage>;
+  readonly act: (instanceId: string) => Promise<unknown>;
+}
+
+/** Acts on the instances that a filter means. Which these are is read first: what the work starts is not among them. */
+export async function inBulk(options: BulkOptions, work: BulkWork): Promise<BulkResult> {
+  const { ids, hasMore } = await idsOf(options, work);
+  const failed: BulkFailure[] = [];
+  let next = 0;
+  const actOnSome = async (): Promise<void> => {
+    for (let id = ids[next++]; id !== undefined; id = ids[next++]) {
+      const instanceId = id;
+      await work.act(id).catch((error: unknown) => failed.push({ instanceId, reason: messageOf(error) }));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(MAX_AT_ONCE, ids.length) }, actOnSome));
+  return { done: ids.length - failed.length, failed, hasMore };
+}
+
+async function idsOf(
+  options: BulkOptions,
+  { statuses, list }: BulkWork,
+): Promise<{ readonly ids: readonly string[]; readonly hasMore: boolean }> {
+  checkFields(options, BULK_FIELDS, 'the filter');
+  const { limit = DEFAULT_LIMIT, ...filter } = options;
+  checkLimit(limit, MAX_LIMIT);
+  if (Object.values(filter).every((value) => value === undefined))
+    throw new SidecarError('ERR_BAD_REQUEST', `the filter is empty: expected one of ${[...FILTER_FIELDS].join(', ')}`);
+  const { status = statuses } = filter;
+  const asked = new Set(typeof status === 'string' ? [status] : status);
+  const meant = statuses.filter((one) => asked.has(one));
+  const ids: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = { ...filter, status: meant, limit: Math.min(PAGE, limit), ...(cursor && { cursor }) };
+    const { instances, cursor: next } = await list(page);
+    for (const { instanceId } of instances) {
+      if (ids.length === limit) return { ids, hasMore: true };
+      ids.push(instanceId);
+    }
+    cursor = next;
+  } while (cursor !== undefined);
+  return { ids, hasMore: false };
+}

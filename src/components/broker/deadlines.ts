@@ -1,0 +1,75 @@
+import { type Link, Linked } from '../../util/linked.ts';
+
+// Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
+const { setTimeout, clearTimeout } = globalThis;
+
+/** A call that must end in time. */
+export interface Deadline {
+  /** Whether the time is over: what was not sent yet must not be sent any more. */
+  readonly isOver: boolean;
+}
+
+interface Pending {
+  readonly at: number;
+  link: Link<Pending> | undefined;
+  isOver: boolean;
+  readonly reject: (error: Error) => void;
+}
+
+/** One time limit for many calls, with one timer for all of them. In real time. */
+export class Deadlines {
+  readonly #limitMs: number;
+  readonly #makeError: (limitMs: number) => Error;
+  readonly #pending = new Linked<Pending>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(limitMs: number, makeError: (limitMs: number) => Error) {
+    this.#limitMs = limitMs;
+    this.#makeError = makeError;
+  }
+
+  /** Rejects if the work is not done in time. */
+  limit<T>(work: (deadline: Deadline) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const pending: Pending = { at: performance.now() + this.#limitMs, link: undefined, isOver: false, reject };
+      pending.link = this.#pending.add(pending);
+      this.#timer ??= setTimeout(() => this.#look(), this.#limitMs);
+      const end = (): void => this.#remove(pending);
+      work(pending).then(
+        (value) => {
+          end();
+          resolve(value);
+        },
+        (error: unknown) => {
+          end();
+          reject(error as Error);
+        },
+      );
+    });
+  }
+
+  /** All calls have the same limit, so they end in the order in which they began. */
+  #look(): void {
+    this.#timer = undefined;
+    const now = performance.now();
+    for (const pending of [...this.#pending]) {
+      if (pending.at > now + 1) {
+        this.#timer ??= setTimeout(() => this.#look(), pending.at - now);
+        return;
+      }
+      pending.isOver = true;
+      this.#remove(pending);
+      pending.reject(this.#makeError(this.#limitMs));
+    }
+  }
+
+  #remove({ link }: Pending): void {
+    if (link !== undefined && this.#pending.delete(link) && this.#pending.size === 0) this.close();
+  }
+
+  /** Stops the timer. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}

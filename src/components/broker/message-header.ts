@@ -1,0 +1,96 @@
+import { type DeadLetterOrigin, type Message, NO_METADATA } from '../pubsub.ts';
+
+/** The media type of a CloudEvent in JSON. */
+export const CLOUD_EVENT_TYPE = 'application/cloudevents+json';
+
+/**
+ * What a broker does not carry of a message, as one header in JSON. Daprd and other programs ignore it. The names are
+ * short, because every message has them; their meaning never changes, since older messages must stay readable.
+ */
+interface Header {
+  /** `id`. */
+  readonly i: string;
+  /** `contentType`, unless it is that of a CloudEvent. */
+  readonly c?: string;
+  /** Whether it is `raw`. */
+  readonly r?: 1;
+  /** `expiresAt`. */
+  readonly e?: number;
+  /** `trace.traceparent`. */
+  readonly t?: string;
+  /** `trace.tracestate`. */
+  readonly s?: string;
+  /** `deadLetter`. */
+  readonly d?: DeadLetterOrigin;
+  /** `metadata`, where the broker does not carry it in a form of its own. */
+  readonly m?: Message['metadata'];
+}
+
+/** What a header says. */
+export type HeaderContent = Omit<Message, 'topic' | 'data'>;
+
+/** Encodes the header. It is ASCII without line breaks. */
+export function encodeHeader(message: Message, withMetadata: boolean): string {
+  const { id, contentType, raw, expiresAt, trace, deadLetter, metadata } = message;
+  const header: Header = {
+    i: id,
+    ...(contentType === CLOUD_EVENT_TYPE ? undefined : { c: contentType }),
+    ...(raw ? { r: 1 } : undefined),
+    ...(expiresAt === undefined ? undefined : { e: expiresAt }),
+    ...(trace === undefined ? undefined : { t: trace.traceparent }),
+    ...(trace?.tracestate === undefined ? undefined : { s: trace.tracestate }),
+    ...(deadLetter === undefined ? undefined : { d: deadLetter }),
+    ...(withMetadata && metadata !== NO_METADATA ? { m: metadata } : undefined),
+  };
+  return escapeNonAscii(JSON.stringify(header));
+}
+
+/** Escapes what is not ASCII in JSON text: headers of several brokers are ASCII. */
+function escapeNonAscii(json: string): string {
+  // The range includes DEL, which JSON.stringify leaves as it is.
+  return json.replace(/[\u007f-\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Parses a header; `undefined` if it is not one of ours. */
+export function parseHeader(text: string): HeaderContent | undefined {
+  const header = parseJson(text) as Partial<Header> | undefined;
+  if (typeof header !== 'object' || header === null || typeof header.i !== 'string') return undefined;
+  const { i, c, r, e, t, s, d, m } = header;
+  return {
+    id: i,
+    contentType: typeof c === 'string' ? c : CLOUD_EVENT_TYPE,
+    raw: r === 1,
+    metadata: m === undefined ? NO_METADATA : textsOf(m),
+    ...(typeof e === 'number' ? { expiresAt: e } : undefined),
+    ...(typeof t === 'string'
+      ? { trace: { traceparent: t, ...(typeof s === 'string' ? { tracestate: s } : undefined) } }
+      : undefined),
+    ...(isOrigin(d) ? { deadLetter: d } : undefined),
+  };
+}
+
+/** The members of an object that are texts. The result has no prototype, so any name is safe. */
+export function textsOf(object: unknown): Readonly<Record<string, string>> {
+  if (typeof object !== 'object' || object === null) return NO_METADATA;
+  const entries = Object.entries(object).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  if (entries.length === 0) return NO_METADATA;
+  const texts = Object.create(null) as Record<string, string>;
+  for (const [name, value] of entries) texts[name] = value;
+  return texts;
+}
+
+/** Anybody may have written the header. */
+function isOrigin(origin: unknown): origin is DeadLetterOrigin {
+  if (typeof origin !== 'object' || origin === null) return false;
+  const { topic, group, reason, attempts, at } = origin as Partial<DeadLetterOrigin>;
+  return [topic, group, reason, at].every((text) => typeof text === 'string') && typeof attempts === 'number';
+}
+
+/** Parses JSON; `undefined` if it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,252 @@
+import { SidecarError } from '../../errors.ts';
+import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
+import { isConflict } from '../../state/errors.ts';
+import type { KeyedEntry, Precondition, StateStore } from '../../state/store.ts';
+import type {
+  AbandonedQueue,
+  GroupQueue,
+  QueueAccess,
+  QueueEntry,
+  QueuePage,
+  QueueRead,
+  QueueSelection,
+  QueueStatus,
+  Redelivery,
+} from '../queue-access.ts';
+import { hasConsumers, queueBusy, queueNotFound } from '../queue-errors.ts';
+import { encodeQueued } from './codec.ts';
+import type { ConsumerGroups } from './consumer-groups.ts';
+import type { EndedGroups } from './ended-groups.ts';
+import { MAX_BYTES } from './publish-errors.ts';
+import type { DurableQueue } from './queue.ts';
+import { readQueue, statusOf } from './queue-reads.ts';
+import type { QueueTable } from './queue-table.ts';
+import { record } from './records.ts';
+import { entriesOf, queueEntryOf, type StoredQueue, selectedMessages } from './selected-messages.ts';
+import type { SequenceAllocator } from './sequence-allocator.ts';
+
+/** How often a change is tried that others prevent. */
+const MAX_TRIES = 5;
+
+/** The dependencies of {@link DurableQueues}. */
+export interface DurableQueuesDeps {
+  readonly store: StateStore;
+  readonly commits: CommitBatcher;
+  readonly groups: ConsumerGroups;
+  readonly ended: EndedGroups;
+  readonly numbers: SequenceAllocator;
+  readonly table: QueueTable;
+  /** The present instant, in milliseconds since 1970. */
+  readonly now: () => number;
+  /** Adds a group; answers whether there was none. */
+  readonly addGroup: (queue: GroupQueue) => Promise<boolean>;
+  /** Has all groups looked at, after their entries are read again. */
+  readonly look: () => void;
+  readonly abandoned: () => readonly AbandonedQueue[];
+}
+
+/** A message on its way to another queue. */
+interface Move {
+  readonly from: KeyedEntry;
+  readonly queue: DurableQueue;
+  readonly redelivery: Redelivery;
+  readonly number: number;
+  /** Its new key. */
+  readonly key: string;
+  readonly value: Uint8Array;
+}
+
+/** The queues of a durable component, for whoever operates it. */
+export class DurableQueues implements QueueAccess {
+  readonly #deps: DurableQueuesDeps;
+
+  constructor(deps: DurableQueuesDeps) {
+    this.#deps = deps;
+  }
+
+  async status(topic?: string): Promise<readonly QueueStatus[]> {
+    const { groups, table, store, now } = this.#deps;
+    await this.#know();
+    const known = groups.list().filter((one) => topic === undefined || one.topic === topic);
+    return Promise.all(
+      known.map((one) => {
+        const queue = table.obtain(one);
+        return statusOf({ store, layout: queue.layout, topic: one.topic }, { known: one, queue, now: now() });
+      }),
+    );
+  }
+
+  abandoned(): readonly AbandonedQueue[] {
+    return this.#deps.abandoned();
+  }
+
+  async read(name: GroupQueue, read: QueueRead): Promise<QueuePage> {
+    await this.#know();
+    const queue = this.#find(name);
+    return readQueue(this.#stored(name, queue), read, queue.atWork());
+  }
+
+  async discard(name: GroupQueue, selection: QueueSelection): Promise<number> {
+    return this.#change(name, selection, async (queue, entries) => {
+      await this.#deps.commits.flushed();
+      const free = freeOf(queue, entries);
+      return this.#commit(name, queue, { entries: free, moves: [] });
+    });
+  }
+
+  async redeliver(
+    name: GroupQueue,
+    selection: QueueSelection,
+    target: (entry: QueueEntry) => Redelivery | undefined,
+  ): Promise<number> {
+    const { numbers } = this.#deps;
+    return this.#change(name, selection, async (queue, entries) => {
+      // No await may come between this check and the commit, which uses numbers and groups.
+      while (this.#deps.groups.mayBeOutdated || !numbers.has(entries.length)) {
+        await this.#know();
+        if (!numbers.has(entries.length)) await numbers.reserve(entries.length);
+      }
+      const stored = this.#stored(name, queue);
+      const moves = freeOf(queue, entries).flatMap((entry) => {
+        const told = queueEntryOf(stored, entry);
+        const redelivery = told && target(told);
+        return redelivery === undefined ? [] : [this.#move(entry, redelivery)];
+      });
+      return this.#commit(name, queue, { entries: moves.map(({ from }) => from), moves });
+    });
+  }
+
+  #move(from: KeyedEntry, redelivery: Redelivery): Move {
+    const queue = this.#find(redelivery.to);
+    const value = encodeQueued({ message: redelivery.message, attempts: 0 });
+    if (value.length > MAX_BYTES)
+      throw new SidecarError('ERR_BAD_REQUEST', `the message has ${value.length} bytes: at most 8 MiB are kept`);
+    const number = this.#deps.numbers.next();
+    return { from, queue, redelivery, number, key: queue.layout.ready(number), value };
+  }
+
+  /** Changes the messages of a selection, portion by portion. */
+  async #change(
+    name: GroupQueue,
+    selection: QueueSelection,
+    work: (queue: DurableQueue, entries: readonly KeyedEntry[]) => Promise<number | undefined>,
+  ): Promise<number> {
+    await this.#know();
+    let count = 0;
+    const stored = this.#stored(name, this.#find(name));
+    for await (const portion of selectedMessages(stored, selection)) {
+      let entries = portion;
+      for (let tries = 1; ; tries++) {
+        const changed = await work(this.#find(name), entries);
+        count += changed ?? 0;
+        if (changed !== undefined) break;
+        if (tries === MAX_TRIES) throw queueBusy(name, `changes all the time: ${count} messages were changed`);
+        await this.#know();
+        const keys = entries.map(({ key }) => key);
+        entries = await entriesOf(this.#deps.store, keys);
+      }
+    }
+    return count;
+  }
+
+  /** Takes messages out of a queue and puts them into others, in one commit; `undefined` if they have changed. */
+  async #commit(
+    name: GroupQueue,
+    queue: DurableQueue,
+    { entries, moves }: { readonly entries: readonly KeyedEntry[]; readonly moves: readonly Move[] },
+  ): Promise<number | undefined> {
+    if (entries.length === 0) return 0;
+    const { commits, groups } = this.#deps;
+    const fence = this.#fenceOf(name, queue);
+    const keys = new Set(entries.map(({ key }) => key));
+    queue.withhold(keys);
+    for (const move of moves) move.queue.publishing(move.number);
+    const unchanged = entries.map(({ key, version }) => ({ key, version }));
+    const onDurable = (): void => {
+      queue.gone(keys);
+      for (const move of moves) move.queue.published(move.redelivery.message, move.number, move.key);
+    };
+    try {
+      // The guard: the groups to which the messages go are there.
+      const require = moves.length === 0 ? unchanged : [groups.guard, ...unchanged];
+      const put = moves.map(({ key, value }) => ({ key, value }));
+      await commits.commit({ require, put, delete: [...keys], fence, onDurable });
+      return entries.length;
+    } catch (error) {
+      for (const move of moves) move.queue.notPublished(move.key);
+      queue.readAnew();
+      queue.holder.isFenced(error);
+      if (!isConflict(error)) throw error;
+      groups.mayBeOutdated = true;
+      return undefined;
+    }
+  }
+
+  #fenceOf(name: GroupQueue, { holder: { grip } }: DurableQueue): Precondition | undefined {
+    if ('fence' in grip) return grip.fence;
+    const host = grip.elsewhere === undefined ? 'another host' : `host ${grip.elsewhere}`;
+    throw queueBusy(name, `is handed out by ${host}: ask there, or try again`);
+  }
+
+  async setPaused(name: GroupQueue, isPaused: boolean): Promise<void> {
+    const { groups, commits, look } = this.#deps;
+    for (;;) {
+      await this.#know();
+      const queue = this.#find(name);
+      const key = queue.layout.paused;
+      try {
+        const change = isPaused ? { put: [{ key, value: record({}) }] } : { delete: [key] };
+        await commits.commit({ ...change, fence: groups.guard });
+        queue.isPaused = isPaused;
+        return look();
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        groups.mayBeOutdated = true;
+      }
+    }
+  }
+
+  async addGroup(name: GroupQueue): Promise<boolean> {
+    await this.#know();
+    return this.#deps.addGroup(name);
+  }
+
+  async removeGroup(name: GroupQueue): Promise<boolean> {
+    const { groups, ended, table } = this.#deps;
+    await this.#know();
+    await ended.finish(name.topic);
+    const queue = table.find(name);
+    if (queue === undefined || groups.find(name) === undefined) return false;
+    if (queue.hasConsumers) throw hasConsumers(name);
+    try {
+      await groups.end(name, this.#fenceOf(name, queue));
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      queue.holder.isFenced(error);
+      throw queueBusy(name, 'was taken by another host: try again', error);
+    }
+    await ended.finish(name.topic);
+    return true;
+  }
+
+  async #know(): Promise<void> {
+    if (this.#deps.groups.mayBeOutdated) await this.#deps.groups.read();
+  }
+
+  #find(name: GroupQueue): DurableQueue {
+    const { groups, table } = this.#deps;
+    const queue = groups.find(name) && table.find(name);
+    if (queue === undefined) throw queueNotFound(name, groups.list());
+    return queue;
+  }
+
+  #stored({ topic }: GroupQueue, { layout }: DurableQueue): StoredQueue {
+    return { store: this.#deps.store, layout, topic };
+  }
+}
+
+/** Messages that nobody processes. */
+function freeOf(queue: DurableQueue, entries: readonly KeyedEntry[]): readonly KeyedEntry[] {
+  const atWork = queue.atWork();
+  return entries.filter(({ key }) => !atWork.has(queue.layout.numberOf(key)));
+}

@@ -1,0 +1,88 @@
+import { isConflict } from '../../state/errors.ts';
+import type { PageSize } from '../../state/page.ts';
+import type { KeyedEntry, KeyRange, StateStore } from '../../state/store.ts';
+import type { ConsumerGroups, EndedGroup, GroupName } from './consumer-groups.ts';
+import type { Layout, QueueLayout } from './layout.ts';
+
+/** The most messages, and about the most bytes, that one commit moves or removes. */
+const PORTION: PageSize = { limit: 1_000, maxBytes: 8 * 1024 * 1024 };
+
+/** The dependencies of {@link EndedGroups}. */
+export interface EndedGroupsDeps {
+  readonly store: StateStore;
+  readonly groups: ConsumerGroups;
+  readonly layout: Layout;
+  /** Messages were written for a group, from this key on. */
+  readonly onMoved: (group: GroupName, key: string) => void;
+}
+
+/**
+ * Moves or removes the messages of groups that have ended, then their entries. Whoever comes to it first does it, also
+ * after a crash in the middle: every commit requires the group's entry, and the messages as they were read.
+ */
+export class EndedGroups {
+  readonly #deps: EndedGroupsDeps;
+  readonly #running = new Map<string, Promise<void>>();
+
+  constructor(deps: EndedGroupsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves when nothing is left of the ended groups of a topic, or of all topics. */
+  async finish(topic?: string): Promise<void> {
+    const ended = this.#deps.groups.ended.filter((one) => topic === undefined || one.topic === topic);
+    await Promise.all(ended.map((one) => this.#once(one)));
+  }
+
+  #once(ended: EndedGroup): Promise<void> {
+    const { key } = ended.entry;
+    const running = this.#running.get(key) ?? this.#finish(ended).finally(() => this.#running.delete(key));
+    this.#running.set(key, running);
+    return running;
+  }
+
+  async #finish(ended: EndedGroup): Promise<void> {
+    const { store, groups, layout } = this.#deps;
+    const queue = layout.queue(ended.topic, ended.group);
+    try {
+      for (const range of [queue.readyRange, queue.delayedRange]) await this.#empty(ended, range);
+      const rest = [ended.entry.key, queue.standIn, queue.recall, queue.paused];
+      await store.commit({ require: [ended.entry], delete: rest });
+      groups.gone(ended);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      // Another host was faster, or has changed messages.
+      await groups.readAnew();
+      const again = groups.ended.find(({ entry }) => entry.key === ended.entry.key);
+      if (again !== undefined) await this.#finish(again);
+    }
+  }
+
+  async #empty(ended: EndedGroup, range: KeyRange): Promise<void> {
+    const { store, onMoved } = this.#deps;
+    for (;;) {
+      const entries = await store.scan({ ...range, ...PORTION });
+      const [first] = entries;
+      if (first === undefined) return;
+      const put = this.#forHeir(ended, entries);
+      const require = [ended.entry, ...entries.map(({ key, version }) => ({ key, version }))];
+      await store.commit({ require, put, delete: entries.map(({ key }) => key) });
+      if (ended.heir !== undefined && put[0] !== undefined)
+        onMoved({ topic: ended.topic, group: ended.heir }, put[0].key);
+    }
+  }
+
+  #forHeir({ topic, group, heir }: EndedGroup, entries: readonly KeyedEntry[]): readonly KeyedEntry[] {
+    const { groups, layout } = this.#deps;
+    if (heir === undefined || groups.find({ topic, group: heir }) === undefined) return [];
+    const from = layout.queue(topic, group);
+    const to = layout.queue(topic, heir);
+    return entries.map((entry) => ({ ...entry, key: movedKey(entry.key, from, to) }));
+  }
+}
+
+/** The same place in the queue of another group. */
+function movedKey(key: string, from: QueueLayout, to: QueueLayout): string {
+  const number = from.numberOf(key);
+  return key.startsWith(from.readyPrefix) ? to.ready(number) : to.delayed(from.dueAtOf(key), number);
+}

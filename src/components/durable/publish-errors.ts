@@ -1,0 +1,18 @@
+import { isStateError, StateError } from '../../state/errors.ts';
+import { MAX_VALUE_BYTES } from '../../state/store.ts';
+import { QueueFullError } from './backlog.ts';
+
+/** The longest value of a publish: the fields that a retry adds must still fit into the store's limit. */
+export const MAX_BYTES: number = MAX_VALUE_BYTES - 64;
+
+export function tooLarge(bytes: number): StateError {
+  return new StateError('invalid', `The message has ${bytes} bytes: at most ${MAX_BYTES} are kept.`);
+}
+
+/** The error for publishers, who may be remote: without the keys and paths in the store's own message. */
+export function refusalOf(cause: unknown): Error {
+  if (cause instanceof QueueFullError) return cause;
+  const kind = isStateError(cause) ? cause.kind : 'failed';
+  if (kind === 'invalid') return new Error('the message is too large: it may have 8 MiB with its envelope', { cause });
+  return new Error(kind === 'full' ? 'the state store has no space left' : 'the state store has failed', { cause });
+}

@@ -1,0 +1,79 @@
+import { foreignMessage } from '../broker/foreign-message.ts';
+import type { Received } from '../broker/line.ts';
+import { encodeHeader, parseHeader } from '../broker/message-header.ts';
+import type { Message } from '../pubsub.ts';
+import type { NatsHeaders, NatsMessage } from './driver.ts';
+
+const HEADER = 'Insidecar';
+const NOT_IN_IDS = /[^\x21-\x24\x26-\x7e]/gu;
+
+/** What settles a delivery, from any connection. */
+export interface Handle {
+  readonly key: string;
+  /** The subject that acknowledgements go to. */
+  readonly reply: string;
+}
+
+/** Headers, encoded: the driver asks for no more. */
+export interface EncodedHeaders {
+  readonly length: number;
+  encode(): Uint8Array;
+}
+
+/** The headers of a published message. The server drops a second message with the same `Nats-Msg-Id`. */
+export function encodeHeaders(message: Message, subject: string): EncodedHeaders {
+  // With the subject: a dead letter keeps its ID, and may go to the same stream.
+  const messageId = `${message.id}@${subject}`.replace(NOT_IN_IDS, percentEncoded);
+  const text = `NATS/1.0\r\nNats-Msg-Id: ${messageId}\r\n${HEADER}: ${encodeHeader(message, true)}\r\n\r\n`;
+  return { length: text.length, encode: () => Buffer.from(text, 'latin1') };
+}
+
+function percentEncoded(character: string): string {
+  const bytes = [...Buffer.from(character)];
+  return bytes.map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+}
+
+/** The headers of a message; `undefined` if it has none or they are malformed. */
+export function headersOf(message: NatsMessage): NatsHeaders | undefined {
+  try {
+    return message.headers;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Position {
+  readonly stream: string;
+  readonly delivered: number;
+  readonly sequence: string;
+  /** When it was stored, in nanoseconds: a stream that is deleted and made again numbers its messages anew. */
+  readonly storedAt: string;
+}
+
+/** From the subject that acknowledges a delivery; `undefined` if it is none. Older servers leave out domain and account. */
+function positionOf(reply: string): Position | undefined {
+  if (!reply.startsWith('$JS.ACK.')) return undefined;
+  const parts = reply.split('.');
+  const [stream = '', , delivered = '', sequence = '', , storedAt = ''] = parts.slice(parts.length > 9 ? 4 : 2);
+  return storedAt === '' ? undefined : { stream, delivered: Number(delivered), sequence, storedAt };
+}
+
+/** A message as JetStream delivers it; `undefined` if it is none. */
+export function receivedOf(message: NatsMessage, topic: string): Received<Handle> | undefined {
+  const { reply = '', data } = message;
+  const position = positionOf(reply);
+  if (position === undefined) return undefined;
+  const { stream, delivered, sequence, storedAt } = position;
+  const key = `${sequence}.${storedAt}`;
+  const header = headersOf(message)?.get(HEADER) ?? '';
+  const content = header === '' ? undefined : parseHeader(header);
+  return {
+    message:
+      content === undefined
+        ? foreignMessage({ topic, data, id: `${stream}:${sequence}` })
+        : { ...content, topic, data },
+    attempts: Math.max(0, delivered - 1) || 0,
+    handle: { key, reply },
+    key,
+  };
+}

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+
+/** What a subject cannot hold, and what would be ambiguous beside its replacement. */
+const NOT_IN_SUBJECTS = /%(?=[01][0-9A-F]|2[045AE]|3E|7F)|[\0-\x20\x7f]|^\$|^\.|\.(?=\.|$)|(?<=^|\.)[*>](?=\.|$)/g;
+const NOT_IN_NAMES = /[^A-Za-z0-9_-]/gu;
+const MAX_NAME_LENGTH = 200;
+const CUT_NAME_LENGTH = 160;
+
+/** The longest subject: the server ends connections that send a longer line. */
+export const MAX_SUBJECT_BYTES = 3_000;
+
+/**
+ * The subject of a topic: the topic itself if it is a subject that anybody may use. Otherwise these characters become
+ * `%` and two hexadecimal digits: white space and control characters; a dot at either end or before another dot; `*` and
+ * `>` as a whole token; a leading `$`, which belongs to the server; and `%` before two digits that stand for one of
+ * these. So two topics never have the same subject.
+ */
+export function subjectOf(topic: string): string {
+  return topic.replace(NOT_IN_SUBJECTS, (character) => `%${hexOf(character.charCodeAt(0))}`);
+}
+
+/** The durable consumer of a group on a topic. */
+export function consumerNameOf(group: string, topic: string): string {
+  return nameOf(`${encoded(group)}@${encoded(topic)}`);
+}
+
+/** The stream that is created for a topic. */
+export function streamNameOf(topic: string): string {
+  return nameOf(`insidecar-${encoded(topic)}`);
+}
+
+/**
+ * Names of streams and consumers hold less than subjects, and are names of directories. No `%`: servers take names for
+ * formats, and tell of them in subjects that cannot be parsed.
+ */
+function encoded(text: string): string {
+  return text.replace(NOT_IN_NAMES, (character) =>
+    [...Buffer.from(character)].map((byte) => `=${hexOf(byte)}`).join(''),
+  );
+}
+
+function nameOf(text: string): string {
+  if (text.length <= MAX_NAME_LENGTH) return text;
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 32);
+  return `${text.slice(0, CUT_NAME_LENGTH)}~${hash}`;
+}
+
+function hexOf(byte: number): string {
+  return byte.toString(16).toUpperCase().padStart(2, '0');
+}

@@ -1,0 +1,180 @@
+import type { Logger } from '../../util/logger.ts';
+import type { Deadline } from '../broker/deadlines.ts';
+import { parseJson } from '../broker/message-header.ts';
+import type { Message, PublishFailure } from '../pubsub.ts';
+import { type ApiReply, ERROR_CODES, errorIn } from './api.ts';
+import type { NatsMessage } from './driver.ts';
+import type { LinkUser, NatsLink } from './link.ts';
+import { type EncodedHeaders, encodeHeaders, headersOf } from './messages.ts';
+import { MAX_SUBJECT_BYTES, subjectOf } from './names.ts';
+import type { NatsSession } from './session.ts';
+import type { Topology } from './topology.ts';
+
+const { setTimeout, clearTimeout } = globalThis;
+
+const NO_RESPONDERS = 503;
+const RETRY_MS = 250;
+/** A cluster elects a leader. */
+const PASSING: ReadonlySet<number> = new Set([ERROR_CODES.unavailable, ERROR_CODES.notLeader]);
+
+/** A message that is being published. */
+interface Outgoing {
+  readonly message: Message;
+  readonly subject: string;
+  readonly headers: EncodedHeaders;
+  readonly deadline: Deadline;
+  /** How often it was sent. */
+  sent: number;
+  /** Where its latest acknowledgement is awaited. */
+  reply: string | undefined;
+  readonly settle: (error?: Error) => void;
+}
+
+interface PubAck {
+  readonly seq?: number;
+  readonly duplicate?: boolean;
+}
+
+/** The dependencies of a {@link Publisher}. */
+export interface PublisherDeps {
+  readonly link: NatsLink;
+  readonly topology: Topology;
+  readonly logger: Logger;
+}
+
+/** Publishes messages and awaits the acknowledgements of all at the same time. */
+export class Publisher implements LinkUser {
+  readonly #deps: PublisherDeps;
+  /** In the order of the calls, which is that of their deadlines. */
+  readonly #pending = new Set<Outgoing>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+
+  constructor(deps: PublisherDeps) {
+    this.#deps = deps;
+    deps.link.join(this);
+  }
+
+  /** Resolves with the failures once every message is stored or refused. */
+  publish(messages: readonly Message[], deadline: Deadline): Promise<readonly PublishFailure[]> {
+    return new Promise((resolve) => {
+      const failures: PublishFailure[] = [];
+      let open = messages.length;
+      if (open === 0) resolve(failures);
+      for (const [index, message] of messages.entries())
+        this.#add(message, deadline, (error) => {
+          if (error !== undefined) failures.push({ index, error });
+          if (--open === 0) resolve(failures.sort((a, b) => a.index - b.index));
+        });
+    });
+  }
+
+  #add(message: Message, deadline: Deadline, settle: Outgoing['settle']): void {
+    this.#forgetLate();
+    const subject = subjectOf(message.topic);
+    const headers = encodeHeaders(message, subject);
+    const outgoing: Outgoing = { message, subject, headers, deadline, settle, sent: 0, reply: undefined };
+    this.#pending.add(outgoing);
+    const { session } = this.#deps.link;
+    if (session !== undefined) this.#send(outgoing, session);
+  }
+
+  /** Whoever published these was told that the time is over. */
+  #forgetLate(): void {
+    for (const outgoing of this.#pending) {
+      if (!outgoing.deadline.isOver) return;
+      this.#settle(outgoing);
+    }
+  }
+
+  #settle(outgoing: Outgoing, error?: Error): void {
+    if (!this.#pending.delete(outgoing)) return;
+    if (outgoing.reply !== undefined) this.#deps.link.session?.forget(outgoing.reply);
+    outgoing.settle(error);
+  }
+
+  #send(outgoing: Outgoing, session: NatsSession): void {
+    const { message, subject, headers, deadline } = outgoing;
+    if (deadline.isOver) return this.#settle(outgoing);
+    const problem = this.#problemOf(outgoing, session);
+    if (problem !== undefined) return this.#settle(outgoing, problem);
+    outgoing.sent++;
+    outgoing.reply = session.send(subject, message.data, headers, (reply, error) => {
+      if (reply !== undefined) this.#replied(outgoing, reply);
+      else if (error !== undefined) this.#settle(outgoing, error);
+    });
+  }
+
+  /** What the server would end the connection for. */
+  #problemOf({ message, subject, headers }: Outgoing, { maxPayloadBytes }: NatsSession): Error | undefined {
+    const { server } = this.#deps.link;
+    const [bytes, subjectBytes] = [message.data.length + headers.length, Buffer.byteLength(subject)];
+    if (bytes > maxPayloadBytes)
+      return new Error(
+        `the message has ${bytes} bytes with its headers, and ${server} accepts ${maxPayloadBytes} (its max_payload)`,
+      );
+    if (subjectBytes > MAX_SUBJECT_BYTES)
+      return new Error(`the subject of the topic has ${subjectBytes} bytes: expected at most ${MAX_SUBJECT_BYTES}`);
+    return undefined;
+  }
+
+  #replied(outgoing: Outgoing, reply: NatsMessage): void {
+    if (reply.data.length === 0 && headersOf(reply)?.code === NO_RESPONDERS) return void this.#lookForStream(outgoing);
+    const parsed = parseJson(Buffer.from(reply.data.buffer, reply.data.byteOffset, reply.data.length).toString());
+    const { server } = this.#deps.link;
+    if (typeof parsed !== 'object' || parsed === null || !('seq' in parsed || 'error' in parsed))
+      return this.#settle(outgoing, new Error(`${server} does not store the message: something else replied`));
+    const error = errorIn(parsed as ApiReply, server);
+    if (error !== undefined && PASSING.has(error.errorCode)) return this.#sendLater(outgoing);
+    if ((parsed as PubAck).duplicate === true && outgoing.sent === 1) this.#tellDuplicate(outgoing);
+    this.#settle(outgoing, error);
+  }
+
+  #tellDuplicate({ message, subject }: Outgoing): void {
+    this.#deps.logger.warn(
+      { topic: message.topic, messageId: message.id },
+      `a message was dropped by ${this.#deps.link.server}: the stream of ${JSON.stringify(subject)} got another one with its ID a short time ago`,
+    );
+  }
+
+  /** Nobody stores the subject: because there is no stream, or because its server is away. */
+  async #lookForStream(outgoing: Outgoing): Promise<void> {
+    const { link, topology } = this.#deps;
+    const { session } = link;
+    if (session === undefined) return;
+    try {
+      await topology.streamOf(session, outgoing.message.topic);
+    } catch (error) {
+      // Without the connection nothing is known: it is sent again on the next one.
+      if (session === link.session) this.#settle(outgoing, error as Error);
+      return;
+    }
+    if (outgoing.sent === 1 && session === link.session) this.#send(outgoing, session);
+    else this.#sendLater(outgoing);
+  }
+
+  #sendLater(outgoing: Outgoing): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      const { session } = this.#deps.link;
+      if (session !== undefined && this.#pending.has(outgoing)) this.#send(outgoing, session);
+    }, RETRY_MS);
+    this.#timers.add(timer);
+  }
+
+  /** What was not acknowledged is sent again, in order; the server drops what it has already. */
+  connected(session: NatsSession): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    for (const outgoing of [...this.#pending]) this.#send(outgoing, session);
+  }
+
+  disconnected(): void {
+    // All wait for the next connection.
+  }
+
+  close(): void {
+    this.#deps.link.leave(this);
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const outgoing of [...this.#pending]) this.#settle(outgoing, new Error('the component is closed'));
+  }
+}

@@ -1,0 +1,185 @@
+import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
+import type { Deadline } from '../broker/deadlines.ts';
+import type { Message, PublishFailure } from '../pubsub.ts';
+import { closeClient, found, hasFailure, type KafkaProducer, reasonOf } from './driver.ts';
+import { type Outgoing, outgoing } from './records.ts';
+
+// Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
+const { setTimeout } = globalThis;
+
+const ALL_IN_SYNC = -1;
+const MAX_BATCH = 1_000;
+const RETRY: Backoff = { initialDelayMs: 50, maxDelayMs: 1_000, factor: 2, jitter: 0.5 };
+
+interface Pending extends Outgoing {
+  readonly deadline: Deadline;
+  /** `undefined`: the broker has it. */
+  readonly settle: (error: Error | undefined) => void;
+}
+
+/** The messages of a topic that wait, in order. */
+interface Lane {
+  waiting: Pending[];
+  isBusy: boolean;
+}
+
+/** The dependencies of a {@link Publisher}. */
+export interface PublisherDeps {
+  readonly name: string;
+  readonly makeProducer: () => KafkaProducer;
+  readonly maxMessageBytes: number;
+  /** A number from 0 to 1. */
+  readonly random: () => number;
+}
+
+/** Publishes to all replicas that are in sync. One request of each topic is on its way: that keeps the order. */
+export class Publisher {
+  /** Why the latest attempt has failed. */
+  failure: string | undefined;
+  readonly #deps: PublisherDeps;
+  readonly #lanes = new Map<string, Lane>();
+  #producer: KafkaProducer | undefined;
+  #isClosed = false;
+
+  constructor(deps: PublisherDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves once the broker has confirmed the messages, with the failures among them. */
+  publish(messages: readonly Message[], deadline: Deadline): Promise<readonly PublishFailure[]> {
+    const failures: PublishFailure[] = [];
+    let open = messages.length;
+    return new Promise((resolve) => {
+      if (open === 0) resolve(failures);
+      for (const [index, message] of messages.entries()) {
+        const settle = (error: Error | undefined): void => {
+          if (error !== undefined) failures.push({ index, error });
+          if (--open === 0) resolve(failures.sort((one, other) => one.index - other.index));
+        };
+        this.#accept(message, deadline, settle);
+      }
+    });
+  }
+
+  #accept(message: Message, deadline: Deadline, settle: Pending['settle']): void {
+    const { name, maxMessageBytes } = this.#deps;
+    try {
+      const { record, bytes } = outgoing(message);
+      if (bytes > maxMessageBytes)
+        throw new Error(`the message has ${bytes} bytes: ${name} takes ${maxMessageBytes}, the option maxMessageBytes`);
+      const lane = this.#laneOf(message.topic);
+      lane.waiting.push({ record, bytes, deadline, settle });
+      if (!lane.isBusy) void this.#serve(message.topic, lane);
+    } catch (error) {
+      settle(error as Error);
+    }
+  }
+
+  #laneOf(topic: string): Lane {
+    const lane = this.#lanes.get(topic) ?? { waiting: [], isBusy: false };
+    this.#lanes.set(topic, lane);
+    return lane;
+  }
+
+  async #serve(topic: string, lane: Lane): Promise<void> {
+    lane.isBusy = true;
+    // What is published in the same turn goes together.
+    await Promise.resolve();
+    for (let failures = 0; lane.waiting.length > 0 && !this.#isClosed; ) {
+      const batch = this.#takeBatch(lane);
+      if (batch.length === 0) continue;
+      const again = await this.#send(batch);
+      failures = again.length === 0 ? 0 : failures + 1;
+      if (again.length === 0) continue;
+      lane.waiting = [...again, ...lane.waiting];
+      await new Promise((resolve) => setTimeout(resolve, backoffDelayMs(RETRY, failures, this.#deps.random)));
+    }
+    lane.isBusy = false;
+    this.#lanes.delete(topic);
+  }
+
+  /** A broker limits the bytes of what comes together. */
+  #takeBatch(lane: Lane): readonly Pending[] {
+    const batch: Pending[] = [];
+    let taken = 0;
+    let bytes = 0;
+    for (const pending of lane.waiting) {
+      if (batch.length >= MAX_BATCH || (batch.length > 0 && bytes + pending.bytes > this.#deps.maxMessageBytes)) break;
+      taken++;
+      // Its publisher has been told of the failure already.
+      if (pending.deadline.isOver) pending.settle(undefined);
+      else {
+        batch.push(pending);
+        bytes += pending.bytes;
+      }
+    }
+    lane.waiting.splice(0, taken);
+    return batch;
+  }
+
+  /** Returns the messages to be sent again. */
+  async #send(batch: readonly Pending[]): Promise<readonly Pending[]> {
+    try {
+      this.#producer ??= this.#makeProducer();
+      const messages = batch.map(({ record }) => record);
+      await this.#producer.send({ messages, acks: ALL_IN_SYNC, autocreateTopics: true });
+      this.failure = undefined;
+      for (const { settle } of batch) settle(undefined);
+      return [];
+    } catch (error) {
+      this.failure = reasonOf(error);
+      if (!isFinal(error)) return this.#prepareAgain(error, batch);
+      const [only] = batch;
+      if (batch.length === 1) only?.settle(new Error(`${this.#deps.name} refuses the message: ${reasonOf(error)}`));
+      return batch.length === 1 ? [] : this.#sendApart(batch);
+    }
+  }
+
+  /** One of them may be to blame. */
+  async #sendApart(batch: readonly Pending[]): Promise<readonly Pending[]> {
+    for (const [index, pending] of batch.entries()) {
+      const again = await this.#send([pending]);
+      if (again.length > 0) return batch.slice(index);
+    }
+    return [];
+  }
+
+  #prepareAgain(error: unknown, batch: readonly Pending[]): readonly Pending[] {
+    this.#producer?.clearMetadata();
+    // The connection may be dead without anybody having told.
+    if (found(error, 'code', 'PLT_KFK_TIMEOUT')) void this.#endProducer();
+    return batch;
+  }
+
+  #makeProducer(): KafkaProducer {
+    const producer = this.#deps.makeProducer();
+    producer.on('error', () => undefined);
+    return producer;
+  }
+
+  async #endProducer(): Promise<void> {
+    const producer = this.#producer;
+    this.#producer = undefined;
+    if (producer !== undefined) await closeClient(producer);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { waiting } of this.#lanes.values())
+      for (const { settle } of waiting) settle(new Error('the component is closed'));
+    await this.#endProducer();
+  }
+}
+
+/** Whether the same message would be refused again. */
+function isFinal(error: unknown): boolean {
+  return (
+    hasFailure(error, 'MESSAGE_TOO_LARGE') ||
+    hasFailure(error, 'RECORD_LIST_TOO_LARGE') ||
+    hasFailure(error, 'INVALID_RECORD') ||
+    hasFailure(error, 'POLICY_VIOLATION') ||
+    hasFailure(error, 'INVALID_TOPIC_EXCEPTION') ||
+    hasFailure(error, 'TOPIC_AUTHORIZATION_FAILED') ||
+    hasFailure(error, 'CLUSTER_AUTHORIZATION_FAILED')
+  );
+}

@@ -1,0 +1,229 @@
+/**
+ * Pub/sub on RabbitMQ.
+ *
+ * @packageDocumentation
+ */
+
+import { randomUUID } from 'node:crypto';
+import { SidecarError } from '../../errors.ts';
+import { checkFields, fieldNames } from '../../util/known-fields.ts';
+import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
+import type { ComponentContext } from '../component.ts';
+import type { PubSubDefinition } from '../pubsub.ts';
+import { loadAmqp } from './driver.ts';
+import { RabbitClient } from './rabbit-client.ts';
+import { RabbitConnection } from './rabbit-connection.ts';
+import type { RabbitHandle } from './rabbit-line.ts';
+import { RECONNECT } from './reconnect.ts';
+import { type RabbitServer, serverOf } from './server.ts';
+import type { RabbitmqExchangeKind, RabbitmqQueueType, Settings } from './settings.ts';
+
+export type { BrokerOptions, RabbitmqExchangeKind, RabbitmqQueueType };
+
+/** Options of {@link rabbitmqPubSub}. @public */
+export interface RabbitmqPubSubOptions extends BrokerOptions {
+  /** `amqp://[user[:password]@]host[:port][/vhost]`, or `amqps://` for TLS. Default: `amqp://localhost:5672`. */
+  readonly url?: string;
+  /** Default: that of the URL, else `guest`. */
+  readonly username?: string;
+  /** Default: that of the URL, else `guest`. */
+  readonly password?: string;
+  /** The options of `tls.connect`, such as `ca`, `cert` and `key`; needs `amqps://`. Default: none. */
+  readonly tls?: object;
+  /** Whether the client's certificate names the user (SASL EXTERNAL); needs `amqps://`. Default: `false`. */
+  readonly saslExternal?: boolean;
+  /** The connections' name, which RabbitMQ shows. Default: the app ID. */
+  readonly clientName?: string;
+  /** A connection without a sign of life for twice this long is lost, in milliseconds; 0 for never. Default 10,000. */
+  readonly heartbeatMs?: number;
+  /** The longest wait between attempts to connect, in milliseconds. Default 2,000. */
+  readonly maxReconnectDelayMs?: number;
+  /**
+   * The beginning of the names of queues, `<consumerId>-<topic>`. A group with a name of its own adds `/` and that name.
+   * Default: the app ID.
+   */
+  readonly consumerId?: string;
+  /**
+   * The kind of the exchange of each topic, which has the topic's name. If it is given, an existing exchange of another
+   * kind is an error. Default: `'fanout'`; an existing one is used as it is.
+   */
+  readonly exchangeKind?: RabbitmqExchangeKind;
+  /** Whether exchanges and queues survive a restart of the server. Default: `true`. */
+  readonly durable?: boolean;
+  /** Whether new exchanges are deleted with their last queue. Default: `true`, as Dapr declares them. */
+  readonly exchangeAutoDelete?: boolean;
+  /** Whether new queues are deleted with their last consumer, and their messages with them. Default: `false`. */
+  readonly queueAutoDelete?: boolean;
+  /**
+   * The kind of new queues; `queueType` in the metadata of a subscription overrides it. If it is given, an existing queue
+   * of another kind is an error. Default: `'quorum'`, or `'classic'` for queues that cannot be quorum queues: not durable,
+   * auto-delete, or with priorities. An existing one is used as it is.
+   */
+  readonly queueType?: RabbitmqQueueType;
+  /**
+   * Whether new queues pass what they drop (expired, or too many) to the exchange `dlx-<queue>` and its queue
+   * `dlq-<queue>`. Dead letters of subscriptions do not go there. Default: `false`.
+   */
+  readonly deadLetterExchange?: boolean;
+  /** Max messages of new queues, which drop the oldest ones. Default: no limit. */
+  readonly maxLength?: number;
+  /** Max total size of messages of new queues, in bytes; they drop the oldest ones. Default: no limit. */
+  readonly maxLengthBytes?: number;
+  /** The time to live of messages without their own, in milliseconds. Default: none. */
+  readonly messageTtlMs?: number;
+  /** Max unsettled messages of a subscription in this process, 1 to 65,535. Default: what it can take soon. */
+  readonly maxPrefetch?: number;
+  /** Whether AMQP properties and headers are added to the metadata of messages. Default: `false`. */
+  readonly propertiesToMetadata?: boolean;
+}
+
+const FIELDS = fieldNames<RabbitmqPubSubOptions>({
+  url: true,
+  username: true,
+  password: true,
+  tls: true,
+  saslExternal: true,
+  clientName: true,
+  heartbeatMs: true,
+  maxReconnectDelayMs: true,
+  consumerId: true,
+  exchangeKind: true,
+  durable: true,
+  exchangeAutoDelete: true,
+  queueAutoDelete: true,
+  queueType: true,
+  deadLetterExchange: true,
+  maxLength: true,
+  maxLengthBytes: true,
+  messageTtlMs: true,
+  maxPrefetch: true,
+  propertiesToMetadata: true,
+  scopes: true,
+  publishTimeoutMs: true,
+  publishingScopes: true,
+  subscriptionScopes: true,
+  allowedTopics: true,
+  protectedTopics: true,
+});
+const MAX_PREFETCH = 65_535;
+const WHAT = 'options of rabbitmqPubSub';
+
+/**
+ * Pub/sub on RabbitMQ 3.8 or later, which services with Dapr can share. Needs the package `amqplib` 2.
+ *
+ * A topic is an exchange, a consumer group a queue that is bound to it. Messages are persistent; a publish resolves when
+ * the broker has confirmed it. Messages to a topic without a queue are dropped, as Dapr does. It connects when it is
+ * first used, and again whenever the connection is lost.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` for options that cannot be.
+ *
+ * @example
+ * ```ts
+ * const pubsub = rabbitmqPubSub('pubsub', { url: 'amqp://orders:secret@rabbit.internal' });
+ * const sidecar = new Sidecar({ appId: 'orders', components: [pubsub] });
+ * ```
+ * @public
+ */
+export function rabbitmqPubSub(name: string, options: RabbitmqPubSubOptions = {}): PubSubDefinition {
+  checkFields(options, FIELDS, WHAT, 'ERR_CONFIGURATION');
+  check(options);
+  const server = serverOf(options);
+  const connect = (context: ComponentContext): Promise<RabbitClient> => makeClient(options, server, context);
+  return brokerDefinition<RabbitHandle>({ name, type: 'pubsub.rabbitmq', options, connect });
+}
+
+async function makeClient(
+  options: RabbitmqPubSubOptions,
+  server: RabbitServer,
+  { appId, clock, logger, noGroup }: ComponentContext,
+): Promise<RabbitClient> {
+  const amqp = await loadAmqp();
+  const random = Math.random;
+  const backoff = { ...RECONNECT, maxDelayMs: options.maxReconnectDelayMs ?? RECONNECT.maxDelayMs };
+  const connection = (purpose: string): RabbitConnection => {
+    const connectionName = `${options.clientName ?? appId} (${purpose})`;
+    const connect = (): ReturnType<typeof amqp.connect> =>
+      amqp.connect(server.target, server.socket(amqp, connectionName));
+    return new RabbitConnection({ server: server.name, connect, backoff, random, logger });
+  };
+  return new RabbitClient({
+    name: server.name,
+    publishing: connection('publishing'),
+    consuming: connection('consuming'),
+    settings: settingsOf(options, appId),
+    ttlMs: options.messageTtlMs,
+    maxPrefetch: options.maxPrefetch ?? MAX_PREFETCH,
+    propertiesToMetadata: options.propertiesToMetadata ?? false,
+    now: () => clock.now(),
+    newId: randomUUID,
+    random,
+    logger,
+    noGroup: (topic) => noGroup?.(topic, 1),
+  });
+}
+
+function settingsOf(options: RabbitmqPubSubOptions, appId: string): Settings {
+  return {
+    appId,
+    consumerId: options.consumerId,
+    exchangeKind: options.exchangeKind,
+    durable: options.durable ?? true,
+    exchangeAutoDelete: options.exchangeAutoDelete ?? true,
+    queueAutoDelete: options.queueAutoDelete ?? false,
+    queueType: options.queueType,
+    deadLetterExchange: options.deadLetterExchange ?? false,
+    maxLength: options.maxLength,
+    maxLengthBytes: options.maxLengthBytes,
+  };
+}
+
+const BOOLEANS = [
+  'saslExternal',
+  'durable',
+  'exchangeAutoDelete',
+  'queueAutoDelete',
+  'deadLetterExchange',
+  'propertiesToMetadata',
+] as const;
+const TEXTS = ['url', 'username', 'password', 'clientName', 'consumerId'] as const;
+/** The least and greatest values. */
+const NUMBERS = {
+  heartbeatMs: [0, 3_600_000],
+  maxReconnectDelayMs: [1, 3_600_000],
+  maxLength: [1, Number.MAX_SAFE_INTEGER],
+  maxLengthBytes: [1, Number.MAX_SAFE_INTEGER],
+  messageTtlMs: [1, 2 ** 32 - 1],
+  maxPrefetch: [1, MAX_PREFETCH],
+  publishTimeoutMs: [1, 2 ** 31 - 1],
+} as const;
+const CHOICES = {
+  exchangeKind: ['fanout', 'topic', 'direct', 'headers'],
+  queueType: ['quorum', 'classic'],
+} as const;
+
+function check(options: RabbitmqPubSubOptions): void {
+  const refuse = (field: keyof RabbitmqPubSubOptions, expected: string): never => {
+    // Not of texts: they may be secrets.
+    const actual = typeof options[field] === 'string' ? '' : ` ${String(options[field])}`;
+    throw new SidecarError('ERR_CONFIGURATION', `${field}${actual} in ${WHAT}: expected ${expected}`);
+  };
+  for (const field of BOOLEANS)
+    if (!['boolean', 'undefined'].includes(typeof options[field])) refuse(field, 'true or false');
+  for (const field of TEXTS)
+    if (options[field] !== undefined && (typeof options[field] !== 'string' || options[field] === ''))
+      refuse(field, 'a text that is not empty');
+  for (const field of Object.keys(NUMBERS) as (keyof typeof NUMBERS)[]) {
+    const [min, max] = NUMBERS[field];
+    const value = options[field];
+    if (value !== undefined && !(Number.isInteger(value) && value >= min && value <= max))
+      refuse(field, `a whole number from ${min} to ${max}`);
+  }
+  for (const field of Object.keys(CHOICES) as (keyof typeof CHOICES)[]) {
+    const allowed: readonly string[] = CHOICES[field];
+    const value = options[field];
+    if (value !== undefined && !allowed.includes(value)) refuse(field, allowed.join(', '));
+  }
+  const { queueType, durable = true, queueAutoDelete = false } = options;
+  if (queueType === 'quorum' && (!durable || queueAutoDelete))
+    refuse('queueType', 'classic, because quorum queues are durable and never deleted with their last consumer');
+}

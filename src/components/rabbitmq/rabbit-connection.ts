@@ -1,0 +1,192 @@
+import { messageOf } from '../../errors.ts';
+import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
+import type { Logger } from '../../util/logger.ts';
+import { withTimeLimit } from '../../util/time-limit.ts';
+import type { AmqpConnection } from './driver.ts';
+
+// Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
+const { setTimeout, clearTimeout } = globalThis;
+
+/** How long the end of a connection may take. */
+const CLOSE_LIMIT_MS = 2_000;
+const BLOCKED = 'the server takes no messages at the moment, because it is short of memory or disk';
+
+/** The dependencies of a {@link RabbitConnection}. */
+export interface RabbitConnectionDeps {
+  /** The server, for messages. */
+  readonly server: string;
+  readonly connect: () => Promise<AmqpConnection>;
+  readonly backoff: Backoff;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+interface Waiter {
+  readonly resolve: (connection: AmqpConnection) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A connection that is made when it is first needed, and then again whenever it is lost. */
+export class RabbitConnection {
+  readonly #deps: RabbitConnectionDeps;
+  #current: AmqpConnection | undefined;
+  #attempt: Promise<AmqpConnection> | undefined;
+  /** Why the latest attempt failed. */
+  #failure: Error | undefined;
+  #failures = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #waiters: Waiter[] = [];
+  #isClosed = false;
+  /** Whether the server takes no messages at the moment. */
+  isBlocked = false;
+  /** The version of the server, `[3, 10]` for 3.10.8. */
+  version: readonly [major: number, minor: number] = [0, 0];
+  /** Called when the server takes messages again. */
+  onUnblocked: (() => void) | undefined;
+
+  constructor(deps: RabbitConnectionDeps) {
+    this.#deps = deps;
+  }
+
+  /** The server, for messages. */
+  get server(): string {
+    return this.#deps.server;
+  }
+
+  /** Why nothing can be sent, if that is known. */
+  get failure(): string | undefined {
+    return this.isBlocked ? BLOCKED : this.#failure?.message;
+  }
+
+  /** The connection; rejects if the attempt under way fails, or at once if the latest has failed. */
+  open(): Promise<AmqpConnection> {
+    if (this.#isClosed) return Promise.reject(closedError());
+    if (this.#current !== undefined) return Promise.resolve(this.#current);
+    if (this.#attempt === undefined && this.#failure !== undefined) return Promise.reject(this.#failure);
+    return this.#try();
+  }
+
+  /** The connection, however long it takes; rejects when this object is closed. */
+  opened(): Promise<AmqpConnection> {
+    if (this.#isClosed) return Promise.reject(closedError());
+    if (this.#current !== undefined) return Promise.resolve(this.#current);
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ resolve, reject });
+      if (this.#timer === undefined) this.#try().catch(() => undefined);
+    });
+  }
+
+  #try(): Promise<AmqpConnection> {
+    this.#attempt ??= this.#connect().finally(() => {
+      this.#attempt = undefined;
+    });
+    return this.#attempt;
+  }
+
+  async #connect(): Promise<AmqpConnection> {
+    const { connect, server } = this.#deps;
+    try {
+      const connection = await connect();
+      if (this.#isClosed) {
+        await end(connection);
+        throw closedError();
+      }
+      this.#use(connection);
+      return connection;
+    } catch (cause) {
+      this.#failure = new Error(`${server} cannot be reached: ${reasonOf(cause)}`, { cause });
+      this.#failures++;
+      this.#later();
+      throw this.#failure;
+    }
+  }
+
+  #later(): void {
+    if (this.#isClosed) return;
+    const { backoff, random } = this.#deps;
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        this.#try().catch(() => undefined);
+      },
+      backoffDelayMs(backoff, this.#failures, random),
+    );
+  }
+
+  #use(connection: AmqpConnection): void {
+    this.#current = connection;
+    this.#failure = undefined;
+    this.#failures = 0;
+    this.isBlocked = false;
+    this.version = versionOf(connection);
+    let reason: unknown;
+    connection.on('error', (error: unknown) => {
+      reason = error;
+    });
+    connection.on('blocked', () => this.#blocked());
+    connection.on('unblocked', () => {
+      this.isBlocked = false;
+      this.onUnblocked?.();
+    });
+    connection.on('close', (error: unknown) => {
+      // A silent server does not close its end.
+      const { stream } = connection.connection;
+      stream.setTimeout(CLOSE_LIMIT_MS, () => stream.destroy());
+      this.#lost(connection, error ?? reason);
+    });
+    for (const { resolve } of this.#waiters.splice(0)) resolve(connection);
+  }
+
+  #blocked(): void {
+    this.isBlocked = true;
+    const { logger, server } = this.#deps;
+    logger.warn({ server }, BLOCKED);
+  }
+
+  #lost(connection: AmqpConnection, error: unknown): void {
+    if (this.#current !== connection) return;
+    this.#current = undefined;
+    this.isBlocked = false;
+    if (this.#isClosed) return;
+    const { logger, server } = this.#deps;
+    logger.warn({ server, error: reasonOf(error ?? 'closed') }, 'the connection to the broker is lost');
+    this.#try().catch(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const { reject } of this.#waiters.splice(0)) reject(closedError());
+    const connection = this.#current;
+    this.#current = undefined;
+    await this.#attempt?.catch(() => undefined);
+    if (connection !== undefined) await end(connection);
+  }
+}
+
+function versionOf({ connection }: AmqpConnection): readonly [number, number] {
+  const [, major, minor] = /^(\d+)\.(\d+)/.exec(String(connection.serverProperties.version)) ?? [];
+  return [Number(major ?? 0), Number(minor ?? 0)];
+}
+
+/** The server may stand still. */
+async function end(connection: AmqpConnection): Promise<void> {
+  connection.on('error', () => undefined);
+  try {
+    await withTimeLimit(connection.close(), CLOSE_LIMIT_MS, () => new Error('the broker does not respond'));
+  } catch (error) {
+    // With the error, or the driver's timers go on.
+    connection.connection.stream.destroy(error as Error);
+  }
+}
+
+/** Errors of sockets have no message when several addresses were tried. */
+function reasonOf(error: unknown): string {
+  const { code, errors } = Object(error) as { readonly code?: unknown; readonly errors?: unknown };
+  const [first] = Array.isArray(errors) ? errors : [];
+  return messageOf(error) || (first === undefined ? String(code) : messageOf(first));
+}
+
+function closedError(): Error {
+  return new Error('the component is closed');
+}

@@ -1,0 +1,220 @@
+import type { Logger } from '../../../util/logger.ts';
+import { ConnectionLostError } from '../../remote/connection.ts';
+import { firstOf } from '../../remote/first-of.ts';
+import { type Dialer, destroy } from '../dialer.ts';
+import type { RedisArgument, RedisClient } from '../driver.ts';
+import { askedOf, errorOf, isStale, movedTo } from '../failures.ts';
+import { fieldOf } from '../persistence.ts';
+import { type Address, type RedisTarget, targetName } from '../target.ts';
+import { Endpoint } from './endpoint.ts';
+import { slotOf } from './slots.ts';
+
+/** Redirections that a command follows, while the nodes of a cluster disagree about who holds a key. */
+const MAX_REDIRECTS = 5;
+
+/** The dependencies of a {@link Router}. */
+export interface RouterDeps {
+  readonly target: RedisTarget;
+  readonly dialer: Dialer;
+  readonly timeoutMs: number;
+  readonly logger: Logger;
+  /** Called when a connection for commands has been made. */
+  readonly onConnected: () => void;
+}
+
+/** Sends commands to the server, or to the node of a cluster that holds their key: one connection to each. */
+export class Router {
+  readonly name: string;
+  readonly #deps: RouterDeps;
+  /** To the server; in a cluster to any node, which knows the others. */
+  readonly #first: Endpoint;
+  /** The nodes of a cluster by address. */
+  readonly #nodes = new Map<string, Endpoint>();
+  /** The holders of slots, as far as they are known. */
+  readonly #holders = new Map<number, Address>();
+  /** Identifies the running server. */
+  #runId: string | undefined;
+  #restartedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: RouterDeps) {
+    this.#deps = deps;
+    this.name = targetName(deps.target);
+    this.#first = this.#endpoint((signal) => this.#openFirst(signal));
+  }
+
+  /** When the server was found to be another one, or restarted, by `performance.now()`. */
+  get restartedAt(): number {
+    return this.#restartedAt;
+  }
+
+  /** Keys of one slot may stand in one command. Outside of clusters, all keys are of slot 0. */
+  slot(key: string): number {
+    return this.#deps.target.isCluster ? slotOf(key) : 0;
+  }
+
+  /** Waits for the connection for a slot, or for the failure of the next attempt. */
+  ready(slot: number): Promise<RedisClient> {
+    return this.#endpointOf(slot).ready();
+  }
+
+  /** Waits for the first attempt to connect only; rejects at once when the last attempt has failed. */
+  async reachable(slot: number): Promise<void> {
+    const endpoint = this.#endpointOf(slot);
+    if (endpoint.failure !== undefined) throw endpoint.failure;
+    await endpoint.ready();
+  }
+
+  /** Why there is no connection. */
+  get failure(): string | undefined {
+    return this.#first.failure?.message;
+  }
+
+  /**
+   * Sends a command.
+   *
+   * @throws ConnectionLostError when it may have been executed, or was not sent because there is no connection; other
+   * errors when the server has refused it.
+   */
+  send(slot: number, args: readonly RedisArgument[]): Promise<unknown> {
+    const endpoint = this.#endpointOf(slot);
+    const { client } = endpoint;
+    if (client === undefined)
+      return Promise.reject(endpoint.failure ?? new ConnectionLostError(`${this.name} is not connected`));
+    return client.sendCommand(args).catch((error: unknown) => {
+      const retried = this.#redirected(slot, args, error);
+      if (retried !== undefined) return retried;
+      if (isStale(error)) endpoint.drop(client);
+      throw errorOf(error, this.name);
+    });
+  }
+
+  #redirected(slot: number, args: readonly RedisArgument[], error: unknown): Promise<unknown> | undefined {
+    if (!this.#deps.target.isCluster) return undefined;
+    const asked = askedOf(error);
+    if (asked !== undefined) return this.#ask(asked, args);
+    return movedTo(error) === undefined ? undefined : this.#follow(slot, args, error);
+  }
+
+  /** Sends the command to the node that holds the slot now. */
+  async #follow(slot: number, args: readonly RedisArgument[], first: unknown): Promise<unknown> {
+    let error = first;
+    for (let redirects = 0; redirects < MAX_REDIRECTS; redirects++) {
+      const holder = movedTo(error);
+      if (holder === undefined) break;
+      this.moved(slot, holder);
+      try {
+        const client = await this.ready(slot);
+        return await client.sendCommand(args);
+      } catch (next) {
+        error = next;
+      }
+    }
+    throw errorOf(error, this.name);
+  }
+
+  /** The key is on its way to another node. */
+  async #ask(node: Address, args: readonly RedisArgument[]): Promise<unknown> {
+    try {
+      const client = await this.#nodeAt(node).ready();
+      const [, reply] = await Promise.all([client.sendCommand(['ASKING']), client.sendCommand(args)]);
+      return reply;
+    } catch (error) {
+      throw errorOf(error, this.name);
+    }
+  }
+
+  /** Remembers the holder of a slot. Without a host, it is that of the node that said so. */
+  moved(slot: number, { host, port }: Address): void {
+    const [seed] = this.#deps.target.nodes;
+    this.#holders.set(slot, { host: host || (seed?.host ?? 'localhost'), port });
+  }
+
+  /** Opens a connection of its own to the node of a slot. */
+  async openFor(slot: number, signal: AbortSignal): Promise<RedisClient> {
+    const holder = this.#holders.get(slot);
+    return holder === undefined ? this.#openFirst(signal) : this.#deps.dialer.dial(holder, signal);
+  }
+
+  #endpointOf(slot: number): Endpoint {
+    const holder = this.#holders.get(slot);
+    return holder === undefined ? this.#first : this.#nodeAt(holder);
+  }
+
+  #nodeAt(address: Address): Endpoint {
+    const name = `${address.host}:${address.port}`;
+    const present = this.#nodes.get(name);
+    if (present !== undefined) return present;
+    const endpoint = this.#endpoint(
+      (signal) => this.#deps.dialer.dial(address, signal),
+      () => this.#forget(name),
+    );
+    this.#nodes.set(name, endpoint);
+    return endpoint;
+  }
+
+  /** A node that does not answer may have been replaced: any other node knows by which. */
+  #forget(name: string): void {
+    this.#nodes.get(name)?.close();
+    this.#nodes.delete(name);
+    for (const [slot, { host, port }] of this.#holders) if (`${host}:${port}` === name) this.#holders.delete(slot);
+  }
+
+  #endpoint(open: (signal: AbortSignal) => Promise<RedisClient>, onFailure?: () => void): Endpoint {
+    const { timeoutMs, logger, onConnected } = this.#deps;
+    const more = onFailure === undefined ? {} : { onFailure };
+    return new Endpoint({ open, server: this.name, timeoutMs, logger, onConnected, ...more });
+  }
+
+  async #openFirst(signal: AbortSignal): Promise<RedisClient> {
+    const { target, dialer } = this.#deps;
+    return firstOf(
+      target.nodes,
+      async (node, given) => {
+        try {
+          const client = await dialer.dial(await dialer.addressVia(node, given), given);
+          await this.#check(client);
+          return client;
+        } catch (error) {
+          throw errorOf(error, this.name);
+        }
+      },
+      signal,
+    );
+  }
+
+  /** Checks that the server takes changes. */
+  async #check(client: RedisClient): Promise<void> {
+    let info: string;
+    try {
+      info = String(await client.sendCommand(['INFO']));
+    } catch (error) {
+      if (isNotAllowed(error)) return;
+      destroy(client);
+      throw error;
+    }
+    const runId = fieldOf(info, 'run_id');
+    if (this.#runId !== undefined && this.#runId !== runId) this.#restartedAt = performance.now();
+    this.#runId = runId;
+    if (this.#deps.target.isCluster || fieldOf(info, 'role') === 'master') return this.#warnOfEviction(info);
+    destroy(client);
+    throw new ConnectionLostError(`${this.name} is a replica, and only a primary takes messages`);
+  }
+
+  #warnOfEviction(info: string): void {
+    const policy = fieldOf(info, 'maxmemory_policy') ?? '';
+    if (policy.startsWith('allkeys-') && fieldOf(info, 'maxmemory') !== '0')
+      this.#deps.logger.warn(
+        { server: this.name, policy },
+        'the broker deletes messages when memory is short: its maxmemory-policy should be noeviction',
+      );
+  }
+
+  close(): void {
+    this.#first.close();
+    for (const endpoint of this.#nodes.values()) endpoint.close();
+  }
+}
+
+function isNotAllowed(error: unknown): boolean {
+  return (error as Error).message.startsWith('NOPERM');
+}

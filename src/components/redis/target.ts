@@ -1,0 +1,125 @@
+import type { Place } from '../remote/first-of.ts';
+
+/** Options that say where a Redis is and how to log in. @public */
+export interface RedisConnectionOptions {
+  /** `redis://[[user][:password]@]host[:port][/database]`, or `rediss://` for TLS. Alternative: `nodes`. */
+  readonly url?: string;
+  /** The nodes of a cluster, or the sentinels: `host:port`; the first one that responds is used. */
+  readonly nodes?: readonly string[];
+  /** The server's name at the sentinels; if set, `nodes` are the sentinels. */
+  readonly sentinelName?: string;
+  /** Whether `nodes` form a cluster. Default: `false`. */
+  readonly cluster?: boolean;
+  /** Default: that of the URL. */
+  readonly username?: string;
+  /** Default: that of the URL. */
+  readonly password?: string;
+  /** For the sentinels. Default: none. */
+  readonly sentinelUsername?: string;
+  /** For the sentinels. Default: none. */
+  readonly sentinelPassword?: string;
+  /** Default: that of the URL, else 0. */
+  readonly database?: number;
+  /** `true`, or the options of `tls.connect`. Default: `true` if the URL starts with `rediss`. */
+  readonly tls?: boolean | object;
+}
+
+/** Where a node listens. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** One node. */
+export interface RedisNode extends Place, Address {}
+
+/** A Redis server, alone or behind sentinels, or a cluster. */
+export interface RedisTarget {
+  /** The nodes to try in order; the first one that responds is used. Sentinels if there is a `sentinelName`. */
+  readonly nodes: readonly RedisNode[];
+  /** The server's name at the sentinels. */
+  readonly sentinelName: string | undefined;
+  readonly isCluster: boolean;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly sentinelUsername: string | undefined;
+  readonly sentinelPassword: string | undefined;
+  readonly database: number;
+  /** Options of `tls.connect`; without them, no TLS. */
+  readonly tls: object | undefined;
+}
+
+/** Makes the error for a wrong option. */
+type Fail = (message: string) => Error;
+
+const DEFAULT_PORT = 6379;
+const DEFAULT_SENTINEL_PORT = 26379;
+
+/** Reads the options of a connection. `what` names their function in messages. */
+export function targetOf(options: RedisConnectionOptions, what: string, fail: Fail): RedisTarget {
+  const problem = problemOf(options, what);
+  if (problem !== undefined) throw fail(problem);
+  const url = options.url === undefined ? undefined : parseUrl(options.url);
+  if (url === null) throw fail(`The url of ${what} must be like "redis://user:password@host:6379/0".`);
+  const { sentinelName, cluster: isCluster = false, tls = url?.protocol === 'rediss:' } = options;
+  const port = sentinelName === undefined ? DEFAULT_PORT : DEFAULT_SENTINEL_PORT;
+  const nodes = options.nodes?.map((text) => {
+    const node = nodeOf(text, port);
+    if (node === undefined) throw fail(`The node ${JSON.stringify(text)} of ${what} must be like "host:6379".`);
+    return node;
+  });
+  return {
+    nodes: nodes ?? [nodeAt(url?.hostname || 'localhost', Number(url?.port || port))],
+    sentinelName,
+    isCluster,
+    username: options.username ?? textOf(url?.username),
+    password: options.password ?? textOf(url?.password),
+    sentinelUsername: options.sentinelUsername,
+    sentinelPassword: options.sentinelPassword,
+    database: options.database ?? Number(url?.pathname.slice(1) ?? 0),
+    tls: tls === false ? undefined : tls === true ? {} : tls,
+  };
+}
+
+/** Names the server, without credentials. */
+export function targetName({ nodes, sentinelName, database, tls }: RedisTarget): string {
+  const places = nodes.map((node) => node.name).join();
+  const numbered = database === 0 ? places : `${places}/${database}`;
+  const at = sentinelName === undefined ? `at ${numbered}` : `${sentinelName} of the sentinels at ${numbered}`;
+  // A server without TLS does not answer to it, and says nothing.
+  return `Redis ${at}${tls === undefined ? '' : ' with TLS'}`;
+}
+
+function problemOf({ url, nodes, database = 0 }: RedisConnectionOptions, what: string): string | undefined {
+  if ((url === undefined) === (nodes === undefined)) return `${what} needs either url or nodes.`;
+  if (nodes?.length === 0) return `nodes of ${what} must name at least one node.`;
+  if (!Number.isSafeInteger(database) || database < 0)
+    return `database ${String(database)} of ${what} must be a whole number of 0 or more.`;
+  return undefined;
+}
+
+function textOf(part: string | undefined): string | undefined {
+  return part === undefined || part === '' ? undefined : decodeURIComponent(part);
+}
+
+/** Parses the URL; `null` if it is wrong. Messages do not show it, since it may hold a password. */
+function parseUrl(text: string): URL | null {
+  let url: URL;
+  try {
+    url = new URL(text);
+    // Throws for a percent sign that stands for itself.
+    decodeURIComponent(url.username + url.password);
+  } catch {
+    return null;
+  }
+  return /^rediss?:$/.test(url.protocol) && /^(\/\d*)?$/.test(url.pathname) ? url : null;
+}
+
+function nodeOf(text: string, defaultPort: number): RedisNode | undefined {
+  const found = /^(\[[^\]]+\]|[^:]+)(?::(\d{1,5}))?$/.exec(text);
+  return found === null ? undefined : nodeAt(found[1] ?? '', Number(found[2] ?? defaultPort));
+}
+
+function nodeAt(host: string, port: number): RedisNode {
+  return { name: `${host}:${port}`, host: host.replaceAll(/^\[|\]$/g, ''), port };
+}

@@ -1,0 +1,168 @@
+import { type KafkaPubSubOptions, kafkaPubSub } from '../components/kafka/index.ts';
+import type { PubSubDefinition } from '../components/pubsub.ts';
+import { isSidecarError } from '../errors.ts';
+import { definedOnly } from '../util/defined-only.ts';
+import type { BrokerResource } from './broker-pubsub.ts';
+import { DAY_MS, MetadataReader } from './metadata-reader.ts';
+import { TOPIC_SCOPE_NAMES } from './topic-scopes.ts';
+
+/** The metadata names of a `pubsub.kafka`: those that it uses, and those of Dapr's without a use here. */
+export const kafkaMetadata: { readonly uses: readonly string[]; readonly ignores: readonly string[] } = {
+  uses: [
+    ...TOPIC_SCOPE_NAMES,
+    'brokers',
+    'consumerGroup',
+    'consumerID',
+    'clientID',
+    'authType',
+    'authRequired',
+    'saslUsername',
+    'saslPassword',
+    'saslMechanism',
+    'caCert',
+    'clientCert',
+    'clientKey',
+    'skipVerify',
+    'disableTls',
+    'initialOffset',
+    'maxMessageBytes',
+    'compression',
+    'sessionTimeout',
+    'heartbeatInterval',
+    'escapeHeaders',
+    'excludeHeaderMetaRegex',
+    'schemaRegistryURL',
+  ],
+  ignores: [
+    'consumeRetryEnabled',
+    'consumeRetryInterval',
+    'channelBufferSize',
+    'version',
+    'consumerFetchMin',
+    'consumerFetchDefault',
+    'consumerGroupRebalanceStrategy',
+    'clientConnectionTopicMetadataRefreshInterval',
+    'clientConnectionKeepAliveInterval',
+    'schemaRegistryAPIKey',
+    'schemaRegistryAPISecret',
+    'schemaCachingEnabled',
+    'schemaLatestVersionCacheTTL',
+  ],
+};
+
+/** Dapr's names of the mechanisms. */
+const MECHANISMS: ReadonlyMap<string, string> = new Map([
+  ['', 'plain'],
+  ['plaintext', 'plain'],
+  ['plain', 'plain'],
+  ['sha-256', 'scram-sha-256'],
+  ['sha-512', 'scram-sha-512'],
+]);
+
+const DURATION = { unitMs: 1_000, maxMs: DAY_MS } as const;
+
+/** Makes a `pubsub.kafka`. */
+export function makeKafkaPubSub(resource: BrokerResource): PubSubDefinition | undefined {
+  const reader = new MetadataReader(resource);
+  const options = optionsOf(reader, resource.topics);
+  if (reader.hasProblem) return undefined;
+  reader.note('pubsub.kafka is experimental: it has not been tested with a cluster of Kafka yet');
+  try {
+    return kafkaPubSub(resource.name, options);
+  } catch (error) {
+    if (!isSidecarError(error)) throw error;
+    // Without values: they may come from a secret store.
+    reader.problem(
+      'metadata brokers must be addresses like "kafka.internal:9092" with commas between them, certificates and keys valid, maxMessageBytes 1024 or more, compression none, gzip, snappy, lz4 or zstd, sessionTimeout 1s to 1h, and heartbeatInterval at most a third of it',
+    );
+    return undefined;
+  }
+}
+
+function optionsOf(reader: MetadataReader, topics: BrokerResource['topics']): KafkaPubSubOptions {
+  const brokers = reader.text('brokers')?.split(',');
+  if (brokers === undefined) reader.problem('pubsub.kafka needs metadata brokers: "kafka.internal:9092"');
+  if (reader.text('schemaRegistryURL') !== undefined)
+    reader.problem('metadata schemaRegistryURL: insidecar has no schema registry; leave it out if no message needs it');
+  const initialOffset = reader.text('initialOffset')?.toLowerCase();
+  if (initialOffset !== undefined && initialOffset !== 'newest' && initialOffset !== 'oldest')
+    reader.problem('metadata initialOffset must be "newest" or "oldest"');
+  const given = {
+    ...{ ...topics, brokers, initialOffset },
+    clientId: reader.text('clientID'),
+    consumerId: reader.text('consumerGroup') ?? reader.text('consumerID'),
+    ...access(reader),
+    maxMessageBytes: reader.number('maxMessageBytes'),
+    compression: reader.text('compression')?.toLowerCase(),
+    sessionTimeoutMs: reader.durationMs('sessionTimeout', DURATION) || undefined,
+    heartbeatIntervalMs: reader.durationMs('heartbeatInterval', DURATION) || undefined,
+    escapeHeaders: reader.flag('escapeHeaders'),
+    excludeHeaders: excluded(reader),
+  };
+  // The cast is safe: what is not given is left out, and the rest is checked.
+  return definedOnly(given) as KafkaPubSubOptions;
+}
+
+function access(reader: MetadataReader): object {
+  const type = authTypeOf(reader);
+  switch (type) {
+    case 'none':
+      return {};
+    case 'password':
+      return { sasl: saslOf(reader), tls: tlsOf(reader) };
+    case 'mtls':
+    case 'certificate':
+      return { tls: tlsOf(reader) };
+    case 'oidc':
+    case 'oidc_private_key_jwt':
+    case 'awsiam':
+      reader.problem(
+        `metadata authType "${type}" is not supported in resource files: use kafkaPubSub in code, with sasl { mechanism: 'oauthbearer', token }`,
+      );
+      return {};
+    default: {
+      const what = type === undefined ? 'pubsub.kafka needs metadata authType:' : 'metadata authType must be';
+      reader.problem(`${what} "none", "password", "mtls" or "certificate"`);
+      return {};
+    }
+  }
+}
+
+/** Earlier Daprs had `authRequired` in its place. */
+function authTypeOf(reader: MetadataReader): string | undefined {
+  const [type, isRequired] = [reader.text('authType'), reader.flag('authRequired')];
+  if (type !== undefined || isRequired === undefined) return type?.toLowerCase();
+  if (!isRequired) return 'none';
+  return reader.text('saslPassword') === undefined ? 'mtls' : 'password';
+}
+
+function saslOf(reader: MetadataReader): object {
+  const mechanism = MECHANISMS.get((reader.text('saslMechanism') ?? '').toLowerCase());
+  if (mechanism === undefined) reader.problem('metadata saslMechanism must be "PLAINTEXT", "SHA-256" or "SHA-512"');
+  const [username, password] = [reader.text('saslUsername'), reader.text('saslPassword')];
+  if (username === undefined || password === undefined)
+    reader.problem('metadata authType "password" needs saslUsername and saslPassword');
+  return { mechanism, username, password };
+}
+
+/** As in Dapr, all but `none` mean TLS. */
+function tlsOf(reader: MetadataReader): object | boolean {
+  const certificates = reader.certificates();
+  if (reader.flag('disableTls')) {
+    reader.note('metadata disableTls: passwords and messages go over the network in the clear');
+    return false;
+  }
+  if (!reader.flag('skipVerify')) return certificates ?? true;
+  reader.note('metadata skipVerify: the broker may be anybody');
+  return { ...certificates, rejectUnauthorized: false };
+}
+
+function excluded(reader: MetadataReader): RegExp | undefined {
+  const text = reader.text('excludeHeaderMetaRegex');
+  try {
+    return text === undefined ? undefined : new RegExp(text);
+  } catch {
+    reader.problem('metadata excludeHeaderMetaRegex must be a regular expression');
+    return undefined;
+  }
+}

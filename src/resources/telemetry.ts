@@ -1,0 +1,131 @@
+import type { Report } from './report.ts';
+import type { Resource } from './resource.ts';
+import { type MetricsSpec, type TracingSpec, UNUSED_TELEMETRY } from './schema/telemetry.ts';
+
+/** How the command traces: `spec.tracing` of a Configuration. @public */
+export interface TracingSettings {
+  /** The part of new traces that is recorded, 0 to 1; 0 for no tracing. */
+  readonly samplingRatio: number;
+  /** Whether spans are printed. */
+  readonly prints: boolean;
+  /** The collector that spans are sent to by OTLP. Default: none. */
+  readonly collector?: {
+    /** Its URL. */
+    readonly url: string;
+    /** How it is spoken to. */
+    readonly protocol: 'grpc' | 'http';
+    /** Fields of each request. */
+    readonly headers: Readonly<Record<string, string>>;
+    /** The time limit of a request, in milliseconds. */
+    readonly timeoutMs: number;
+  };
+}
+
+/** What the command measures: `spec.metrics` of a Configuration. @public */
+export interface MetricsSettings {
+  /** Whether there are metrics. */
+  readonly isEnabled: boolean;
+  /** Bounds of histograms of durations, in milliseconds. Default: those of OpenTelemetry. */
+  readonly bucketsMs?: readonly number[];
+  /** The same for workflows and activities. Default: `bucketsMs`. */
+  readonly workflowBucketsMs?: readonly number[];
+}
+
+/** What a Configuration says of traces and metrics. @public */
+export interface TelemetrySettings {
+  /** Absent without such a section. */
+  readonly tracing?: TracingSettings;
+  /** Absent without such a section. */
+  readonly metrics?: MetricsSettings;
+}
+
+/** A section, and the resource that it is in. */
+export interface Section<Spec> {
+  readonly name: string;
+  readonly spec: Spec;
+  readonly resource: Resource;
+}
+
+const DEFAULT_SAMPLING_RATIO = 0.0001;
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+/** Reads the sections about telemetry. `isApplied` says whether the caller applies them; else they are noted. */
+export function readTelemetry(
+  {
+    tracing,
+    metrics,
+  }: { readonly tracing: Section<TracingSpec> | undefined; readonly metrics: Section<MetricsSpec> | undefined },
+  isApplied: boolean,
+  report: Report,
+): TelemetrySettings | undefined {
+  for (const section of [tracing, metrics]) if (section !== undefined) noteUnused(section, isApplied, report);
+  const settings = {
+    ...definedAs('tracing', tracing && tracingOf(tracing, report)),
+    ...definedAs('metrics', metrics && metricsOf(metrics, report)),
+  };
+  return Object.keys(settings).length === 0 ? undefined : settings;
+}
+
+function noteUnused({ name, spec, resource: { document } }: Section<object>, isApplied: boolean, report: Report): void {
+  if (!isApplied)
+    report.note(
+      document.keyLocation(['spec'], name),
+      `spec.${name} is applied by the command only: in code, pass openTelemetry() of insidecar/otel to the sidecar`,
+    );
+  for (const key of Object.keys(spec)) {
+    const why = UNUSED_TELEMETRY[`${name === 'metric' ? 'metrics' : name}.${key}`];
+    if (why !== undefined) report.note(document.keyLocation(['spec', name], key), `spec.${name}.${key} ${why}`);
+  }
+}
+
+function tracingOf({ spec, resource }: Section<TracingSpec>, report: Report): TracingSettings | undefined {
+  const { samplingRate, stdout = false, otel } = spec;
+  const samplingRatio = samplingRate === undefined ? DEFAULT_SAMPLING_RATIO : Number(samplingRate);
+  if (!(samplingRatio >= 0 && samplingRatio <= 1) || String(samplingRate).trim() === '') {
+    const problem = `spec.tracing.samplingRate is ${JSON.stringify(samplingRate)}: expected a number from 0 to 1`;
+    report.problem(resource.document.location(['spec', 'tracing', 'samplingRate']), problem);
+    return undefined;
+  }
+  const collector = otel?.endpointAddress ? collectorOf(otel, otel.endpointAddress) : undefined;
+  return { samplingRatio, prints: stdout, ...definedAs('collector', collector) };
+}
+
+function collectorOf(
+  { isSecure = true, protocol = 'grpc', headers = '', timeout = DEFAULT_TIMEOUT_MS }: NonNullable<TracingSpec['otel']>,
+  address: string,
+): NonNullable<TracingSettings['collector']> {
+  const base = /^https?:\/\//.test(address) ? address : `${isSecure ? 'https' : 'http'}://${address}`;
+  const url = protocol === 'http' ? `${base.replace(/\/+$/, '')}/v1/traces` : base;
+  return { url, protocol, headers: fieldsOf(headers), timeoutMs: timeout };
+}
+
+/** `name=value`, separated by commas; what has no name is left out. */
+function fieldsOf(text: string): Readonly<Record<string, string>> {
+  const pairs = text.split(',').map((pair): [string, string] => {
+    const at = pair.indexOf('=');
+    return [pair.slice(0, Math.max(at, 0)).trim().toLowerCase(), pair.slice(at + 1).trim()];
+  });
+  return Object.fromEntries(pairs.filter(([name]) => name !== ''));
+}
+
+function metricsOf({ name, spec, resource }: Section<MetricsSpec>, report: Report): MetricsSettings {
+  const { enabled = true, latencyDistributionBuckets: bucketsMs, workflow } = spec;
+  const workflowBucketsMs = workflow?.latencyDistributionBuckets;
+  for (const [path, buckets] of [
+    [['latencyDistributionBuckets'], bucketsMs],
+    [['workflow', 'latencyDistributionBuckets'], workflowBucketsMs],
+  ] as const) {
+    if (buckets?.every((bound, at) => at === 0 || bound > (buckets[at - 1] ?? 0)) !== false) continue;
+    const where = ['spec', name, ...path];
+    report.problem(resource.document.location(where), `${where.join('.')} must be ascending`);
+  }
+  return {
+    isEnabled: enabled,
+    ...definedAs('bucketsMs', bucketsMs),
+    ...definedAs('workflowBucketsMs', workflowBucketsMs),
+  };
+}
+
+function definedAs<Name extends string, Value>(name: Name, value: Value | undefined): { [N in Name]?: Value } {
+  return value === undefined ? {} : ({ [name]: value } as { [N in Name]?: Value });
+}

@@ -1,0 +1,30 @@
+import type { AppMonitor } from '../app/app-monitor.ts';
+import { Health, type NotReady } from '../blocks/health/health.ts';
+import { messageOf } from '../errors.ts';
+import type { Resiliency } from '../resiliency/policy.ts';
+import type { StateStore } from '../state/store.ts';
+
+interface MakeHealthDeps {
+  readonly appId: string;
+  readonly host: { readonly isRunning: () => boolean; readonly state: () => StateStore | undefined };
+  readonly monitor: AppMonitor | undefined;
+  readonly resiliency: Resiliency;
+}
+
+/** Makes the block. */
+export function makeHealth({ appId, host, monitor, resiliency }: MakeHealthDeps): Health {
+  const appProblem = (app: AppMonitor): NotReady | undefined => (app.isReady ? undefined : { reason: app.state });
+  return new Health({
+    appId,
+    outbound: [
+      { name: 'components', problem: () => (host.isRunning() ? undefined : { reason: undefined }) },
+      { name: 'state', problem: () => problemOf(host.state()?.failure) },
+    ],
+    inbound: monitor === undefined ? [] : [{ name: 'app-channel', problem: () => appProblem(monitor) }],
+    breakers: () => resiliency.breakers(),
+  });
+}
+
+function problemOf(failure: Error | undefined): NotReady | undefined {
+  return failure && { reason: messageOf(failure) };
+}

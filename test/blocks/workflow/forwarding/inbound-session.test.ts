@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import {
+  type CallOutcome,
+  DONE,
+  type ForwardedCall,
+  type ForwardedWait,
+} from '../../../../src/blocks/workflow/forwarding/call.ts';
+import { InboundSession } from '../../../../src/blocks/workflow/forwarding/inbound-session.ts';
+
+const NONE = { calls: [], answered: [], waits: [], left: [] };
+const CALL: ForwardedCall = { key: 'k', instanceId: 'i', work: { type: 'resumed' } };
+const waitFor = (id: number): ForwardedWait => ({ id, instanceId: `i${id}`, until: 'over' });
+
+function openSession() {
+  const said: unknown[] = [];
+  const signals: AbortSignal[] = [];
+  let finish: (outcome: CallOutcome) => void = () => undefined;
+  const session = new InboundSession({
+    do: () =>
+      new Promise((resolve) => {
+        finish = resolve;
+      }),
+    wait: (_wait, signal) => {
+      signals.push(signal);
+      return new Promise(() => undefined);
+    },
+    release: () => undefined,
+    replies: {
+      outcomes: (outcomes) => said.push({ outcomes }),
+      answer: (answer) => said.push(answer),
+      ended: () => said.push('ended'),
+    },
+    onClose: () => said.push('closed'),
+  });
+  return { session, said, signals, finish: (outcome: CallOutcome) => finish(outcome) };
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test('a host that stops leaves waits to the next owner, and ends with the outcomes of the calls under way', async () => {
+  const { session, said, signals, finish } = openSession();
+  session.send({ ...NONE, calls: [CALL], waits: [waitFor(1), waitFor(2)] });
+  session.stop();
+  expect(said).toEqual([{ id: 1 }, { id: 2 }]);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+  session.send({ ...NONE, waits: [waitFor(3)] });
+  finish(DONE);
+  await settled();
+  expect(said.slice(2)).toEqual([{ id: 3 }, { outcomes: [DONE] }, 'closed', 'ended']);
+});
+
+test('a session that is closed drops its waits, and says nothing more', async () => {
+  const { session, said, signals, finish } = openSession();
+  session.send({ ...NONE, calls: [CALL], waits: [waitFor(1)] });
+  session.close();
+  session.close();
+  finish(DONE);
+  await settled();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  expect(said).toEqual(['closed']);
+});
+
+test('a session keeps 10,000 waits, and a wait that is left makes room', () => {
+  const { session, said, signals } = openSession();
+  session.send({ ...NONE, waits: Array.from({ length: 10_001 }, (_, id) => waitFor(id)) });
+  expect(signals).toHaveLength(10_000);
+  expect(said).toEqual([{ id: 10_000 }]);
+  session.send({ ...NONE, left: [0] });
+  session.send({ ...NONE, waits: [waitFor(10_001)] });
+  expect(signals).toHaveLength(10_001);
+});

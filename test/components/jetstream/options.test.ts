@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { parseAddress } from '../../../src/components/jetstream/address.ts';
+import { loadNats } from '../../../src/components/jetstream/driver.ts';
+import { jetstreamPubSub } from '../../../src/components/jetstream/index.ts';
+
+test.each([
+  ['nats://localhost', { servers: ['localhost:4222'], tls: false }],
+  ['host:1', { servers: ['host:1'], tls: false }],
+  ['nats://[::1]:7', { servers: ['[::1]:7'], tls: false }],
+  ['nats://me:p%40ss@a:1, tls://b', { servers: ['a:1', 'b:4222'], username: 'me', password: 'p@ss', tls: true }],
+  ['nats://secret@a', { servers: ['a:4222'], token: 'secret', tls: false }],
+])('the url %s', (url, expected) => expect(parseAddress(url)).toEqual(expected));
+
+test.each(['', 'http://a', 'nats://', 'nats://a/b', 'nats://me:hunter2@a b'])('refuses the url %j', (url) => {
+  expect(() => jetstreamPubSub('pubsub', { url })).toThrow(/^The url of jetstreamPubSub must be like/);
+});
+
+test.each([
+  [{ servers: 'a' }, 'unknown field "servers"'],
+  [{ jwt: 'x' }, 'jwt and seed belong together'],
+  [{ stream: 'a.b' }, 'stream "a.b": expected a name'],
+  [{ stream: 'S', createStream: true }, 'leave stream out'],
+  [{ createStream: { maxAge: 1 } }, 'unknown field "maxAge"'],
+  [{ createStream: { maxBytes: 0 } }, 'createStream.maxBytes 0: expected a whole number of 1 or more'],
+  [{ domain: 'a b' }, 'domain "a b"'],
+  [{ ackWaitMs: 500 }, 'ackWaitMs 500: expected a whole number of 1000 or more'],
+  [{ maxAckPending: -1 }, 'maxAckPending -1'],
+  [{ deliverPolicy: 'newest' }, 'deliverPolicy: expected "all"'],
+  [{ deliverPolicy: { startSequence: 0 } }, 'deliverPolicy: expected "all"'],
+  [{ deliverPolicy: { startTime: new Date('x') } }, 'deliverPolicy: expected "all"'],
+])('refuses the options %j', (options, problem) => {
+  expect(() => jetstreamPubSub('pubsub', options as object)).toThrow(problem);
+});
+
+test('a missing package is named', async () => {
+  await expect(loadNats('@nats-io/not-there')).rejects.toThrow(
+    'The pub/sub component of type pubsub.jetstream needs the package @nats-io/not-there: run "npm install @nats-io/not-there".',
+  );
+});

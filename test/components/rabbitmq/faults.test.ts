@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { rabbitmqPubSub } from '../../../src/components/rabbitmq/index.ts';
+import { acknowledge, Collector, publishTexts } from '../../../src/testing/collector.ts';
+import { newTopic } from '../../../src/testing/pubsub-case.ts';
+import { brokerFaults } from '../../support/broker-faults.ts';
+import { until } from '../../support/broker-world.ts';
+import { Certificates } from '../../support/certificates.ts';
+import { freePort } from '../../support/http.ts';
+import { hasRabbitmq, rabbitmqctl, startRabbitmq } from '../../support/servers.ts';
+import { openComponent, urlOf } from './broker.ts';
+
+const PATIENCE_MS = 60_000;
+const optionsOf = (port: number) => ({ url: urlOf(port), maxReconnectDelayMs: 500 });
+
+describe.skipIf(!hasRabbitmq())('faults', () => {
+  brokerFaults(
+    'RabbitMQ',
+    async () => ({
+      server: await startRabbitmq(),
+      entry: 'rabbitmq',
+      factory: 'rabbitmqPubSub',
+      options: optionsOf,
+      define: (port) => rabbitmqPubSub('pubsub', optionsOf(port)),
+    }),
+    { redeliveryMs: 1_000 },
+  );
+
+  test('while the broker is short of memory, publishes wait, and consumers go on', {
+    timeout: PATIENCE_MS,
+  }, async () => {
+    await using server = await startRabbitmq();
+    const { component, logger } = await openComponent(server.port, { publishTimeoutMs: 20_000 });
+    const topic = newTopic();
+    const consumer = await Collector.join(component, { topic, maxInFlight: 1 });
+    await publishTexts(component, topic, ['a', 'b']);
+    const [first] = await consumer.expect(1);
+    await rabbitmqctl(server, 'set_vm_memory_high_watermark', '0.0001');
+    const blocked = [publishTexts(component, topic, ['c']), publishTexts(component, topic, ['d'])];
+    await until('it is told', () => logger.at('warn').some(({ message }) => message.includes('short of memory')));
+    blocked.push(publishTexts(component, topic, ['e']));
+    await first?.ack();
+    await consumer.expect(2);
+    await rabbitmqctl(server, 'set_vm_memory_high_watermark', '0.6');
+    await Promise.all(blocked);
+    for (let count = 2; count < 5; count++) await (await consumer.expect(count)).at(-1)?.ack();
+    await consumer.expect(5);
+    expect([...consumer.texts].sort()).toEqual(['a', 'b', 'c', 'd', 'e']);
+    await component.close();
+  });
+
+  test('over TLS, with a certificate that is verified', { timeout: PATIENCE_MS }, async () => {
+    using certificates = new Certificates();
+    const tlsPort = await freePort();
+    const { ca, cert, key, trust } = certificates;
+    const files = [`cacertfile = ${ca}`, `certfile = ${cert}`, `keyfile = ${key}`];
+    await using _server = await startRabbitmq([
+      `listeners.ssl.1 = 127.0.0.1:${tlsPort}`,
+      ...files.map((file) => `ssl_options.${file}`),
+    ]);
+    const url = `amqps://localhost:${tlsPort}`;
+    const { component } = await openComponent(0, { url, tls: trust });
+    const topic = newTopic();
+    const consumer = await Collector.join(component, { topic }, acknowledge);
+    await publishTexts(component, topic, ['a']);
+    await consumer.expect(1);
+    await component.close();
+    const untrusting = await openComponent(0, { url, publishTimeoutMs: 500 });
+    await expect(Collector.join(untrusting.component, { topic })).rejects.toThrow(/cannot be reached: .*certificate/);
+    await untrusting.component.close();
+  });
+
+  test('a wrong password is told without it', { timeout: PATIENCE_MS }, async () => {
+    await using server = await startRabbitmq();
+    const { component, logger } = await openComponent(server.port, { username: 'guest', password: 'opensesame' });
+    const refused = expect(Collector.join(component, { topic: 't' })).rejects;
+    await refused.toThrow(/cannot be reached: .*403 \(ACCESS-REFUSED\)/);
+    await component.close();
+    expect(JSON.stringify(logger.lines)).not.toContain('opensesame');
+  });
+});

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { rabbitmqPubSub } from '../../../src/components/rabbitmq/index.ts';
+import { brokerFeatures } from '../../support/broker-features.ts';
+import { hasBroker, startBroker, type TestBroker, urlOf, withClient } from './broker.ts';
+import { conformance } from './conformance.ts';
+import { declarations } from './declarations.ts';
+import { interop } from './interop.ts';
+import { silence } from './silence.ts';
+import { traffic } from './traffic.ts';
+
+// All in one file: a server takes ten seconds and more to start.
+describe.skipIf(!hasBroker())('RabbitMQ', () => {
+  let broker: TestBroker;
+  beforeAll(async () => {
+    broker = await startBroker();
+  }, 90_000);
+  afterAll(() => broker?.[Symbol.asyncDispose]());
+  const port = (): number => broker.port;
+
+  conformance(port);
+  interop(port);
+  declarations(port);
+  traffic(port);
+  silence(port);
+  brokerFeatures('RabbitMQ', async () => ({
+    port: port(),
+    define: ({ port: other = port(), ...options } = {}) =>
+      rabbitmqPubSub('pubsub', { url: urlOf(other), maxReconnectDelayMs: 500, ...options }),
+    publishForeign: (topic, data) =>
+      withClient(port(), async (connection) => {
+        const channel = await connection.createConfirmChannel();
+        channel.publish(topic, '', Buffer.from(data));
+        await channel.waitForConfirms();
+      }),
+    [Symbol.asyncDispose]: async () => undefined,
+  }));
+});

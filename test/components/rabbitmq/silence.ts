@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { type AmqpConnection, loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
+import { RabbitConnection } from '../../../src/components/rabbitmq/rabbit-connection.ts';
+import { RECONNECT } from '../../../src/components/rabbitmq/reconnect.ts';
+import { serverOf } from '../../../src/components/rabbitmq/server.ts';
+import { RecordingLogger } from '../../support/logger.ts';
+import { urlOf } from './broker.ts';
+
+/** A way to the server that can fall silent like a process that stands still: not even the end of a socket is answered. */
+class Silent implements AsyncDisposable {
+  isSilent = false;
+  readonly #sockets: Socket[] = [];
+  readonly #server;
+
+  constructor(target: number) {
+    this.#server = createServer({ allowHalfOpen: true }, (inbound) => {
+      const outbound = connect(target, '127.0.0.1');
+      this.#pass(inbound, outbound);
+      this.#pass(outbound, inbound);
+    });
+  }
+
+  #pass(from: Socket, to: Socket): void {
+    this.#sockets.push(from);
+    from.on('error', () => undefined);
+    from.on('data', (bytes) => this.isSilent || to.write(bytes));
+    from.on('end', () => this.isSilent || to.end());
+  }
+
+  async listen(): Promise<number> {
+    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+}
+
+/** A connection through it, that of the driver, and what the driver has told. */
+async function connected(port: number, heartbeatMs: number) {
+  const amqp = await loadAmqp();
+  const { name, target, socket } = serverOf({ url: urlOf(port), heartbeatMs });
+  let made: AmqpConnection | undefined;
+  const connection = new RabbitConnection({
+    server: name,
+    connect: async () => (made ??= await amqp.connect(target, socket(amqp, 'silence'))),
+    backoff: RECONNECT,
+    random: Math.random,
+    logger: new RecordingLogger(),
+  });
+  await connection.open();
+  if (made === undefined) throw new Error('not connected');
+  const { stream } = made.connection as unknown as { readonly stream: Socket };
+  return { connection, stream, closed: new Promise((resolve) => made?.on('close', resolve)) };
+}
+
+/** Nothing must keep the process alive after a stop. */
+export function silence(port: () => number): void {
+  describe('a server that stands still', () => {
+    test('leaves no timers of the driver and no socket when the component ends', async () => {
+      await using way = new Silent(port());
+      const { connection, stream, closed } = await connected(await way.listen(), 60_000);
+      way.isSilent = true;
+      await connection.close();
+      expect(stream.destroyed).toBe(true);
+      // The driver ends its heartbeats then.
+      await closed;
+    });
+
+    test('leaves no socket when its silence has been noticed', async () => {
+      await using way = new Silent(port());
+      const { connection, stream, closed } = await connected(await way.listen(), 1_000);
+      way.isSilent = true;
+      await closed;
+      await expect.poll(() => stream.destroyed, { timeout: 10_000 }).toBe(true);
+      await connection.close();
+    }, 30_000);
+  });
+}

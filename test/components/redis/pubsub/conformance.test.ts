@@ -1,0 +1,13 @@
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { pubSubConformance } from '../../../../src/testing/pubsub-conformance.ts';
+import { hasSharedRedis, openPubSub, sharedRedis } from './open-pubsub.ts';
+
+describe.runIf(hasSharedRedis())('pub/sub in Redis', () => {
+  let server: Awaited<ReturnType<typeof sharedRedis>>;
+  beforeAll(async () => {
+    server = await sharedRedis();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  for (const { name, run } of pubSubConformance) test(name, () => run(() => openPubSub(server.port)));
+});

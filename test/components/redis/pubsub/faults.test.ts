@@ -1,0 +1,22 @@
+import { redisPubSub } from '../../../../src/components/redis/index.ts';
+import { brokerFaults } from '../../../support/broker-faults.ts';
+import { hasRedis, startRedis } from '../../../support/servers.ts';
+
+const options = (port: number): { readonly url: string } => ({ url: `redis://127.0.0.1:${port}` });
+
+if (hasRedis())
+  brokerFaults(
+    'Redis',
+    async () => ({
+      server: await startRedis(),
+      entry: 'redis',
+      factory: 'redisPubSub',
+      options,
+      define: (port) => redisPubSub('pubsub', options(port)),
+    }),
+    {
+      redeliveryMs: 8_000,
+      // The other process may take over what is pending for one second, unless this one renews it.
+      lease: { options: { processingTimeoutMs: 1_000, redeliverIntervalMs: 500 }, handlerMs: 7_000 },
+    },
+  );

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { acknowledge, Collector, publishTexts } from '../../../../src/testing/collector.ts';
+import { numbers } from '../../../../src/testing/pubsub-case.ts';
+import { until } from '../../../support/broker-world.ts';
+import { redisCommand } from '../../../support/redis-groups.ts';
+import { hasRedis, type OwnServer, startRedis } from '../../../support/servers.ts';
+import { openPubSub } from './open-pubsub.ts';
+
+const TOPICS = 300;
+
+describe.runIf(hasRedis())('many topics in Redis', () => {
+  let server: OwnServer;
+  beforeAll(async () => {
+    server = await startRedis(['--appendfsync', 'everysec']);
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  const clients = async (): Promise<number> => {
+    const list = String(await redisCommand(server.port, ['CLIENT', 'LIST']));
+    // Without the connection that asks.
+    return list.trim().split('\n').length - 1;
+  };
+
+  test('300 topics need two connections, and one that is not processed holds up none of the others', async () => {
+    const prefix = `many-${randomUUID()}`;
+    const topics = numbers(TOPICS).map((number) => `${prefix}-${number}`);
+    const component = await openPubSub(server.port);
+    const before = await clients();
+    const stuck = await Collector.join(component, { topic: prefix, maxInFlight: 2 });
+    const consumers = await Promise.all(topics.map((topic) => Collector.join(component, { topic }, acknowledge)));
+    expect((await clients()) - before).toBeLessThanOrEqual(2);
+    await publishTexts(component, prefix, numbers(1_000));
+    for (const round of ['first', 'second']) {
+      await Promise.all(topics.map((topic) => publishTexts(component, topic, [`${round}-1`, `${round}-2`])));
+      await until('each topic got both', () =>
+        consumers.every(({ texts }) => texts.filter((text) => text.startsWith(round)).length === 2),
+      );
+    }
+    expect(consumers.every(({ deliveries }) => deliveries.length === 4)).toBe(true);
+    expect(stuck.deliveries).toHaveLength(2);
+    await component.close();
+  }, 60_000);
+
+  test('a topic that is subscribed to while others are awaited is awaited, too', async () => {
+    const topic = `late-${randomUUID()}`;
+    const component = await openPubSub(server.port);
+    const idle = await Collector.join(component, { topic: `${topic}-idle` });
+    const startedAt = performance.now();
+    for (let at = 0; at < 20; at++) {
+      const late = await Collector.join(component, { topic: `${topic}-${at}` }, acknowledge);
+      await publishTexts(component, `${topic}-${at}`, ['a']);
+      await until('it arrives', () => late.deliveries.length === 1);
+    }
+    // Without an end of the read under way, each would have waited for about a second.
+    expect(performance.now() - startedAt).toBeLessThan(8_000);
+    await idle.expect(0);
+    await component.close();
+  });
+});
