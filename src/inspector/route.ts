@@ -1,0 +1,28 @@
+import type { SidecarRequest, SidecarResponse } from '../http/message.ts';
+import type { Sidecar } from '../sidecar/sidecar.ts';
+import type { Role } from './api/apps.ts';
+
+/** A call of the management API that is allowed: the role of the caller suffices. */
+export interface ApiCall {
+  readonly sidecar: Sidecar;
+  readonly query: URLSearchParams;
+  /** The JSON of a `POST`; `undefined` for a `GET`. */
+  readonly body: unknown;
+  readonly role: Role;
+  /** Who the caller is, if that is known. */
+  readonly who: string | undefined;
+  readonly request: SidecarRequest;
+}
+
+/** What a route answers: a value as JSON (204 if it is `undefined`), or a response of its own. */
+export type ApiAnswer = { readonly json: unknown } | { readonly response: SidecarResponse };
+
+/** A route of the management API. */
+export interface ApiRoute {
+  readonly method: 'GET' | 'POST';
+  /** Below `api/v1/`. */
+  readonly path: string;
+  /** What the caller must be allowed to. */
+  readonly needs: Role;
+  readonly answer: (call: ApiCall) => Promise<ApiAnswer> | ApiAnswer;
+}
