@@ -1,5 +1,6 @@
 import { EventEmitter } from 'eventemitter3';
 import type { WorkflowFailure } from './blocks/workflow/model/failure.ts';
+import type { Message, Trace } from './components/pubsub.ts';
 import type { CircuitBreakerChange } from './resiliency/resiliency.ts';
 import type { Logger } from './util/logger.ts';
 
@@ -15,6 +16,8 @@ export interface MessageInfo {
 
 /** Common to all events about a delivery. @public */
 export interface DeliveryInfo extends MessageInfo {
+  /** The consumer group: the app ID, followed by `/` and the group's name if it has one. */
+  readonly group: string;
   /** The route of the application, or the name of the function called; empty if nothing was called. */
   readonly route: string;
   /** The number of this delivery attempt, from 1. */
@@ -37,18 +40,30 @@ export interface JobRunInfo {
   readonly dueAt: number;
   /** 1 for the first attempt. */
   readonly attempt: number;
+  /** The trace of the code that scheduled the job, if it was traced. */
+  readonly trace?: Trace;
 }
 
 /** The payload of the event about an invocation. @public */
 export interface InvocationInfo {
+  /** `in`: the own application was called; `out`: anything else. */
+  readonly direction: 'in' | 'out';
   /** The target, as named by the caller. */
   readonly target: string;
+  /** The app ID of the caller of the own application, as far as it is known. */
+  readonly caller?: string;
   /** The HTTP method. */
   readonly method: string;
+  /** The path at the target, without the query. */
+  readonly path: string;
   /** The status of the response; 0 if there was none. */
   readonly status: number;
+  /** The number of attempts; 0 if a circuit breaker is open. */
+  readonly attempts: number;
   /** Time until the head of the response. */
   readonly durationMs: number;
+  /** The trace of the call, if it is traced. */
+  readonly trace?: Trace;
 }
 
 /** Common to all events about a workflow. @public */
@@ -57,6 +72,8 @@ export interface WorkflowInfo {
   readonly instanceId: string;
   /** The name of its workflow. */
   readonly workflowName: string;
+  /** The trace of its start, if that was traced. */
+  readonly trace?: Trace;
 }
 
 /** Common to all events about a recorded failure. @public */
@@ -79,18 +96,27 @@ export interface ActivityInfo {
   readonly attempt: number;
 }
 
-/** The events of a sidecar by name, with the arguments of their listeners. @public */
+/**
+ * The events of a sidecar by name, with the arguments of their listeners. Those about a message also pass the message,
+ * with its data, as a second argument: the first one can be logged.
+ *
+ * @public
+ */
 export interface SidecarEvents {
-  /** The component has accepted the message. */
-  published: [MessageInfo];
+  /** The component has accepted the message. It may have been delivered before. */
+  published: [info: MessageInfo, message: Message];
+  /** An attempt begins: the application or the function is called. Messages without a route skip this. */
+  delivering: [info: DeliveryInfo, message: Message];
   /** The application has processed the message and this is recorded: it will not be delivered to the group again. */
-  delivered: [DeliveryInfo & { readonly durationMs: number }];
+  delivered: [info: DeliveryInfo & { readonly durationMs: number }, message: Message];
   /** The message will be delivered again in `delayMs` milliseconds. */
-  retrying: [DeliveryInfo & FailureInfo & { readonly delayMs: number }];
+  retrying: [info: DeliveryInfo & FailureInfo & { readonly delayMs: number }, message: Message];
   /** The message will not be delivered again and was not dead-lettered. */
-  dropped: [DeliveryInfo & FailureInfo];
+  dropped: [info: DeliveryInfo & FailureInfo, message: Message];
   /** The message was published to the dead-letter topic. */
-  deadLettered: [DeliveryInfo & FailureInfo & { readonly deadLetterTopic: string }];
+  deadLettered: [info: DeliveryInfo & FailureInfo & { readonly deadLetterTopic: string }, message: Message];
+  /** The outcome of an attempt could not be recorded, or a stop has ended it: the message will be delivered again. */
+  unsettled: [info: DeliveryInfo & FailureInfo, message: Message];
   /** A job was scheduled or replaced another one; `dueAt` is its first run. */
   jobScheduled: [{ readonly jobName: string; readonly dueAt: number }];
   /** A run of a job begins. */
@@ -113,6 +139,8 @@ export interface SidecarEvents {
   workflowFailed: [WorkflowInfo & WorkflowFailureInfo];
   /** A workflow was terminated and this is recorded. */
   workflowTerminated: [WorkflowInfo];
+  /** An attempt of an activity begins. */
+  activityStarted: [ActivityInfo];
   /** An activity has returned; its result is about to be recorded. */
   activityCompleted: [ActivityInfo & { readonly durationMs: number }];
   /** An attempt of an activity has failed; it may be retried. */
@@ -126,7 +154,7 @@ export interface SidecarEvents {
         readonly delayMs: number;
       },
   ];
-  /** A target has responded or failed to respond. */
+  /** A target has responded or failed to respond; also the own application, if it was called through the sidecar. */
   invoked: [InvocationInfo];
   /** The application takes requests and its subscriptions are known. With health checks: on each return to health. */
   appReady: [];

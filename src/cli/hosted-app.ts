@@ -153,7 +153,7 @@ export class HostedApp {
     events.on('appReady', () => this.#logger.info({}, `the application is ready on port ${appPort}`));
     events.on('subscribed', (told) => this.#logger.info(told, 'subscribed'));
     for (const name of ['published', 'delivered', 'retrying', 'jobTriggered', 'jobDone'] as const)
-      events.on(name, (told: object) => this.#logger.debug(told, name));
+      events.on(name, (...[told]) => this.#logger.debug(told, name));
   }
 
   /** Resolves when the command has ended; never without a command. */

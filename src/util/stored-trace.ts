@@ -1,7 +1,8 @@
 /** A W3C trace context as it is stored: `traceparent`, and `tracestate` if there is one. */
 export type StoredTrace = readonly [traceparent: string, tracestate?: string];
 
-interface TraceContext {
+/** A W3C trace context. */
+export interface TraceContext {
   readonly traceparent: string;
   readonly tracestate?: string;
 }

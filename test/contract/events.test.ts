@@ -3,6 +3,7 @@ import { startWorld } from '../support/world.ts';
 
 const SUBSCRIPTION = { pubsubname: 'pubsub', topic: 'orders', route: '/orders' };
 const message = { pubsubName: 'pubsub', topic: 'orders', messageId: 'my-id' };
+const delivery = { ...message, group: 'shop', route: '/orders', attempt: 1 };
 const QUERY = 'metadata.cloudevent.id=my-id';
 
 describe('sidecar.events', () => {
@@ -12,8 +13,9 @@ describe('sidecar.events', () => {
     expect(world.events).toEqual([
       { name: 'subscribed', info: { pubsubName: 'pubsub', topic: 'orders' } },
       { name: 'appReady', info: {} },
+      { name: 'delivering', info: delivery },
       { name: 'published', info: message },
-      { name: 'delivered', info: { ...message, route: '/orders', attempt: 1, durationMs: 0 } },
+      { name: 'delivered', info: { ...delivery, durationMs: 0 } },
     ]);
   });
 
@@ -22,9 +24,7 @@ describe('sidecar.events', () => {
     await world.publish('x', { query: QUERY });
     const [retrying] = world.emitted('retrying');
     expect(retrying).toEqual({
-      ...message,
-      route: '/orders',
-      attempt: 1,
+      ...delivery,
       reason: 'the application answered 503',
       error: new Error('the application answered 503'),
       delayMs: expect.any(Number),
@@ -42,9 +42,47 @@ describe('sidecar.events', () => {
     await world.publish('x', { query: QUERY });
     await world.publish('x', { query: QUERY, topic: 'second' });
     const reason = 'the application answered DROP';
-    const told = { ...message, route: '/orders', attempt: 1, reason, error: new Error(reason) };
+    const told = { ...delivery, reason, error: new Error(reason) };
     expect(world.emitted('dropped')).toEqual([told]);
     expect(world.emitted('deadLettered')).toEqual([{ ...told, topic: 'second', deadLetterTopic: 'dead' }]);
+  });
+
+  test('passes the message with every event about it', async () => {
+    const answers = [{ status: 503 }, { body: { status: 'DROP' } }];
+    await using world = await startWorld({ answer: (_, nth) => answers[nth - 1] });
+    const told: (readonly [string, number, string])[] = [];
+    for (const name of ['published', 'delivering', 'retrying', 'dropped'] as const)
+      world.sidecar.events.on(name, (info, message) =>
+        told.push([
+          name,
+          'attempt' in info ? info.attempt : 0,
+          (JSON.parse(String(Buffer.from(message.data))) as { data: string }).data,
+        ]),
+      );
+    await world.publish('x', { query: QUERY });
+    await world.pass('1m');
+    expect(told).toEqual([
+      ['delivering', 1, 'x'],
+      ['published', 0, 'x'],
+      ['retrying', 1, 'x'],
+      ['delivering', 2, 'x'],
+      ['dropped', 2, 'x'],
+    ]);
+  });
+
+  test('tells of an attempt that a stop has ended', async () => {
+    const world = await startWorld();
+    await world.sidecar.pubsub.subscribe(
+      'pubsub',
+      'second',
+      (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('broken off')))),
+    );
+    await world.sidecar.pubsub.publish('pubsub', 'second', 1);
+    await world[Symbol.asyncDispose]();
+    expect(world.emitted('unsettled')).toMatchObject([
+      { topic: 'second', group: 'shop', attempt: 1, reason: 'the subscription has ended' },
+    ]);
   });
 
   test('tells how long the application took', async () => {

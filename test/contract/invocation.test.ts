@@ -553,8 +553,17 @@ describe('in code', () => {
     await world.send('PUT', '/v1.0/invoke/shop/method/x');
     await world.sidecar.invocation.invoke('nobody', 'GET', '/x').catch(() => undefined);
     expect(told).toEqual([
-      { target: 'shop', method: 'PUT', status: 200, durationMs: 0 },
-      { target: 'nobody', method: 'GET', status: 0, durationMs: 0 },
+      {
+        direction: 'in',
+        target: 'shop',
+        caller: 'shop',
+        method: 'PUT',
+        path: '/x',
+        status: 200,
+        attempts: 1,
+        durationMs: 0,
+      },
+      { direction: 'out', target: 'nobody', method: 'GET', path: '/x', status: 0, attempts: 1, durationMs: 0 },
     ]);
   });
 

@@ -32,8 +32,7 @@ export class TestSidecar implements AsyncDisposable {
   #make(): Sidecar {
     const { clock, logger } = this;
     const sidecar = new Sidecar({ appId: 'shop', clock, logger, ...this.#options });
-    for (const name of EVENTS)
-      sidecar.events.on(name, (info?: object) => this.events.push({ name, info: { ...info } }));
+    for (const name of EVENTS) sidecar.events.on(name, (...[info]) => this.events.push({ name, info: { ...info } }));
     return sidecar;
   }
 
@@ -83,10 +82,12 @@ export class TestSidecar implements AsyncDisposable {
 /** Every event; the compiler demands that none is left out. */
 const EVENTS = Object.keys({
   published: true,
+  delivering: true,
   delivered: true,
   retrying: true,
   dropped: true,
   deadLettered: true,
+  unsettled: true,
   jobScheduled: true,
   jobTriggered: true,
   jobDone: true,
@@ -98,6 +99,7 @@ const EVENTS = Object.keys({
   workflowCompleted: true,
   workflowFailed: true,
   workflowTerminated: true,
+  activityStarted: true,
   activityCompleted: true,
   activityFailed: true,
   workflowTaskRetrying: true,

@@ -5,6 +5,8 @@ import type { Fields } from './headers.ts';
 export interface Destination {
   /** Whether it is the application of this sidecar. */
   readonly isOwn: boolean;
+  /** The app ID of the caller that the own application is told. */
+  readonly callerId?: string | undefined;
   /** The policy for calls of this path, if one is configured. */
   policy(path: string): Policy | undefined;
   /** Adds header fields that only this destination gets. */

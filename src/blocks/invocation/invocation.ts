@@ -28,6 +28,7 @@ import { checkPath, checkQuery } from './method-path.ts';
 import { ObservedDestination } from './observed-destination.ts';
 import { InvocationReply } from './reply.ts';
 import { type AttemptDeps, sendByPolicy, sendUntilAnswered } from './send-with-retry.ts';
+import { ToldCall } from './told-call.ts';
 
 /** Options of {@link Invocation.invoke}. @public */
 export interface InvocationInit {
@@ -122,15 +123,13 @@ export class Invocation {
     request: SidecarRequest,
     destination: Destination = this.#deps.destinations.find(target),
   ): Promise<SidecarResponse> {
-    const { events, clock } = this.#deps;
-    const isHeard = events.listenerCount('invoked') > 0;
-    const startedAt = isHeard ? clock.now() : 0;
     checkMethod(request);
     checkPath(path);
     checkQuery(request.search);
     const { probe } = this.#deps;
     const to = probe === undefined ? destination : new ObservedDestination(destination, target, probe);
     const policy = to.policy(path);
+    const told = ToldCall.begin(this.#deps, { target, path }, request, to);
     this.#underWay++;
     const { call, end } = this.#begin(cancelTokenOf(request));
     try {
@@ -139,9 +138,9 @@ export class Invocation {
       const outgoing = this.#outgoing(request, to, { path, body, call });
       const response =
         policy === undefined
-          ? await sendUntilAnswered(to, outgoing, this.#deps)
-          : await sendByPolicy(to, outgoing, policy);
-      if (isHeard) this.#tell(target, request.method, { status: response.status, startedAt });
+          ? await sendUntilAnswered(to, outgoing, this.#deps, told)
+          : await sendByPolicy(to, outgoing, policy, told);
+      told?.end(response.status);
       const answer = passOn(response, request.method);
       if (!(answer.body instanceof Uint8Array)) return { ...answer, body: afterBody(answer.body, end) };
       end();
@@ -149,7 +148,7 @@ export class Invocation {
     } catch (error) {
       end();
       const failure = cancelTokenOf(request).aborted ? error : asFailed(target, error);
-      if (isHeard) this.#tell(target, request.method, { status: 0, startedAt });
+      told?.end(0);
       throw failure;
     } finally {
       this.#underWay--;
@@ -181,11 +180,6 @@ export class Invocation {
     if (body instanceof Uint8Array || length === undefined) return 0;
     const limit = policy?.mayRetry === true ? this.#deps.replayLimitBytes : WHOLE_BODY_BYTES;
     return Number(length) <= limit ? limit : 0;
-  }
-
-  #tell(target: string, method: string, { status, startedAt }: { status: number; startedAt: number }): void {
-    const { events, clock } = this.#deps;
-    events.emit('invoked', { target, method, status, durationMs: clock.now() - startedAt });
   }
 
   /** Waits for responses, up to the stop timeout; not for the end of streamed ones. */

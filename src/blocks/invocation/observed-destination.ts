@@ -27,6 +27,10 @@ export class ObservedDestination implements Destination {
     return this.#destination.isOwn;
   }
 
+  get callerId(): string | undefined {
+    return this.#destination.callerId;
+  }
+
   policy(path: string): Policy | undefined {
     return this.#destination.policy(path);
   }

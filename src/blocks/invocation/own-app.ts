@@ -37,6 +37,10 @@ export class OwnApp implements Destination {
     this.#caller = caller;
   }
 
+  get callerId(): string | undefined {
+    return this.#caller?.appId;
+  }
+
   policy(path: string): Policy | undefined {
     return this.#deps.resiliency?.forApp(this.#deps.appId, path);
   }

@@ -22,6 +22,11 @@ export interface AttemptDeps {
   readonly work: Work;
 }
 
+/** How often a request was sent. */
+export interface Attempts {
+  attempts: number;
+}
+
 /**
  * Sends a request until there is a response or no retry is left. Without a policy, only calls of which no part has
  * reached the target are retried, while their body can still be sent.
@@ -30,9 +35,11 @@ export async function sendUntilAnswered(
   destination: Destination,
   request: SidecarRequest,
   deps: AttemptDeps,
+  counted?: Attempts,
 ): Promise<SidecarResponse> {
   for (let retries = 0; ; retries++) {
     const done = deps.work.begin(`invocation ${request.method} ${request.path}`);
+    if (counted !== undefined) counted.attempts++;
     try {
       return await destination.send(request);
     } catch (error) {
@@ -50,6 +57,7 @@ export function sendByPolicy(
   destination: Destination,
   request: SidecarRequest,
   policy: Policy,
+  counted?: Attempts,
 ): Promise<SidecarResponse> {
   let before: SidecarResponse | undefined;
   const judge = (outcome: AttemptOutcome<SidecarResponse>): Verdict => {
@@ -60,6 +68,7 @@ export function sendByPolicy(
     cancelTokenOf(request),
     async (cancelToken) => {
       if (before !== undefined) leaveBody(before.body);
+      if (counted !== undefined) counted.attempts++;
       const { method, path, search, headers, body } = request;
       const either = eitherOf(cancelToken, cancelTokenOf(request));
       before = await destination.send(new PlainRequest(method, requestTarget(path, search), headers, body, either));

@@ -155,10 +155,11 @@ export class PubSubService implements BlockService {
     return encodeMessage(publish, envelope, () => clock.now());
   }
 
-  #emitPublished({ address }: PublishTarget, { id }: Message): void {
+  #emitPublished({ address }: PublishTarget, message: Message): void {
     const { events } = this.#deps;
+    const { pubsubName, topic } = address;
     if (events.listenerCount('published') > 0)
-      events.emit('published', { pubsubName: address.pubsubName, topic: address.topic, messageId: id });
+      events.emit('published', { pubsubName, topic, messageId: message.id }, message);
   }
 
   /** Delivers messages to a function; call the returned function to end that. */

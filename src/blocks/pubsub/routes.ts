@@ -1,13 +1,13 @@
 import { readBody } from '../../http/body.ts';
 import { headerOf, NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
+import { traceOfHeaders } from '../../http/trace-headers.ts';
 import type { Wire } from '../../wire.ts';
 import { parseBulkEntries } from './publishing/bulk-entries.ts';
 import { binaryAttributes } from './publishing/cloud-event.ts';
 import { contentKind } from './publishing/content-type.ts';
 import type { Destination } from './publishing/envelope.ts';
 import { maxBulkPubBytes, mergedMetadata, metadataOfQuery, publishRules } from './publishing/request-metadata.ts';
-import { traceOfHeaders } from './publishing/trace.ts';
 import type { PubSubService } from './pubsub-service.ts';
 
 /** A pub/sub component must not have this name: its publish routes would clash with those of bulk publishing. */

@@ -3,8 +3,15 @@ import type { PayloadView } from './apps.ts';
 
 // Live flow: what this process has seen. Records are kept in memory, and only while somebody looks.
 
-/** What became of a message. */
-export type MessageOutcome = 'published' | 'delivering' | 'retrying' | 'delivered' | 'dropped' | 'deadLettered';
+/** What became of a message. `unsettled`: it will be delivered again, but nobody knows when. */
+export type MessageOutcome =
+  | 'published'
+  | 'delivering'
+  | 'retrying'
+  | 'delivered'
+  | 'dropped'
+  | 'deadLettered'
+  | 'unsettled';
 
 interface RecordBase {
   /** Identifies it as long as the process lives. A later version of the same record has the same key. */

@@ -15,8 +15,9 @@ export interface RecordedAttempt {
   readonly now: number;
 }
 
-function infoOf({ name, tickAt, failures }: StoredJob): JobRunInfo {
-  return { jobName: name, dueAt: tickAt, attempt: failures + 1 };
+function infoOf({ name, tickAt, failures, trace }: StoredJob): JobRunInfo {
+  const info = { jobName: name, dueAt: tickAt, attempt: failures + 1 };
+  return trace === undefined ? info : { ...info, trace };
 }
 
 export function emitScheduled(events: SidecarEventEmitter, { name, tickAt }: StoredJob): void {

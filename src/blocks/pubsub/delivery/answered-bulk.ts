@@ -1,7 +1,8 @@
 import type { Delivery } from '../../../components/pubsub.ts';
-import type { Observation, OperationFailure } from '../../../probe.ts';
+import type { Observation, Operation, OperationFailure } from '../../../probe.ts';
 import type { Ending } from '../../../resiliency/breaker.ts';
 import type { DeliveryOutcome } from './outcome.ts';
+import type { SettlementDeps } from './settlement.ts';
 
 /** The outcomes of one bulk request. */
 export interface AnsweredBulk {
@@ -9,6 +10,17 @@ export interface AnsweredBulk {
   readonly entries: ReadonlyMap<string, Delivery>;
   readonly outcomes: ReadonlyMap<string, DeliveryOutcome>;
   readonly observation: Observation | undefined;
+}
+
+/** An attempt as the probe sees it. */
+export function operationOf(
+  { group, spec }: Pick<SettlementDeps, 'group' | 'spec'>,
+  deliveries: readonly Delivery[],
+  isBulk: boolean,
+): Operation {
+  const { pubsubName, topic } = spec;
+  const messages = deliveries.map(({ message }) => message);
+  return { type: 'process', pubsubName, topic, group, messages, isBulk, attempt: deliveries[0]?.attempt ?? 1 };
 }
 
 /** For the circuit breaker, a retry is a failure; a message that the application drops was delivered. */

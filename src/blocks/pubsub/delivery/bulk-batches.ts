@@ -8,6 +8,14 @@ export interface BatchLimits {
   readonly maxAwaitMs: number;
 }
 
+/** The most messages in flight of a bulk subscription. */
+const MAX_IN_FLIGHT = 10_000;
+
+/** How many messages are in flight at most, with so many batches at a time. */
+export function maxInBulk({ maxMessages }: BatchLimits, concurrency: number): number {
+  return Math.min(maxMessages * concurrency, MAX_IN_FLIGHT);
+}
+
 /** Collects messages into batches and sends each batch as soon as it is complete. */
 export class BulkBatches {
   readonly #limits: BatchLimits;

@@ -1,16 +1,24 @@
 import { workplaceOf } from '../../../cluster/workplace-of.ts';
 import type { ComponentSubscription, Delivery } from '../../../components/pubsub.ts';
 import { messageOf } from '../../../errors.ts';
-import { type Observation, type Operation, observe, type Settled } from '../../../probe.ts';
+import { type Observation, observe, type Settled } from '../../../probe.ts';
 import type { Pass } from '../../../resiliency/breaker.ts';
 import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
 import { Work } from '../../../util/work.ts';
-import { type AnsweredBulk, endingOf, endingOfBulk, failureOf, failureOfBulk } from './answered-bulk.ts';
+import { type AnsweredBulk, endingOf, endingOfBulk, failureOf, failureOfBulk, operationOf } from './answered-bulk.ts';
 import { AppRequests } from './app-request.ts';
-import { BulkBatches } from './bulk-batches.ts';
+import { BulkBatches, maxInBulk } from './bulk-batches.ts';
 import { ownLimitMs } from './delivery-deps.ts';
 import { Gate } from './gate.ts';
-import { bulkOutcomes, type DeliveryOutcome, drop, failedOutcome, retry, singleOutcome } from './outcome.ts';
+import {
+  BROKEN_OFF,
+  bulkOutcomes,
+  type DeliveryOutcome,
+  drop,
+  failedOutcome,
+  retry,
+  singleOutcome,
+} from './outcome.ts';
 import { ParserHint } from './parser-hint.ts';
 import { rawObjectAsEvent } from './raw-object.ts';
 import { refusalOf } from './refusal.ts';
@@ -25,12 +33,6 @@ export interface ConsumerDeps extends SettlementDeps {
   /** The function of a streaming subscription. Default: messages go to the application's routes. */
   readonly deliverToCode?: DeliverToCode;
 }
-
-/** A stop has aborted the delivery: no failure, the message comes again. */
-const BROKEN_OFF: DeliveryOutcome = failedOutcome('the subscription has ended');
-
-/** The most messages in flight of a bulk subscription. */
-const MAX_BULK_IN_FLIGHT = 10_000;
 
 /** An active subscription: takes messages from the component, delivers them, settles them. */
 export class Consumer {
@@ -74,7 +76,7 @@ export class Consumer {
   async start(): Promise<void> {
     const { spec, pubsub, group } = this.#deps;
     const { topic, concurrency, bulk, metadata } = spec;
-    const maxInFlight = bulk === undefined ? concurrency : Math.min(bulk.maxMessages * concurrency, MAX_BULK_IN_FLIGHT);
+    const maxInFlight = bulk === undefined ? concurrency : maxInBulk(bulk, concurrency);
     this.#subscription = await pubsub.component.subscribe({
       topic,
       group,
@@ -159,15 +161,8 @@ export class Consumer {
     const { probe } = this.#deps;
     const deliver = (observation?: Observation): Promise<void> => this.#deliver(delivery, pass, observation);
     void this.#track(`message ${delivery.message.id}`, () =>
-      probe === undefined ? deliver() : observe(probe, this.#operation([delivery], false), deliver),
+      probe === undefined ? deliver() : observe(probe, operationOf(this.#deps, [delivery], false), deliver),
     );
-  }
-
-  #operation(deliveries: readonly Delivery[], isBulk: boolean): Operation {
-    const { group, spec } = this.#deps;
-    const { pubsubName, topic } = spec;
-    const messages = deliveries.map(({ message }) => message);
-    return { type: 'process', pubsubName, topic, group, messages, isBulk, attempt: deliveries[0]?.attempt ?? 1 };
   }
 
   async #track(what: string, work: () => Promise<void>): Promise<void> {
@@ -187,11 +182,14 @@ export class Consumer {
     const prepared = this.#prepare(delivery);
     const route = typeof prepared === 'string' ? prepared : '';
     const isSent = typeof prepared === 'string';
+    if (isSent) this.#settlement.begin(delivery, route);
     const outcome = isSent ? await this.#send(prepared, delivery, observation) : prepared;
     this.#gate.leave(pass, isSent && outcome !== BROKEN_OFF ? endingOf(outcome) : 'abandoned');
     // It stays unsettled, so the component delivers it again.
-    if (this.#hasLeft || outcome === BROKEN_OFF)
+    if (this.#hasLeft || outcome === BROKEN_OFF) {
+      this.#settlement.leave({ delivery, route }, BROKEN_OFF);
       return observation?.end({ settled: ['unsettled'], failure: failureOf(outcome) });
+    }
     const settled = await this.#settlement.settle({ delivery, route, startedAt }, outcome);
     observation?.end({ settled: [settled], failure: failureOf(outcome) });
   }
@@ -264,7 +262,8 @@ export class Consumer {
 
   /** Sends one bulk request: an operation that lasts until its messages are settled. */
   #sendBulk(path: string, deliveries: readonly Delivery[]): Promise<AnsweredBulk> {
-    const observation = this.#deps.probe?.begin(this.#operation(deliveries, true));
+    const observation = this.#deps.probe?.begin(operationOf(this.#deps, deliveries, true));
+    for (const delivery of deliveries) this.#settlement.begin(delivery, path);
     const send = (): Promise<AnsweredBulk> => this.#callBulk(path, deliveries, observation);
     return observation === undefined ? send() : observation.run(send);
   }

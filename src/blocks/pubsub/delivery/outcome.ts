@@ -20,13 +20,16 @@ export interface Reply {
   readonly body: Buffer;
 }
 
-export function retry(reason: string, level: 'info' | 'warn' = 'warn'): DeliveryOutcome {
+export function retry(reason: string, level: 'info' | 'warn' = 'warn'): DeliveryOutcome & Failure {
   return { kind: 'retry', reason, level };
 }
 
 export function drop(level: 'debug' | 'warn' | 'error', reason: string): DeliveryOutcome & { kind: 'drop' } {
   return { kind: 'drop', level, reason };
 }
+
+/** A stop has aborted the delivery: no failure, the message comes again. */
+export const BROKEN_OFF: DeliveryOutcome & Failure = retry('the subscription has ended');
 
 /** The API document's table of single-message delivery outcomes. */
 export function singleOutcome({ status, body }: Reply): DeliveryOutcome {

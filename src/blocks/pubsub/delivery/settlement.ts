@@ -8,7 +8,7 @@ import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import type { Timer } from '../../../util/clock.ts';
 import { definedOnly } from '../../../util/defined-only.ts';
 import { formatInstant } from '../../../util/duration.ts';
-import { type Failure, logged, told } from '../../failure.ts';
+import { type Failure, logged, thrown, told } from '../../failure.ts';
 import { deadLetterOf, shortReason } from './dead-letter.ts';
 import type { DeliveryDeps, OpenPubSub } from './delivery-deps.ts';
 import { type DeliveryOutcome, drop } from './outcome.ts';
@@ -79,7 +79,22 @@ export class Settlement {
     const { logger } = this.#deps;
     const level = isConflict(error) ? 'warn' : 'error';
     logger[level]({ ...this.#info(answered), error }, 'message could not be settled: it will be delivered again');
+    this.leave(answered, thrown(error));
     return 'unsettled';
+  }
+
+  /** Tells that an attempt begins. */
+  begin(delivery: Delivery, route: string): void {
+    const { events } = this.#deps;
+    if (events.listenerCount('delivering') > 0)
+      events.emit('delivering', this.#info({ delivery, route }), delivery.message);
+  }
+
+  /** Tells that an attempt has ended without being settled. */
+  leave(answered: Pick<Answered, 'delivery' | 'route'>, failure: Failure): void {
+    const { events } = this.#deps;
+    if (events.listenerCount('unsettled') > 0)
+      events.emit('unsettled', { ...this.#info(answered), ...told(failure) }, answered.delivery.message);
   }
 
   /** Stops retrying; unsettled messages stay unsettled. */
@@ -92,8 +107,10 @@ export class Settlement {
   async #succeed(answered: Answered): Promise<Settled> {
     await answered.delivery.ack();
     const { events, clock } = this.#deps;
-    if (events.listenerCount('delivered') > 0)
-      events.emit('delivered', { ...this.#info(answered), durationMs: clock.now() - answered.startedAt });
+    if (events.listenerCount('delivered') > 0) {
+      const durationMs = clock.now() - answered.startedAt;
+      events.emit('delivered', { ...this.#info(answered), durationMs }, answered.delivery.message);
+    }
     return 'delivered';
   }
 
@@ -122,7 +139,7 @@ export class Settlement {
     logger[outcome.level](details, 'message will be delivered again');
     await answered.delivery.retry(delayMs);
     if (events.listenerCount('retrying') > 0)
-      events.emit('retrying', { ...this.#info(answered), ...told(outcome), delayMs });
+      events.emit('retrying', { ...this.#info(answered), ...told(outcome), delayMs }, answered.delivery.message);
     return 'retrying';
   }
 
@@ -145,7 +162,11 @@ export class Settlement {
     await answered.delivery.ack();
     logger.warn({ ...this.#info(answered), deadLetterTopic, ...logged(failure) }, 'message dead-lettered');
     if (events.listenerCount('deadLettered') > 0)
-      events.emit('deadLettered', { ...this.#info(answered), deadLetterTopic, ...told(failure) });
+      events.emit(
+        'deadLettered',
+        { ...this.#info(answered), deadLetterTopic, ...told(failure) },
+        answered.delivery.message,
+      );
     return 'dead_lettered';
   }
 
@@ -188,12 +209,13 @@ export class Settlement {
 
   #emitDropped(answered: Answered, failure: Failure): Settled {
     const { events } = this.#deps;
-    if (events.listenerCount('dropped') > 0) events.emit('dropped', { ...this.#info(answered), ...told(failure) });
+    if (events.listenerCount('dropped') > 0)
+      events.emit('dropped', { ...this.#info(answered), ...told(failure) }, answered.delivery.message);
     return 'dropped';
   }
 
-  #info({ delivery, route }: Answered): DeliveryInfo {
+  #info({ delivery, route }: Pick<Answered, 'delivery' | 'route'>): DeliveryInfo {
     const { topic, pubsubName } = this.#spec;
-    return { pubsubName, topic, messageId: delivery.message.id, route, attempt: delivery.attempt };
+    return { pubsubName, topic, messageId: delivery.message.id, group: this.#group, route, attempt: delivery.attempt };
   }
 }

@@ -10,7 +10,7 @@ import type { IncomingEvent } from '../model/events.ts';
 import { failureOf } from '../model/failure.ts';
 import { textOfValue, valueOfText } from '../model/payload.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
-import { emitActivity } from './emit-events.ts';
+import { emitActivity, emitActivityStarted } from './emit-events.ts';
 import type { InFlightCounter } from './in-flight-counter.ts';
 import type { LiveInstance } from './live-instance.ts';
 import { MissingNames } from './missing-names.ts';
@@ -155,6 +155,7 @@ export class ActivityRunner {
     let event: IncomingEvent;
     let thrown: { readonly value: unknown } | undefined;
     const observation = this.#observe(instance, activity);
+    emitActivityStarted(this.#host, instance.id, activity);
     const call = (): unknown => asTold(run)(new Context(instance, activity), valueOfText(input));
     try {
       const output = await (observation === undefined ? call() : observation.run(call));

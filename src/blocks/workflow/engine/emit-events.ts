@@ -1,4 +1,4 @@
-import type { SidecarEventEmitter } from '../../../events.ts';
+import type { SidecarEventEmitter, WorkflowInfo } from '../../../events.ts';
 import type { Observation, Probe } from '../../../probe.ts';
 import { told } from '../../failure.ts';
 import type { IncomingEvent } from '../model/events.ts';
@@ -16,6 +16,16 @@ export interface EndedActivity {
   readonly startedAt: number;
   /** The thrown value, if the attempt threw. */
   readonly thrown?: { readonly value: unknown } | undefined;
+}
+
+/** Tells that an attempt of an activity begins. */
+export function emitActivityStarted(
+  { events }: WorkflowsDeps,
+  instanceId: string,
+  { name, activityId, attempt }: ActivityToRun,
+): void {
+  if (events.listenerCount('activityStarted') > 0)
+    events.emit('activityStarted', { instanceId, activityName: name, activityId, attempt });
 }
 
 /** Emits the outcome of an attempt. */
@@ -81,6 +91,9 @@ function tellEnded({ events, logger }: Pick<WorkflowsDeps, 'events' | 'logger'>,
   else if (events.listenerCount('workflowCompleted') > 0) events.emit('workflowCompleted', infoOf(record));
 }
 
-function infoOf({ instanceId, name }: InstanceRecord): { instanceId: string; workflowName: string } {
-  return { instanceId, workflowName: name };
+function infoOf({ instanceId, name, trace }: InstanceRecord): WorkflowInfo {
+  const info = { instanceId, workflowName: name };
+  if (trace === undefined) return info;
+  const { traceparent, tracestate } = trace;
+  return { ...info, trace: tracestate === undefined ? { traceparent } : { traceparent, tracestate } };
 }
