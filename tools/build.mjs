@@ -11,6 +11,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { buildPage } from './build-page.mjs';
 import { declarationsOf, ENTRIES, importOf } from './entries.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -140,10 +141,10 @@ async function pruneTypes() {
   await writeFile(join(types, 'package.json'), '{ "type": "commonjs" }\n');
 }
 
-/** The licences of what is bundled in ask for it. */
-async function writeNotices() {
+/** The licences of the packages that are bundled in ask for it. */
+async function writeNotices(packages) {
   const notices = await Promise.all(
-    INLINED.map(async (name) => {
+    packages.map(async (name) => {
       const folder = join(root, 'node_modules', name);
       const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
       const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
@@ -176,7 +177,7 @@ const [chunks] = await Promise.all([
   bundle({ ...ENTRIES, ...COMMAND }, { groups: SHARED }),
   bundle(WORKER, false),
   compileTypes().then(pruneTypes),
-  writeNotices(),
+  buildPage(root, dist).then((packages) => writeNotices([...INLINED, ...packages])),
 ]);
 checkLoading(chunks);
 await writeImports(chunks);

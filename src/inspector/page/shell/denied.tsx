@@ -1,0 +1,22 @@
+import type { ApiFailure } from '../core/client.ts';
+import { Page } from '../ui/page.tsx';
+import { Empty } from '../ui/states.tsx';
+
+/** Instead of any page when the server lets this browser see nothing. */
+export function Denied({ failure }: { readonly failure: ApiFailure }) {
+  const isUnknown = failure.status === 401;
+  return (
+    <Page title={isUnknown ? 'Who are you?' : 'Not allowed'}>
+      <Empty title={failure.message}>
+        {isUnknown
+          ? 'Open the address with its token again, as the log or the terminal shows it (…?token=…), or log in to the application that this page belongs to.'
+          : 'You are known, but may not see this. Ask whoever runs the application: the option “authorize” of inspect() decides.'}
+      </Empty>
+      <p>
+        <button type="button" class="button primary" onClick={() => location.reload()}>
+          Try again
+        </button>
+      </p>
+    </Page>
+  );
+}

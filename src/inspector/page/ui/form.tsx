@@ -1,0 +1,96 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+import { messageOf } from '../core/client.ts';
+import { toast } from '../core/toasts.ts';
+import { Dialog, DialogButtons } from './confirm.tsx';
+
+export interface FieldSpec {
+  readonly name: string;
+  readonly label: string;
+  readonly value?: string;
+  /** Several lines, for JSON. */
+  readonly isLong?: boolean;
+  readonly isRequired?: boolean;
+  /** Text to choose from. */
+  readonly options?: readonly string[];
+  readonly hint?: string;
+}
+
+interface FormProps {
+  readonly title: string;
+  readonly fields: readonly FieldSpec[];
+  /** What the button says: a verb. */
+  readonly action: string;
+  /** Gets the values by name, and answers what to tell. The dialog stays open with the message if it throws. */
+  readonly submit: (values: Readonly<Record<string, string>>) => Promise<string | undefined>;
+  readonly onClose: () => void;
+  readonly children?: ComponentChildren;
+}
+
+/** A dialog with fields. */
+export function FormDialog({ title, fields, action, submit, onClose, children }: FormProps) {
+  const problem = useSignal('');
+  const isBusy = useSignal(false);
+  const send = async (form: HTMLFormElement) => {
+    if (isBusy.value) return;
+    isBusy.value = true;
+    try {
+      const given = [...new FormData(form)].map(([name, value]) => [name, String(value)]);
+      const told = await submit(Object.fromEntries(given));
+      onClose();
+      if (told !== undefined) toast('ok', told);
+    } catch (error) {
+      problem.value = messageOf(error);
+    }
+    isBusy.value = false;
+  };
+  return (
+    <Dialog title={title} onClose={onClose} isWide={fields.some(({ isLong }) => isLong)}>
+      {children}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send(event.currentTarget);
+        }}
+      >
+        {fields.map((field) => (
+          <Field key={field.name} {...field} />
+        ))}
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+        <DialogButtons onCancel={onClose}>
+          <button type="submit" class="button primary" aria-busy={isBusy.value}>
+            {action}
+          </button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}
+
+/** A label and its field. */
+export function Field({ name, label, value = '', isLong, isRequired = false, options, hint }: FieldSpec) {
+  const id = useId();
+  const shared = { id, name, required: isRequired, 'aria-describedby': hint === undefined ? undefined : `${id}-hint` };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {isLong === true ? (
+        <textarea {...shared} class="mono" rows={10} spellcheck={false} defaultValue={value} />
+      ) : options !== undefined ? (
+        <select {...shared} defaultValue={value}>
+          {options.map((option) => (
+            <option key={option} selected={option === value}>
+              {option}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input {...shared} type="text" autocomplete="off" defaultValue={value} />
+      )}
+      {hint === undefined ? null : <small id={`${id}-hint`}>{hint}</small>}
+    </div>
+  );
+}

@@ -1,0 +1,17 @@
+import { dismiss, toasts } from '../core/toasts.ts';
+
+/** What was done, and what failed; read out by screen readers. Once in the page. */
+export function ToastList() {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {toasts.value.map(({ id, kind, text }) => (
+        <div key={id} class={`toast ${kind}`}>
+          <span>{text}</span>
+          <button type="button" class="button small" aria-label="Dismiss" onClick={() => dismiss(id)}>
+            ✕
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}
