@@ -166,6 +166,8 @@ export interface SidecarEvents {
   circuitBreaker: [CircuitBreakerChange];
   /** A client has requested shutdown (`POST /v1.0/shutdown` of `wire: 'dapr'`): the sidecar is stopping. */
   shutdownRequested: [];
+  /** The sidecar is stopping: it takes no more requests, and ends what is under way. */
+  stopping: [];
   /** A subscription was started. */
   subscribed: [{ readonly pubsubName: string; readonly topic: string }];
   /** A subscription was not started. */

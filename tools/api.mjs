@@ -16,6 +16,7 @@ const problems = [];
 const LEANS_ON_OTHERS = new Set([
   'dapr',
   'embedded',
+  'inspector',
   'jetstream',
   'kafka',
   'mqtt',

@@ -31,10 +31,11 @@ const SHARED = [
   { name: 'base', test: /\/src\/(errors|version|state\/errors|util\/(clock|suggest))\.ts$/ },
   {
     name: 'core',
-    test: /\/src\/(?!index\.ts|cli\/|components\/(?:broker|embedded|jetstream|kafka|mqtt|postgresql|rabbitmq|redis|remote)\/|dapr\/|otel\/|resources\/|testing\/)|\/@marcbachmann\//,
+    test: /\/src\/(?!index\.ts|cli\/|components\/(?:broker|embedded|jetstream|kafka|mqtt|postgresql|rabbitmq|redis|remote)\/|dapr\/|inspector\/|otel\/|resources\/|testing\/)|\/@marcbachmann\//,
   },
   { name: 'embedded-store', test: /\/src\/components\/embedded\// },
   { name: 'broker', test: /\/src\/components\/broker\// },
+  { name: 'inspector-server', test: /\/src\/inspector\/(?!index\.ts)/ },
   { name: 'jetstream-pubsub', test: /\/src\/components\/jetstream\// },
   { name: 'remote-store', test: /\/src\/components\/remote\// },
   { name: 'kafka-pubsub', test: /\/src\/components\/kafka\// },
@@ -45,6 +46,8 @@ const SHARED = [
   { name: 'resource-files', test: /\/src\/resources\/(?!index\.ts)/ },
   { name: 'jose', test: /\/node_modules\/jose\// },
 ];
+/** What another step of the build writes: loaded when it is needed, by this name beside the others. */
+const BUILT_APART = './inspector-assets.cjs';
 const CREATED_REQUIRE = 'const require = createRequire(import.meta.url);';
 
 const options = {
@@ -57,6 +60,10 @@ const options = {
       // The sources are ES modules, which have no require; what they become has it.
       name: 'require',
       transform: (code) => ({ code: code.replace(CREATED_REQUIRE, ''), map: null }),
+    },
+    {
+      name: 'built-apart',
+      resolveId: (id) => (id === BUILT_APART ? { id, external: true } : null),
     },
   ],
   onLog(level, log) {

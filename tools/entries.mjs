@@ -3,6 +3,7 @@ export const ENTRIES = {
   index: 'src/index.ts',
   dapr: 'src/dapr/index.ts',
   embedded: 'src/components/embedded/index.ts',
+  inspector: 'src/inspector/index.ts',
   jetstream: 'src/components/jetstream/index.ts',
   kafka: 'src/components/kafka/index.ts',
   mqtt: 'src/components/mqtt/index.ts',

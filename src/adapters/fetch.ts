@@ -10,7 +10,7 @@ import {
   type SidecarRequest,
   type SidecarResponse,
 } from '../http/message.ts';
-import { belowPrefix } from './mount.ts';
+import { belowPrefix, pathOf } from './mount.ts';
 
 /** Answers a web-standard `Request`. @public */
 export type FetchHandler = (request: Request) => Promise<Response>;
@@ -37,14 +37,14 @@ export function fetchHandler(sidecar: RequestHandler, options?: AdapterOptions):
 export function fetchHandler(sidecar: RequestHandler, options: AdapterOptions = {}): FallthroughFetchHandler {
   checkAdapterOptions(options);
   return async (request) => {
-    const url = sidecar.ownCalls?.has(request) ? undefined : belowPrefix(pathOf(request.url), options.prefix);
+    const url = sidecar.ownCalls?.has(request) ? undefined : belowPrefix(targetOf(request.url), options.prefix);
     if (url === undefined && options.fallthrough) return undefined;
     const response = await sidecar.handle(toSidecarRequest(request, url ?? ''));
     return response.unrouted && options.fallthrough ? undefined : toFetchResponse(response, request.method);
   };
 }
 
-function pathOf(url: string): string {
+function targetOf(url: string): string {
   const path = url.indexOf('/', url.indexOf('://') + 3);
   const end = url.indexOf('#');
   return path === -1 ? '/' : url.slice(path, end === -1 ? undefined : end);
@@ -53,13 +53,24 @@ function pathOf(url: string): string {
 function toSidecarRequest(request: Request, url: string): SidecarRequest {
   const headers: Record<string, string> = {};
   for (const [name, value] of request.headers) headers[name] = value;
-  return new PlainRequest(
-    request.method.toUpperCase(),
-    url,
-    headers,
-    request.body ?? EMPTY_BODY,
-    cancelTokenOfSignal(request.signal),
-  );
+  return new FetchRequest(request, url, headers);
+}
+
+class FetchRequest extends PlainRequest {
+  readonly #url: string;
+
+  constructor({ method, url, body, signal }: Request, below: string, headers: HeaderMap) {
+    super(method.toUpperCase(), below, headers, body ?? EMPTY_BODY, cancelTokenOfSignal(signal));
+    this.#url = url;
+  }
+
+  override get originalPath(): string {
+    return pathOf(targetOf(this.#url));
+  }
+
+  override get isEncrypted(): boolean {
+    return this.#url.startsWith('https:');
+  }
 }
 
 function toFetchResponse(response: SidecarResponse, method: string): Response {

@@ -13,6 +13,8 @@ export interface KoaContextLike {
   readonly request: object;
   /** The URL without the path that `koa-mount` removed. */
   readonly url: string;
+  /** The URL as it was received. */
+  readonly originalUrl: string;
   /** `false` keeps Koa from responding. */
   respond?: boolean | undefined;
 }
@@ -33,9 +35,9 @@ export type KoaMiddleware = (context: KoaContextLike, next: () => Promise<unknow
 export function koaHandler(sidecar: RequestHandler, options: AdapterOptions = {}): KoaMiddleware {
   checkAdapterOptions(options);
   return async (context, next) => {
-    const { req, res, url, respond } = context;
+    const { req, res, url, originalUrl, request, respond } = context;
     context.respond = false;
-    const passOn = await answerNode(sidecar, { req, res, url, parsed: context.request as ParsedBody }, options);
+    const passOn = await answerNode(sidecar, { req, res, url, originalUrl, parsed: request as ParsedBody }, options);
     if (!passOn) return;
     context.respond = respond ?? true;
     await next();

@@ -10,3 +10,9 @@ export function belowPrefix(url: string, prefix: AdapterOptions['prefix']): stri
   if (rest.startsWith('?')) return `/${rest}`;
   return rest.startsWith('/') ? rest : undefined;
 }
+
+/** The path of a URL without scheme and host. */
+export function pathOf(url: string): string {
+  const end = url.search(/[?#]/);
+  return end === -1 ? url : url.slice(0, end);
+}

@@ -1,22 +1,43 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type CancelToken, PlainRequest } from '../http/message.ts';
+import { pathOf } from './mount.ts';
 import { contentOf, type ParsedBody } from './parsed-body.ts';
 
 /** One shared object: it holds nothing about a single request. */
 const DEPARTED = new Error('the caller went away');
 
+/** What an adapter knows of a request beside the request itself. */
+interface Known {
+  /** Below the prefix. */
+  readonly url: string;
+  readonly originalUrl?: string | undefined;
+  readonly parsed: ParsedBody;
+}
+
 /** A request of node:http. */
 export class NodeRequest extends PlainRequest {
   readonly #req: IncomingMessage;
+  readonly #originalUrl: string | undefined;
 
-  constructor(req: IncomingMessage, res: ServerResponse, { url, parsed }: { url: string; parsed: ParsedBody }) {
+  constructor(req: IncomingMessage, res: ServerResponse, { url, originalUrl, parsed }: Known) {
     const { headers, body } = contentOf(req, parsed);
     super(req.method ?? 'GET', url, headers, body === req ? new UnreadBody(req) : body, new Departure(res));
     this.#req = req;
+    this.#originalUrl = originalUrl;
   }
 
   override get remoteAddress(): string | undefined {
     return this.#req.socket.remoteAddress;
+  }
+
+  override get originalPath(): string | undefined {
+    // Express, and others like it, keep here what they remove from `url`.
+    const { originalUrl = this.#req.url } = this.#req as { readonly originalUrl?: string };
+    return pathOf(this.#originalUrl ?? originalUrl ?? '/');
+  }
+
+  override get isEncrypted(): boolean {
+    return 'encrypted' in this.#req.socket;
   }
 }
 

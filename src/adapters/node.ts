@@ -37,6 +37,8 @@ export interface NodeExchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly url: string;
+  /** The URL as it was received, where the framework keeps it apart from the request. */
+  readonly originalUrl?: string;
   readonly parsed: ParsedBody;
 }
 
@@ -56,10 +58,10 @@ export async function answerNode(
 /** Passes an exchange to the sidecar; `undefined` if it is to be passed on instead. */
 export function handleNode(
   sidecar: RequestHandler,
-  { req, res, url, parsed }: NodeExchange,
+  { req, res, url, originalUrl, parsed }: NodeExchange,
   { prefix, fallthrough }: AdapterOptions,
 ): Promise<SidecarResponse> | undefined {
   const below = sidecar.ownCalls?.has(req) ? undefined : belowPrefix(url, prefix);
   if (below === undefined && fallthrough) return undefined;
-  return sidecar.handle(new NodeRequest(req, res, { url: below ?? '', parsed }));
+  return sidecar.handle(new NodeRequest(req, res, { url: below ?? '', originalUrl, parsed }));
 }

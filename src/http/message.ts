@@ -37,6 +37,10 @@ export interface SidecarRequest {
   readonly signal: AbortSignal;
   /** The IP address of the connection, if known; that of the proxy if there is one. */
   readonly remoteAddress?: string | undefined;
+  /** The path as the client sent it, with the prefix that was removed from {@link SidecarRequest.path}, if known. */
+  readonly originalPath?: string | undefined;
+  /** Whether the connection is encrypted, if known; that of the proxy if there is one. */
+  readonly isEncrypted?: boolean | undefined;
 }
 
 /** A response. @public */
@@ -202,6 +206,14 @@ export class PlainRequest implements SidecarRequest {
   }
 
   get remoteAddress(): string | undefined {
+    return undefined;
+  }
+
+  get originalPath(): string | undefined {
+    return undefined;
+  }
+
+  get isEncrypted(): boolean | undefined {
     return undefined;
   }
 }

@@ -26,3 +26,16 @@ export interface ApiRoute {
   readonly needs: Role;
   readonly answer: (call: ApiCall) => Promise<ApiAnswer> | ApiAnswer;
 }
+
+/** Routes by path, then by method. */
+export type RouteTable = ReadonlyMap<string, ReadonlyMap<string, ApiRoute>>;
+
+export function routeTable(routes: readonly ApiRoute[]): RouteTable {
+  const table = new Map<string, Map<string, ApiRoute>>();
+  for (const route of routes) {
+    const ofPath = table.get(route.path) ?? new Map<string, ApiRoute>();
+    if (ofPath.has(route.method)) throw new Error(`two routes are ${route.method} ${route.path}`);
+    table.set(route.path, ofPath.set(route.method, route));
+  }
+  return table;
+}

@@ -1,8 +1,6 @@
 import type { SidecarRequest } from '../http/message.ts';
 import type { Logger } from '../util/logger.ts';
-
-/** Dual-stack sockets report 127.0.0.1 as `::ffff:127.0.0.1`. */
-const LOOPBACK = /^(?:::1$|(?:::ffff:)?127\.)/i;
+import { isLoopback } from '../util/loopback.ts';
 
 /**
  * Warns once of a request from another host to an API without a token; `tokenName` is the environment variable that
@@ -11,7 +9,7 @@ const LOOPBACK = /^(?:::1$|(?:::ffff:)?127\.)/i;
 export function exposureWarning(logger: Logger, tokenName: string): (request: SidecarRequest) => void {
   let isTold = false;
   return ({ remoteAddress }) => {
-    if (isTold || remoteAddress === undefined || LOOPBACK.test(remoteAddress)) return;
+    if (isTold || remoteAddress === undefined || isLoopback(remoteAddress)) return;
     isTold = true;
     logger.warn(
       { remoteAddress },

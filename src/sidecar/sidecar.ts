@@ -8,7 +8,6 @@ import { Jobs } from '../blocks/jobs/jobs.ts';
 import type { Metadata } from '../blocks/metadata/metadata.ts';
 import type { Placement } from '../blocks/placement/placement.ts';
 import { PubSub } from '../blocks/pubsub/pubsub.ts';
-import { RESERVED_PUBSUB_NAME } from '../blocks/pubsub/routes.ts';
 import { Workflows } from '../blocks/workflow/workflows.ts';
 import type { Membership } from '../cluster/membership.ts';
 import type { Shards } from '../cluster/shards.ts';
@@ -19,8 +18,10 @@ import type { Handler, RequestHandler } from '../http/message.ts';
 import type { Probe } from '../probe.ts';
 import type { StateStore } from '../state/store.ts';
 import { setGracePeriod } from '../util/grace-period.ts';
+import type { Logger } from '../util/logger.ts';
 import { Work } from '../util/work.ts';
 import { buildSidecar } from './build-sidecar.ts';
+import { checkComponentNames } from './component-names.ts';
 import { configurationOf } from './configuration.ts';
 import { type JoinDeps, joinHosts } from './join-cluster.ts';
 import { ObservedStore } from './observed-store.ts';
@@ -133,6 +134,16 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     return this.#options.appId;
   }
 
+  /** The namespace of the app ID. */
+  get namespace(): string {
+    return this.#options.namespace;
+  }
+
+  /** Where it logs. @internal */
+  get logger(): Logger {
+    return this.#options.logger;
+  }
+
   /**
    * Opens the components and starts deliveries. If the application already accepts requests, its subscriptions are
    * known when this resolves. If not, they are requested as soon as it does; {@link Sidecar.ready} waits for them.
@@ -158,7 +169,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   }
 
   async #open(): Promise<void> {
-    checkComponentNames(this.#options);
+    checkComponentNames(this.#options.components);
     await this.#app?.open();
     const { state, clock, logger } = this.#options;
     const opened = await state.open({ clock, logger });
@@ -200,6 +211,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
 
   async #stop(): Promise<void> {
     this.#phase = 'stopping';
+    this.events.emit('stopping');
     this.#monitor?.stop();
     // Components can be closed only once they are open.
     await this.#opened;
@@ -271,20 +283,6 @@ function ownedCount(shards: Shards): number {
 
 function notStarted(): SidecarError {
   return new SidecarError('ERR_HEALTH_NOT_READY', 'the sidecar is not started: call start() first');
-}
-
-function checkComponentNames({ components }: ResolvedOptions): void {
-  const seen = new Set<string>();
-  for (const { name } of components) {
-    if (name === RESERVED_PUBSUB_NAME)
-      throw new SidecarError(
-        'ERR_CONFIGURATION',
-        `a pub/sub may not be named ${name}: its routes are those of bulk publishing`,
-      );
-    if (seen.has(name))
-      throw new SidecarError('ERR_CONFIGURATION', `component name ${JSON.stringify(name)} is used twice`);
-    seen.add(name);
-  }
 }
 
 /** Throws the first error, after everything has been tried. */

@@ -9,7 +9,7 @@ export function fieldNames<T extends object>(names: { readonly [Name in keyof T]
 /** Describes what is wrong with the shape of options: not an object, or an unknown field. `what` names the options. */
 export function fieldsProblem(given: unknown, known: ReadonlySet<string>, what: string): string | undefined {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
-    return `${what}: expected an object, actual is ${nounOf(given)}`;
+    return `${what}: expected an object, actual is ${nameOfKind(given)}`;
   for (const name in given) {
     if (!known.has(name) && given[name as keyof typeof given] !== undefined) return unknownField(name, known, what);
   }
@@ -38,10 +38,10 @@ export function checkFields(
  */
 export function checkFunction(given: unknown, what: string): void {
   if (typeof given !== 'function')
-    throw new SidecarError('ERR_CONFIGURATION', `${what} is ${nounOf(given)}: expected a function`);
+    throw new SidecarError('ERR_CONFIGURATION', `${what} is ${nameOfKind(given)}: expected a function`);
 }
 
-function nounOf(given: unknown): string {
+export function nameOfKind(given: unknown): string {
   if (given === undefined || given === null) return String(given);
   return Array.isArray(given) ? 'an array' : typeof given === 'object' ? 'an object' : `a ${typeof given}`;
 }

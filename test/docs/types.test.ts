@@ -35,6 +35,7 @@ declare const mine: { can: readonly import('insidecar/testing').StoreNeed[]; emp
 const MODULES: readonly (readonly [module: string, exported: ReadonlySet<string>])[] = [
   ['insidecar', exportsIn('insidecar')],
   ['insidecar/embedded', exportsIn('insidecar-embedded')],
+  ['insidecar/inspector', exportsIn('insidecar-inspector')],
   ['insidecar/otel', exportsIn('insidecar-otel')],
   ['insidecar/postgresql', exportsIn('insidecar-postgresql')],
   ['insidecar/redis', exportsIn('insidecar-redis')],

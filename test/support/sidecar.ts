@@ -109,6 +109,7 @@ const EVENTS = Object.keys({
   appUnhealthy: true,
   circuitBreaker: true,
   shutdownRequested: true,
+  stopping: true,
   subscribed: true,
   subscriptionRefused: true,
 } satisfies Record<keyof SidecarEvents, true>) as readonly (keyof SidecarEvents)[];
