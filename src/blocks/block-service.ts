@@ -4,8 +4,8 @@ import type { Membership } from '../cluster/membership.ts';
 export interface BlockService {
   /** Prepares everything that must be there before the sidecar runs. */
   open(membership: Membership): Promise<void>;
-  /** Begins to work: the sidecar runs. */
-  start(): void;
+  /** Begins to work: the sidecar runs. At rest, it only does what it is called for. */
+  start(isAtRest: boolean): void;
   /** Begins nothing new, waits for work in flight and closes. Without an `open` before it does nothing. */
   stop(): Promise<void>;
 }

@@ -8,6 +8,8 @@ export interface Flag {
   readonly name: string;
   /** The placeholder of its value in the help. Absent for a switch: present, `=true` or `=false`. */
   readonly value?: string;
+  /** Whether the value may be left out; it is then the empty text. It is given with `=` only. */
+  readonly mayBeBare?: true;
   /** Its one-letter form. */
   readonly short?: string;
   /** Other names of the flag. */
@@ -22,7 +24,7 @@ export interface Flag {
 
 export interface CommandLine {
   readonly flags: FlagValues;
-  /** The arguments after the flags: from the first that is not a flag, or after `--`. */
+  /** The arguments after the flags: from the first that is not a flag, or after `--`. If mixed, all that are none. */
   readonly rest: readonly string[];
   /** Notes about flags without effect. */
   readonly notes: readonly string[];
@@ -30,10 +32,20 @@ export interface CommandLine {
 
 type Token = ReturnType<typeof parse>[number];
 
-/** Parses a command line. @throws Failure naming the flag and what was expected. */
-export function readArguments(args: readonly string[], flags: readonly Flag[], about: string): CommandLine {
+/**
+ * Parses a command line. @throws Failure naming the flag and what was expected.
+ *
+ * @param about - the command whose help to read
+ * @param isMixed - whether flags may come after other arguments
+ */
+export function readArguments(
+  args: readonly string[],
+  flags: readonly Flag[],
+  about: string,
+  { isMixed = false }: { readonly isMixed?: boolean } = {},
+): CommandLine {
   const tokens = parse(args, flags);
-  const end = tokens.find(({ kind }) => kind !== 'option');
+  const end = tokens.find(({ kind }) => kind === 'option-terminator' || (kind === 'positional' && !isMixed));
   const flagsEnd = end?.index ?? args.length;
   const byName = namesOf(flags);
   const values = new Map<string, string[]>();
@@ -49,14 +61,16 @@ export function readArguments(args: readonly string[], flags: readonly Flag[], a
     const known = values.get(flag.name) ?? [];
     values.set(flag.name, [...known, readValue(token, flag, about)]);
   }
-  const rest = args.slice(end?.kind === 'option-terminator' ? flagsEnd + 1 : flagsEnd);
+  const rest = isMixed
+    ? tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []))
+    : args.slice(end?.kind === 'option-terminator' ? flagsEnd + 1 : flagsEnd);
   return { flags: new FlagValues(values, about), rest, notes };
 }
 
 function parse(args: readonly string[], flags: readonly Flag[]) {
   const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {};
-  for (const { name, value, short, aliases = [] } of flags) {
-    const type = value === undefined ? 'boolean' : 'string';
+  for (const { name, value, short, mayBeBare, aliases = [] } of flags) {
+    const type = value === undefined || mayBeBare ? 'boolean' : 'string';
     options[name] = short === undefined ? { type } : { type, short };
     for (const alias of aliases) options[alias] = { type };
   }
@@ -69,6 +83,7 @@ function namesOf(flags: readonly Flag[]): ReadonlyMap<string, Flag> {
 
 function readValue(token: Extract<Token, { kind: 'option' }>, flag: Flag, about: string): string {
   const { value, inlineValue, rawName } = token;
+  if (flag.mayBeBare) return value ?? '';
   if (flag.value === undefined) {
     const text = value ?? 'true';
     if (text === 'true' || text === 'false') return text;

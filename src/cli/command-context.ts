@@ -7,6 +7,10 @@ export interface CommandContext {
   readonly stderr: Output;
   /** Whether standard error is a terminal. */
   readonly isTerminal: boolean;
+  /** The width of the terminal of standard output; `undefined` if that is none. */
+  readonly columns: number | undefined;
+  /** Asks a yes-or-no question; `undefined` without a terminal. */
+  readonly confirm: ((question: string) => Promise<boolean>) | undefined;
   /** Whether standard input is not a terminal. */
   readonly hasInput: boolean;
   readonly environment: NodeJS.ProcessEnv;

@@ -7,7 +7,7 @@ import { EXIT, Failure } from './failure.ts';
 import { generalHelp } from './help.ts';
 import { inWordsOfCommand } from './option-names.ts';
 
-const COMMANDS = ['run', 'validate', 'migrate-state', 'postgresql-ddl'];
+const COMMANDS = ['run', 'validate', 'queues', 'dead-letters', 'jobs', 'workflows', 'migrate-state', 'postgresql-ddl'];
 
 /** Runs a command line to its end and reports errors; returns the exit code. */
 export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<number> {
@@ -30,6 +30,11 @@ async function dispatch(args: readonly string[], context: CommandContext): Promi
       return (await import('./migrate-state.ts')).migrateState(rest, context);
     case 'postgresql-ddl':
       return (await import('./postgresql-ddl.ts')).printDdl(rest, context);
+    case 'queues':
+    case 'dead-letters':
+    case 'jobs':
+    case 'workflows':
+      return (await import('./operate/operate.ts')).operate(command, rest, context);
     case '--version':
     case '-v':
     case 'version':

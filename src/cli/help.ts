@@ -129,7 +129,9 @@ export function runHelp(): string {
   ].join('\n');
 }
 
-function lineOf({ name, short, value, help = '' }: Flag): string {
-  const flag = `  ${short === undefined ? '    ' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;
+/** A flag in the help. */
+export function lineOf({ name, short, value, mayBeBare, help = '' }: Flag): string {
+  const shown = value === undefined ? '' : mayBeBare ? `[=${value}]` : ` ${value}`;
+  const flag = `  ${short === undefined ? '    ' : `-${short}, `}--${name}${shown}`;
   return `${flag.padEnd(FLAG_WIDTH)} ${help}`;
 }

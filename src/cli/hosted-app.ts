@@ -5,6 +5,7 @@ import { SECRET_VARIABLE } from '../security/identity-options.ts';
 import { Sidecar } from '../sidecar/sidecar.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
+import { TOKEN_VARIABLE } from './inspector/token.ts';
 import { inWordsOfCommand } from './option-names.ts';
 import { Command, type CommandOptions, type Ending } from './process/command.ts';
 import { byWhom, closeServer, listenOn } from './process/listening.ts';
@@ -19,10 +20,15 @@ export interface SessionDeps extends Pick<HostedSidecar, 'run' | 'state' | 'comp
   /** The prefix of each line of an application's output. */
   readonly prefix: (appId: string) => CommandOptions['prefix'];
   readonly takesInput: boolean;
+  /** Opens the inspector of the applications, which have their ports. */
+  readonly openInspector?: (apps: readonly HostedApp[]) => Promise<AsyncDisposable>;
 }
 
-/** Variables of a sidecar that may run this command as its application, and our own signing key. */
-const NOT_INHERITED = ['DAPR_GRPC_PORT', 'DAPR_METRICS_PORT', 'DAPR_PROFILE_PORT', 'DAPR_PORT', SECRET_VARIABLE];
+/** Variables of a sidecar that may run this command as its application, and our own secrets. */
+const NOT_INHERITED = [
+  ...['DAPR_GRPC_PORT', 'DAPR_METRICS_PORT', 'DAPR_PROFILE_PORT', 'DAPR_PORT'],
+  ...[SECRET_VARIABLE, TOKEN_VARIABLE],
+];
 
 /** One application of a run: its sidecar with its HTTP API, and its command. */
 export class HostedApp {
@@ -33,7 +39,8 @@ export class HostedApp {
   readonly #deps: SessionDeps;
   readonly #logger: Logger;
   readonly #server: Server;
-  readonly #port: number;
+  /** That of its HTTP API. */
+  readonly port: number;
   #command: Command | undefined;
   #warning: Timer | undefined;
 
@@ -48,7 +55,7 @@ export class HostedApp {
     this.#settings = app.settings;
     this.#logger = app.logger;
     this.#server = api.server;
-    this.#port = api.port;
+    this.port = api.port;
     this.#deps = deps;
   }
 
@@ -126,8 +133,8 @@ export class HostedApp {
       ...environment,
       APP_ID: appId,
       ...(appPort === undefined ? {} : { APP_PORT: String(appPort) }),
-      DAPR_HTTP_PORT: String(this.#port),
-      SIDECAR_HTTP_PORT: String(this.#port),
+      DAPR_HTTP_PORT: String(this.port),
+      SIDECAR_HTTP_PORT: String(this.port),
     };
   }
 

@@ -18,6 +18,8 @@ function contextOf({ stdout, stderr, stdin, env }: NodeJS.Process): CommandConte
     stdout: outputOf(stdout),
     stderr: outputOf(stderr),
     isTerminal: stderr.isTTY === true,
+    columns: stdout.isTTY === true ? stdout.columns : undefined,
+    confirm: stdin.isTTY === true && stderr.isTTY === true ? (question) => confirm(question, process) : undefined,
     hasInput: stdin.isTTY !== true,
     environment: env,
     directory: process.cwd(),
@@ -27,6 +29,18 @@ function contextOf({ stdout, stderr, stdin, env }: NodeJS.Process): CommandConte
       for (const signal of STOP_SIGNALS) process.on(signal, listener);
     },
   };
+}
+
+/** Anything but yes is no, the end of the input too. */
+async function confirm(question: string, { stdin, stderr }: NodeJS.Process): Promise<boolean> {
+  const { createInterface } = await import('node:readline');
+  const asked = createInterface({ input: stdin, output: stderr });
+  const answer = await new Promise<string>((resolve) => {
+    asked.once('close', () => resolve(''));
+    asked.question(`${question} [y/N] `, resolve);
+  });
+  asked.close();
+  return /^\s*y(es)?\s*$/i.test(answer);
 }
 
 async function main(): Promise<void> {

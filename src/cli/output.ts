@@ -69,7 +69,7 @@ export function wantsColour(isTerminal: boolean, environment: NodeJS.ProcessEnv)
 }
 
 const CODES = { red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36, dim: 2 } as const;
-type Style = keyof typeof CODES;
+export type Style = keyof typeof CODES;
 
 /** Styles text for a terminal. */
 export function styled(style: Style, text: string): string {

@@ -68,6 +68,13 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
         aliases: ['dapr-graceful-shutdown-seconds'],
         help: 'how long to wait before killing (10)',
       },
+      {
+        name: 'inspect',
+        value: 'PORT',
+        mayBeBare: true,
+        help: 'a page to look at it (4600); see docs',
+      },
+      { name: 'inspect-token', value: 'TOKEN', help: 'its token (or INSIDECAR_INSPECT_TOKEN)' },
       { name: 'log-level', value: 'LEVEL', help: 'debug, info (default), warn or error' },
       { name: 'log-json', aliases: ['log-as-json'], help: 'log in JSON (default if no terminal)' },
       HELP,

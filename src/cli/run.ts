@@ -1,6 +1,7 @@
 import { sharedState } from '../cluster/shared-state.ts';
 import { memoryStore } from '../components/memory/memory-store.ts';
 import type { StateDefinition } from '../state/store.ts';
+import type { Logger } from '../util/logger.ts';
 import { VERSION } from '../version.ts';
 import { type CommandLine, readArguments } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
@@ -14,7 +15,14 @@ import { type RunResources, readResources } from './resources.ts';
 import { RUN_FLAGS } from './run-flags.ts';
 import type { RunTelemetry } from './run-telemetry.ts';
 import { Session, StopRequests, watchState } from './session.ts';
-import { type AppSettings, appSettings, given, type RunSettings, runSettings } from './settings.ts';
+import {
+  type AppSettings,
+  appSettings,
+  given,
+  type InspectorSettings,
+  type RunSettings,
+  runSettings,
+} from './settings.ts';
 import { SharedComponents } from './sidecar-options.ts';
 
 /** `insidecar run`: returns the exit code. @throws Failure, or an error that keeps a sidecar from starting. */
@@ -84,11 +92,24 @@ async function runApps(apps: readonly AppSettings[], run: Run): Promise<number> 
       process: { stdout: context.stdout, stderr: context.stderr, guard },
       prefix: (appId) => (to) => `${label(appId, to.isColoured)} | `,
       takesInput: apps.length === 1 && context.hasInput,
+      ...(settings.inspector && { openInspector: inspectorOf(settings.inspector, context, loggers('insidecar')) }),
     };
     return await new Session(deps, loggers, stops).run(apps);
   } finally {
     guard.close();
   }
+}
+
+/** Loaded on demand: most runs have none. */
+function inspectorOf(
+  settings: InspectorSettings,
+  { environment, clock, stdout }: CommandContext,
+  logger: Logger,
+): NonNullable<SessionDeps['openInspector']> {
+  return async (apps) => {
+    const { openRunInspector } = await import('./inspector/run-inspector.ts');
+    return openRunInspector(apps, { settings, environment, clock, stdout, logger });
+  };
 }
 
 function logOptions({ logLevel, logAsJson }: RunSettings): Pick<LogOptions, 'level' | 'asJson'> {

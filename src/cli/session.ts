@@ -52,6 +52,7 @@ export class Session {
   readonly #loggers: Loggers;
   readonly #stops: StopRequests;
   readonly #log: Logger;
+  #inspector: AsyncDisposable | undefined;
   #isEnding = false;
 
   constructor(deps: SessionDeps, loggers: Loggers, stops: StopRequests) {
@@ -88,6 +89,7 @@ export class Session {
     // Open every port first: the most likely errors show before anything runs.
     for (const app of settings)
       this.#apps.push(await HostedApp.open(app, this.#loggers(app.appId, app.logLevel), this.#deps));
+    this.#inspector = await this.#deps.openInspector?.(this.#apps);
     for (const app of this.#apps) {
       if (this.#isEnding) return;
       app.sidecar.events.on('shutdownRequested', () => this.#stops.ask({ kind: 'shutdown' }));
@@ -120,7 +122,9 @@ export class Session {
     if (reason.kind !== 'failed') await Promise.race([this.#answered(), urged]);
     // Programs often ignore SIGPIPE, so send SIGTERM instead.
     await this.#stopCommands(reason.kind === 'signal' && reason.signal !== 'SIGPIPE' ? reason.signal : 'SIGTERM', late);
-    const closed = Promise.all(this.#apps.map((app) => this.#close(app)));
+    const closed = Promise.all(this.#apps.map((app) => this.#close(app))).then(() =>
+      this.#inspector?.[Symbol.asyncDispose](),
+    );
     await Promise.race([closed, urged.then(() => sleep(clock, IMPATIENT_MS))]);
     if (reason.kind === 'failed') return reason.code;
     const endings = reason.kind === 'ended' ? byThemselves : [...this.#endings.values()];

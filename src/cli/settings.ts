@@ -51,6 +51,16 @@ export interface RunSettings {
   readonly logAsJson: boolean;
   /** Where metrics are served. Default: nowhere. */
   readonly metrics?: { readonly port: number; readonly host: string };
+  /** Whether there is an inspector. */
+  readonly inspector?: InspectorSettings;
+}
+
+/** The settings of the inspector of a run. */
+export interface InspectorSettings {
+  /** By default one that is free. */
+  readonly port?: number;
+  /** By default one that is made for this run, or that of the environment. */
+  readonly token?: string;
 }
 
 /** The same pattern as in the sidecar. */
@@ -85,6 +95,7 @@ export function runSettings(flags: FlagValues, isTerminal: boolean): RunSettings
     ...given('allowedOrigins', flags.text('allowed-origins')?.split(',')),
     ...given('logLevel', flags.choice('log-level', LOG_LEVELS)),
     ...given('metrics', metricsAddress(flags)),
+    ...given('inspector', inspectorSettings(flags)),
   };
 }
 
@@ -93,6 +104,13 @@ function metricsAddress(flags: FlagValues): RunSettings['metrics'] {
   const port = flags.port('metrics-port');
   if (port === undefined || flags.isOn('enable-metrics') === false) return undefined;
   return { port, host: flags.text('metrics-listen-address') ?? '127.0.0.1' };
+}
+
+function inspectorSettings(flags: FlagValues): InspectorSettings | undefined {
+  const [text, token] = [flags.text('inspect'), flags.text('inspect-token')];
+  if (text === undefined && token !== undefined) throw misuse('--inspect-token goes with --inspect');
+  if (text === undefined) return undefined;
+  return { ...given('port', text === '' ? undefined : flags.port('inspect')), ...given('token', token) };
 }
 
 /** The settings of the application of a run without a file. @throws Failure naming the flag and what was expected. */

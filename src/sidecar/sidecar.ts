@@ -84,6 +84,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   #host: Membership | undefined;
   #opened: Promise<void> | undefined;
   #phase: Phase = 'created';
+  #isAtRest = false;
   #stopped: Promise<void> | undefined;
 
   /** @throws SidecarError `ERR_CONFIGURATION` naming the option, its value and what was expected. */
@@ -164,8 +165,14 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     }
     if (this.#stopped !== undefined) return this.#stopped;
     this.#phase = 'running';
-    for (const service of this.#services) service.start();
+    for (const service of this.#services) service.start(this.#isAtRest);
     await this.#monitor?.start();
+  }
+
+  /** The same for whoever operates a stopped application: no job and no workflow runs here. @internal */
+  startAtRest(): Promise<void> {
+    this.#isAtRest = true;
+    return this.start();
   }
 
   async #open(): Promise<void> {

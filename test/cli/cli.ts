@@ -7,6 +7,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
+import type { CommandContext } from '../../src/cli/command-context.ts';
 import { runCommandLine } from '../../src/cli/commands.ts';
 import { Output } from '../../src/cli/output.ts';
 import { systemClock } from '../../src/util/clock.ts';
@@ -61,6 +62,7 @@ export async function runCli(
 export async function runHere(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
+  { columns, confirm }: Partial<Pick<CommandContext, 'columns' | 'confirm'>> = {},
 ): Promise<{ code: number; stdout: string; stderr: string }> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const outputOf = (stream: PassThrough): Output =>
@@ -69,6 +71,8 @@ export async function runHere(
     stdout: outputOf(stdout),
     stderr: outputOf(stderr),
     isTerminal: true,
+    columns,
+    confirm,
     hasInput: false,
     environment,
     directory: process.cwd(),

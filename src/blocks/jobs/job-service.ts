@@ -218,10 +218,10 @@ export class JobService implements BlockService {
     await Promise.all([...this.#declared].map(([name, fields]) => this.#write(store, name, fields)));
   }
 
-  /** Begins to run jobs; those for the application wait until that is present. */
-  start(): void {
+  /** Begins to run jobs; those for the application wait until that is present. At rest, none runs. */
+  start(isAtRest: boolean): void {
     this.#opened = this.#opening;
-    this.#opened?.scheduler.start();
+    this.#opened?.scheduler.start(isAtRest);
   }
 
   /** Begins no new runs, and waits for those in progress. */

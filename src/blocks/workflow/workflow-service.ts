@@ -204,8 +204,8 @@ export class WorkflowService implements BlockService {
     this.#membership = membership;
   }
 
-  /** Begins to run workflows. */
-  start(): void {
+  /** Begins to run workflows. At rest, none goes on; what comes for them is stored. */
+  start(isAtRest: boolean): void {
     if (this.#membership === undefined) return;
     const { store, shards } = this.#membership;
     const layout = new WorkflowLayout(this.#deps.appId);
@@ -214,7 +214,8 @@ export class WorkflowService implements BlockService {
       if (status !== undefined && isFinished(status)) this.#surplus?.ended();
     };
     this.#engine = new Engine({ state: store, shards, layout, registry: this.registry, host: this.#deps, onStatus });
-    this.#engine.start();
+    this.#engine.start(isAtRest);
+    if (isAtRest) return;
     this.#surplus = Surplus.of(this.#engine);
     this.#forwarding = this.#forward(this.#engine, this.#membership);
     // Pending waits must follow an instance to its new host.

@@ -13,6 +13,14 @@ export function portHolder(port: number): string | undefined {
   return undefined;
 }
 
+/** Whether a process listens on a port of this machine; `undefined` if that cannot be known. */
+export function holdsPort(pid: number, port: number): boolean | undefined {
+  const files = listOf(`/proc/${pid}/fd`);
+  if (files.length === 0) return undefined;
+  const sockets = listeningSockets(port);
+  return files.some((fd) => sockets.has(linkOf(`/proc/${pid}/fd/${fd}`)));
+}
+
 /** The names of listening sockets among the open files of a process. */
 function listeningSockets(port: number): ReadonlySet<string> {
   const hexPort = port.toString(16).toUpperCase().padStart(4, '0');

@@ -77,8 +77,9 @@ export class Scheduler {
     });
   }
 
-  /** Starts running jobs. */
-  start(): void {
+  /** Starts running jobs. At rest, none runs, whatever is written. */
+  start(isAtRest: boolean): void {
+    if (isAtRest) return this.#pump.stop();
     const { owned, store, host } = this.#deps;
     const { app } = host;
     this.#appWatch = app?.monitor.onChange(() => app.monitor.isPresent && this.targetsChanged());

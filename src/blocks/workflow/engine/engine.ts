@@ -105,8 +105,9 @@ export class Engine implements EngineServices {
     });
   }
 
-  /** Starts to load due instances and to deliver messages. */
-  start(): void {
+  /** Starts to load due instances and to deliver messages. At rest, instances are loaded for calls only. */
+  start(isAtRest: boolean): void {
+    if (isAtRest) return this.#pump.stop();
     this.#owned.watch(this.#deps.layout.inboxPrefix, (keys) => void this.inbox.changed(keys));
     this.#owned.onChange(({ gained, lost }) => {
       if (gained.size > 0 && !this.#isStopping) this.#readAll();
@@ -171,9 +172,8 @@ export class Engine implements EngineServices {
   /** Delivers a stored message to an instance of this host without reading it again. */
   #send({ to, key, event, executionId }: Outgoing, version: number): void {
     if (this.#isStopping || !this.owns(to) || !this.inbox.take(key)) return;
-    const message = { event, executionId, entry: { key, version } };
     const done = this.host.work.begin('message to a workflow');
-    this.#deliver(to, message)
+    this.#deliver(to, { event, executionId, entry: { key, version } })
       .then(
         (isDelivered) => isDelivered || this.released(key),
         (error: unknown) => {

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import { nodeListener } from '../../adapters/node.ts';
+import { inspect } from '../../inspector/index.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { Logger } from '../../util/logger.ts';
+import type { HostedApp } from '../hosted-app.ts';
+import type { Output } from '../output.ts';
+import { closeServer, listenOn } from '../process/listening.ts';
+import type { InspectorSettings } from '../settings.ts';
+import { writeRunFile } from './run-files.ts';
+import { TOKEN_VARIABLE } from './token.ts';
+
+/** Not one of Dapr's. */
+const DEFAULT_PORT = 4600;
+/** Only this machine: whoever has the token may do everything. */
+const HOST = '127.0.0.1';
+const TOKEN_BYTES = 24;
+
+/** The dependencies of {@link openRunInspector}. */
+export interface RunInspectorDeps {
+  readonly settings: InspectorSettings;
+  readonly environment: NodeJS.ProcessEnv;
+  readonly clock: Clock;
+  readonly stdout: Output;
+  readonly logger: Logger;
+}
+
+/** Serves one inspector for all applications of a run, and leaves a file by which other commands find it. */
+export async function openRunInspector(
+  apps: readonly HostedApp[],
+  { settings, environment, clock, stdout, logger }: RunInspectorDeps,
+): Promise<AsyncDisposable> {
+  const own = settings.token ?? (environment[TOKEN_VARIABLE] || undefined);
+  const token = own ?? randomBytes(TOKEN_BYTES).toString('base64url');
+  const inspector = inspect(
+    apps.map(({ sidecar }) => sidecar),
+    { token, record: 'always' },
+  );
+  const { port, server } = await listenOn({
+    host: HOST,
+    port: settings.port ?? DEFAULT_PORT,
+    listener: nodeListener(inspector),
+    chosenBy: '--inspect=PORT',
+    ...(settings.port === undefined && {
+      onMoved: (message: string) => logger.warn({}, `${message}: the inspector takes a free one`),
+    }),
+  });
+  const url = `http://${HOST}:${port}/`;
+  // Who has chosen a token knows it: it does not belong into what is printed.
+  stdout.write(`Inspector: ${url}${own === undefined ? `?token=${token}` : ''}\n`);
+  const told = apps.map(({ appId, port: httpPort }) => ({ appId, httpPort }));
+  const removeFile = writeRunFile({ pid: process.pid, url, token, apps: told }, environment);
+  if (removeFile === undefined)
+    logger.warn({}, 'there is no directory that only this user may use: other commands need --url and the token');
+  return {
+    [Symbol.asyncDispose]: async () => {
+      removeFile?.();
+      await inspector.close();
+      await closeServer(server, clock);
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import type { JobInfo } from '../../index.ts';
+import type { JobReply, JobsReply } from '../../inspector/api/jobs.ts';
+import type { ChangedReply } from '../../inspector/api/queues.ts';
+import { Failure } from '../failure.ts';
+import type { Action, ActionGroup, Call } from './action.ts';
+import { PAGE_FLAGS } from './flags.ts';
+import { payloadText } from './payload.ts';
+import type { Column } from './table.ts';
+import { instant, lasting, relative } from './text.ts';
+
+async function list(call: Call): Promise<void> {
+  const { flags, api, now } = call;
+  const page = { limit: flags.integer('limit', { from: 1, to: 1_000 }), cursor: flags.text('cursor') };
+  const reply = await api.get<JobsReply>('jobs', { prefix: flags.text('prefix'), ...page });
+  if (call.isJson) return call.json(reply);
+  const columns: readonly Column<JobInfo>[] = [
+    { title: 'NAME', of: ({ name }) => name, isLong: true },
+    { title: 'SCHEDULE', of: ({ schedule }) => schedule ?? 'once', isLong: true },
+    { title: 'NEXT', of: ({ nextRunAt, isPaused }) => (isPaused ? '' : relative(nextRunAt, now)) },
+    { title: 'RUNS', of: ({ runs }) => runs, isNumber: true },
+    {
+      title: 'LAST',
+      of: ({ lastRun }) => lastRun && `${lastRun.outcome} ${relative(lastRun.at, now)}`,
+      style: ({ lastRun }) => styleOf(lastRun?.outcome),
+    },
+    { title: 'STATE', of: ({ isPaused }) => (isPaused ? 'paused' : 'active') },
+    { title: 'REASON', of: ({ lastRun }) => lastRun?.reason, isLong: true },
+  ];
+  call.table(reply.jobs, columns, 'no jobs');
+  call.more(reply.cursor);
+}
+
+function styleOf(outcome: string | undefined): 'green' | 'red' | 'yellow' | undefined {
+  if (outcome === undefined) return undefined;
+  if (outcome === 'done') return 'green';
+  return outcome === 'retrying' ? 'yellow' : 'red';
+}
+
+async function show(call: Call): Promise<void> {
+  const reply = await call.api.get<JobReply>('jobs/one', { name: call.arg(0) });
+  if (call.isJson) return call.json(reply);
+  const { job, data, nextRuns } = reply;
+  const { lastRun } = job;
+  call.fields({
+    name: job.name,
+    schedule: job.schedule,
+    'due time': job.dueTime,
+    repeats: job.repeats,
+    ttl: job.ttl,
+    'failure policy': job.failurePolicy && JSON.stringify(job.failurePolicy),
+    state: job.isPaused ? 'paused' : 'active',
+    next: nextRuns.length > 0 ? nextRuns.map(instant).join('\n') : instant(job.nextRunAt),
+    runs: job.runs,
+    last: lastRun && `${lastRun.outcome} at ${instant(lastRun.at)}, attempt ${lastRun.attempt}`,
+    took: lastRun && lasting(lastRun.durationMs),
+    reason: lastRun?.reason,
+    data: payloadText(data),
+  });
+}
+
+/** An action that changes a job, or finds it as it is to be. */
+function changing(path: string, done: string, otherwise?: string): Action['run'] {
+  return async (call) => {
+    const name = call.arg(0);
+    const reply = await call.api.post<ChangedReply>(`jobs/${path}`, { name });
+    const shown = JSON.stringify(name);
+    if (reply.changed) return call.done(reply, `job ${shown} ${done}`);
+    if (otherwise === undefined) throw new Failure(`there is no job ${shown}`);
+    // An error if there is no such job.
+    await call.api.get<JobReply>('jobs/one', { name });
+    call.done(reply, `job ${shown} ${otherwise}`);
+  };
+}
+
+async function run(call: Call): Promise<void> {
+  await changing('run', call.isStopped ? 'runs as soon as the application runs' : 'runs now')(call);
+}
+
+const NAME: Pick<Action, 'usage' | 'takes'> = { usage: 'NAME', takes: [1, 1] };
+
+/** `insidecar jobs` */
+export const JOBS: ActionGroup = {
+  name: 'jobs',
+  about: 'what runs when, and how it went',
+  actions: [
+    {
+      name: 'list',
+      help: 'all jobs',
+      flags: [{ name: 'prefix', value: 'TEXT', help: 'of list: names that begin with it' }, ...PAGE_FLAGS],
+      takes: [0, 0],
+      run: list,
+    },
+    { name: 'show', ...NAME, help: 'one, with its data', run: show },
+    { name: 'run', ...NAME, help: 'run it now; its schedule stays', run },
+    { name: 'pause', ...NAME, help: 'no more runs', run: changing('pause', 'is paused', 'was paused before') },
+    { name: 'resume', ...NAME, help: 'runs again', run: changing('resume', 'is resumed', 'was not paused') },
+    { name: 'delete', ...NAME, help: 'remove it', run: changing('delete', 'is deleted') },
+  ],
+  notes: [],
+};

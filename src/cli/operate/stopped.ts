@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { sharedState } from '../../cluster/shared-state.ts';
+import { durablePubSub } from '../../components/durable/durable-pubsub.ts';
+import { embedded } from '../../components/embedded/index.ts';
+import type { PubSubDefinition } from '../../components/pubsub.ts';
+import { request } from '../../http/message.ts';
+import { inspect } from '../../inspector/index.ts';
+import { Sidecar } from '../../sidecar/sidecar.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { CommandContext } from '../command-context.ts';
+import { Failure } from '../failure.ts';
+import { openLog } from '../log.ts';
+import { labels } from '../output.ts';
+import type { Answered, ApiRequest, Inspector } from './api-client.ts';
+import { namesIn } from './stored-names.ts';
+
+/** Which application of which directory. */
+export interface StoppedApp {
+  readonly statePath: string;
+  /** `undefined` for the only one. */
+  readonly appId: string | undefined;
+}
+
+/**
+ * The inspector of a stopped application, in this process: over a sidecar that reads and changes its state but runs
+ * nothing.
+ *
+ * @throws Failure if there is no such state; StateError if another process has it open.
+ */
+export async function stoppedInspector(app: StoppedApp, context: CommandContext): Promise<Inspector> {
+  const { statePath } = app;
+  const path = resolve(context.directory, statePath);
+  if (!existsSync(join(path, 'state.db')))
+    throw new Failure(`${JSON.stringify(statePath)} is no directory with state: there is no state.db in it`);
+  const { clock, stderr } = context;
+  const loggers = await openLog({ level: 'error', asJson: false, output: stderr, clock, label: labels(['insidecar']) });
+  const logger = loggers('insidecar');
+  const state = sharedState(embedded({ path }));
+  await using store = await state.open({ clock, logger });
+  const { appIds, components } = await namesIn(store);
+  const appId = appMeant(appIds, app);
+  const definitions = components.map((name) => atRest(durablePubSub(name)));
+  const sidecar = new Sidecar({ appId, state, components: definitions, logger });
+  await sidecar.startAtRest();
+  const inspector = inspect(sidecar, { access: 'open' });
+  return { send: (call) => send(inspector, call), [Symbol.asyncDispose]: () => sidecar.stop() };
+}
+
+function appMeant(known: readonly string[], { statePath, appId }: StoppedApp): string {
+  const [only, ...others] = known;
+  const place = JSON.stringify(statePath);
+  if (only === undefined) throw new Failure(`there is nothing in ${place}`);
+  const names = known.join(', ');
+  if (appId !== undefined && !known.includes(appId))
+    throw new Failure(`there is nothing of ${JSON.stringify(appId)} in ${place}: expected one of ${names}`);
+  if (appId === undefined && others.length > 0)
+    throw new Failure(`there are several applications in ${place}: say which with --app-id, one of ${names}`);
+  return appId ?? only;
+}
+
+/** What a component does by itself after a while, it does not do here: messages are kept as they are. */
+function atRest(definition: PubSubDefinition): PubSubDefinition {
+  return { ...definition, open: (context) => definition.open({ ...context, clock: withoutTimers(context.clock) }) };
+}
+
+function withoutTimers(clock: Clock): Clock {
+  return { now: () => clock.now(), setTimeout: () => ({ cancel: () => undefined }) };
+}
+
+async function send(inspector: Pick<Sidecar, 'handle'>, { method, path, body }: ApiRequest): Promise<Answered> {
+  const headers = body === undefined ? {} : { 'content-type': 'application/json', 'insidecar-inspector': '1' };
+  const response = await inspector.handle(request(method, `/${path}`, { headers, body }));
+  const chunks: Uint8Array[] = [];
+  if (response.body instanceof Uint8Array) chunks.push(response.body);
+  else for await (const chunk of response.body) chunks.push(chunk);
+  return { status: response.status, text: Buffer.concat(chunks).toString() };
+}

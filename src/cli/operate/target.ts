@@ -1,0 +1,124 @@
+import type { AppInfo, AppsReply } from '../../inspector/api/apps.ts';
+import { didYouMean } from '../../util/suggest.ts';
+import type { FlagValues } from '../arguments.ts';
+import type { CommandContext } from '../command-context.ts';
+import { Failure, misuse } from '../failure.ts';
+import { liveRuns, type RunInfo } from '../inspector/run-files.ts';
+import { TOKEN_VARIABLE } from '../inspector/token.ts';
+import { Api, type Inspector } from './api-client.ts';
+import { httpInspector } from './http-inspector.ts';
+
+/** Which application a command is about. */
+interface Target {
+  /** How its inspector is reached, or where the state is of a stopped one. */
+  readonly place: { readonly url: string; readonly token: string | undefined } | { readonly statePath: string };
+  readonly appId: string | undefined;
+}
+
+/** An application that can be asked. */
+export interface OpenTarget extends AsyncDisposable {
+  readonly api: Api;
+  readonly isStopped: boolean;
+}
+
+const WAYS = ['url', 'state-path', 'http-port'] as const;
+
+/** @throws Failure if the flags name no application, or several. */
+export function targetOf(flags: FlagValues, about: string, { environment }: CommandContext): Target {
+  const [one, other] = WAYS.filter((way) => flags.text(way) !== undefined);
+  if (one !== undefined && other !== undefined) throw misuse(`--${one} does not go with --${other}`, about);
+  const appId = flags.text('app-id');
+  const [url, statePath] = [flags.text('url'), flags.text('state-path')];
+  const token = flags.text('token') ?? (environment[TOKEN_VARIABLE] || undefined);
+  if (url !== undefined) return { place: placeOf(url, token, about), appId };
+  if (flags.text('token') !== undefined) throw misuse('--token goes with --url', about);
+  if (statePath !== undefined) return { place: { statePath }, appId };
+  const httpPort = flags.port('http-port');
+  const run = runMeant(liveRuns(environment), { httpPort, appId, about });
+  const atPort = run.apps.find((app) => app.httpPort === httpPort);
+  return { place: { url: run.url, token: run.token }, appId: appId ?? atPort?.appId };
+}
+
+/** The URL that a run prints has the token. */
+function placeOf(text: string, given: string | undefined, about: string): { url: string; token: string | undefined } {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw misuse(`--url must be the URL of an inspector, such as http://127.0.0.1:3000/inspector`, about);
+  const token = given ?? url.searchParams.get('token') ?? undefined;
+  url.search = '';
+  url.hash = '';
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return { url: url.href, token };
+}
+
+interface Wanted {
+  readonly httpPort: number | undefined;
+  readonly appId: string | undefined;
+  readonly about: string;
+}
+
+function runMeant(runs: readonly RunInfo[], { httpPort, appId, about }: Wanted): RunInfo {
+  const meant = runs.filter(
+    ({ apps }) =>
+      (httpPort === undefined || apps.some((app) => app.httpPort === httpPort)) &&
+      (appId === undefined || apps.some((app) => isNamed(appId, app.appId))),
+  );
+  const [run, other] = meant;
+  if (run !== undefined && other === undefined) return run;
+  if (run !== undefined)
+    throw misuse(`several runs have an inspector: say which\n${meant.map(lineOf).join('\n')}`, about);
+  const whose = httpPort === undefined ? '' : ` whose HTTP API has port ${httpPort}`;
+  const who = appId === undefined ? '' : ` with the app ID ${JSON.stringify(appId)}`;
+  const others = runs.length === 0 ? '' : `\nThere are others:\n${runs.map(lineOf).join('\n')}`;
+  throw new Failure(
+    `no application${who}${whose} runs with an inspector. Start it with insidecar run --inspect, or say --url of an inspector that it mounts, or --state-path of one that is stopped.${others}`,
+  );
+}
+
+/** Applications of the same name have a number behind it. */
+function isNamed(wanted: string, appId: string): boolean {
+  return wanted === appId || wanted.replace(/~\d+$/, '') === appId;
+}
+
+function lineOf({ pid, apps }: RunInfo): string {
+  const named = apps.map(({ appId, httpPort }) => `--app-id ${appId} or --http-port ${httpPort}`);
+  return `  process ${pid}: ${named.join(', ')}`;
+}
+
+/** Opens the way to an application. @throws Failure if it cannot be reached, or it is not known which. */
+export async function openTarget({ place, appId }: Target, context: CommandContext): Promise<OpenTarget> {
+  const isStopped = 'statePath' in place;
+  const inspector = isStopped
+    ? await (await import('./stopped.ts')).stoppedInspector({ ...place, appId }, context)
+    : httpInspector(place);
+  try {
+    const { apps } = await new Api(inspector).get<AppsReply>('apps');
+    const api = new Api(inspector, appMeant(apps, appId).key);
+    return { api, isStopped, [Symbol.asyncDispose]: () => close(inspector) };
+  } catch (error) {
+    await close(inspector);
+    throw error;
+  }
+}
+
+async function close(inspector: Inspector): Promise<void> {
+  await inspector[Symbol.asyncDispose]();
+}
+
+function appMeant(apps: readonly AppInfo[], wanted: string | undefined): AppInfo {
+  const meant = apps.filter(({ key, appId }) => wanted === undefined || key === wanted || appId === wanted);
+  const [app, other] = meant;
+  const all = apps.map(({ key }) => key);
+  if (app !== undefined && other === undefined) return app;
+  const exact = meant.find(({ key }) => key === wanted);
+  if (exact !== undefined) return exact;
+  if (app === undefined && wanted !== undefined)
+    throw new Failure(
+      `there is no application ${JSON.stringify(wanted)}${didYouMean(wanted, all)}: expected ${list(all)}`,
+    );
+  throw new Failure(`there are several applications: say --app-id ${list(all)}`);
+}
+
+function list(names: readonly string[]): string {
+  return names.join(' or ');
+}
