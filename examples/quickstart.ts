@@ -1,15 +1,18 @@
 /**
  * The quickstart: an orders service and a shipping service, each with a sidecar of its own inside this process, and
  * real HTTP requests. Prints what happens to every message, ends with a summary, and exits with 1 when something that
- * should have happened did not. `--serve` keeps it up: `npm start -- --serve`.
+ * should have happened did not. `--serve` keeps it up, with an inspector to look at: `npm start -- --serve`.
  */
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Logger, memoryPubSub, nodeListener, Sidecar } from 'insidecar';
+import { expressHandler, type Logger, memoryPubSub, nodeListener, Sidecar } from 'insidecar';
+import { inspect } from 'insidecar/inspector';
 import { asCurl, publishes, send } from './quickstart/publishes.ts';
 import { ordersService, shippingService } from './quickstart/services.ts';
+import { giveSomethingToSee } from './quickstart/something-to-see.ts';
 import { printTable, styled } from './quickstart/terminal.ts';
 import { type Happenings, trace } from './quickstart/trace.ts';
 
@@ -61,8 +64,7 @@ function summarise(happenings: Happenings): boolean {
   return rows.every((row) => row.at(-1) === 'ok');
 }
 
-let sidecarUrl = '';
-const orders = ordersService(() => sidecarUrl);
+const serve = process.argv.includes('--serve');
 const shipping = shippingService();
 
 // Both sidecars use one component: each app ID is a group that receives every message of the topics it subscribes to.
@@ -78,7 +80,10 @@ const sidecars = [ordersSidecar, shippingSidecar];
 const happenings = trace(sidecars);
 await Promise.all(sidecars.map((sidecar) => sidecar.start()));
 
-const serve = process.argv.includes('--serve');
+let sidecarUrl = '';
+const token = process.env['INSPECTOR_TOKEN'] ?? randomUUID();
+const inspector = serve ? expressHandler(inspect(sidecars, { token, record: 'always' })) : undefined;
+const orders = ordersService(() => sidecarUrl, inspector);
 sidecarUrl = await listen(nodeListener(ordersSidecar), serve ? SIDECAR_PORT : 0);
 const ordersUrl = await listen(orders, serve ? ORDERS_PORT : 0);
 
@@ -97,6 +102,8 @@ const isGood = summarise(happenings) && statuses.every((status) => status === 20
 console.log(isGood ? styled('green', '\nEverything happened as it should.') : styled('red', '\nSomething went wrong.'));
 
 if (serve) {
+  await giveSomethingToSee(ordersSidecar);
+  console.log(`\n${styled('bold', 'Inspector')}: ${ordersUrl}/inspector/?token=${token}`);
   console.log(`\nStill up; stop with Ctrl+C. Try:\n`);
   for (const publish of publishes)
     console.log(`${styled('dim', `# ${publish.title}`)}\n${asCurl(sidecarUrl, publish)}`);

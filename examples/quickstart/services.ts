@@ -1,8 +1,12 @@
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 
-/** The orders service: takes orders from its customers and tells the world, over the sidecar's HTTP API. */
-export function ordersService(sidecarUrl: () => string): Express {
+/**
+ * The orders service: takes orders from its customers and tells the world, over the sidecar's HTTP API. It may have an
+ * inspector.
+ */
+export function ordersService(sidecarUrl: () => string, inspector?: RequestHandler): Express {
   const app = express();
+  if (inspector !== undefined) app.use('/inspector', inspector);
   app.use(express.json());
   app.post('/orders', async (req, res) => {
     const publish = await fetch(`${sidecarUrl()}/v1.0/publish/pubsub/orders`, {

@@ -9,6 +9,7 @@ Usage
   insidecar run [options] [-- command]  a sidecar, and the command beside it
   insidecar run -f dapr.yaml            all apps of a multi-app file
   insidecar validate [options] PATH…    check resource or multi-app files
+  insidecar queues | dead-letters | jobs | workflows  operate an application
   insidecar migrate-state --from … --to …  move state to another store
   insidecar postgresql-ddl [--schema …]  the tables of state in PostgreSQL
   insidecar --version                   the version

@@ -19,7 +19,7 @@ function contextOf({ stdout, stderr, stdin, env }: NodeJS.Process): CommandConte
     stderr: outputOf(stderr),
     isTerminal: stderr.isTTY === true,
     columns: stdout.isTTY === true ? stdout.columns : undefined,
-    confirm: stdin.isTTY === true && stderr.isTTY === true ? (question) => confirm(question, process) : undefined,
+    confirm: stdin.isTTY === true && stderr.isTTY === true ? (question) => asked(question, process) : undefined,
     hasInput: stdin.isTTY !== true,
     environment: env,
     directory: process.cwd(),
@@ -31,16 +31,9 @@ function contextOf({ stdout, stderr, stdin, env }: NodeJS.Process): CommandConte
   };
 }
 
-/** Anything but yes is no, the end of the input too. */
-async function confirm(question: string, { stdin, stderr }: NodeJS.Process): Promise<boolean> {
-  const { createInterface } = await import('node:readline');
-  const asked = createInterface({ input: stdin, output: stderr });
-  const answer = await new Promise<string>((resolve) => {
-    asked.once('close', () => resolve(''));
-    asked.question(`${question} [y/N] `, resolve);
-  });
-  asked.close();
-  return /^\s*y(es)?\s*$/i.test(answer);
+/** Loaded on demand: few commands ask. */
+async function asked(question: string, { stdin, stderr }: NodeJS.Process): Promise<boolean> {
+  return (await import('./confirm.ts')).confirm(question, { input: stdin, output: stderr });
 }
 
 async function main(): Promise<void> {

@@ -13,7 +13,8 @@ describe('insidecar', () => {
     expect(await runCli([flag])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  test.each([[['--help']], [['run', '--help']], [['run', '-h']], [['validate', '--help']]])(
+  const helps = ['run', 'validate', 'queues', 'dead-letters', 'jobs', 'workflows'].map((name) => [[name, '--help']]);
+  test.each([[['--help']], ...helps, [['run', '-h']], [['queues', 'purge', '-h']], [['jobs', 'help']]])(
     '%s fits a screen',
     async (args) => {
       const { code, stdout, stderr } = await runHere(args);
@@ -56,6 +57,16 @@ describe('insidecar', () => {
       ['run', '--app-id', 'x', '--max-body-size', '4 MB'],
       '--max-body-size must be a size such as 4Mi: actual is "4 MB"',
     ],
+    [['run', '--app-id', 'x', '--inspect=no'], '--inspect must be an integer from 1 to 65535: actual is "no"'],
+    [['run', '--app-id', 'x', '--inspect-token', 'x'], '--inspect-token goes with --inspect'],
+    [['queues', 'purg'], 'unknown action purg. Did you mean insidecar queues purge?'],
+    [['queues', 'show'], 'expected insidecar queues show TOPIC[/GROUP]: actual is nothing'],
+    [['jobs', 'delete', 'a', 'b'], 'expected insidecar jobs delete NAME: actual is "a" "b"'],
+    [['jobs', '--json', 'delete', 'a'], 'the action comes first: insidecar jobs delete'],
+    [['workflows', '--sttus', 'FAILED'], 'unknown flag --sttus. Did you mean --status?'],
+    [['queues', '--url', 'here'], '--url must be the URL of an inspector'],
+    [['queues', '--url', 'http://127.0.0.1:1', '--http-port', '3500'], '--url does not go with --http-port'],
+    [['queues', '--token', 'x'], '--token goes with --url'],
     [['run', '--app-id', 'x', '--log-json=maybe'], '--log-json is a switch: expected no value, true or false'],
     [['run', '--app-id', 'x', '--app-port', '3500'], '--app-port and --http-port must differ: both are 3500'],
     [['run', '--app-id', 'x', '--unix-domain-socket', '/tmp'], '--unix-domain-socket is not supported: the HTTP API'],

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Flag, FlagValues } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
 import { Failure, misuse } from '../failure.ts';
@@ -140,8 +142,6 @@ export class Call {
   async textOrFile(name: string): Promise<string | undefined> {
     const text = this.flags.text(name);
     if (text === undefined || !text.startsWith('@')) return text;
-    const { readFile } = await import('node:fs/promises');
-    const { resolve } = await import('node:path');
     const path = resolve(this.#context.directory, text.slice(1));
     try {
       return await readFile(path, 'utf8');

@@ -1,4 +1,5 @@
-import { EXIT, Failure } from '../failure.ts';
+import { Failure } from '../failure.ts';
+import { harmlessLines } from './text.ts';
 
 /** The parameters of a `GET`; those that are `undefined` are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -54,18 +55,7 @@ export class Api {
     if (status === 204) return undefined as Reply;
     const reply = jsonOf(text);
     if (status >= 200 && status <= 299 && reply !== undefined) return reply as Reply;
-    throw new ApiFailure(status, messageOf(reply) ?? `the inspector answered ${status}`);
-  }
-}
-
-/** The management API refused a call. */
-export class ApiFailure extends Failure {
-  override readonly name: string = 'ApiFailure';
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message, EXIT.failed);
-    this.status = status;
+    throw new Failure(harmlessLines(messageOf(reply) ?? `the inspector answered ${status}`));
   }
 }
 

@@ -11,14 +11,16 @@ import { QUEUES } from './queues.ts';
 import { openTarget, targetOf } from './target.ts';
 import { WORKFLOWS } from './workflows.ts';
 
-const GROUPS = { queues: QUEUES, 'dead-letters': DEAD_LETTERS, jobs: JOBS, workflows: WORKFLOWS } as const;
+type GroupName = 'queues' | 'dead-letters' | 'jobs' | 'workflows';
+const GROUPS: Readonly<Record<GroupName, ActionGroup>> = {
+  queues: QUEUES,
+  'dead-letters': DEAD_LETTERS,
+  jobs: JOBS,
+  workflows: WORKFLOWS,
+};
 
 /** `insidecar queues`, `dead-letters`, `jobs`, `workflows`: returns the exit code. */
-export async function operate(
-  name: keyof typeof GROUPS,
-  args: readonly string[],
-  context: CommandContext,
-): Promise<number> {
+export async function operate(name: GroupName, args: readonly string[], context: CommandContext): Promise<number> {
   const group = GROUPS[name];
   const [first = '', ...others] = args;
   const isNamed = first !== '' && !first.startsWith('-');

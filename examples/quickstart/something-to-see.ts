@@ -1,0 +1,32 @@
+import type { Sidecar } from 'insidecar';
+
+/** Payments that fail, a report that fails, and checkouts of which one fails: so that the inspector shows something. */
+export async function giveSomethingToSee({ pubsub, jobs, workflows }: Sidecar): Promise<void> {
+  await pubsub.subscribe<{ id: number; amount: number }>(
+    'pubsub',
+    'payments',
+    ({ data }) => {
+      if (data !== undefined && data.amount > 100) throw new Error('the bank does not answer');
+    },
+    { deadLetterTopic: 'payments-failed', retry: { maxRetries: 2, initialDelayMs: 200 } },
+  );
+  for (const [id, amount] of [10, 250, 30, 999].entries()) await pubsub.publish('pubsub', 'payments', { id, amount });
+
+  const failurePolicy = { constant: { interval: '5s', maxRetries: 2 } };
+  await jobs.define('report', { schedule: '@every 1m', dueTime: '1s', failurePolicy }, () => {
+    throw new Error('the printer has no paper');
+  });
+  await jobs.define('backup', { schedule: 'TZ=Europe/Rome 0 30 2 * * *' }, () => undefined);
+
+  workflows.registerActivity('charge', (_context, order: { id: number }) => {
+    if (order.id === 3) throw new Error('the card of order 3 has expired');
+    return `receipt ${order.id}`;
+  });
+  workflows.register('checkout', async (context, order: { id: number }) => {
+    const retry = { maxAttempts: 3, firstIntervalMs: 200 };
+    const receipt = await context.callActivity<string>('charge', order, { retry });
+    await context.sleep('1s');
+    return receipt;
+  });
+  for (const id of [1, 2, 3]) await workflows.start('checkout', { id }, { instanceId: `order-${id}` });
+}
