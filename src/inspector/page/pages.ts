@@ -1,27 +1,36 @@
 import type { ComponentType } from 'preact';
+import { Calls } from './pages/calls.tsx';
+import { Hosts } from './pages/hosts.tsx';
+import { Messages } from './pages/messages.tsx';
 import { NotYet } from './pages/not-yet.tsx';
 import { Overview } from './pages/overview.tsx';
+import { Search } from './pages/search.tsx';
+import { Settings } from './pages/settings.tsx';
 
 /** A page of the inspector. */
 export interface PageSpec {
   /** The first part of its path; `''` for the first page. */
   readonly path: string;
   readonly title: string;
-  /** With `g`, it leads here. */
-  readonly letter: string;
+  /** With `g`, it leads here. Without, the page is not in the navigation. */
+  readonly letter?: string;
   readonly view: ComponentType;
 }
 
 /** In the order of the navigation. */
 export const PAGES: readonly PageSpec[] = [
   { path: '', title: 'Overview', letter: 'o', view: Overview },
-  { path: 'messages', title: 'Messages', letter: 'm', view: NotYet },
+  { path: 'messages', title: 'Messages', letter: 'm', view: Messages },
   { path: 'queues', title: 'Queues', letter: 'q', view: NotYet },
   { path: 'dead-letters', title: 'Dead letters', letter: 'd', view: NotYet },
   { path: 'subscriptions', title: 'Subscriptions', letter: 's', view: NotYet },
   { path: 'jobs', title: 'Jobs', letter: 'j', view: NotYet },
   { path: 'workflows', title: 'Workflows', letter: 'w', view: NotYet },
-  { path: 'calls', title: 'Calls', letter: 'c', view: NotYet },
-  { path: 'hosts', title: 'Hosts', letter: 'h', view: NotYet },
-  { path: 'settings', title: 'Settings', letter: 't', view: NotYet },
+  { path: 'calls', title: 'Calls', letter: 'c', view: Calls },
+  { path: 'hosts', title: 'Hosts', letter: 'h', view: Hosts },
+  { path: 'settings', title: 'Settings', letter: 't', view: Settings },
+  { path: 'search', title: 'Search', view: Search },
 ];
+
+/** The pages that the navigation shows. */
+export const NAVIGATION = PAGES.flatMap(({ letter, ...page }) => (letter === undefined ? [] : [{ ...page, letter }]));

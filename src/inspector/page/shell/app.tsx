@@ -1,7 +1,7 @@
 import { denied } from '../core/client.ts';
 import { link, route } from '../core/router.ts';
 import { currentApp, offline, session } from '../core/session.ts';
-import { PAGES } from '../pages.ts';
+import { NAVIGATION, PAGES } from '../pages.ts';
 import { ConfirmHost } from '../ui/confirm.tsx';
 import { KeyboardHelp } from '../ui/keyboard-help.tsx';
 import { Page } from '../ui/page.tsx';
@@ -23,7 +23,7 @@ export function App() {
       <main id="main">{denied.value === undefined ? <Content /> : <Denied failure={denied.value} />}</main>
       <ToastList />
       <ConfirmHost />
-      <KeyboardHelp pages={PAGES.map(({ letter, title }) => [letter, title] as const)} />
+      <KeyboardHelp pages={NAVIGATION.map(({ letter, title }) => [letter, title] as const)} />
     </>
   );
 }

@@ -1,12 +1,12 @@
 import { link, route } from '../core/router.ts';
-import { PAGES } from '../pages.ts';
+import { NAVIGATION } from '../pages.ts';
 
 export function Navigation() {
   const current = route.value.path[0] ?? '';
   return (
     <nav class="side" aria-label="Pages">
       <ul>
-        {PAGES.map(({ path, title, letter }) => (
+        {NAVIGATION.map(({ path, title, letter }) => (
           <li key={path}>
             <a href={link(path)} aria-current={path === current ? 'page' : undefined}>
               {title}

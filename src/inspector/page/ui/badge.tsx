@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 /** Good, in progress, worth a look, failed, or neither of these. */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'idle';
 
-const MARKS: Readonly<Record<Tone, string>> = { good: '✓', busy: '→', warn: '↻', bad: '✗', idle: '·' };
+const MARKS: Readonly<Record<Tone, string>> = { good: '✓', busy: '→', warn: '!', bad: '✗', idle: '·' };
 
 interface BadgeProps {
   readonly tone: Tone;
@@ -27,6 +27,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   delivered: 'good',
   dropped: 'bad',
   deadLettered: 'bad',
+  unsettled: 'warn',
   running: 'busy',
   done: 'good',
   failed: 'bad',

@@ -78,7 +78,7 @@ export function Field({ name, label, value = '', isLong, isRequired = false, opt
     <div class="field">
       <label for={id}>{label}</label>
       {isLong === true ? (
-        <textarea {...shared} class="mono" rows={10} spellcheck={false} defaultValue={value} />
+        <textarea {...shared} rows={10} spellcheck={false} defaultValue={value} />
       ) : options !== undefined ? (
         <select {...shared} defaultValue={value}>
           {options.map((option) => (

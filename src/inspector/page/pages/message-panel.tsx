@@ -1,0 +1,140 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import type { PayloadView } from '../../api/apps.ts';
+import type { MessageDetail, MessageRecord } from '../../api/live.ts';
+import { bytes, duration, fullTime } from '../core/format.ts';
+import { usePoll } from '../core/poll.ts';
+import { link } from '../core/router.ts';
+import { Action, Actions } from '../ui/actions.tsx';
+import { AttemptTable } from '../ui/attempts.tsx';
+import { Outcome } from '../ui/badge.tsx';
+import { Drawer } from '../ui/page.tsx';
+import { JsonValue, Payload } from '../ui/payload.tsx';
+import { ExplainedRules } from '../ui/rules.tsx';
+import { Facts, Loaded } from '../ui/states.tsx';
+import { Trace } from '../ui/trace.tsx';
+import { PublishForm } from './publish-form.tsx';
+
+const REFRESH_MS = 2000;
+
+/** All about one message. */
+export function MessagePanel({ recordKey }: { readonly recordKey: string }) {
+  const detail = usePoll('messages/one', { key: recordKey }, REFRESH_MS);
+  return (
+    <Drawer title="Message" note={detail.data?.record.messageId}>
+      <Loaded of={detail}>{(data) => <Detail of={data} />}</Loaded>
+    </Drawer>
+  );
+}
+
+function Detail({ of: { record, payload, attributes, subscriptions } }: { readonly of: MessageDetail }) {
+  return (
+    <div class="parts">
+      <MessageActions record={record} payload={payload} />
+      <MessageFacts of={record} />
+      <Part title="Attempts">
+        <AttemptTable of={record.attempts} />
+      </Part>
+      <Part title="Data">
+        <Payload of={payload} absent="No longer kept." />
+      </Part>
+      <Part title="Why this route">
+        <ExplainedRules subscriptions={subscriptions} />
+      </Part>
+      <Part title="Attributes of its event">
+        {Object.keys(attributes).length === 0 ? (
+          <p class="dim">None: it is a raw payload.</p>
+        ) : (
+          <JsonValue value={attributes} label="Attributes" />
+        )}
+      </Part>
+    </div>
+  );
+}
+
+function MessageFacts({ of: record }: { readonly of: MessageRecord }) {
+  const { pubsubName, topic, group } = record;
+  return (
+    <Facts
+      items={[
+        ['Outcome', <Outcome key="outcome" of={record.outcome} />],
+        ['Topic', `${pubsubName} / ${topic}`],
+        group === undefined
+          ? undefined
+          : [
+              'Group',
+              <a key="group" href={link(['queues', pubsubName, topic, group])}>
+                {group}
+              </a>,
+            ],
+        record.route === undefined ? undefined : ['Route', <code key="route">{record.route}</code>],
+        record.deadLetterTopic === undefined
+          ? undefined
+          : [
+              'Dead letter in',
+              <a key="dead" href={link('dead-letters', { topic: record.deadLetterTopic })}>
+                {record.deadLetterTopic}
+              </a>,
+            ],
+        ['Since', fullTime(record.at)],
+        record.durationMs === undefined ? undefined : ['Took', duration(record.durationMs)],
+        ['Size', bytes(record.bytes)],
+        ['Trace', <Trace key="trace" of={record.traceparent} />],
+      ]}
+    />
+  );
+}
+
+interface MessageActionsProps {
+  readonly record: MessageRecord;
+  readonly payload: PayloadView | undefined;
+}
+
+function MessageActions({ record, payload }: MessageActionsProps) {
+  const isOpen = useSignal(false);
+  return (
+    <>
+      <Actions label="Actions for this message">
+        <Action
+          reason={whyNotAgain(payload)}
+          run={() => {
+            isOpen.value = true;
+            return undefined;
+          }}
+        >
+          Publish again…
+        </Action>
+      </Actions>
+      {isOpen.value ? (
+        <PublishForm
+          pubsubName={record.pubsubName}
+          topic={record.topic}
+          data={payload?.value}
+          contentType={payload?.contentType}
+          onClose={() => {
+            isOpen.value = false;
+          }}
+        />
+      ) : null}
+    </>
+  );
+}
+
+/** What is sent again must be what was sent. */
+function whyNotAgain(payload: PayloadView | undefined): string | undefined {
+  if (payload === undefined) return 'Its data are no longer kept';
+  if (payload.format === 'hidden') return 'Its data are not shown';
+  if (payload.isMasked) return 'Parts of its data are masked';
+  if (payload.isCut) return 'Only the beginning of its data is kept';
+  return payload.format === 'base64' ? 'Its data are binary' : undefined;
+}
+
+/** A part of the panel. */
+function Part({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  return (
+    <section>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}
