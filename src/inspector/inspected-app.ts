@@ -3,7 +3,9 @@ import type { Sidecar } from '../sidecar/sidecar.ts';
 import type { AppInfo } from './api/apps.ts';
 import type { InspectSettings } from './options.ts';
 import { payloadViews } from './payload.ts';
+import { Recorder } from './recorder/recorder.ts';
 import { type ApiRoute, type RouteTable, routeTable } from './route.ts';
+import { liveRoutes } from './routes/live.ts';
 import { managementRoutes } from './routes/management.ts';
 
 /** An application that is inspected: a sidecar with its part of the API. */
@@ -29,10 +31,11 @@ export function inspectedApps(
 }
 
 /** What is made for each sidecar: its recorder, and the routes. */
-function partsOf(_sidecar: Sidecar, settings: InspectSettings): Pick<InspectedApp, 'routes' | 'close'> {
+function partsOf(sidecar: Sidecar, settings: InspectSettings): Pick<InspectedApp, 'routes' | 'close'> {
+  const recorder = new Recorder(sidecar, settings);
   const views = payloadViews(settings.payloads);
-  const routes: readonly ApiRoute[] = [...managementRoutes(views)];
-  return { routes: routeTable(routes), close: () => undefined };
+  const routes: readonly ApiRoute[] = [...liveRoutes(sidecar, recorder), ...managementRoutes(views)];
+  return { routes: routeTable(routes), close: () => recorder.close() };
 }
 
 function freeKey(appId: string, taken: ReadonlyMap<string, unknown>): string {

@@ -38,7 +38,7 @@ export interface MessageRecord extends RecordBase {
   readonly outcome: MessageOutcome;
   /** The last attempts, at most 20, the earliest first. */
   readonly attempts: readonly AttemptRecord[];
-  /** The size of its data. */
+  /** The size of the message, with the envelope of its CloudEvent. */
   readonly bytes: number;
   readonly deadLetterTopic?: string;
 }
@@ -146,12 +146,13 @@ export interface PublishBody {
 /**
  * `GET live`: server-sent events, each with the `id` of the last `seq` in it. `records`: a {@link LiveFrame}, at most
  * four a second. `rates`: an {@link Overview} without `attention` and `recent`, once a second. `ended`: the sidecar
- * stops. With `Last-Event-ID`, what came after it comes first, as far as it is kept.
+ * stops or the inspector is closed. With `Last-Event-ID`, or a `seq` as `?after=`, what came after it comes first, as far
+ * as it is kept. Answers 503 (`ERR_TOO_MANY_VIEWERS`) when there are 8 viewers.
  */
 export interface LiveFrame {
   /** At most 200; the last version of each. */
   readonly records: readonly LiveRecord[];
-  /** How many more had changed. */
+  /** How many more had changed; with `text`, of those that are still kept. */
   readonly skipped: number;
 }
 
@@ -193,6 +194,6 @@ export interface Overview {
   /** How long deliveries took, in the last 120 seconds. Absent: there were none. */
   readonly p95Ms?: number;
   readonly attention: readonly Attention[];
-  /** The newest 20 records that are worth a line: failures first of all. */
+  /** 20 records, the newest first: failures, filled up with others. */
   readonly recent: readonly LiveRecord[];
 }

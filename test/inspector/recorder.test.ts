@@ -1,0 +1,353 @@
+import { describe, expect, test } from 'vitest';
+import { durablePubSub, memoryPubSub, type PubSubDefinition, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import type { MessageRecord } from '../../src/inspector/api/live.ts';
+import { readFilter } from '../../src/inspector/recorder/query.ts';
+import { Recorder, type RecorderLimits, type RecorderOptions } from '../../src/inspector/recorder/recorder.ts';
+import { eventually } from '../../src/testing/collector.ts';
+import { RecordingLogger } from '../support/logger.ts';
+
+const PLACES: readonly (readonly [string, () => PubSubDefinition])[] = [
+  ['in memory', () => memoryPubSub('pubsub')],
+  ['durable', () => durablePubSub('pubsub')],
+];
+
+/** A sidecar that is recorded. */
+class Recorded implements AsyncDisposable {
+  readonly sidecar: Sidecar;
+  readonly recorder: Recorder;
+
+  constructor(
+    options: SidecarOptions = {},
+    recorded: Partial<RecorderOptions> = {},
+    limits: Partial<RecorderLimits> = {},
+  ) {
+    const logger = new RecordingLogger();
+    const components = [memoryPubSub('pubsub')];
+    this.sidecar = new Sidecar({ appId: 'shop', logger, stopTimeoutMs: 500, components, ...options });
+    this.recorder = new Recorder(this.sidecar, { record: 'always', payloads: 'full', ...recorded }, limits);
+  }
+
+  static async start(...parameters: ConstructorParameters<typeof Recorded>): Promise<Recorded> {
+    const recorded = new Recorded(...parameters);
+    await recorded.sidecar.start();
+    return recorded;
+  }
+
+  /** Records of messages, the earliest first. */
+  async messages(query = '', limit = 1_000): Promise<readonly MessageRecord[]> {
+    const { records } = await this.recorder.page(readFilter(new URLSearchParams(query), 'message'), limit);
+    return (records as readonly MessageRecord[]).toReversed();
+  }
+
+  /** Waits until the records of messages are as they should be. */
+  async until(
+    query: string,
+    isMeant: (records: readonly MessageRecord[]) => boolean,
+  ): Promise<readonly MessageRecord[]> {
+    let records: readonly MessageRecord[] = [];
+    for (let turn = 0; turn < 1_000; turn++) {
+      records = await this.messages(query);
+      if (isMeant(records)) return records;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    throw new Error(`the records are ${JSON.stringify(records)}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.recorder.close();
+    await this.sidecar.stop();
+  }
+}
+
+const outcomes = (record: MessageRecord | undefined): readonly string[] =>
+  record?.attempts.map(({ attempt, outcome }) => `${attempt} ${outcome}`) ?? [];
+
+const allEnded = (count: number) => (records: readonly MessageRecord[]) =>
+  records.length === count && records.every(({ outcome }) => outcome === 'delivered' || outcome === 'deadLettered');
+
+describe.each(PLACES)('messages of a component %s', (_, component) => {
+  test('have a record for each group, with its attempts', async () => {
+    await using recorded = await Recorded.start({ components: [component()] });
+    const { pubsub } = recorded.sidecar;
+    let failures = 2;
+    await pubsub.subscribe(
+      'pubsub',
+      'orders',
+      () => {
+        if (failures-- > 0) throw new Error('the till is closed');
+      },
+      { retry: { initialDelayMs: 5, maxDelayMs: 5 } },
+    );
+    await pubsub.subscribe('pubsub', 'orders', () => undefined, { group: 'audit' });
+    await pubsub.publish('pubsub', 'orders', { sum: 7 }, { cloudEvent: { id: 'one' } });
+    const records = await recorded.until('topic=orders', allEnded(2));
+    const shop = records.find(({ group }) => group === 'shop');
+    const audit = records.find(({ group }) => group === 'shop/audit');
+    expect(outcomes(shop)).toEqual(['1 retrying', '2 retrying', '3 delivered']);
+    expect(shop?.attempts[0]?.reason).toBe('the till is closed');
+    expect(shop).toMatchObject({ pubsubName: 'pubsub', topic: 'orders', messageId: 'one', outcome: 'delivered' });
+    expect(shop?.durationMs).toBeGreaterThanOrEqual(5);
+    expect(outcomes(audit)).toEqual(['1 delivered']);
+    expect(records[0]?.key).not.toBe(records[1]?.key);
+  });
+
+  test('that nobody takes are published, and their record becomes that of the first group', async () => {
+    await using recorded = await Recorded.start({ components: [component()] });
+    const { pubsub } = recorded.sidecar;
+    await pubsub.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
+    await pubsub.publish('pubsub', 'orders', 1);
+    const [waiting] = await recorded.messages();
+    expect(waiting).toMatchObject({ outcome: 'published', attempts: [] });
+    expect(waiting).not.toHaveProperty('group');
+    await pubsub.subscribe('pubsub', 'orders', () => undefined);
+    const [delivered] = await recorded.until('', allEnded(1));
+    expect(delivered).toMatchObject({ key: waiting?.key, group: 'shop', outcome: 'delivered' });
+    expect(delivered?.seq).toBeGreaterThan(waiting?.seq ?? Number.NaN);
+  });
+
+  test('that are dead-lettered go on under the other topic, and begin again when they are redelivered', async () => {
+    await using recorded = await Recorded.start({ components: [component()] });
+    const { pubsub } = recorded.sidecar;
+    let isClosed = true;
+    await pubsub.subscribe(
+      'pubsub',
+      'orders',
+      () => {
+        if (isClosed) throw new Error('closed');
+      },
+      { deadLetterTopic: 'dead', retry: { maxRetries: 0 } },
+    );
+    await pubsub.publish('pubsub', 'orders', 1, { cloudEvent: { id: 'one' } });
+    const [dead] = await recorded.until('topic=orders', allEnded(1));
+    expect(dead).toMatchObject({ outcome: 'deadLettered', deadLetterTopic: 'dead' });
+    expect(outcomes(dead)).toEqual(['1 deadLettered']);
+    isClosed = false;
+    const queue = { pubsubName: 'pubsub', topic: 'dead', group: 'shop' };
+    expect(await pubsub.redeliver(queue, 'all')).toBe(1);
+    const [before, again] = await recorded.until('topic=orders', allEnded(2));
+    expect(before?.outcome).toBe('deadLettered');
+    expect(again?.messageId).toBe('one');
+    expect(outcomes(again)).toEqual(['1 delivered']);
+  });
+
+  test('of one ID are told apart', async () => {
+    await using recorded = await Recorded.start({ components: [component()] });
+    const { pubsub } = recorded.sidecar;
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await pubsub.subscribe('pubsub', 'orders', () => held);
+    for (const data of ['first', 'second'])
+      await pubsub.publish('pubsub', 'orders', data, { cloudEvent: { id: 'same' } });
+    await recorded.until('outcome=delivering', ({ length }) => length === 1 || length === 2);
+    release();
+    const records = await recorded.until('', allEnded(2));
+    expect(records.map(outcomes)).toEqual([['1 delivered'], ['1 delivered']]);
+    expect(await recorded.messages('text=second')).toHaveLength(1);
+  });
+
+  test('of a bulk subscription have their own outcomes', async () => {
+    const listener = async (request: Request): Promise<Response> => {
+      if (request.method === 'GET') return Response.json([]);
+      const { entries } = (await request.json()) as { entries: { entryId: string; event: { data: string } }[] };
+      const statuses = entries.map(({ entryId, event }) => ({
+        entryId,
+        status: event.data === 'bad' ? 'DROP' : 'SUCCESS',
+      }));
+      return Response.json({ statuses });
+    };
+    const bulkSubscribe = { enabled: true, maxMessagesCount: 10, maxAwaitDurationMs: 20 };
+    await using recorded = await Recorded.start({
+      components: [component()],
+      app: { fetch: listener },
+      subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders', bulkSubscribe }],
+    });
+    await recorded.sidecar.ready();
+    for (const data of ['good', 'bad', 'good']) await recorded.sidecar.pubsub.publish('pubsub', 'orders', data);
+    const isOver = ({ outcome }: MessageRecord): boolean => outcome === 'delivered' || outcome === 'dropped';
+    const records = await recorded.until('', (all) => all.length === 3 && all.every(isOver));
+    expect(records.map(({ outcome }) => outcome).sort()).toEqual(['delivered', 'delivered', 'dropped']);
+    expect(records.every(({ route, attempts }) => route === '/orders' && attempts.length === 1)).toBe(true);
+  });
+
+  test('on topics that objects have members of are ordinary', async () => {
+    await using recorded = await Recorded.start({ components: [component()] });
+    const { pubsub } = recorded.sidecar;
+    for (const topic of ['__proto__', 'constructor', 'toString']) {
+      await pubsub.subscribe('pubsub', topic, () => undefined);
+      await pubsub.publish('pubsub', topic, { topic }, { cloudEvent: { id: '__proto__' } });
+      const records = await recorded.until(`topic=${topic}`, allEnded(1));
+      expect(records).toMatchObject([{ topic, messageId: '__proto__', outcome: 'delivered' }]);
+    }
+  });
+});
+
+describe('a recorder', () => {
+  test('only counts while nobody looks, and forgets some time after the last one', async () => {
+    await using recorded = await Recorded.start({}, { record: 'watched' }, { lingerMs: 1_500 });
+    const { sidecar, recorder } = recorded;
+    const { events, pubsub } = sidecar;
+    await pubsub.subscribe('pubsub', 'orders', () => undefined);
+    await pubsub.publish('pubsub', 'orders', 1);
+    const totalOf = (name: string): number | undefined =>
+      recorder.rates().series.find((series) => series.name === name)?.total;
+    await eventually('the message was counted', () => totalOf('delivered') === 1);
+    expect(recorder.recordingSince).toBeUndefined();
+    expect(recorder.kept.size).toBe(0);
+    expect(events.listenerCount('delivering')).toBe(0);
+
+    recorder.watch();
+    expect(recorder.recordingSince).toBeLessThanOrEqual(Date.now());
+    await pubsub.publish('pubsub', 'orders', 2);
+    await eventually('the message was counted', () => totalOf('delivered') === 2);
+    expect(recorder.kept.size).toBe(1);
+
+    await eventually('it records no more', () => recorder.recordingSince === undefined);
+    expect(events.listenerCount('delivering')).toBe(0);
+    expect(recorder.kept).toMatchObject({ size: 0, bytes: 0 });
+    await pubsub.publish('pubsub', 'orders', 3);
+    await eventually('the message was counted', () => totalOf('delivered') === 3);
+    expect(totalOf('published')).toBe(3);
+
+    recorder.close();
+    expect(events.eventNames()).toEqual([]);
+  });
+
+  test('keeps the newest 10,000 of 100,000 messages', async () => {
+    await using recorded = await Recorded.start();
+    const { pubsub } = recorded.sidecar;
+    let delivered = 0;
+    await pubsub.subscribe('pubsub', 'orders', () => void delivered++);
+    for (let batch = 0; batch < 100; batch++) {
+      const entries = Array.from({ length: 1_000 }, (_, n) => ({ entryId: String(n), event: batch * 1_000 + n }));
+      await pubsub.publishBulk('pubsub', 'orders', entries);
+      expect(recorded.recorder.kept.size).toBeLessThanOrEqual(10_000);
+    }
+    await eventually('all are delivered', () => delivered === 100_000);
+    const { kept } = recorded.recorder;
+    expect(kept).toMatchObject({ size: 10_000, capacity: 10_000, hasDropped: true });
+    const newest = await recorded.messages('text=99999');
+    expect(newest).toHaveLength(1);
+    expect(recorded.recorder.find(String(Number(newest[0]?.key) - 10_000))).toBeUndefined();
+  }, 60_000);
+
+  test('keeps at most 16 MiB of payloads', async () => {
+    await using recorded = await Recorded.start();
+    const { pubsub } = recorded.sidecar;
+    await pubsub.subscribe('pubsub', 'orders', () => undefined);
+    const limit = 16 * 1024 * 1024;
+    for (let n = 0; n < 1_000; n++) {
+      await pubsub.publish('pubsub', 'orders', 'x'.repeat(30_000));
+      expect(recorded.recorder.kept.bytes).toBeLessThanOrEqual(limit);
+    }
+    const { size, hasDropped, bytes } = recorded.recorder.kept;
+    expect(hasDropped).toBe(true);
+    expect(size).toBeGreaterThan(500);
+    expect(bytes).toBeGreaterThan(limit - 40_000);
+  });
+
+  test('cuts long payloads, masks secrets, and finds neither by a text', async () => {
+    await using recorded = await Recorded.start();
+    const { pubsub } = recorded.sidecar;
+    const order = { note: 'hello', card: { apiKey: 'k-123', access_token: ['t-123'] } };
+    await pubsub.publish('pubsub', 'orders', order, { cloudEvent: { id: 'secret' } });
+    const long = { password: 'p-123', text: `é${'é'.repeat(50_000)}` };
+    await pubsub.publish('pubsub', 'orders', long, { cloudEvent: { id: 'long' } });
+    await pubsub.publish('pubsub', 'orders', Buffer.from('raw p-123'), { rawPayload: true, contentType: 'text/plain' });
+    const [secret, cut, raw] = await recorded.messages();
+    const viewOf = (record: MessageRecord | undefined): unknown => {
+      const entry = recorded.recorder.find(record?.key ?? '');
+      return entry?.kind === 'message' ? entry.payload.view() : undefined;
+    };
+    expect(viewOf(secret)).toMatchObject({
+      attributes: { id: 'secret', type: expect.any(String), source: 'shop', specversion: '1.0' },
+      payload: { format: 'json', isCut: false, isMasked: true },
+    });
+    expect(JSON.stringify(viewOf(secret))).toContain('hello');
+    expect(viewOf(cut)).toMatchObject({ attributes: { id: 'long' }, payload: { isCut: true, isMasked: true } });
+    expect(JSON.stringify(viewOf(cut))).toContain('éé');
+    expect(cut?.bytes).toBeGreaterThan(100_000);
+    expect(recorded.recorder.kept.bytes).toBeLessThan(70_000);
+    expect(viewOf(raw)).toMatchObject({ attributes: {}, payload: { format: 'text', value: 'raw p-123' } });
+    expect(JSON.stringify([viewOf(secret), viewOf(cut)])).not.toMatch(/[kpt]-123/);
+    expect(await recorded.messages('text=k-123')).toEqual([]);
+    expect(await recorded.messages('text=P-123')).toMatchObject([{ key: raw?.key }]);
+    expect(await recorded.messages('text=HELLO')).toMatchObject([{ key: secret?.key }]);
+  });
+
+  test('shows what the option makes of payloads', async () => {
+    const place: unknown[] = [];
+    const payloads = (value: unknown, where: unknown): unknown => {
+      place.push(where);
+      return { seen: value };
+    };
+    await using recorded = await Recorded.start({}, { payloads });
+    await recorded.sidecar.pubsub.publish('pubsub', 'orders', { id: 1 });
+    await using hidden = await Recorded.start({}, { payloads: 'none' });
+    await hidden.sidecar.pubsub.publish('pubsub', 'orders', { id: 1 });
+    const payloadOf = async ({ recorder, ...one }: Recorded): Promise<unknown> => {
+      const entry = recorder.find('0');
+      return entry?.kind === 'message' ? entry.payload.view().payload : one;
+    };
+    expect(await payloadOf(recorded)).toMatchObject({ value: '{"seen":{"id":1}}', isMasked: true });
+    expect(place).toEqual([{ kind: 'message', name: 'orders' }]);
+    expect(await payloadOf(hidden)).toMatchObject({ format: 'hidden', value: '' });
+    expect(hidden.recorder.kept.bytes).toBeLessThan(100);
+  });
+
+  test('pages stay where they are while new records come', async () => {
+    await using recorded = await Recorded.start();
+    const { sidecar, recorder } = recorded;
+    const publish = async (from: number): Promise<void> => {
+      for (let n = from; n < from + 10; n++)
+        await sidecar.pubsub.publish('pubsub', 'orders', n, { cloudEvent: { id: `m${n}` } });
+    };
+    await publish(0);
+    const filter = readFilter(new URLSearchParams(), 'message');
+    const first = await recorder.page(filter, 4);
+    await publish(10);
+    const second = await recorder.page(filter, 4, first.cursor);
+    const third = await recorder.page(filter, 4, second.cursor);
+    const ids = [first, second, third].flatMap(({ records }) =>
+      (records as MessageRecord[]).map((one) => one.messageId),
+    );
+    expect(ids).toEqual(['m9', 'm8', 'm7', 'm6', 'm5', 'm4', 'm3', 'm2', 'm1', 'm0']);
+    expect(third.cursor).toBeUndefined();
+  });
+
+  test('tells of attempts that a stop has ended', async () => {
+    const recorded = await Recorded.start();
+    const { pubsub } = recorded.sidecar;
+    const forever = new Promise<void>(() => undefined);
+    await pubsub.subscribe('pubsub', 'orders', (_, { signal }) =>
+      Promise.race([
+        forever,
+        new Promise<void>((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('ended')))),
+      ]),
+    );
+    await pubsub.publish('pubsub', 'orders', 1);
+    await recorded.until('outcome=delivering', ({ length }) => length === 1);
+    await recorded.sidecar.stop();
+    expect((await recorded.messages()).map(outcomes)).toEqual([['1 unsettled']]);
+    recorded.recorder.close();
+  });
+
+  test('keeps the last 20 attempts', async () => {
+    await using recorded = await Recorded.start();
+    const { pubsub } = recorded.sidecar;
+    let attempts = 0;
+    await pubsub.subscribe(
+      'pubsub',
+      'orders',
+      () => {
+        if (++attempts < 25) throw new Error(`no ${'x'.repeat(5_000)}`);
+      },
+      { retry: { initialDelayMs: 1, maxDelayMs: 1 } },
+    );
+    await pubsub.publish('pubsub', 'orders', 1);
+    const [record] = await recorded.until('', allEnded(1));
+    expect(record?.attempts.map(({ attempt }) => attempt)).toEqual(Array.from({ length: 20 }, (_, n) => n + 6));
+    expect(record?.attempts[0]?.reason?.length).toBeLessThan(1_100);
+  });
+});
