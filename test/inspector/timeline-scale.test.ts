@@ -44,7 +44,7 @@ describe('what is drawn of a row', () => {
   const bar = (from: number, to: number | undefined, outcome: Bar['outcome'] = 'done'): Bar => ({
     kind: 'run',
     from,
-    ...(to !== undefined && { to }),
+    to,
     outcome,
     events: [],
   });

@@ -2,6 +2,8 @@ import type { Job, JobInfo } from '../../index.ts';
 import type { PayloadView } from './apps.ts';
 import type { JobRecord } from './live.ts';
 
+export type { JobInfo } from '../../index.ts';
+
 /** `GET jobs?prefix=&cursor=&limit=` */
 export interface JobsReply {
   readonly jobs: readonly JobInfo[];

@@ -8,6 +8,8 @@ import type {
 } from '../../index.ts';
 import type { PayloadView } from './apps.ts';
 
+export type { DeadLetterFilter, QueueName, SubscriptionInfo } from '../../index.ts';
+
 /** `GET queues?pubsubName=&topic=` */
 export interface QueuesReply {
   readonly queues: readonly QueueInfo[];

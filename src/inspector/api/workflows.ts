@@ -1,6 +1,8 @@
 import type { WorkflowHistoryEvent, WorkflowState, WorkflowStatus } from '../../index.ts';
 import type { PayloadView } from './apps.ts';
 
+export type { WorkflowFailure, WorkflowState } from '../../index.ts';
+
 /** What `GET workflows` and the bulk actions filter by. */
 export interface WorkflowFilterBody {
   readonly status?: readonly WorkflowStatus[];

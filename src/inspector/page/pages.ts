@@ -1,11 +1,15 @@
 import type { ComponentType } from 'preact';
 import { Calls } from './pages/calls.tsx';
+import { DeadLetters } from './pages/dead-letters/dead-letters.tsx';
 import { Hosts } from './pages/hosts.tsx';
+import { Jobs } from './pages/jobs/jobs.tsx';
 import { Messages } from './pages/messages.tsx';
 import { NotYet } from './pages/not-yet.tsx';
 import { Overview } from './pages/overview.tsx';
+import { Queues } from './pages/queues/queues.tsx';
 import { Search } from './pages/search.tsx';
 import { Settings } from './pages/settings.tsx';
+import { Subscriptions } from './pages/subscriptions.tsx';
 
 /** A page of the inspector. */
 export interface PageSpec {
@@ -21,10 +25,10 @@ export interface PageSpec {
 export const PAGES: readonly PageSpec[] = [
   { path: '', title: 'Overview', letter: 'o', view: Overview },
   { path: 'messages', title: 'Messages', letter: 'm', view: Messages },
-  { path: 'queues', title: 'Queues', letter: 'q', view: NotYet },
-  { path: 'dead-letters', title: 'Dead letters', letter: 'd', view: NotYet },
-  { path: 'subscriptions', title: 'Subscriptions', letter: 's', view: NotYet },
-  { path: 'jobs', title: 'Jobs', letter: 'j', view: NotYet },
+  { path: 'queues', title: 'Queues', letter: 'q', view: Queues },
+  { path: 'dead-letters', title: 'Dead letters', letter: 'd', view: DeadLetters },
+  { path: 'subscriptions', title: 'Subscriptions', letter: 's', view: Subscriptions },
+  { path: 'jobs', title: 'Jobs', letter: 'j', view: Jobs },
   { path: 'workflows', title: 'Workflows', letter: 'w', view: NotYet },
   { path: 'calls', title: 'Calls', letter: 'c', view: Calls },
   { path: 'hosts', title: 'Hosts', letter: 'h', view: Hosts },

@@ -56,31 +56,19 @@ function MessageFacts({ of: record }: { readonly of: MessageRecord }) {
   const { pubsubName, topic, group } = record;
   return (
     <Facts
-      items={[
-        ['Outcome', <Outcome key="outcome" of={record.outcome} />],
-        ['Topic', `${pubsubName} / ${topic}`],
-        group === undefined
-          ? undefined
-          : [
-              'Group',
-              <a key="group" href={link(['queues', pubsubName, topic, group])}>
-                {group}
-              </a>,
-            ],
-        record.route === undefined ? undefined : ['Route', <code key="route">{record.route}</code>],
-        record.deadLetterTopic === undefined
-          ? undefined
-          : [
-              'Dead letter in',
-              <a key="dead" href={link('dead-letters', { topic: record.deadLetterTopic })}>
-                {record.deadLetterTopic}
-              </a>,
-            ],
-        ['Since', fullTime(record.at)],
-        record.durationMs === undefined ? undefined : ['Took', duration(record.durationMs)],
-        ['Size', bytes(record.bytes)],
-        ['Trace', <Trace key="trace" of={record.traceparent} />],
-      ]}
+      items={{
+        Outcome: <Outcome of={record.outcome} />,
+        Topic: `${pubsubName} / ${topic}`,
+        Group: group && <a href={link(['queues', pubsubName, topic, group])}>{group}</a>,
+        Route: record.route && <code>{record.route}</code>,
+        'Dead letter in': record.deadLetterTopic && (
+          <a href={link('dead-letters', { topic: record.deadLetterTopic })}>{record.deadLetterTopic}</a>
+        ),
+        Since: fullTime(record.at),
+        Took: record.durationMs && duration(record.durationMs),
+        Size: bytes(record.bytes),
+        Trace: <Trace of={record.traceparent} />,
+      }}
     />
   );
 }

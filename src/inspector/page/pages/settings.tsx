@@ -77,12 +77,14 @@ function Health({ of }: { readonly of: HealthState }) {
   return (
     <div class="panel">
       <Facts
-        items={parts.map(({ name, isReady, reason }) => [
-          name,
-          <>
-            <Badge tone={isReady ? 'good' : 'bad'}>{isReady ? 'ready' : 'not ready'}</Badge> {reason}
-          </>,
-        ])}
+        items={Object.fromEntries(
+          parts.map(({ name, isReady, reason }) => [
+            name,
+            <>
+              <Badge tone={isReady ? 'good' : 'bad'}>{isReady ? 'ready' : 'not ready'}</Badge> {reason}
+            </>,
+          ]),
+        )}
       />
     </div>
   );
@@ -93,16 +95,17 @@ function Process({ of }: { readonly of: MetadataDocument }) {
   return (
     <div class="panel">
       <Facts
-        items={[
-          ['App ID', of.id],
-          ['insidecar', session.value?.version],
-          ['State', of.state === undefined ? 'in memory' : `${of.state.type}, survives: ${of.state.durability}`],
-          ['Application', port === undefined ? 'in this process' : `${protocol}://${channelAddress}:${port}`],
-          of.actors.length === 0
-            ? undefined
-            : ['Actors', of.actors.map(({ type, count: inMemory }) => `${type} ${inMemory}`).join(', ')],
-          ...Object.entries(of.extended).map(([name, value]) => [name, value] as const),
-        ]}
+        items={{
+          'App ID': of.id,
+          insidecar: session.value?.version,
+          State: of.state === undefined ? 'in memory' : `${of.state.type}, survives: ${of.state.durability}`,
+          Application: port === undefined ? 'in this process' : `${protocol}://${channelAddress}:${port}`,
+          Actors:
+            of.actors.length === 0
+              ? undefined
+              : of.actors.map(({ type, count: inMemory }) => `${type} ${inMemory}`).join(', '),
+          ...of.extended,
+        }}
       />
     </div>
   );

@@ -1,5 +1,4 @@
-import type { WorkflowState } from '../../../index.ts';
-import type { HistoryEventInfo } from '../../api/workflows.ts';
+import type { HistoryEventInfo, WorkflowState } from '../../api/workflows.ts';
 
 /** What became of something: `unfinished` if the workflow has ended, or gone on, without its result. */
 export type Outcome = 'done' | 'failed' | 'pending' | 'unfinished';
@@ -9,10 +8,11 @@ export interface Bar {
   /** `wait`: between two attempts. */
   readonly kind: 'run' | 'wait' | 'paused' | 'instant';
   readonly from: number;
-  /** Absent: it has not ended. */
-  readonly to?: number;
+  /** `undefined`: it has not ended. */
+  readonly to: number | undefined;
   readonly outcome: Outcome;
-  readonly attempt?: number;
+  /** Of an activity, from 1. */
+  readonly attempt?: number | undefined;
   /** The indexes of its events in the history. */
   readonly events: readonly number[];
 }
@@ -29,11 +29,11 @@ export interface Row {
   /** Whether any attempt has failed. */
   readonly hasFailure: boolean;
   /** The number of the action, from which the workflow can be run again. */
-  readonly sequence?: number;
+  readonly sequence?: number | undefined;
   /** Of a child. */
-  readonly instanceId?: string;
+  readonly instanceId?: string | undefined;
   /** Of a timer. */
-  readonly dueAt?: number;
+  readonly dueAt?: number | undefined;
   /** The indexes of its events in the history. */
   readonly events: readonly number[];
 }
@@ -80,7 +80,7 @@ interface End {
 interface Attempt {
   readonly begin: HistoryEventInfo;
   /** The timer that led to it: the wait before it. */
-  readonly timer?: Attempt;
+  readonly timer: Attempt | undefined;
   /** In which turn it failed. */
   failedIn?: number;
   result?: HistoryEventInfo;
@@ -135,7 +135,7 @@ class Actions {
     const { sequence, activityId = sequence } = event;
     const call = kind === 'activity' ? this.#calls.get(activityId ?? -1) : undefined;
     const timer = call === undefined ? undefined : this.#takeTimer(call);
-    const attempt: Attempt = { begin: event, ...(timer && { timer }) };
+    const attempt: Attempt = { begin: event, timer };
     if (sequence !== undefined) this.#open.set(sequence, attempt);
     if (call !== undefined) {
       call.attempts.push(attempt);
@@ -190,9 +190,9 @@ function rowOf({ kind, attempts }: Draft, end: End): Row {
     bars,
     attempts: attempts.length,
     hasFailure: bars.some(({ outcome }) => outcome === 'failed'),
-    ...(sequence === undefined ? undefined : { sequence }),
-    ...(instanceId === undefined ? undefined : { instanceId }),
-    ...(dueAt === undefined ? undefined : { dueAt }),
+    sequence,
+    instanceId,
+    dueAt,
     events: bars.flatMap(({ events }) => events),
   };
 }
@@ -206,7 +206,7 @@ function barOf(kind: Row['kind'], { begin, result }: Attempt, end: End): Bar {
   const from = begin.at;
   if (kind === 'event' || kind === 'patch')
     return { kind: 'instant', from, to: from, outcome: 'done', events: [begin.index] };
-  const base = { kind: 'run', from, ...(kind === 'activity' && { attempt: begin.attempt ?? 1 }) } as const;
+  const base = { kind: 'run', from, attempt: kind === 'activity' ? (begin.attempt ?? 1) : undefined } as const;
   if (result !== undefined) {
     const outcome = result.failure === undefined ? 'done' : 'failed';
     return { ...base, to: result.at, outcome, events: [begin.index, result.index] };
@@ -214,7 +214,7 @@ function barOf(kind: Row['kind'], { begin, result }: Attempt, end: End): Bar {
   const events = [begin.index];
   // The limit of an event that came in time does not fire, and the history does not say so.
   const isForgotten = begin.dueAt !== undefined && begin.dueAt < end.at;
-  if (!end.hasEnded && !isForgotten) return { ...base, outcome: 'pending', events };
+  if (!end.hasEnded && !isForgotten) return { ...base, to: undefined, outcome: 'pending', events };
   return { ...base, to: Math.min(begin.dueAt ?? end.at, end.at), outcome: 'unfinished', events };
 }
 
@@ -229,7 +229,7 @@ function workflowRow({ name, status, createdAt }: Instance, history: readonly Hi
   const own = history.filter(({ type }) => OWN.has(type));
   const events = own.map(({ index }) => index);
   const from = Math.min(createdAt, history[0]?.at ?? createdAt);
-  const run: Bar = { kind: 'run', from, ...(end.hasEnded && { to: end.at }), outcome: state, events };
+  const run: Bar = { kind: 'run', from, to: end.hasEnded ? end.at : undefined, outcome: state, events };
   const bars = [run, ...pausesOf(own, end)];
   return { key: 'workflow', kind: 'workflow', name, state, bars, attempts: 1, hasFailure: state === 'failed', events };
 }
@@ -248,6 +248,8 @@ function pausesOf(own: readonly HistoryEventInfo[], { at, hasEnded }: End): Bar[
     }
   if (since === undefined) return bars;
   const events = [since.index];
-  const open = hasEnded ? ({ to: at, outcome: 'unfinished' } as const) : ({ outcome: 'pending' } as const);
+  const open = hasEnded
+    ? ({ to: at, outcome: 'unfinished' } as const)
+    : ({ to: undefined, outcome: 'pending' } as const);
   return [...bars, { kind: 'paused', from: since.at, ...open, events }];
 }

@@ -1,4 +1,4 @@
-import type { Bar, Outcome } from './model.ts';
+import type { Bar, Outcome, Row } from './model.ts';
 
 /** Where an instant is, in pixels from the left. */
 export type Scale = (at: number) => number;
@@ -25,6 +25,17 @@ export function stepScale(instants: readonly number[], width: number): Scale {
     const part = after > before ? Math.max((at - before) / (after - before), 0) : 0;
     return (low + part) * perStep;
   };
+}
+
+/** The instants at which something began or ended, in order. */
+export function instantsOf(rows: readonly Row[]): readonly number[] {
+  const instants = new Set<number>();
+  for (const { bars } of rows)
+    for (const { from, to = from } of bars) {
+      instants.add(from);
+      instants.add(to);
+    }
+  return [...instants].sort((a, b) => a - b);
 }
 
 const DAY_MS = 86_400_000;
@@ -55,8 +66,6 @@ export interface Span {
   /** `failed` if one of them has failed. */
   readonly outcome: Outcome;
   readonly isOpen: boolean;
-  /** The attempt, if it is only one. */
-  readonly attempt?: number;
   readonly count: number;
 }
 
@@ -74,19 +83,10 @@ export function spansOf(bars: readonly Bar[], scale: Scale, width: number): read
   return spans;
 }
 
-function spanOf({ kind, from, to, outcome, attempt }: Bar, scale: Scale, width: number): Span {
+function spanOf({ kind, from, to, outcome }: Bar, scale: Scale, width: number): Span {
   const x = Math.min(scale(from), width - LEAST_WIDTH);
   const end = to === undefined ? width : scale(to);
-  const isOpen = to === undefined;
-  return {
-    x,
-    width: Math.max(end - x, LEAST_WIDTH),
-    kind,
-    outcome,
-    isOpen,
-    ...(attempt !== undefined && { attempt }),
-    count: 1,
-  };
+  return { x, width: Math.max(end - x, LEAST_WIDTH), kind, outcome, isOpen: to === undefined, count: 1 };
 }
 
 /** Whether a span would be covered by the one before it: both as narrow as can be, in the same place. */
@@ -95,12 +95,11 @@ function isHidden(span: Span, last: Span): boolean {
   return isNarrow && span.kind !== 'paused' && last.kind !== 'paused' && span.x < last.x + LEAST_WIDTH;
 }
 
-function merged({ attempt: _attempt, ...last }: Span, { outcome, isOpen, kind }: Span): Span {
-  const hasFailed = last.outcome === 'failed' || outcome === 'failed';
+function merged(last: Span, { outcome, isOpen, kind }: Span): Span {
   return {
     ...last,
     kind: last.kind === 'wait' ? kind : last.kind,
-    outcome: hasFailed ? 'failed' : outcome,
+    outcome: last.outcome === 'failed' ? 'failed' : outcome,
     isOpen: last.isOpen || isOpen,
     count: last.count + 1,
   };

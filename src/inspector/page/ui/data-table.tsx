@@ -153,7 +153,7 @@ export function Pager({ cursor }: { readonly cursor: string | undefined }) {
   const isFirst = param('cursor') === undefined;
   if (isFirst && cursor === undefined) return null;
   return (
-    <nav class="pager" aria-label="Pages">
+    <nav class="pager" aria-label="More rows">
       {isFirst ? null : (
         <a class="button" href={withQuery({ cursor: undefined, open: undefined }, { keepsView: true })}>
           ⇤ First

@@ -46,15 +46,15 @@ export function Loaded<T>({ of, children }: LoadedProps<T>) {
   );
 }
 
-/** Names and values. */
-export function Facts({ items }: { readonly items: readonly (readonly [string, ComponentChildren] | undefined)[] }) {
+/** Names and values; what is `undefined` is left out. */
+export function Facts({ items }: { readonly items: Readonly<Record<string, ComponentChildren>> }) {
   return (
     <dl class="facts">
-      {items.map((item) =>
-        item === undefined ? null : (
-          <div key={item[0]}>
-            <dt>{item[0]}</dt>
-            <dd>{item[1]}</dd>
+      {Object.entries(items).map(([name, value]) =>
+        value === undefined ? null : (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
           </div>
         ),
       )}

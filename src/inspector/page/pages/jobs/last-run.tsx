@@ -1,0 +1,21 @@
+import type { JobInfo } from '../../../api/jobs.ts';
+import { Badge, Outcome } from '../../ui/badge.tsx';
+import { Ago } from '../../ui/time.tsx';
+
+/** How the last attempt ended. */
+export function LastRun({ of }: { readonly of: JobInfo['lastRun'] }) {
+  if (of === undefined) return <span class="dim">none yet</span>;
+  const { at, outcome, attempt, reason } = of;
+  return (
+    <>
+      <Outcome of={outcome} /> <Ago at={at} />
+      {attempt > 1 ? `, attempt ${attempt}` : ''}
+      {reason === undefined ? '' : `: ${reason}`}
+    </>
+  );
+}
+
+/** Whether it is paused. */
+export function JobState({ of: { isPaused } }: { readonly of: Pick<JobInfo, 'isPaused'> }) {
+  return isPaused ? <Badge tone="warn">paused</Badge> : <Badge tone="good">active</Badge>;
+}
