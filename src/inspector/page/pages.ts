@@ -4,12 +4,13 @@ import { DeadLetters } from './pages/dead-letters/dead-letters.tsx';
 import { Hosts } from './pages/hosts.tsx';
 import { Jobs } from './pages/jobs/jobs.tsx';
 import { Messages } from './pages/messages.tsx';
-import { NotYet } from './pages/not-yet.tsx';
+
 import { Overview } from './pages/overview.tsx';
 import { Queues } from './pages/queues/queues.tsx';
 import { Search } from './pages/search.tsx';
 import { Settings } from './pages/settings.tsx';
 import { Subscriptions } from './pages/subscriptions.tsx';
+import { Workflows } from './pages/workflows/workflows.tsx';
 
 /** A page of the inspector. */
 export interface PageSpec {
@@ -29,7 +30,7 @@ export const PAGES: readonly PageSpec[] = [
   { path: 'dead-letters', title: 'Dead letters', letter: 'd', view: DeadLetters },
   { path: 'subscriptions', title: 'Subscriptions', letter: 's', view: Subscriptions },
   { path: 'jobs', title: 'Jobs', letter: 'j', view: Jobs },
-  { path: 'workflows', title: 'Workflows', letter: 'w', view: NotYet },
+  { path: 'workflows', title: 'Workflows', letter: 'w', view: Workflows },
   { path: 'calls', title: 'Calls', letter: 'c', view: Calls },
   { path: 'hosts', title: 'Hosts', letter: 'h', view: Hosts },
   { path: 'settings', title: 'Settings', letter: 't', view: Settings },

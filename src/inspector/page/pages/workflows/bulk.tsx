@@ -1,0 +1,90 @@
+import type { BulkBody, BulkReply, WorkflowFilterBody } from '../../../api/workflows.ts';
+import { post } from '../../core/client.ts';
+import { plural } from '../../core/format.ts';
+import { toast } from '../../core/toasts.ts';
+import { Action, Actions } from '../../ui/actions.tsx';
+import type { Selection } from '../../ui/selection.tsx';
+
+interface BulkProps {
+  readonly selection: Selection;
+  /** What is meant by all; absent: all cannot be selected. */
+  readonly filter: WorkflowFilterBody | undefined;
+  readonly refresh: () => void;
+}
+
+type Operation = 'terminate-all' | 'purge-all' | 'rerun-all';
+
+const DONE: Readonly<Record<Operation, string>> = {
+  'terminate-all': 'terminated',
+  'purge-all': 'purged',
+  'rerun-all': 'started again',
+};
+
+/** What can be done to the workflows that are selected, or to all that match. */
+export function BulkActions({ selection, filter, refresh }: BulkProps) {
+  const { isAll, keys, isEmpty } = selection;
+  const reason = isEmpty.value ? 'Select workflows first' : undefined;
+  const what = isAll.value ? 'all that match' : plural(keys.value.size, 'workflow');
+  const run =
+    (operation: Operation, more: Partial<BulkBody> = {}) =>
+    async () => {
+      const meant: BulkBody = isAll.value ? { ...(filter && { filter }) } : { instanceIds: [...keys.value] };
+      const reply = await post(`workflows/${operation}`, { ...meant, ...more });
+      selection.clear();
+      refresh();
+      return resultOf(operation, reply);
+    };
+  return (
+    <Actions label="Selected workflows">
+      <Action
+        reason={reason}
+        run={run('rerun-all', { from: 'failure' })}
+        confirm={{
+          title: `Run ${what} again from the failure?`,
+          body: 'Each becomes a new instance: what has failed is done again, what has completed is not. Those that are not over, or did not fail, are refused.',
+          action: 'Run again',
+        }}
+      >
+        Run again from failure…
+      </Action>
+      <Action
+        reason={reason}
+        run={run('terminate-all')}
+        tone="danger"
+        confirm={{
+          title: `Terminate ${what}?`,
+          body: 'They end at once, with their children. What is under way is not undone.',
+          action: 'Terminate',
+          isDanger: true,
+        }}
+      >
+        Terminate…
+      </Action>
+      <Action
+        reason={reason}
+        run={run('purge-all')}
+        tone="danger"
+        confirm={{
+          title: `Purge ${what}?`,
+          body: 'Their histories, inputs and outputs are removed for good. Those that are not over are refused.',
+          action: 'Purge',
+          isDanger: true,
+        }}
+      >
+        Purge…
+      </Action>
+    </Actions>
+  );
+}
+
+/** Tells of failures apart from what was done: they stay until they are read. */
+function resultOf(operation: Operation, { done, failed, hasMore }: BulkReply): string {
+  const [first] = failed;
+  if (first !== undefined)
+    toast(
+      'bad',
+      `${plural(failed.length, 'workflow')} could not be ${DONE[operation]}; ${first.instanceId}: ${first.reason}`,
+    );
+  const more = operation === 'rerun-all' ? 'narrow the filters for the others' : 'do it again for the others';
+  return `${plural(done, 'workflow')} ${DONE[operation]}${hasMore ? `. There are more: ${more}` : ''}`;
+}

@@ -1,0 +1,173 @@
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { duration } from '../core/format.ts';
+import { param, withQuery } from '../core/router.ts';
+import { Bars } from './bars.tsx';
+import type { Row, Timeline } from './model.ts';
+import { instantsOf, type Scale, spansOf, stepScale, ticksOf, timeScale } from './scale.ts';
+import { barInWords, tookOf } from './words.ts';
+
+/** The height of a row in pixels with its line, which the style sheet repeats. */
+const ROW_HEIGHT = 31;
+/** Rows outside of the window that are drawn all the same, so that the keys reach them. */
+const SPARE_ROWS = 10;
+/** How far to scroll before other rows are drawn, in pixels. */
+const JUMP = (ROW_HEIGHT * SPARE_ROWS) / 2;
+
+interface ChartProps {
+  readonly timeline: Timeline;
+  /** Those that are shown. */
+  readonly rows: readonly Row[];
+  /** Where what is pending ends. */
+  readonly now: number;
+  /** `table`: words instead of bars. `steps`: each instant takes the same space. */
+  readonly view: string | undefined;
+}
+
+/** A row for each action with its bars. Draws only the rows that are seen. */
+export function Chart({ timeline, rows, now, view }: ChartProps) {
+  const frame = useRef<HTMLElement>(null);
+  const { top, height, width, look } = useView(frame);
+  const to = Math.max(timeline.to, now);
+  const scale = useScale(timeline, to, width, view === 'steps');
+  const first = Math.max(Math.floor(top / ROW_HEIGHT) - SPARE_ROWS, 0);
+  const end = Math.min(Math.ceil((top + height) / ROW_HEIGHT) + SPARE_ROWS, rows.length);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard.
+    <section class="timeline" ref={frame} tabIndex={0} aria-label="Timeline" onScroll={look}>
+      <table aria-rowcount={rows.length + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
+            <th scope="col">Action</th>
+            <th scope="col" class="bars">
+              <span class={view === 'table' ? '' : 'unseen'}>After the start, and what then</span>
+              {view === undefined ? (
+                <Axis totalMs={to - timeline.from} scale={(ms) => scale(timeline.from + ms)} width={width} />
+              ) : null}
+            </th>
+            <th scope="col" class="took">
+              Took
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          <Space rows={first} />
+          {rows.slice(first, end).map((row, at) => (
+            <ChartRow key={row.key} row={row} index={first + at + 2}>
+              <span class={view === 'table' ? '' : 'unseen'}>
+                {duration((row.bars[0]?.from ?? 0) - timeline.from)}:{' '}
+                {row.bars.slice(0, MOST_WORDS).map(barInWords).join('; ')}
+                {row.bars.length > MOST_WORDS ? '; …' : ''}
+              </span>
+              {view === 'table' ? null : (
+                <Bars spans={spansOf(row.bars, scale, width)} width={width} height={ROW_HEIGHT - 1} />
+              )}
+            </ChartRow>
+          ))}
+          <Space rows={rows.length - end} />
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** More bars than these are not told in words: the panel has them all. */
+const MOST_WORDS = 20;
+
+/** What stands for the rows that are not drawn. */
+function Space({ rows }: { readonly rows: number }) {
+  if (rows <= 0) return null;
+  return (
+    <tr>
+      <td colSpan={3} style={{ height: `${rows * ROW_HEIGHT}px`, padding: 0 }} />
+    </tr>
+  );
+}
+
+interface ChartRowProps {
+  readonly row: Row;
+  /** From 1, that of the heading. */
+  readonly index: number;
+  readonly children: ComponentChildren;
+}
+
+function ChartRow({ row, index, children }: ChartRowProps) {
+  const { key, kind, name, state, sequence } = row;
+  return (
+    <tr aria-rowindex={index} aria-current={param('open') === key ? 'true' : undefined} class={kind}>
+      <th scope="row">
+        <a href={withQuery({ open: key }, { keepsView: true })} data-row={key} title={name}>
+          <span class="kind">{kind}</span> {name}
+          {sequence === undefined ? null : <small> #{sequence}</small>}
+        </a>
+      </th>
+      <td class="bars">{children}</td>
+      <td class={`took ${state}`} title={state}>
+        {tookOf(row)}
+      </td>
+    </tr>
+  );
+}
+
+interface AxisProps {
+  readonly totalMs: number;
+  readonly scale: Scale;
+  readonly width: number;
+}
+
+/** One label for each so many pixels. */
+const TICK_WIDTH = 90;
+
+function Axis({ totalMs, scale, width }: AxisProps) {
+  return (
+    <svg width={width} height="22" aria-hidden="true" class="axis">
+      {ticksOf(totalMs, Math.max(Math.floor(width / TICK_WIDTH), 1)).map((tick) => (
+        <Tick key={tick} x={scale(tick)} text={tick === 0 ? '0' : duration(tick)} width={width} />
+      ))}
+    </svg>
+  );
+}
+
+function Tick({ x, text, width }: { readonly x: number; readonly text: string; readonly width: number }) {
+  const isLast = x > width - TICK_WIDTH / 2;
+  return (
+    <>
+      <line x1={x} x2={x} y1="17" y2="22" />
+      <text x={isLast ? x - 2 : x + 2} y="15" text-anchor={isLast ? 'end' : 'start'}>
+        {text}
+      </text>
+    </>
+  );
+}
+
+function useScale(timeline: Timeline, to: number, width: number, isBySteps: boolean): Scale {
+  const instants = useMemo(() => (isBySteps ? instantsOf(timeline.rows) : []), [timeline, isBySteps]);
+  if (!isBySteps) return timeScale(timeline.from, to, width);
+  return stepScale(to > (instants.at(-1) ?? to) ? [...instants, to] : instants, width);
+}
+
+/** What is seen of the frame, and how wide the bars may be. */
+function useView(frame: { readonly current: HTMLElement | null }) {
+  const [view, setView] = useState({ top: 0, height: 600, width: 0 });
+  const look = () => {
+    const element = frame.current;
+    const bars = element?.querySelector('th.bars');
+    if (element === null || !bars) return;
+    const { scrollTop, clientHeight: height } = element;
+    const top = scrollTop - (scrollTop % JUMP);
+    const width = Math.max(Math.floor(bars.clientWidth) - 2 * PADDING, 1);
+    setView((last) =>
+      last.top === top && last.height === height && last.width === width ? last : { top, height, width },
+    );
+  };
+  useLayoutEffect(() => {
+    look();
+    const observer = new ResizeObserver(look);
+    if (frame.current !== null) observer.observe(frame.current);
+    return () => observer.disconnect();
+  }, []);
+  return { ...view, look };
+}
+
+/** The space at each side of the bars, which the style sheet repeats. */
+const PADDING = 8;
