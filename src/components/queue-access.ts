@@ -97,6 +97,8 @@ export interface QueueAccess {
   status(topic?: string): Promise<readonly QueueStatus[]>;
   /** Queues that collect messages for nobody, as far as this host knows; those that keep dead letters are left out. */
   abandoned(): readonly AbandonedQueue[];
+  /** The message of a key; `undefined` if it is gone. */
+  find(queue: GroupQueue, key: string): Promise<QueueEntry | undefined>;
   /** Reads messages: ready ones in order, then delayed ones by their instant. Those in flight are among them. */
   read(queue: GroupQueue, read: QueueRead): Promise<QueuePage>;
   /**

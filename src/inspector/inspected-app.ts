@@ -1,10 +1,13 @@
 import { SidecarError } from '../errors.ts';
 import type { Sidecar } from '../sidecar/sidecar.ts';
 import type { AppInfo } from './api/apps.ts';
+import type { JobRecord } from './api/live.ts';
 import type { InspectSettings } from './options.ts';
 import { payloadViews } from './payload.ts';
+import type { RecordFilter } from './recorder/query.ts';
 import { Recorder } from './recorder/recorder.ts';
 import { type ApiRoute, type RouteTable, routeTable } from './route.ts';
+import type { RecentRuns } from './routes/jobs.ts';
 import { liveRoutes } from './routes/live.ts';
 import { managementRoutes } from './routes/management.ts';
 
@@ -34,8 +37,23 @@ export function inspectedApps(
 function partsOf(sidecar: Sidecar, settings: InspectSettings): Pick<InspectedApp, 'routes' | 'close'> {
   const recorder = new Recorder(sidecar, settings);
   const views = payloadViews(settings.payloads);
-  const routes: readonly ApiRoute[] = [...liveRoutes(sidecar, recorder), ...managementRoutes(views)];
+  const routes: readonly ApiRoute[] = [
+    ...liveRoutes(sidecar, recorder),
+    ...managementRoutes(views, recentRuns(recorder)),
+  ];
   return { routes: routeTable(routes), close: () => recorder.close() };
+}
+
+const MAX_RECENT_RUNS = 20;
+
+/** Who looks at a job wants to see its runs: so they are recorded from then on. */
+function recentRuns(recorder: Recorder): RecentRuns {
+  return async (jobName) => {
+    recorder.watch();
+    const matches: RecordFilter['matches'] = (entry) => entry.kind === 'job' && entry.name === jobName;
+    const { records } = await recorder.page({ matches, text: undefined }, MAX_RECENT_RUNS);
+    return records.filter((record): record is JobRecord => record.kind === 'job');
+  };
 }
 
 function freeKey(appId: string, taken: ReadonlyMap<string, unknown>): string {

@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 /** What the test has opened is closed after it. */
-function untilEnd(one: AsyncDisposable): void {
+export function untilEnd(one: AsyncDisposable): void {
   toEnd.push(async () => one[Symbol.asyncDispose]());
 }
 

@@ -48,11 +48,13 @@ export class JobsWorld extends TestSidecar {
     return this.seen.map(({ at }) => at);
   }
 
-  /** The events, as `<event> <job> <attempt or reason>`. */
+  /** The events of jobs, as `<event> <job> <attempt or reason>`. */
   get lines(): readonly string[] {
-    return this.events.map(({ name, info }) =>
-      [name, info['jobName'], info['attempt'] ?? info['reason']].filter((part) => part !== undefined).join(' '),
-    );
+    return this.events
+      .filter(({ name }) => name.startsWith('job'))
+      .map(({ name, info }) =>
+        [name, info['jobName'], info['attempt'] ?? info['reason']].filter((part) => part !== undefined).join(' '),
+      );
   }
 
   /** As when the process ends and another one begins, `later` on. */

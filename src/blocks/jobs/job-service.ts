@@ -13,6 +13,7 @@ import { JobParser } from './planning/parse-job.ts';
 import { type PlanRules, planJob } from './planning/plan.ts';
 import { Schedules } from './planning/schedule-cache.ts';
 import { firstInstantOf, isExpired } from './planning/transition.ts';
+import { upcomingRuns } from './planning/upcoming.ts';
 import { localZoneName } from './planning/zone.ts';
 import { Delivery } from './running/delivery.ts';
 import { emitGone, emitScheduled } from './running/emit-events.ts';
@@ -105,6 +106,12 @@ export class JobService implements BlockService {
         return { job: due.job, nextRunAt: nextRunOf(due), data };
       }
     });
+  }
+
+  /** The next instants at which a job runs, if nothing fails: at most so many. */
+  upcoming({ job, nextRunAt }: FoundJob, limit: number): readonly number[] {
+    const schedule = job.schedule === undefined ? undefined : this.#rules.schedules.get(job.schedule);
+    return upcomingRuns(job, limit, { nextRunAt, now: this.#now, schedule, everyTick: this.#deps.everyTick });
   }
 
   /** A page of the jobs whose names begin with a prefix, in the order of their names. */

@@ -82,6 +82,24 @@ export class Jobs {
     return { ...infoOf(found), ...(data === undefined ? undefined : { data: JSON.parse(data) as T }) };
   }
 
+  /** A job with its data as JSON text, digit for digit, and its next instants. @internal */
+  async inspect(
+    name: string,
+    limit: number,
+  ): Promise<{ readonly job: JobInfo; readonly data?: string; readonly nextRuns: readonly number[] } | undefined> {
+    const found = await this.#service.find(name);
+    if (found === undefined) return undefined;
+    const { data } = found;
+    const nextRuns = this.#service.upcoming(found, limit);
+    return { job: infoOf(found), nextRuns, ...(data === undefined ? undefined : { data }) };
+  }
+
+  /** Schedules a job whose data are JSON text. @internal */
+  async scheduleText(name: string, options: Omit<JobOptions, 'data'>, data: string | undefined): Promise<boolean> {
+    const fields = this.#service.parser.parseOptions(options);
+    return this.#service.schedule(name, data === undefined ? fields : { ...fields, data });
+  }
+
   /**
    * The jobs of the app ID in the order of their names, page by page; without their data.
    *

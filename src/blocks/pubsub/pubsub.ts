@@ -1,3 +1,4 @@
+import type { QueueEntry } from '../../components/queue-access.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { deliverToCode } from './delivery/code-handler.ts';
 import { checkSubscribeOptions, type SubscribeOptionsInCode, type Subscription } from './delivery/subscribe-options.ts';
@@ -28,6 +29,8 @@ const LIST_FIELDS = fieldNames<{ readonly pubsubName?: string; readonly topic?: 
   pubsubName: true,
   topic: true,
 });
+
+const EXPLAIN_FIELDS = fieldNames<Pick<PublishOptions, 'contentType'>>({ contentType: true });
 
 /**
  * Publish and subscribe. Delivery is at least once: a message is settled only after the application has responded.
@@ -156,6 +159,16 @@ export class PubSub {
   }
 
   /**
+   * The message of a key, as {@link PubSub.messages} has told it; `undefined` if it is no longer in the queue.
+   *
+   * @throws SidecarError `ERR_QUEUE_NOT_FOUND`; `ERR_BAD_REQUEST`.
+   */
+  async message(queue: QueueName, key: string): Promise<QueueEntry | undefined> {
+    this.#service.admit();
+    return this.#service.queues.find(queue, key);
+  }
+
+  /**
    * Moves messages of a queue to where they came from, for dead letters: to the group that could not process them, and
    * to no other. They begin again with the first attempt. Each message is moved in one step, so that a crash neither
    * loses nor doubles it. Messages in flight, and those without an origin, stay unless `to` says where to.
@@ -239,10 +252,17 @@ export class PubSub {
    * Nothing is published.
    *
    * @param event - what would be published: a `CloudEvent`, or data
+   * @param options - its content type, as for {@link PubSub.publish}
    */
-  explain(pubsubName: string, topic: string, event: unknown): RouteExplanation {
+  explain(
+    pubsubName: string,
+    topic: string,
+    event: unknown,
+    options: Pick<PublishOptions, 'contentType'> = {},
+  ): RouteExplanation {
+    checkFields(options, EXPLAIN_FIELDS, 'options of explain');
     const { address } = this.#service.targetInCode({ pubsubName, topic }, NO_METADATA);
-    const { bytes, contentType } = encodeData(event, undefined, address);
+    const { bytes, contentType } = encodeData(event, options.contentType, address);
     const rules = publishRules(NO_METADATA, pubsubName);
     const publish = { address, bytes, contentType, metadata: NO_METADATA, rules, trace: undefined };
     return this.#service.explain(address, publish);

@@ -23,7 +23,7 @@ import { parseRerun, type RerunOptions, rerunInstance } from './operations/rerun
 import { Waits } from './operations/waits.ts';
 import type { InstanceWork, OutsideEvent } from './operations/work.ts';
 import { WorkflowLayout } from './storage/layout.ts';
-import { historyOf } from './storage/render-history.ts';
+import { type HistoryEventText, historyOf, historyTextOf } from './storage/render-history.ts';
 import { viewOf } from './storage/render-instance.ts';
 
 /** The dependencies of a {@link WorkflowService}. */
@@ -100,11 +100,12 @@ export class WorkflowService implements BlockService {
     );
   }
 
-  /** Runs an instance that is over again, as a new one; answers its ID. */
-  async rerun(of: string, options: RerunOptions): Promise<string> {
+  /** Runs an instance that is over again, as a new one; answers its ID. `text` is the input, if it is text already. */
+  async rerun(of: string, options: RerunOptions, text?: string): Promise<string> {
     const { clock, newId } = this.#deps;
     const rerun = parseRerun(of, options, () => newInstanceId(clock.now(), newId()));
-    const input = checkInput(textOfValue(options.input, 'the input of the workflow'), 'the input of the workflow');
+    const what = 'the input of the workflow';
+    const input = checkInput(text ?? textOfValue(options.input, what), what);
     await this.#call('ERR_START_WORKFLOW', (engine) => rerunInstance(engine, { ...rerun, input }));
     return rerun.instanceId;
   }
@@ -152,6 +153,11 @@ export class WorkflowService implements BlockService {
   /** What has happened to an instance, since it last continued as new. */
   history(instanceId: string): Promise<readonly WorkflowHistoryEvent[]> {
     return this.#call('ERR_GET_WORKFLOW', ({ store }) => historyOf(store, instanceId));
+  }
+
+  /** At most so many events of the same, with the data as text. */
+  historyAsText(instanceId: string, limit: number): Promise<readonly HistoryEventText[]> {
+    return this.#call('ERR_GET_WORKFLOW', ({ store }) => historyTextOf(store, instanceId, limit));
   }
 
   /** An instance. */

@@ -19,7 +19,7 @@ import type { ConsumerGroups } from './consumer-groups.ts';
 import type { EndedGroups } from './ended-groups.ts';
 import { MAX_BYTES } from './publish-errors.ts';
 import type { DurableQueue } from './queue.ts';
-import { readQueue, statusOf } from './queue-reads.ts';
+import { findMessage, readQueue, statusOf } from './queue-reads.ts';
 import type { QueueTable } from './queue-table.ts';
 import { record } from './records.ts';
 import { entriesOf, queueEntryOf, type StoredQueue, selectedMessages } from './selected-messages.ts';
@@ -78,6 +78,12 @@ export class DurableQueues implements QueueAccess {
 
   abandoned(): readonly AbandonedQueue[] {
     return this.#deps.abandoned();
+  }
+
+  async find(name: GroupQueue, key: string): Promise<QueueEntry | undefined> {
+    await this.#know();
+    const queue = this.#find(name);
+    return findMessage(this.#stored(name, queue), key, queue.atWork());
   }
 
   async read(name: GroupQueue, read: QueueRead): Promise<QueuePage> {

@@ -6,7 +6,7 @@ import { noCursor } from '../queue-errors.ts';
 import type { KnownGroup } from './consumer-groups.ts';
 import type { QueueLayout } from './layout.ts';
 import type { DurableQueue } from './queue.ts';
-import { queueEntryOf, type StoredQueue } from './selected-messages.ts';
+import { queueEntryOf, type StoredQueue, selectedMessages } from './selected-messages.ts';
 
 /** How much is read at once when messages are listed. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
@@ -44,6 +44,23 @@ export async function statusOf(stored: StoredQueue, { known, queue, now }: Statu
   };
 }
 
+/** The message of a key. `atWork` are the numbers of messages in flight here. */
+export async function findMessage(
+  stored: StoredQueue,
+  key: string,
+  atWork: ReadonlySet<number>,
+): Promise<QueueEntry | undefined> {
+  for await (const entries of selectedMessages(stored, { keys: [key] }))
+    for (const entry of entries) return shownEntry(stored, entry, atWork);
+  return undefined;
+}
+
+function shownEntry(stored: StoredQueue, entry: KeyedEntry, atWork: ReadonlySet<number>): QueueEntry | undefined {
+  const told = queueEntryOf(stored, entry);
+  const isOut = told !== undefined && atWork.has(Number(told.key));
+  return isOut ? { ...told, state: 'inFlight' } : told;
+}
+
 /** Reads a part of a queue. `atWork` are the numbers of messages in flight here. */
 export async function readQueue(
   stored: StoredQueue,
@@ -60,9 +77,7 @@ export async function readQueue(
     const rest = place === undefined ? range : restOf(range, place, reverse);
     place = undefined;
     for await (const entry of scanned(stored, rest, reverse)) {
-      const told = queueEntryOf(stored, entry);
-      const isOut = told !== undefined && atWork.has(Number(told.key));
-      const shown = isOut ? { ...told, state: 'inFlight' as const } : told;
+      const shown = shownEntry(stored, entry, atWork);
       if (shown === undefined || (state !== undefined && shown.state !== state)) continue;
       if (entries.length === limit) return { entries, cursor: cursorOf(entries.at(-1)) };
       entries.push(shown);

@@ -44,6 +44,12 @@ export class MemoryQueues implements QueueAccess {
     });
   }
 
+  async find(queue: GroupQueue, key: string): Promise<QueueEntry | undefined> {
+    return this.#find(queue)
+      .entries()
+      .find((entry) => entry.key === key);
+  }
+
   async read(queue: GroupQueue, { state, cursor, limit, reverse = false }: QueueRead): Promise<QueuePage> {
     const all = this.#find(queue)
       .entries()

@@ -56,7 +56,7 @@ export interface QueuedMessageReply {
 }
 
 /**
- * `GET dead-letters?pubsubName=&topic=&fromTopic=&fromGroup=&reason=&since=&until=&cursor=&limit=`: those of all queues
+ * `GET dead-letters?pubsubName=&topic=&fromTopic=&fromGroup=&reason=&since=&until=&cursor=&limit=&reverse=`: those of all queues
  * with {@link QueueInfo.isDeadLetter}. `topic` is that of the queue; the others are those of the origin.
  */
 export interface DeadLettersReply {

@@ -1,5 +1,5 @@
 import type { Message } from '../../../components/pubsub.ts';
-import type { GroupQueue, QueueAccess, QueueStatus } from '../../../components/queue-access.ts';
+import type { GroupQueue, QueueAccess, QueueEntry, QueueStatus } from '../../../components/queue-access.ts';
 import { isSidecarError, SidecarError } from '../../../errors.ts';
 import { isStateError } from '../../../state/errors.ts';
 import type { Logger } from '../../../util/logger.ts';
@@ -56,6 +56,13 @@ export class QueueOperations {
     const read = { ...options, limit: options.limit ?? DEFAULT_LIMIT };
     const { entries, ...rest } = await work(() => queues.read(queueOf(name), read));
     return { messages: entries, ...rest };
+  }
+
+  async find(name: QueueName, key: string): Promise<QueueEntry | undefined> {
+    if (typeof key !== 'string')
+      throw new SidecarError('ERR_BAD_REQUEST', `the key is ${JSON.stringify(key)}: expected a string`);
+    const queues = this.#access(name.pubsubName);
+    return work(() => queues.find(queueOf(name), key));
   }
 
   async redeliver(name: QueueName, given: MessageSelection, options: RedeliverOptions): Promise<number> {

@@ -3,9 +3,12 @@ import type { HistoryEvent, Turn } from '../model/events.ts';
 import type { WorkflowHistoryEvent } from '../model/instance.ts';
 import { canBeInstanceId } from '../model/instance-id.ts';
 import { notFound } from '../model/not-found.ts';
-import { valueOfText } from '../model/payload.ts';
+import { type Payload, valueOfText } from '../model/payload.ts';
 import { payloadOf } from './codec.ts';
 import type { InstanceStore } from './instance-store.ts';
+
+/** An event with its data as text. */
+export type HistoryEventText = Omit<WorkflowHistoryEvent, 'data'> & { readonly data: Payload };
 
 /**
  * The history of an instance, for display.
@@ -13,11 +16,27 @@ import type { InstanceStore } from './instance-store.ts';
  * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND` if the instance does not exist.
  */
 export async function historyOf(store: InstanceStore, id: string): Promise<readonly WorkflowHistoryEvent[]> {
+  const events = await historyTextOf(store, id, Number.POSITIVE_INFINITY);
+  return events.map(({ data: text, ...event }) => {
+    const data = valueOfText(text);
+    return data === undefined ? event : { ...event, data };
+  });
+}
+
+/** At most so many events of the same. */
+export async function historyTextOf(
+  store: InstanceStore,
+  id: string,
+  limit: number,
+): Promise<readonly HistoryEventText[]> {
   if (!canBeInstanceId(id) || (await store.read(id)) === undefined) throw notFound(id);
-  const events: WorkflowHistoryEvent[] = [];
+  const events: HistoryEventText[] = [];
   const begun = new Map<number, Begun>();
-  for await (const turn of store.turns(id)) for (const event of renderTurn(turn, begun)) events.push(event);
-  return events;
+  for await (const turn of store.turns(id)) {
+    for (const event of renderTurn(turn, begun)) events.push(event);
+    if (events.length >= limit) break;
+  }
+  return events.length > limit ? events.slice(0, limit) : events;
 }
 
 /** An action that has no result yet. */
@@ -26,8 +45,8 @@ interface Begun {
   readonly activityId: number | undefined;
 }
 
-function renderTurn({ at, events }: Turn, begun: Map<number, Begun>): WorkflowHistoryEvent[] {
-  const shown: WorkflowHistoryEvent[] = [];
+function renderTurn({ at, events }: Turn, begun: Map<number, Begun>): HistoryEventText[] {
+  const shown: HistoryEventText[] = [];
   for (const event of events)
     if (event.type !== 'begun') shown.push({ ...renderEvent(event, at), ...callOf(event, at, begun) });
   return shown;
@@ -52,17 +71,16 @@ function callOf(
   return { ...(activityId === undefined ? undefined : { activityId }), durationMs: at - call.at };
 }
 
-function renderEvent(event: Exclude<HistoryEvent, { type: 'begun' }>, at: number): WorkflowHistoryEvent {
-  const data = valueOfText(payloadOf(event));
+function renderEvent(event: Exclude<HistoryEvent, { type: 'begun' }>, at: number): HistoryEventText {
   return {
     type: event.type,
     at,
+    data: payloadOf(event),
     ...('sequence' in event ? { sequence: event.sequence } : undefined),
     ...('name' in event ? { name: event.name } : undefined),
     ...('attempt' in event ? { attempt: event.attempt } : undefined),
     ...('instanceId' in event ? { instanceId: event.instanceId } : undefined),
     ...('dueAt' in event ? { dueAt: event.dueAt } : undefined),
-    ...(data === undefined ? undefined : { data }),
     ...('failure' in event ? { failure: event.failure } : undefined),
   };
 }

@@ -1,0 +1,77 @@
+import { isSidecarError, SidecarError } from '../../errors.ts';
+import type { QueueName, QueueState } from '../../index.ts';
+import type { Sidecar } from '../../sidecar/sidecar.ts';
+import type { QueueInfo, QueuesReply } from '../api/queues.ts';
+import { given } from './define.ts';
+
+/** Which queues are asked for. */
+interface QueueFilter {
+  readonly pubsubName?: string | undefined;
+  readonly topic?: string | undefined;
+}
+
+/** The queues of all components that give access to them. */
+export async function queueInfos(sidecar: Sidecar, { pubsubName, topic }: QueueFilter): Promise<QueuesReply> {
+  const names = pubsubName === undefined ? componentsOf(sidecar) : [pubsubName];
+  const unsupported: string[] = [];
+  const found = await Promise.all(
+    names.map(async (name) => {
+      try {
+        return await sidecar.pubsub.queues(given({ pubsubName: name, topic }));
+      } catch (error) {
+        if (!isSidecarError(error) || error.code !== 'ERR_QUEUES_NOT_SUPPORTED') throw error;
+        unsupported.push(name);
+        return [];
+      }
+    }),
+  );
+  const about = knowledgeOf(sidecar);
+  return { queues: found.flat().map((state) => ({ ...state, ...about(state) })), unsupported };
+}
+
+function componentsOf(sidecar: Sidecar): readonly string[] {
+  return sidecar.metadata
+    .get()
+    .components.filter(({ type }) => type.startsWith('pubsub.'))
+    .map(({ name }) => name);
+}
+
+/** What subscriptions and metadata tell of a queue. */
+function knowledgeOf({
+  pubsub,
+  metadata,
+}: Sidecar): (state: QueueState) => Pick<QueueInfo, 'isDeadLetter' | 'isAbandoned'> {
+  const targets = new Set(pubsub.subscriptions().map((one) => idOf(one.pubsubName, one.deadLetterTopic ?? '')));
+  const { groups = [] } = metadata.get().unhandled ?? {};
+  const abandoned = new Set(groups.map(({ pubsubname, topic, group }) => idOf(pubsubname, topic, group)));
+  return ({ pubsubName, topic, group, keepsDeadLetters }) => ({
+    isDeadLetter: keepsDeadLetters || targets.has(idOf(pubsubName, topic)),
+    isAbandoned: abandoned.has(idOf(pubsubName, topic, group)),
+  });
+}
+
+function idOf(...names: readonly string[]): string {
+  return JSON.stringify(names);
+}
+
+/** Changes a queue; an error says where the host is that hands its messages out. */
+export async function changingQueue<T>(sidecar: Sidecar, queue: QueueName, change: () => Promise<T>): Promise<T> {
+  try {
+    return await change();
+  } catch (error) {
+    if (!isSidecarError(error) || error.code !== 'ERR_QUEUE_BUSY') throw error;
+    const where = await hostOf(sidecar, queue).catch(() => undefined);
+    if (where === undefined) throw error;
+    throw new SidecarError('ERR_QUEUE_BUSY', `${error.message}; ${where}`, { cause: error });
+  }
+}
+
+/** Where the host is that hands out the messages of a queue, if it is another one. */
+async function hostOf(sidecar: Sidecar, { pubsubName, topic, group }: QueueName): Promise<string | undefined> {
+  const states = await sidecar.pubsub.queues({ pubsubName, topic });
+  const hostId = states.find((state) => state.group === group)?.hostId;
+  if (hostId === undefined) return undefined;
+  const host = (await sidecar.placement.hosts()).find((one) => one.hostId === hostId);
+  if (host === undefined || host.isSelf) return undefined;
+  return host.address === undefined ? `host ${hostId} has no address` : `host ${hostId} is at ${host.address}`;
+}
