@@ -35,6 +35,7 @@ export function useLive(query: RecordQuery): void {
     batch(() => {
       records.value = [];
       skipped.value = 0;
+      rates.value = undefined;
       wanted.value = url;
     });
     return () => {

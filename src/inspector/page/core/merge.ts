@@ -23,7 +23,7 @@ export function mergeRecords<R extends Mergeable>(
     const change = changed.get(record.key);
     if (change === undefined) return record;
     changed.delete(record.key);
-    return change.seq >= record.seq ? change : record;
+    return change.seq > record.seq ? change : record;
   });
   merged.push(...changed.values());
   merged.sort((a, b) => b.at - a.at || b.seq - a.seq);

@@ -7,6 +7,7 @@ import { type Loadable, usePoll } from './poll.ts';
 import { toast } from './toasts.ts';
 
 const FIRST_ROWS = 200;
+const SHOWN_ROWS = 50;
 const MORE_ROWS = 100;
 const REFRESH_MS = 10_000;
 
@@ -26,13 +27,13 @@ interface Records {
 /** The records that `query` lets through: what is kept, and then what happens. */
 export function useRecordList<P extends keyof Records>(path: P, query: RecordQuery): RecordList<Records[P]> {
   const kind = path === 'messages' ? 'message' : 'call';
-  const shown = useSignal(MORE_ROWS);
+  const shown = useSignal(SHOWN_ROWS);
   const older = useSignal<string | undefined>(undefined);
   const isFirst = useSignal(true);
   useLive({ ...query, kinds: kind });
   const reply: Loadable<RecordsReply> = usePoll(path, { ...query, limit: FIRST_ROWS }, REFRESH_MS);
   useEffect(() => {
-    shown.value = MORE_ROWS;
+    shown.value = SHOWN_ROWS;
     isFirst.value = true;
   }, [JSON.stringify(query)]);
   useEffect(() => {

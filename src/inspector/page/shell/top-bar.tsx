@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { isHelpOpen } from '../core/keys.ts';
-import { liveStatus, rates } from '../core/live.ts';
+import { liveStatus } from '../core/live.ts';
 import { link, navigate } from '../core/router.ts';
 import { currentApp, linkToApp, offline, searched, session } from '../core/session.ts';
 import { theme, toggleTheme } from '../core/theme.ts';
@@ -67,7 +67,7 @@ function AppSwitch() {
 }
 
 function Health() {
-  const isReady = rates.value?.health.isReady ?? currentApp.value?.isReady;
+  const isReady = currentApp.value?.isReady;
   if (offline.value !== undefined) return <State tone="bad" text="no answer" />;
   if (isReady === undefined) return null;
   return isReady ? <State tone="good" text="ready" /> : <State tone="bad" text="not ready" />;

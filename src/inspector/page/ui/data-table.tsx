@@ -22,7 +22,7 @@ interface DataTableProps<R> {
   /** Where a row leads: the first column is a link to it. Default: to `?open=` with its key. */
   readonly href?: ((row: R) => string) | undefined;
   /** Whether rows lead nowhere. */
-  readonly isPlain?: boolean;
+  readonly isPlain?: boolean | undefined;
   /** With it, rows have checkboxes. */
   readonly selection?: Selection | undefined;
   /** Whether there are more rows than are loaded: then all that match can be selected. */
@@ -57,8 +57,16 @@ export function DataTable<R>(props: DataTableProps<R>) {
             </tr>
           </thead>
           <tbody>
-            {rows.map((row) => (
-              <Row key={rowKey(row)} row={row} table={props} />
+            {rows.map((row, at) => (
+              <Row
+                key={keys[at]}
+                row={row}
+                name={keys[at] ?? ''}
+                columns={columns}
+                href={props.href}
+                isPlain={props.isPlain}
+                selection={selection}
+              />
             ))}
           </tbody>
         </table>
@@ -67,24 +75,26 @@ export function DataTable<R>(props: DataTableProps<R>) {
   );
 }
 
-function Row<R>({ row, table }: { readonly row: R; readonly table: DataTableProps<R> }) {
-  const key = table.rowKey(row);
-  const [first, ...others] = table.columns;
+interface RowProps<R> extends Pick<DataTableProps<R>, 'columns' | 'href' | 'isPlain' | 'selection'> {
+  readonly row: R;
+  readonly name: string;
+}
+
+/** It reads signals: then it is rendered again only if one of these or of its properties has changed. */
+function Row<R>({ row, name, columns, selection, ...props }: RowProps<R>) {
+  const [first, ...others] = columns;
   const href =
-    table.isPlain === true ? undefined : (table.href?.(row) ?? withQuery({ open: key }, { keepsView: true }));
+    props.isPlain === true ? undefined : (props.href?.(row) ?? withQuery({ open: name }, { keepsView: true }));
+  const isOpen = param('open') === name;
   const open = (event: MouseEvent) => {
     const isControl = (event.target as Element).closest('a, button, input, label, summary') !== null;
     if (href !== undefined && !isControl && getSelection()?.isCollapsed !== false) navigate(href);
   };
   return (
-    <tr
-      class={href === undefined ? '' : 'linked'}
-      aria-current={param('open') === key ? 'true' : undefined}
-      onClick={open}
-    >
-      {table.selection === undefined ? null : (
+    <tr class={href === undefined ? '' : 'linked'} aria-current={isOpen ? 'true' : undefined} onClick={open}>
+      {selection === undefined ? null : (
         <td class="check">
-          <RowCheck selection={table.selection} rowKey={key} />
+          <RowCheck selection={selection} rowKey={name} />
         </td>
       )}
       {first === undefined ? null : (
@@ -92,7 +102,7 @@ function Row<R>({ row, table }: { readonly row: R; readonly table: DataTableProp
           {href === undefined ? (
             first.cell(row)
           ) : (
-            <a href={href} data-row={key}>
+            <a href={href} data-row={name}>
               {first.cell(row)}
             </a>
           )}

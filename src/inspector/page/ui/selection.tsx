@@ -1,4 +1,5 @@
-import { type ReadonlySignal, type Signal, useComputed, useSignal, useSignalEffect } from '@preact/signals';
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
 import { plural } from '../core/format.ts';
 import { route } from '../core/router.ts';
 
@@ -13,22 +14,21 @@ export interface Selection {
 
 /** Nothing is selected at first, nor when the query changes: what is selected must be what is seen. */
 export function useSelection(): Selection {
-  const keys = useSignal<ReadonlySet<string>>(new Set());
-  const isAll = useSignal(false);
-  const isEmpty = useComputed(() => keys.value.size === 0 && !isAll.value);
+  const selection = useMemo(makeSelection, []);
+  const query = new URLSearchParams(route.value.query);
+  for (const name of ['open', 'tab', 'sort']) query.delete(name);
+  useEffect(selection.clear, [query.toString()]);
+  return selection;
+}
+
+function makeSelection(): Selection {
+  const keys = signal<ReadonlySet<string>>(new Set());
+  const isAll = signal(false);
   const clear = () => {
     keys.value = new Set();
     isAll.value = false;
   };
-  const filters = useComputed(() => {
-    const query = new URLSearchParams(route.value.query);
-    for (const name of ['open', 'tab', 'sort']) query.delete(name);
-    return query.toString();
-  });
-  useSignalEffect(() => {
-    if (filters.value !== undefined) clear();
-  });
-  return { keys, isAll, isEmpty, clear };
+  return { keys, isAll, isEmpty: computed(() => keys.value.size === 0 && !isAll.value), clear };
 }
 
 export function RowCheck({ selection, rowKey }: { readonly selection: Selection; readonly rowKey: string }) {
