@@ -1,16 +1,6 @@
 import type { ComponentType } from 'preact';
-import { Calls } from './pages/calls.tsx';
-import { DeadLetters } from './pages/dead-letters/dead-letters.tsx';
-import { Hosts } from './pages/hosts.tsx';
-import { Jobs } from './pages/jobs/jobs.tsx';
-import { Messages } from './pages/messages.tsx';
-
+import { lazy } from './core/lazy.tsx';
 import { Overview } from './pages/overview.tsx';
-import { Queues } from './pages/queues/queues.tsx';
-import { Search } from './pages/search.tsx';
-import { Settings } from './pages/settings.tsx';
-import { Subscriptions } from './pages/subscriptions.tsx';
-import { Workflows } from './pages/workflows/workflows.tsx';
 
 /** A page of the inspector. */
 export interface PageSpec {
@@ -21,6 +11,18 @@ export interface PageSpec {
   readonly letter?: string;
   readonly view: ComponentType;
 }
+
+// The first page shall come at once: these are loaded when they are opened, those of one file together.
+const Messages = lazy(async () => (await import('./pages/observing.ts')).Messages);
+const Calls = lazy(async () => (await import('./pages/observing.ts')).Calls);
+const Hosts = lazy(async () => (await import('./pages/observing.ts')).Hosts);
+const Search = lazy(async () => (await import('./pages/observing.ts')).Search);
+const Settings = lazy(async () => (await import('./pages/observing.ts')).Settings);
+const Queues = lazy(async () => (await import('./pages/operating.ts')).Queues);
+const DeadLetters = lazy(async () => (await import('./pages/operating.ts')).DeadLetters);
+const Subscriptions = lazy(async () => (await import('./pages/operating.ts')).Subscriptions);
+const Jobs = lazy(async () => (await import('./pages/operating.ts')).Jobs);
+const Workflows = lazy(async () => (await import('./pages/workflows/workflows.tsx')).Workflows);
 
 /** In the order of the navigation. */
 export const PAGES: readonly PageSpec[] = [

@@ -2,7 +2,7 @@ import type { CallRecord } from '../../api/live.ts';
 import { duration } from '../core/format.ts';
 import { useRecordList } from '../core/record-list.ts';
 import { params } from '../core/router.ts';
-import { Badge } from '../ui/badge.tsx';
+import { Status } from '../ui/badge.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { type FilterSpec, Filters } from '../ui/filters.tsx';
 import { Page } from '../ui/page.tsx';
@@ -50,12 +50,6 @@ function Path({ of: { method, path } }: { readonly of: CallRecord }) {
       <strong>{method}</strong> {path}
     </code>
   );
-}
-
-/** The HTTP status of a call. */
-export function Status({ of }: { readonly of: number }) {
-  if (of === 0) return <Badge tone="bad">no response</Badge>;
-  return <Badge tone={of < 400 ? 'good' : of < 500 ? 'warn' : 'bad'}>{of}</Badge>;
 }
 
 /** Calls of other applications and services, and those that came in. */

@@ -36,7 +36,7 @@ const FILTERS: readonly FilterSpec[] = [
   { name: 'text', label: 'Text' },
 ];
 
-export const MESSAGE_COLUMNS: readonly Column<MessageRecord>[] = [
+const MESSAGE_COLUMNS: readonly Column<MessageRecord>[] = [
   { name: 'at', title: 'Time', cell: ({ at }) => <Clock at={at} /> },
   { name: 'topic', title: 'Topic', cell: ({ topic }) => topic, kind: 'mono' },
   { name: 'outcome', title: 'Outcome', cell: ({ outcome }) => <Outcome of={outcome} /> },

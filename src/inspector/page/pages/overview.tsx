@@ -5,13 +5,12 @@ import { count, duration } from '../core/format.ts';
 import { type Rates, rates, useLive } from '../core/live.ts';
 import { usePoll } from '../core/poll.ts';
 import { link } from '../core/router.ts';
-import { Badge, Outcome } from '../ui/badge.tsx';
+import { Badge, Outcome, Status } from '../ui/badge.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Page, Section } from '../ui/page.tsx';
 import { Sparkline } from '../ui/sparkline.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { Clock } from '../ui/time.tsx';
-import { Status } from './calls.tsx';
 
 /** How this process does: what flows, what needs somebody, what happened. */
 export function Overview() {

@@ -51,3 +51,9 @@ export function Outcome({ of, title }: { readonly of: string; readonly title?: s
     </Badge>
   );
 }
+
+/** The HTTP status of a call. */
+export function Status({ of }: { readonly of: number }) {
+  if (of === 0) return <Badge tone="bad">no response</Badge>;
+  return <Badge tone={of < 400 ? 'good' : of < 500 ? 'warn' : 'bad'}>{of}</Badge>;
+}

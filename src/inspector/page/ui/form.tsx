@@ -71,7 +71,7 @@ export function FormDialog({ title, fields, action, submit, onClose, children }:
 }
 
 /** A label and its field. */
-export function Field({ name, label, value = '', isLong, isRequired = false, options, hint }: FieldSpec) {
+function Field({ name, label, value = '', isLong, isRequired = false, options, hint }: FieldSpec) {
   const id = useId();
   const shared = { id, name, required: isRequired, 'aria-describedby': hint === undefined ? undefined : `${id}-hint` };
   return (

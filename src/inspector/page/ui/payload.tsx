@@ -67,7 +67,7 @@ function Text({ label, value, isJson }: { readonly label: string; readonly value
 }
 
 /** Copies text. The clipboard is open to pages of HTTPS and of this machine only. */
-export function Copy({ text, label }: { readonly text: string; readonly label: string }) {
+function Copy({ text, label }: { readonly text: string; readonly label: string }) {
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
