@@ -1,5 +1,5 @@
 /**
- * Publish → deliver: in one process, with telemetry, and over HTTP both ways. See README.md.
+ * Publish → deliver: in one process, observed, and over HTTP both ways. See README.md.
  *
  * Usage: `npx tsx bench/deliver.ts [--quick] [--only process|telemetry|http] [--rounds n] [--seconds s] [--connections n]
  * [--profile directory]`
@@ -30,9 +30,11 @@ const IN_PROCESS = [
   ['function', 'insidecar: typed publish → function'],
   ['listener', 'insidecar: typed publish → in-process listener'],
 ] as const;
-const WITH_TELEMETRY = [
+const OBSERVED = [
   ['function', 'insidecar: typed publish → function'],
   ['counting', 'the same, with two listeners that count'],
+  ['inspector', 'the same, with an inspector that nobody looks at'],
+  ['recording', 'the same, with an inspector that records'],
   ['otel-0.01', 'the same, with OpenTelemetry, sampled at 0.01'],
   ['otel-1', 'the same, with OpenTelemetry, sampled at 1'],
 ] as const;
@@ -137,8 +139,8 @@ if (only === undefined || only === 'process')
   );
 if (only === undefined || only === 'telemetry')
   await compare(
-    'with telemetry',
-    WITH_TELEMETRY.map(
+    'observed',
+    OBSERVED.map(
       ([name, label]) =>
         () =>
           enterInProcess(name, label),

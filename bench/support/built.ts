@@ -26,3 +26,11 @@ export type Otel = typeof import('../../src/otel/index.ts');
 export async function loadOtel(): Promise<Otel> {
   return (await import(new URL('../../dist/otel.mjs', import.meta.url).href)) as Otel;
 }
+
+/** The inspector as it is published. */
+export type BuiltInspector = typeof import('../../src/inspector/index.ts');
+
+/** Loads the inspector from `dist`. */
+export async function loadInspector(): Promise<BuiltInspector> {
+  return (await import(new URL('../../dist/inspector.mjs', import.meta.url).href)) as BuiltInspector;
+}

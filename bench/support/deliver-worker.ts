@@ -6,7 +6,7 @@ import type { SpanExporter } from '@opentelemetry/sdk-trace-node';
 import { EventEmitter as EventEmitter3 } from 'eventemitter3';
 import { Pool } from 'undici';
 import type { Sidecar, SidecarOptions } from '../../src/index.ts';
-import { type Insidecar, loadBuilt, loadOtel } from './built.ts';
+import { type Insidecar, loadBuilt, loadInspector, loadOtel } from './built.ts';
 import { serve } from './contender.ts';
 import { PAYLOAD } from './payload.ts';
 
@@ -114,6 +114,15 @@ async function observed(ratio: number): Promise<void> {
   inProcess(() => sidecar.pubsub.publish('pubsub', 'orders', data));
 }
 
+/** With an inspector that nobody looks at, or that records all the same. */
+async function inspected(record: 'watched' | 'always'): Promise<void> {
+  const { sidecar } = await sidecarWith({});
+  const { inspect } = await loadInspector();
+  inspect(sidecar, { access: 'open', record });
+  await sidecar.pubsub.subscribe('pubsub', 'orders', receive);
+  inProcess(() => sidecar.pubsub.publish('pubsub', 'orders', data));
+}
+
 const contenders: Readonly<Record<string, () => void | Promise<void>>> = {
   'node:events': () => throughEmitter(new EventEmitter()),
   eventemitter3: () => throughEmitter(new EventEmitter3()),
@@ -131,6 +140,8 @@ const contenders: Readonly<Record<string, () => void | Promise<void>>> = {
     await sidecar.pubsub.subscribe('pubsub', 'orders', receive);
     inProcess(() => sidecar.pubsub.publish('pubsub', 'orders', data));
   },
+  inspector: () => inspected('watched'),
+  recording: () => inspected('always'),
   'otel-1': () => observed(1),
   'otel-0.01': () => observed(0.01),
   listener: async () => {

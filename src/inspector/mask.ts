@@ -4,12 +4,15 @@ const MASK = '"***"';
 /** The ends of the names of secrets, in lower case, without `-` and `_`: `accessToken` and `client_secret` are some. */
 const SECRET = /(?:password|token|authorization|secret|apikey)$/;
 
+/** The last letters of these names: most other names are told apart by them at once. */
+const SECRET_END = /[dnty][-_]*$/i;
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** Whether a member of this name is a secret. */
 export function isSecretName(name: string): boolean {
-  return SECRET.test(name.toLowerCase().replaceAll(/[-_]/g, ''));
+  return SECRET_END.test(name) && SECRET.test(name.toLowerCase().replaceAll(/[-_]/g, ''));
 }
 
 /**

@@ -169,6 +169,7 @@ export class Recorder {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#stopCounting();
+    this.#counters.close();
     this.#forgetAll();
     for (const stream of this.#streams) stream.close();
   }

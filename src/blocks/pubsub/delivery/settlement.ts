@@ -108,8 +108,14 @@ export class Settlement {
     await answered.delivery.ack();
     const { events, clock } = this.#deps;
     if (events.listenerCount('delivered') > 0) {
-      const durationMs = clock.now() - answered.startedAt;
-      events.emit('delivered', { ...this.#info(answered), durationMs }, answered.delivery.message);
+      const { delivery, route, startedAt } = answered;
+      const { message, attempt } = delivery;
+      const { topic, pubsubName } = this.#spec;
+      const group = this.#group;
+      const durationMs = clock.now() - startedAt;
+      // Written out: to copy the members of another object took 1 µs.
+      const info = { pubsubName, topic, messageId: message.id, group, route, attempt, durationMs };
+      events.emit('delivered', info, message);
     }
     return 'delivered';
   }
