@@ -16,6 +16,8 @@ export const skipped = signal(0);
 
 const connection = signal<'connecting' | 'open' | 'lost' | 'ended'>('connecting');
 const wanted = signal<string | undefined>(undefined);
+/** The last change that came: what came after it is asked for when the tab is seen again. */
+let lastSeq = '';
 
 export type LiveStatus = 'off' | 'paused' | 'connecting' | 'open' | 'lost' | 'ended';
 
@@ -36,6 +38,7 @@ export function useLive(query: RecordQuery): void {
       records.value = [];
       skipped.value = 0;
       rates.value = undefined;
+      lastSeq = '';
       wanted.value = url;
     });
     return () => {
@@ -63,7 +66,7 @@ function listen(url: string): () => void {
   let source: EventSource;
   const open = (status: 'connecting' | 'lost') => {
     connection.value = status;
-    source = new EventSource(url);
+    source = new EventSource(url + (lastSeq === '' ? '' : `&after=${lastSeq}`));
     source.onopen = () => {
       connection.value = 'open';
     };
@@ -71,7 +74,10 @@ function listen(url: string): () => void {
       connection.value = 'lost';
       if (source.readyState === EventSource.CLOSED) retry();
     };
-    source.addEventListener('records', ({ data }) => takeFrame(JSON.parse(data) as LiveFrame));
+    source.addEventListener('records', ({ data, lastEventId }) => {
+      lastSeq = lastEventId;
+      takeFrame(JSON.parse(data) as LiveFrame);
+    });
     source.addEventListener('rates', ({ data }) => {
       rates.value = JSON.parse(data) as Rates;
     });
