@@ -8,7 +8,7 @@ import { RecordingLogger } from '../support/logger.ts';
 export const TOKEN = 'the-token-of-the-inspector';
 
 /** What every write of the page carries. */
-const WRITE: RequestHeaders = { 'insidecar-inspector': '1', 'content-type': 'application/json' };
+export const WRITE: RequestHeaders = { 'insidecar-inspector': '1', 'content-type': 'application/json' };
 
 /** A sidecar with an inspector behind a real server. */
 export interface Inspected {

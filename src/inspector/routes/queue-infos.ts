@@ -1,5 +1,5 @@
 import { isSidecarError, SidecarError } from '../../errors.ts';
-import type { QueueName, QueueState } from '../../index.ts';
+import type { HostInfo, QueueName, QueueState } from '../../index.ts';
 import type { Sidecar } from '../../sidecar/sidecar.ts';
 import type { QueueInfo, QueuesReply } from '../api/queues.ts';
 import { given } from './define.ts';
@@ -54,24 +54,25 @@ function idOf(...names: readonly string[]): string {
   return JSON.stringify(names);
 }
 
-/** Changes a queue; an error says where the host is that hands its messages out. */
+/** Changes a queue; an error says where the hosts are of which one hands its messages out. */
 export async function changingQueue<T>(sidecar: Sidecar, queue: QueueName, change: () => Promise<T>): Promise<T> {
   try {
     return await change();
   } catch (error) {
     if (!isSidecarError(error) || error.code !== 'ERR_QUEUE_BUSY') throw error;
-    const where = await hostOf(sidecar, queue).catch(() => undefined);
-    if (where === undefined) throw error;
-    throw new SidecarError('ERR_QUEUE_BUSY', `${error.message}; ${where}`, { cause: error });
+    const hosts = await otherHosts(sidecar, queue).catch(() => []);
+    if (hosts.length === 0) throw error;
+    const where = hosts.map(
+      ({ hostId, address }) => `host ${hostId} ${address ? `is at ${address}` : 'has no address'}`,
+    );
+    throw new SidecarError('ERR_QUEUE_BUSY', `${error.message}; ${where.join(', ')}`, { cause: error });
   }
 }
 
-/** Where the host is that hands out the messages of a queue, if it is another one. */
-async function hostOf(sidecar: Sidecar, { pubsubName, topic, group }: QueueName): Promise<string | undefined> {
-  const states = await sidecar.pubsub.queues({ pubsubName, topic });
-  const hostId = states.find((state) => state.group === group)?.hostId;
-  if (hostId === undefined) return undefined;
-  const host = (await sidecar.placement.hosts()).find((one) => one.hostId === hostId);
-  if (host === undefined || host.isSelf) return undefined;
-  return host.address === undefined ? `host ${hostId} has no address` : `host ${hostId} is at ${host.address}`;
+/** The host that hands out the messages of a queue; if that is not known, the other ones of its app ID. */
+async function otherHosts(sidecar: Sidecar, { pubsubName, topic, group }: QueueName): Promise<readonly HostInfo[]> {
+  const [states, hosts] = await Promise.all([sidecar.pubsub.queues({ pubsubName, topic }), sidecar.placement.hosts()]);
+  const known = states.find((state) => state.group === group)?.hostId;
+  const [appId] = group.split('/', 1);
+  return hosts.filter((host) => !host.isSelf && (known === undefined ? host.appId === appId : host.hostId === known));
 }
