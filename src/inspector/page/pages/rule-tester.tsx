@@ -12,7 +12,7 @@ export function RuleTester({ subscriptions }: { readonly subscriptions: readonly
   const id = useId();
   const topics = [...new Map(subscriptions.map((one) => [`${one.pubsubName} / ${one.topic}`, one])).entries()];
   const chosen = useSignal(topics[0]?.[0]);
-  const event = useSignal('{ "type": "big", "data": { "weight": 120 } }');
+  const event = useSignal('{ "weight": 120 }');
   const reply = useSignal<ExplainReply | undefined>(undefined);
   if (topics.length === 0) return null;
   const run = async () => {

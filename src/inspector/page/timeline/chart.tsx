@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { duration } from '../core/format.ts';
 import { param, withQuery } from '../core/router.ts';
@@ -34,7 +33,7 @@ export function Chart({ timeline, rows, now, view }: ChartProps) {
   const end = Math.min(Math.ceil((top + height) / ROW_HEIGHT) + SPARE_ROWS, rows.length);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard.
-    <section class="timeline" ref={frame} tabIndex={0} aria-label="Timeline" onScroll={look}>
+    <section class={`timeline ${view}`} ref={frame} tabIndex={0} aria-label="Timeline" onScroll={look}>
       <table aria-rowcount={rows.length + 1}>
         <thead>
           <tr aria-rowindex={1}>
@@ -53,16 +52,15 @@ export function Chart({ timeline, rows, now, view }: ChartProps) {
         <tbody>
           <Space rows={first} />
           {rows.slice(first, end).map((row, at) => (
-            <ChartRow key={row.key} row={row} index={first + at + 2}>
-              <span class={view === 'table' ? '' : 'unseen'}>
-                {duration((row.bars[0]?.from ?? 0) - timeline.from)}:{' '}
-                {row.bars.slice(0, MOST_WORDS).map(barInWords).join('; ')}
-                {row.bars.length > MOST_WORDS ? '; …' : ''}
-              </span>
-              {view === 'table' ? null : (
-                <Bars spans={spansOf(row.bars, scale, width)} width={width} height={ROW_HEIGHT - 1} />
-              )}
-            </ChartRow>
+            <ChartRow
+              key={row.key}
+              row={row}
+              index={first + at + 2}
+              from={timeline.from}
+              scale={scale}
+              width={width}
+              isTable={view === 'table'}
+            />
           ))}
           <Space rows={rows.length - end} />
         </tbody>
@@ -88,11 +86,16 @@ interface ChartRowProps {
   readonly row: Row;
   /** From 1, that of the heading. */
   readonly index: number;
-  readonly children: ComponentChildren;
+  /** When the workflow began. */
+  readonly from: number;
+  readonly scale: Scale;
+  readonly width: number;
+  readonly isTable: boolean;
 }
 
-function ChartRow({ row, index, children }: ChartRowProps) {
-  const { key, kind, name, state, sequence } = row;
+/** It reads a signal: then it is rendered again only if that or a property has changed, and not while one scrolls. */
+function ChartRow({ row, index, from, scale, width, isTable }: ChartRowProps) {
+  const { key, kind, name, state, sequence, bars } = row;
   return (
     <tr aria-rowindex={index} aria-current={param('open') === key ? 'true' : undefined} class={kind}>
       <th scope="row">
@@ -101,7 +104,13 @@ function ChartRow({ row, index, children }: ChartRowProps) {
           {sequence === undefined ? null : <small> #{sequence}</small>}
         </a>
       </th>
-      <td class="bars">{children}</td>
+      <td class="bars">
+        <span class={isTable ? '' : 'unseen'}>
+          {duration((bars[0]?.from ?? from) - from)}: {bars.slice(0, MOST_WORDS).map(barInWords).join('; ')}
+          {bars.length > MOST_WORDS ? '; …' : ''}
+        </span>
+        {isTable ? null : <Bars spans={spansOf(bars, scale, width)} width={width} height={ROW_HEIGHT - 1} />}
+      </td>
       <td class={`took ${state}`} title={state}>
         {tookOf(row)}
       </td>
@@ -142,8 +151,10 @@ function Tick({ x, text, width }: { readonly x: number; readonly text: string; r
 
 function useScale(timeline: Timeline, to: number, width: number, isBySteps: boolean): Scale {
   const instants = useMemo(() => (isBySteps ? instantsOf(timeline.rows) : []), [timeline, isBySteps]);
-  if (!isBySteps) return timeScale(timeline.from, to, width);
-  return stepScale(to > (instants.at(-1) ?? to) ? [...instants, to] : instants, width);
+  return useMemo(() => {
+    if (!isBySteps) return timeScale(timeline.from, to, width);
+    return stepScale(to > (instants.at(-1) ?? to) ? [...instants, to] : instants, width);
+  }, [timeline, to, width, instants]);
 }
 
 /** What is seen of the frame, and how wide the bars may be. */
