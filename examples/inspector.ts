@@ -7,11 +7,13 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { expressHandler, memoryPubSub, Sidecar } from 'insidecar';
+import { expressHandler, type Logger, memoryPubSub, Sidecar } from 'insidecar';
 import { inspect } from 'insidecar/inspector';
 
 const token = process.env['INSPECTOR_TOKEN'] ?? randomUUID();
-const sidecar = new Sidecar({ appId: 'shop', components: [memoryPubSub('pubsub')] });
+/** What fails is told by the API. */
+const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+const sidecar = new Sidecar({ appId: 'shop', components: [memoryPubSub('pubsub')], logger: quiet });
 
 const app = express();
 // Before the body parsers. Everybody who has the token may look and act; `authorize` asks your own users instead.

@@ -1,4 +1,14 @@
-import type { Sidecar } from 'insidecar';
+import { defineActivity, defineWorkflow, type Sidecar } from 'insidecar';
+
+const charge = defineActivity('charge', (_context, order: { id: number }) => {
+  if (order.id === 3) throw new Error('the card of order 3 has expired');
+  return `receipt ${order.id}`;
+});
+const checkout = defineWorkflow('checkout', async (context, order: { id: number }) => {
+  const receipt = await context.callActivity(charge, order, { retry: { maxAttempts: 3, initialIntervalMs: 200 } });
+  await context.sleep('1s');
+  return receipt;
+});
 
 /** Payments that fail, a report that fails, and checkouts of which one fails: so that the inspector shows something. */
 export async function giveSomethingToSee({ pubsub, jobs, workflows }: Sidecar): Promise<void> {
@@ -18,15 +28,5 @@ export async function giveSomethingToSee({ pubsub, jobs, workflows }: Sidecar): 
   });
   await jobs.define('backup', { schedule: 'TZ=Europe/Rome 0 30 2 * * *' }, () => undefined);
 
-  workflows.registerActivity('charge', (_context, order: { id: number }) => {
-    if (order.id === 3) throw new Error('the card of order 3 has expired');
-    return `receipt ${order.id}`;
-  });
-  workflows.register('checkout', async (context, order: { id: number }) => {
-    const retry = { maxAttempts: 3, firstIntervalMs: 200 };
-    const receipt = await context.callActivity<string>('charge', order, { retry });
-    await context.sleep('1s');
-    return receipt;
-  });
-  for (const id of [1, 2, 3]) await workflows.start('checkout', { id }, { instanceId: `order-${id}` });
+  for (const id of [1, 2, 3]) await workflows.start(checkout, { id }, { instanceId: `order-${id}` });
 }

@@ -37,6 +37,8 @@ async function asked(question: string, { stdin, stderr }: NodeJS.Process): Promi
 }
 
 async function main(): Promise<void> {
+  // A token is not for everybody who lists the processes of the machine. On Linux and macOS this hides it.
+  if (process.argv.some((arg) => /^--(inspect-)?token/.test(arg))) process.title = 'insidecar';
   const context = contextOf(process);
   const exitCode = await runCommandLine(process.argv.slice(2), context);
   await Promise.all([context.stdout.flushed(), context.stderr.flushed()]);

@@ -97,6 +97,13 @@ test('night.ts: dead letters nobody has subscribed to are explained, redelivered
   expect(code).toBe(0);
 });
 
+test('inspector.ts: the management API tells why an order failed, and delivers it again', async () => {
+  const { code, output } = await runToEnd('inspector.ts');
+  expect(output).toContain('failed: the bank does not answer');
+  expect(output).toContain('order 1 is paid');
+  expect(code).toBe(0);
+});
+
 test('in-process-test.ts: two hours of retries on a virtual clock', async () => {
   const { code, output } = await runToEnd('in-process-test.ts');
   expect(output).toMatch(/4 deliveries and 1 dead letter, 2 hours later, in \d+ ms/);
@@ -125,6 +132,14 @@ test('quickstart.ts --serve: stays up, and takes a free port when its own is tak
   expect(output()).toContain('port 3500 is taken: using a free one');
   const [, url = ''] = /curl (\S+)\/v1\.0\/metadata/.exec(output()) ?? [];
   expect((await fetch(`${url}/v1.0/healthz`)).status).toBe(204);
+  const [, inspector = '', token = ''] = /Inspector: (\S+)\?token=(\S+)/.exec(output()) ?? [];
+  const api = async (path: string): Promise<string> =>
+    (await fetch(`${inspector}api/v1/${path}`, { headers: { authorization: `Bearer ${token}` } })).text();
+  await expect.poll(() => api('dead-letters'), { timeout: 15_000 }).toContain('"topic":"payments"');
+  await expect.poll(() => api('jobs'), { timeout: 15_000 }).toContain('the printer has no paper');
+  await expect.poll(() => api('workflows?status=FAILED'), { timeout: 15_000 }).toContain('order-3');
+  await expect.poll(() => api('workflows?status=COMPLETED'), { timeout: 15_000 }).toContain('order-1');
+  expect((await fetch(`${inspector}?token=${token}`)).status).toBe(200);
   child.kill('SIGINT');
   expect(await once(child, 'close')).toEqual([0, null]);
 });

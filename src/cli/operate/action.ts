@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Flag, FlagValues } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
 import { Failure, misuse } from '../failure.ts';
-import type { Api } from './api-client.ts';
+import type { Api, Query } from './api-client.ts';
 import { type Column, tableOf } from './table.ts';
 import { harmless, harmlessJson, harmlessLines, instantMeant, widthOf } from './text.ts';
 
@@ -99,6 +99,17 @@ export class Call {
   /** Tells something beside the result. */
   note(text: string): void {
     this.#context.stderr.write(`${harmless(text)}\n`);
+  }
+
+  /** Reads pages until one has something: a page of what a filter means may be empty, and not the last one. */
+  async page<Reply extends { readonly cursor?: string }>(
+    read: (page: Query) => Promise<Reply>,
+    isEmpty: (reply: Reply) => boolean,
+  ): Promise<Reply> {
+    const limit = this.flags.integer('limit', { from: 1, to: 1_000 });
+    let reply = await read({ limit, cursor: this.flags.text('cursor') });
+    while (isEmpty(reply) && reply.cursor !== undefined) reply = await read({ limit, cursor: reply.cursor });
+    return reply;
   }
 
   /** Says how the next page is read. */

@@ -35,9 +35,11 @@ function filterOf(call: Call): Query {
 }
 
 async function list(call: Call): Promise<void> {
-  const { flags, api, now } = call;
-  const page = { limit: flags.integer('limit', { from: 1, to: 1_000 }), cursor: flags.text('cursor') };
-  const reply = await api.get<DeadLettersReply>('dead-letters', { ...filterOf(call), ...page });
+  const { api, now } = call;
+  const reply = await call.page(
+    (page) => api.get<DeadLettersReply>('dead-letters', { ...filterOf(call), ...page }),
+    ({ messages }) => messages.length === 0,
+  );
   if (call.isJson) return call.json(reply);
   const columns: readonly Column<DeadLetter>[] = [
     { title: 'KEY', of: ({ key }) => key },

@@ -10,8 +10,10 @@ import { instant, lasting, relative } from './text.ts';
 
 async function list(call: Call): Promise<void> {
   const { flags, api, now } = call;
-  const page = { limit: flags.integer('limit', { from: 1, to: 1_000 }), cursor: flags.text('cursor') };
-  const reply = await api.get<JobsReply>('jobs', { prefix: flags.text('prefix'), ...page });
+  const reply = await call.page(
+    (page) => api.get<JobsReply>('jobs', { prefix: flags.text('prefix'), ...page }),
+    ({ jobs }) => jobs.length === 0,
+  );
   if (call.isJson) return call.json(reply);
   const columns: readonly Column<JobInfo>[] = [
     { title: 'NAME', of: ({ name }) => name, isLong: true },

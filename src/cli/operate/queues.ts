@@ -69,14 +69,12 @@ async function show(call: Call): Promise<void> {
 
 async function messages(call: Call): Promise<void> {
   const { flags, api, now } = call;
-  const page = {
-    state: flags.choice('state', STATES),
-    limit: flags.integer('limit', { from: 1, to: 1_000 }),
-    cursor: flags.text('cursor'),
-    reverse: flags.isOn('reverse'),
-  };
+  const which = { state: flags.choice('state', STATES), reverse: flags.isOn('reverse') };
   const queue = bare(await queueNamed(call, call.arg(0)));
-  const reply = await api.get<QueuedMessagesReply>('queues/messages', { ...queue, ...page });
+  const reply = await call.page(
+    (page) => api.get<QueuedMessagesReply>('queues/messages', { ...queue, ...which, ...page }),
+    (one) => one.messages.length === 0,
+  );
   if (call.isJson) return call.json(reply);
   const columns: readonly Column<QueuedMessage>[] = [
     { title: 'KEY', of: ({ key }) => key },

@@ -70,8 +70,8 @@ export function lasting(ms: number): string {
   if (ms < 2 * MINUTE) return `${Math.round(ms / SECOND)}s`;
   if (ms < 2 * HOUR) return `${Math.round(ms / MINUTE)}m`;
   if (ms < 10 * HOUR) {
-    const minutes = Math.round((ms % HOUR) / MINUTE);
-    return `${Math.floor(ms / HOUR)}h${minutes === 0 ? '' : `${minutes}m`}`;
+    const minutes = Math.round(ms / MINUTE);
+    return `${Math.floor(minutes / 60)}h${minutes % 60 === 0 ? '' : `${minutes % 60}m`}`;
   }
   return ms < 2 * DAY ? `${Math.round(ms / HOUR)}h` : `${Math.round(ms / DAY)}d`;
 }

@@ -72,7 +72,7 @@ export async function bulk(call: Call, { path, done, ask, of, from }: Bulk): Pro
 function tell(call: Call, total: BulkReply, done: string): void {
   call.done(total, `${counted(total.done, 'workflow')} ${done}`);
   for (const { instanceId, reason } of total.failed) call.note(`${instanceId}: ${reason}`);
-  if (total.hasMore) call.note('there are more: narrow the filters, or repeat the command');
+  if (total.hasMore) call.note('there are more that were left out: narrow the filters');
   if (total.failed.length > 0) throw new Failure(`${counted(total.failed.length, 'workflow')} could not be ${done}`);
 }
 

@@ -20,35 +20,37 @@ const STYLES: Readonly<Partial<Record<WorkflowState['status'], Style>>> = {
 };
 
 async function list(call: Call): Promise<void> {
-  const { flags, api, now } = call;
+  const { flags, api } = call;
   const { status, ...filter } = filterOf(call);
-  const page = {
-    limit: flags.integer('limit', { from: 1, to: 1_000 }),
-    cursor: flags.text('cursor'),
-    // The newest first, as everywhere.
-    reverse: flags.isOn('oldest-first') !== true,
-  };
-  const reply = await api.get<WorkflowsReply>('workflows', { ...filter, status: status?.join(','), ...page });
+  // The newest first: IDs that were made sort by time.
+  const which = { ...filter, status: status?.join(','), reverse: flags.isOn('oldest-first') !== true };
+  const reply = await call.page(
+    (page) => api.get<WorkflowsReply>('workflows', { ...which, ...page }),
+    ({ instances }) => instances.length === 0,
+  );
   if (call.isJson) return call.json(reply);
-  call.table(reply.instances, columnsOf(now), 'no workflows');
+  call.table(reply.instances, columnsOf(call), 'no workflows');
   call.more(reply.cursor);
 }
 
-function columnsOf(now: number): readonly Column<Instance>[] {
+function columnsOf({ now, isStopped }: Call): readonly Column<Instance>[] {
   return [
     { title: 'ID', of: ({ instanceId }) => instanceId },
     { title: 'NAME', of: ({ name }) => name, isLong: true },
     { title: 'STATUS', of: ({ status }) => status, style: ({ status }) => STYLES[status] },
     { title: 'STARTED', of: ({ createdAt }) => relative(createdAt, now) },
     { title: 'TOOK', of: (one) => (isOver(one.status) ? lasting(one.lastUpdatedAt - one.createdAt) : '') },
-    { title: 'MORE', of: moreOf, isLong: true },
+    { title: 'MORE', of: (one) => moreOf(one) ?? (isStopped ? undefined : waitsFor(one)), isLong: true },
   ];
 }
 
-function moreOf({ failure, customStatus, missingCode }: Instance): string | undefined {
-  if (failure !== undefined) return `${failure.errorType}: ${failure.message}`;
-  if (customStatus !== undefined) return customStatus;
-  return missingCode && `waits for the code of ${missingCode.map(({ name }) => name).join(', ')}`;
+function moreOf({ failure, customStatus }: Instance): string | undefined {
+  return failure === undefined ? customStatus : `${failure.errorType}: ${failure.message}`;
+}
+
+/** Of a stopped application nothing has its code. */
+function waitsFor({ missingCode }: Instance): string | undefined {
+  return missingCode && `waits for the code of ${missingCode.map(({ kind, name }) => `${kind} ${name}`).join(', ')}`;
 }
 
 async function show(call: Call): Promise<void> {
@@ -63,7 +65,7 @@ async function show(call: Call): Promise<void> {
     [isOver(instance.status) ? 'ended' : 'last turn']: instant(instance.lastUpdatedAt),
     took: isOver(instance.status) ? lasting(instance.lastUpdatedAt - instance.createdAt) : undefined,
     'custom status': instance.customStatus,
-    'waits for': instance.missingCode?.map(({ kind, name }) => `${kind} ${name}`).join(', '),
+    code: call.isStopped ? undefined : waitsFor(instance),
     parent: instance.parentId,
     'rerun of': instance.rerunOf,
     children: children.length === 0 ? undefined : children.map(childLine).join('\n'),

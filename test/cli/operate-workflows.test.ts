@@ -1,0 +1,168 @@
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { defineActivity, defineWorkflow, nodeListener, Sidecar } from '../../src/index.ts';
+import { inspect } from '../../src/inspector/index.ts';
+import { RecordingLogger } from '../support/logger.ts';
+import { PATIENCE, runHere, temporaryDirectory } from './cli.ts';
+
+const TOKEN = 'opensesame';
+
+/** What a test can change. */
+interface Bank {
+  isOpen: boolean;
+}
+
+/** An application that mounts an inspector, and the command against it. */
+async function openApp(bank: Bank = { isOpen: true }) {
+  const charge = defineActivity('charge', (_context, order: { id: number }) => {
+    if (!bank.isOpen) throw new Error('the bank\u001b[2J is closed');
+    return `receipt ${order.id}`;
+  });
+  const checkout = defineWorkflow('checkout', (context, order: { id: number }) => context.callActivity(charge, order));
+  const approval = defineWorkflow('approval', async (context) => {
+    context.setCustomStatus('waits for the boss');
+    return context.waitForEvent<string>('approved');
+  });
+  const sidecar = new Sidecar({ appId: 'shop', logger: new RecordingLogger() });
+  sidecar.workflows.register(charge, checkout, approval);
+  await sidecar.start();
+  const server = createServer(nodeListener(inspect(sidecar, { token: TOKEN }), { prefix: '/inspector' }));
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await sidecar.stop();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/inspector`;
+  const environment = { INSIDECAR_INSPECT_TOKEN: TOKEN };
+  const run = (...args: readonly string[]): ReturnType<typeof runHere> =>
+    runHere(['workflows', ...args, '--url', url], environment);
+  const status = async (instanceId: string): Promise<string | undefined> =>
+    (await sidecar.workflows.get(instanceId))?.status;
+  return { sidecar, run, status, url, environment };
+}
+
+test('workflows are listed, shown with their history, paused, resumed, given events, terminated', async () => {
+  const { sidecar, run, status } = await openApp();
+  const { workflows } = sidecar;
+  for (const id of ['a-1', 'a-2', 'b-1']) await workflows.start('approval', undefined, { instanceId: id });
+  await workflows.start('checkout', { id: 7 }, { instanceId: 'c-1' });
+  await workflows.waitForCompletion('c-1');
+  await expect.poll(() => status('b-1'), PATIENCE).toBe('RUNNING');
+
+  const all = await run();
+  expect(all.stdout).toMatch(/^ID +NAME +STATUS +STARTED +TOOK +MORE$/m);
+  expect(all.stdout).toMatch(/^c-1 +checkout +COMPLETED +\d+m?s ago +\d+ms$/m);
+  expect(all.stdout).toMatch(/^a-1 +approval +RUNNING .* waits for the boss$/m);
+  const ids = async (...args: readonly string[]): Promise<string[]> => {
+    const { instances } = JSON.parse((await run('list', '--json', ...args)).stdout) as {
+      instances: { instanceId: string }[];
+    };
+    return instances.map(({ instanceId }) => instanceId);
+  };
+  expect(await ids()).toEqual(['c-1', 'b-1', 'a-2', 'a-1']);
+  expect(await ids('--oldest-first', '--limit', '2')).toEqual(['a-1', 'a-2']);
+  expect(await ids('--status', 'completed')).toEqual(['c-1']);
+  expect(await ids('--name', 'approval', '--prefix', 'a-')).toEqual(['a-2', 'a-1']);
+  expect(await ids('--since', '2999-01-01')).toEqual([]);
+  expect(await ids('--parent', 'nobody')).toEqual([]);
+
+  const shown = await run('show', 'c-1');
+  expect(shown.stdout).toMatch(/^status +COMPLETED$/m);
+  expect(shown.stdout).toMatch(/^input +\{"id":7\}$/m);
+  expect(shown.stdout).toMatch(/^output +"receipt 7"$/m);
+  const history = await run('history', 'c-1');
+  expect(history.stdout).toMatch(/\d +activityScheduled +charge/);
+  expect(history.stdout).toMatch(/activityCompleted .*"receipt 7"$/m);
+
+  expect((await run('pause', 'a-1')).stdout).toBe('workflow a-1 is paused\n');
+  await expect.poll(() => status('a-1'), PATIENCE).toBe('SUSPENDED');
+  expect((await run('resume', 'a-1')).stdout).toBe('workflow a-1 is resumed\n');
+  await expect.poll(() => status('a-1'), PATIENCE).toBe('RUNNING');
+  const file = join(await temporaryDirectory(), 'data.json');
+  await writeFile(file, '"by the boss"');
+  const raised = await run('raise-event', 'a-1', 'approved', '--data', `@${file}`);
+  expect(raised.stdout).toBe('event approved was given to workflow a-1\n');
+  expect((await workflows.waitForCompletion('a-1')).output).toBe('by the boss');
+  expect((await run('terminate', 'a-2', '--output', '"too late"')).stdout).toBe('workflow a-2 is terminated\n');
+  expect((await workflows.waitForCompletion('a-2')).output).toBe('too late');
+  expect((await run('purge', 'a-2')).stdout).toBe('workflow a-2 is removed\n');
+  expect(await status('a-2')).toBeUndefined();
+});
+
+test('what failed is run again from the failure; control characters do not reach the terminal', async () => {
+  const bank = { isOpen: false };
+  const { sidecar, run } = await openApp(bank);
+  const { workflows } = sidecar;
+  await workflows.start('checkout', { id: 1 }, { instanceId: 'c-1' });
+  await workflows.waitForCompletion('c-1');
+  for (const args of [['list'], ['show', 'c-1'], ['history', 'c-1'], ['show', 'c-1', '--json']]) {
+    const { stdout } = await run(...args);
+    expect(stdout).toContain('the bank\\u001b[2J is closed');
+    expect(stdout).not.toContain('\u001b');
+  }
+  bank.isOpen = true;
+  const rerun = await run('rerun', 'c-1', '--from', 'failure', '--new-id', 'c-2');
+  expect(rerun.stdout).toBe('workflow c-1 runs again as c-2\n');
+  expect((await workflows.waitForCompletion('c-2')).output).toBe('receipt 1');
+  expect((await run('rerun', 'c-1', '--input', '{"id":3}', '--new-id', 'c-3')).code).toBe(0);
+  expect((await workflows.waitForCompletion('c-3')).output).toBe('receipt 3');
+});
+
+test('many at once: terminated, run again, removed; asked first, or with --yes', async () => {
+  const bank = { isOpen: false };
+  const { sidecar, run, url, environment } = await openApp(bank);
+  const { workflows } = sidecar;
+  for (const id of ['a-1', 'a-2', 'b-1']) await workflows.start('approval', undefined, { instanceId: id });
+  for (const id of [1, 2]) await workflows.start('checkout', { id }, { instanceId: `c-${id}` });
+  for (const id of [1, 2]) await workflows.waitForCompletion(`c-${id}`);
+
+  expect(await run('terminate', '--all', '--prefix', 'a-')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Terminate all workflows that are not over, with IDs from a-? Say so with --yes'),
+  });
+  const asked: string[] = [];
+  const answer = (isYes: boolean) => async (question: string) => {
+    asked.push(question);
+    return isYes;
+  };
+  const terminate = ['workflows', 'terminate', '--all', '--prefix', 'a-', '--url', url];
+  expect(await runHere(terminate, environment, { confirm: answer(false) })).toMatchObject({
+    code: 1,
+    stderr: 'insidecar: nothing was changed\n',
+  });
+  expect((await runHere(terminate, environment, { confirm: answer(true) })).stdout).toBe('2 workflows terminated\n');
+  expect(asked).toHaveLength(2);
+  expect((await workflows.waitForCompletion('a-1')).status).toBe('TERMINATED');
+
+  bank.isOpen = true;
+  expect((await run('rerun', '--all', '--status', 'FAILED', '--from', 'failure')).stdout).toBe(
+    '2 workflows run again\n',
+  );
+  await expect
+    .poll(async () => (await workflows.list({ name: 'checkout', status: 'COMPLETED' })).instances, PATIENCE)
+    .toHaveLength(2);
+  const purged = await run('purge', '--all', '--status', 'failed,terminated', '--yes', '--json');
+  expect(JSON.parse(purged.stdout)).toMatchObject({ done: 4, failed: [], hasMore: false });
+  expect((await workflows.list({ status: 'RUNNING' })).instances.map((one) => one.instanceId)).toEqual(['b-1']);
+});
+
+test.each([
+  [['show', 'nothing'], 1, 'nothing'],
+  [['list', '--status', 'FAILD'], 2, 'actual is "FAILD"; did you mean "FAILED"?'],
+  [['list', '--since', 'yesterday'], 2, '--since must be a time such as 2h, 7d or 2026-08-04T02:00Z: actual is "yest'],
+  [['raise-event', 'x', 'y', '--data', '{'], 2, '--data must be JSON'],
+  [['rerun', 'x', '--from', 'there'], 2, '--from must be start, failure or a number of the history: actual is "there"'],
+  [['rerun', '--all', '--from', '3'], 2, '--from with a number goes with one ID'],
+  [['terminate'], 2, 'which one? Expected an ID, or --all'],
+  [['terminate', 'x', '--all', '--yes'], 2, 'an ID does not go with --all'],
+  [['list', '--app-id', 'shp'], 1, 'there is no application "shp"; did you mean "shop"?'],
+])('%j is refused', async (args, code, message) => {
+  const { run } = await openApp();
+  const refused = await run(...args);
+  expect(refused.stderr).toContain(message);
+  expect(refused).toMatchObject({ code, stdout: '' });
+});
