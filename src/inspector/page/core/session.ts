@@ -39,7 +39,8 @@ export function startSession(): void {
       offline.value = undefined;
     } catch (error) {
       const failure = error instanceof ApiFailure ? error : undefined;
-      if (denied.value === undefined) offline.value = failure;
+      if (denied.value !== undefined) return;
+      offline.value = failure;
     }
     timer = setTimeout(() => isWatching.value && void load(), REFRESH_MS);
   };

@@ -9,7 +9,7 @@ export function Denied({ failure }: { readonly failure: ApiFailure }) {
     <Page title={isUnknown ? 'Who are you?' : 'Not allowed'}>
       <Empty title={failure.message}>
         {isUnknown
-          ? 'Open the address with its token again, as the log or the terminal shows it (…?token=…), or log in to the application that this page belongs to.'
+          ? 'The terminal or the log shows the address with its token. Or log in to the application that this page belongs to.'
           : 'You are known, but may not see this. Ask whoever runs the application: the option “authorize” of inspect() decides.'}
       </Empty>
       <p>
