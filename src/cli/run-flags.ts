@@ -72,7 +72,7 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
         name: 'inspect',
         value: 'PORT',
         mayBeBare: true,
-        help: 'a page to look at it (4600); see docs',
+        help: 'serve a page to look at it (port 4600)',
       },
       { name: 'inspect-token', value: 'TOKEN', help: 'its token (or INSIDECAR_INSPECT_TOKEN)' },
       { name: 'log-level', value: 'LEVEL', help: 'debug, info (default), warn or error' },
