@@ -16,7 +16,7 @@ export interface InspectOptions {
    * Whoever has it may look and act. The page is opened once with `?token=…`, which becomes a cookie; programs send
    * `Authorization: Bearer …`. Visible ASCII characters; make it as long as a password that nobody has to remember.
    */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** Decides about each request, by the application's own means. A rejection or exception refuses the request. */
   readonly authorize?: (request: SidecarRequest) => InspectorGrant | Promise<InspectorGrant>;
   /** `open`: whoever reaches the inspector may look and act. */
