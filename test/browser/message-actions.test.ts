@@ -1,0 +1,159 @@
+/** What can be done to messages and queues from the page, and what it does to the sidecar. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { QueueState } from '../../src/index.ts';
+import { hasChromium } from '../support/servers.ts';
+import { until, type View, Viewing } from './browser.ts';
+import { FAILED, World } from './world.ts';
+
+describe.skipIf(!hasChromium())('messages', () => {
+  const viewing = new Viewing();
+  let world: World;
+  let view: View;
+  beforeAll(async () => {
+    world = await World.open();
+    view = await viewing.open(world.url, { isKept: true });
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+  beforeEach(async () => {
+    await view.go('/', 'Overview');
+    await view.page.reload();
+  });
+
+  async function queue(topic: string, group = 'shop'): Promise<QueueState | undefined> {
+    return (await world.shop.pubsub.queues({ topic })).find((one) => one.group === group);
+  }
+
+  async function goToFailed(...ids: readonly number[]): Promise<void> {
+    await world.fail(...ids);
+    await view.go('/dead-letters', 'Dead letters');
+    await view.row(`order-${ids[0]}`).waitFor();
+  }
+
+  const select = (id: number): Promise<void> => view.row(`order-${id}`).getByRole('checkbox').check();
+
+  test('a dead letter is redelivered to the group where it failed', async () => {
+    await goToFailed(10, 11);
+    await select(10);
+    await view.button('Redeliver to group').click();
+    await view.shows('1 message redelivered');
+    await until(() => world.paid).toEqual([10]);
+    await view.row('order-10').waitFor({ state: 'detached' });
+    expect(await world.failed()).toBe(1);
+    await world.shop.pubsub.discard(FAILED, 'all');
+  });
+
+  test('data is edited, and the message redelivered', async () => {
+    await world.order({ id: 20, price: '2O' });
+    await world.until(async () => (await world.failed()) === 1);
+    await view.go('/dead-letters', 'Dead letters');
+    await view.row('order-20').getByRole('link').first().click();
+    await view.shows('the price is "2O"', view.page.locator('.drawer'));
+    await view.button('Edit and redeliver…').click();
+    const data = view.dialog.getByRole('textbox');
+    expect(JSON.parse(await data.inputValue())).toEqual({ id: 20, price: '2O' });
+    await data.fill('{ "id": 20, "price": ');
+    await view.button('Redeliver', view.dialog).click();
+    await view.shows(/JSON/, view.dialog.getByRole('alert'));
+    await data.fill('{ "id": 20, "price": 20 }');
+    await view.button('Redeliver', view.dialog).click();
+    await view.shows('1 message redelivered');
+    await until(() => world.paid).toContain(20);
+    expect(await world.failed()).toBe(0);
+  });
+
+  test('a dead letter is discarded, but not without a question', async () => {
+    await goToFailed(30);
+    await select(30);
+    await view.button('Discard…').click();
+    await view.button('Cancel', view.dialog).click();
+    expect(await world.failed()).toBe(1);
+    await view.button('Discard…').click();
+    await view.button('Discard', view.dialog).click();
+    await view.shows('1 message discarded');
+    await view.shows('There are no dead letters.');
+    expect(await world.failed()).toBe(0);
+    expect(world.paid).not.toContain(30);
+  });
+
+  test('all that match are redelivered: also those that are not on the page', async () => {
+    const ids = Array.from({ length: 110 }, (_, at) => 1000 + at);
+    await goToFailed(...ids);
+    await view.page.getByLabel('Select all rows').check();
+    await view.button('Select all that match').click();
+    await view.button('Redeliver to group').click();
+    await view.button('Redeliver', view.dialog).click();
+    await view.shows('110 messages redelivered');
+    await until(() => ids.every((id) => world.paid.includes(id))).toBe(true);
+    expect(await world.failed()).toBe(0);
+  });
+
+  test('a queue is paused, and resumed', async () => {
+    await view.go('/queues/pubsub/orders/shop', 'orders → shop');
+    await view.button('Pause', view.page.locator('main')).click();
+    await view.button('Resume', view.page.locator('main')).waitFor();
+    expect((await queue('orders'))?.isPaused).toBe(true);
+    await world.order({ id: 40, price: 4 });
+    await view.page.reload();
+    await view.shows('order-40');
+    await view.button('Resume', view.page.locator('main')).click();
+    await until(() => world.paid).toContain(40);
+    expect((await queue('orders'))?.isPaused).toBe(false);
+  });
+
+  test('a group is added, purged and removed', async () => {
+    await view.go('/queues', 'Queues');
+    await view.button('Add group…').click();
+    await view.field('Topic').fill('orders');
+    await view.field('Group').fill('audit');
+    await view.button('Add', view.dialog).click();
+    await view.heads('orders → audit');
+    await world.order({ id: 50, price: 5 });
+    await view.page.reload();
+    await view.shows('order-50');
+    await view.button('Purge…').click();
+    await view.dialog.getByRole('textbox').fill('order');
+    await view.button('Purge', view.dialog).click();
+    await view.shows('That is not “orders”.');
+    await view.dialog.getByRole('textbox').fill('orders');
+    await view.button('Purge', view.dialog).click();
+    await view.shows('1 message removed');
+    expect(await queue('orders', 'audit')).toMatchObject({ ready: 0 });
+    await view.button('Remove group…').click();
+    await view.button('Remove', view.dialog).click();
+    await view.heads('Queues');
+    expect(await queue('orders', 'audit')).toBeUndefined();
+  });
+
+  test('an event is tried against the rules of a topic', async () => {
+    await view.go('/subscriptions', 'Subscriptions');
+    await view.page.getByLabel('Topic').selectOption('pubsub / parcels');
+    const tried = view.page.getByLabel(/^Event/);
+    await tried.fill('{ "specversion": "1.0", "id": "1", "source": "me", "type": "big", "data": {} }');
+    await view.button('Try it').click();
+    const verdict = view.page.locator('main [role=status]');
+    await view.shows('Group shop → /big', verdict);
+    await tried.fill('{ "weight": 1 }');
+    await view.button('Try it').click();
+    await view.shows('Group shop → /parcels', verdict);
+  });
+
+  test('a message is published, comes by at once, and is published again', async () => {
+    await view.go('/messages', 'Messages');
+    await view.button('Publish…').click();
+    await view.field('Topic').fill('orders');
+    await view.field('Data').fill('{ "id": 60, "price": 6, "note": "six" }');
+    await view.button('Publish', view.dialog).click();
+    await view.shows('Published to orders');
+    await until(() => world.paid.filter((id) => id === 60)).toHaveLength(1);
+    await view.go('/messages?text=%22six%22', 'Messages');
+    await view.row('delivered').getByRole('link').first().click();
+    await view.button('Publish again…').click();
+    expect(JSON.parse(await view.field('Data').inputValue())).toEqual({ id: 60, price: 6, note: 'six' });
+    await view.button('Publish', view.dialog).click();
+    await until(() => world.paid.filter((id) => id === 60)).toHaveLength(2);
+  });
+
+  test('what has changed is logged, with who did it', async () => {
+    await until(() => world.logger.at('info').map(({ message }) => message)).toContain('inspector: write');
+  });
+});
