@@ -17,13 +17,13 @@ const ARGS = [
 ];
 
 /** How long to wait for what must come: other tests may keep the machine busy. */
-const PATIENCE_MS = Number(process.env['PATIENCE'] ?? 15_000);
+const PATIENCE_MS = 15_000;
 
 /** What the page is told before its own code runs: the browser tells of refused sources by an event only. */
 const TELL_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) =>
   console.error('CSP: ' + event.violatedDirective + ' ' + event.blockedURI));`;
 
-export function openBrowser(): Promise<Browser> {
+function openBrowser(): Promise<Browser> {
   const executablePath = chromiumPath();
   if (executablePath === undefined) throw new Error('there is no Chromium');
   return chromium.launch({ executablePath, args: ARGS });

@@ -46,13 +46,13 @@ describe.skipIf(!hasChromium())('browsing', () => {
       const reached: string[] = [];
       for (let tabs = 0; tabs < 20; tabs++) {
         await press('Tab');
-        reached.push((await focused()).split('\n')[0] ?? '');
+        reached.push((await focused()).replaceAll('\n', ' '));
       }
       const order = ['insidecar: overview', 'Application', /^Search/, /live/, /^Theme/, 'Keyboard help', 'Overview'];
       const places = order.map((name) => reached.findIndex((text) => text.search(name) >= 0));
       expect(places.every((place) => place >= 0)).toBe(true);
       expect(places).toEqual([...places].sort((a, b) => a - b));
-      expect(reached).toContain('Settings');
+      expect(reached).toContainEqual(expect.stringMatching(/^Settings/));
     });
 
     test.each([
@@ -128,7 +128,7 @@ describe.skipIf(!hasChromium())('browsing', () => {
       }
       await press('Escape');
       await view.dialog.waitFor({ state: 'detached' });
-      expect(await focused()).toBe('Delete…');
+      await until(focused).toBe('Delete…');
     });
 
     test('? tells all keys, and Escape closes that', async () => {
@@ -195,7 +195,7 @@ describe.skipIf(!hasChromium())('browsing', () => {
 
   describe('themes', () => {
     const background = (shown: View): Promise<string> =>
-      shown.page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+      shown.page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
     const brightness = async (shown: View): Promise<number> =>
       ((await background(shown)).match(/\d+/g) ?? []).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3;
 

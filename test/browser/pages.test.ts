@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasChromium } from '../support/servers.ts';
 import { barriers, type View, Viewing } from './browser.ts';
+import { countUp } from './workflows.ts';
 import { World } from './world.ts';
 
 interface Case {
@@ -67,6 +68,30 @@ describe.skipIf(!hasChromium())('pages', () => {
     },
     60_000,
   );
+
+  test('a history of 10,000 events can be looked through', async () => {
+    const { workflows } = world.shop;
+    await workflows.start(countUp, 5000, { instanceId: 'long' });
+    await workflows.waitForCompletion('long');
+    const view = await viewing.open(world.url);
+    await view.heads('Overview');
+    const startedAt = performance.now();
+    await view.go('/workflows/long', 'long');
+    await view.shows('activity count #1');
+    // Some 300 ms where nothing else runs.
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    const timeline = view.page.locator('section.timeline');
+    await view.shows('Only the first 10,000 events are shown.');
+    await timeline.focus();
+    await view.page.keyboard.press('End');
+    await view.shows('activity count #5000');
+    // Only what is seen is drawn.
+    expect(await timeline.locator('tr').count()).toBeLessThan(100);
+    await view.go('/workflows/long?tab=history', 'long');
+    await view.page.getByRole('link', { name: 'Next' }).click();
+    await view.shows('#150');
+    expect(await view.page.locator('main tbody tr').count()).toBe(200);
+  }, 60_000);
 
   test('on a narrow screen no page scrolls sideways', async () => {
     const view = await viewing.open(world.url, { viewport: { width: 360, height: 740 } });

@@ -393,14 +393,18 @@ export async function startKafka(args: readonly string[] = []): Promise<OwnServe
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** The browser of the tests: what the environment variable `CHROMIUM` names, or that of the system. */
+/** The browser of the tests: what the environment variable `INSIDECAR_TEST_CHROMIUM` names, or that of the system. */
 export function chromiumPath(): string | undefined {
-  return process.env['CHROMIUM'] ?? CHROMIUM.find((path) => existsSync(path));
+  return process.env['INSIDECAR_TEST_CHROMIUM'] ?? CHROMIUM.find((path) => existsSync(path));
 }
 
 /** Whether Chromium can be started. */
 export function hasChromium(): boolean {
   const path = chromiumPath();
   const isThere = path !== undefined && existsSync(path);
-  return isAvailable('Chromium', isThere, 'install it ("apt install chromium"), or name one in CHROMIUM');
+  return isAvailable(
+    'Chromium',
+    isThere,
+    'install it ("apt install chromium"), or name one in INSIDECAR_TEST_CHROMIUM',
+  );
 }

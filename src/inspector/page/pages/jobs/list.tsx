@@ -3,6 +3,7 @@ import type { JobInfo } from '../../../api/jobs.ts';
 import { count } from '../../core/format.ts';
 import { usePoll } from '../../core/poll.ts';
 import { link, param, params } from '../../core/router.ts';
+import { Action, Actions } from '../../ui/actions.tsx';
 import { type Column, DataTable, Pager } from '../../ui/data-table.tsx';
 import { Filters } from '../../ui/filters.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -45,9 +46,17 @@ export function JobList() {
       title="Jobs"
       note="Of all processes that share the state. A job that has ended is gone."
       actions={
-        <button type="button" class="button primary" onClick={() => (isScheduling.value = true)}>
-          Schedule…
-        </button>
+        <Actions>
+          <Action
+            tone="primary"
+            run={() => {
+              isScheduling.value = true;
+              return undefined;
+            }}
+          >
+            Schedule…
+          </Action>
+        </Actions>
       }
     >
       <Filters fields={[{ name: 'prefix', label: 'Name begins with' }]} />

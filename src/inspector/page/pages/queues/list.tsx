@@ -4,6 +4,7 @@ import { post } from '../../core/client.ts';
 import { count } from '../../core/format.ts';
 import { usePoll } from '../../core/poll.ts';
 import { navigate, params } from '../../core/router.ts';
+import { Action, Actions } from '../../ui/actions.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Filters } from '../../ui/filters.tsx';
@@ -86,9 +87,16 @@ export function QueueList() {
       title="Queues"
       note="Of all processes that share the state: what waits for each group of a topic. Consumers and messages in flight are those of this process."
       actions={
-        <button type="button" class="button" onClick={() => (isAdding.value = true)}>
-          Add group…
-        </button>
+        <Actions>
+          <Action
+            run={() => {
+              isAdding.value = true;
+              return undefined;
+            }}
+          >
+            Add group…
+          </Action>
+        </Actions>
       }
     >
       <Filters

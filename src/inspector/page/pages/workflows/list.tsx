@@ -5,6 +5,7 @@ import { given } from '../../core/input.ts';
 import { usePoll } from '../../core/poll.ts';
 import { link, param, params } from '../../core/router.ts';
 import { now } from '../../core/visibility.ts';
+import { Action, Actions } from '../../ui/actions.tsx';
 import { Outcome } from '../../ui/badge.tsx';
 import { type Column, DataTable, Pager } from '../../ui/data-table.tsx';
 import { type FilterSpec, Filters, SINCE_OPTIONS } from '../../ui/filters.tsx';
@@ -84,9 +85,17 @@ export function WorkflowList() {
       title="Workflows"
       note="Of all processes that share the state. IDs that were not given sort by the time of their start: the newest first."
       actions={
-        <button type="button" class="button primary" onClick={() => (isStarting.value = true)}>
-          Start…
-        </button>
+        <Actions>
+          <Action
+            tone="primary"
+            run={() => {
+              isStarting.value = true;
+              return undefined;
+            }}
+          >
+            Start…
+          </Action>
+        </Actions>
       }
     >
       <Filters fields={FILTERS} />
