@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { messageOf } from '../core/client.ts';
 import { readOnlyReason } from '../core/session.ts';
@@ -67,4 +67,11 @@ export function Actions({
       {children}
     </div>
   );
+}
+
+/** For an action that opens a dialog: it needs the right to do what the dialog does. */
+export function opens(isOpen: Signal<boolean>): () => undefined {
+  return () => {
+    isOpen.value = true;
+  };
 }

@@ -3,7 +3,9 @@ import type { JobInfo } from '../../../api/jobs.ts';
 import { count } from '../../core/format.ts';
 import { usePoll } from '../../core/poll.ts';
 import { link, param, params } from '../../core/router.ts';
-import { Action, Actions } from '../../ui/actions.tsx';
+
+import { Action, Actions, opens } from '../../ui/actions.tsx';
+
 import { type Column, DataTable, Pager } from '../../ui/data-table.tsx';
 import { Filters } from '../../ui/filters.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -47,13 +49,7 @@ export function JobList() {
       note="Of all processes that share the state. A job that has ended is gone."
       actions={
         <Actions>
-          <Action
-            tone="primary"
-            run={() => {
-              isScheduling.value = true;
-              return undefined;
-            }}
-          >
+          <Action tone="primary" run={opens(isScheduling)}>
             Schedule…
           </Action>
         </Actions>

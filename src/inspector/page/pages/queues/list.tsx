@@ -4,7 +4,9 @@ import { post } from '../../core/client.ts';
 import { count } from '../../core/format.ts';
 import { usePoll } from '../../core/poll.ts';
 import { navigate, params } from '../../core/router.ts';
-import { Action, Actions } from '../../ui/actions.tsx';
+
+import { Action, Actions, opens } from '../../ui/actions.tsx';
+
 import { Badge } from '../../ui/badge.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Filters } from '../../ui/filters.tsx';
@@ -88,14 +90,7 @@ export function QueueList() {
       note="Of all processes that share the state: what waits for each group of a topic. Consumers and messages in flight are those of this process."
       actions={
         <Actions>
-          <Action
-            run={() => {
-              isAdding.value = true;
-              return undefined;
-            }}
-          >
-            Add group…
-          </Action>
+          <Action run={opens(isAdding)}>Add group…</Action>
         </Actions>
       }
     >

@@ -3,7 +3,7 @@ import type { QueuedMessage, QueueName } from '../../../api/queues.ts';
 import { post } from '../../core/client.ts';
 import { usePoll } from '../../core/poll.ts';
 import { link } from '../../core/router.ts';
-import { Action } from '../../ui/actions.tsx';
+import { Action, opens } from '../../ui/actions.tsx';
 import { closeDrawer, Drawer } from '../../ui/page.tsx';
 import { JsonValue, Payload } from '../../ui/payload.tsx';
 import { Facts, Loaded } from '../../ui/states.tsx';
@@ -84,13 +84,7 @@ function PanelActions({ queue, message, onDone }: PanelActionsProps) {
   return (
     <>
       <MessageActions parts={[{ queue, selection }]} what="this message" haveOrigins={isKnown} onDone={done}>
-        <Action
-          reason={isKnown ? whyNotEditable(message.payload) : NO_ORIGIN}
-          run={() => {
-            isEditing.value = true;
-            return undefined;
-          }}
-        >
+        <Action reason={isKnown ? whyNotEditable(message.payload) : NO_ORIGIN} run={opens(isEditing)}>
           Edit and redeliver…
         </Action>
       </MessageActions>

@@ -3,7 +3,7 @@ import type { QueueInfo } from '../../../api/queues.ts';
 import { post } from '../../core/client.ts';
 import { plural } from '../../core/format.ts';
 import { link, navigate } from '../../core/router.ts';
-import { Action, Actions } from '../../ui/actions.tsx';
+import { Action, Actions, opens } from '../../ui/actions.tsx';
 import { FormDialog } from '../../ui/form.tsx';
 import { nameOf } from './links.ts';
 
@@ -26,13 +26,7 @@ export function QueueActions({ queue: info, refresh }: QueueActionsProps) {
     <>
       <Actions label="Actions of this queue">
         {isPaused ? <Action run={turn('resume')}>Resume</Action> : <Action run={turn('pause')}>Pause</Action>}
-        <Action
-          tone="danger"
-          run={() => {
-            isPurging.value = true;
-            return undefined;
-          }}
-        >
+        <Action tone="danger" run={opens(isPurging)}>
           Purge…
         </Action>
         <Action

@@ -5,7 +5,9 @@ import { given } from '../../core/input.ts';
 import { usePoll } from '../../core/poll.ts';
 import { link, param, params } from '../../core/router.ts';
 import { now } from '../../core/visibility.ts';
-import { Action, Actions } from '../../ui/actions.tsx';
+
+import { Action, Actions, opens } from '../../ui/actions.tsx';
+
 import { Outcome } from '../../ui/badge.tsx';
 import { type Column, DataTable, Pager } from '../../ui/data-table.tsx';
 import { type FilterSpec, Filters, SINCE_OPTIONS } from '../../ui/filters.tsx';
@@ -86,13 +88,7 @@ export function WorkflowList() {
       note="Of all processes that share the state. IDs that were not given sort by the time of their start: the newest first."
       actions={
         <Actions>
-          <Action
-            tone="primary"
-            run={() => {
-              isStarting.value = true;
-              return undefined;
-            }}
-          >
+          <Action tone="primary" run={opens(isStarting)}>
             Start…
           </Action>
         </Actions>
