@@ -17,12 +17,13 @@ const OFFERS: readonly (readonly [hash: string, heading: string])[] = [
 ];
 
 describe.skipIf(!hasChromium())('access', () => {
-  const viewing = new Viewing();
   let world: World | undefined;
   afterEach(async () => {
     await world?.[Symbol.asyncDispose]();
     world = undefined;
   });
+  // After the world: hooks run in reverse, and a page must be closed before what it looks at.
+  const viewing = new Viewing();
 
   async function open(options: WorldOptions = {}): Promise<World> {
     world = await World.open(options);

@@ -103,7 +103,8 @@ export class LiveStream implements AsyncIterableIterator<Uint8Array, undefined> 
   async #due(now: number): Promise<string> {
     let text = '';
     if (now >= this.#nextCommentAt) {
-      text += this.#nextCommentAt === 0 ? `retry: ${RETRY_MS}\n\n` : ': \n\n';
+      // With its place, a reader that has got nothing yet can go on after a loss.
+      text += this.#nextCommentAt === 0 ? `retry: ${RETRY_MS}\nid: ${this.#sent}\n\n` : ': \n\n';
       this.#nextCommentAt = now + COMMENT_MS;
     }
     if (now >= this.#nextRatesAt) {

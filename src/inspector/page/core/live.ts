@@ -78,7 +78,8 @@ function listen(url: string): () => void {
       lastSeq = lastEventId;
       takeFrame(JSON.parse(data) as LiveFrame);
     });
-    source.addEventListener('rates', ({ data }) => {
+    source.addEventListener('rates', ({ data, lastEventId }) => {
+      lastSeq = lastEventId;
       rates.value = JSON.parse(data) as Rates;
     });
     source.addEventListener('ended', () => {
