@@ -197,7 +197,7 @@ export class Workflows {
   /**
    * Runs the instances that a filter means and that are over again, as {@link Workflows.rerun} does; the result is that of
    * {@link Workflows.terminateAll}. The new instances name the first ones in `rerunOf`. From the failure: those that have
-   * failed.
+   * failed. A second call runs the same ones once more: they stay as they are.
    */
   async rerunAll(filter: BulkOptions, options: Pick<RerunOptions, 'from'> = {}): Promise<BulkResult> {
     const statuses = options.from === 'failure' ? (['FAILED'] as const) : OVER;

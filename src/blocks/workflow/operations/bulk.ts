@@ -24,7 +24,10 @@ export interface BulkResult {
   readonly done: number;
   /** The instances on which it failed. */
   readonly failed: readonly BulkFailure[];
-  /** Whether there are more instances than `limit`: call it again for them. */
+  /**
+   * Whether there are more instances than `limit`. Terminate and purge: call it again for them. Rerun: an instance that
+   * has run again is still among those that the filter means, so use a narrower filter or a higher limit.
+   */
   readonly hasMore: boolean;
 }
 
