@@ -23,7 +23,7 @@ const PATIENCE_MS = 15_000;
 const TELL_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) =>
   console.error('CSP: ' + event.violatedDirective + ' ' + event.blockedURI));`;
 
-function openBrowser(): Promise<Browser> {
+export function openBrowser(): Promise<Browser> {
   const executablePath = chromiumPath();
   if (executablePath === undefined) throw new Error('there is no Chromium');
   return chromium.launch({ executablePath, args: ARGS });
