@@ -119,22 +119,31 @@ export class LiveStream implements AsyncIterableIterator<Uint8Array, undefined> 
   }
 
   async #frame(): Promise<string> {
-    const { ring, filter } = this.#deps;
+    const { ring } = this.#deps;
     const after = this.#sent;
     const changed: RecorderEntry[] = [];
     for (const entry of ring.newest()) if (entry.seq > after) changed.push(entry);
     this.#sent = ring.seq;
-    let skipped = this.#missed;
+    const missed = this.#missed;
     this.#missed = 0;
     const id = this.#sent;
-    const chosen: RecorderEntry[] = [];
-    for await (const entry of selected(changed, filter)) {
-      if (chosen.length < MAX_RECORDS) chosen.push(entry);
-      else skipped++;
-    }
-    if (chosen.length + skipped === 0) return '';
-    const frame: LiveFrame = { records: chosen.reverse().map((entry) => entry.record()), skipped };
+    const meant = await this.#meant(changed);
+    if (meant.length + missed === 0) return '';
+    const records = meant.slice(0, MAX_RECORDS).reverse();
+    const frame: LiveFrame = {
+      records: records.map((entry) => entry.record()),
+      skipped: missed + meant.length - records.length,
+    };
     return `id: ${id}\nevent: records\ndata: ${JSON.stringify(frame)}\n\n`;
+  }
+
+  /** At once, unless a text is searched for: of thousands of changes, each turn of the loop would be felt. */
+  async #meant(changed: readonly RecorderEntry[]): Promise<readonly RecorderEntry[]> {
+    const { filter } = this.#deps;
+    if (filter.text === undefined) return changed.filter(filter.matches);
+    const meant: RecorderEntry[] = [];
+    for await (const entry of selected(changed, filter)) meant.push(entry);
+    return meant;
   }
 
   #pause(): Promise<void> {
