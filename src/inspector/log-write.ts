@@ -7,10 +7,26 @@ const LISTS = ['instanceIds', 'selection', 'status'];
 const FILTERS = ['fromTopic', 'prefix', 'since', 'until', 'parentId'];
 const MAX_LENGTH = 256;
 
-/** What a write is about, for the log: the names in its body, and how many things it lists. */
+/** What a write is about, for the log: the names in its body, and how many things it lists. The body may be anything. */
 export function subjectOf(body: unknown): Readonly<Record<string, unknown>> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return {};
-  const fields = new Map(Object.entries(body));
+  const fields = fieldsOf(body);
+  const subject = namesIn(fields);
+  for (const name of NESTED) {
+    const value = fields.get(name);
+    if (isObject(value)) subject[name] = namesIn(fieldsOf(value));
+  }
+  return subject;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function fieldsOf(value: unknown): ReadonlyMap<string, unknown> {
+  return new Map(isObject(value) ? Object.entries(value) : []);
+}
+
+function namesIn(fields: ReadonlyMap<string, unknown>): Record<string, unknown> {
   const subject: Record<string, unknown> = {};
   for (const name of [...NAMES, ...FILTERS]) {
     const value = fields.get(name);
@@ -19,13 +35,10 @@ export function subjectOf(body: unknown): Readonly<Record<string, unknown>> {
   }
   for (const name of LISTS) {
     const value = fields.get(name);
-    if (Array.isArray(value))
-      subject[name] = value.length === 1 ? shortened(String(value[0]), MAX_LENGTH) : value.length;
+    const [only]: readonly unknown[] = Array.isArray(value) && value.length === 1 ? value : [];
+    if (typeof only === 'string') subject[name] = shortened(only, MAX_LENGTH);
+    else if (Array.isArray(value)) subject[name] = value.length;
     else if (value === 'all') subject[name] = value;
-  }
-  for (const name of NESTED) {
-    const value = fields.get(name);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) subject[name] = subjectOf(value);
   }
   return subject;
 }

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { ErrorObject, Schema, ValidateFunction } from 'ajv';
 import { fastValidator } from './fast-validate.ts';
-import { unknownField } from './known-fields.ts';
+import { nameOfKind, unknownField } from './known-fields.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -69,6 +69,15 @@ function oneOf(values: readonly unknown[]): string {
 
 function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function';
-  const text = JSON.stringify(value) ?? String(value);
+  const text = jsonOf(value) ?? nameOfKind(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+/** `undefined` for what has no JSON, or is nested too deep for it. */
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }

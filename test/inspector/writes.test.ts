@@ -120,6 +120,19 @@ describe('the log', () => {
     expect(JSON.stringify(it.logger.lines)).not.toContain('s3cret');
   });
 
+  test('is written for bodies of any shape, which are answered as bad requests', async () => {
+    const it = await inspected(placed('memory'));
+    const DEPTH = 50_000;
+    const bodies = [
+      ['workflows/terminate-all', '{"instanceIds":[{"toString":1,"valueOf":1}]}'],
+      ['queues/purge', `${'{"queue":'.repeat(DEPTH)}1${'}'.repeat(DEPTH)}`],
+      ['queues/discard', '['.repeat(DEPTH) + ']'.repeat(DEPTH)],
+    ] as const;
+    for (const [path, body] of bodies) expect((await it.post(path, body)).error).toEqual([400, 'ERR_BAD_REQUEST']);
+    expect(it.logger.at('error')).toEqual([]);
+    expect(it.logger.at('info').map(({ message }) => message)).toEqual(bodies.map(() => 'inspector: write failed'));
+  });
+
   test('never has the token, whatever is asked', async () => {
     const it = await inspected(placed('memory'));
     await it.get('apps');
