@@ -5,6 +5,7 @@ import { VERSION } from '../version.ts';
 import type { CommandContext } from './command-context.ts';
 import { EXIT, Failure } from './failure.ts';
 import { generalHelp } from './help.ts';
+import { harmlessLines } from './operate/text.ts';
 import { inWordsOfCommand } from './option-names.ts';
 
 const COMMANDS = ['run', 'validate', 'queues', 'dead-letters', 'jobs', 'workflows', 'migrate-state', 'postgresql-ddl'];
@@ -14,7 +15,8 @@ export async function runCommandLine(args: readonly string[], context: CommandCo
   try {
     return await dispatch(args, context);
   } catch (error) {
-    context.stderr.write(`insidecar: ${told(error)}\n`);
+    // Names of an application may be in it.
+    context.stderr.write(`insidecar: ${harmlessLines(told(error))}\n`);
     return error instanceof Failure ? error.exitCode : EXIT.failed;
   }
 }

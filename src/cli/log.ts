@@ -1,6 +1,7 @@
 import type { Clock } from '../util/clock.ts';
 import { loggingErrors, messageOfLogged } from '../util/logged-error.ts';
 import type { Logger } from '../util/logger.ts';
+import { harmlessLines } from './operate/text.ts';
 import { type Output, styled } from './output.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const;
@@ -54,7 +55,7 @@ function prettyLogger(name: string, { level, output, clock, label }: LogOptions)
     if (LOG_LEVELS.indexOf(at) < lowest) return () => undefined;
     const shown = isColoured ? styled(LEVEL_STYLES[at], at.padEnd(5)) : at.padEnd(5);
     return (details, message) => {
-      const words = `${message}${wordsOf(details)}`;
+      const words = harmlessLines(`${message}${wordsOf(details)}`);
       output.offer(`${start} ${timeOf(clock.now())} ${shown} ${words}\n`);
     };
   };

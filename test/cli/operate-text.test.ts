@@ -1,4 +1,6 @@
+import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import { openLog } from '../../src/cli/log.ts';
 import { tableOf } from '../../src/cli/operate/table.ts';
 import {
   cut,
@@ -10,6 +12,9 @@ import {
   relative,
   widthOf,
 } from '../../src/cli/operate/text.ts';
+import { Output } from '../../src/cli/output.ts';
+import { systemClock } from '../../src/util/clock.ts';
+import { runHere } from './cli.ts';
 
 const NOW = Date.parse('2026-08-04T10:00:00Z');
 
@@ -22,6 +27,16 @@ describe('what others wrote does not reach the terminal raw', () => {
     ['Zoë 日本 👩‍🚀', 'Zoë 日本 👩‍🚀'],
   ])('%j on one line', (text, shown) => {
     expect(harmless(text)).toBe(shown);
+  });
+
+  test('in errors and log lines', async () => {
+    const { stderr } = await runHere(['\u001b]0;title\u0007\u009b31m']);
+    expect(stderr).toContain('unknown command \\u001b]0;title\\u0007\\u009b31m');
+    const stream = new PassThrough();
+    const output = new Output(stream, { isColoured: false, onBroken: () => undefined });
+    const loggers = await openLog({ level: 'info', asJson: false, output, clock: systemClock, label: (name) => name });
+    loggers('shop').info({ topic: 'a\u001b[31m\u009b31m\u202e' }, 'published');
+    expect(String(stream.read())).toContain('published topic="a\\u001b[31m\\u009b31m\\u202e"\n');
   });
 
   test('lines and tabs of longer text stay', () => {

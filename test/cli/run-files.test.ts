@@ -56,6 +56,18 @@ test('the file of a process that is gone, or has not the port, is removed', asyn
   if (process.platform === 'linux') expect(names).toEqual([`${process.pid}.json`]);
 });
 
+test('a file that is no run is passed over', async () => {
+  const { env, runtime } = await environment();
+  const run = await runHere();
+  writeRunFile(run, env);
+  const broken = ['', '{', 'null', '1', { ...run, url: 'none' }, { ...run, apps: [null] }, { ...run, token: 1 }];
+  for (const [at, one] of broken.entries()) {
+    const text = typeof one === 'string' ? one : JSON.stringify(one);
+    await writeFile(join(runtime, 'insidecar', `${at + 1}.json`), text, { mode: 0o600 });
+  }
+  expect(liveRuns(env)).toEqual([run]);
+});
+
 test.skipIf(isWindows)('a directory that others may use is not used', async () => {
   const { env, runtime, fallback } = await environment();
   const run = await runHere();

@@ -121,8 +121,13 @@ function readRun(path: string): RunInfo | undefined {
 function runOf(value: unknown): RunInfo | undefined {
   const { pid, url, token, apps } = (value ?? {}) as Partial<RunInfo>;
   const isRun =
-    Number.isSafeInteger(pid) && typeof url === 'string' && typeof token === 'string' && Array.isArray(apps);
-  return isRun ? (value as RunInfo) : undefined;
+    Number.isSafeInteger(pid) && URL.canParse(String(url)) && typeof token === 'string' && Array.isArray(apps);
+  return isRun && apps.every(isApp) ? (value as RunInfo) : undefined;
+}
+
+function isApp(value: unknown): boolean {
+  const { appId, httpPort } = (value ?? {}) as Partial<RunInfo['apps'][number]>;
+  return typeof appId === 'string' && typeof httpPort === 'number';
 }
 
 /** Whether the process is there and, as far as that can be known, has the port: its number may be that of another. */
