@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { durablePubSub, memoryPubSub, type PubSubDefinition, Sidecar, type SidecarOptions } from '../../src/index.ts';
 import type { MessageRecord } from '../../src/inspector/api/live.ts';
+import { Payloads } from '../../src/inspector/recorder/kept-payload.ts';
 import { readFilter } from '../../src/inspector/recorder/query.ts';
 import { Recorder, type RecorderLimits, type RecorderOptions } from '../../src/inspector/recorder/recorder.ts';
 import { eventually } from '../../src/testing/collector.ts';
@@ -10,6 +11,10 @@ const PLACES: readonly (readonly [string, () => PubSubDefinition])[] = [
   ['in memory', () => memoryPubSub('pubsub')],
   ['durable', () => durablePubSub('pubsub')],
 ];
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
 
 /** A sidecar that is recorded. */
 class Recorded implements AsyncDisposable {
@@ -279,6 +284,29 @@ describe('a recorder', () => {
     expect(await recorded.messages('text=HELLO')).toMatchObject([{ key: secret?.key }]);
   });
 
+  test.each<[string, string, (json: string) => object]>([
+    ['text', 'text/plain', (data) => ({ data })],
+    ['base64 of text', 'text/plain', (data) => ({ data_base64: base64(data) })],
+    ['base64 of JSON', 'application/json', (data) => ({ data_base64: base64(data) })],
+    ['base64 with its attributes behind it', 'application/json', (data) => ({ data_base64: base64(data), id: '1' })],
+    ['text with its attributes behind it', 'text/plain', (data) => ({ data, id: '1' })],
+  ])('masks secrets in %s that is cut', (_what, datacontenttype, dataOf) => {
+    const entries = [0, 1, 2].map((spaces) => `${' '.repeat(spaces)}{"token":"s3cret","text":"${'é'.repeat(50_000)}"}`);
+    for (const json of entries) {
+      const { id, ...data } = { id: undefined, ...dataOf(json) };
+      const event = { specversion: '1.0', source: 's', type: 't', datacontenttype };
+      const ordered = id === undefined ? { ...event, id: '1', ...data } : { ...data, ...event, id };
+      const message = { data: Buffer.from(JSON.stringify(ordered)), contentType: 'application/cloudevents+json' };
+      const kept = new Payloads('full').keep({ ...message, id: '1', topic: 'orders', metadata: {}, raw: false });
+      const { format, value, isMasked, isCut } = kept.view().payload;
+      expect([isMasked, isCut]).toEqual([true, true]);
+      expect(format === 'hidden' ? '' : value.slice(0, 40)).toMatch(
+        id === undefined ? /^ *{"token":"\*\*\*","text":"é/ : /^$/,
+      );
+      expect(Buffer.from(value, 'base64').toString()).not.toContain('s3cret');
+    }
+  });
+
   test('shows what the option makes of payloads', async () => {
     const place: unknown[] = [];
     const payloads = (value: unknown, where: unknown): unknown => {
@@ -296,7 +324,10 @@ describe('a recorder', () => {
     expect(await payloadOf(recorded)).toMatchObject({ value: '{"seen":{"id":1}}', isMasked: true });
     expect(place).toEqual([{ kind: 'message', name: 'orders' }]);
     expect(await payloadOf(hidden)).toMatchObject({ format: 'hidden', value: '' });
-    expect(hidden.recorder.kept.bytes).toBeLessThan(100);
+    // Attributes are kept, and counted.
+    expect(hidden.recorder.kept.bytes).toBeLessThan(300);
+    await hidden.sidecar.pubsub.publish('pubsub', 'orders', 1, { cloudEvent: { subject: 'x'.repeat(10_000) } });
+    expect(hidden.recorder.kept.bytes).toBeGreaterThan(10_000);
   });
 
   test('pages stay where they are while new records come', async () => {
@@ -336,6 +367,16 @@ describe('a recorder', () => {
     recorded.recorder.close();
   });
 
+  test('keeps no trace that is longer than one can be', async () => {
+    await using recorded = await Recorded.start();
+    const traceparent = `00-${'0'.repeat(31)}1-${'0'.repeat(15)}1-01`;
+    const long = { traceparent: 'x'.repeat(100_000) };
+    for (const trace of [{ traceparent }, long])
+      await recorded.sidecar.pubsub.publish('pubsub', 'orders', 1, { trace });
+    const records = await recorded.messages();
+    expect(records.map((record) => record.traceparent)).toEqual([traceparent, undefined]);
+  });
+
   test('keeps the last 20 attempts', async () => {
     await using recorded = await Recorded.start();
     const { pubsub } = recorded.sidecar;
@@ -351,6 +392,8 @@ describe('a recorder', () => {
     await pubsub.publish('pubsub', 'orders', 1);
     const [record] = await recorded.until('', allEnded(1));
     expect(record?.attempts.map(({ attempt }) => attempt)).toEqual(Array.from({ length: 20 }, (_, n) => n + 6));
-    expect(record?.attempts[0]?.reason?.length).toBeLessThan(1_100);
+    expect(record?.attempts.at(-2)?.reason?.length).toBeLessThan(1_100);
+    // Of an outage, many messages have many reasons.
+    expect(record?.attempts.slice(0, -2).every(({ reason }) => (reason?.length ?? 0) < 250)).toBe(true);
   });
 });

@@ -16,10 +16,14 @@ import type { Kept } from './ring.ts';
 const MAX_ATTEMPTS = 20;
 /** Of reasons and paths. */
 const MAX_TEXT = 1_024;
+/** Of the reasons of all but the last attempt: in an outage, thousands of messages have many. */
+const MAX_FORMER_TEXT = 200;
+/** Events may have any text in place of a trace. */
+const MAX_TRACE = 128;
 
-/** As much of a text as is kept. */
-export function shortened(text: string): string {
-  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}…`;
+/** As much of a text as is kept, as a copy: a part of a text would keep all of it alive. */
+export function shortened(text: string, length = MAX_TEXT): string {
+  return text.length <= length ? text : `${Buffer.from(text.slice(0, length)).toString()}…`;
 }
 
 /** What the recorder keeps of something that happens; it changes until that has ended. */
@@ -34,7 +38,7 @@ abstract class Entry implements Kept {
 
   constructor(at: number, traceparent: string | undefined) {
     this.at = at;
-    this.traceparent = traceparent;
+    this.traceparent = traceparent !== undefined && traceparent.length <= MAX_TRACE ? traceparent : undefined;
   }
 
   abstract record(): LiveRecord;
@@ -105,6 +109,8 @@ export class MessageEntry extends Entry implements Indexed {
 
   begin(attempt: number, at: number, message: Message): void {
     if (this.#attempts.length === MAX_ATTEMPTS) this.#attempts.shift();
+    const former = this.#attempts.at(-1);
+    if (former?.reason !== undefined) former.reason = shortened(former.reason, MAX_FORMER_TEXT);
     this.#attempts.push({ attempt, at, durationMs: undefined, outcome: 'delivering', reason: undefined });
     this.outcome = 'delivering';
     this.underWay = message;

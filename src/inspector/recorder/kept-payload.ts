@@ -1,12 +1,13 @@
+import { isUtf8 } from 'node:buffer';
 import type { Message } from '../../index.ts';
 import { maskSecrets } from '../mask.ts';
 import { type MessageView, messageView } from '../message-view.ts';
-import { type PayloadOption, type PayloadViews, payloadViews } from '../payload.ts';
+import { type PayloadData, type PayloadOption, type PayloadViews, payloadViews } from '../payload.ts';
 
 /** The most of one message that is kept. */
 const LIMIT_BYTES = 64 * 1024;
 /** What ends the attributes of most events: their data are the last member. */
-const DATA = /,\s*"data(?:_base64)?"\s*:\s*/;
+const DATA = /,\s*"data(_base64)?"\s*:\s*/;
 
 /** Text that JSON need not write otherwise. */
 const PLAIN = /^[\w .,:;@+-]*$/;
@@ -71,7 +72,7 @@ class ViewedPayload implements KeptPayload {
 
   constructor(view: MessageView) {
     this.#view = view;
-    this.bytes = view.payload.value.length;
+    this.bytes = view.payload.value.length + JSON.stringify(view.attributes).length;
   }
 
   view(): MessageView {
@@ -132,25 +133,50 @@ class CopiedPayload implements KeptPayload {
 /** The beginning of a message that was cut: of an event, the attributes as far as they come before its data. */
 function cutView(copy: Copy, views: PayloadViews, bytes: number): MessageView {
   const { data, contentType, raw, topic } = copy;
-  const cut = (start: Uint8Array, type: string | undefined): MessageView['payload'] => ({
-    ...views.long({ bytes: start, contentType: type }, { kind: 'message', name: topic }),
+  const cut = (start: PayloadData): MessageView['payload'] => ({
+    ...views.long(start, { kind: 'message', name: topic }),
     bytes,
     isCut: true,
   });
-  if (raw) return { attributes: {}, payload: cut(data, contentType) };
+  if (raw) return { attributes: {}, payload: cut({ bytes: data, contentType }) };
   const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('latin1');
   const found = DATA.exec(text);
-  const attributes = found === null ? undefined : attributesOf(text.slice(0, found.index));
-  if (found === null || attributes === undefined) return { attributes: {}, payload: cut(data, contentType) };
-  const { datacontenttype } = attributes;
-  const type = typeof datacontenttype === 'string' ? datacontenttype : undefined;
-  return { attributes, payload: cut(data.subarray(found.index + found[0].length), type) };
+  const [start = '', encoding] = found ?? [];
+  const at = found?.index ?? 0;
+  try {
+    const attributes = attributesIn(text.slice(0, at));
+    return { attributes, payload: cut(dataBeginning(text.slice(at + start.length), encoding, attributes)) };
+  } catch {
+    // The attributes are too long, or not before the data: what is encoded in there could not be masked.
+    return { attributes: {}, payload: { ...cut({ bytes: data, contentType }), ...HIDDEN } };
+  }
 }
 
-function attributesOf(beginning: string): MessageView['attributes'] | undefined {
-  try {
-    return JSON.parse(`${Buffer.from(beginning, 'latin1').toString()}}`) as MessageView['attributes'];
-  } catch {
-    return undefined;
-  }
+const HIDDEN = { format: 'hidden', value: '', isMasked: true } as const;
+
+/** The beginning of the data as they are, so that secrets in them are found; `text` is Latin-1. */
+function dataBeginning(text: string, encoding: string | undefined, attributes: MessageView['attributes']): PayloadData {
+  const { datacontenttype } = attributes;
+  const contentType = typeof datacontenttype === 'string' ? datacontenttype : undefined;
+  if (encoding !== undefined)
+    return { bytes: withoutBroken(Buffer.from(contentOfString(text), 'base64')), contentType };
+  const isText = text.startsWith('"') && contentType !== undefined && !/[/+]json\b/i.test(contentType);
+  const json = Buffer.from(isText ? `"${contentOfString(text)}"` : text, 'latin1');
+  return { bytes: isText ? Buffer.from(JSON.parse(json.toString()) as string) : json, contentType };
+}
+
+/** What a string has between its quotes, up to its end or the last character that is complete. */
+function contentOfString(text: string): string {
+  return /^"((?:[^"\\]|\\u[\da-f]{4}|\\[^u])*)/i.exec(text)?.[1] ?? '';
+}
+
+/** Without the beginning of a character at their end, by which text would count as other data. */
+function withoutBroken(bytes: Buffer): Buffer {
+  const broken = [0, 1, 2, 3].find((cut) => isUtf8(bytes.subarray(0, bytes.length - cut)));
+  return bytes.subarray(0, bytes.length - (broken ?? 0));
+}
+
+/** @throws SyntaxError if the text is not all attributes. */
+function attributesIn(beginning: string): MessageView['attributes'] {
+  return JSON.parse(`${Buffer.from(beginning, 'latin1').toString()}}`) as MessageView['attributes'];
 }
