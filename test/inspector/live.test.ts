@@ -91,6 +91,16 @@ describe('messages', () => {
     expect((await world.get('messages/one')).error).toEqual([404, 'ERR_NOT_FOUND']);
   });
 
+  test('are shown if no rule can be asked about them', async () => {
+    const world = await inspected(withPubSub());
+    await json(world, 'messages');
+    const data = Buffer.from('['.repeat(20_000) + ']'.repeat(20_000));
+    await world.sidecar.pubsub.publish('pubsub', 'orders', data, { contentType: 'application/json' });
+    await eventuallyMessages(world, '', 1);
+    const detail = await json<MessageDetail>(world, 'messages/one?key=0');
+    expect(detail).toMatchObject({ payload: { format: 'json', bytes: 40_000 }, subscriptions: [] });
+  });
+
   test('are published', async () => {
     const world = await inspected(withPubSub());
     await json(world, 'messages');

@@ -91,7 +91,8 @@ async function detail(sidecar: Sidecar, recorder: Recorder, key: string): Promis
       `there is no message of key ${JSON.stringify(key)}: it may have been dropped`,
     );
   const { attributes, payload } = entry.payload.view();
-  const subscriptions = await explained(sidecar, entry, attributes);
+  // What no rule can be asked about, such as data that are nested too deep, is shown all the same.
+  const subscriptions = await explained(sidecar, entry, attributes).catch(() => []);
   return { record: entry.record(), payload, attributes, subscriptions };
 }
 

@@ -102,7 +102,7 @@ async function readEvent({ workflows }: Sidecar, query: Query, views: PayloadVie
   const index = query.number('index');
   if (index === undefined) query.needed('index');
   const { name } = await workflows.service.view(id);
-  const events = await workflows.service.historyAsText(id, (index ?? 0) + 1);
+  const events = await workflows.service.historyAsText(id, Math.min(index ?? 0, MAX_HISTORY) + 1);
   const shown = shownHistory(events, { place: { kind: 'workflow', name }, view: views.long });
   const event = index === undefined ? undefined : shown[index];
   if (event !== undefined) return { event };

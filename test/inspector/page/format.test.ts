@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { duration, relative, sinceOf } from '../../../src/inspector/page/core/format.ts';
+import { duration, relative, sinceOf, traceUrl } from '../../../src/inspector/page/core/format.ts';
 
 describe('durations', () => {
   it.each([
@@ -32,4 +32,21 @@ describe('a filter by time', () => {
   it.each([[undefined], [''], ['soon'], ['5y']])('is none if it is %s', (text) => {
     expect(sinceOf(text, 0)).toBeUndefined();
   });
+});
+
+describe('the address of a trace', () => {
+  const template = 'https://traces.example/{traceId}';
+  const id = '0af7651916cd43dd8448eb211c80319c';
+
+  it('has its ID', () => {
+    expect(traceUrl(template, `00-${id}-b7ad6b7169203331-01`)).toBe(`https://traces.example/${id}`);
+    expect(traceUrl(undefined, `00-${id}-b7ad6b7169203331-01`)).toBeUndefined();
+  });
+
+  it.each(['', id, '00-../../logout-1-01', "00-$'-1-01", `00-${id}/..-1-01`, `javascript:-${id}-`])(
+    'is not made of %j',
+    (traceparent) => {
+      expect(traceUrl(template, traceparent)).toBeUndefined();
+    },
+  );
 });

@@ -66,3 +66,9 @@ export function sinceOf(text: string | undefined, now: number): number | undefin
   if (match === null || unit === undefined) return undefined;
   return Math.floor((now - Number(match[1]) * unit) / 60_000) * 60_000;
 }
+
+/** The address of a trace. A message may have any text in its place: only an ID becomes a part of the address. */
+export function traceUrl(template: string | undefined, traceparent: string | undefined): string | undefined {
+  const [, traceId] = /^[\da-f]{2}-([\da-f]{32})-/i.exec(traceparent ?? '') ?? [];
+  return traceId === undefined ? undefined : template?.replace('{traceId}', traceId);
+}

@@ -1,6 +1,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { AppInfo, AppsReply } from '../../api/apps.ts';
 import { ApiFailure, appKey, denied, get } from './client.ts';
+import { traceUrl } from './format.ts';
 import { navigate, param, route, withQuery } from './router.ts';
 import { isWatching } from './visibility.ts';
 
@@ -22,9 +23,7 @@ export const readOnlyReason = computed(() =>
 
 /** The link to the trace of a message or call; `undefined` if there is none. */
 export function traceLink(traceparent: string | undefined): string | undefined {
-  const traceId = traceparent?.split('-')[1];
-  if (traceId === undefined) return undefined;
-  return session.value?.traceUrl?.replace('{traceId}', traceId);
+  return traceUrl(session.value?.traceUrl, traceparent);
 }
 
 const REFRESH_MS = 5000;
