@@ -22,7 +22,7 @@ const MAX_FORMER_TEXT = 200;
 const MAX_TRACE = 128;
 
 /** As much of a text as is kept, as a copy: a part of a text would keep all of it alive. */
-export function shortened(text: string, length = MAX_TEXT): string {
+export function shortened(text: string, length: number = MAX_TEXT): string {
   return text.length <= length ? text : `${Buffer.from(text.slice(0, length)).toString()}…`;
 }
 
