@@ -57,9 +57,10 @@ interface DeadLetters {
 const { messages } = await api<DeadLetters>('dead-letters');
 for (const { deadLetter } of messages) console.log(`failed: ${deadLetter.reason}`);
 
-if (process.argv.includes('--serve')) console.log(`${inspector}?token=${token}; stop with Ctrl+C`);
-else {
-  hasBank = true;
+hasBank = true;
+if (process.argv.includes('--serve')) {
+  console.log(`Redeliver it: ${inspector}?token=${token}\nStop with Ctrl+C`);
+} else {
   const isDelivered = new Promise((resolve) => sidecar.events.once('delivered', resolve));
   for (const { queue, key } of messages) await api('queues/redeliver', { queue, selection: [key] });
   await isDelivered;

@@ -103,11 +103,11 @@ console.log(isGood ? styled('green', '\nEverything happened as it should.') : st
 
 if (serve) {
   await giveSomethingToSee(ordersSidecar);
-  console.log(`\n${styled('bold', 'Inspector')}: ${ordersUrl}/inspector/?token=${token}`);
   console.log(`\nStill up; stop with Ctrl+C. Try:\n`);
   for (const publish of publishes)
     console.log(`${styled('dim', `# ${publish.title}`)}\n${asCurl(sidecarUrl, publish)}`);
   console.log(`${styled('dim', '# what the sidecars know')}\ncurl ${sidecarUrl}/v1.0/metadata`);
+  console.log(`\n${styled('bold', 'Inspector')}: ${ordersUrl}/inspector/?token=${token}`);
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 }
 for (const server of servers) {

@@ -18,7 +18,7 @@ export interface MessageInfo {
 export interface DeliveryInfo extends MessageInfo {
   /** The consumer group: the app ID, followed by `/` and the group's name if it has one. */
   readonly group: string;
-  /** The route of the application, or the name of the function called; empty if nothing was called. */
+  /** The route of the application; `/` for a function in code; empty if nothing was called. */
   readonly route: string;
   /** The number of this delivery attempt, from 1. */
   readonly attempt: number;
