@@ -48,6 +48,7 @@ export function readArguments(
   const end = tokens.find(({ kind }) => kind === 'option-terminator' || (kind === 'positional' && !isMixed));
   const flagsEnd = end?.index ?? args.length;
   const byName = namesOf(flags);
+  checkBare(tokens, byName, about);
   const values = new Map<string, string[]>();
   const notes: string[] = [];
   for (const token of tokens) {
@@ -65,6 +66,15 @@ export function readArguments(
     ? tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []))
     : args.slice(end?.kind === 'option-terminator' ? flagsEnd + 1 : flagsEnd);
   return { flags: new FlagValues(values, about), rest, notes };
+}
+
+/** In `--inspect 5000`, the number was meant as the value: no command is called so. */
+function checkBare(tokens: readonly Token[], byName: ReadonlyMap<string, Flag>, about: string): void {
+  const at = tokens.findIndex(({ kind }) => kind !== 'option');
+  const [flag, next] = [tokens[at - 1], tokens[at]];
+  if (flag?.kind !== 'option' || next?.kind !== 'positional' || !/^\d+$/.test(next.value)) return;
+  if (flag.value !== undefined || !byName.get(flag.name)?.mayBeBare) return;
+  throw misuse(`${flag.rawName} takes its value after =: ${flag.rawName}=${next.value}`, about);
 }
 
 function parse(args: readonly string[], flags: readonly Flag[]) {

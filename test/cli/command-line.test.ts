@@ -58,6 +58,7 @@ describe('insidecar', () => {
       '--max-body-size must be a size such as 4Mi: actual is "4 MB"',
     ],
     [['run', '--app-id', 'x', '--inspect=no'], '--inspect must be an integer from 1 to 65535: actual is "no"'],
+    [['run', '--inspect', '5000', '--app-id', 'x'], '--inspect takes its value after =: --inspect=5000'],
     [['run', '--app-id', 'x', '--inspect-token', 'x'], '--inspect-token goes with --inspect'],
     [['queues', 'purg'], 'unknown action purg. Did you mean insidecar queues purge?'],
     [['queues', 'show'], 'expected insidecar queues show TOPIC[/GROUP]: actual is nothing'],

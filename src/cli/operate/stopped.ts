@@ -7,9 +7,10 @@ import type { PubSubDefinition } from '../../components/pubsub.ts';
 import { request } from '../../http/message.ts';
 import { inspect } from '../../inspector/index.ts';
 import { Sidecar } from '../../sidecar/sidecar.ts';
+import { isStateError } from '../../state/errors.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { CommandContext } from '../command-context.ts';
-import { Failure } from '../failure.ts';
+import { EXIT, Failure } from '../failure.ts';
 import { openLog } from '../log.ts';
 import { labels } from '../output.ts';
 import type { Answered, ApiRequest, Inspector } from './api-client.ts';
@@ -37,7 +38,7 @@ export async function stoppedInspector(app: StoppedApp, context: CommandContext)
   const loggers = await openLog({ level: 'error', asJson: false, output: stderr, clock, label: labels(['insidecar']) });
   const logger = loggers('insidecar');
   const state = sharedState(embedded({ path }));
-  await using store = await state.open({ clock, logger });
+  await using store = await state.open({ clock, logger }).catch(refuseInUse);
   const { appIds, components } = await namesIn(store);
   const appId = appMeant(appIds, app);
   const definitions = components.map((name) => atRest(durablePubSub(name)));
@@ -45,6 +46,15 @@ export async function stoppedInspector(app: StoppedApp, context: CommandContext)
   await sidecar.startAtRest();
   const inspector = inspect(sidecar, { access: 'open' });
   return { send: (call) => send(inspector, call), [Symbol.asyncDispose]: () => sidecar.stop() };
+}
+
+/** Advice for a command: what runs is asked, not opened. */
+function refuseInUse(error: unknown): never {
+  if (!isStateError(error) || error.kind !== 'in-use') throw error;
+  const what = error.message.replace(/ One process at a time.*$/s, '');
+  const advice =
+    'Stop that process; or leave out --state-path if it runs with --inspect, or say --url of its inspector.';
+  throw new Failure(`${what} ${advice}`, EXIT.failed, error);
 }
 
 function appMeant(known: readonly string[], { statePath, appId }: StoppedApp): string {
