@@ -21,7 +21,7 @@ const PAGES: readonly Case[] = [
   { hash: '/dead-letters', heading: 'Dead letters', shows: ['order-3', 'order-6', 'not known', /the price is/] },
   { hash: '/subscriptions', heading: 'Subscriptions', shows: ['event.type == "big"', /parcels → shop/] },
   { hash: '/jobs', heading: 'Jobs', shows: ['report', '0 30 2 * * *', /the printer is on fire/, 'reminder'] },
-  { hash: '/jobs/report', heading: 'report', shows: ['Next instants', /the printer is on fire/, 'pages'] },
+  { hash: '/jobs/report', heading: 'report', shows: ['Next runs', /the printer is on fire/, 'pages'] },
   { hash: '/workflows', heading: 'Workflows', shows: ['checkout-1', 'checkout-2', 'packOrder', 'completed', 'failed'] },
   { hash: '/workflows/checkout-2', heading: 'checkout-2', shows: [/the card was declined/, /charge/] },
   { hash: '/workflows/checkout-2?tab=history', heading: 'checkout-2', shows: [/ActivityFailed|failed/i] },

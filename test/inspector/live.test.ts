@@ -172,11 +172,14 @@ test('the overview tells numbers, what needs attention, and what was last', asyn
   const policy = { failurePolicy: { drop: {} } } as const;
   await jobs.define('report', { schedule: '@every 1h', ...policy }, fail);
   await jobs.run('report');
+  const again = { failurePolicy: { constant: { interval: '1h', maxRetries: 1 } } } as const;
+  await jobs.define('mail', { schedule: '@every 2h', ...again }, fail);
+  await jobs.run('mail');
   const ship = defineWorkflow<undefined, void>('ship', fail);
   workflows.register(ship);
   await workflows.start(ship, undefined, { instanceId: 'w1' });
   await workflows.waitForCompletion('w1');
-  const isComplete = ({ attention }: Overview): boolean => attention.length >= 5;
+  const isComplete = ({ attention }: Overview): boolean => attention.length >= 6;
   let overview = await json<Overview>(world, 'overview');
   // What was found in the store is told for five seconds.
   for (let turn = 0; turn < 200 && !isComplete(overview); turn++) {
@@ -188,6 +191,7 @@ test('the overview tells numbers, what needs attention, and what was last', asyn
     'error: 1 workflow failed within a day',
     'error: A subscription to orders was refused: pubsub nope is not found: expected pubsub',
     'error: The last run of job report failed: the till is closed',
+    'warning: Job mail has failed, and is tried again: the till is closed',
     'warning: Topic nobody has no group: 1 message got lost',
   ]);
   expect(overview.attention.every(({ href }) => href.startsWith('#/'))).toBe(true);
@@ -204,7 +208,13 @@ test('the overview tells numbers, what needs attention, and what was last', asyn
   const recent = overview.recent.map((record) =>
     'outcome' in record ? `${record.kind} ${record.outcome}` : record.kind,
   );
-  expect(recent.sort()).toEqual(['job dropped', 'message deadLettered', 'message published', 'workflow failed']);
+  expect(recent.sort()).toEqual([
+    'job dropped',
+    'job retrying',
+    'message deadLettered',
+    'message published',
+    'workflow failed',
+  ]);
 }, 30_000);
 
 describe('the live stream', () => {

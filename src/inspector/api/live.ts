@@ -33,7 +33,7 @@ export interface MessageRecord extends RecordBase {
   readonly messageId: string;
   /** Absent: it was published, and nothing was delivered yet. */
   readonly group?: string;
-  /** The route, or name of the function, of the last attempt. */
+  /** The route of the last attempt; `/` for a function in code. */
   readonly route?: string;
   readonly outcome: MessageOutcome;
   /** The last attempts, at most 20, the earliest first. */

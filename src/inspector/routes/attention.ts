@@ -142,11 +142,12 @@ function waiting({ ready, delayed }: QueueState): number {
 
 async function ofJobs({ jobs }: Sidecar): Promise<readonly Attention[]> {
   const { jobs: list } = await jobs.list({ limit: JOBS_LIMIT });
-  return list
-    .filter(({ lastRun }) => lastRun?.outcome === 'failed' || lastRun?.outcome === 'dropped')
-    .map(({ name, lastRun }) =>
-      error(`The last run of job ${name} failed: ${lastRun?.reason ?? ''}`, link('jobs', { prefix: name })),
-    );
+  return list.flatMap(({ name, lastRun: { outcome, reason = '' } = {} }) => {
+    const href = link('jobs', { prefix: name });
+    if (outcome === 'failed' || outcome === 'dropped')
+      return [error(`The last run of job ${name} failed: ${reason}`, href)];
+    return outcome === 'retrying' ? [warning(`Job ${name} has failed, and is tried again: ${reason}`, href)] : [];
+  });
 }
 
 async function ofWorkflows({ workflows }: Sidecar): Promise<readonly Attention[]> {

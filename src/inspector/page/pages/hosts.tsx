@@ -64,11 +64,6 @@ function columnsFor(shardCount: number): readonly Column<HostInfo>[] {
       cell: ({ shards }) => <Strip of={shards} end={shardCount} />,
     },
     {
-      name: 'actors',
-      title: 'Actor types',
-      cell: ({ actorTypes }) => (actorTypes.length === 0 ? <span class="dim">none</span> : actorTypes.join(', ')),
-    },
-    {
       name: 'updated',
       title: 'Changed',
       cell: ({ updatedAt }) => <Ago at={updatedAt} />,

@@ -10,7 +10,7 @@ import { AttemptTable } from '../ui/attempts.tsx';
 import { Outcome } from '../ui/badge.tsx';
 import { Drawer } from '../ui/page.tsx';
 import { JsonValue, Payload } from '../ui/payload.tsx';
-import { ExplainedRules } from '../ui/rules.tsx';
+import { ExplainedRules, targetOf } from '../ui/rules.tsx';
 import { Facts, Loaded } from '../ui/states.tsx';
 import { Trace } from '../ui/trace.tsx';
 import { PublishForm } from './publish-form.tsx';
@@ -31,7 +31,7 @@ function Detail({ of: { record, payload, attributes, subscriptions } }: { readon
   return (
     <div class="parts">
       <MessageActions record={record} payload={payload} />
-      <MessageFacts of={record} />
+      <MessageFacts of={record} target={targetIn(subscriptions, record)} />
       <Part title="Attempts">
         <AttemptTable of={record.attempts} />
       </Part>
@@ -52,7 +52,18 @@ function Detail({ of: { record, payload, attributes, subscriptions } }: { readon
   );
 }
 
-function MessageFacts({ of: record }: { readonly of: MessageRecord }) {
+/** Where its last attempt went. */
+function targetIn(subscriptions: MessageDetail['subscriptions'], { group, route }: MessageRecord): string | undefined {
+  const of = subscriptions.find((subscription) => subscription.group === group);
+  return of === undefined || !route ? route : targetOf(of.type, route);
+}
+
+interface FactsProps {
+  readonly of: MessageRecord;
+  readonly target: string | undefined;
+}
+
+function MessageFacts({ of: record, target }: FactsProps) {
   const { pubsubName, topic, group } = record;
   return (
     <Facts
@@ -60,7 +71,7 @@ function MessageFacts({ of: record }: { readonly of: MessageRecord }) {
         Outcome: <Outcome of={record.outcome} />,
         Topic: `${pubsubName} / ${topic}`,
         Group: group && <a href={link(['queues', pubsubName, topic, group])}>{group}</a>,
-        Route: record.route && <code>{record.route}</code>,
+        Route: target && <code>{target}</code>,
         'Dead letter in': record.deadLetterTopic && (
           <a href={link('dead-letters', { topic: record.deadLetterTopic })}>{record.deadLetterTopic}</a>
         ),

@@ -51,11 +51,12 @@ const MESSAGE_COLUMNS: readonly Column<MessageRecord>[] = [
   { name: 'id', title: 'ID', cell: ({ messageId }) => <code title={messageId}>{messageId}</code>, kind: 'mono' },
 ];
 
+/** A function in code has the route `/`, which tells nothing. */
 function Route({ of: { group, route } }: { readonly of: MessageRecord }) {
   if (group === undefined) return <span class="dim">–</span>;
   return (
     <>
-      {group} {route === undefined ? null : <span class="dim">→ {route}</span>}
+      {group} {route === undefined || route === '/' ? null : <span class="dim">→ {route}</span>}
     </>
   );
 }

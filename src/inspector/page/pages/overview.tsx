@@ -18,13 +18,15 @@ export function Overview() {
   useLive({ kinds: 'job,workflow' });
   const overview = usePoll('overview');
   return (
-    <Page title="Overview" note="This process, in the last two minutes">
+    <Page title="Overview">
       <Loaded of={overview}>
         {(data) => (
           <>
-            <Figures of={newest(data)} />
             <Section title="Needs attention">
               <NeedsAttention of={data.attention} />
+            </Section>
+            <Section title="The last two minutes of this process">
+              <Figures of={newest(data)} />
             </Section>
             <Section title="Recent">
               <Recent of={data.recent} />
@@ -89,7 +91,7 @@ function Tile({ title, href, of }: { readonly title: string; readonly href: stri
         {perSecond >= 10 || Number.isInteger(perSecond) ? count(Math.round(perSecond)) : perSecond.toFixed(1)}
         <small>/s</small>
       </strong>
-      <span class="dim">{count(of.total)} in all</span>
+      <span class="dim">{count(of.total)} since the start</span>
       <Sparkline label={`${title} per second`} values={of.perSecond} />
     </li>
   );

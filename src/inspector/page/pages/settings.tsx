@@ -100,14 +100,17 @@ function Process({ of }: { readonly of: MetadataDocument }) {
           insidecar: session.value?.version,
           State: of.state === undefined ? 'in memory' : `${of.state.type}, survives: ${of.state.durability}`,
           Application: port === undefined ? 'in this process' : `${protocol}://${channelAddress}:${port}`,
-          Actors:
-            of.actors.length === 0
-              ? undefined
-              : of.actors.map(({ type, count: inMemory }) => `${type} ${inMemory}`).join(', '),
-          ...of.extended,
+          ...attributesOf(of),
         }}
       />
     </div>
+  );
+}
+
+/** The attributes that the application has set; the version of the runtime is shown above. */
+function attributesOf({ extended }: MetadataDocument): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(extended).filter(([name]) => !/^(?:sidecar|dapr)RuntimeVersion$/.test(name)),
   );
 }
 

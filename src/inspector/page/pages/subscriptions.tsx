@@ -4,6 +4,7 @@ import { usePoll } from '../core/poll.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 import { type Column, DataTable } from '../ui/data-table.tsx';
 import { Page } from '../ui/page.tsx';
+import { targetOf } from '../ui/rules.tsx';
 import { Empty, Loaded, Notice } from '../ui/states.tsx';
 import { linkToQueue, nameOf } from './queues/links.ts';
 import { RuleTester } from './rule-tester.tsx';
@@ -41,7 +42,7 @@ function Rules({ rules, problem, type }: SubscriptionInfo) {
       {problem && <Notice tone="bad">{problem}</Notice>}
       {rules.map(({ match, path }) => (
         <div key={match}>
-          <code>{match || 'default'}</code> → {type === 'STREAMING' ? 'function' : path}
+          <code>{match || 'default'}</code> → {targetOf(type, path)}
         </div>
       ))}
     </div>

@@ -11,12 +11,12 @@ interface MoreProps {
 
 /** What a list of records is, and is not: those of this process, as far as they are kept. */
 export function RecordNote({ reply }: { readonly reply: RecordsReply | undefined }) {
-  if (reply === undefined) return <>What this process has seen</>;
+  if (reply === undefined) return <>Of this process.</>;
   return (
     <>
-      What this process has seen{' '}
-      {reply.recordingSince === undefined ? 'from now on' : <Since at={reply.recordingSince} />} · {count(reply.kept)}{' '}
-      of {count(reply.capacity)} kept{reply.hasDropped ? ', the oldest dropped' : ''}
+      Of this process. Recording{' '}
+      {reply.recordingSince === undefined ? 'begins now' : <Since at={reply.recordingSince} />} · {count(reply.kept)} of{' '}
+      {count(reply.capacity)} records{reply.hasDropped ? ', the oldest dropped' : ''}
       {skipped.value > 0 ? ` · ${count(skipped.value)} changes skipped: too many to show` : ''}
     </>
   );
@@ -25,7 +25,7 @@ export function RecordNote({ reply }: { readonly reply: RecordsReply | undefined
 function Since({ at }: { readonly at: number }) {
   return (
     <>
-      since <Ago at={at} />
+      began <Ago at={at} />
     </>
   );
 }

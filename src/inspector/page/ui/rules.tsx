@@ -21,7 +21,7 @@ export function ExplainedRules({ subscriptions }: { readonly subscriptions: read
   );
 }
 
-function ExplainedOne({ group, rules, path, deadLetterTopic }: ExplainedSubscription) {
+function ExplainedOne({ group, rules, path, deadLetterTopic, type }: ExplainedSubscription) {
   return (
     <div class="explained">
       <p>
@@ -31,20 +31,25 @@ function ExplainedOne({ group, rules, path, deadLetterTopic }: ExplainedSubscrip
             {deadLetterTopic === undefined ? 'no route: dropped' : `no route: ${deadLetterTopic}`}
           </Badge>
         ) : (
-          <code>{path}</code>
+          <code>{targetOf(type, path)}</code>
         )}
       </p>
       <ol>
         {rules.map((rule, at) => (
           <li key={`${at} ${rule.match}`}>
             <Verdict of={rule} /> {rule.match === '' ? <span>default</span> : <code>{rule.match}</code>}{' '}
-            <span class="dim">→ {rule.path}</span>
+            <span class="dim">→ {targetOf(type, rule.path)}</span>
             {rule.error === undefined ? null : <p class="problem">{rule.error}</p>}
           </li>
         ))}
       </ol>
     </div>
   );
+}
+
+/** The route of a function in code tells nothing. */
+export function targetOf(type: ExplainedSubscription['type'], path: string): string {
+  return type === 'STREAMING' ? 'function' : path;
 }
 
 function Verdict({ of }: { readonly of: Rule }) {

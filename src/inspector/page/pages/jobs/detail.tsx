@@ -53,7 +53,7 @@ function About({ reply: { job, data, nextRuns, recent } }: { readonly reply: Job
           'Last attempt': <LastRun of={job.lastRun} />,
         }}
       />
-      <Section title="Next instants">
+      <Section title={job.isPaused ? 'Next runs, were it not paused' : 'Next runs'}>
         {nextRuns.length === 0 ? (
           <p class="dim">None: it runs once.</p>
         ) : (

@@ -18,12 +18,12 @@ export function ScheduleForm({ onClose }: { readonly onClose: () => void }) {
         {
           name: 'schedule',
           label: 'Schedule',
-          hint: 'Six cron fields (0 30 2 * * *), @daily or @every 1h30m; nothing for one run.',
+          hint: 'Six cron fields (0 30 2 * * *), @daily or @every 1h30m. Empty: it runs once.',
         },
         { name: 'dueTime', label: 'First run', hint: 'An instant (2026-12-24T18:00:00Z) or a duration (10m).' },
-        { name: 'repeats', label: 'Repeats', hint: 'A number; nothing for no end.' },
-        { name: 'ttl', label: 'Ends', hint: 'An instant or a duration; nothing for never.' },
-        { name: 'data', label: 'Data', isLong: true, hint: 'JSON; nothing for none.' },
+        { name: 'repeats', label: 'Repeats', hint: 'A number. Empty: without end.' },
+        { name: 'ttl', label: 'Ends', hint: 'An instant or a duration. Empty: never.' },
+        { name: 'data', label: 'Data', isLong: true, hint: 'JSON. Empty: no data.' },
         { name: 'ifExists', label: 'If the job exists', options: IF_EXISTS },
       ]}
       submit={async ({ name = '', schedule, dueTime, repeats, ttl, data, ifExists }) => {

@@ -100,7 +100,7 @@ function RaiseEvent({ instanceId, onClose }: FormProps) {
       onClose={onClose}
       fields={[
         { name: 'name', label: 'Event', isRequired: true, hint: 'Case does not matter.' },
-        { name: 'data', label: 'Data', isLong: true, hint: 'JSON; nothing for none.' },
+        { name: 'data', label: 'Data', isLong: true, hint: 'JSON. Empty: no data.' },
       ]}
       submit={async ({ name = '', data }) => {
         await post('workflows/raise-event', {
@@ -120,7 +120,7 @@ function Terminate({ instanceId, onClose }: FormProps) {
       title={`Terminate ${instanceId}`}
       action="Terminate"
       onClose={onClose}
-      fields={[{ name: 'output', label: 'Output', isLong: true, hint: 'JSON; nothing for none.' }]}
+      fields={[{ name: 'output', label: 'Output', isLong: true, hint: 'JSON. Empty: no output.' }]}
       submit={async ({ output }) => {
         await post('workflows/terminate', { instanceId, ...given({ output: jsonOf(output, 'The output') }) });
         return `${instanceId} was terminated`;
@@ -150,9 +150,9 @@ function Rerun({ instanceId, onClose }: FormProps) {
           name: 'input',
           label: 'Input',
           isLong: true,
-          hint: 'Another input as JSON, only from the start; nothing for the same.',
+          hint: 'Only from the start: another input, as JSON. Empty: the same input.',
         },
-        { name: 'newInstanceId', label: 'New ID', hint: 'Nothing for one that is made.' },
+        { name: 'newInstanceId', label: 'New ID', hint: 'Empty: the sidecar makes one.' },
       ]}
       submit={async ({ from, input, newInstanceId }) => {
         const { instanceId: id } = await post('workflows/rerun', {

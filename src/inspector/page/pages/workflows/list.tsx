@@ -59,7 +59,7 @@ const COLUMNS: readonly Column<Instance>[] = [
     sortBy: ({ createdAt, lastUpdatedAt }) => lastUpdatedAt - createdAt,
     cell: (instance) => <Took of={instance} />,
   },
-  { name: 'told', title: 'It says', kind: 'wide', cell: whatItSays },
+  { name: 'told', title: 'Failure or state', kind: 'wide', cell: whatItSays },
 ];
 
 function whatItSays(instance: Instance) {
@@ -85,7 +85,7 @@ export function WorkflowList() {
   return (
     <Page
       title="Workflows"
-      note="Of all processes that share the state. IDs that were not given sort by the time of their start: the newest first."
+      note="Of all processes that share the state, the last ID first. IDs that the sidecar made are in the order of their start."
       actions={
         <Actions>
           <Action tone="primary" run={opens(isStarting)}>

@@ -12,8 +12,8 @@ export function StartForm({ onClose }: { readonly onClose: () => void }) {
       onClose={onClose}
       fields={[
         { name: 'name', label: 'Workflow', isRequired: true, hint: 'The name under which it is registered.' },
-        { name: 'input', label: 'Input', isLong: true, hint: 'JSON; nothing for no input.' },
-        { name: 'instanceId', label: 'Instance ID', hint: 'Nothing for one that is made.' },
+        { name: 'input', label: 'Input', isLong: true, hint: 'JSON. Empty: no input.' },
+        { name: 'instanceId', label: 'Instance ID', hint: 'Empty: the sidecar makes one.' },
       ]}
       submit={async ({ name = '', input, instanceId }) => {
         const { instanceId: id } = await post('workflows', {
