@@ -212,6 +212,16 @@ test(
   },
 );
 
+test.each([
+  ['http://127.0.0.1:1/?token=s3cret%0Ax', '', 'the token has characters that no token has'],
+  ['http://127.0.0.1:1/', 's3cret\n', 'the token has characters that no token has'],
+  ['http://ann:s3cret@127.0.0.1:1/', '', '--url takes no user name and password'],
+])('a secret that cannot be sent is not printed: %j, %j', async (url, token, problem) => {
+  const { code, stderr } = await runHere(['queues', '--url', url], { INSIDECAR_INSPECT_TOKEN: token });
+  expect([code, stderr]).toEqual([2, expect.stringContaining(problem)]);
+  expect(stderr).not.toContain('s3cret');
+});
+
 test('a token that is given is not printed; with it, --url reaches the inspector', LONG, async () => {
   const token = 'a-token-of-the-operator';
   const shop = await openShop({ env: { INSIDECAR_INSPECT_TOKEN: token } });
