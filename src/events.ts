@@ -177,25 +177,63 @@ export interface SidecarEvents {
 /** Emits all events of a sidecar; costs nothing without a listener. @public */
 export type SidecarEventEmitter = EventEmitter<SidecarEvents>;
 
-/** Logs errors of listeners: they must not affect the work that the event reports. */
+type Name = keyof SidecarEvents;
+type ListenerOf<N extends Name> = EventEmitter.EventListener<SidecarEvents, N>;
+
+/**
+ * Logs errors of listeners: they must not affect the work that the event reports, nor keep other listeners, such as those
+ * of an inspector, from it.
+ */
 class IsolatingEmitter extends EventEmitter<SidecarEvents> {
   readonly #logger: Logger;
+  /** Those that were added with `once`, and those with a `this` of their own. */
+  readonly #once = new WeakSet<object>();
+  readonly #contexts = new WeakMap<object, unknown>();
 
   constructor(logger: Logger) {
     super();
     this.#logger = logger;
   }
 
-  override emit<Name extends keyof SidecarEvents>(
-    name: Name,
-    ...told: EventEmitter.EventArgs<SidecarEvents, Name>
-  ): boolean {
+  override on<N extends Name>(name: N, listener: ListenerOf<N>, context?: unknown): this {
+    if (context !== undefined) this.#contexts.set(listener, context);
+    return super.on(name, listener, context);
+  }
+
+  override addListener<N extends Name>(name: N, listener: ListenerOf<N>, context?: unknown): this {
+    return this.on(name, listener, context);
+  }
+
+  override once<N extends Name>(name: N, listener: ListenerOf<N>, context?: unknown): this {
+    this.#once.add(listener);
+    if (context !== undefined) this.#contexts.set(listener, context);
+    return super.once(name, listener, context);
+  }
+
+  override emit<N extends Name>(name: N, ...told: EventEmitter.EventArgs<SidecarEvents, N>): boolean {
+    if (this.listenerCount(name) > 1) return this.#emitToEach(name, told);
     try {
       return super.emit(name, ...told);
     } catch (error) {
-      this.#logger.error({ event: name, error }, 'a listener of sidecar.events failed');
+      this.#failed(name, error);
       return true;
     }
+  }
+
+  #emitToEach<N extends Name>(name: N, told: EventEmitter.EventArgs<SidecarEvents, N>): boolean {
+    for (const listener of this.listeners(name)) {
+      if (this.#once.has(listener)) super.off(name, listener, undefined, true);
+      try {
+        Reflect.apply(listener, this.#contexts.get(listener) ?? this, told);
+      } catch (error) {
+        this.#failed(name, error);
+      }
+    }
+    return true;
+  }
+
+  #failed(event: Name, error: unknown): void {
+    this.#logger.error({ event, error }, 'a listener of sidecar.events failed');
   }
 }
 

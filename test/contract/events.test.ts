@@ -131,4 +131,31 @@ describe('sidecar.events', () => {
     await world.clock.advance('1h');
     expect(world.deliveries).toHaveLength(1);
   });
+
+  test('a listener that throws keeps no other one from it', async () => {
+    await using world = await startWorld();
+    const { events } = world.sidecar;
+    const told: string[] = [];
+    const failing = (): void => {
+      throw new Error('listener');
+    };
+    const owner = { name: 'owner' };
+    const removed = (): number => told.push('removed');
+    events.on('published', failing);
+    events.once('published', () => told.push('once'));
+    events.once('published', removed);
+    events.addListener(
+      'published',
+      function (this: typeof owner) {
+        told.push(this.name);
+      },
+      owner,
+    );
+    events.off('published', removed);
+    for (const _ of [1, 2]) await world.publish('x');
+    expect(told).toEqual(['once', 'owner', 'owner']);
+    events.removeListener('published', failing);
+    await world.publish('x');
+    expect(told).toEqual(['once', 'owner', 'owner', 'owner']);
+  });
 });
