@@ -53,11 +53,18 @@ export function guard(options: GuardOptions): Handler {
     }
   };
   const { answers, unguarded, probe } = options;
+  const refuse = (error: SidecarError, request: SidecarRequest): SidecarResponse => {
+    const response = errorResponse(error, options.errors);
+    return request.method === 'HEAD' ? withoutBody(response) : response;
+  };
   return async (request) => {
     let counted: number | undefined;
     try {
       const match = find(request);
-      if (match === undefined) return unrouted(request, options, authorised(request));
+      if (match === undefined) {
+        const error = authorised(request) ? notFound(request) : unauthorized(options);
+        return { ...refuse(error, request), unrouted: true };
+      }
       if (!isOpen(match, request) && !match.route.identifies?.(request)) {
         if (!authorised(request)) throw unauthorized(options);
         unguarded?.(request);
@@ -70,7 +77,7 @@ export function guard(options: GuardOptions): Handler {
       return answers.endWith(request.method === 'HEAD' ? withoutBody(response) : response, counted, request);
     } catch (error) {
       if (counted !== undefined) answers.end(counted);
-      return errorResponse(toSidecarError(error, request, options.logger), options.errors);
+      return refuse(toSidecarError(error, request, options.logger), request);
     }
   };
 }
@@ -110,11 +117,6 @@ function unauthorized(options: GuardOptions): SidecarError {
     'ERR_UNAUTHORIZED',
     `API token is missing or wrong: expected in header ${options.token?.header}`,
   );
-}
-
-function unrouted(request: SidecarRequest, options: GuardOptions, authorised: boolean): SidecarResponse {
-  const error = authorised ? notFound(request) : unauthorized(options);
-  return { ...errorResponse(error, options.errors), unrouted: true };
 }
 
 function notFound(request: SidecarRequest): SidecarError {

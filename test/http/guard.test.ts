@@ -53,6 +53,22 @@ describe('guard', () => {
     expect(logger.at('error')).toMatchObject([{ details: { error: thrown, path: '/closed' } }]);
   });
 
+  test.each([
+    ['no route', '/nowhere', 404],
+    ['success', '/closed', 200],
+    ['a failure', '/open', 500],
+  ])('HEAD is answered as GET, with its length and without its bytes: %s', async (_, path, status) => {
+    const { handle } = guarded(() => {
+      if (status === 500) throw new Error('no');
+      return jsonResponse(200, { some: 'body' });
+    });
+    const [head, get] = [await handle(request('HEAD', path)), await handle(request('GET', path))];
+    expect([head.status, get.status, textOf(head)]).toEqual([status, status, '']);
+    const { 'content-length': length, ...headers } = head.headers;
+    expect(headers).toEqual(get.headers);
+    expect(length).toBe(status === 404 ? String(textOf(get).length + 1) : String(textOf(get).length));
+  });
+
   test('a rejection counts as a throw', async () => {
     const { handle } = guarded(() => Promise.reject(new Error('secret')));
     expect((await handle(request('GET', '/closed'))).status).toBe(500);
