@@ -86,7 +86,7 @@ export class JobService implements BlockService {
 
   /** Schedules a job; answers whether anything was written. */
   schedule(name: string, fields: JobFields): Promise<boolean> {
-    return this.#call('SCHEDULE_JOB', name, async ({ store }) => {
+    return this.#callToChange('SCHEDULE_JOB', name, async ({ store }) => {
       const scheduled = await this.#write(store, name, fields);
       if (scheduled !== undefined) this.#tellScheduler(scheduled);
       else if (fields.ifExists === 'fail') throw this.errors.exists(name);
@@ -152,7 +152,7 @@ export class JobService implements BlockService {
     name: string,
     change: (present: Due, opened: Opened) => PlannedJob | undefined,
   ): Promise<boolean> {
-    return this.#call(operation, name, async (opened) => {
+    return this.#callToChange(operation, name, async (opened) => {
       const scheduled = await opened.store.change(name, (present) =>
         isExpired(present.job, this.#now) ? undefined : change(present, opened),
       );
@@ -163,7 +163,7 @@ export class JobService implements BlockService {
 
   /** Removes a job; answers whether there was one. A run that is under way is not broken off. */
   delete(name: string): Promise<boolean> {
-    return this.#call('DELETE_JOB', name, async ({ store, scheduler }) => {
+    return this.#callToChange('DELETE_JOB', name, async ({ store, scheduler }) => {
       const removed = await store.remove(name);
       if (removed === undefined) return false;
       scheduler.remove(removed);
@@ -250,6 +250,10 @@ export class JobService implements BlockService {
     } catch (error) {
       throw this.#asSidecarError(operation, error, opened.scheduler);
     }
+  }
+
+  #callToChange<T>(operation: Operation, name: string, work: (opened: Opened) => Promise<T>): Promise<T> {
+    return this.#call(operation, name, (opened) => opened.scheduler.changing(name, () => work(opened)));
   }
 
   #asSidecarError(operation: Operation, error: unknown, scheduler: Scheduler): SidecarError {

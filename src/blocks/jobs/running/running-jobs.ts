@@ -1,10 +1,12 @@
 import type { Due } from './job-store.ts';
 
-/** The jobs being handled, and later entries of the same jobs that wait for it to end. */
+/** The jobs being handled or changed, and entries of the same jobs that wait for it to end. */
 export class RunningJobs {
   readonly #taken = new Map<string, Due>();
-  /** Entries of jobs that were replaced while they ran; they come next. */
+  /** Entries of jobs that were replaced while they ran, or are being changed; they come next. */
   readonly #held = new Map<string, Due>();
+  /** How many changes of a job are under way. */
+  readonly #changing = new Map<string, number>();
 
   get size(): number {
     return this.#taken.size;
@@ -12,6 +14,24 @@ export class RunningJobs {
 
   has(name: string): boolean {
     return this.#taken.has(name);
+  }
+
+  /** Whether no run of the job may begin now. */
+  mustWait(name: string): boolean {
+    return this.#taken.has(name) || this.#changing.has(name);
+  }
+
+  /** A change of the job begins. */
+  beginChange(name: string): void {
+    this.#changing.set(name, (this.#changing.get(name) ?? 0) + 1);
+  }
+
+  /** A change of the job has ended; returns the entry that comes next, if any. */
+  endChange(name: string): Due | undefined {
+    const others = (this.#changing.get(name) ?? 1) - 1;
+    if (others > 0) this.#changing.set(name, others);
+    else this.#changing.delete(name);
+    return this.#next(name);
   }
 
   /** Whether this entry is being handled or waits. Compares versions: a replaced job may have the same key. */
@@ -46,8 +66,12 @@ export class RunningJobs {
   letGo(due: Due): Due | undefined {
     const { name } = due.job;
     if (this.#taken.get(name) === due) this.#taken.delete(name);
+    return this.#next(name);
+  }
+
+  #next(name: string): Due | undefined {
     const held = this.#held.get(name);
-    if (held === undefined || this.#taken.has(name)) return undefined;
+    if (held === undefined || this.mustWait(name)) return undefined;
     this.#held.delete(name);
     return held;
   }

@@ -101,6 +101,17 @@ export class Scheduler {
     this.#inHand.forget(removed);
   }
 
+  /** Changes a job while no run of it begins: a job that runs without a pause would be ahead of every try. */
+  async changing<T>(name: string, change: () => Promise<T>): Promise<T> {
+    this.#inHand.beginChange(name);
+    try {
+      return await change();
+    } finally {
+      const held = this.#inHand.endChange(name);
+      if (held !== undefined) this.add(held);
+    }
+  }
+
   /** Whether a job is being handled here. */
   isRunning(name: string): boolean {
     return this.#inHand.has(name);
@@ -146,7 +157,7 @@ export class Scheduler {
     const { name } = due.job;
     // It is reread once this host owns it.
     if (!this.#deps.owned.owns(name)) return;
-    if (this.#inHand.has(name)) return this.#inHand.holdBack(due);
+    if (this.#inHand.mustWait(name)) return this.#inHand.holdBack(due);
     const elsewhere = this.#deps.delivery.elsewhere(name);
     if (elsewhere !== undefined) return this.#lookAfter(elsewhere, due);
     const isOver = isAtRest(due.job);
