@@ -21,7 +21,7 @@ export class NodeRequest extends PlainRequest {
 
   constructor(req: IncomingMessage, res: ServerResponse, { url, originalUrl, parsed }: Known) {
     const { headers, body } = contentOf(req, parsed);
-    super(req.method ?? 'GET', url, headers, body === req ? new UnreadBody(req) : body, new Departure(res));
+    super(req.method ?? 'GET', url, headers, body === req ? new UnreadBody(req) : body, new Departure(req, res));
     this.#req = req;
     this.#originalUrl = originalUrl;
   }
@@ -43,15 +43,18 @@ export class NodeRequest extends PlainRequest {
 
 /** Aborted when the response is closed before it is finished: the caller has disconnected. */
 class Departure implements CancelToken {
+  readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly reason: Error = DEPARTED;
 
-  constructor(res: ServerResponse) {
+  constructor(req: IncomingMessage, res: ServerResponse) {
+    this.#req = req;
     this.#res = res;
   }
 
   get aborted(): boolean {
-    return this.#res.destroyed && !this.#res.writableFinished;
+    // A body that breaks off fails before the response is closed.
+    return (this.#res.destroyed || this.#req.errored !== null) && !this.#res.writableFinished;
   }
 
   onAbort(listener: () => void): () => void {

@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { memoryPubSub, type PubSubDefinition, type WireName } from '../../src/index.ts';
 import { NEVER } from '../support/app.ts';
@@ -443,6 +444,22 @@ describe('a sidecar that is not running', () => {
 });
 
 describe('a client that went away', () => {
+  test.each(['destroy', 'resetAndDestroy'] as const)(
+    'in the middle of its body: no fault of ours is logged (%s)',
+    async (leave) => {
+      await using world = await startWorld();
+      for (let times = 0; times < 20; times++) {
+        const begun = world.sidecar.answers.underWay;
+        const socket = connect(world.server.port, '127.0.0.1').on('error', () => undefined);
+        socket.write('POST /v1.0/publish/pubsub/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nbegun');
+        await vi.waitFor(() => expect(world.sidecar.answers.underWay).toBe(begun + 1));
+        socket[leave]();
+        await vi.waitFor(() => expect(world.sidecar.answers.underWay).toBe(begun));
+      }
+      expect([...world.logger.at('warn'), ...world.logger.at('error')]).toEqual([]);
+    },
+  );
+
   test('nothing is sent, the work already accepted goes on', async () => {
     let reached = (): void => undefined;
     let proceed = (): void => undefined;
