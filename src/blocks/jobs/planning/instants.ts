@@ -5,10 +5,14 @@ const ISO_DURATION =
   /^(-)?P(?=[-\dT])(?:(-?\d+)Y)?(?:(-?\d+)M)?(?:(-?\d+)W)?(?:(-?\d+)D)?(?:T(?=[-\d])(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:[.,]\d+)?)S)?)?$/;
 const LONGEST_TEXT = 64;
 const DAYS_PER_WEEK = 7;
+/** The years that RFC 3339 can write. At the ends of what Date holds, clock times of zones cannot be computed. */
+const FIRST_INSTANT = Date.parse('0000-01-01T00:00:00.000Z');
+const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
  * Reads a point in time: RFC 3339 (without an offset it is the server's local time), a Go duration or an ISO 8601
- * duration from `base` on, also a negative one. In whole milliseconds since 1970; `undefined` when it is none of them.
+ * duration from `base` on, also a negative one. In whole milliseconds since 1970; `undefined` when it is none of them, or
+ * not in the years 0 to 9999.
  */
 export function parsePointInTime(text: string, base: number): number | undefined {
   if (text.length > LONGEST_TEXT) return undefined;
@@ -26,9 +30,8 @@ function parseOffset(text: string, base: number): number | undefined {
   return durationMs === undefined ? addIsoDuration(text, base) : base + durationMs;
 }
 
-/** Whether it is in the range of Date. */
 function isInstant(at: number): boolean {
-  return !Number.isNaN(new Date(at).getTime());
+  return at >= FIRST_INSTANT && at <= LAST_INSTANT;
 }
 
 function parseLocalTime(text: string): number | undefined {
@@ -47,11 +50,12 @@ function addIsoDuration(text: string, base: number): number | undefined {
     (_, index) => sign * Number((match[index + 2] ?? '0').replace(',', '.')),
   ) as [number, number, number, number, number, number, number];
   const from = new Date(base);
-  const day = Date.UTC(
+  // Date.UTC takes the years 0 to 99 for those of the last century.
+  const day = new Date(0).setUTCFullYear(
     from.getUTCFullYear() + years,
     from.getUTCMonth() + months,
     from.getUTCDate() + weeks * DAYS_PER_WEEK + days,
   );
-  const midnight = Date.UTC(from.getUTCFullYear(), from.getUTCMonth(), from.getUTCDate());
+  const midnight = new Date(base).setUTCHours(0, 0, 0, 0);
   return day + (base - midnight) + hours * 3_600_000 + minutes * 60_000 + seconds * 1_000;
 }

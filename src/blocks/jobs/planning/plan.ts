@@ -89,7 +89,8 @@ function checkPolicy({ failurePolicy }: JobFields, errors: JobErrors): void {
 function readInstant(field: string, text: string, base: number, errors: JobErrors): number {
   const at = parsePointInTime(text, base);
   if (at !== undefined) return at;
-  const expected = 'an instant in RFC 3339, a Go duration such as 1h30m, or an ISO 8601 duration such as P1D';
+  const expected =
+    'an instant in RFC 3339, a Go duration such as 1h30m, or an ISO 8601 duration such as P1D; in the years 0 to 9999';
   throw errors.invalid('SCHEDULE_JOB', `${field} ${JSON.stringify(text)} cannot be read: expected ${expected}`);
 }
 
