@@ -1,8 +1,8 @@
 import type { Membership } from '../../cluster/membership.ts';
 import { workplaceOf } from '../../cluster/workplace-of.ts';
-import { isSidecarError, type SidecarError } from '../../errors.ts';
+import { isSidecarError, messageOf, type SidecarError } from '../../errors.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
-import { isConflict } from '../../state/errors.ts';
+import { isConflict, StateError } from '../../state/errors.ts';
 import type { BlockService } from '../block-service.ts';
 import { JobErrors, type Operation } from './model/errors.ts';
 import type { JobFields, StoredJob } from './model/job.ts';
@@ -97,13 +97,16 @@ export class JobService implements BlockService {
   /** The job of a name with its data as text; `undefined` when there is none. */
   find(name: string): Promise<FoundJob | undefined> {
     return this.#call('GET_JOB', name, async ({ store }) => {
-      for (;;) {
+      for (let before: number | undefined; ; ) {
         const due = await store.find(name);
         if (due === undefined || isExpired(due.job, this.#now)) return undefined;
         const data = await store.dataOf(due.job);
-        // Replaced between the two reads.
-        if (data === undefined && due.job.dataId !== undefined) continue;
-        return { job: due.job, nextRunAt: nextRunOf(due), data };
+        if (data !== undefined) checkData(name, data);
+        if (data !== undefined || due.job.dataId === undefined)
+          return { job: due.job, nextRunAt: nextRunOf(due), data };
+        // Replaced between the two reads, unless it is the same again.
+        if (due.version === before) throw dataMissing(name);
+        before = due.version;
       }
     });
   }
@@ -131,7 +134,7 @@ export class JobService implements BlockService {
       const now = this.#now;
       if (scheduler.isRunning(name) || present.at <= now) throw this.errors.running(name);
       // It must not begin while its entry is being replaced.
-      scheduler.remove(present);
+      scheduler.remove({ key: present.key, name });
       return askedJob(present, now);
     });
   }
@@ -166,8 +169,9 @@ export class JobService implements BlockService {
     return this.#callToChange('DELETE_JOB', name, async ({ store, scheduler }) => {
       const removed = await store.remove(name);
       if (removed === undefined) return false;
-      scheduler.remove(removed);
-      const gone = isExpired(removed.job, this.#now);
+      const { key, job } = removed;
+      scheduler.remove({ key, name });
+      const gone = job !== undefined && isExpired(job, this.#now);
       if (!gone) emitGone(this.#deps.events, name, 'deleted');
       return !gone;
     });
@@ -181,7 +185,7 @@ export class JobService implements BlockService {
   }
 
   #tellScheduler({ due, replaced }: Scheduled): void {
-    if (replaced !== undefined) this.#opened?.scheduler.remove({ key: replaced, job: due.job });
+    if (replaced !== undefined) this.#opened?.scheduler.remove({ key: replaced, name: due.job.name });
     this.#opened?.scheduler.add(due);
   }
 
@@ -217,7 +221,8 @@ export class JobService implements BlockService {
   async open({ store: state, shards }: Membership): Promise<void> {
     const { appId, newId } = this.#deps;
     const owned = new OwnedShards(shards);
-    const store = new JobStore(state, new JobLayout(appId), newId, owned);
+    const { logger } = this.#deps;
+    const store = new JobStore({ store: state, layout: new JobLayout(appId), newId, owned, logger });
     const { schedules } = this.#rules;
     this.#delivery.workplace = workplaceOf({ state, shards }, 'jobs', appId);
     const scheduler = new Scheduler({ store, schedules, delivery: this.#delivery, host: this.#deps, owned });
@@ -262,6 +267,20 @@ export class JobService implements BlockService {
     if (operation !== 'GET_JOB' && operation !== 'LIST_JOBS' && !isConflict(error)) scheduler.readAnew();
     return this.errors.failed(operation, error);
   }
+}
+
+/** Answers splice the data in as they are stored. */
+function checkData(name: string, data: string): void {
+  try {
+    JSON.parse(data);
+  } catch (error) {
+    const problem = `the data of job ${JSON.stringify(name)} in the store are damaged (${messageOf(error)})`;
+    throw new StateError('corrupt', problem, error);
+  }
+}
+
+function dataMissing(name: string): StateError {
+  return new StateError('corrupt', `the data of job ${JSON.stringify(name)} are missing in the store`);
 }
 
 /** When a job runs next; of a paused one, when it would. */

@@ -94,6 +94,8 @@ function readJob(payload: Uint8Array): StoredJob {
   const text = textOf(payload);
   const headerEnd = text.indexOf('\n');
   const { n, s, d, r, t, p, x, a, e, k, f, c, o, z, l, h, w, b, y } = JSON.parse(text.slice(0, headerEnd)) as Header;
+  if (headerEnd < 0 || typeof n !== 'string' || !Number.isSafeInteger(a) || !Number.isSafeInteger(k))
+    throw new Error('a header with name, anchor and tick was expected');
   return {
     name: n,
     schedule: s,
@@ -129,7 +131,13 @@ export function encodePointer({ at, dataId }: Pointer): Uint8Array {
 }
 
 export function decodePointer(key: string, value: Uint8Array): Pointer {
-  const [at, dataId] = readValue(key, value, { [POINTER_FORMAT]: textOf }).split(' ');
+  return readValue(key, value, { [POINTER_FORMAT]: readPointer });
+}
+
+function readPointer(payload: Uint8Array): Pointer {
+  const [at = '', dataId] = textOf(payload).split(' ');
+  if (!/^-?\d{1,16}$/.test(at))
+    throw new Error(`an instant was expected, actual is ${JSON.stringify(at.slice(0, 40))}`);
   return { at: Number(at), dataId };
 }
 

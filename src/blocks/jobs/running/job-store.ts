@@ -1,11 +1,13 @@
 import { CommitBatcher } from '../../../kernel/commit-batcher.ts';
 import type { DuePage } from '../../../kernel/due-index.ts';
 import type { OwnedShards } from '../../../kernel/owned-shards.ts';
+import { Damages } from '../../../state/damages.ts';
 import { isConflict } from '../../../state/errors.ts';
 import { keyAfter } from '../../../state/keys.ts';
 import { isCutOff, type PageSize } from '../../../state/page.ts';
 import { retryOnConflict } from '../../../state/retry-on-conflict.ts';
 import type { KeyedEntry, Precondition, Put, StateStore } from '../../../state/store.ts';
+import type { Logger } from '../../../util/logger.ts';
 import { MAX_INLINE_DATA_BYTES, type StoredJob } from '../model/job.ts';
 import type { StoredEntry } from '../planning/control.ts';
 import type { PlannedJob, PresentJob } from '../planning/if-exists.ts';
@@ -42,6 +44,23 @@ interface Found {
   readonly due: Due;
 }
 
+/** The dependencies of a {@link JobStore}. */
+export interface JobStoreDeps {
+  readonly store: StateStore;
+  readonly layout: JobLayout;
+  readonly newId: () => string;
+  readonly logger: Logger;
+  /** The shards of this host; absent when no other host runs these jobs. */
+  readonly owned?: OwnedShards;
+}
+
+/** A job found by name, as it is stored. */
+interface Located {
+  readonly pointer: Pointer;
+  readonly pointerVersion: number;
+  readonly entry: KeyedEntry;
+}
+
 /** Jobs in a state store. Each change is one commit, guarded by the version of what it changes. */
 export class JobStore {
   readonly #store: StateStore;
@@ -49,14 +68,15 @@ export class JobStore {
   readonly #layout: JobLayout;
   readonly #newId: () => string;
   readonly #owned: OwnedShards | undefined;
+  readonly #damages: Damages;
 
-  /** @param owned - the shards of this host; absent when no other host runs these jobs */
-  constructor(store: StateStore, layout: JobLayout, newId: () => string, owned?: OwnedShards) {
+  constructor({ store, layout, newId, owned, logger }: JobStoreDeps) {
     this.#store = store;
     this.#commits = new CommitBatcher(store);
     this.#layout = layout;
     this.#newId = newId;
     this.#owned = owned;
+    this.#damages = new Damages(logger, 'a stored job cannot be read: it stays in the store and does not run');
   }
 
   /**
@@ -109,6 +129,13 @@ export class JobStore {
   }
 
   async #find(name: string): Promise<Found | undefined> {
+    const located = await this.#locate(name);
+    if (located === undefined) return undefined;
+    const { pointer, pointerVersion, entry } = located;
+    return { pointer, pointerVersion, due: this.#dueOf(entry, pointer.at) };
+  }
+
+  async #locate(name: string): Promise<Located | undefined> {
     const pointerKey = this.#layout.job(name);
     for (let tries = 1; ; tries++) {
       const entry = await this.#store.get(pointerKey);
@@ -116,8 +143,7 @@ export class JobStore {
       const pointer = decodePointer(pointerKey, entry.value);
       const key = this.#layout.due(pointer.at, name);
       const due = await this.#store.get(key);
-      if (due !== undefined)
-        return { pointer, pointerVersion: entry.version, due: this.#dueOf({ key, ...due }, pointer.at) };
+      if (due !== undefined) return { pointer, pointerVersion: entry.version, entry: { key, ...due } };
       // The job moved to another entry between the two reads.
       if (tries >= MAX_TRIES) throw new Error(`job ${JSON.stringify(name)} has no entry at ${pointer.at}`);
     }
@@ -148,20 +174,29 @@ export class JobStore {
     const from = start === undefined ? range.from : this.#layout.job(start);
     const entries = await this.#store.scan({ ...range, from, limit: limit + 1 });
     const names = entries.map(({ key }) => this.nameOf(key));
-    const found = await Promise.all(names.slice(0, limit).map((name) => this.find(name)));
+    const found = await Promise.all(names.slice(0, limit).map((name) => this.#listed(name)));
     const next = names[limit];
     const jobs = found.filter((due) => due !== undefined);
     return next === undefined ? { jobs } : { jobs, next };
   }
 
-  /** Removes a job; returns its entry. */
-  async remove(name: string): Promise<Due | undefined> {
+  /** A job for a list; one that cannot be read must not hide the others. */
+  async #listed(name: string): Promise<Due | undefined> {
+    const located = await this.#locate(name);
+    return located && this.#damages.read(located.entry, () => this.#dueOf(located.entry, located.pointer.at));
+  }
+
+  /** Removes a job, also one that cannot be read; returns the key of its entry, and the job if it can be read. */
+  async remove(name: string): Promise<{ readonly key: string; readonly job: StoredJob | undefined } | undefined> {
     return retryOnConflict(MAX_TRIES, async () => {
-      const found = await this.#find(name);
-      if (found === undefined) return undefined;
-      const require = [{ key: this.#layout.job(name), version: found.pointerVersion }];
-      await this.#commits.commit({ require, delete: this.#keysOf(found) });
-      return found.due;
+      const located = await this.#locate(name);
+      if (located === undefined) return undefined;
+      const { pointer, pointerVersion, entry } = located;
+      const pointerKey = this.#layout.job(name);
+      const data = pointer.dataId === undefined ? [] : [this.#layout.data(pointer.dataId)];
+      const require = [{ key: pointerKey, version: pointerVersion }];
+      await this.#commits.commit({ require, delete: [pointerKey, entry.key, ...data] });
+      return { key: entry.key, job: this.#damages.read(entry, () => this.#dueOf(entry))?.job };
     });
   }
 
@@ -230,9 +265,15 @@ export class JobStore {
 
   /** The earliest entries after a key, in order; `isLast` when no entries follow them. */
   async readDue(after: string | undefined, page: PageSize): Promise<DuePage<Due>> {
-    const { from, to } = this.#layout.dueRange;
-    const entries = await this.#store.scan({ from: after === undefined ? from : keyAfter(after), to, ...page });
-    return { entries: entries.map((entry) => this.#dueOf(entry)), isLast: !isCutOff(entries, page) };
+    const { from: first, to } = this.#layout.dueRange;
+    for (let from = after === undefined ? first : keyAfter(after); ; ) {
+      const found = await this.#store.scan({ from, to, ...page });
+      const isLast = !isCutOff(found, page);
+      const entries = found.flatMap((entry) => this.#damages.read(entry, () => this.#dueOf(entry)) ?? []);
+      const last = found.at(-1);
+      if (entries.length > 0 || isLast || last === undefined) return { entries, isLast };
+      from = keyAfter(last.key);
+    }
   }
 
   #putsOf(job: StoredJob, at: number): Puts {

@@ -53,8 +53,8 @@ export class RunningJobs {
   }
 
   /** An entry was removed and no longer waits. */
-  forget({ key, job }: Pick<Due, 'key' | 'job'>): void {
-    if (this.#held.get(job.name)?.key === key) this.#held.delete(job.name);
+  forget({ key, name }: { readonly key: string; readonly name: string }): void {
+    if (this.#held.get(name)?.key === key) this.#held.delete(name);
   }
 
   /** The job is no longer handled here. */

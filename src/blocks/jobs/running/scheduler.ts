@@ -96,7 +96,7 @@ export class Scheduler {
   }
 
   /** A job's entry was removed. */
-  remove(removed: Pick<Due, 'key' | 'job'>): void {
+  remove(removed: { readonly key: string; readonly name: string }): void {
     this.#due.remove(removed.key);
     this.#inHand.forget(removed);
   }
@@ -238,8 +238,7 @@ export class Scheduler {
       // Other hosts may have changed the entry: check it before the run.
       if (owned.hasPeers && !((await this.#due.isCurrent(due)) && owned.owns(job.name))) return;
       const data = job.dataId === undefined ? job.data : await store.dataOf(job);
-      // Replacing or removing a job deletes its data.
-      if (job.dataId !== undefined && data === undefined) return;
+      if (job.dataId !== undefined && data === undefined) return await this.#withoutData(due);
       // Another sidecar of this process has started it meanwhile.
       if (this.#deps.delivery.elsewhere(job.name) !== undefined) return this.#inHand.putBack(due);
       emitTriggered(host.events, job);
@@ -266,9 +265,15 @@ export class Scheduler {
     if (next.kind === 'gone') emitGone(host.events, job.name, next.reason);
   }
 
+  /** Replacing or removing a job deletes its data. Those of a job that is still there are damaged. */
+  async #withoutData(due: Due): Promise<void> {
+    if (await this.#due.isCurrent(due))
+      this.#deps.host.logger.error({ job: due.job.name }, 'a job cannot run: its data are missing in the store');
+  }
+
   /** An entry was recorded to be replaced by the next one, or by none. */
   #recorded(due: Due, following: Due | undefined): void {
-    this.remove(due);
+    this.remove({ key: due.key, name: due.job.name });
     if (following === undefined) return;
     this.#inHand.drop(due.job.name);
     this.#due.add(following);

@@ -70,7 +70,7 @@ export class Engine implements EngineServices {
     this.#deps = deps;
     this.#owned = new OwnedShards(shards);
     this.host = { ...host, work: { begin: (what) => this.#begin(what) } };
-    this.store = new InstanceStore(state, layout);
+    this.store = new InstanceStore(state, layout, host.logger);
     this.turns = new TurnQueue(this.host.maxConcurrentWorkflows);
     this.inFlight = new InFlightCounter(this.host.work, () => this.activities.running());
     this.activities = new ActivityRunner(this.host, registry, this.inFlight);

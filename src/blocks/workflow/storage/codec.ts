@@ -17,14 +17,16 @@ export function encodeText(header: string, payloads: string): Uint8Array {
   return Buffer.from(`${String.fromCharCode(FORMAT)}${header}\n${payloads}`);
 }
 
-/** Decodes a stored value into its header and payloads. */
-export function decodeText(key: string, value: Uint8Array): { readonly header: unknown; readonly payloads: Payloads } {
-  const text = readValue(key, value, {
-    [FORMAT]: (payload) => Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString(),
+/** Decodes a stored value from its header and payloads. Whatever `read` throws is told as a damage of the value. */
+export function decodeText<T>(key: string, value: Uint8Array, read: (header: unknown, payloads: Payloads) => T): T {
+  return readValue(key, value, {
+    [FORMAT]: (payload) => {
+      const text = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString();
+      const end = text.indexOf('\n');
+      if (end < 0) throw new Error('it has no header');
+      return read(JSON.parse(text.slice(0, end)), new Payloads(text, end + 1));
+    },
   });
-  const end = text.indexOf('\n');
-  if (end < 0) throw new StateError('corrupt', `The value of ${JSON.stringify(key)} has no header.`);
-  return { header: JSON.parse(text.slice(0, end)) as unknown, payloads: new Payloads(text, end + 1) };
 }
 
 /** Reads consecutive payloads from a text. */
@@ -41,6 +43,7 @@ export class Payloads {
     if (length === NO_PAYLOAD) return undefined;
     const from = this.#at;
     this.#at += length;
+    if (!(this.#at <= this.#text.length)) throw new Error(`${length} characters were expected at ${from}`);
     return this.#text.slice(from, this.#at);
   }
 }
@@ -90,9 +93,10 @@ function storedText(event: HistoryEvent, payload: Payload): string {
 }
 
 export function decodeChunk(key: string, value: Uint8Array): Chunk {
-  const { header, payloads } = decodeText(key, value);
-  const [at, isContinued, total, stored] = header as [number, number, number, StoredEvent[]];
-  return { at, isContinued: isContinued === 1, total, events: stored.map((event) => eventOf(key, event, payloads)) };
+  return decodeText(key, value, (header, payloads) => {
+    const [at, isContinued, total, stored] = header as [number, number, number, StoredEvent[]];
+    return { at, isContinued: isContinued === 1, total, events: stored.map((event) => eventOf(key, event, payloads)) };
+  });
 }
 
 function eventOf(key: string, stored: StoredEvent, payloads: Payloads): HistoryEvent {
@@ -119,10 +123,11 @@ export function encodeMessage({ event, executionId }: InboxMessage): Uint8Array 
 }
 
 export function decodeMessage(key: string, value: Uint8Array): InboxMessage {
-  const { header, payloads } = decodeText(key, value);
-  const [executionId, tuple] = header as [string, StoredEvent | null];
-  if (tuple === null) return { event: undefined, executionId };
-  const event = eventOf(key, tuple, payloads);
-  if (isAction(event)) throw new StateError('corrupt', `The message ${JSON.stringify(key)} is an action.`);
-  return { event, executionId };
+  return decodeText(key, value, (header, payloads) => {
+    const [executionId, tuple] = header as [string, StoredEvent | null];
+    if (tuple === null) return { event: undefined, executionId };
+    const event = eventOf(key, tuple, payloads);
+    if (isAction(event)) throw new Error('a message was expected, actual is an action');
+    return { event, executionId };
+  });
 }

@@ -1,8 +1,10 @@
 import { type Change, CommitBatcher } from '../../../kernel/commit-batcher.ts';
 import type { DuePage, DuePosition } from '../../../kernel/due-index.ts';
+import { Damages } from '../../../state/damages.ts';
 import { isConflict } from '../../../state/errors.ts';
 import { counterPart, keyAfter } from '../../../state/keys.ts';
 import type { Batch, Entry, KeyedEntry, KeyRange, Precondition, Put, StateStore } from '../../../state/store.ts';
+import type { Logger } from '../../../util/logger.ts';
 import type { HistoryEvent, Turn } from '../model/events.ts';
 import { type Chunk, decodeChunk, encodeChunk, encodeMessage, type InboxMessage, payloadOf, sizeOf } from './codec.ts';
 import type { WorkflowLayout } from './layout.ts';
@@ -43,8 +45,10 @@ export class InstanceStore {
   readonly #turns: CommitBatcher;
   #messages = 0;
   #lastMessageAt = 0;
+  readonly #damages: Damages;
 
-  constructor(store: StateStore, layout: WorkflowLayout) {
+  constructor(store: StateStore, layout: WorkflowLayout, logger: Logger) {
+    this.#damages = new Damages(logger, 'a stored workflow cannot be read: it stays in the store');
     this.#store = store;
     this.#turns = new CommitBatcher(store);
     this.layout = layout;
@@ -96,7 +100,9 @@ export class InstanceStore {
     // One more than the page holds: is there a next page?
     const entries = await this.#store.scan({ ...range, ...start, limit: limit + 1, reverse });
     const read = (entry: KeyedEntry): Promise<Stored | undefined> =>
-      parentId === undefined ? this.#listed(entry, known) : this.#child(layout.instanceIdOf(entry.key), parentId);
+      this.#damages.readLater(entry, () =>
+        parentId === undefined ? this.#listed(entry, known) : this.#child(layout.instanceIdOf(entry.key), parentId),
+      );
     const found = await Promise.all(entries.slice(0, limit).map(read));
     const next = entries[limit];
     return {

@@ -3,7 +3,7 @@ import { type StoredTrace, storedTrace, traceOfStored } from '../../../util/stor
 import type { WorkflowFailure } from '../model/failure.ts';
 import { isFinished, type WorkflowStatus } from '../model/instance.ts';
 import type { Payload } from '../model/payload.ts';
-import { decodeText, encodeText, lengthOf } from './codec.ts';
+import { decodeText, encodeText, lengthOf, type Payloads } from './codec.ts';
 
 /** The parent of a child workflow. */
 export interface Parent {
@@ -120,8 +120,13 @@ function rareFields(record: InstanceRecord): string {
 }
 
 export function decodeRecord(key: string, value: Uint8Array, instanceId: string): InstanceRecord {
-  const { header, payloads } = decodeText(key, value);
-  const { n, s, c, u, e, a, p, k, h, v, d, f, x, t, r, o, m } = header as Header;
+  return decodeText(key, value, (header, payloads) => readRecord(header as Header, payloads, instanceId));
+}
+
+function readRecord(header: Header, payloads: Payloads, instanceId: string): InstanceRecord {
+  const { n, s, c, u, e, a, p, k, h, v, d, f, x, t, r, o, m } = header;
+  if (typeof n !== 'string' || ![c, u, h, v].every(Number.isSafeInteger))
+    throw new Error('a header with name, instants and counts was expected');
   return {
     instanceId,
     name: n,

@@ -7,6 +7,7 @@ import { JobLayout } from '../../../../src/blocks/jobs/running/layout.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
 import { Heap } from '../../../../src/util/heap.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
+import { RecordingLogger } from '../../../support/logger.ts';
 
 function jobAt(name: string, tickAt: number): StoredJob {
   return {
@@ -148,7 +149,10 @@ test('whatever changes while it reads, every entry is taken once, in its latest 
       const answer = (): void => {
         for (const resolve of answers.splice(0)) resolve();
       };
-      const run = new Run(new JobStore(late, new JobLayout('shop'), () => 'id'), answer);
+      const run = new Run(
+        new JobStore({ store: late, layout: new JobLayout('shop'), newId: () => 'id', logger: new RecordingLogger() }),
+        answer,
+      );
       for (const one of steps) await run.do(one);
       isPrompt = true;
       await run.drain();

@@ -12,7 +12,7 @@ const PER_INSTANCE = 3;
 /** An inbox with some messages for each instance, and what was delivered from it. */
 async function filledInbox(deliver: (id: string) => Promise<boolean>) {
   const memory = new MemoryStore({ clock: virtualClock(), logger: new RecordingLogger() });
-  const store = new InstanceStore(memory, new WorkflowLayout('shop'));
+  const store = new InstanceStore(memory, new WorkflowLayout('shop'), new RecordingLogger());
   const keys = INSTANCES.flatMap((id) =>
     Array.from({ length: PER_INSTANCE }, (_, number) => store.messageKey(id, 1, String(number))),
   );

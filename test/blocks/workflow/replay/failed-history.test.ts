@@ -45,7 +45,7 @@ async function endSlow({ sidecar, clock }: WorkflowWorld): Promise<void> {
 
 /** The history before the turn in which the instance failed, and from it on. */
 async function historyOf(world: WorkflowWorld): Promise<{ kept: Turn[]; dropped: Turn[]; executionId: string }> {
-  const store = new InstanceStore(world.store.memory, new WorkflowLayout('shop'));
+  const store = new InstanceStore(world.store.memory, new WorkflowLayout('shop'), world.logger);
   const { record } = (await store.read('one')) ?? {};
   if (record?.failedChunk === undefined) throw new Error('the record does not say where it failed');
   const turns: Turn[] = [];

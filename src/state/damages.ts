@@ -1,0 +1,47 @@
+import type { Logger } from '../util/logger.ts';
+import { isStateError, type StateErrorKind } from './errors.ts';
+import type { KeyedEntry } from './store.ts';
+
+/** How many entries are remembered as logged. */
+const MAX_LOGGED = 1_000;
+/** What a value can be. A store that cannot be read at all is no damage of an entry. */
+const DAMAGES: ReadonlySet<StateErrorKind> = new Set(['corrupt', 'newer-format']);
+
+/** Passes over entries that cannot be read, so that one damaged entry holds up no other; logs each of them once. */
+export class Damages {
+  readonly #logger: Logger;
+  readonly #message: string;
+  readonly #logged = new Set<string>();
+
+  /** @param message - what the log says of an entry */
+  constructor(logger: Logger, message: string) {
+    this.#logger = logger;
+    this.#message = message;
+  }
+
+  /** What `read` makes of an entry; `undefined` if the entry is damaged, or of a newer release. */
+  read<T>(entry: KeyedEntry, read: () => T): T | undefined {
+    try {
+      return read();
+    } catch (error) {
+      return this.#passOver(entry, error);
+    }
+  }
+
+  /** The same for what reads more. */
+  async readLater<T>(entry: KeyedEntry, read: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await read();
+    } catch (error) {
+      return this.#passOver(entry, error);
+    }
+  }
+
+  #passOver({ key, version }: KeyedEntry, error: unknown): undefined {
+    if (!isStateError(error) || !DAMAGES.has(error.kind)) throw error;
+    const entry = `${key} ${version}`;
+    if (!this.#logged.has(entry)) this.#logger.error({ key, error }, this.#message);
+    if (this.#logged.size < MAX_LOGGED) this.#logged.add(entry);
+    return undefined;
+  }
+}
