@@ -55,6 +55,8 @@ export function parseYaml(file: string, text: string, report: Report): readonly 
     merge: true,
     uniqueKeys: false,
     version: '1.2',
+    // Else a key that is no scalar is told of on standard error; it is reported as a field that there is not.
+    logLevel: 'error',
   });
   const documents: YamlDocument[] = [];
   let index = 0;

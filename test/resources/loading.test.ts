@@ -1,11 +1,19 @@
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { checkResources, loadResources } from '../../src/resources/index.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { component, directoryWith, documents, findingsOf, load, problemsOf } from './files.ts';
 
 const memory = (name: string, rest = ''): string => component(name, 'pubsub.in-memory', rest);
+
+test('a key that is a collection is a problem of the file, not a warning of Node', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  const problems = await problemsOf('? {b: c}\n: d\n');
+  expect(warn).not.toHaveBeenCalled();
+  expect(problems.length).toBeGreaterThan(0);
+  warn.mockRestore();
+});
 
 describe('which files are read', () => {
   test('the YAML files directly in a directory, by name; nothing below it and no other file', async () => {
