@@ -2,7 +2,7 @@ import { ConflictError, isConflict } from '../../state/errors.ts';
 import { namePart } from '../../state/keys.ts';
 import type { KeyedEntry, Precondition, Put, StateStore } from '../../state/store.ts';
 import { Layout } from './layout.ts';
-import { readRecord, record } from './records.ts';
+import { COUNT, readRecord, record } from './records.ts';
 
 /** Entries of groups other than the groups themselves, by key. */
 export type GroupEntries = ReadonlyMap<string, KeyedEntry>;
@@ -136,7 +136,7 @@ export class ConsumerGroups {
     for (const entry of entries) {
       if (entry.key === this.#guard.key) count = entry;
       else if (Layout.isGroup(entry.key)) {
-        const found = readRecord(entry.key, entry.value) as GroupRecord;
+        const found = this.#recordOf(entry.key, entry.value);
         if (found.ended === undefined) records.set(entry.key, found);
         else ended.set(entry.key, endedGroup(found, entry));
       } else rest.set(entry.key, entry);
@@ -144,8 +144,17 @@ export class ConsumerGroups {
     this.#ended = ended;
     for (const key of this.#known.keys()) if (!records.has(key)) this.#forget(key);
     for (const [key, found] of records) this.#know(key, found);
-    this.#set(count?.version ?? 'absent', count === undefined ? 0 : (readRecord(count.key, count.value) as number));
+    this.#set(count?.version ?? 'absent', count === undefined ? 0 : readRecord(count.key, count.value, COUNT));
     return rest;
+  }
+
+  /** The names are also in the key: a record with other ones is damaged. */
+  #recordOf(key: string, value: Uint8Array): GroupRecord {
+    const is = (content: unknown): content is GroupRecord => {
+      const { topic, group } = (content ?? {}) as Partial<GroupRecord>;
+      return typeof topic === 'string' && typeof group === 'string' && this.#layout.group(topic, group) === key;
+    };
+    return readRecord(key, value, { what: 'the record of this group', is });
   }
 
   #know(key: string, { topic, group, keeps = false }: GroupRecord): void {
@@ -276,7 +285,7 @@ export class ConsumerGroups {
     const key = this.#layout.group(topic, group);
     const entry = await this.#store.get(key);
     if (entry === undefined) return undefined;
-    const { number, isUnfilled } = readRecord(key, entry.value) as GroupRecord;
+    const { number, isUnfilled } = this.#recordOf(key, entry.value);
     if (isUnfilled !== true || number === undefined) return undefined;
     const filled: GroupRecord = { topic, group, number };
     return { number, entry: { key, version: entry.version }, filled: { key, value: record(filled) } };

@@ -1,7 +1,7 @@
 import { isConflict } from '../../state/errors.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { Clock } from '../../util/clock.ts';
-import { readRecord, record } from './records.ts';
+import { COUNT, readRecord, record } from './records.ts';
 
 /** How many numbers one commit reserves. */
 const BLOCK = 1_000_000;
@@ -54,7 +54,7 @@ export class SequenceAllocator {
 
   async #reserveBlock(count: number): Promise<void> {
     const entry = await this.#store.get(this.#key);
-    const from = entry === undefined ? 0 : (readRecord(this.#key, entry.value) as number);
+    const from = entry === undefined ? 0 : readRecord(this.#key, entry.value, COUNT);
     const to = from + Math.max(BLOCK, count);
     const require = [{ key: this.#key, version: entry?.version ?? ('absent' as const) }];
     try {

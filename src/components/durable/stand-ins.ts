@@ -7,7 +7,7 @@ import type { Logger } from '../../util/logger.ts';
 import type { ConsumerGroups } from './consumer-groups.ts';
 import { GroupHolder } from './group-holder.ts';
 import type { QueueLayout } from './layout.ts';
-import { readRecord } from './records.ts';
+import { OBJECT, readRecord } from './records.ts';
 import { STORE_RETRY_MS } from './settlements.ts';
 
 /** How often changes that other hosts prevent are tried at once; after that, a second later. */
@@ -115,7 +115,7 @@ export class StandIns {
     const entries = await this.#deps.groups.readAnew();
     for (const { holder, layout: keys } of this.#holders.values()) {
       const entry = entries.get(keys.standIn);
-      const content = entry && (readRecord(entry.key, entry.value) as { readonly hostId?: string });
+      const content = entry && readRecord<{ readonly hostId?: string }>(entry.key, entry.value, OBJECT);
       const rest = { isRecalled: entries.has(keys.recall), isPaused: entries.has(keys.paused) };
       holder.found(entry && { hostId: content?.hostId, version: entry.version }, rest);
     }

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { durablePubSub, Sidecar } from '../../../src/index.ts';
+import { KeptStore } from '../../support/kept-store.ts';
+import { RecordingLogger } from '../../support/logger.ts';
+
+/** A store with the queue of a topic, in which one entry was changed. */
+async function damagedStore(ending: string, change: (text: string) => string): Promise<KeptStore> {
+  const store = new KeptStore();
+  await using sidecar = sidecarOn(store);
+  await sidecar.start();
+  await sidecar.pubsub.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
+  await sidecar.pubsub.publish('pubsub', 'orders', 1);
+  await sidecar.stop();
+  const entry = (await store.memory.scan({ from: 'pubsub!', to: 'pubsub"' })).find(({ key }) => key.endsWith(ending));
+  if (entry === undefined) throw new Error(`no key ends in ${ending}`);
+  const value = Buffer.from(change(Buffer.from(entry.value).toString()));
+  await store.memory.commit({ put: [{ key: entry.key, value }] });
+  return store;
+}
+
+function sidecarOn(state: KeptStore): Sidecar {
+  return new Sidecar({ appId: 'shop', state, components: [durablePubSub('pubsub')], logger: new RecordingLogger() });
+}
+
+test.each<[what: string, ending: string, change: (text: string) => string, problem: RegExp]>([
+  [
+    'a record without names',
+    '!=orders!=shop!',
+    (text) => text.replace('group', 'grouq'),
+    /!=orders!=shop!" is damaged/,
+  ],
+  [
+    'names that are not those of the key',
+    '!=orders!=shop!',
+    (text) => text.replace('orders', 'ordess'),
+    /=shop!" is damaged/,
+  ],
+  ['no JSON', '!=orders!=shop!', (text) => text.slice(0, 9), /!=orders!=shop!" is damaged/],
+  ['a count that is none', '!groups!', () => '\u0001"x"', /!groups!" is damaged \(a count was expected\)/],
+])('a damaged entry of the groups stops the start, and is named: %s', async (_what, ending, change, problem) => {
+  await using sidecar = sidecarOn(await damagedStore(ending, change));
+  await expect(sidecar.start()).rejects.toThrow(problem);
+});
+
+test('a damaged sequence refuses publishes, and is named', async () => {
+  await using sidecar = sidecarOn(await damagedStore('!sequence!', () => '\u0001-1'));
+  await sidecar.start();
+  await expect(sidecar.pubsub.publish('pubsub', 'orders', 2)).rejects.toThrow(/!sequence!" is damaged/);
+});
