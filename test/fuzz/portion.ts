@@ -17,8 +17,8 @@ export interface Session extends AsyncDisposable {
   notes?(): readonly string[];
 }
 
-/** The longest search for a shorter case that fails as well. */
-const SHRINKING_MS = 30_000;
+/** The longest portion, with the search for a shorter case that fails as well. */
+const MAX_PORTION_MS = 60_000;
 
 /** Tries a portion of generated cases. @throws Error with the shortest case that fails. */
 export async function tryPortion<Case>(
@@ -30,7 +30,7 @@ export async function tryPortion<Case>(
     await attempt(one);
   });
   const startedAt = performance.now();
-  const details = await fc.check(property, { seed, numRuns, interruptAfterTimeLimit: 10 * SHRINKING_MS });
+  const details = await fc.check(property, { seed, numRuns, interruptAfterTimeLimit: MAX_PORTION_MS });
   if (!details.failed || details.counterexample === null) return;
   const took = Math.round(performance.now() - startedAt);
   const { counterexample, errorInstance, numShrinks } = details;

@@ -1,6 +1,11 @@
 import { inProcess } from './http/in-process.ts';
 import { sockets } from './http/socket.ts';
+import { resources } from './parsers/resources.ts';
+import { rules } from './parsers/rules.ts';
+import { schedules } from './parsers/schedules.ts';
 import type { Target } from './portion.ts';
+import { files } from './state/files.ts';
+import { rows } from './state/rows.ts';
 
 /** What is fuzzed in the suite, and how. */
 interface Fuzzed {
@@ -15,4 +20,9 @@ interface Fuzzed {
 export const FUZZED: readonly Fuzzed[] = [
   { target: inProcess, forMs: 15_000, kept: [1, 117] },
   { target: sockets, forMs: 15_000, kept: [2] },
+  { target: schedules, forMs: 6_000, kept: [] },
+  { target: rules, forMs: 6_000, kept: [] },
+  { target: resources, forMs: 8_000, kept: [] },
+  { target: rows, forMs: 10_000, kept: [2, 3] },
+  { target: files, forMs: 10_000, kept: [] },
 ];

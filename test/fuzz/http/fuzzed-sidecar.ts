@@ -46,6 +46,8 @@ export class FuzzedSidecar implements AsyncDisposable {
   readonly logger = new TallyLogger();
   /** A request has asked the sidecar to stop. */
   isShuttingDown = false;
+  /** How long the slowest answer took. */
+  slowestMs = 0;
   sidecar: Sidecar;
   readonly server: Listening;
   readonly #around: Around;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { WireName } from '../../../src/index.ts';
+import { place } from '../hostile.ts';
 import { bytesOf } from './bodies.ts';
 import { requests, type Spec } from './grammar.ts';
 
@@ -69,7 +70,6 @@ const HOSTILE_BYTES = [
   ],
 ];
 
-const place = fc.double({ min: 0, max: 1, noNaN: true });
 const byteEdit: fc.Arbitrary<ByteEdit> = fc.record({
   at: place,
   remove: fc.nat({ max: 8 }),
