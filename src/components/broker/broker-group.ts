@@ -58,6 +58,8 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
   /** Whether the line knows of more than half of the window. */
   #isRoomy = true;
   #line: Line<Handle> | undefined;
+  /** Whether the line returns messages: what it delivers now goes back with its connection. */
+  #isReturning = false;
   #turn: Promise<void> = DONE;
 
   constructor(deps: BrokerGroupDeps<Handle>) {
@@ -125,9 +127,12 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
     this.#line = undefined;
     try {
       await line.stop();
+      this.#isReturning = true;
       await line.release(this.#takeAll().filter(isHeld));
     } finally {
-      await line.close();
+      await line.close().finally(() => {
+        this.#isReturning = false;
+      });
     }
   }
 
@@ -141,6 +146,7 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
   }
 
   deliver(received: readonly Received<Handle>[]): void {
+    if (this.#isReturning) return;
     for (const one of received) if (!this.#isKnown(one)) this.#add(one);
     this.#dispatcher.wake();
     this.#look();

@@ -163,6 +163,56 @@ describe('at the end', () => {
   });
 });
 
+describe('a redelivery that arrives at the end', () => {
+  test('while reading stops: the message goes back once, by its new delivery', async () => {
+    const made = new Consumed();
+    const subscription = await made.join();
+    made.line.send(['a', 'b'], { keyed: true });
+    await turn();
+    const released: unknown[] = [];
+    made.line.stop = async () => {
+      made.line.reconnect();
+      made.line.send(['a', 'c'], { keyed: true, attempts: 1 });
+    };
+    made.line.release = async (entries) => {
+      released.push(...entries.map(({ handle }) => handle));
+    };
+    await subscription.close();
+    expect(released).toEqual([
+      { id: 'a', connection: 2 },
+      { id: 'c', connection: 2 },
+    ]);
+    expect([made.ids, made.group.unsettled]).toEqual([['a:1', 'b:1'], 0]);
+  });
+
+  test('while messages are returned: the next consumer does not get it, only what its own line delivers', async () => {
+    const made = new Consumed();
+    const subscription = await made.join();
+    made.line.send(['a'], { keyed: true });
+    await turn();
+    const [first] = made.lines;
+    if (first === undefined) throw new Error('no line was opened');
+    let joined: Promise<ComponentSubscription> | undefined;
+    first.release = async () => {
+      joined = made.join();
+      first.send(['a'], { keyed: true, attempts: 1 });
+      await turn();
+    };
+    await subscription.close();
+    const next = await joined;
+    expect([made.ids, made.group.unsettled]).toEqual([['a:1'], 0]);
+    made.line.send(['a'], { keyed: true, attempts: 1 });
+    await turn();
+    await made.deliveries[1]?.ack();
+    expect(made.ids).toEqual(['a:1', 'a:2']);
+    expect([first.taken(), made.line.taken()]).toEqual([
+      expect.not.arrayContaining(['ack a of 1']),
+      expect.arrayContaining(['ack a of 1']),
+    ]);
+    await next?.close();
+  });
+});
+
 describe('when the connection that delivered is gone', () => {
   test('messages without a consumer are forgotten, and settlements of others reject', async () => {
     await using group = await consumed();
