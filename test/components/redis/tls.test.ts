@@ -1,43 +1,26 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RedisOptions, redis } from '../../../src/components/redis/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
 import { systemClock } from '../../../src/util/clock.ts';
-import { Certificates } from '../../support/certificates.ts';
 import { put } from '../../support/embedded-store.ts';
-import { freePort } from '../../support/http.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { redisCommand } from '../../support/redis-groups.ts';
-import { hasRedis, type OwnServer, startRedis } from '../../support/servers.ts';
-
-/** The rules of docs/state.md for a user with no other rights. */
-const [, RULES = ''] =
-  /ACL SETUSER app on >secret (.*)/.exec(readFileSync(new URL('../../../docs/state.md', import.meta.url), 'utf8')) ??
-  [];
+import { hasRedis } from '../../support/servers.ts';
+import { TlsRedis } from '../../support/tls-redis.ts';
 
 describe.runIf(hasRedis())('state in Redis with TLS and a user with few rights', () => {
-  let certificates: Certificates;
-  let server: OwnServer;
-  let tlsPort: number;
+  let redisServer: TlsRedis;
   beforeAll(async () => {
-    certificates = new Certificates();
-    tlsPort = await freePort();
-    const { cert, key, ca } = certificates;
-    const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', ca];
-    server = await startRedis(['--tls-port', String(tlsPort), ...files, '--tls-auth-clients', 'no']);
-    expect(RULES).toContain('+eval');
-    await redisCommand(server.port, ['ACL', 'SETUSER', 'app', 'on', '>secret', ...RULES.split(' ')]);
+    redisServer = await TlsRedis.start('state.md', /ACL SETUSER app on >secret (.*)/);
+    expect(redisServer.rules).toContain('+eval');
   });
-  afterAll(async () => {
-    await server[Symbol.asyncDispose]();
-    certificates[Symbol.dispose]();
-  });
+  afterAll(() => redisServer[Symbol.asyncDispose]());
 
   const open = (options: Partial<RedisOptions> = {}): Promise<StateStore> =>
     redis({
-      url: `rediss://app:secret@127.0.0.1:${tlsPort}`,
-      tls: certificates.trust,
+      url: redisServer.url,
+      tls: redisServer.certificates.trust,
       callTimeoutMs: 2_000,
       ...options,
     }).open({ clock: systemClock, logger: new RecordingLogger() });
@@ -45,7 +28,7 @@ describe.runIf(hasRedis())('state in Redis with TLS and a user with few rights',
   // One after the other in the same place, since the user has rights on that one only.
   for (const { name, run } of stateStoreConformance.filter((_case, index) => index % 4 === 0))
     test(name, async () => {
-      await redisCommand(server.port, ['FLUSHALL']);
+      await redisCommand(redisServer.server.port, ['FLUSHALL']);
       await run(() => open());
     });
 
@@ -63,13 +46,17 @@ describe.runIf(hasRedis())('state in Redis with TLS and a user with few rights',
   });
 
   test('a server without TLS does not answer, which is said', async () => {
-    const url = `rediss://127.0.0.1:${server.port}`;
+    const url = `rediss://127.0.0.1:${redisServer.server.port}`;
     await using store = await open({ url, callTimeoutMs: 300, operationTimeoutMs: 300 });
     expect(store.failure?.message).toMatch(/with TLS did not answer within 300 ms/);
   });
 
   test('a server that demands TLS is not healthy without it', async () => {
-    await using store = await open({ url: `redis://127.0.0.1:${tlsPort}`, tls: false, operationTimeoutMs: 300 });
+    await using store = await open({
+      url: `redis://127.0.0.1:${redisServer.tlsPort}`,
+      tls: false,
+      operationTimeoutMs: 300,
+    });
     expect(store.failure?.message).toMatch(/cannot be reached: .*(closed|ECONNRESET)/i);
     await expect(store.commit({ put: [put('a')] })).rejects.toMatchObject({ kind: 'failed' });
   });

@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { acknowledge, Collector, publishTexts } from '../../../../src/testing/collector.ts';
 import { numbers } from '../../../../src/testing/pubsub-case.ts';
 import { pubSubConformance } from '../../../../src/testing/pubsub-conformance.ts';
 import { until } from '../../../support/broker-world.ts';
-import { Certificates } from '../../../support/certificates.ts';
 import { freePort } from '../../../support/http.ts';
 import {
   holderOf,
   moveSlot,
-  redisCommand,
   SENTINEL_NAME,
   startCluster,
   startClusterReplica,
@@ -19,40 +16,27 @@ import {
   untilPrimary,
 } from '../../../support/redis-groups.ts';
 import { hasRedis, type OwnServer, startRedis } from '../../../support/servers.ts';
+import { TlsRedis } from '../../../support/tls-redis.ts';
 import { openPubSub } from './open-pubsub.ts';
 
-/** The rules of docs/brokers.md for a user with no other rights. */
-const [, RULES = ''] =
-  /`(~\* resetchannels [^`]*)`/.exec(readFileSync(new URL('../../../../docs/brokers.md', import.meta.url), 'utf8')) ??
-  [];
-
 describe.runIf(hasRedis())('pub/sub in Redis with TLS and a user with few rights', () => {
-  let certificates: Certificates;
-  let server: OwnServer;
-  let tlsPort: number;
+  let redisServer: TlsRedis;
   beforeAll(async () => {
-    certificates = new Certificates();
-    tlsPort = await freePort();
-    const { cert, key, ca } = certificates;
-    const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', ca];
-    server = await startRedis(['--tls-port', String(tlsPort), ...files, '--tls-auth-clients', 'no']);
-    expect(RULES).toContain('+xadd');
-    await redisCommand(server.port, ['ACL', 'SETUSER', 'app', 'on', '>secret', ...RULES.split(' ')]);
-    const fewer = RULES.split(' ').filter((rule) => !['+client|unblock', '+eval', '+info', '+ping'].includes(rule));
-    await redisCommand(server.port, ['ACL', 'SETUSER', 'less', 'on', '>secret', ...fewer]);
+    redisServer = await TlsRedis.start('brokers.md', /`(~\* resetchannels [^`]*)`/);
+    expect(redisServer.rules).toContain('+xadd');
+    const optional = ['+client|unblock', '+eval', '+info', '+ping'];
+    await redisServer.setUser(
+      'less',
+      redisServer.rules.filter((rule) => !optional.includes(rule)),
+    );
   });
-  afterAll(async () => {
-    await server[Symbol.asyncDispose]();
-    certificates[Symbol.dispose]();
-  });
+  afterAll(() => redisServer[Symbol.asyncDispose]());
 
   for (const { name, run } of pubSubConformance)
-    test(name, () =>
-      run(() => openPubSub(0, { url: `rediss://app:secret@127.0.0.1:${tlsPort}`, tls: certificates.trust })),
-    );
+    test(name, () => run(() => openPubSub(0, { url: redisServer.url, tls: redisServer.certificates.trust })));
 
   test('without the rights that it can do without, messages of later topics arrive all the same', async () => {
-    const component = await openPubSub(0, { url: `redis://less:secret@127.0.0.1:${server.port}` });
+    const component = await openPubSub(0, { url: `redis://less:secret@127.0.0.1:${redisServer.server.port}` });
     const topic = randomUUID();
     await Collector.join(component, { topic: `${topic}-idle` });
     const consumer = await Collector.join(component, { topic }, acknowledge);
@@ -62,7 +46,7 @@ describe.runIf(hasRedis())('pub/sub in Redis with TLS and a user with few rights
   });
 
   test('an unknown authority is refused', async () => {
-    const component = await openPubSub(0, { url: `rediss://app:secret@127.0.0.1:${tlsPort}` });
+    const component = await openPubSub(0, { url: redisServer.url });
     await expect(Collector.join(component, { topic: 't' })).rejects.toThrow('does not trust');
     await component.close();
   });
