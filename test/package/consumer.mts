@@ -12,12 +12,18 @@ import {
   Sidecar,
   type SidecarOptions,
   type StateDefinition,
+  type Telemetry,
 } from 'insidecar';
 import { type TWorkflow, type WorkflowContext, WorkflowRuntime } from 'insidecar/dapr';
 import { type EmbeddedOptions, embedded } from 'insidecar/embedded';
+import { type InspectOptions, type Inspector, inspect } from 'insidecar/inspector';
 import { jetstreamPubSub } from 'insidecar/jetstream';
+import { type KafkaSasl, kafkaPubSub } from 'insidecar/kafka';
+import { type MqttPubSubOptions, mqttPubSub } from 'insidecar/mqtt';
+import { openTelemetry } from 'insidecar/otel';
 import { postgresql } from 'insidecar/postgresql';
-import { redis } from 'insidecar/redis';
+import { rabbitmqPubSub } from 'insidecar/rabbitmq';
+import { redis, redisPubSub } from 'insidecar/redis';
 import { type LoadedResources, loadResources } from 'insidecar/resources';
 import { type StoreCase, stateStoreConformance, type VirtualClock, virtualClock } from 'insidecar/testing';
 
@@ -35,7 +41,17 @@ const shared: readonly StateDefinition[] = [
 ];
 const durable: PubSubDefinition = durablePubSub('durable', { scopes: ['orders'] });
 const jetstream: PubSubDefinition = jetstreamPubSub('jetstream', { url: 'nats://a,nats://b', createStream: true });
-const options: SidecarOptions = { appId: 'orders', components: [pubsub, durable, jetstream], state, clock };
+const login: KafkaSasl = { mechanism: 'oauthbearer', token: () => 'token' };
+const mqtt: MqttPubSubOptions = { url: 'mqtts://broker.internal', sharedSubscription: { instanceId: 'orders-1' } };
+const brokers: readonly PubSubDefinition[] = [
+  jetstream,
+  kafkaPubSub('kafka', { brokers: ['a:9092', 'b:9092'], sasl: login }),
+  mqttPubSub('mqtt', mqtt),
+  rabbitmqPubSub('rabbitmq', { url: 'amqp://rabbit.internal', queueType: 'quorum' }),
+  redisPubSub('redis', { nodes: ['a', 'b'], cluster: true }),
+];
+const telemetry: Telemetry = openTelemetry({ messageParent: false });
+const options: SidecarOptions = { appId: 'orders', components: [pubsub, durable], state, clock, telemetry };
 const durableCases: readonly StoreCase[] = stateStoreConformance.filter(({ needs = [] }) => needs.includes('durable'));
 
 const approval: TWorkflow = async function* (context: WorkflowContext, order: Order) {
@@ -46,7 +62,7 @@ const approval: TWorkflow = async function* (context: WorkflowContext, order: Or
 export async function fromFiles(): Promise<SidecarOptions> {
   const loaded: LoadedResources = await loadResources(['./resources'], { appId: 'orders' });
   new WorkflowRuntime({ sidecar: new Sidecar(options) }).registerWorkflow(approval);
-  return { appId: `orders${shared.length}`, ...loaded.options };
+  return { appId: `orders${shared.length + brokers.length}`, ...loaded.options };
 }
 
 export async function main(): Promise<void> {
@@ -60,10 +76,13 @@ export async function main(): Promise<void> {
   await sidecar.pubsub.publish<Order>('pubsub', 'orders', { id: 1 });
   // @ts-expect-error: not a number
   await sidecar.pubsub.publish<Order>('pubsub', 'orders', { id: 'one' });
+  const inspection: InspectOptions = { authorize: () => 'none', payloads: 'none' };
+  const inspector: Inspector = inspect(sidecar, inspection);
   createServer(nodeListener(sidecar));
   const answer: Response | undefined = await fetchHandler(sidecar, { fallthrough: true })(new Request('http://x/'));
   console.log(durableCases.length, answer, sidecar.metadata.get().subscriptions[0]?.topic);
   await subscription.close();
+  await inspector.close();
   await sidecar.stop();
 }
 

@@ -20,7 +20,7 @@ const MODES_OF_5 = [['commonjs', 'node10', 'consumer.ts']];
 export function types() {
   const cwd = directory('consumer', ['consumer.mts']);
   for (const file of ['consumer.ts', 'consumer.cts']) copyFileSync(join(cwd, 'consumer.mts'), join(cwd, file));
-  npmInstall(cwd, packed(), '@types/node@20', 'typescript@5.9');
+  npmInstall(cwd, packed(), '@types/node@20', 'typescript@5.9', '@opentelemetry/api@1.9');
   const compilers = [
     ['5.9', join(cwd, 'node_modules/typescript/bin/tsc'), [...MODES, ...MODES_OF_5]],
     ['7', join(repository, 'node_modules/typescript/bin/tsc'), MODES],
