@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe } from 'vitest';
+import type { PubSubDefinition } from '../../../src/components/pubsub.ts';
 import { rabbitmqPubSub } from '../../../src/components/rabbitmq/index.ts';
 import { brokerFeatures } from '../../support/broker-features.ts';
+import { publisherDeath } from '../../support/publisher-death.ts';
 import { hasBroker, startBroker, type TestBroker, urlOf, withClient } from './broker.ts';
 import { conformance } from './conformance.ts';
 import { declarations } from './declarations.ts';
@@ -22,6 +24,12 @@ describe.skipIf(!hasBroker())('RabbitMQ', () => {
   declarations(port);
   traffic(port);
   silence(port);
+  publisherDeath('RabbitMQ', async () => {
+    const options = { url: urlOf(port()) };
+    const define = (): PubSubDefinition => rabbitmqPubSub('pubsub', options);
+    const [entry, factory] = ['rabbitmq', 'rabbitmqPubSub'];
+    return { entry, factory, options, define, [Symbol.asyncDispose]: async () => undefined };
+  });
   brokerFeatures('RabbitMQ', async () => ({
     port: port(),
     define: ({ port: other = port(), ...options } = {}) =>

@@ -1,10 +1,11 @@
 import { redisPubSub } from '../../../../src/components/redis/index.ts';
 import { brokerFaults } from '../../../support/broker-faults.ts';
+import { publisherDeath } from '../../../support/publisher-death.ts';
 import { hasRedis, startRedis } from '../../../support/servers.ts';
 
 const options = (port: number): { readonly url: string } => ({ url: `redis://127.0.0.1:${port}` });
 
-if (hasRedis())
+if (hasRedis()) {
   brokerFaults(
     'Redis',
     async () => ({
@@ -20,3 +21,15 @@ if (hasRedis())
       lease: { options: { processingTimeoutMs: 1_000, redeliverIntervalMs: 500 }, handlerMs: 7_000 },
     },
   );
+
+  publisherDeath('Redis', async () => {
+    const server = await startRedis();
+    return {
+      entry: 'redis',
+      factory: 'redisPubSub',
+      options: options(server.port),
+      define: () => redisPubSub('pubsub', options(server.port)),
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  });
+}
