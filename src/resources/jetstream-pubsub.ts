@@ -60,7 +60,7 @@ export function makeJetStreamPubSub(resource: BrokerResource): PubSubDefinition 
 function problemOf({ stream, createStream }: JetStreamPubSubOptions): string {
   if (stream !== undefined && createStream !== undefined)
     return 'metadata createStream makes a stream for each topic: leave streamName out, or create that stream yourself';
-  return 'metadata natsURL must be like "nats://user:password@host:4222"; streamName and durableName must be names, domain and apiPrefix parts of a subject';
+  return 'metadata natsURL must be like "nats://user:password@host:4222"; streamName and durableName must be names, domain and apiPrefix parts of a subject, tls_client_cert and tls_client_key valid';
 }
 
 function optionsOf(reader: MetadataReader, topics: TopicScopes): JetStreamPubSubOptions {

@@ -61,7 +61,7 @@ export function makeRabbitmqPubSub(resource: BrokerResource): PubSubDefinition |
     if (!isSidecarError(error)) throw error;
     // Without values: they may come from a secret store.
     resource.problem(
-      'metadata connectionString must be like "amqp://user:password@host:5672/vhost"; certificates and saslExternal need "amqps://", and queueType "quorum" a durable queue with deletedWhenUnused "false"',
+      'metadata connectionString must be like "amqp://user:password@host:5672/vhost"; certificates must be valid, and need "amqps://" as saslExternal does; and queueType "quorum" a durable queue with deletedWhenUnused "false"',
     );
     return undefined;
   }

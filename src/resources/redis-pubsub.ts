@@ -1,4 +1,5 @@
 import { type RedisPubSubOptions, redisPubSub } from '../components/redis/index.ts';
+import { isSidecarError } from '../errors.ts';
 import { definedOnly } from '../util/defined-only.ts';
 import type { MakeBrokerPubSub } from './broker-pubsub.ts';
 import { MetadataReader } from './metadata-reader.ts';
@@ -40,7 +41,14 @@ export const makeRedisPubSub: MakeBrokerPubSub = (resource) => {
     callTimeoutMs: timeoutMs,
     trimAcknowledged: reader.flag('trimAcknowledged'),
   }) as Partial<RedisPubSubOptions>;
-  return reader.hasProblem ? undefined : redisPubSub(resource.name, { ...connection, ...resource.topics, ...given });
+  if (reader.hasProblem) return undefined;
+  try {
+    return redisPubSub(resource.name, { ...connection, ...resource.topics, ...given });
+  } catch (error) {
+    if (!isSidecarError(error)) throw error;
+    reader.problem('metadata clientCert and clientKey must be valid and belong together');
+    return undefined;
+  }
 };
 
 /** Dapr takes nothing over with 0, so that messages of a dead process stay where they are. */

@@ -33,7 +33,7 @@ describe('pub/sub on MQTT in resource files', () => {
     [{ url, qos: '7' }, 'metadata qos must be "1"'],
     [{ url, receiveMaximum: '0' }, 'metadata receiveMaximum must be a whole number from 1 to 65535'],
     [{ url: 'ssl://broker', clientCert: '-----BEGIN ' }, 'metadata clientCert and clientKey belong together'],
-    [{ url: 'ws://:opensesame@broker' }, 'url must be like "mqtt://user:password@host:1883"'],
+    [{ url: 'ws://:opensesame@broker' }, 'expected one like "mqtt://user:password@host:1883"'],
     [{ url: 'ssl://broker', caCert: 'no certificate' }, 'metadata caCert must be in PEM'],
   ])('%j is refused', async (values, problem) => {
     const { problems } = await found('pubsub.mqtt3', values);

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { Certificates } from '../support/certificates.ts';
 import { component, findingsOf, load, metadata, problemsOf } from './files.ts';
 
 const connectionString = 'amqp://app:opensesame@rabbit.internal:5672/shop';
+const TLS = { protocol: 'amqps', hostname: 'rabbit' };
 const DELETED = { deletedWhenUnused: 'false' };
 
 /** The message of the one problem of a component. */
@@ -25,13 +28,6 @@ describe('pubsub.rabbitmq', () => {
     ['a connection string', { connectionString }],
     ['its old name', { host: connectionString }],
     ['parts', { hostname: 'rabbit.internal', username: 'app', password: 'p@ss/:' }],
-    [
-      'certificates',
-      {
-        ...{ protocol: 'amqps', hostname: 'rabbit', saslExternal: 'true' },
-        ...{ caCert: '-----BEGIN A', clientCert: '-----BEGIN B', clientKey: '-----BEGIN C' },
-      },
-    ],
     [
       'all that Dapr has',
       {
@@ -60,6 +56,16 @@ describe('pubsub.rabbitmq', () => {
     expect(notes).toEqual([]);
   });
 
+  test('is pub/sub on RabbitMQ, with certificates', async () => {
+    using certificates = new Certificates();
+    const read = (path: string): string => readFileSync(path, 'utf8');
+    const { ca, cert, key } = certificates;
+    const pem = { caCert: read(ca), clientCert: read(cert), clientKey: read(key) };
+    const values = { ...TLS, ...DELETED, ...pem, saslExternal: 'true' };
+    const { options } = await load(component('pubsub', 'pubsub.rabbitmq', metadata(values)));
+    expect(options.components).toMatchObject([{ name: 'pubsub', type: 'pubsub.rabbitmq' }]);
+  });
+
   test('scopes of topics are those of the file', async () => {
     const values = { connectionString, ...DELETED, allowedTopics: 'a,b', publishingScopes: 'orders=a' };
     const { options } = await load(component('pubsub', 'pubsub.rabbitmq', metadata(values)));
@@ -85,6 +91,7 @@ describe('pubsub.rabbitmq', () => {
     [{}, 'pubsub.rabbitmq needs metadata connectionString'],
     [{ connectionString, autoAck: 'true' }, 'metadata autoAck must be "false"'],
     [{ connectionString: 'http://app:opensesame@rabbit' }, 'metadata connectionString must be like'],
+    [{ ...TLS, clientCert: '-----BEGIN A', clientKey: '-----BEGIN B' }, 'certificates must be valid'],
     [{ connectionString, saslExternal: 'true' }, 'metadata connectionString must be like'],
     [{ connectionString, protocol: 'amqps' }, 'metadata protocol must be that of connectionString'],
     [{ connectionString, clientCert: 'b' }, 'metadata clientCert and clientKey belong together'],

@@ -87,6 +87,10 @@ describe('pubsub.redis', () => {
     [{ redisHost: 'broker', processingTimeout: 'opensesame' }, 'metadata processingTimeout must be a duration'],
     [{ redisHost: 'broker', redeliverInterval: 'opensesame' }, 'metadata redeliverInterval must be a duration'],
     [{ redisHost: 'broker', clientKey: 'opensesame' }, 'metadata clientCert and clientKey belong together'],
+    [
+      { redisHost: 'broker', clientCert: '-----BEGIN A', clientKey: '-----BEGIN opensesame' },
+      'metadata clientCert and clientKey must be valid',
+    ],
     [{ redisHost: 'broker', consumerId2: 'opensesame' }, 'pubsub.redis has no metadata "consumerId2"'],
   ])('refuses %j without its value', async (values, message) => {
     const problems = await problemsOf(yamlOf(values));

@@ -1,4 +1,4 @@
-import { messageOf, SidecarError } from '../../errors.ts';
+import { messageOf } from '../../errors.ts';
 import { Expected } from '../../util/expected.ts';
 import type { ComponentContext } from '../component.ts';
 import type {
@@ -47,23 +47,17 @@ export interface BrokerDeps<Handle> {
   readonly name: string;
   /** Such as `pubsub.redis`. */
   readonly type: string;
+  /** Checked by `checkBrokerOptions`. */
   readonly options: BrokerOptions;
   /** Makes the client. Must not wait for the broker. */
   readonly connect: (context: ComponentContext) => BrokerClient<Handle> | Promise<BrokerClient<Handle>>;
 }
 
-const DEFAULT_PUBLISH_TIMEOUT_MS = 5_000;
-/** The longest time of a timer. */
-const MAX_PUBLISH_TIMEOUT_MS = 2 ** 31 - 1;
+export const DEFAULT_PUBLISH_TIMEOUT_MS = 5_000;
 
 /** The definition of a pub/sub component on a broker. */
 export function brokerDefinition<Handle>({ name, type, options, connect }: BrokerDeps<Handle>): PubSubDefinition {
   const { scopes, publishTimeoutMs = DEFAULT_PUBLISH_TIMEOUT_MS } = options;
-  if (!Number.isInteger(publishTimeoutMs) || publishTimeoutMs < 1 || publishTimeoutMs > MAX_PUBLISH_TIMEOUT_MS)
-    throw new SidecarError(
-      'ERR_CONFIGURATION',
-      `publishTimeoutMs ${String(publishTimeoutMs)} of ${type} ${JSON.stringify(name)}: expected a whole number from 1 to ${MAX_PUBLISH_TIMEOUT_MS}`,
-    );
   const { publishingScopes, subscriptionScopes, allowedTopics, protectedTopics } = options;
   return {
     name,

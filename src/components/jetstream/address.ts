@@ -1,5 +1,3 @@
-import { SidecarError } from '../../errors.ts';
-
 const DEFAULT_PORT = '4222';
 
 /** What a URL says. */
@@ -14,12 +12,12 @@ export interface NatsAddress {
 
 /**
  * Parses one URL, or several with commas between them: `nats://user:password@host:4222`, `nats://token@host`,
- * `tls://host`, `host:4222`. Credentials of the first one that has any are used for all.
- *
- * @throws SidecarError `ERR_CONFIGURATION`, without the URL: it may hold a password.
+ * `tls://host`, `host:4222`. Credentials of the first one that has any are used for all. `undefined` if one is wrong.
  */
-export function parseAddress(text: string): NatsAddress {
-  const urls = text.split(',').map((part) => urlOf(part.trim()));
+export function parseAddress(text: string): NatsAddress | undefined {
+  const parts = text.split(',').map((part) => urlOf(part.trim()));
+  const urls = parts.filter((url) => url !== undefined);
+  if (urls.length < parts.length) return undefined;
   const servers = urls.map(({ hostname, port }) => `${hostname}:${port || DEFAULT_PORT}`);
   const tls = urls.some(({ protocol }) => protocol === 'tls:');
   const withUser = urls.find(({ username }) => username !== '');
@@ -28,16 +26,12 @@ export function parseAddress(text: string): NatsAddress {
   return password === '' ? { servers, tls, token: username } : { servers, tls, username, password };
 }
 
-function urlOf(text: string): URL {
+function urlOf(text: string): URL | undefined {
   const full = /^[a-z]+:\/\//.test(text) ? text : `nats://${text}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
   const isFine =
     url !== undefined && /^(nats|tls):$/.test(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
-  if (isFine) return url;
-  throw new SidecarError(
-    'ERR_CONFIGURATION',
-    'The url of jetstreamPubSub must be like "nats://user:password@host:4222" or "tls://host", several with commas between them.',
-  );
+  return isFine ? url : undefined;
 }
 
 function decoded(part: string): string {

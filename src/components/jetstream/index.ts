@@ -4,9 +4,21 @@
  * @packageDocumentation
  */
 
-import { SidecarError } from '../../errors.ts';
-import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
+import {
+  ANY_TEXT,
+  BOOLEAN,
+  checkBrokerOptions,
+  checkOptions,
+  field,
+  type OptionField,
+  type OptionFields,
+  secret,
+  TLS,
+  tlsOptions,
+  type WrongOption,
+  whole,
+} from '../broker/options.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
 import { parseAddress } from './address.ts';
 import { loadNats } from './driver.ts';
@@ -70,37 +82,33 @@ export interface JetStreamPubSubOptions extends BrokerOptions {
   readonly memoryStorage?: boolean;
 }
 
-const FIELDS = fieldNames<JetStreamPubSubOptions>({
-  url: true,
-  connectionName: true,
-  token: true,
-  username: true,
-  password: true,
-  jwt: true,
-  seed: true,
-  tls: true,
-  domain: true,
-  apiPrefix: true,
-  stream: true,
-  createStream: true,
-  deliverPolicy: true,
-  continueDurable: true,
-  ackWaitMs: true,
-  maxAckPending: true,
-  replicas: true,
-  memoryStorage: true,
-  publishTimeoutMs: true,
-  scopes: true,
-  publishingScopes: true,
-  subscriptionScopes: true,
-  allowedTopics: true,
-  protectedTopics: true,
-});
-const CREATED_FIELDS = fieldNames<CreatedStreams>({ maxAgeMs: true, maxBytes: true, replicas: true });
 const POLICIES: ReadonlySet<unknown> = new Set(['all', 'last', 'new']);
-/** A name of JetStream's. */
-const NAME = /^[^\s.*>/\\]{1,255}$/;
-const PREFIX = /^[^\s.*>]+(\.[^\s.*>]+)*$/;
+const NAME = matching(/^[^\s.*>/\\]{1,255}$/, 'a name without white space, dots, slashes, "*" and ">"');
+const PREFIX = matching(/^[^\s.*>]+(\.[^\s.*>]+)*$/, 'part of a subject');
+const FIELDS: OptionFields<Omit<JetStreamPubSubOptions, keyof BrokerOptions>> = {
+  url: secret(ANY_TEXT),
+  connectionName: ANY_TEXT,
+  token: secret(ANY_TEXT),
+  username: secret(ANY_TEXT),
+  password: secret(ANY_TEXT),
+  jwt: secret(ANY_TEXT),
+  seed: secret(ANY_TEXT),
+  tls: TLS,
+  domain: PREFIX,
+  apiPrefix: PREFIX,
+  stream: NAME,
+  createStream: field((value) => ['boolean', 'object'].includes(typeof value), 'true, false or an object'),
+  deliverPolicy: field(
+    isPolicy,
+    '"all", "last", "new", { startSequence } with a positive number or { startTime } with a Date',
+  ),
+  continueDurable: NAME,
+  ackWaitMs: whole(1_000),
+  maxAckPending: whole(1),
+  replicas: whole(1),
+  memoryStorage: BOOLEAN,
+};
+const CREATED_FIELDS: OptionFields<CreatedStreams> = { maxAgeMs: whole(100), maxBytes: whole(1), replicas: whole(1) };
 
 /**
  * A pub/sub component on NATS JetStream (server 2.9 or later). Needs the package `@nats-io/transport-node` 3.
@@ -125,8 +133,8 @@ const PREFIX = /^[^\s.*>]+(\.[^\s.*>]+)*$/;
  * @public
  */
 export function jetstreamPubSub(name: string, options: JetStreamPubSubOptions = {}): PubSubDefinition {
-  check(name, options);
-  const access = accessOf(options);
+  const wrong = check(`options of jetstreamPubSub ${JSON.stringify(name)}`, options);
+  const access = accessOf(options, wrong);
   const { domain, apiPrefix = domain === undefined ? '$JS.API' : `$JS.${domain}.API` } = options;
   const settings = settingsOf(options);
   return brokerDefinition({
@@ -138,9 +146,13 @@ export function jetstreamPubSub(name: string, options: JetStreamPubSubOptions = 
   });
 }
 
-function accessOf(options: JetStreamPubSubOptions): NatsAccess {
+function accessOf(options: JetStreamPubSubOptions, wrong: WrongOption<JetStreamPubSubOptions>): NatsAccess {
   const address = parseAddress(options.url ?? 'nats://localhost:4222');
-  const { tls = address.tls } = options;
+  if (address === undefined)
+    throw wrong(
+      'url',
+      'one like "nats://user:password@host:4222" or "tls://host", or several with commas between them',
+    );
   return {
     servers: address.servers,
     connectionName: options.connectionName,
@@ -149,7 +161,7 @@ function accessOf(options: JetStreamPubSubOptions): NatsAccess {
     password: options.password ?? address.password,
     jwt: options.jwt,
     seed: options.seed,
-    tls: tls === false ? undefined : tls === true ? {} : tls,
+    tls: tlsOptions(options.tls ?? address.tls),
   };
 }
 
@@ -167,54 +179,23 @@ function settingsOf(options: JetStreamPubSubOptions): JetStreamSettings {
   };
 }
 
-function check(name: string, options: JetStreamPubSubOptions): void {
-  const what = `options of jetstreamPubSub ${JSON.stringify(name)}`;
-  checkFields(options, FIELDS, what, 'ERR_CONFIGURATION');
-  const { createStream, stream, continueDurable, domain, apiPrefix } = options;
-  if (typeof createStream === 'object')
-    checkFields(createStream, CREATED_FIELDS, `createStream in ${what}`, 'ERR_CONFIGURATION');
-  const refuse = (problem: string): never => {
-    throw new SidecarError('ERR_CONFIGURATION', `${what}: ${problem}`);
-  };
-  if ((options.jwt === undefined) !== (options.seed === undefined)) refuse('jwt and seed belong together');
-  if (stream !== undefined && createStream !== undefined && createStream !== false)
-    refuse('createStream makes a stream for each topic, so leave stream out, or create the stream yourself');
-  for (const [field, value] of Object.entries({ stream, continueDurable }))
-    if (value !== undefined && !NAME.test(value))
-      refuse(`${field} ${JSON.stringify(value)}: expected a name without white space, dots, slashes, "*" and ">"`);
-  for (const [field, value] of Object.entries({ domain, apiPrefix }))
-    if (value !== undefined && !PREFIX.test(value))
-      refuse(`${field} ${JSON.stringify(value)}: expected part of a subject`);
-  checkNumbers(options, refuse);
-  checkPolicy(options.deliverPolicy, refuse);
+function check(what: string, options: JetStreamPubSubOptions): WrongOption<JetStreamPubSubOptions> {
+  const wrong = checkBrokerOptions(what, options, FIELDS);
+  const { createStream = false, jwt, seed } = options;
+  if (typeof createStream === 'object') checkOptions(`createStream in ${what}`, createStream, CREATED_FIELDS);
+  if (options.stream !== undefined && createStream !== false)
+    throw wrong('stream', 'none with createStream, which makes a stream for each topic');
+  if (jwt !== undefined && seed === undefined) throw wrong('jwt', 'a seed with it');
+  if (seed !== undefined && jwt === undefined) throw wrong('seed', 'a jwt with it');
+  return wrong;
 }
 
-function checkNumbers(options: JetStreamPubSubOptions, refuse: (problem: string) => never): void {
-  const { ackWaitMs, maxAckPending, replicas, publishTimeoutMs, createStream } = options;
-  const created = typeof createStream === 'object' ? createStream : {};
-  const least: readonly (readonly [string, unknown, number])[] = [
-    ['ackWaitMs', ackWaitMs, 1_000],
-    ['maxAckPending', maxAckPending, 1],
-    ['replicas', replicas, 1],
-    ['publishTimeoutMs', publishTimeoutMs, 1],
-    ['createStream.maxAgeMs', created.maxAgeMs, 100],
-    ['createStream.maxBytes', created.maxBytes, 1],
-    ['createStream.replicas', created.replicas, 1],
-  ];
-  for (const [field, value, min] of least)
-    if (value !== undefined && !(Number.isSafeInteger(value) && (value as number) >= min))
-      refuse(`${field} ${String(value)}: expected a whole number of ${min} or more`);
+function matching(pattern: RegExp, expected: string): OptionField {
+  return field((value) => typeof value === 'string' && pattern.test(value), expected);
 }
 
-function checkPolicy(policy: JetStreamDeliverPolicy | undefined, refuse: (problem: string) => never): void {
-  const isFine =
-    policy === undefined ||
-    POLICIES.has(policy) ||
-    (typeof policy === 'object' &&
-      (('startSequence' in policy && Number.isSafeInteger(policy.startSequence) && policy.startSequence > 0) ||
-        ('startTime' in policy && policy.startTime instanceof Date && !Number.isNaN(policy.startTime.getTime()))));
-  if (!isFine)
-    refuse(
-      'deliverPolicy: expected "all", "last", "new", { startSequence } with a positive number or { startTime } with a Date',
-    );
+function isPolicy(policy: unknown): boolean {
+  if (typeof policy !== 'object' || policy === null) return POLICIES.has(policy);
+  if ('startSequence' in policy) return Number.isSafeInteger(policy.startSequence) && Number(policy.startSequence) > 0;
+  return 'startTime' in policy && policy.startTime instanceof Date && !Number.isNaN(policy.startTime.getTime());
 }

@@ -4,10 +4,24 @@
  * @packageDocumentation
  */
 
-import { createSecureContext } from 'node:tls';
-import { messageOf, SidecarError } from '../../errors.ts';
-import { checkFields, fieldNames } from '../../util/known-fields.ts';
-import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
+import { type BrokerOptions, brokerDefinition, DEFAULT_PUBLISH_TIMEOUT_MS } from '../broker/broker-pubsub.ts';
+import {
+  ANY_TEXT,
+  ANYTHING,
+  BOOLEAN,
+  checkBrokerOptions,
+  checkOptions,
+  choice,
+  field,
+  type OptionFields,
+  required,
+  secret,
+  TEXT,
+  TLS,
+  tlsOptions,
+  type WrongOption,
+  whole,
+} from '../broker/options.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
 import { loadKafka } from './driver.ts';
 import { KafkaClient, type KafkaSettings } from './kafka-client.ts';
@@ -58,34 +72,31 @@ export interface KafkaPubSubOptions extends BrokerOptions {
   readonly excludeHeaders?: RegExp;
 }
 
-const FIELDS = fieldNames<KafkaPubSubOptions>({
-  brokers: true,
-  clientId: true,
-  consumerId: true,
-  initialOffset: true,
-  sasl: true,
-  tls: true,
-  compression: true,
-  maxMessageBytes: true,
-  sessionTimeoutMs: true,
-  heartbeatIntervalMs: true,
-  escapeHeaders: true,
-  excludeHeaders: true,
-  publishTimeoutMs: true,
-  scopes: true,
-  publishingScopes: true,
-  subscriptionScopes: true,
-  allowedTopics: true,
-  protectedTopics: true,
-});
-const SASL_FIELDS = new Set(['mechanism', 'username', 'password', 'token']);
-const PASSWORD_MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'];
-const COMPRESSIONS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
+const MAX_BYTES = 2 ** 31 - 1;
+const FIELDS: OptionFields<Omit<KafkaPubSubOptions, keyof BrokerOptions>> = {
+  brokers: ANYTHING,
+  clientId: TEXT,
+  consumerId: TEXT,
+  initialOffset: choice('newest', 'oldest'),
+  sasl: ANYTHING,
+  tls: TLS,
+  compression: choice('none', 'gzip', 'snappy', 'lz4', 'zstd'),
+  maxMessageBytes: whole(1_024, MAX_BYTES),
+  sessionTimeoutMs: whole(1_000, 3_600_000),
+  heartbeatIntervalMs: whole(100, 1_200_000),
+  escapeHeaders: BOOLEAN,
+  excludeHeaders: field((value) => value instanceof RegExp, 'a regular expression'),
+};
+type Sasl = Partial<Record<'mechanism' | 'username' | 'password' | 'token', unknown>>;
+const SASL_FIELDS: OptionFields<Sasl> = {
+  mechanism: required(choice('plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer')),
+  username: secret(TEXT),
+  password: secret(ANY_TEXT),
+  token: secret(field((value) => typeof value === 'function', 'a function')),
+};
 const DEFAULT_MAX_MESSAGE_BYTES = 1_048_576;
 const DEFAULT_SESSION_TIMEOUT_MS = 10_000;
 const DEFAULT_HEARTBEAT_INTERVAL_MS = 1_000;
-const DEFAULT_PUBLISH_TIMEOUT_MS = 5_000;
-const MAX_MS = 2_147_483_647;
 
 /**
  * A pub/sub component on Kafka, as `pubsub.kafka` of Dapr. Experimental: it has been tested with a program that speaks
@@ -106,91 +117,56 @@ const MAX_MS = 2_147_483_647;
  * @public
  */
 export function kafkaPubSub(name: string, options: KafkaPubSubOptions): PubSubDefinition {
-  const what = `kafkaPubSub ${JSON.stringify(name)}`;
-  checkFields(options, FIELDS, `options of ${what}`, 'ERR_CONFIGURATION');
-  const settings = settingsOf(options, what);
+  const what = `options of kafkaPubSub ${JSON.stringify(name)}`;
+  const wrong = checkBrokerOptions(what, options, FIELDS);
+  const settings = settingsOf(options, wrong, what);
   return brokerDefinition({
     ...{ name, type: 'pubsub.kafka', options },
     connect: async (context) => new KafkaClient({ kafka: await loadKafka(), settings, context }),
   });
 }
 
-function settingsOf(options: KafkaPubSubOptions, what: string): KafkaSettings {
-  const { clientId, consumerId, initialOffset = 'newest', compression, escapeHeaders = false } = options;
+type Wrong = WrongOption<KafkaPubSubOptions>;
+
+function settingsOf(options: KafkaPubSubOptions, wrong: Wrong, what: string): KafkaSettings {
+  const { clientId, consumerId, initialOffset = 'newest', compression, excludeHeaders } = options;
   const { maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES, publishTimeoutMs = DEFAULT_PUBLISH_TIMEOUT_MS } = options;
-  const { excludeHeaders } = options;
-  for (const [option, text] of Object.entries({ clientId, consumerId }))
-    if (text !== undefined && (typeof text !== 'string' || text === '')) throw wrong(what, option, text, 'a name');
-  if (initialOffset !== 'newest' && initialOffset !== 'oldest')
-    throw wrong(what, 'initialOffset', initialOffset, '"newest" or "oldest"');
-  if (compression !== undefined && !COMPRESSIONS.includes(compression))
-    throw wrong(what, 'compression', compression, `one of ${COMPRESSIONS.join(', ')}`);
-  if (typeof escapeHeaders !== 'boolean') throw wrong(what, 'escapeHeaders', escapeHeaders, 'true or false');
-  if (excludeHeaders !== undefined && !(excludeHeaders instanceof RegExp))
-    throw wrong(what, 'excludeHeaders', excludeHeaders, 'a regular expression');
-  if (!isWithin(maxMessageBytes, 1_024, MAX_MS))
-    throw wrong(what, 'maxMessageBytes', maxMessageBytes, `a whole number of 1024 to ${MAX_MS}`);
   return {
-    ...{ brokers: brokersOf(options, what), clientId, consumerId, initialOffset, compression, maxMessageBytes },
-    ...{ publishTimeoutMs, times: timesOf(options, what), tls: tlsOf(options.tls ?? false, what) },
-    sasl: saslOf(options.sasl, what),
-    reading: { escapeHeaders, excludeHeaders },
+    ...{ brokers: brokersOf(options, wrong), clientId, consumerId, initialOffset, compression, maxMessageBytes },
+    ...{ publishTimeoutMs, times: timesOf(options, wrong), tls: tlsOptions(options.tls ?? false) },
+    sasl: options.sasl === undefined ? undefined : saslOf(options.sasl, `sasl in ${what}`),
+    reading: { escapeHeaders: options.escapeHeaders ?? false, excludeHeaders },
   };
 }
 
-function brokersOf({ brokers }: KafkaPubSubOptions, what: string): readonly string[] {
+function brokersOf({ brokers }: KafkaPubSubOptions, wrong: Wrong): readonly string[] {
   const expected = 'addresses like "kafka.internal:9092", at least one';
-  if (!Array.isArray(brokers) || brokers.length === 0) throw wrong(what, 'brokers', brokers, expected);
-  return brokers.map((broker: unknown) => {
+  if (!Array.isArray(brokers) || brokers.length === 0) throw wrong('brokers', expected);
+  return brokers.map((broker: unknown, index) => {
     const text = typeof broker === 'string' ? broker.trim() : '';
-    if (!/^(?:\[[\da-f:.]+\]|[^\s:/@]+)(?::\d{1,5})?$/i.test(text)) throw wrong(what, 'brokers', broker, expected);
+    if (!/^(?:\[[\da-f:.]+\]|[^\s:/@]+)(?::\d{1,5})?$/i.test(text))
+      throw wrong('brokers', `${expected}, unlike brokers[${index}]`);
     return /:\d+$/.test(text) && !text.endsWith(']') ? text : `${text}:9092`;
   });
 }
 
-function timesOf(options: KafkaPubSubOptions, what: string): KafkaSettings['times'] {
+function timesOf(options: KafkaPubSubOptions, wrong: Wrong): KafkaSettings['times'] {
   const { sessionTimeoutMs = DEFAULT_SESSION_TIMEOUT_MS } = options;
-  const { heartbeatIntervalMs = Math.min(DEFAULT_HEARTBEAT_INTERVAL_MS, Math.floor(sessionTimeoutMs / 3)) } = options;
-  if (!isWithin(sessionTimeoutMs, 1_000, 3_600_000))
-    throw wrong(what, 'sessionTimeoutMs', sessionTimeoutMs, 'a whole number of 1000 to 3600000');
-  if (!isWithin(heartbeatIntervalMs, 100, Math.floor(sessionTimeoutMs / 3)))
-    throw wrong(what, 'heartbeatIntervalMs', heartbeatIntervalMs, 'at least 100, at most a third of sessionTimeoutMs');
+  const longest = Math.floor(sessionTimeoutMs / 3);
+  const { heartbeatIntervalMs = Math.min(DEFAULT_HEARTBEAT_INTERVAL_MS, longest) } = options;
+  if (heartbeatIntervalMs > longest) throw wrong('heartbeatIntervalMs', 'at most a third of sessionTimeoutMs');
   return { sessionTimeoutMs, heartbeatIntervalMs };
 }
 
-/** Messages do not show what is in it. */
-function saslOf(sasl: KafkaSasl | undefined, what: string): object | undefined {
-  if (sasl === undefined) return undefined;
-  checkFields(sasl, SASL_FIELDS, `sasl of ${what}`, 'ERR_CONFIGURATION');
-  const mechanism = typeof sasl.mechanism === 'string' ? sasl.mechanism.toUpperCase() : '';
+function saslOf(sasl: KafkaSasl, what: string): object {
+  const wrong = checkOptions<Sasl>(what, sasl, SASL_FIELDS);
+  const mechanism = sasl.mechanism.toUpperCase();
   if (sasl.mechanism === 'oauthbearer') {
-    if (typeof sasl.token === 'function') return { mechanism, token: sasl.token };
-    throw new SidecarError('ERR_CONFIGURATION', `${what}: sasl oauthbearer needs token: a function`);
+    if (sasl.token === undefined) throw wrong('token', 'a function, for oauthbearer');
+    return { mechanism, token: sasl.token };
   }
-  if (!PASSWORD_MECHANISMS.includes(sasl.mechanism))
-    throw wrong(what, 'sasl.mechanism', mechanism, `one of ${PASSWORD_MECHANISMS.join(', ')}, oauthbearer`);
   const { username, password } = sasl;
-  if (typeof username === 'string' && username !== '' && typeof password === 'string')
-    return { mechanism, username, password };
-  throw new SidecarError('ERR_CONFIGURATION', `${what}: sasl ${sasl.mechanism} needs username and password`);
-}
-
-function tlsOf(tls: boolean | object, what: string): object | undefined {
-  if (tls === false) return undefined;
-  if (tls === true) return {};
-  if (typeof tls !== 'object' || tls === null) throw wrong(what, 'tls', tls, 'true, false or an object');
-  try {
-    createSecureContext(tls);
-  } catch (error) {
-    throw new SidecarError('ERR_CONFIGURATION', `${what}: tls is not valid: ${messageOf(error)}`, { cause: error });
-  }
-  return tls;
-}
-
-function isWithin(value: unknown, min: number, max: number): boolean {
-  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
-}
-
-function wrong(what: string, option: string, value: unknown, expected: string): SidecarError {
-  return new SidecarError('ERR_CONFIGURATION', `${what}: ${option} is ${JSON.stringify(value)}: expected ${expected}`);
+  for (const [name, text] of Object.entries({ username, password }))
+    if (text === undefined) throw wrong(name as keyof Sasl, `a text, for ${sasl.mechanism}`);
+  return { mechanism, username, password };
 }

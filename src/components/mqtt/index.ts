@@ -4,10 +4,25 @@
  * @packageDocumentation
  */
 
-import { createSecureContext } from 'node:tls';
-import { messageOf, SidecarError } from '../../errors.ts';
-import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
+import {
+  ANY_TEXT,
+  ANYTHING,
+  BOOLEAN,
+  checkBrokerOptions,
+  checkOptions,
+  field,
+  type OptionFields,
+  required,
+  secret,
+  TEXT,
+  TLS,
+  text,
+  tlsOptions,
+  type WrongOption,
+  whole,
+} from '../broker/options.ts';
+import { hostOf, serverUrl, urlPart } from '../broker/server-url.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
 import { loadMqttPacket } from './driver.ts';
 import { MqttClient, type MqttSettings } from './mqtt-client.ts';
@@ -59,32 +74,28 @@ export interface MqttPubSubOptions extends BrokerOptions {
   readonly keepAliveMs?: number;
 }
 
-const FIELDS = fieldNames<MqttPubSubOptions>({
-  url: true,
-  protocolVersion: true,
-  username: true,
-  password: true,
-  tls: true,
-  consumerId: true,
-  clientIdPrefix: true,
-  cleanSession: true,
-  retain: true,
-  sharedSubscription: true,
-  receiveMaximum: true,
-  keepAliveMs: true,
-  publishTimeoutMs: true,
-  scopes: true,
-  publishingScopes: true,
-  subscriptionScopes: true,
-  allowedTopics: true,
-  protectedTopics: true,
-});
-const SHARED_FIELDS = fieldNames<MqttPubSubOptions['sharedSubscription'] & object>({ instanceId: true });
+const FIELDS: OptionFields<Omit<MqttPubSubOptions, keyof BrokerOptions>> = {
+  url: secret(ANYTHING),
+  protocolVersion: field((value) => value === 4 || value === 5, '5, or 4 for MQTT 3.1.1'),
+  username: secret(ANY_TEXT),
+  password: secret(ANY_TEXT),
+  tls: TLS,
+  consumerId: TEXT,
+  clientIdPrefix: ANY_TEXT,
+  cleanSession: BOOLEAN,
+  retain: BOOLEAN,
+  sharedSubscription: ANYTHING,
+  receiveMaximum: whole(1, 65_535),
+  keepAliveMs: whole(2_000, 65_535_000),
+};
+type SharedSubscription = MqttPubSubOptions['sharedSubscription'] & object;
+const SHARED_FIELDS: OptionFields<SharedSubscription> = {
+  instanceId: required(text('a name of this process that outlives restarts')),
+};
 const PLAIN_SCHEMES = ['mqtt:', 'tcp:'];
 const TLS_SCHEMES = ['mqtts:', 'ssl:', 'tls:', 'tcps:'];
 const DEFAULT_RECEIVE_MAXIMUM = 1_000;
 const DEFAULT_KEEP_ALIVE_MS = 20_000;
-const MAX_KEEP_ALIVE_MS = 65_535_000;
 
 /**
  * A pub/sub component on an MQTT broker, as `pubsub.mqtt3` of Dapr (version 3.1.1) or `pubsub.mqtt5`. Needs the package
@@ -103,9 +114,20 @@ const MAX_KEEP_ALIVE_MS = 65_535_000;
  * @public
  */
 export function mqttPubSub(name: string, options: MqttPubSubOptions): PubSubDefinition {
-  const what = `mqttPubSub ${JSON.stringify(name)}`;
-  checkFields(options, FIELDS, `options of ${what}`, 'ERR_CONFIGURATION');
-  const settings = settingsOf(options, what);
+  const what = `options of mqttPubSub ${JSON.stringify(name)}`;
+  const wrong = checkBrokerOptions(what, options, FIELDS);
+  const { sharedSubscription } = options;
+  if (sharedSubscription !== undefined)
+    checkOptions(`sharedSubscription in ${what}`, sharedSubscription, SHARED_FIELDS);
+  const settings: MqttSettings = {
+    broker: brokerOf(options, wrong),
+    consumerId: options.consumerId,
+    clientIdPrefix: options.clientIdPrefix,
+    cleanSession: options.cleanSession ?? false,
+    retain: options.retain ?? false,
+    instanceId: sharedSubscription?.instanceId,
+    receiveMaximum: options.receiveMaximum ?? DEFAULT_RECEIVE_MAXIMUM,
+  };
   const type = settings.broker.protocolVersion === 5 ? 'pubsub.mqtt5' : 'pubsub.mqtt3';
   return brokerDefinition({
     ...{ name, type, options },
@@ -113,96 +135,18 @@ export function mqttPubSub(name: string, options: MqttPubSubOptions): PubSubDefi
   });
 }
 
-function settingsOf(options: MqttPubSubOptions, what: string): MqttSettings {
-  const { consumerId, clientIdPrefix, cleanSession = false, retain = false, sharedSubscription } = options;
-  const { receiveMaximum = DEFAULT_RECEIVE_MAXIMUM } = options;
-  for (const [option, text] of Object.entries({ consumerId, clientIdPrefix }))
-    if (text !== undefined && typeof text !== 'string') throw wrong(what, option, text, 'a text');
-  if (consumerId === '') throw wrong(what, 'consumerId', consumerId, 'a name');
-  for (const [option, value] of Object.entries({ cleanSession, retain }))
-    if (typeof value !== 'boolean') throw wrong(what, option, value, 'true or false');
-  if (!isWithin(receiveMaximum, 1, 65_535))
-    throw wrong(what, 'receiveMaximum', receiveMaximum, 'a whole number of 1 to 65535');
-  if (sharedSubscription !== undefined) {
-    checkFields(sharedSubscription, SHARED_FIELDS, `sharedSubscription of ${what}`, 'ERR_CONFIGURATION');
-    const { instanceId } = sharedSubscription;
-    if (typeof instanceId !== 'string' || instanceId === '')
-      throw wrong(what, 'sharedSubscription.instanceId', instanceId, 'a name of this process that outlives restarts');
-  }
-  const instanceId = sharedSubscription?.instanceId;
-  return {
-    ...{ broker: brokerOf(options, what), consumerId, clientIdPrefix, cleanSession, retain },
-    ...{ instanceId, receiveMaximum },
-  };
-}
-
-function brokerOf(options: MqttPubSubOptions, what: string): MqttBroker {
+function brokerOf(options: MqttPubSubOptions, wrong: WrongOption<MqttPubSubOptions>): MqttBroker {
   const { protocolVersion = 5, keepAliveMs = DEFAULT_KEEP_ALIVE_MS } = options;
-  const url = urlOf(options.url, what);
+  const url = serverUrl(options.url, [...PLAIN_SCHEMES, ...TLS_SCHEMES]);
+  if (url === undefined || url.hostname === '' || !/^\/?$/.test(url.pathname) || url.search !== '')
+    throw wrong('url', 'one like "mqtt://user:password@host:1883", with mqtt, mqtts, tcp, ssl, tls or tcps');
   const isTls = TLS_SCHEMES.includes(url.protocol);
-  const { username = textOf(url.username), password = textOf(url.password) } = options;
-  if (protocolVersion !== 4 && protocolVersion !== 5)
-    throw wrong(what, 'protocolVersion', protocolVersion, '5, or 4 for MQTT 3.1.1');
-  if (!isWithin(keepAliveMs, 2_000, MAX_KEEP_ALIVE_MS))
-    throw wrong(what, 'keepAliveMs', keepAliveMs, `a whole number of 2000 to ${MAX_KEEP_ALIVE_MS}`);
-  if (password !== undefined && username === undefined)
-    throw new SidecarError('ERR_CONFIGURATION', `${what}: a password needs a username`);
-  const host = url.hostname.replaceAll(/^\[|\]$/g, '');
+  const { username = urlPart(url.username), password = urlPart(url.password) } = options;
+  if (password !== undefined && username === undefined) throw wrong('password', 'a username with it');
   const port = Number(url.port || (isTls ? 8883 : 1883));
   return {
-    ...{ name: `MQTT broker at ${url.hostname}:${port}`, host, port, username, password, protocolVersion },
-    tls: tlsOf(options.tls ?? isTls, what),
+    ...{ name: `MQTT broker at ${url.hostname}:${port}`, host: hostOf(url), port, username, password, protocolVersion },
+    tls: tlsOptions(options.tls ?? isTls),
     keepAliveS: Math.ceil(keepAliveMs / 1_000),
   };
-}
-
-/** Parses the URL. Messages do not show it, since it may hold a password. */
-function urlOf(text: string, what: string): URL {
-  let url: URL | undefined;
-  let isReadable = false;
-  try {
-    url = new URL(text);
-    decodeURIComponent(url.username + url.password);
-    isReadable = true;
-  } catch {
-    // Reported below.
-  }
-  const isKnown = url !== undefined && [...PLAIN_SCHEMES, ...TLS_SCHEMES].includes(url.protocol);
-  if (
-    url === undefined ||
-    !isReadable ||
-    !isKnown ||
-    url.hostname === '' ||
-    !/^\/?$/.test(url.pathname) ||
-    url.search !== ''
-  )
-    throw new SidecarError(
-      'ERR_CONFIGURATION',
-      `${what}: url must be like "mqtt://user:password@host:1883", with mqtt, mqtts, tcp, ssl, tls or tcps`,
-    );
-  return url;
-}
-
-function tlsOf(tls: boolean | object, what: string): object | undefined {
-  if (tls === false) return undefined;
-  if (tls === true) return {};
-  if (typeof tls !== 'object' || tls === null) throw wrong(what, 'tls', tls, 'true, false or an object');
-  try {
-    createSecureContext(tls);
-  } catch (error) {
-    throw new SidecarError('ERR_CONFIGURATION', `${what}: tls is not valid: ${messageOf(error)}`, { cause: error });
-  }
-  return tls;
-}
-
-function textOf(part: string): string | undefined {
-  return part === '' ? undefined : decodeURIComponent(part);
-}
-
-function isWithin(value: unknown, min: number, max: number): boolean {
-  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
-}
-
-function wrong(what: string, option: string, value: unknown, expected: string): SidecarError {
-  return new SidecarError('ERR_CONFIGURATION', `${what}: ${option} is ${JSON.stringify(value)}: expected ${expected}`);
 }

@@ -5,9 +5,17 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { SidecarError } from '../../errors.ts';
-import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
+import {
+  BOOLEAN,
+  checkBrokerOptions,
+  choice,
+  type OptionFields,
+  secret,
+  TEXT,
+  TLS_OPTIONS,
+  whole,
+} from '../broker/options.ts';
 import type { ComponentContext } from '../component.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
 import { loadAmqp } from './driver.ts';
@@ -77,36 +85,29 @@ export interface RabbitmqPubSubOptions extends BrokerOptions {
   readonly propertiesToMetadata?: boolean;
 }
 
-const FIELDS = fieldNames<RabbitmqPubSubOptions>({
-  url: true,
-  username: true,
-  password: true,
-  tls: true,
-  saslExternal: true,
-  clientName: true,
-  heartbeatMs: true,
-  maxReconnectDelayMs: true,
-  consumerId: true,
-  exchangeKind: true,
-  durable: true,
-  exchangeAutoDelete: true,
-  queueAutoDelete: true,
-  queueType: true,
-  deadLetterExchange: true,
-  maxLength: true,
-  maxLengthBytes: true,
-  messageTtlMs: true,
-  maxPrefetch: true,
-  propertiesToMetadata: true,
-  scopes: true,
-  publishTimeoutMs: true,
-  publishingScopes: true,
-  subscriptionScopes: true,
-  allowedTopics: true,
-  protectedTopics: true,
-});
 const MAX_PREFETCH = 65_535;
-const WHAT = 'options of rabbitmqPubSub';
+const FIELDS: OptionFields<Omit<RabbitmqPubSubOptions, keyof BrokerOptions>> = {
+  url: secret(TEXT),
+  username: secret(TEXT),
+  password: secret(TEXT),
+  tls: TLS_OPTIONS,
+  saslExternal: BOOLEAN,
+  clientName: TEXT,
+  heartbeatMs: whole(0, 3_600_000),
+  maxReconnectDelayMs: whole(1, 3_600_000),
+  consumerId: TEXT,
+  exchangeKind: choice('fanout', 'topic', 'direct', 'headers'),
+  durable: BOOLEAN,
+  exchangeAutoDelete: BOOLEAN,
+  queueAutoDelete: BOOLEAN,
+  queueType: choice('quorum', 'classic'),
+  deadLetterExchange: BOOLEAN,
+  maxLength: whole(1),
+  maxLengthBytes: whole(1),
+  messageTtlMs: whole(1, 2 ** 32 - 1),
+  maxPrefetch: whole(1, MAX_PREFETCH),
+  propertiesToMetadata: BOOLEAN,
+};
 
 /**
  * Pub/sub on RabbitMQ 3.8 or later, which services with Dapr can share. Needs the package `amqplib` 2.
@@ -125,9 +126,11 @@ const WHAT = 'options of rabbitmqPubSub';
  * @public
  */
 export function rabbitmqPubSub(name: string, options: RabbitmqPubSubOptions = {}): PubSubDefinition {
-  checkFields(options, FIELDS, WHAT, 'ERR_CONFIGURATION');
-  check(options);
-  const server = serverOf(options);
+  const wrong = checkBrokerOptions(`options of rabbitmqPubSub ${JSON.stringify(name)}`, options, FIELDS);
+  const { queueType, durable = true, queueAutoDelete = false } = options;
+  if (queueType === 'quorum' && (!durable || queueAutoDelete))
+    throw wrong('queueType', 'classic, because quorum queues are durable and never deleted with their last consumer');
+  const server = serverOf(options, wrong);
   const connect = (context: ComponentContext): Promise<RabbitClient> => makeClient(options, server, context);
   return brokerDefinition<RabbitHandle>({ name, type: 'pubsub.rabbitmq', options, connect });
 }
@@ -175,55 +178,4 @@ function settingsOf(options: RabbitmqPubSubOptions, appId: string): Settings {
     maxLength: options.maxLength,
     maxLengthBytes: options.maxLengthBytes,
   };
-}
-
-const BOOLEANS = [
-  'saslExternal',
-  'durable',
-  'exchangeAutoDelete',
-  'queueAutoDelete',
-  'deadLetterExchange',
-  'propertiesToMetadata',
-] as const;
-const TEXTS = ['url', 'username', 'password', 'clientName', 'consumerId'] as const;
-/** The least and greatest values. */
-const NUMBERS = {
-  heartbeatMs: [0, 3_600_000],
-  maxReconnectDelayMs: [1, 3_600_000],
-  maxLength: [1, Number.MAX_SAFE_INTEGER],
-  maxLengthBytes: [1, Number.MAX_SAFE_INTEGER],
-  messageTtlMs: [1, 2 ** 32 - 1],
-  maxPrefetch: [1, MAX_PREFETCH],
-  publishTimeoutMs: [1, 2 ** 31 - 1],
-} as const;
-const CHOICES = {
-  exchangeKind: ['fanout', 'topic', 'direct', 'headers'],
-  queueType: ['quorum', 'classic'],
-} as const;
-
-function check(options: RabbitmqPubSubOptions): void {
-  const refuse = (field: keyof RabbitmqPubSubOptions, expected: string): never => {
-    // Not of texts: they may be secrets.
-    const actual = typeof options[field] === 'string' ? '' : ` ${String(options[field])}`;
-    throw new SidecarError('ERR_CONFIGURATION', `${field}${actual} in ${WHAT}: expected ${expected}`);
-  };
-  for (const field of BOOLEANS)
-    if (!['boolean', 'undefined'].includes(typeof options[field])) refuse(field, 'true or false');
-  for (const field of TEXTS)
-    if (options[field] !== undefined && (typeof options[field] !== 'string' || options[field] === ''))
-      refuse(field, 'a text that is not empty');
-  for (const field of Object.keys(NUMBERS) as (keyof typeof NUMBERS)[]) {
-    const [min, max] = NUMBERS[field];
-    const value = options[field];
-    if (value !== undefined && !(Number.isInteger(value) && value >= min && value <= max))
-      refuse(field, `a whole number from ${min} to ${max}`);
-  }
-  for (const field of Object.keys(CHOICES) as (keyof typeof CHOICES)[]) {
-    const allowed: readonly string[] = CHOICES[field];
-    const value = options[field];
-    if (value !== undefined && !allowed.includes(value)) refuse(field, allowed.join(', '));
-  }
-  const { queueType, durable = true, queueAutoDelete = false } = options;
-  if (queueType === 'quorum' && (!durable || queueAutoDelete))
-    refuse('queueType', 'classic, because quorum queues are durable and never deleted with their last consumer');
 }

@@ -1,4 +1,5 @@
-import { SidecarError } from '../../errors.ts';
+import type { WrongOption } from '../broker/options.ts';
+import { hostOf, serverUrl } from '../broker/server-url.ts';
 import type { AmqpModule, AmqpTarget } from './driver.ts';
 
 /** How long a connection may take to be made. */
@@ -25,18 +26,15 @@ export interface RabbitServer {
 }
 
 /** @throws SidecarError `ERR_CONFIGURATION` */
-export function serverOf(options: ServerOptions): RabbitServer {
-  const url = urlOf(options.url ?? 'amqp://localhost');
+export function serverOf(options: ServerOptions, wrong: WrongOption<ServerOptions>): RabbitServer {
+  const url = serverUrl(options.url ?? 'amqp://localhost', ['amqp:', 'amqps:']);
+  if (url === undefined || /^\/[^/]*\/./.test(url.pathname))
+    throw wrong('url', 'one like "amqp://user:password@host:5672/vhost"');
   const protocol = url.protocol === 'amqps:' ? 'amqps' : 'amqp';
   const { tls, saslExternal = false, heartbeatMs = 10_000 } = options;
   if (protocol === 'amqp' && (tls !== undefined || saslExternal))
-    throw new SidecarError(
-      'ERR_CONFIGURATION',
-      'tls and saslExternal of rabbitmqPubSub need a url that begins with amqps://',
-    );
-  if (tls !== undefined && (typeof tls !== 'object' || tls === null))
-    throw new SidecarError('ERR_CONFIGURATION', 'tls of rabbitmqPubSub must be an object with options of tls.connect');
-  const hostname = url.hostname.replaceAll(/^\[|\]$/g, '') || 'localhost';
+    throw wrong(tls === undefined ? 'saslExternal' : 'tls', 'a url with it that begins with amqps://');
+  const hostname = hostOf(url) || 'localhost';
   const port = Number(url.port || PORTS[protocol]);
   const vhost = decodeURIComponent(url.pathname.slice(1)) || '/';
   const place = `${url.hostname || 'localhost'}:${port}${vhost === '/' ? '' : `/${vhost}`}`;
@@ -60,22 +58,4 @@ export function serverOf(options: ServerOptions): RabbitServer {
       ...(saslExternal ? { credentials: amqp.credentials.external() } : undefined),
     }),
   };
-}
-
-/** Messages do not show the URL, since it may hold a password. */
-function urlOf(text: string): URL {
-  let url: URL | undefined;
-  try {
-    url = new URL(text);
-    // Throws for a percent sign that stands for itself.
-    decodeURIComponent(url.username + url.password + url.pathname);
-  } catch {
-    url = undefined;
-  }
-  if (url === undefined || !/^amqps?:$/.test(url.protocol) || /^\/[^/]*\/./.test(url.pathname))
-    throw new SidecarError(
-      'ERR_CONFIGURATION',
-      'url of rabbitmqPubSub must be like "amqp://user:password@host:5672/vhost"',
-    );
-  return url;
 }

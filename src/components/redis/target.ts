@@ -1,3 +1,4 @@
+import { serverUrl, urlPart } from '../broker/server-url.ts';
 import type { Place } from '../remote/first-of.ts';
 
 /** Options that say where a Redis is and how to log in. @public */
@@ -72,8 +73,8 @@ export function targetOf(options: RedisConnectionOptions, what: string, fail: Fa
     nodes: nodes ?? [nodeAt(url?.hostname || 'localhost', Number(url?.port || port))],
     sentinelName,
     isCluster,
-    username: options.username ?? textOf(url?.username),
-    password: options.password ?? textOf(url?.password),
+    username: options.username ?? urlPart(url?.username),
+    password: options.password ?? urlPart(url?.password),
     sentinelUsername: options.sentinelUsername,
     sentinelPassword: options.sentinelPassword,
     database: options.database ?? Number(url?.pathname.slice(1) ?? 0),
@@ -98,21 +99,10 @@ function problemOf({ url, nodes, database = 0 }: RedisConnectionOptions, what: s
   return undefined;
 }
 
-function textOf(part: string | undefined): string | undefined {
-  return part === undefined || part === '' ? undefined : decodeURIComponent(part);
-}
-
 /** Parses the URL; `null` if it is wrong. Messages do not show it, since it may hold a password. */
 function parseUrl(text: string): URL | null {
-  let url: URL;
-  try {
-    url = new URL(text);
-    // Throws for a percent sign that stands for itself.
-    decodeURIComponent(url.username + url.password);
-  } catch {
-    return null;
-  }
-  return /^rediss?:$/.test(url.protocol) && /^(\/\d*)?$/.test(url.pathname) ? url : null;
+  const url = serverUrl(text, ['redis:', 'rediss:']);
+  return url !== undefined && /^(\/\d*)?$/.test(url.pathname) ? url : null;
 }
 
 function nodeOf(text: string, defaultPort: number): RedisNode | undefined {

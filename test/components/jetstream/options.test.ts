@@ -12,22 +12,25 @@ test.each([
 ])('the url %s', (url, expected) => expect(parseAddress(url)).toEqual(expected));
 
 test.each(['', 'http://a', 'nats://', 'nats://a/b', 'nats://me:hunter2@a b'])('refuses the url %j', (url) => {
-  expect(() => jetstreamPubSub('pubsub', { url })).toThrow(/^The url of jetstreamPubSub must be like/);
+  expect(() => jetstreamPubSub('pubsub', { url })).toThrow(
+    /^url in options of jetstreamPubSub "pubsub": expected one like "nats:/,
+  );
 });
 
 test.each([
   [{ servers: 'a' }, 'unknown field "servers"'],
-  [{ jwt: 'x' }, 'jwt and seed belong together'],
-  [{ stream: 'a.b' }, 'stream "a.b": expected a name'],
-  [{ stream: 'S', createStream: true }, 'leave stream out'],
+  [{ jwt: 'x' }, 'jwt in options of jetstreamPubSub "pubsub": expected a seed with it'],
+  [{ seed: 'x' }, 'expected a jwt with it'],
+  [{ stream: 'a.b' }, 'stream "a.b" in options of jetstreamPubSub "pubsub": expected a name'],
+  [{ stream: 'S', createStream: true }, 'expected none with createStream'],
   [{ createStream: { maxAge: 1 } }, 'unknown field "maxAge"'],
-  [{ createStream: { maxBytes: 0 } }, 'createStream.maxBytes 0: expected a whole number of 1 or more'],
+  [{ createStream: { maxBytes: 0 } }, 'maxBytes 0 in createStream in options of jetstreamPubSub'],
   [{ domain: 'a b' }, 'domain "a b"'],
-  [{ ackWaitMs: 500 }, 'ackWaitMs 500: expected a whole number of 1000 or more'],
+  [{ ackWaitMs: 500 }, 'ackWaitMs 500 in options of jetstreamPubSub "pubsub": expected a whole number of 1000 or more'],
   [{ maxAckPending: -1 }, 'maxAckPending -1'],
-  [{ deliverPolicy: 'newest' }, 'deliverPolicy: expected "all"'],
-  [{ deliverPolicy: { startSequence: 0 } }, 'deliverPolicy: expected "all"'],
-  [{ deliverPolicy: { startTime: new Date('x') } }, 'deliverPolicy: expected "all"'],
+  [{ deliverPolicy: 'newest' }, 'expected "all", "last", "new"'],
+  [{ deliverPolicy: { startSequence: 0 } }, 'expected "all", "last", "new"'],
+  [{ deliverPolicy: { startTime: new Date('x') } }, 'expected "all", "last", "new"'],
 ])('refuses the options %j', (options, problem) => {
   expect(() => jetstreamPubSub('pubsub', options as object)).toThrow(problem);
 });

@@ -17,19 +17,31 @@ function problemOf(options: object): string {
 
 describe('options of mqttPubSub', () => {
   test.each([
-    [{}, 'url must be like "mqtt://user:password@host:1883"'],
-    [{ url: 'wss://app:opensesame@broker' }, 'url must be like'],
-    [{ url: 'mqtt://app:%opensesame@broker' }, 'url must be like'],
-    [{ url: 'mqtt://broker', password: 'opensesame' }, 'a password needs a username'],
-    [{ url, protocolVersion: 3 }, 'protocolVersion is 3: expected 5, or 4 for MQTT 3.1.1'],
-    [{ url, keepAliveMs: 1 }, 'keepAliveMs is 1: expected a whole number of 2000'],
-    [{ url, receiveMaximum: 65_536 }, 'receiveMaximum is 65536: expected a whole number of 1 to 65535'],
-    [{ url, retain: 'false' }, 'retain is "false": expected true or false'],
-    [{ url, consumerId: '' }, 'consumerId is "": expected a name'],
-    [{ url, clientIdPrefix: 7 }, 'clientIdPrefix is 7: expected a text'],
-    [{ url, sharedSubscription: {} }, 'expected a name of this process that outlives restarts'],
+    [{}, 'url in options of mqttPubSub "pubsub": expected one like "mqtt://user:password@host:1883"'],
+    [{ url: 'wss://app:opensesame@broker' }, 'expected one like'],
+    [{ url: 'mqtt://app:%opensesame@broker' }, 'expected one like'],
+    [
+      { url: 'mqtt://broker', password: 'opensesame' },
+      'password in options of mqttPubSub "pubsub": expected a username with it',
+    ],
+    [
+      { url, protocolVersion: 3 },
+      'protocolVersion 3 in options of mqttPubSub "pubsub": expected 5, or 4 for MQTT 3.1.1',
+    ],
+    [{ url, keepAliveMs: 1 }, 'expected a whole number from 2000 to 65535000'],
+    [{ url, receiveMaximum: 65_536 }, 'expected a whole number from 1 to 65535'],
+    [{ url, retain: 'false' }, 'expected true or false'],
+    [{ url, consumerId: '' }, 'consumerId "" in options of mqttPubSub'],
+    [{ url, clientIdPrefix: 7 }, 'expected a text'],
+    [
+      { url, sharedSubscription: {} },
+      'instanceId undefined in sharedSubscription in options of mqttPubSub "pubsub": expected a name of this process',
+    ],
     [{ url, sharedSubscription: { instance: '1' } }, 'unknown field "instance"'],
-    [{ url, tls: { cert: '-----BEGIN CERTIFICATE-----\nx' } }, 'tls is not valid'],
+    [
+      { url, tls: { cert: '-----BEGIN CERTIFICATE-----\nx' } },
+      'tls in options of mqttPubSub "pubsub": expected true, false or an object with options of tls.connect: ',
+    ],
     [{ url, clientId: 'x' }, 'unknown field "clientId"'],
   ])('%j: the error says what was expected', (options, problem) => {
     expect(problemOf(options)).toContain(problem);

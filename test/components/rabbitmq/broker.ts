@@ -2,6 +2,8 @@ import { connect } from 'amqplib';
 import { memoryStore } from '../../../src/components/memory/memory-store.ts';
 import type { PubSubComponent, PubSubDefinition } from '../../../src/components/pubsub.ts';
 import { type RabbitmqPubSubOptions, rabbitmqPubSub } from '../../../src/components/rabbitmq/index.ts';
+import { type RabbitServer, type ServerOptions, serverOf } from '../../../src/components/rabbitmq/server.ts';
+import { SidecarError } from '../../../src/errors.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { hasRabbitmq, startRabbitmq } from '../../support/servers.ts';
@@ -26,6 +28,11 @@ export async function startBroker(): Promise<TestBroker> {
 
 export function urlOf(port: number): string {
   return `amqp://127.0.0.1:${port}`;
+}
+
+/** What the options of a connection mean. */
+export function serverAt(options: ServerOptions): RabbitServer {
+  return serverOf(options, (name, expected) => new SidecarError('ERR_CONFIGURATION', `${name}: expected ${expected}`));
 }
 
 /** A component as a sidecar opens it, and its log. */

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { memoryStore } from '../../../src/components/memory/memory-store.ts';
 import { loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { type RabbitmqPubSubOptions, rabbitmqPubSub } from '../../../src/components/rabbitmq/index.ts';
-import { serverOf } from '../../../src/components/rabbitmq/server.ts';
 import { queuePlanOf, type Settings } from '../../../src/components/rabbitmq/settings.ts';
 import { Collector, textMessage } from '../../../src/testing/collector.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { freePort } from '../../support/http.ts';
 import { RecordingLogger } from '../../support/logger.ts';
+import { serverAt } from './broker.ts';
 
 const SETTINGS: Settings = {
   ...{ appId: 'orders', consumerId: undefined, exchangeKind: undefined, queueType: undefined },
@@ -15,27 +15,27 @@ const SETTINGS: Settings = {
   ...{ maxLength: undefined, maxLengthBytes: undefined },
 };
 
+const WHAT = 'in options of rabbitmqPubSub "pubsub": expected';
+const URL_WRONG = `url ${WHAT} one like "amqp://user:password@host:5672/vhost"`;
+
 describe('options', () => {
   test.each<[object, string]>([
-    [{ uri: 'amqp://x' }, 'options of rabbitmqPubSub: unknown field "uri"'],
-    [{ url: 'redis://:opensesame@x' }, 'url of rabbitmqPubSub must be like "amqp://user:password@host:5672/vhost"'],
-    [{ url: 'amqp://u:100%opensesame@x' }, 'url of rabbitmqPubSub must be like "amqp://user:password@host:5672/vhost"'],
-    [{ url: 'amqp://x/100%' }, 'url of rabbitmqPubSub must be like "amqp://user:password@host:5672/vhost"'],
-    [{ url: 'amqp://:opensesame@x/a/b' }, 'url of rabbitmqPubSub must be like'],
-    [{ url: '' }, 'url in options of rabbitmqPubSub: expected a text that is not empty'],
-    [{ queueType: 'stream' }, 'queueType in options of rabbitmqPubSub: expected quorum, classic'],
-    [{ exchangeKind: 'x' }, 'expected fanout, topic, direct, headers'],
+    [{ uri: 'amqp://x' }, 'options of rabbitmqPubSub "pubsub": unknown field "uri"'],
+    [{ url: 'redis://:opensesame@x' }, URL_WRONG],
+    [{ url: 'amqp://u:100%opensesame@x' }, URL_WRONG],
+    [{ url: 'amqp://x/100%' }, URL_WRONG],
+    [{ url: 'amqp://:opensesame@x/a/b' }, URL_WRONG],
+    [{ url: '' }, `url ${WHAT} a text that is not empty`],
+    [{ queueType: 'stream' }, `queueType "stream" ${WHAT} one of quorum, classic`],
+    [{ exchangeKind: 'x' }, 'expected one of fanout, topic, direct, headers'],
     [{ queueType: 'quorum', durable: false }, 'expected classic, because quorum queues are durable'],
     [{ queueType: 'quorum', queueAutoDelete: true }, 'expected classic, because'],
     [{ durable: 'yes' }, 'expected true or false'],
-    [
-      { maxPrefetch: 70_000 },
-      'maxPrefetch 70000 in options of rabbitmqPubSub: expected a whole number from 1 to 65535',
-    ],
+    [{ maxPrefetch: 70_000 }, `maxPrefetch 70000 ${WHAT} a whole number from 1 to 65535`],
     [{ messageTtlMs: 0 }, 'messageTtlMs 0 in options'],
-    [{ tls: {} }, 'tls and saslExternal of rabbitmqPubSub need a url that begins with amqps://'],
-    [{ url: 'amqps://x', tls: true }, 'tls of rabbitmqPubSub must be an object'],
-    [{ saslExternal: true }, 'need a url that begins with amqps://'],
+    [{ tls: {} }, `tls ${WHAT} a url with it that begins with amqps://`],
+    [{ url: 'amqps://x', tls: true }, `tls ${WHAT} an object with options of tls.connect`],
+    [{ saslExternal: true }, `saslExternal true ${WHAT} a url with it that begins with amqps://`],
   ])('%j is refused', (options, message) => {
     const make = (): unknown => rabbitmqPubSub('pubsub', options as RabbitmqPubSubOptions);
     expect(make).toThrow(message);
@@ -52,7 +52,7 @@ describe('options', () => {
     [{ url: 'amqps://[::1]:5999', username: 'u', password: 'p' }, '[::1]:5999', { hostname: '::1', username: 'u' }],
     [{ heartbeatMs: 0 }, 'localhost:5672', { heartbeat: 0 }],
   ])('%j: the server is %s', (options, place, target) => {
-    const server = serverOf(options);
+    const server = serverAt(options);
     expect(server.name).toBe(`RabbitMQ at ${place}`);
     expect(server.target).toMatchObject(target);
   });

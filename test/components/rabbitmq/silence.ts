@@ -4,9 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { type AmqpConnection, loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { RabbitConnection } from '../../../src/components/rabbitmq/rabbit-connection.ts';
 import { RECONNECT } from '../../../src/components/rabbitmq/reconnect.ts';
-import { serverOf } from '../../../src/components/rabbitmq/server.ts';
 import { RecordingLogger } from '../../support/logger.ts';
-import { urlOf } from './broker.ts';
+import { serverAt, urlOf } from './broker.ts';
 
 /** A way to the server that can fall silent like a process that stands still: not even the end of a socket is answered. */
 class Silent implements AsyncDisposable {
@@ -44,7 +43,7 @@ class Silent implements AsyncDisposable {
 /** A connection through it, that of the driver, and what the driver has told. */
 async function connected(port: number, heartbeatMs: number) {
   const amqp = await loadAmqp();
-  const { name, target, socket } = serverOf({ url: urlOf(port), heartbeatMs });
+  const { name, target, socket } = serverAt({ url: urlOf(port), heartbeatMs });
   let made: AmqpConnection | undefined;
   const connection = new RabbitConnection({
     server: name,

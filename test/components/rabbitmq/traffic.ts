@@ -3,14 +3,13 @@ import { DelayQueues } from '../../../src/components/rabbitmq/delay-queues.ts';
 import { loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { RabbitConnection } from '../../../src/components/rabbitmq/rabbit-connection.ts';
 import { RECONNECT } from '../../../src/components/rabbitmq/reconnect.ts';
-import { serverOf } from '../../../src/components/rabbitmq/server.ts';
 import { Topology } from '../../../src/components/rabbitmq/topology.ts';
 import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/testing/collector.ts';
 import { newTopic, numbers } from '../../../src/testing/pubsub-case.ts';
 import { pause, until } from '../../support/broker-world.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
-import { openComponent, queueState, urlOf, withClient } from './broker.ts';
+import { openComponent, queueState, serverAt, urlOf, withClient } from './broker.ts';
 
 /** What happens to messages beside what every component does with them. */
 export function traffic(port: () => number): void {
@@ -192,7 +191,7 @@ export function traffic(port: () => number): void {
 
     test('a delay queue hands its messages on when their time is over', async () => {
       const queue = newTopic();
-      const server = serverOf({ url: urlOf(port()) });
+      const server = serverAt({ url: urlOf(port()) });
       const amqp = await loadAmqp();
       const connection = new RabbitConnection({
         server: server.name,

@@ -1,7 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { SidecarError } from '../../../errors.ts';
-import { checkFields, fieldNames } from '../../../util/known-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../../broker/broker-pubsub.ts';
+import {
+  ANY_TEXT,
+  BOOLEAN,
+  checkBrokerOptions,
+  type OptionFields,
+  secret,
+  TEXT,
+  TEXTS,
+  TLS,
+  whole,
+} from '../../broker/options.ts';
 import type { PubSubDefinition } from '../../pubsub.ts';
 import { loadRedis } from '../driver.ts';
 import { type RedisConnectionOptions, targetOf } from '../target.ts';
@@ -38,40 +48,25 @@ export interface RedisPubSubOptions extends RedisConnectionOptions, BrokerOption
   readonly callTimeoutMs?: number;
 }
 
-const WHAT = 'redisPubSub';
-const FIELDS = fieldNames<RedisPubSubOptions>({
-  url: true,
-  nodes: true,
-  sentinelName: true,
-  cluster: true,
-  username: true,
-  password: true,
-  sentinelUsername: true,
-  sentinelPassword: true,
-  database: true,
-  tls: true,
-  scopes: true,
-  publishingScopes: true,
-  subscriptionScopes: true,
-  allowedTopics: true,
-  protectedTopics: true,
-  publishTimeoutMs: true,
-  consumerId: true,
-  processingTimeoutMs: true,
-  redeliverIntervalMs: true,
-  maxLenApprox: true,
-  streamTtlMs: true,
-  trimAcknowledged: true,
-  callTimeoutMs: true,
-});
-const POSITIVE = [
-  'publishTimeoutMs',
-  'processingTimeoutMs',
-  'redeliverIntervalMs',
-  'maxLenApprox',
-  'streamTtlMs',
-  'callTimeoutMs',
-] as const;
+const FIELDS: OptionFields<Omit<RedisPubSubOptions, keyof BrokerOptions>> = {
+  url: secret(ANY_TEXT),
+  nodes: TEXTS,
+  sentinelName: TEXT,
+  cluster: BOOLEAN,
+  username: secret(ANY_TEXT),
+  password: secret(ANY_TEXT),
+  sentinelUsername: secret(ANY_TEXT),
+  sentinelPassword: secret(ANY_TEXT),
+  database: whole(0),
+  tls: TLS,
+  consumerId: TEXT,
+  processingTimeoutMs: whole(1),
+  redeliverIntervalMs: whole(1),
+  maxLenApprox: whole(1),
+  streamTtlMs: whole(1),
+  trimAcknowledged: BOOLEAN,
+  callTimeoutMs: whole(1),
+};
 
 /**
  * Pub/sub on the streams of Redis 6.2 or later, or Valkey, in the form of Dapr's `pubsub.redis`: both can share topics
@@ -91,8 +86,9 @@ const POSITIVE = [
  * @public
  */
 export function redisPubSub(name: string, options: RedisPubSubOptions): PubSubDefinition {
-  check(options);
-  const target = targetOf(options, WHAT, wrong);
+  const component = `redisPubSub ${JSON.stringify(name)}`;
+  checkBrokerOptions(`options of ${component}`, options, FIELDS);
+  const target = targetOf(options, component, (message) => new SidecarError('ERR_CONFIGURATION', message));
   const settings: RedisBrokerSettings = {
     target,
     load: () => loadRedis('redis', 'The pub/sub component of type pubsub.redis'),
@@ -107,22 +103,4 @@ export function redisPubSub(name: string, options: RedisPubSubOptions): PubSubDe
   const connect = (context: Parameters<PubSubDefinition['open']>[0]): RedisBroker =>
     new RedisBroker(settings, context, randomUUID);
   return brokerDefinition({ name, type: 'pubsub.redis', options, connect });
-}
-
-function check(options: RedisPubSubOptions): void {
-  checkFields(options, FIELDS, `options of ${WHAT}`, 'ERR_CONFIGURATION');
-  for (const field of POSITIVE) {
-    const value = options[field];
-    if (value !== undefined && !(Number.isSafeInteger(value) && value > 0))
-      throw wrong(`${field} ${String(value)} of ${WHAT} must be a whole number above 0.`);
-  }
-  const { consumerId, trimAcknowledged = false } = options;
-  if (consumerId !== undefined && (typeof consumerId !== 'string' || consumerId === ''))
-    throw wrong(`consumerId ${JSON.stringify(consumerId)} of ${WHAT} must be a name.`);
-  if (typeof trimAcknowledged !== 'boolean')
-    throw wrong(`trimAcknowledged ${String(trimAcknowledged)} of ${WHAT} must be true or false.`);
-}
-
-function wrong(message: string): SidecarError {
-  return new SidecarError('ERR_CONFIGURATION', message);
 }

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { type KafkaPubSubOptions, kafkaPubSub } from '../../../src/components/kafka/index.ts';
+
+const brokers = ['kafka-1.internal:9092', '[::1]'];
+const token = (): string => 'token';
+
+test.each<[KafkaPubSubOptions]>([
+  [{ brokers }],
+  [{ brokers, sessionTimeoutMs: 1_000 }],
+  [{ brokers, sasl: { mechanism: 'scram-sha-512', username: 'app', password: '' } }],
+  [{ brokers, sasl: { mechanism: 'oauthbearer', token } }],
+])('takes the options %j', (options) => {
+  expect(kafkaPubSub('pubsub', options).type).toBe('pubsub.kafka');
+});
+
+test.each([
+  [{}, 'brokers undefined in options of kafkaPubSub "pubsub": expected addresses like "kafka.internal:9092"'],
+  [{ brokers: [] }, 'at least one'],
+  [{ brokers: ['kafka', 'kafka:one'] }, 'at least one, unlike brokers[1]'],
+  [{ brokers, clientId: '' }, 'clientId "" in options of kafkaPubSub "pubsub": expected a text that is not empty'],
+  [{ brokers, initialOffset: 'first' }, 'initialOffset "first" in options of kafkaPubSub "pubsub": expected one of'],
+  [{ brokers, compression: 'zip' }, 'expected one of none, gzip, snappy, lz4, zstd'],
+  [{ brokers, maxMessageBytes: 1_023 }, 'expected a whole number from 1024 to 2147483647'],
+  [{ brokers, sessionTimeoutMs: 999 }, 'expected a whole number from 1000 to 3600000'],
+  [{ brokers, heartbeatIntervalMs: 99 }, 'expected a whole number from 100 to 1200000'],
+  [{ brokers, heartbeatIntervalMs: 4_000 }, 'heartbeatIntervalMs 4000 in options of kafkaPubSub "pubsub": expected at'],
+  [{ brokers, escapeHeaders: 'yes' }, 'expected true or false'],
+  [{ brokers, excludeHeaders: '^x' }, 'expected a regular expression'],
+  [
+    { brokers, sasl: {} },
+    'mechanism undefined in sasl in options of kafkaPubSub "pubsub": expected one of plain, scram',
+  ],
+  [{ brokers, sasl: { mechanism: 'plain', username: 'app' } }, 'password in sasl in options'],
+  [
+    { brokers, sasl: { mechanism: 'oauthbearer' } },
+    'token in sasl in options of kafkaPubSub "pubsub": expected a function',
+  ],
+  [{ brokers, sasl: { mechanism: 'plain', user: 'app' } }, 'unknown field "user"'],
+])('refuses the options %j', (options, problem) => {
+  expect(() => kafkaPubSub('pubsub', options as KafkaPubSubOptions)).toThrow(problem);
+});

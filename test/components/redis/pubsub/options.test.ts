@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { type RedisPubSubOptions, redisPubSub } from '../../../../src/components/redis/index.ts';
+
+const url = 'redis://broker';
+const what = 'in options of redisPubSub "pubsub": expected';
+
+test.each<[object, string]>([
+  [{}, 'redisPubSub "pubsub" needs either url or nodes'],
+  [{ url, nodes: ['a'] }, 'redisPubSub "pubsub" needs either url or nodes'],
+  [{ url: 'redis://broker/one' }, 'The url of redisPubSub "pubsub" must be like "redis://user:password@host:6379/0"'],
+  [{ nodes: 'a:1' }, `nodes "a:1" ${what} a list of texts`],
+  [{ nodes: ['a:b'] }, 'The node "a:b" of redisPubSub "pubsub" must be like "host:6379"'],
+  [{ url, cluster: 'yes' }, `cluster "yes" ${what} true or false`],
+  [{ url, database: -1 }, `database -1 ${what} a whole number of 0 or more`],
+  [{ url, consumerId: '' }, `consumerId "" ${what} a text that is not empty`],
+  [{ url, trimAcknowledged: 1 }, `trimAcknowledged 1 ${what} true or false`],
+  [{ url, maxLenApprox: 0 }, `maxLenApprox 0 ${what} a whole number of 1 or more`],
+  [{ url, streamTtlMs: 0.5 }, `streamTtlMs 0.5 ${what} a whole number of 1 or more`],
+  [{ url, stream: 'x' }, 'options of redisPubSub "pubsub": unknown field "stream"'],
+])('refuses the options %j', (options, problem) => {
+  expect(() => redisPubSub('pubsub', options as RedisPubSubOptions)).toThrow(problem);
+});
