@@ -87,6 +87,8 @@ describe.skipIf(!hasChromium())('pages', () => {
     await view.shows('activity count #5000');
     // Only what is seen is drawn.
     expect(await timeline.locator('tr').count()).toBeLessThan(100);
+    await timeline.getByRole('row', { name: 'activity count #5000' }).locator('td.took').click();
+    await view.page.waitForURL(/[?&]open=/);
     await view.go('/workflows/long?tab=history', 'long');
     await view.page.getByRole('link', { name: 'Next' }).click();
     await view.shows('#150');

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { duration } from '../core/format.ts';
 import { param, withQuery } from '../core/router.ts';
+import { opensRow } from '../ui/data-table.tsx';
 import { Bars } from './bars.tsx';
 import type { Row, Timeline } from './model.ts';
 import { instantsOf, type Scale, spansOf, stepScale, ticksOf, timeScale } from './scale.ts';
@@ -96,10 +97,16 @@ interface ChartRowProps {
 /** It reads a signal: then it is rendered again only if that or a property has changed, and not while one scrolls. */
 function ChartRow({ row, index, from, scale, width, isTable }: ChartRowProps) {
   const { key, kind, name, state, sequence, bars } = row;
+  const href = withQuery({ open: key }, { keepsView: true });
   return (
-    <tr aria-rowindex={index} aria-current={param('open') === key ? 'true' : undefined} class={kind}>
+    <tr
+      aria-rowindex={index}
+      aria-current={param('open') === key ? 'true' : undefined}
+      class={`linked ${kind}`}
+      onClick={opensRow(href)}
+    >
       <th scope="row">
-        <a href={withQuery({ open: key }, { keepsView: true })} data-row={key} title={name}>
+        <a href={href} data-row={key} title={name}>
           <span class="kind">{kind}</span> {name}
           {sequence === undefined ? null : <small> #{sequence}</small>}
         </a>

@@ -75,6 +75,14 @@ export function DataTable<R>(props: DataTableProps<R>) {
   );
 }
 
+/** A click anywhere in a row follows its link, but for one on a control, and for text that is being selected. */
+export function opensRow(href: string | undefined): (event: MouseEvent) => void {
+  return ({ target }) => {
+    const isControl = (target as Element).closest('a, button, input, label, summary') !== null;
+    if (href !== undefined && !isControl && getSelection()?.isCollapsed !== false) navigate(href);
+  };
+}
+
 interface RowProps<R> extends Pick<DataTableProps<R>, 'columns' | 'href' | 'isPlain' | 'selection'> {
   readonly row: R;
   readonly name: string;
@@ -86,12 +94,8 @@ function Row<R>({ row, name, columns, selection, ...props }: RowProps<R>) {
   const href =
     props.isPlain === true ? undefined : (props.href?.(row) ?? withQuery({ open: name }, { keepsView: true }));
   const isOpen = param('open') === name;
-  const open = (event: MouseEvent) => {
-    const isControl = (event.target as Element).closest('a, button, input, label, summary') !== null;
-    if (href !== undefined && !isControl && getSelection()?.isCollapsed !== false) navigate(href);
-  };
   return (
-    <tr class={href === undefined ? '' : 'linked'} aria-current={isOpen ? 'true' : undefined} onClick={open}>
+    <tr class={href === undefined ? '' : 'linked'} aria-current={isOpen ? 'true' : undefined} onClick={opensRow(href)}>
       {selection === undefined ? null : (
         <td class="check">
           <RowCheck selection={selection} rowKey={name} />

@@ -49,7 +49,7 @@ export function MessageActions({ parts, what, haveOrigins, onDone, children }: M
       <Action
         tone="danger"
         reason={reason}
-        confirm={{ title: `Discard ${what}?`, body: 'They are removed for good.', action: 'Discard', isDanger: true }}
+        confirm={{ title: `Discard ${what}?`, body: 'This cannot be undone.', action: 'Discard', isDanger: true }}
         run={run('discard', 'discarded')}
       >
         Discard…
