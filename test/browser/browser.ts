@@ -77,7 +77,13 @@ export class View {
 
   /** Waits until the page shows a text. */
   async shows(text: string | RegExp, inside: Locator = this.page.locator('body')): Promise<void> {
-    await until(async () => (await inside.allInnerTexts()).join('\n')).toMatch(text);
+    const deadline = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const shown = (await inside.allInnerTexts()).join('\n');
+      if (typeof text === 'string' ? shown.includes(text) : text.test(shown)) return;
+      if (performance.now() > deadline) throw new Error(`the page does not show ${text}`);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
   }
 
   /** A field of the dialog that is open. */

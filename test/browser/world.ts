@@ -36,6 +36,8 @@ export interface WorldOptions {
   /** Where it is mounted, such as `/inspector/`. */
   readonly path?: string;
   readonly clock?: Clock;
+  /** Where the state is. Default: in a directory of its own. */
+  readonly directory?: string;
 }
 
 /** Two applications with something of everything, an inspector of both, and the server that it is in. */
@@ -78,15 +80,16 @@ export class World implements AsyncDisposable {
       logger,
       ...quick,
     });
-    const host = { appId: 'billing', components: [durablePubSub('ledger')], state, logger, ...quick };
-    this.billing = new Sidecar({ ...host, app: { listener: billingApp } });
+    const components = [durablePubSub('ledger')];
+    const host = { appId: 'billing', components, app: { listener: billingApp }, state, logger, ...quick };
+    this.billing = new Sidecar(host);
     this.otherBilling = new Sidecar(host);
     this.inspector = inspect([this.shop, this.billing], { token: TOKEN, record: 'always', ...options.inspect });
     servers.server.use(options.mount?.(this.inspector) ?? nodeListener(this.inspector));
   }
 
   static async open(options: WorldOptions = {}): Promise<World> {
-    const directory = await mkdtemp(join(tmpdir(), 'insidecar-browser-'));
+    const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'insidecar-browser-')));
     const world = new World(directory, { server: await listen(), carrier: await listen(carrier) }, options);
     await world.#start();
     return world;
