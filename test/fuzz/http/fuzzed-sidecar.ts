@@ -97,6 +97,8 @@ export class FuzzedSidecar implements AsyncDisposable {
       ],
       httpEndpoints: [{ name: 'backend', baseUrl: upstream.url }],
       placement: { enabled: true },
+      // Without keys a sidecar believes what another one claims to be; with them nobody can claim to be another.
+      identity: { keys: [{ secret: 'of-nobody-else-at-least-32-bytes-long' }] },
       deliveryTimeoutMs: 2_000,
       stopTimeoutMs: 3_000,
       logger: this.logger,
