@@ -1,3 +1,4 @@
+import { isStateError } from '../state/errors.ts';
 import { keyOf, namePart, partsOf, rangeOf } from '../state/keys.ts';
 import type { KeyedEntry, KeyRange, StateStore } from '../state/store.ts';
 import { readValue, withFormat } from '../state/values.ts';
@@ -112,6 +113,22 @@ export async function readShards(store: StateStore): Promise<ReadonlyMap<string,
 function shardOwnerOf({ key, value }: KeyedEntry): { readonly shard: number; readonly owner: string } {
   const owner = readValue(key, value, { [FORMAT]: (payload) => Buffer.from(payload).toString() });
   return { shard: Number(partsOf(key).at(-1)), owner };
+}
+
+/**
+ * Reads what the hosts of an app ID have written, so that a sidecar does not start where it could do nothing.
+ *
+ * @throws StateError `newer-format` if a later release wrote it.
+ */
+export async function refuseNewerHosts(store: StateStore, appId: string): Promise<void> {
+  const layout = new ShardLayout(appId);
+  try {
+    const [, owners] = await Promise.all([readHosts(store), store.scan(layout.range)]);
+    for (const owner of owners) layout.ownerOf(owner);
+  } catch (error) {
+    // A store that does not work is not waited for here.
+    if (isStateError(error) && error.kind === 'newer-format') throw error;
+  }
 }
 
 /** Whether there is no other host. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { NameResolver } from '../blocks/invocation/resolution/name-resolver.ts';
 import { offerPeer } from '../blocks/invocation/resolution/registry.ts';
 import type { Placement } from '../blocks/placement/placement.ts';
+import { refuseNewerHosts } from '../cluster/hosts.ts';
 import { Membership } from '../cluster/membership.ts';
 import { refuseUnfinishedMove } from '../cluster/move-state.ts';
 import type { Handler } from '../http/message.ts';
@@ -20,7 +21,7 @@ export interface JoinDeps {
 /**
  * Joins the hosts of the store, and makes this sidecar discoverable to the others.
  *
- * @throws StateError if the store is incomplete.
+ * @throws StateError if the store is incomplete, or a later release runs on it whose records cannot be read.
  */
 export async function joinHosts(
   options: ResolvedOptions,
@@ -29,6 +30,7 @@ export async function joinHosts(
 ): Promise<Membership> {
   const { appId, namespace, address, clock, logger, state } = options;
   await refuseUnfinishedMove(store, state.place ?? state.type);
+  if (store.failure === undefined) await refuseNewerHosts(store, appId);
   const { actorTypes } = placement;
   const track = (what: string): (() => void) => work.begin(what);
   const host = await Membership.join({
