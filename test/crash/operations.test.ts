@@ -43,8 +43,8 @@ test(`pauses of jobs and reruns of workflows hold over ${KILLS} kills`, async ()
     `${KILLS} kills: ${told('D').length} pauses and resumptions, ${told('R').length} runs, ${acknowledged.length} reruns`,
   );
   expect(states.problems).toEqual([]);
-  expect(told('D').length).toBeGreaterThan(KILLS * 10);
-  expect(told('R').length).toBeGreaterThan(KILLS * 10);
+  expect(told('D').length).toBeGreaterThan(KILLS * 3);
+  expect(told('R').length).toBeGreaterThan(KILLS * 3);
   expect(acknowledged.length).toBeGreaterThan(KILLS * 2);
   expect(acknowledged.filter((id) => ended.get(id) !== 'COMPLETED')).toEqual([]);
   expect([...ended.values()].filter((status) => status !== 'COMPLETED')).toEqual([]);
