@@ -107,6 +107,8 @@ function failureProblem(
   if (code === 'ERR_SHUTTING_DOWN' && isShuttingDown && status === 503) return undefined;
   if (isShuttingDown && (code.endsWith('_JOB') || code.endsWith('_WORKFLOW') || code.includes('HEALTH_NOT_READY')))
     return undefined;
+  // The placement table of a host that has left.
+  if (isShuttingDown && error['message'] === 'the sidecar is not running') return undefined;
   if (code === 'ERR_DIRECT_INVOKE' && status === 501) return undefined;
   const prefix = kind.wire === 'dapr' ? 'DAPR_' : 'SIDECAR_';
   const [expected, message] = FAILURES[code.startsWith(prefix) ? code.slice(prefix.length) : code] ?? [];
