@@ -1,0 +1,103 @@
+/**
+ * One figure of `bench/check.ts`: the first argument names it, the second is the URL of the directory whose build does the
+ * work. A unit is begun when one of {@link AT_ONCE} others has ended, until the time is over.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Sidecar, SidecarOptions } from '../../src/index.ts';
+import { loadBuilt, loadEmbedded } from './built.ts';
+import { serve } from './contender.ts';
+import { PAYLOAD } from './payload.ts';
+
+const [, , name = '', root = ''] = process.argv;
+const AT_ONCE = 64;
+const DATA = JSON.parse(PAYLOAD) as Record<string, unknown>;
+
+const built = await loadBuilt(root);
+const directory = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
+process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
+
+async function startSidecar(options: Partial<SidecarOptions>): Promise<Sidecar> {
+  const sidecar = new built.Sidecar({ appId: 'bench', ...options });
+  await sidecar.start();
+  return sidecar;
+}
+
+async function durableState(): Promise<Pick<SidecarOptions, 'state'>> {
+  const { embedded } = await loadEmbedded(root);
+  return { state: embedded({ path: directory }) };
+}
+
+/** Units whose end is told from elsewhere than their beginning. */
+class Open {
+  readonly #ends = new Map<number, () => void>();
+  #last = 0;
+
+  async unit(begin: (id: number) => Promise<unknown>): Promise<void> {
+    const id = ++this.#last;
+    const ended = new Promise<void>((resolve) => this.#ends.set(id, resolve));
+    await begin(id);
+    await ended;
+  }
+
+  end(id: number): void {
+    this.#ends.get(id)?.();
+    this.#ends.delete(id);
+  }
+}
+
+/** Serves a figure whose units are begun here. */
+function working(unit: () => Promise<unknown>): void {
+  serve({
+    run: async (seconds) => {
+      const deadline = performance.now() + seconds * 1_000;
+      let count = 0;
+      const caller = async (): Promise<void> => {
+        for (; performance.now() < deadline; count++) await unit();
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, caller));
+      return count;
+    },
+  });
+}
+
+const open = new Open();
+const figures: Readonly<Record<string, () => Promise<void>>> = {
+  publish: async () => {
+    const sidecar = await startSidecar({ components: [built.memoryPubSub('pubsub')] });
+    const server = createServer(built.nodeListener(sidecar));
+    server.keepAliveTimeout = 0;
+    server.listen(0, '127.0.0.1', () => serve({ port: (server.address() as AddressInfo).port }));
+  },
+  deliver: async () => {
+    const { pubsub } = await startSidecar({ components: [built.memoryPubSub('pubsub')] });
+    await pubsub.subscribe<{ id: number }>('pubsub', 'orders', ({ data }) => open.end(data?.id ?? 0));
+    working(() => open.unit((id) => pubsub.publish('pubsub', 'orders', { ...DATA, id })));
+  },
+  durable: async () => {
+    const { pubsub } = await startSidecar({ ...(await durableState()), components: [built.durablePubSub('pubsub')] });
+    await pubsub.subscribe<{ id: number }>('pubsub', 'orders', ({ data }) => open.end(data?.id ?? 0), {
+      concurrency: AT_ONCE,
+    });
+    working(() => open.unit((id) => pubsub.publish('pubsub', 'orders', { ...DATA, id })));
+  },
+  job: async () => {
+    const { jobs } = await startSidecar(await durableState());
+    jobs.handle('*', ({ name: job }) => open.end(Number(job.slice('job-'.length))));
+    working(() => open.unit((id) => jobs.schedule(`job-${id}`, { dueTime: '0s', data: DATA })));
+  },
+  workflow: async () => {
+    const { workflows } = await startSidecar(await durableState());
+    const step = built.defineActivity('step', async (_ctx, count: number) => count + 1);
+    const three = built.defineWorkflow('three', async (ctx, count: number) => {
+      for (let index = 0; index < 3; index++) count = await ctx.callActivity(step, count);
+      return count;
+    });
+    workflows.register(step, three);
+    working(async () => workflows.waitForCompletion(await workflows.start('three', 0)));
+  },
+};
+await figures[name]?.();
