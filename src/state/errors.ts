@@ -82,6 +82,11 @@ export function closedError(): StateError {
   return new StateError('closed', 'The state store is closed.');
 }
 
+/** The error of a store that refuses the version of an entry which it has just answered. */
+export function contradictionError(key: string): StateError {
+  return new StateError('corrupt', `The store answers a version of ${quote(key)} that it refuses: it is damaged.`);
+}
+
 const SHOWN_CHARACTERS = 80;
 
 /** Formats a key or other text for an error message: quoted, control characters escaped, cut if long. */

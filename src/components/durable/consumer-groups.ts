@@ -1,48 +1,23 @@
-import { ConflictError, isConflict } from '../../state/errors.ts';
+import { ConflictError, contradictionError, isConflict } from '../../state/errors.ts';
 import { namePart } from '../../state/keys.ts';
 import type { KeyedEntry, Precondition, Put, StateStore } from '../../state/store.ts';
+import { type EndedGroup, endedGroup, type GroupName, type GroupRecord, readGroup } from './group-record.ts';
 import { Layout } from './layout.ts';
 import { COUNT, readRecord, record } from './records.ts';
 
 /** Entries of groups other than the groups themselves, by key. */
 export type GroupEntries = ReadonlyMap<string, KeyedEntry>;
 
-/** The name of a group. */
-export interface GroupName {
-  readonly topic: string;
-  readonly group: string;
-}
-
-/** The stored record of a group. Records of earlier releases have only the names. */
-interface GroupRecord extends GroupName {
-  /** How many groups the component had before it. */
-  readonly number?: number;
-  /** It is to begin with messages of the startup period and has not received them yet. */
-  readonly isUnfilled?: boolean;
-  /** It keeps the dead letters of a topic without subscribers: the first group of a subscriber takes them over. */
-  readonly keeps?: boolean;
-  /** It has ended: its messages go to the heir, or are removed if there is none; then the record is. */
-  readonly ended?: { readonly heir?: string };
+/** Learns of groups that come and go. */
+export interface GroupListener {
+  readonly onGroup: (group: GroupName) => void;
+  readonly onGone: (group: GroupName) => void;
 }
 
 /** A group as it is known. */
 export interface KnownGroup extends GroupName {
   /** Whether it keeps the dead letters of a topic without subscribers. */
   readonly keeps: boolean;
-}
-
-/** A group that has ended and whose messages are not gone yet. */
-export interface EndedGroup extends GroupName {
-  /** The group that gets its messages; `undefined` if they are removed. */
-  readonly heir: string | undefined;
-  /** The group's entry in its current version. */
-  readonly entry: Precondition;
-}
-
-/** Learns of groups that come and go. */
-export interface GroupListener {
-  readonly onGroup: (group: GroupName) => void;
-  readonly onGone: (group: GroupName) => void;
 }
 
 /** A group that has not received its messages of the startup period yet. */
@@ -127,6 +102,20 @@ export class ConsumerGroups {
     }
   }
 
+  /**
+   * Reads the groups after a commit with this guard was refused.
+   *
+   * @throws the error, unless it is a conflict of the guard; StateError `corrupt` if the store still answers the version
+   * that it refuses.
+   */
+  async refused(guard: Precondition, error: unknown): Promise<void> {
+    if (!isConflict(error) || error.key !== guard.key) throw error;
+    this.mayBeOutdated = true;
+    // A read that had begun before may answer the old version.
+    while (this.mayBeOutdated && this.#guard.version === guard.version) await this.read();
+    if (this.#guard.version === guard.version) throw contradictionError(guard.key);
+  }
+
   /** Takes the entries of one scan, so that they come from the same state of the store. */
   #take(entries: readonly KeyedEntry[]): GroupEntries {
     const rest = new Map<string, KeyedEntry>();
@@ -136,7 +125,7 @@ export class ConsumerGroups {
     for (const entry of entries) {
       if (entry.key === this.#guard.key) count = entry;
       else if (Layout.isGroup(entry.key)) {
-        const found = this.#recordOf(entry.key, entry.value);
+        const found = readGroup(this.#layout, entry);
         if (found.ended === undefined) records.set(entry.key, found);
         else ended.set(entry.key, endedGroup(found, entry));
       } else rest.set(entry.key, entry);
@@ -146,15 +135,6 @@ export class ConsumerGroups {
     for (const [key, found] of records) this.#know(key, found);
     this.#set(count?.version ?? 'absent', count === undefined ? 0 : readRecord(count.key, count.value, COUNT));
     return rest;
-  }
-
-  /** The names are also in the key: a record with other ones is damaged. */
-  #recordOf(key: string, value: Uint8Array): GroupRecord {
-    const is = (content: unknown): content is GroupRecord => {
-      const { topic, group } = (content ?? {}) as Partial<GroupRecord>;
-      return typeof topic === 'string' && typeof group === 'string' && this.#layout.group(topic, group) === key;
-    };
-    return readRecord(key, value, { what: 'the record of this group', is });
   }
 
   #know(key: string, { topic, group, keeps = false }: GroupRecord): void {
@@ -253,8 +233,7 @@ export class ConsumerGroups {
       if (this.#guard === guard) this.#set(version, number);
       return true;
     } catch (error) {
-      if (!isConflict(error) || error.key !== guard.key) throw error;
-      await this.read();
+      await this.refused(guard, error);
       return false;
     }
   }
@@ -285,14 +264,9 @@ export class ConsumerGroups {
     const key = this.#layout.group(topic, group);
     const entry = await this.#store.get(key);
     if (entry === undefined) return undefined;
-    const { number, isUnfilled } = this.#recordOf(key, entry.value);
+    const { number, isUnfilled } = readGroup(this.#layout, { key, value: entry.value });
     if (isUnfilled !== true || number === undefined) return undefined;
     const filled: GroupRecord = { topic, group, number };
     return { number, entry: { key, version: entry.version }, filled: { key, value: record(filled) } };
   }
-}
-
-function endedGroup({ topic, group, ended }: GroupRecord, entry: Precondition): EndedGroup {
-  const { key, version } = entry;
-  return { topic, group, heir: ended?.heir, entry: { key, version } };
 }

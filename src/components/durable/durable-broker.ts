@@ -1,8 +1,8 @@
 import { workplaceOf } from '../../cluster/workplace-of.ts';
 import { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
-import { isConflict } from '../../state/errors.ts';
-import type { StateStore } from '../../state/store.ts';
+import { retryOnConflict } from '../../state/retry-on-conflict.ts';
+import type { Precondition, StateStore } from '../../state/store.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
@@ -10,9 +10,10 @@ import type { QueueAccess } from '../queue-access.ts';
 import type { DeadLetterRetention } from '../retention.ts';
 import { Backlogs } from './backlog.ts';
 import { encodeQueued } from './codec.ts';
-import { ConsumerGroups, type GroupName } from './consumer-groups.ts';
+import { ConsumerGroups } from './consumer-groups.ts';
 import { DurableQueues } from './durable-queues.ts';
-import { EndedGroups } from './ended-groups.ts';
+import { EndedGroups, MAX_TRIES } from './ended-groups.ts';
+import type { GroupName } from './group-record.ts';
 import { Layout, type QueueLayout } from './layout.ts';
 import { MAX_BYTES, refusalOf, tooLarge } from './publish-errors.ts';
 import { DurableQueue } from './queue.ts';
@@ -31,6 +32,12 @@ export interface BrokerLimits {
   /** Default: none. */
   readonly maxQueueMessages: number | undefined;
   readonly retention: Required<DeadLetterRetention>;
+}
+
+/** Why a commit of a publish was refused, and what it required. */
+interface Refusal {
+  readonly guard: Precondition;
+  readonly error: unknown;
 }
 
 /** One durable pub/sub component in one store: its groups, numbers and publishes. */
@@ -198,7 +205,7 @@ export class DurableBroker implements Broker {
     return this.#commits.commit({ put, fence: guard, onDurable }).then(settled, (error: unknown) => {
       for (const [at, { key }] of put.entries()) queues[at]?.notPublished(key);
       if (keptKey !== undefined) this.#startup.notKept(keptKey);
-      return this.#publishAgain(message, appId, error);
+      return this.#publishAgain(message, appId, { guard, error });
     });
   }
 
@@ -209,21 +216,21 @@ export class DurableBroker implements Broker {
 
   /** Handles a message on a topic without known groups. */
   async #publishToNobody(message: Message, appId: string): Promise<void> {
+    const { guard } = this.#groups;
     // Another process may have added a group unnoticed: check in the store.
     if (this.#store.isExclusive !== true && this.#context.shards !== undefined) {
       try {
-        await this.#commits.commit({ fence: this.#groups.guard });
+        await this.#commits.commit({ fence: guard });
       } catch (error) {
-        return this.#publishAgain(message, appId, error);
+        return this.#publishAgain(message, appId, { guard, error });
       }
     }
     this.#context.noGroup?.(message.topic, 1);
   }
 
   /** Publishes a message again if a group was added to which it has to go as well. */
-  async #publishAgain(message: Message, appId: string, error: unknown): Promise<void> {
-    if (!isConflict(error)) throw error;
-    this.#groups.mayBeOutdated = true;
+  async #publishAgain(message: Message, appId: string, { guard, error }: Refusal): Promise<void> {
+    await this.#groups.refused(guard, error);
     while (!this.#isPrepared([message])) await this.#prepare([message], appId);
     await this.#publishOne(message, appId);
   }
@@ -241,16 +248,12 @@ export class DurableBroker implements Broker {
     return this.#table.obtain({ topic, group }).join(options, context.clock);
   }
 
-  async #addGroup(name: GroupName, isUnfilled: boolean): Promise<boolean> {
-    for (;;) {
+  #addGroup(name: GroupName, isUnfilled: boolean): Promise<boolean> {
+    // It may have just ended.
+    return retryOnConflict(MAX_TRIES, async () => {
       await this.#ended.finish(name.topic);
-      try {
-        return await this.#groups.add(name, isUnfilled);
-      } catch (error) {
-        // It has just ended.
-        if (!isConflict(error)) throw error;
-      }
-    }
+      return this.#groups.add(name, isUnfilled);
+    });
   }
 
   /** Another host, or this one before a crash, may not have come to the end of it. */

@@ -200,14 +200,14 @@ export class DurableQueues implements QueueAccess {
       await this.#know();
       const queue = this.#find(name);
       const key = queue.layout.paused;
+      const { guard } = groups;
       try {
         const change = isPaused ? { put: [{ key, value: record({}) }] } : { delete: [key] };
-        await commits.commit({ ...change, fence: groups.guard });
+        await commits.commit({ ...change, fence: guard });
         queue.isPaused = isPaused;
         return look();
       } catch (error) {
-        if (!isConflict(error)) throw error;
-        groups.mayBeOutdated = true;
+        await groups.refused(guard, error);
       }
     }
   }

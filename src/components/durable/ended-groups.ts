@@ -1,11 +1,16 @@
 import { isConflict } from '../../state/errors.ts';
 import type { PageSize } from '../../state/page.ts';
+import { retryOnConflict } from '../../state/retry-on-conflict.ts';
 import type { KeyedEntry, KeyRange, StateStore } from '../../state/store.ts';
-import type { ConsumerGroups, EndedGroup, GroupName } from './consumer-groups.ts';
+import type { ConsumerGroups } from './consumer-groups.ts';
+import type { EndedGroup, GroupName } from './group-record.ts';
 import type { Layout, QueueLayout } from './layout.ts';
 
 /** The most messages, and about the most bytes, that one commit moves or removes. */
 const PORTION: PageSize = { limit: 1_000, maxBytes: 8 * 1024 * 1024 };
+
+/** Max tries of a change of groups while concurrent changes conflict with it. */
+export const MAX_TRIES = 100;
 
 /** The dependencies of {@link EndedGroups}. */
 export interface EndedGroupsDeps {
@@ -42,20 +47,29 @@ export class EndedGroups {
   }
 
   async #finish(ended: EndedGroup): Promise<void> {
+    const { groups } = this.#deps;
+    let left: EndedGroup | undefined = ended;
+    await retryOnConflict(MAX_TRIES, async () => {
+      if (left === undefined) return;
+      try {
+        await this.#remove(left);
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        // Another host was faster, or has changed messages.
+        await groups.readAnew();
+        left = groups.ended.find(({ entry }) => entry.key === ended.entry.key);
+        throw error;
+      }
+    });
+  }
+
+  async #remove(ended: EndedGroup): Promise<void> {
     const { store, groups, layout } = this.#deps;
     const queue = layout.queue(ended.topic, ended.group);
-    try {
-      for (const range of [queue.readyRange, queue.delayedRange]) await this.#empty(ended, range);
-      const rest = [ended.entry.key, queue.standIn, queue.recall, queue.paused];
-      await store.commit({ require: [ended.entry], delete: rest });
-      groups.gone(ended);
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-      // Another host was faster, or has changed messages.
-      await groups.readAnew();
-      const again = groups.ended.find(({ entry }) => entry.key === ended.entry.key);
-      if (again !== undefined) await this.#finish(again);
-    }
+    for (const range of [queue.readyRange, queue.delayedRange]) await this.#empty(ended, range);
+    const rest = [ended.entry.key, queue.standIn, queue.recall, queue.paused];
+    await store.commit({ require: [ended.entry], delete: rest });
+    groups.gone(ended);
   }
 
   async #empty(ended: EndedGroup, range: KeyRange): Promise<void> {

@@ -1,4 +1,4 @@
-import type { GroupName } from './consumer-groups.ts';
+import type { GroupName } from './group-record.ts';
 import { Layout, type QueueLayout } from './layout.ts';
 import type { DurableQueue } from './queue.ts';
 

@@ -1,5 +1,5 @@
-import { isConflict } from '../../state/errors.ts';
-import type { StateStore } from '../../state/store.ts';
+import { contradictionError, isConflict } from '../../state/errors.ts';
+import type { Precondition, StateStore } from '../../state/store.ts';
 import type { Clock } from '../../util/clock.ts';
 import { COUNT, readRecord, record } from './records.ts';
 
@@ -23,6 +23,8 @@ export class SequenceAllocator {
   #reserved = 0;
   #reservedAt = Number.NEGATIVE_INFINITY;
   #reserving: Promise<void> | undefined;
+  /** The version that the store has refused: it must not be answered again. */
+  #refused: Precondition['version'] | undefined;
   /** Whether other hosts publish too. */
   areShared = false;
 
@@ -56,12 +58,17 @@ export class SequenceAllocator {
     const entry = await this.#store.get(this.#key);
     const from = entry === undefined ? 0 : readRecord(this.#key, entry.value, COUNT);
     const to = from + Math.max(BLOCK, count);
-    const require = [{ key: this.#key, version: entry?.version ?? ('absent' as const) }];
+    const version = entry?.version ?? 'absent';
+    const isRefused = version === this.#refused;
+    this.#refused = undefined;
+    if (isRefused) throw contradictionError(this.#key);
     try {
-      await this.#store.commit({ require, put: [{ key: this.#key, value: record(to) }] });
+      const put = [{ key: this.#key, value: record(to) }];
+      await this.#store.commit({ require: [{ key: this.#key, version }], put });
     } catch (error) {
-      if (isConflict(error)) return;
-      throw error;
+      if (!isConflict(error)) throw error;
+      this.#refused = version;
+      return;
     }
     this.#next = from;
     this.#reserved = to;

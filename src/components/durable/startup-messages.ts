@@ -1,12 +1,14 @@
 import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
-import { isConflict } from '../../state/errors.ts';
 import { nameOfPart, namePart } from '../../state/keys.ts';
+import { retryOnConflict } from '../../state/retry-on-conflict.ts';
 import type { Put, StateStore } from '../../state/store.ts';
 import type { Timer } from '../../util/clock.ts';
 import { Expected } from '../../util/expected.ts';
 import type { ComponentContext } from '../component.ts';
 import { STARTUP_LIMITS, StartupPeriod } from '../startup-period.ts';
-import type { ConsumerGroups, GroupName } from './consumer-groups.ts';
+import type { ConsumerGroups } from './consumer-groups.ts';
+import { MAX_TRIES } from './ended-groups.ts';
+import type { GroupName } from './group-record.ts';
 import { Layout } from './layout.ts';
 
 /** The most entries, and about the most bytes, that one commit writes or deletes. */
@@ -73,25 +75,21 @@ export class StartupMessages {
   }
 
   /** Gives a new group the messages published before it, in order of publication, before any message is handed out. */
-  async fill(name: GroupName): Promise<void> {
+  fill(name: GroupName): Promise<void> {
+    return retryOnConflict(MAX_TRIES, () => this.#fill(name));
+  }
+
+  async #fill(name: GroupName): Promise<void> {
     const { groups, store, layout } = this.#deps;
-    for (;;) {
-      const unfilled = await groups.unfilled(name);
-      if (unfilled === undefined) return;
-      const { entry, filled } = unfilled;
-      const kept = await store.scan(layout.keptOfTopic(name.topic));
-      const missed = kept.filter(({ key }) => Layout.keptOf(key).groups <= unfilled.number);
-      const queue = layout.queue(name.topic, name.group);
-      const puts = missed.map(({ key, value }) => ({ key: queue.ready(Layout.keptOf(key).number), value }));
-      try {
-        // The last commit marks the group as filled. Nobody reads from it before, so writing messages twice is
-        // harmless.
-        for (const put of portions([...puts, filled])) await store.commit({ require: [entry], put });
-        return;
-      } catch (error) {
-        if (!isConflict(error)) throw error;
-      }
-    }
+    const unfilled = await groups.unfilled(name);
+    if (unfilled === undefined) return;
+    const { entry, filled } = unfilled;
+    const kept = await store.scan(layout.keptOfTopic(name.topic));
+    const missed = kept.filter(({ key }) => Layout.keptOf(key).groups <= unfilled.number);
+    const queue = layout.queue(name.topic, name.group);
+    const puts = missed.map(({ key, value }) => ({ key: queue.ready(Layout.keptOf(key).number), value }));
+    // The last commit marks the group as filled. Nobody reads from it before, so writing messages twice is harmless.
+    for (const put of portions([...puts, filled])) await store.commit({ require: [entry], put });
   }
 
   /** Resolves once nothing is being removed. */

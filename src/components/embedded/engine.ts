@@ -1,7 +1,10 @@
-import type { StateError } from '../../state/errors.ts';
+import { quote, type StateError } from '../../state/errors.ts';
 import type { Connection, SqlValue } from './driver.ts';
-import { canRecover, stateErrorOf } from './failures.ts';
+import { canRecover, corruptError, stateErrorOf } from './failures.ts';
 import type { Failure, Outcome, PackedBatch, PackedRange, PackedRead, PackedScan, Row } from './protocol.ts';
+
+/** A row with its key. */
+type KeyedRow = Row & { readonly key: Uint8Array };
 
 /** Versions reserved by one write; a crash loses up to this many, of 2^53. */
 const VERSIONS_RESERVED = 1_000_000;
@@ -103,7 +106,9 @@ export class Engine {
     const tail = `FROM ${rowsOf(scan)} ORDER BY key ${scan.reverse ? 'DESC' : 'ASC'} LIMIT ?`;
     const bounds = boundsOf(scan);
     const limit = scan.maxBytes < 0 ? scan.limit : this.#limitByBytes(tail, bounds, scan);
-    return this.#connection.statement(`SELECT key, version, value ${tail}`).all(...bounds, limit) as Row[];
+    const rows = this.#connection.statement(`SELECT key, version, value ${tail}`).all(...bounds, limit) as KeyedRow[];
+    checkOrder(rows, scan);
+    return rows;
   }
 
   /** The number of entries until their values reach `maxBytes`: their lengths are known without reading them. */
@@ -250,6 +255,22 @@ export class Engine {
     if (this.hasLog && this.#failure === undefined) this.checkpoint();
     this.#connection.close();
   }
+}
+
+/** In a damaged file, rows may be out of order: whoever reads them in pages would never come to the end. */
+function checkOrder(rows: readonly KeyedRow[], { from, to, reverse }: PackedScan): void {
+  const ascending = reverse ? rows.toReversed() : rows;
+  let before: Uint8Array | undefined;
+  for (const { key } of ascending) {
+    const isNext = before === undefined ? Buffer.compare(key, from) >= 0 : Buffer.compare(key, before) > 0;
+    if (!isNext) throw outOfOrder(key);
+    before = key;
+  }
+  if (before !== undefined && to !== undefined && Buffer.compare(before, to) >= 0) throw outOfOrder(before);
+}
+
+function outOfOrder(key: Uint8Array): Error {
+  return corruptError(`the entry ${quote(Buffer.from(key).toString())} is out of order`);
 }
 
 function rowsOf({ to }: PackedRange): string {

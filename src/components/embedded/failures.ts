@@ -12,6 +12,7 @@ const KIND_BY_CODE: Readonly<Record<number, StateErrorKind>> = {
   26: 'corrupt',
 };
 const PRIMARY_CODE_MASK = 0xff;
+const CORRUPT = 11;
 
 const KIND_BY_ERRNO: Readonly<Record<string, StateErrorKind>> = {
   EACCES: 'read-only',
@@ -31,6 +32,11 @@ const MEANING: Partial<Readonly<Record<StateErrorKind, string>>> = {
   corrupt: 'does not hold a state database, or a damaged one; restore it from a copy',
   full: 'is on a full disk; it works again once there is space',
 };
+
+/** An error like that of SQLite for a damaged file. */
+export function corruptError(message: string): Error {
+  return Object.assign(new Error(message), { errcode: CORRUPT });
+}
 
 /** Translates an error of SQLite or the file system for a state directory. */
 export function stateErrorOf(error: unknown, path: string): StateError {

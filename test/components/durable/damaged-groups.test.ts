@@ -1,5 +1,6 @@
+import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { durablePubSub, Sidecar } from '../../../src/index.ts';
+import { ConflictError, durablePubSub, Sidecar } from '../../../src/index.ts';
 import { KeptStore } from '../../support/kept-store.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 
@@ -46,4 +47,27 @@ test('a damaged sequence refuses publishes, and is named', async () => {
   await using sidecar = sidecarOn(await damagedStore('!sequence!', () => '\u0001-1'));
   await sidecar.start();
   await expect(sidecar.pubsub.publish('pubsub', 'orders', 2)).rejects.toThrow(/!sequence!" is damaged/);
+});
+
+const GROUP = { pubsubName: 'pubsub', topic: 'orders', group: 'shop' };
+
+test.each<[what: string, ending: string, call: (sidecar: Sidecar) => Promise<unknown>]>([
+  ['a publish', '!groups!', ({ pubsub }) => pubsub.publish('pubsub', 'orders', 1)],
+  ['a publish that reserves numbers', '!sequence!', ({ pubsub }) => pubsub.publish('pubsub', 'orders', 1)],
+  ['a new group', '!groups!', ({ pubsub }) => pubsub.addGroup({ ...GROUP, group: 'other' })],
+  ['a pause', '!groups!', ({ pubsub }) => pubsub.pause(GROUP)],
+  ['the end of a group', '!groups!', ({ pubsub }) => pubsub.removeGroup(GROUP)],
+])('%s ends when the store refuses the version that it answers', async (_what, ending, call) => {
+  const store = new KeptStore();
+  await using sidecar = sidecarOn(store);
+  await sidecar.start();
+  await sidecar.pubsub.addGroup(GROUP);
+  // As in a damaged file, where a scan finds another row of a key than a look-up.
+  store.interfere = (batch, commit) => {
+    const refused = batch.require?.find(({ key }) => key.endsWith(ending));
+    return refused === undefined ? commit() : Promise.reject(new ConflictError(refused.key));
+  };
+  const error: unknown = await call(sidecar).catch((reason: unknown) => reason);
+  const causes = inspect(error, { depth: 9 });
+  expect(causes).toMatch(/The store answers a version of .* that it refuses/);
 });

@@ -11,10 +11,28 @@ import { Thread } from '../../../src/components/embedded/thread.ts';
 import { context, openStore, put, temporaryDirectory } from '../../support/embedded-store.ts';
 import { mountTmpfs, remountTmpfs } from '../../support/tmpfs.ts';
 
+const PAGE_BYTES = 4096;
+/** The type of a page of SQLite (sqlite.org/fileformat2.html). */
+const INDEX_LEAF = 0x0a;
+
 async function changeDatabase(path: string, sql: string): Promise<void> {
   const connection = new Connection(await loadSqlite(), databaseFileOf(path));
   connection.execute(sql);
   connection.close();
+}
+
+/** Swaps two pages of the tree's leaves. */
+function swapLeaves(file: string): void {
+  const bytes = readFileSync(file);
+  const pages = Array.from({ length: bytes.length / PAGE_BYTES }, (_, page) =>
+    bytes.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES),
+  );
+  const [, first, second] = pages.filter((page) => page[0] === INDEX_LEAF && page.includes('k1'));
+  if (first === undefined || second === undefined) throw new Error('the file is too small');
+  const kept = Buffer.from(first);
+  second.copy(first);
+  kept.copy(second);
+  writeFileSync(file, bytes);
 }
 
 /** A directory in which a store has been. */
@@ -198,6 +216,20 @@ describe('the engine', () => {
     expect(engine.read({ get: key('a') })).toEqual(failed.failure);
     engine.probe();
     expect(engine.failure).toMatchObject({ kind: 'failed' });
+    engine.close();
+  });
+
+  test.each([false, true])('fails a scan whose rows are out of order, reverse: %s', async (reverse) => {
+    const path = await usedDirectory();
+    swapLeaves(databaseFileOf(path));
+    const engine = new Engine(new Connection(await loadSqlite(), databaseFileOf(path)), { path });
+    const scan = { from: key('k'), to: undefined, limit: -1, maxBytes: -1, reverse };
+    const damaged = {
+      kind: 'corrupt',
+      message: expect.stringMatching(/damaged one; .*the entry "k\d+" is out of order/),
+    };
+    expect(engine.read({ scan })).toEqual(damaged);
+    expect(engine.failure).toMatchObject({ kind: 'corrupt' });
     engine.close();
   });
 
