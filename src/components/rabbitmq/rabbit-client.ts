@@ -42,6 +42,8 @@ export class RabbitClient implements BrokerClient<RabbitHandle> {
   readonly #topology: Topology;
   readonly #delays: DelayQueues;
   readonly #keyPrefix: string;
+  /** By the name of the exchange, where that is not the topic. */
+  readonly #longTopics = new Map<string, string>();
   #keys = 0;
 
   constructor(deps: RabbitClientDeps) {
@@ -52,10 +54,11 @@ export class RabbitClient implements BrokerClient<RabbitHandle> {
     this.#topology = new Topology(consuming);
     this.#delays = new DelayQueues(this.#topology, consuming);
     const exchanges = new Topology(publishing);
+    const topicOf = (exchange: string): string => this.#longTopics.get(exchange) ?? exchange;
     this.#publisher = new Publisher({
       connection: publishing,
-      ensureExchange: (topic) => exchanges.ensureExchange(exchangeOf(settings, topic)),
-      noQueue: noGroup,
+      ensureExchange: (exchange) => exchanges.ensureExchange(exchangeOf(settings, exchange)),
+      noQueue: (exchange) => noGroup(topicOf(exchange)),
       logger,
     });
   }
@@ -80,9 +83,10 @@ export class RabbitClient implements BrokerClient<RabbitHandle> {
 
   #publishOne(message: Message, deadline: Deadline, settle: (error?: Error) => void): void {
     const { settings, now, ttlMs } = this.#deps;
-    const { topic: exchange, data } = message;
+    const { topic, data } = message;
     try {
-      exchangeOf(settings, exchange);
+      const { name: exchange } = exchangeOf(settings, topic);
+      if (exchange !== topic) this.#longTopics.set(exchange, topic);
       const { routingKey, properties } = addressed(message, { key: this.#newKey(), now: now(), ttlMs });
       this.#publisher.publish({ exchange, routingKey, data, properties, deadline, settle });
     } catch (error) {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { isTruthy } from '../../util/is-truthy.ts';
 import type { LineOptions } from '../broker/line.ts';
 import type { Table } from './driver.ts';
@@ -33,26 +34,36 @@ export interface QueuePlan {
 
 /** The longest name. */
 const MAX_NAME_BYTES = 255;
+/** Of a longer one; leaves room for the names of delay queues. */
+const CUT_NAME_BYTES = 200;
+const HASH_LENGTH = 32;
 /** RabbitMQ 4 drops a message that was returned more often than its limit, 20 by default. */
 const NO_DELIVERY_LIMIT = 2 ** 31 - 1;
 const NOTHING_ASKED: ReadonlyMap<string, string> = new Map();
 
-/** @throws Error if RabbitMQ cannot have the name. */
-function checkName(what: string, name: string, remedy = ''): void {
-  const bytes = Buffer.byteLength(name);
-  if (bytes > MAX_NAME_BYTES)
-    throw new Error(`${what} has ${bytes} bytes of UTF-8: RabbitMQ takes at most ${MAX_NAME_BYTES}${remedy}`);
+/**
+ * The name itself, or if that is too long its beginning and its hash.
+ *
+ * @throws Error if RabbitMQ cannot have the name.
+ */
+function nameOf(what: string, text: string): string {
   // RabbitMQ declares an exchange without the line breaks of its name, and then does not find it.
-  if (/[\0\r\n]/.test(name))
+  if (/[\0\r\n]/.test(text))
     throw new Error(`${what} contains a NUL character or a line break, which RabbitMQ does not take`);
+  if (Buffer.byteLength(text) <= MAX_NAME_BYTES) return text;
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH);
+  // The cut may go through a character.
+  return `${Buffer.from(text)
+    .subarray(0, CUT_NAME_BYTES)
+    .toString()
+    .replace(/\uFFFD+$/, '')}~${hash}`;
 }
 
 /** The exchange of a topic. */
 export function exchangeOf(settings: Settings, topic: string): ExchangeSpec {
-  checkName('the topic', topic);
   const { exchangeKind, durable, exchangeAutoDelete } = settings;
   return {
-    name: topic,
+    name: nameOf('the topic', topic),
     kind: exchangeKind ?? 'fanout',
     isKindAsked: exchangeKind !== undefined,
     durable,
@@ -67,8 +78,7 @@ export function queuePlanOf(
   major: number,
 ): QueuePlan {
   const given = new Map(Object.entries(metadata).map(([name, value]) => [name.toLowerCase(), value.trim()]));
-  const name = given.get('queuename') || `${consumerOf(settings, group)}-${topic}`;
-  checkName('the name of the queue', name, '; set queueName in the metadata of the subscription');
+  const name = nameOf('the name of the queue', given.get('queuename') || `${consumerOf(settings, group)}-${topic}`);
   const { durable, queueAutoDelete: autoDelete, deadLetterExchange } = settings;
   const collected = new Arguments(given);
   collected.addLengths(settings);
@@ -76,7 +86,7 @@ export function queuePlanOf(
   if (isTruthy(given.get('singleactiveconsumer') ?? ''))
     collected.add('singleActiveConsumer', 'x-single-active-consumer', true);
   collected.addType(settings, major);
-  if (deadLetterExchange) collected.add('enableDeadLetter', 'x-dead-letter-exchange', `dlx-${name}`);
+  if (deadLetterExchange) collected.add('enableDeadLetter', 'x-dead-letter-exchange', deadLetterNameOf('dlx', name));
   return {
     queue: { name, durable, autoDelete, arguments: collected.table, asked: collected.asked },
     routingKeys: (given.get('routingkey') ?? '').split(','),
@@ -91,10 +101,13 @@ function consumerOf({ appId, consumerId }: Settings, group: string): string {
   return group.startsWith(`${appId}/`) ? `${consumerId}${group.slice(appId.length)}` : group;
 }
 
+function deadLetterNameOf(prefix: string, queue: string): string {
+  return nameOf('the name for dead letters', `${prefix}-${queue}`);
+}
+
 /** As Dapr declares them. */
 function deadLettersOf(settings: Settings, queue: string): QueuePlan['deadLetters'] {
-  const [exchange, name] = [`dlx-${queue}`, `dlq-${queue}`];
-  checkName('the name of the queue for dead letters', name, '; set queueName in the metadata of the subscription');
+  const [exchange, name] = [deadLetterNameOf('dlx', queue), deadLetterNameOf('dlq', queue)];
   const collected = new Arguments(new Map());
   collected.addLengths(settings);
   return {
