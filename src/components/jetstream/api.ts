@@ -81,12 +81,12 @@ export class JetStreamApi {
     return reply;
   }
 
-  /** The stream that stores a subject, if there is one. */
-  async streamOf(session: NatsSession, subject: string): Promise<string | undefined> {
+  /** The streams that store a subject: at most one, unless it has wildcards. */
+  async streamsOf(session: NatsSession, subject: string): Promise<readonly string[]> {
     const reply = await this.#call<{ readonly streams?: readonly string[] | null }>(session, 'STREAM.NAMES', {
       subject,
     });
-    return reply.streams?.[0];
+    return reply.streams ?? [];
   }
 
   async createStream(session: NatsSession, config: { readonly name: string }): Promise<void> {

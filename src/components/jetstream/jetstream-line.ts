@@ -5,6 +5,7 @@ import type { JetStreamApi } from './api.ts';
 import type { NatsMessage, NatsSubscription } from './driver.ts';
 import type { LinkUser, NatsLink } from './link.ts';
 import { type Handle, headersOf, receivedOf } from './messages.ts';
+import { isWildcard } from './names.ts';
 import { Pulls } from './pulls.ts';
 import type { NatsSession } from './session.ts';
 import { NANOSECONDS } from './settings.ts';
@@ -42,6 +43,7 @@ export class JetStreamLine implements Line<Handle>, LinkUser {
   readonly #deps: JetStreamLineDeps;
   readonly #options: LineOptions;
   readonly #receiver: LineReceiver<Handle>;
+  readonly #hasWildcards: boolean;
   readonly #pulls = new Pulls(PULL_MS + PULL_GRACE_MS, () => this.#ask());
   /** Unsettled deliveries, by key: the subject that acknowledges each. */
   readonly #held = new Map<string, string>();
@@ -60,6 +62,7 @@ export class JetStreamLine implements Line<Handle>, LinkUser {
   private constructor(deps: JetStreamLineDeps, options: LineOptions, receiver: LineReceiver<Handle>) {
     this.#deps = deps;
     this.#options = options;
+    this.#hasWildcards = isWildcard(options.topic);
     this.#receiver = receiver;
   }
 
@@ -123,7 +126,7 @@ export class JetStreamLine implements Line<Handle>, LinkUser {
   }
 
   #take(message: NatsMessage): void {
-    const received = receivedOf(message, this.#options.topic);
+    const received = receivedOf(message, this.#options.topic, this.#hasWildcards);
     if (received === undefined) return this.#takeStatus(message);
     this.#held.set(received.handle.key, received.handle.reply);
     this.#arrived.push(received);

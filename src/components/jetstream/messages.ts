@@ -3,6 +3,7 @@ import type { Received } from '../broker/line.ts';
 import { encodeHeader, parseHeader } from '../broker/message-header.ts';
 import type { Message } from '../pubsub.ts';
 import type { NatsHeaders, NatsMessage } from './driver.ts';
+import { topicOf } from './names.ts';
 
 const HEADER = 'Insidecar';
 const NOT_IN_IDS = /[^\x21-\x24\x26-\x7e]/gu;
@@ -58,8 +59,15 @@ function positionOf(reply: string): Position | undefined {
   return storedAt === '' ? undefined : { stream, delivered: Number(delivered), sequence, storedAt };
 }
 
-/** A message as JetStream delivers it; `undefined` if it is none. */
-export function receivedOf(message: NatsMessage, topic: string): Received<Handle> | undefined {
+/**
+ * A message as JetStream delivers it to the subscription to a topic; `undefined` if it is none. If the topic has
+ * wildcards, the metadata tell that of the message, under Dapr's name.
+ */
+export function receivedOf(
+  message: NatsMessage,
+  subscribed: string,
+  hasWildcards = false,
+): Received<Handle> | undefined {
   const { reply = '', data } = message;
   const position = positionOf(reply);
   if (position === undefined) return undefined;
@@ -67,13 +75,17 @@ export function receivedOf(message: NatsMessage, topic: string): Received<Handle
   const key = `${sequence}.${storedAt}`;
   const header = headersOf(message)?.get(HEADER) ?? '';
   const content = header === '' ? undefined : parseHeader(header);
+  const topic = hasWildcards ? topicOf(message.subject) : subscribed;
+  const own =
+    content === undefined ? foreignMessage({ topic, data, id: `${stream}:${sequence}` }) : { ...content, topic, data };
   return {
-    message:
-      content === undefined
-        ? foreignMessage({ topic, data, id: `${stream}:${sequence}` })
-        : { ...content, topic, data },
+    message: hasWildcards ? { ...own, metadata: withTopic(own.metadata, topic) } : own,
     attempts: Math.max(0, delivered - 1) || 0,
     handle: { key, reply },
     key,
   };
+}
+
+function withTopic(metadata: Message['metadata'], topic: string): Message['metadata'] {
+  return Object.assign(Object.create(null) as Record<string, string>, metadata, { Topic: topic });
 }

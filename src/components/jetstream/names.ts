@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 
 /** What a subject cannot hold, and what would be ambiguous beside its replacement. */
 const NOT_IN_SUBJECTS = /%(?=[01][0-9A-F]|2[045AE]|3E|7F)|[\0-\x20\x7f]|^\$|^\.|\.(?=\.|$)|(?<=^|\.)[*>](?=\.|$)/g;
+const REPLACED = /%([01][0-9A-F]|2[045AE]|3E|7F)/g;
 const NOT_IN_NAMES = /[^A-Za-z0-9_-]/gu;
 const MAX_NAME_LENGTH = 200;
 const CUT_NAME_LENGTH = 160;
@@ -17,6 +18,28 @@ export const MAX_SUBJECT_BYTES = 3_000;
  */
 export function subjectOf(topic: string): string {
   return topic.replace(NOT_IN_SUBJECTS, (character) => `%${hexOf(character.charCodeAt(0))}`);
+}
+
+/** The topic of a subject, the reverse of {@link subjectOf}. */
+export function topicOf(subject: string): string {
+  return subject.replace(REPLACED, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}
+
+/**
+ * What a subscription to a topic filters by: its subject, in which `*` stands for any token and `>` at the end for one or
+ * more, as in Dapr.
+ */
+export function filterOf(topic: string): string {
+  const tokens = subjectOf(topic)
+    .split('.')
+    .map((token) => (token === '%2A' ? '*' : token));
+  if (tokens.at(-1) === '%3E') tokens[tokens.length - 1] = '>';
+  return tokens.join('.');
+}
+
+/** Whether a subscription to this topic gets messages of others. */
+export function isWildcard(topic: string): boolean {
+  return filterOf(topic) !== subjectOf(topic);
 }
 
 /** The durable consumer of a group on a topic. */

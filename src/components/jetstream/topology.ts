@@ -1,6 +1,6 @@
 import type { Logger } from '../../util/logger.ts';
 import { type ConsumerInfo, ERROR_CODES, isJetStreamError, type JetStreamApi } from './api.ts';
-import { consumerNameOf, streamNameOf, subjectOf } from './names.ts';
+import { consumerNameOf, filterOf, isWildcard, streamNameOf, subjectOf } from './names.ts';
 import type { NatsSession } from './session.ts';
 import { type JetStreamDeliverPolicy, type JetStreamSettings, NANOSECONDS } from './settings.ts';
 
@@ -51,12 +51,26 @@ export class Topology {
   async #findStream(session: NatsSession, topic: string): Promise<string> {
     const { api, server, settings } = this.#deps;
     const subject = subjectOf(topic);
-    const found = await api.streamOf(session, subject);
+    const [found] = await api.streamsOf(session, subject);
     if (found !== undefined) return found;
     if (settings.createStream !== undefined) return this.#createStream(session, topic);
     throw new Error(
       `no stream of ${server} has the subject ${JSON.stringify(subject)}: add a stream for it, or let the component create one (option createStream)`,
     );
+  }
+
+  /** The only stream with subjects that a topic with wildcards matches: a consumer has one stream. */
+  async #streamOfAll(session: NatsSession, topic: string): Promise<string> {
+    const { api, server } = this.#deps;
+    const filter = JSON.stringify(filterOf(topic));
+    const [found, other] = await api.streamsOf(session, filterOf(topic));
+    if (found === undefined)
+      throw new Error(
+        `no stream of ${server} has a subject that ${filter} matches: wildcards need a stream that exists`,
+      );
+    if (other !== undefined)
+      throw new Error(`several streams of ${server} have subjects that ${filter} matches: name one (option stream)`);
+    return found;
   }
 
   async #createStream(session: NatsSession, topic: string): Promise<string> {
@@ -82,7 +96,7 @@ export class Topology {
       // Another process was faster, perhaps with other settings.
       const { streamNameInUse, subjectsOverlap } = ERROR_CODES;
       if (!isJetStreamError(error, streamNameInUse) && !isJetStreamError(error, subjectsOverlap)) throw error;
-      const found = await api.streamOf(session, subject);
+      const [found] = await api.streamsOf(session, subject);
       if (found === undefined) throw error;
       return found;
     }
@@ -92,7 +106,9 @@ export class Topology {
   async openConsumer(session: NatsSession, wish: ConsumerWish): Promise<OpenConsumer> {
     const { api, settings } = this.#deps;
     const { topic, group, ordered } = wish;
-    const stream = settings.stream ?? (await this.streamOf(session, topic));
+    const find = (): Promise<string> =>
+      isWildcard(topic) ? this.#streamOfAll(session, topic) : this.streamOf(session, topic);
+    const stream = settings.stream ?? (await find());
     const name = consumerNameOf(group, topic);
     const wanted = {
       ack_wait: settings.ackWaitMs * NANOSECONDS,
@@ -104,7 +120,7 @@ export class Topology {
       await api.setConsumer(session, stream, name, { ...this.#newConsumer(topic), ...wanted, ...start });
       return { stream, name, wasCreated: true };
     }
-    this.#check(there, name, subjectOf(topic));
+    this.#check(there, name, filterOf(topic));
     const { config } = there;
     if (config.ack_wait !== wanted.ack_wait || config.max_ack_pending !== wanted.max_ack_pending)
       await api.setConsumer(session, stream, name, { ...config, ...wanted });
@@ -114,7 +130,7 @@ export class Topology {
   #newConsumer(topic: string): object {
     const { replicas, memoryStorage } = this.#deps.settings;
     return {
-      filter_subject: subjectOf(topic),
+      filter_subject: filterOf(topic),
       ack_policy: 'explicit',
       ...(replicas === undefined ? {} : { num_replicas: replicas }),
       ...(memoryStorage ? { mem_storage: true } : {}),
@@ -143,7 +159,7 @@ export class Topology {
     const durable = settings.continueDurable ?? '';
     const consumer = await api.consumer(session, stream, durable);
     const { filter_subject: filter = '' } = consumer?.config ?? {};
-    if (consumer !== undefined && (filter === '' || filter === subjectOf(topic))) return consumer.ack_floor.stream_seq;
+    if (consumer !== undefined && (filter === '' || filter === filterOf(topic))) return consumer.ack_floor.stream_seq;
     const why = consumer === undefined ? 'there is no such consumer' : `it has the subject ${filter}`;
     logger.warn({ topic, stream, durable }, `the group does not continue where a durable consumer stands: ${why}`);
     return undefined;

@@ -149,4 +149,36 @@ describe.skipIf(!hasNatsUrl())('with daprd on one server', () => {
     const bodies = (await daprd.take(150)).map((message) => message.json<{ data: { id: number } }>().data.id);
     expect(bodies.sort((a, b) => a - b)).toEqual(all);
   });
+
+  test('a subscription with wildcards gets all subjects that it matches, and each message tells its own', async () => {
+    const [stream, daprd] = [`interop-${randomUUID()}`, new DaprdOnTheWire(raw)];
+    await ask(raw, `STREAM.CREATE.${stream}`, { name: stream, subjects: [`${stream}.>`] });
+    await using world = await start({
+      subscriptions: [
+        { topic: `${stream}.*.temperature`, route: '/in' },
+        { topic: `${stream}.cellar.>`, route: '/cellar' },
+      ],
+    });
+    await daprd.publish(`${stream}.kitchen.temperature`, 21);
+    await daprd.publish(`${stream}.kitchen.humidity`, 40);
+    await world.publish(`${stream}.cellar.temperature`, 12);
+    await world.publish(`${stream}.*.temperature`, 0);
+    const got = await world.received('/in', 3);
+    expect(got.map(({ data, headers }) => [data, headers['topic']])).toEqual([
+      [21, `${stream}.kitchen.temperature`],
+      [12, `${stream}.cellar.temperature`],
+      [0, `${stream}.*.temperature`],
+    ]);
+    await world.received('/cellar', 1);
+  });
+
+  test('a subscription with wildcards over several streams, or none, says what to do', async () => {
+    const prefix = `interop-${randomUUID()}`;
+    for (const name of ['a', 'b'])
+      await ask(raw, `STREAM.CREATE.${prefix}-${name}`, { name: `${prefix}-${name}`, subjects: [`${prefix}.${name}`] });
+    const topics = [`${prefix}.*`, `${prefix}.none.*`];
+    await using world = await start({ subscriptions: topics.map((topic) => ({ topic, route: '/in' })) });
+    const log = (): string => JSON.stringify(world.logger.at('error'));
+    await until('both are told', () => /several streams .* name one/.test(log()) && /no stream .* exists/.test(log()));
+  });
 });

@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { consumerNameOf, streamNameOf, subjectOf } from '../../../src/components/jetstream/names.ts';
+import {
+  consumerNameOf,
+  filterOf,
+  isWildcard,
+  streamNameOf,
+  subjectOf,
+  topicOf,
+} from '../../../src/components/jetstream/names.ts';
 
 /** Topics with the characters that matter. */
 const topics = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', '.', '*', '>', '%', '2', '0', 'E', ' ', '$', '\n', 'ü'), minLength: 1 }),
   fc.string({ unit: 'binary', minLength: 1 }),
 );
-
-/** The topic of a subject. */
-function topicOf(subject: string): string {
-  return subject.replace(/%([01][0-9A-F]|2[045AE]|3E|7F)/g, (_all, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
-}
 
 describe('the subject of a topic', () => {
   test.each(['orders', 'orders.created.v1', 'a*b', 'a>', 'grüße', 'a$b', '100%', 'a%2Fb', 'a/b//c', '__proto__'])(
@@ -44,6 +44,22 @@ describe('the subject of a topic', () => {
       }),
       { numRuns: 1_000 },
     );
+  });
+});
+
+describe('the filter of a subscription', () => {
+  test.each([
+    ['orders', 'orders', false],
+    ['orders.*', 'orders.*', true],
+    ['*.created', '*.created', true],
+    ['orders.>', 'orders.>', true],
+    ['>', '>', true],
+    ['a.>.b', 'a.%3E.b', false],
+    ['a*.b>', 'a*.b>', false],
+    ['.*', '%2E%2A', false],
+    ['a.%2A', 'a.%252A', false],
+  ])('to %j is %s', (topic, filter, hasWildcards) => {
+    expect([filterOf(topic), isWildcard(topic)]).toEqual([filter, hasWildcards]);
   });
 });
 
