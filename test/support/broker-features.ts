@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PubSubDefinition } from '../../src/index.ts';
+import { brokerOddities } from './broker-oddities.ts';
 import { BrokerWorld, type BrokerWorldOptions, pause, until } from './broker-world.ts';
 import { freePort } from './http.ts';
 import { TcpProxy } from './tcp-proxy.ts';
@@ -242,5 +243,7 @@ export function brokerFeatures(name: string, open: () => Promise<BrokerUnderTest
       };
       await until('messages arrive', arrives, 30_000);
     }, 60_000);
+
+    brokerOddities(() => broker);
   });
 }
