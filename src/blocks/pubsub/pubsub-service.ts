@@ -17,17 +17,18 @@ import {
 } from './delivery/subscription.ts';
 import type { SubscriptionInfo } from './delivery/subscription-info.ts';
 import { type SubscribablePubSub, Subscriptions } from './delivery/subscriptions.ts';
-import { publishFailed, pubsubNameEmpty, pubsubNotFound, topicEmpty, topicForbidden } from './errors.ts';
+import { publishFailed, pubsubNotFound, topicForbidden } from './errors.ts';
 import { openComponent } from './open-component.ts';
 import { explain } from './operating/explain.ts';
 import { QueueOperations } from './operating/operations.ts';
 import type { RouteExplanation } from './operating/queue-types.ts';
+import { type PublishTarget, PublishTargets } from './publish-targets.ts';
 import { bulkFailed, type EncodedEntry, publishInPortions } from './publishing/bulk-publish.ts';
 import { encodeMessage, type Publish } from './publishing/encode.ts';
 import type { Address, Destination } from './publishing/envelope.ts';
 import { type Metadata, NO_METADATA } from './publishing/request-metadata.ts';
 import { Unsubscribed, type UnsubscribedTopic } from './publishing/unsubscribed.ts';
-import { mayPublish, maySubscribe } from './scopes.ts';
+import { maySubscribe } from './scopes.ts';
 
 /** The dependencies of a {@link PubSubService}. */
 export interface PubSubServiceDeps extends DeliveryDeps {
@@ -41,12 +42,6 @@ export interface PubSubServiceDeps extends DeliveryDeps {
   readonly expectedOn: (component: string) => Expected;
 }
 
-/** A component and topic to which the application may publish. */
-export interface PublishTarget {
-  readonly address: Address;
-  readonly pubsub: SubscribablePubSub;
-}
-
 /** A message of a bulk publish. */
 export interface BulkPublish {
   readonly entryId: string;
@@ -57,6 +52,7 @@ export interface BulkPublish {
 export class PubSubService implements BlockService {
   readonly #deps: PubSubServiceDeps;
   readonly #pubsubs = new Map<string, SubscribablePubSub>();
+  readonly #targets: PublishTargets;
   readonly #subscriptions: Subscriptions;
   readonly #app: AppSubscriptions;
   /** For whoever operates the application. */
@@ -67,6 +63,7 @@ export class PubSubService implements BlockService {
 
   constructor(deps: PubSubServiceDeps) {
     this.#deps = deps;
+    this.#targets = new PublishTargets(deps.appId, this.#pubsubs);
     this.#subscriptions = new Subscriptions(this.#pubsubs, deps);
     this.#app = new AppSubscriptions({ ...deps, take: (list) => this.#takeDiscovered(list) });
     this.#unsubscribed = new Unsubscribed(deps.logger);
@@ -88,15 +85,8 @@ export class PubSubService implements BlockService {
   }
 
   /** Looks a component up and checks that the application may publish to the topic. */
-  target({ pubsubName, topic }: Destination, metadata: Metadata, bulk = false): PublishTarget {
-    const { appId } = this.#deps;
-    const address = { appId, pubsubName, topic };
-    if (pubsubName === '') throw pubsubNameEmpty(metadata);
-    if (topic === '') throw topicEmpty(pubsubName, metadata);
-    const pubsub = this.#pubsubs.get(pubsubName);
-    if (pubsub === undefined) throw pubsubNotFound(pubsubName, metadata, { bulk });
-    if (!mayPublish(topic, appId, pubsub.topics)) throw topicForbidden(address);
-    return { address, pubsub };
+  target(destination: Destination, metadata: Metadata, bulk = false): PublishTarget {
+    return this.#targets.find(destination, metadata, bulk);
   }
 
   /** Encodes and publishes one message. */

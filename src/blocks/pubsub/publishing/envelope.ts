@@ -3,6 +3,7 @@ import type { Trace } from '../../../components/pubsub.ts';
 import { asBuffer } from '../../../http/body.ts';
 import type { Clock } from '../../../util/clock.ts';
 import { formatInstant } from '../../../util/duration.ts';
+import { isJson } from '../../../util/is-json.ts';
 import type { Wire } from '../../../wire.ts';
 import { contentKind } from './content-type.ts';
 import { type Metadata, NO_METADATA } from './request-metadata.ts';
@@ -33,6 +34,15 @@ export interface EnvelopeDefaults {
   readonly members: string;
   /** Whether a `tracestate` in the metadata is kept even without a `traceparent`. */
   readonly keepsLoneTracestate: boolean;
+  /** The last frame of each destination. */
+  readonly frames: WeakMap<Address, Frame>;
+}
+
+/** The bytes of an envelope between its ID and its data: messages of one topic in one millisecond share them. */
+interface Frame {
+  readonly contentType: string;
+  readonly time: string;
+  readonly bytes: Buffer;
 }
 
 /** Makes the common parts of a sidecar's envelopes. */
@@ -43,7 +53,8 @@ export function envelopeDefaults(
 ): EnvelopeDefaults {
   const { clock, newId } = host;
   const members = ownMembers(source, type);
-  return { source, type, newId, timestamp: timestamps(() => clock.now()), members, keepsLoneTracestate };
+  const frames = new WeakMap<Address, Frame>();
+  return { source, type, newId, timestamp: timestamps(() => clock.now()), members, keepsLoneTracestate, frames };
 }
 
 function ownMembers(source: string, type: string): string {
@@ -72,9 +83,11 @@ export interface EncodedEvent {
 /** Wraps a payload as a CloudEvent 1.0 in JSON. By hand: the `cloudevents` package takes five times as long. */
 export function wrap(payload: Payload, defaults: EnvelopeDefaults): EncodedEvent {
   const { contentType, metadata } = payload;
-  const time = `"datacontenttype":${quote(contentType)},"time":"${defaults.timestamp()}"`;
-  const { topic, pubsubName } = payload.address;
-  let head = `,"specversion":"1.0",${time},"topic":${quote(topic)},"pubsubname":${quote(pubsubName)}`;
+  if (metadata === NO_METADATA && payload.trace === undefined && payload.expiresAt === undefined) {
+    const bytes = asBuffer(payload.bytes);
+    if (contentKind(contentType) === 'json' && isUtf8(bytes) && isJson(bytes)) return framed(payload, bytes, defaults);
+  }
+  let head = sharedMembers(payload.address, contentType, defaults.timestamp());
   let id: string;
   let { trace } = payload;
   if (metadata === NO_METADATA) {
@@ -89,6 +102,33 @@ export function wrap(payload: Payload, defaults: EnvelopeDefaults): EncodedEvent
   else if (metadata !== NO_METADATA && defaults.keepsLoneTracestate) head += loneTracestate(metadata);
   if (payload.expiresAt !== undefined) head += `,"expiration":"${formatInstant(payload.expiresAt)}"`;
   return { id, data: withData(head, payload.bytes, contentType), trace };
+}
+
+/** An envelope whose only own part is its ID, around JSON: writing bytes takes half the time of joining texts. */
+function framed({ address, contentType }: Payload, json: Buffer, defaults: EnvelopeDefaults): EncodedEvent {
+  const id = defaults.newId();
+  const head = `{"id":"${id}`;
+  const frame = frameOf(address, contentType, defaults);
+  const data = Buffer.allocUnsafe(head.length + frame.length + json.length + 1);
+  data.write(head, 'latin1');
+  data.set(frame, head.length);
+  data.set(json, head.length + frame.length);
+  data[data.length - 1] = 0x7d;
+  return { id, data };
+}
+
+function frameOf(address: Address, contentType: string, defaults: EnvelopeDefaults): Buffer {
+  const time = defaults.timestamp();
+  const known = defaults.frames.get(address);
+  if (known?.time === time && known.contentType === contentType) return known.bytes;
+  const bytes = Buffer.from(`"${defaults.members}${sharedMembers(address, contentType, time)},"data":`);
+  defaults.frames.set(address, { contentType, time, bytes });
+  return bytes;
+}
+
+function sharedMembers({ topic, pubsubName }: Address, contentType: string, time: string): string {
+  const ofData = `"datacontenttype":${quote(contentType)},"time":"${time}"`;
+  return `,"specversion":"1.0",${ofData},"topic":${quote(topic)},"pubsubname":${quote(pubsubName)}`;
 }
 
 /** Attributes of the envelope: those in the publisher's metadata, else the sidecar's own. */
@@ -147,16 +187,6 @@ export function withData(head: string, bytes: Uint8Array, contentType: string): 
   if (kind === 'binary' || !isUtf8(buffer)) return Buffer.from(`${head},"data_base64":"${buffer.toString('base64')}"}`);
   if (kind === 'text' || !isJson(buffer)) return Buffer.from(`${head},"data":${quote(buffer.toString())}}`);
   return splice(`${head},"data":`, buffer);
-}
-
-/** Whether the bytes are JSON text. */
-function isJson(bytes: Buffer): boolean {
-  try {
-    JSON.parse(bytes.toString());
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function splice(head: string, json: Buffer): Buffer {

@@ -1,0 +1,52 @@
+import type { SubscribablePubSub } from './delivery/subscriptions.ts';
+import { pubsubNameEmpty, pubsubNotFound, topicEmpty, topicForbidden } from './errors.ts';
+import type { Address, Destination } from './publishing/envelope.ts';
+import type { Metadata } from './publishing/request-metadata.ts';
+import { mayPublish } from './scopes.ts';
+
+/** A component and topic to which the application may publish. */
+export interface PublishTarget {
+  readonly address: Address;
+  readonly pubsub: SubscribablePubSub;
+}
+
+/** The most topics of a component that are remembered. */
+const MAX_REMEMBERED = 1_000;
+
+/** Finds components and topics to publish to. Remembers what it has found: an application publishes to a few topics. */
+export class PublishTargets {
+  readonly #appId: string;
+  readonly #pubsubs: ReadonlyMap<string, SubscribablePubSub>;
+  /** By component and topic. */
+  readonly #remembered = new Map<string, Map<string, PublishTarget>>();
+
+  constructor(appId: string, pubsubs: ReadonlyMap<string, SubscribablePubSub>) {
+    this.#appId = appId;
+    this.#pubsubs = pubsubs;
+  }
+
+  /** @throws SidecarError if there is no such component, or the application may not publish to the topic */
+  find(destination: Destination, metadata: Metadata, bulk: boolean): PublishTarget {
+    const known = this.#remembered.get(destination.pubsubName)?.get(destination.topic);
+    return known ?? this.#look(destination, metadata, bulk);
+  }
+
+  #look({ pubsubName, topic }: Destination, metadata: Metadata, bulk: boolean): PublishTarget {
+    const address = { appId: this.#appId, pubsubName, topic };
+    if (pubsubName === '') throw pubsubNameEmpty(metadata);
+    if (topic === '') throw topicEmpty(pubsubName, metadata);
+    const pubsub = this.#pubsubs.get(pubsubName);
+    if (pubsub === undefined) throw pubsubNotFound(pubsubName, metadata, { bulk });
+    if (!mayPublish(topic, this.#appId, pubsub.topics)) throw topicForbidden(address);
+    const target = { address, pubsub };
+    this.#remember(target);
+    return target;
+  }
+
+  #remember(target: PublishTarget): void {
+    const { pubsubName, topic } = target.address;
+    const topics = this.#remembered.get(pubsubName) ?? new Map<string, PublishTarget>();
+    if (topics.size >= MAX_REMEMBERED) topics.clear();
+    this.#remembered.set(pubsubName, topics.set(topic, target));
+  }
+}
