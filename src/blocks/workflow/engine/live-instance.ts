@@ -54,6 +54,10 @@ export class LiveInstance {
     return this.#record.instanceId;
   }
 
+  get hasBegun(): boolean {
+    return this.#core.hasBegun;
+  }
+
   /** The record as stored; for a new instance, its initial record. */
   get record(): InstanceRecord {
     return this.#record;
