@@ -20,9 +20,6 @@ export function expressHandler(sidecar: RequestHandler, options: AdapterOptions 
   checkAdapterOptions(options);
   return (req, res, next) => {
     // Express has removed the mount path from `req.url`; its parsers leave their results on `req`.
-    answerNode(sidecar, { req, res, url: req.url ?? '/', parsed: req as ParsedBody }, options).then(
-      (passOn) => passOn && next(),
-      next,
-    );
+    answerNode(sidecar, { req, res, url: req.url ?? '/', parsed: req as ParsedBody }, options, next);
   };
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AdapterOptions, checkAdapterOptions, type RequestHandler } from '../http/message.ts';
-import { handleNode } from './node.ts';
+import { handleNode, isPassedOn } from './node.ts';
 import { writeResponse } from './node-response.ts';
 
 /** The part of a Fastify request that the adapter uses. @public */
@@ -56,7 +56,7 @@ export function fastifySidecar(sidecar: RequestHandler, options: AdapterOptions 
     const answer = async ({ raw: req }: FastifyRequestLike, reply: FastifyReplyLike): Promise<unknown> => {
       const exchange = { req, res: reply.raw, url: req.url ?? '/', parsed: {} };
       const response = await handleNode(sidecar, exchange, { ...options, prefix });
-      if (response === undefined || (response.unrouted && options.fallthrough)) return reply.callNotFound();
+      if (response === undefined || isPassedOn(response, options)) return reply.callNotFound();
       reply.hijack();
       return writeResponse(req, reply.raw, response);
     };

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AdapterOptions, checkAdapterOptions, type RequestHandler } from '../http/message.ts';
-import { answerNode } from './node.ts';
+import { handleNode, isPassedOn } from './node.ts';
+import { writeResponse } from './node-response.ts';
 import type { ParsedBody } from './parsed-body.ts';
 
 /** The part of a Koa context that the adapter uses. @public */
@@ -37,8 +38,9 @@ export function koaHandler(sidecar: RequestHandler, options: AdapterOptions = {}
   return async (context, next) => {
     const { req, res, url, originalUrl, request, respond } = context;
     context.respond = false;
-    const passOn = await answerNode(sidecar, { req, res, url, originalUrl, parsed: request as ParsedBody }, options);
-    if (!passOn) return;
+    const exchange = { req, res, url, originalUrl, parsed: request as ParsedBody };
+    const response = await handleNode(sidecar, exchange, options);
+    if (response !== undefined && !isPassedOn(response, options)) return writeResponse(req, res, response);
     context.respond = respond ?? true;
     await next();
   };

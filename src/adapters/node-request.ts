@@ -17,13 +17,21 @@ interface Known {
 /** A request of node:http. */
 export class NodeRequest extends PlainRequest {
   readonly #req: IncomingMessage;
+  readonly #res: ServerResponse;
   readonly #originalUrl: string | undefined;
+  #departure: Departure | undefined;
 
   constructor(req: IncomingMessage, res: ServerResponse, { url, originalUrl, parsed }: Known) {
     const { headers, body } = contentOf(req, parsed);
-    super(req.method ?? 'GET', url, headers, body === req ? new UnreadBody(req) : body, new Departure(req, res));
+    super(req.method ?? 'GET', url, headers, body === req ? new UnreadBody(req) : body);
     this.#req = req;
+    this.#res = res;
     this.#originalUrl = originalUrl;
+  }
+
+  override get cancelToken(): CancelToken {
+    this.#departure ??= new Departure(this.#req, this.#res);
+    return this.#departure;
   }
 
   override get remoteAddress(): string | undefined {

@@ -29,14 +29,18 @@ function write(req: IncomingMessage, res: ServerResponse, response: SidecarRespo
   setHeaders(res, response.headers);
   const body = hasBody(req, response.status) ? response.body : EMPTY_BODY;
   if (body !== response.body) leaveBody(response.body);
-  const sent = send(req, res, { ...response, body });
+  const sent = send(req, res, response, body);
   if (sent !== undefined) return sent.then(() => leaveRest(req));
   leaveRest(req);
   return undefined;
 }
 
-function send(req: IncomingMessage, res: ServerResponse, response: SidecarResponse): Promise<void> | undefined {
-  const { body } = response;
+function send(
+  req: IncomingMessage,
+  res: ServerResponse,
+  response: SidecarResponse,
+  body: SidecarResponse['body'],
+): Promise<void> | undefined {
   if (!(body instanceof Uint8Array)) return pump(res, body, response);
   if (!req.complete && !res.shouldKeepAlive) return endAfterRequest(req, res, body);
   if (body.length === 0) res.end();

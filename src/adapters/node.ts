@@ -25,10 +25,8 @@ export type NodeListener = (req: IncomingMessage, res: ServerResponse, next?: (e
 export function nodeListener(sidecar: RequestHandler, options: AdapterOptions = {}): NodeListener {
   checkAdapterOptions(options);
   return (req, res, next) => {
-    void answerNode(sidecar, { req, res, url: req.url ?? '/', parsed: req as ParsedBody }, options).then((passOn) => {
-      if (passOn && next !== undefined) next();
-      else if (passOn) res.writeHead(404).end();
-    });
+    const passOn = next ?? ((): void => void res.writeHead(404).end());
+    answerNode(sidecar, { req, res, url: req.url ?? '/', parsed: req as ParsedBody }, options, passOn);
   };
 }
 
@@ -42,17 +40,24 @@ export interface NodeExchange {
   readonly parsed: ParsedBody;
 }
 
-/** Answers an exchange; resolves to `true` if it is to be passed on instead. */
-export async function answerNode(
+/** Answers an exchange, or calls `passOn` if it is to be passed on instead. */
+export function answerNode(
   sidecar: RequestHandler,
   exchange: NodeExchange,
   options: AdapterOptions,
-): Promise<boolean> {
-  const response = await handleNode(sidecar, exchange, options);
-  if (response === undefined || (response.unrouted && options.fallthrough)) return true;
-  const sent = writeResponse(exchange.req, exchange.res, response);
-  if (sent !== undefined) await sent;
-  return false;
+  passOn: () => void,
+): void {
+  const handled = handleNode(sidecar, exchange, options);
+  if (handled === undefined) return passOn();
+  void handled.then((response) => {
+    if (isPassedOn(response, options)) passOn();
+    else void writeResponse(exchange.req, exchange.res, response);
+  });
+}
+
+/** Whether a request is to be passed on instead of being answered. */
+export function isPassedOn({ unrouted }: SidecarResponse, { fallthrough }: AdapterOptions): boolean {
+  return unrouted === true && fallthrough === true;
 }
 
 /** Passes an exchange to the sidecar; `undefined` if it is to be passed on instead. */

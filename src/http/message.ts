@@ -173,15 +173,14 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<Uint8Array> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 }
 
-/** A request from its parts; query and signal are created on first use. */
+/** A request from its parts; what not every request needs is created on first use. */
 export class PlainRequest implements SidecarRequest {
   readonly method: string;
   readonly path: string;
   readonly search: string;
   readonly headers: HeaderMap;
   readonly body: Body;
-  /** Cancels the request, without the cost of a signal. */
-  readonly cancelToken: CancelToken;
+  readonly #cancelToken: CancelToken;
   #query: URLSearchParams | undefined;
   #signal: AbortSignal | undefined;
 
@@ -192,7 +191,12 @@ export class PlainRequest implements SidecarRequest {
     this.search = question === -1 ? '' : url.slice(question + 1);
     this.headers = headers;
     this.body = body;
-    this.cancelToken = cancelToken;
+    this.#cancelToken = cancelToken;
+  }
+
+  /** Cancels the request, without the cost of a signal. */
+  get cancelToken(): CancelToken {
+    return this.#cancelToken;
   }
 
   get query(): URLSearchParams {
