@@ -1,9 +1,10 @@
 /**
- * Jobs: schedules per second over HTTP on the embedded store, triggers per second of one-shots that are all due at
- * once (to a function in this process and to an application on a port), and how late jobs are that come due over one
- * second. BullMQ on Redis runs beside it when it is installed: `npm i --no-save bullmq`, Redis on 127.0.0.1:6379.
+ * Jobs: schedules per second over HTTP on the embedded store; a burst in a new process, cold and warm; triggers per
+ * second of one-shots that are all due at once (to a function in this process and to an application on a port), and how
+ * late jobs are that come due over one second. BullMQ on Redis runs beside it when it is installed:
+ * `npm i --no-save bullmq`, Redis on 127.0.0.1:6379.
  *
- * Run after a build: `npx tsx bench/jobs.ts [--quick] [--only schedule|trigger|late]`
+ * Run after a build: `npx tsx bench/jobs.ts [--quick] [--only schedule|burst|trigger|late]`
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,11 +13,12 @@ import type { Sidecar, SidecarOptions } from '../src/index.ts';
 import { loadBuilt, loadEmbedded } from './support/built.ts';
 import { type Peer, startPeer } from './support/bullmq-peer.ts';
 import { startContender } from './support/contender.ts';
+import { jobBurstRows } from './support/job-burst.ts';
 import { Load } from './support/load.ts';
 import { readOptions } from './support/options.ts';
 import { median, printTable } from './support/stats.ts';
 
-const PARTS = ['schedule', 'trigger', 'late'];
+const PARTS = ['schedule', 'burst', 'trigger', 'late'];
 const options = readOptions(PARTS);
 const TRIGGERS = 20_000;
 const LATE_JOBS = 10_000;
@@ -52,9 +54,10 @@ const percentile = (values: readonly number[], share: number): string =>
   ([...values].sort((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN).toFixed(1);
 
 async function schedules(peer: Peer | undefined): Promise<string[][]> {
-  const contender = await startContender('./jobs-server.ts', 'jobs', { ...options, argument: join(root, 'http') });
+  const argument = JSON.stringify({ path: join(root, 'http') });
+  const contender = await startContender('./jobs-server.ts', 'jobs', { ...options, argument });
   const { connections, rounds, seconds } = options;
-  const path = '/v1.0-alpha1/jobs/job';
+  const path = (index: number): string => `/v1.0-alpha1/jobs/job-${index}`;
   const load = await Load.open({ port: contender.port, connections, path, body: DUE_IN_AN_HOUR });
   await load.run(options.warmupSeconds);
   const [rates, peerRates, cpu]: [number[], number[], number[]] = [[], [], []];
@@ -140,7 +143,8 @@ const peer = await startPeer();
 if (peer === undefined) console.log('BullMQ is not here: npm i --no-save bullmq, and Redis on 127.0.0.1:6379');
 try {
   const rows: string[][] = [];
-  const parts = { schedule: schedules, trigger: triggerRows, late: lateRows };
+  const burst = (): Promise<string[][]> => jobBurstRows(options, DATA, () => join(root, `burst-${++directories}`));
+  const parts = { schedule: schedules, burst, trigger: triggerRows, late: lateRows };
   for (const [name, part] of Object.entries(parts)) {
     if (options.only === undefined || options.only === name) rows.push(...(await part(peer)));
   }

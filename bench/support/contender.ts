@@ -10,12 +10,15 @@ export interface Duties {
   readonly run?: (seconds: number) => Promise<number>;
   /** How many messages have been delivered since the start, where that is to be checked. */
   readonly delivered?: () => number;
+  /** When the last message was delivered, in milliseconds since 1970. */
+  readonly lastDeliveredAt?: () => number;
 }
 
 /** What a contender has used and done since its start. */
 export interface Usage {
   readonly cpuMicros: number;
   readonly delivered: number;
+  readonly lastDeliveredAt: number;
 }
 
 type Question =
@@ -72,11 +75,15 @@ export async function startContender(
 }
 
 /** In the child: answers the benchmark's questions until it lets go. */
-export function serve({ port = 0, run, delivered }: Duties): void {
+export function serve({ port = 0, run, delivered, lastDeliveredAt }: Duties): void {
   process.on('message', (question: Question) => {
     if (question.ask === 'usage') {
       const { user, system } = process.cpuUsage();
-      process.send?.({ cpuMicros: user + system, delivered: delivered?.() ?? 0 } satisfies Usage);
+      process.send?.({
+        cpuMicros: user + system,
+        delivered: delivered?.() ?? 0,
+        lastDeliveredAt: lastDeliveredAt?.() ?? 0,
+      } satisfies Usage);
     } else if (question.ask === 'memory') {
       process.send?.(process.memoryUsage.rss() / 1_024 / 1_024);
     } else if (question.ask === 'run') {

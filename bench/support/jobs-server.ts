@@ -1,21 +1,23 @@
-/** A sidecar for `bench/jobs.ts` behind its HTTP API; its second argument is the directory of its state. */
+/** A sidecar for `bench/jobs.ts` behind its HTTP API; its second argument is a {@link JobsServerArgument} as JSON. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadBuilt, loadEmbedded } from './built.ts';
 import { serve } from './contender.ts';
 
+export interface JobsServerArgument {
+  /** The directory of its state. */
+  readonly path: string;
+  /** The port of its application, if it has one. */
+  readonly appPort?: number;
+}
+
 const { nodeListener, Sidecar } = await loadBuilt();
 const { embedded } = await loadEmbedded();
-const [, , , path = ''] = process.argv;
+const { path, appPort } = JSON.parse(process.argv[3] ?? '') as JobsServerArgument;
 
-const sidecar = new Sidecar({ appId: 'bench', state: embedded({ path }) });
+const app = appPort === undefined ? undefined : { app: { port: appPort } };
+const sidecar = new Sidecar({ appId: 'bench', state: embedded({ path }), ...app });
 await sidecar.start();
-const listener = nodeListener(sidecar);
-let count = 0;
-// The load sends one path; every request is to be a job of its own.
-const server = createServer((req, res) => {
-  req.url = `/v1.0-alpha1/jobs/job-${++count}`;
-  void listener(req, res);
-});
+const server = createServer(nodeListener(sidecar));
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 serve({ port: (server.address() as AddressInfo).port });

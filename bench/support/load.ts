@@ -6,30 +6,41 @@ const END_OF_HEAD = Buffer.from('\r\n\r\n');
 export interface LoadOptions {
   readonly port: number;
   readonly connections: number;
-  readonly path: string;
+  /** One path, or the path of each request by its number from 0. */
+  readonly path: string | ((index: number) => string);
   readonly body: string;
   /** The most messages that may be accepted and not yet confirmed by {@link Load.confirm}. Default: no limit. */
   readonly maxUnconfirmed?: number;
 }
 
+/** What a run has shown. */
+export interface LoadRun {
+  readonly requests: number;
+  readonly seconds: number;
+}
+
 /**
- * Sends the same POST again and again over keep-alive connections, one request at a time on each. Bare sockets: a client
+ * Sends POSTs again and again over keep-alive connections, one request at a time on each. Bare sockets: a client
  * library would take more of the machine than the server. Every answer must be a 204 without a body.
  */
 export class Load {
-  readonly #request: Buffer;
+  readonly #requestOf: (index: number) => Buffer;
   readonly #sockets: readonly Socket[];
   readonly #parked: Socket[] = [];
   readonly #maxUnconfirmed: number;
   #unconfirmed = 0;
   #busy = 0;
   #accepted = 0;
+  #sent = 0;
   #deadline = 0;
+  #end = 0;
   #failure: Error | undefined;
   #finished: { resolve: () => void; reject: (error: Error) => void } | undefined;
 
   private constructor(options: LoadOptions, sockets: readonly Socket[]) {
-    this.#request = requestBytes(options);
+    const { path } = options;
+    const same = typeof path === 'string' ? requestBytes(options, path) : undefined;
+    this.#requestOf = (index) => same ?? requestBytes(options, typeof path === 'string' ? path : path(index));
     this.#sockets = sockets;
     this.#maxUnconfirmed = options.maxUnconfirmed ?? Number.POSITIVE_INFINITY;
     for (const socket of sockets) this.#listen(socket);
@@ -42,15 +53,25 @@ export class Load {
   }
 
   /** Sends for so long, waits for the last answers, and tells how many requests were accepted. */
-  async run(seconds: number): Promise<{ readonly requests: number; readonly seconds: number }> {
+  run(seconds: number): Promise<LoadRun> {
+    return this.#run(performance.now() + seconds * 1_000, Number.POSITIVE_INFINITY);
+  }
+
+  /** Sends so many requests and waits for their answers. */
+  send(count: number): Promise<LoadRun> {
+    return this.#run(Number.POSITIVE_INFINITY, this.#sent + count);
+  }
+
+  async #run(deadline: number, end: number): Promise<LoadRun> {
     const startedAt = performance.now();
     this.#accepted = 0;
-    this.#deadline = startedAt + seconds * 1_000;
+    this.#deadline = deadline;
+    this.#end = end;
     const finished = new Promise<void>((resolve, reject) => {
       this.#finished = { resolve, reject };
     });
     if (this.#failure !== undefined) throw this.#failure;
-    for (const socket of this.#sockets) this.#send(socket);
+    for (const socket of this.#sockets) this.#next(socket);
     await finished;
     return { requests: this.#accepted, seconds: (performance.now() - startedAt) / 1_000 };
   }
@@ -83,7 +104,7 @@ export class Load {
   }
 
   #next(socket: Socket): void {
-    if (performance.now() >= this.#deadline) return this.#finishWhenDone();
+    if (this.#sent >= this.#end || performance.now() >= this.#deadline) return this.#finishWhenDone();
     if (this.#unconfirmed >= this.#maxUnconfirmed) this.#parked.push(socket);
     else this.#send(socket);
   }
@@ -91,7 +112,7 @@ export class Load {
   #send(socket: Socket): void {
     this.#busy++;
     if (this.#maxUnconfirmed !== Number.POSITIVE_INFINITY) this.#unconfirmed++;
-    socket.write(this.#request);
+    socket.write(this.#requestOf(this.#sent++));
   }
 
   #finishWhenDone(): void {
@@ -112,7 +133,7 @@ function open(port: number): Promise<Socket> {
   });
 }
 
-function requestBytes({ port, path, body }: LoadOptions): Buffer {
+function requestBytes({ port, body }: LoadOptions, path: string): Buffer {
   const head = [
     `POST ${path} HTTP/1.1`,
     `Host: 127.0.0.1:${port}`,
