@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
-import { httpClient } from '../http/client.ts';
+import { directClient } from '../http/direct-client.ts';
 import type { AppTransport } from './transport.ts';
 
 const PROBE_TIMEOUT_MS = 500;
 
 /** The application listens on a port: HTTP/1.1 with keep-alive. */
 export function portTransport(port: number, host: string): AppTransport {
-  const client = httpClient(`http://${host.includes(':') ? `[${host}]` : host}:${port}`);
+  const client = directClient(host, port);
   return {
     address: { host, port, protocol: 'http' },
     handle: client.handle,
