@@ -1,3 +1,5 @@
+import { serverUrl } from '../components/broker/server-url.ts';
+import { tokensOf } from '../components/kafka/client-credentials.ts';
 import { type KafkaPubSubOptions, kafkaPubSub } from '../components/kafka/index.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
 import { isSidecarError } from '../errors.ts';
@@ -19,6 +21,11 @@ export const kafkaMetadata: { readonly uses: readonly string[]; readonly ignores
     'saslUsername',
     'saslPassword',
     'saslMechanism',
+    'oidcTokenEndpoint',
+    'oidcClientID',
+    'oidcClientSecret',
+    'oidcScopes',
+    'oidcExtensions',
     'caCert',
     'clientCert',
     'clientKey',
@@ -114,6 +121,7 @@ function access(reader: MetadataReader): object {
     case 'certificate':
       return { tls: tlsOf(reader) };
     case 'oidc':
+      return { sasl: oidcOf(reader), tls: tlsOf(reader) };
     case 'oidc_private_key_jwt':
     case 'awsiam':
       reader.problem(
@@ -122,7 +130,7 @@ function access(reader: MetadataReader): object {
       return {};
     default: {
       const what = type === undefined ? 'pubsub.kafka needs metadata authType:' : 'metadata authType must be';
-      reader.problem(`${what} "none", "password", "mtls" or "certificate"`);
+      reader.problem(`${what} "none", "password", "oidc", "mtls" or "certificate"`);
       return {};
     }
   }
@@ -143,6 +151,18 @@ function saslOf(reader: MetadataReader): object {
   if (username === undefined || password === undefined)
     reader.problem('metadata authType "password" needs saslUsername and saslPassword');
   return { mechanism, username, password };
+}
+
+/** Tokens of an OAuth 2.0 server, by the credentials of this client. */
+function oidcOf(reader: MetadataReader): object {
+  const [endpoint = '', clientId = ''] = [reader.text('oidcTokenEndpoint'), reader.text('oidcClientID')];
+  const clientSecret = reader.text('oidcClientSecret') ?? '';
+  if (serverUrl(endpoint, ['https:', 'http:']) === undefined || clientId === '' || clientSecret === '')
+    reader.problem('metadata authType "oidc" needs oidcTokenEndpoint, an https URL, oidcClientID and oidcClientSecret');
+  if (reader.text('oidcExtensions') !== undefined)
+    reader.problem('metadata oidcExtensions: insidecar sends none; leave it out if the brokers need none');
+  const scopes = (reader.text('oidcScopes') ?? 'openid').split(',').map((scope) => scope.trim());
+  return { mechanism: 'oauthbearer', token: tokensOf({ endpoint, clientId, clientSecret, scopes }) };
 }
 
 /** As in Dapr, all but `none` mean TLS. */

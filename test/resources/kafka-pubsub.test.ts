@@ -5,6 +5,10 @@ import { component, findingsOf, load, metadata } from './files.ts';
 
 const plain = { brokers: 'kafka-1.internal:9092, kafka-2.internal', authType: 'none' };
 const login = { ...plain, authType: 'password', saslUsername: 'app', saslPassword: 'opensesame' };
+const oidc = {
+  ...{ ...plain, authType: 'oidc', oidcTokenEndpoint: 'https://idp.internal/token' },
+  ...{ oidcClientID: 'orders', oidcClientSecret: 'opensesame', oidcScopes: 'openid,kafka' },
+};
 const EXPERIMENTAL = 'pubsub.kafka is experimental: it has not been tested with a cluster of Kafka yet';
 
 async function found(values: Readonly<Record<string, string>>) {
@@ -22,6 +26,7 @@ describe('pubsub.kafka', () => {
   test.each([
     ['no login', plain],
     ['a password', login],
+    ['tokens of an OAuth 2.0 server', oidc],
     ['SCRAM', { ...login, saslMechanism: 'SHA-512' }],
     ['what was once the login', { ...login, authType: '', authRequired: 'true' }],
     [
@@ -48,10 +53,16 @@ describe('pubsub.kafka', () => {
 
   test.each([
     [{ authType: 'none' }, 'pubsub.kafka needs metadata brokers: "kafka.internal:9092"'],
-    [{ brokers: 'kafka' }, 'pubsub.kafka needs metadata authType: "none", "password", "mtls" or "certificate"'],
-    [{ ...plain, authType: 'kerberos' }, 'metadata authType must be "none", "password", "mtls" or "certificate"'],
+    [{ brokers: 'kafka' }, 'pubsub.kafka needs metadata authType: "none", "password", "oidc", "mtls" or "certificate"'],
+    [
+      { ...plain, authType: 'kerberos' },
+      'metadata authType must be "none", "password", "oidc", "mtls" or "certificate"',
+    ],
     [{ ...plain, authType: 'awsiam' }, 'metadata authType "awsiam" is not supported in resource files'],
-    [{ ...plain, authType: 'oidc' }, "with sasl { mechanism: 'oauthbearer', token }"],
+    [{ ...oidc, oidcTokenEndpoint: 'idp' }, 'metadata authType "oidc" needs oidcTokenEndpoint, an https URL'],
+    [{ ...oidc, oidcClientSecret: '' }, 'oidcClientID and oidcClientSecret'],
+    [{ ...oidc, oidcExtensions: '{"a":"b"}' }, 'metadata oidcExtensions: insidecar sends none'],
+    [{ ...plain, authType: 'oidc_private_key_jwt' }, "with sasl { mechanism: 'oauthbearer', token }"],
     [{ ...login, saslPassword: '' }, 'metadata authType "password" needs saslUsername and saslPassword'],
     [{ ...login, saslMechanism: 'GSSAPI' }, 'metadata saslMechanism must be "PLAINTEXT", "SHA-256" or "SHA-512"'],
     [{ ...plain, authType: 'mtls', clientCert: '-----BEGIN ' }, 'metadata clientCert and clientKey belong together'],
