@@ -63,7 +63,8 @@ export class Dialer {
         ...(target.tls && { ...target.tls, tls: true }),
       },
       disableOfflineQueue: true,
-      commandOptions: { typeMapping: { [BLOB_STRING]: Buffer } },
+      // No time limit of the driver's for each command, which costs more than the command: connections have one of ours.
+      commandOptions: { typeMapping: { [BLOB_STRING]: Buffer }, timeout: 0 },
     });
     // Calls reject with the error; without a listener, it would end the process.
     client.on('error', () => undefined);

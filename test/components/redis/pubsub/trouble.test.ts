@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { PubSubComponent } from '../../../../src/components/pubsub.ts';
 import { acknowledge, Collector, publishTexts, textMessage } from '../../../../src/testing/collector.ts';
 import { numbers } from '../../../../src/testing/pubsub-case.ts';
@@ -28,6 +28,17 @@ describe.runIf(hasRedis())('pub/sub in Redis, when something is wrong', () => {
     topic = `trouble-${randomUUID()}`;
   });
   const command = (...words: readonly string[]): Promise<unknown> => rawCommand(server.port, ...words);
+
+  test('commands have no timers of their own, which cost more than they', async () => {
+    const component = await openPubSub(server.port);
+    const consumer = await Collector.join(component, { topic }, acknowledge);
+    const timeout = vi.spyOn(AbortSignal, 'timeout');
+    await publishTexts(component, topic, numbers(100));
+    await consumer.expect(100);
+    expect(timeout).not.toHaveBeenCalled();
+    timeout.mockRestore();
+    await component.close();
+  });
 
   test.each([
     ['FLUSHALL', ['FLUSHALL']],
