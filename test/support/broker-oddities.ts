@@ -124,6 +124,8 @@ export function brokerOddities(opened: () => BrokerUnderTest): void {
     '$SYS/x',
     '$JS.API.STREAM.NAMES',
     'amq.topic',
+    'amq.reserved',
+    'amq.rabbitmq.trace',
     'line\r\nbreak',
     'zero\0',
     'grüße 🚀',
