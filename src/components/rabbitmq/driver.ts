@@ -76,7 +76,12 @@ export interface AmqpConfirmChannel extends AmqpChannel {
 export interface AmqpConnection extends EventEmitter {
   readonly connection: {
     readonly serverProperties: { readonly version?: unknown };
-    readonly stream: { destroy(error?: Error): void; setTimeout(idleMs: number, onTimeout: () => void): unknown };
+    readonly stream: {
+      cork(): void;
+      uncork(): void;
+      destroy(error?: Error): void;
+      setTimeout(idleMs: number, onTimeout: () => void): unknown;
+    };
   };
   createChannel(): Promise<AmqpChannel>;
   createConfirmChannel(): Promise<AmqpConfirmChannel>;

@@ -132,6 +132,7 @@ export class Publisher {
         if (error) settle(new Error(`${this.#deps.connection.server} refuses the message: ${messageOf(error)}`));
         else settle(sent.returned);
       });
+      this.#deps.connection.collect();
     } catch (error) {
       if (Object(error).name === 'IllegalOperationError') return this.#closedBefore(channel, parcel);
       return settle(new Error(`the message cannot be sent to RabbitMQ: ${messageOf(error)}`, { cause: error }));

@@ -97,6 +97,7 @@ export class RabbitLine implements Line<RabbitHandle> {
   ack({ channel, message, consumer }: RabbitHandle): Promise<void> {
     try {
       channel.ack(message);
+      this.#deps.connection.collect();
       if (consumer === this.#consumers) this.#out--;
       return DONE;
     } catch (error) {

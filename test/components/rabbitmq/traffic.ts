@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { Socket } from 'node:net';
+import { describe, expect, test, vi } from 'vitest';
 import { DelayQueues } from '../../../src/components/rabbitmq/delay-queues.ts';
 import { loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { RabbitConnection } from '../../../src/components/rabbitmq/rabbit-connection.ts';
@@ -19,6 +20,18 @@ export function traffic(port: () => number): void {
       const { component, unsubscribed } = await openComponent(port());
       await publishTexts(component, topic, ['a', 'b']);
       expect(unsubscribed).toEqual([topic, topic]);
+      await component.close();
+    });
+
+    test('what is published in one turn of the event loop goes out in few calls of the system', async () => {
+      const topic = newTopic();
+      const { component } = await openComponent(port());
+      await publishTexts(component, topic, ['first']);
+      const [one, many] = [vi.spyOn(Socket.prototype, '_write'), vi.spyOn(Socket.prototype, '_writev')];
+      await publishTexts(component, topic, numbers(25));
+      expect(one.mock.calls.length + many.mock.calls.length).toBeLessThan(12);
+      one.mockRestore();
+      many.mockRestore();
       await component.close();
     });
 
