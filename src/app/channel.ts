@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf } from '../errors.ts';
-import { afterBody, readAll } from '../http/body.ts';
+import { afterBody, asBuffer, readAll } from '../http/body.ts';
 import {
   cancelTokenOf,
   EMPTY_BODY,
@@ -13,8 +13,8 @@ import {
 } from '../http/message.ts';
 import type { Probe } from '../probe.ts';
 import { CancelSource, type CancelToken } from '../util/cancel-token.ts';
-import type { Clock } from '../util/clock.ts';
-import { Linked } from '../util/linked.ts';
+import type { Clock, Timer } from '../util/clock.ts';
+import { type Link, Linked } from '../util/linked.ts';
 import { Semaphore } from '../util/semaphore.ts';
 import { type FetchApp, fetchTransport } from './fetch-app.ts';
 import { grpcTransport } from './grpc-channel.ts';
@@ -119,12 +119,19 @@ export interface AppChannelOptions {
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
 const MAX_PROBE_BYTES = 64 * 1024;
 
+/** A call whose answer has not been read whole. */
+class RunningCall extends CancelSource {
+  place: Link<RunningCall> | undefined;
+  /** Of the time limit. */
+  timer: Timer | undefined;
+}
+
 /** Calls the application, with the token, the concurrency limit and a time limit. */
 export class AppChannel {
   readonly #transport: AppTransport;
   readonly #options: AppChannelOptions;
   readonly #places: Semaphore | undefined;
-  readonly #calls = new Linked<CancelSource>();
+  readonly #calls = new Linked<RunningCall>();
 
   constructor(transport: AppTransport, options: AppChannelOptions) {
     this.#transport = transport;
@@ -161,16 +168,19 @@ export class AppChannel {
   }
 
   /** Calls the application and reads its whole answer, within the call's time limit. */
-  call(call: AppCall): Promise<AppReply> {
-    return this.#within(call.timeLimitMs, async (limit) => {
-      const { method, url, headers, body } = call;
-      const response = await this.handle(new PlainRequest(method, url, headers, body, limit));
+  async call(call: AppCall): Promise<AppReply> {
+    const running = this.#begin(call.timeLimitMs);
+    try {
+      const request = new PlainRequest(call.method, call.url, call.headers, call.body, running);
+      const { status, headers, body } = await this.handle(request);
       return {
-        status: response.status,
-        headers: response.headers,
-        body: await readAll(response.body, MAX_REPLY_BYTES),
+        status,
+        headers,
+        body: body instanceof Uint8Array ? asBuffer(body) : await readAll(body, MAX_REPLY_BYTES),
       };
-    });
+    } finally {
+      this.#end(running);
+    }
   }
 
   /**
@@ -180,29 +190,30 @@ export class AppChannel {
   async probe(url: string, timeLimitMs: number): Promise<string | undefined> {
     if (this.#transport.address.protocol === 'grpc')
       return (await this.#transport.isReachable()) ? undefined : 'it takes no connection';
+    const running = this.#begin(timeLimitMs);
     try {
-      return await this.#within(timeLimitMs, async (limit) => {
-        const { status, body } = await this.#transport.handle(new PlainRequest('GET', url, {}, EMPTY_BODY, limit));
-        // Read the body, so that the connection can be kept.
-        await readAll(body, MAX_PROBE_BYTES).catch(() => undefined);
-        return status >= 200 && status <= 299 ? undefined : `GET ${url} answered ${status}`;
-      });
+      const { status, body } = await this.#transport.handle(new PlainRequest('GET', url, {}, EMPTY_BODY, running));
+      // Read the body, so that the connection can be kept.
+      await readAll(body, MAX_PROBE_BYTES).catch(() => undefined);
+      return status >= 200 && status <= 299 ? undefined : `GET ${url} answered ${status}`;
     } catch (error) {
       return messageOf(error);
+    } finally {
+      this.#end(running);
     }
   }
 
-  async #within<T>(timeLimitMs: number, work: (limit: CancelSource) => Promise<T>): Promise<T> {
-    const limit = new CancelSource();
-    const place = this.#calls.add(limit);
-    const giveUp = (): void => limit.abort(new Error(`no answer within ${timeLimitMs} ms`));
-    const timer = timeLimitMs === 0 ? undefined : this.#options.clock.setTimeout(giveUp, timeLimitMs);
-    try {
-      return await work(limit);
-    } finally {
-      timer?.cancel();
-      this.#calls.delete(place);
-    }
+  #begin(timeLimitMs: number): RunningCall {
+    const call = new RunningCall();
+    call.place = this.#calls.add(call);
+    const giveUp = (): void => call.abort(new Error(`no answer within ${timeLimitMs} ms`));
+    if (timeLimitMs !== 0) call.timer = this.#options.clock.setTimeout(giveUp, timeLimitMs);
+    return call;
+  }
+
+  #end({ timer, place }: RunningCall): void {
+    timer?.cancel();
+    if (place !== undefined) this.#calls.delete(place);
   }
 
   /** Prepares the first call. @throws SidecarError `ERR_CONFIGURATION` when something is not installed */

@@ -105,13 +105,12 @@ export class Dispatcher<Entry extends QueuedMessage> {
   wake(): void {
     if (this.#scheduled || this.#consumers.length === 0 || this.#isPaused) return;
     this.#scheduled = true;
-    queueMicrotask(() => {
-      this.#scheduled = false;
-      this.#handOut();
-    });
+    // Not queueMicrotask, which makes a resource of async_hooks each time.
+    void SETTLED.then(this.#handOut);
   }
 
-  #handOut(): void {
+  readonly #handOut = (): void => {
+    this.#scheduled = false;
     const batches = new Map<Consumer<Entry>, Delivery[]>();
     for (;;) {
       const consumer = this.#isPaused ? undefined : this.#freeConsumer();
@@ -123,7 +122,7 @@ export class Dispatcher<Entry extends QueuedMessage> {
       else batch.push(consumer.take(entry));
     }
     for (const [consumer, batch] of batches) consumer.deliver(batch);
-  }
+  };
 
   /** The first free consumer after the one served last. */
   #freeConsumer(): Consumer<Entry> | undefined {

@@ -63,7 +63,10 @@ export class Settlement {
   async settle(answered: Answered, outcome: DeliveryOutcome): Promise<Settled> {
     const { delivery } = answered;
     try {
-      if (outcome.kind === 'success') return await this.#succeed(answered);
+      if (outcome.kind === 'success') {
+        await delivery.ack();
+        return this.#emitDelivered(answered);
+      }
       if (outcome.kind === 'drop') return await this.#drop(answered, outcome);
       if (this.#policy !== undefined && outcome.status !== undefined && !this.#policy.includes(outcome.status))
         return await this.#drop(answered, drop('error', `${outcome.reason}, which the retry policy does not match`));
@@ -104,8 +107,7 @@ export class Settlement {
     this.#timers.clear();
   }
 
-  async #succeed(answered: Answered): Promise<Settled> {
-    await answered.delivery.ack();
+  #emitDelivered(answered: Answered): Settled {
     const { events, clock } = this.#deps;
     if (events.listenerCount('delivered') > 0) {
       const { delivery, route, startedAt } = answered;
