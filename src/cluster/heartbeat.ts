@@ -1,21 +1,30 @@
-import { type Clock, dualNow, type Timer } from '../util/clock.ts';
+import type { StateStore } from '../state/store.ts';
+import { type Clock, type DualInstant, dualNow, elapsedMs, type Timer } from '../util/clock.ts';
 import type { Liveness } from './liveness.ts';
 
 /** Of a heartbeat: a host that would count as dead so shortly before the next one is looked at then. */
 const NEARLY = 0.9;
-/** Of a heartbeat: records that changed within it need no look. The rest is for beats that come late. */
-const SEEN = 0.9;
-/** At least so long after a look, others have renewed their records: one look for many hosts. */
-const GATHER_MS = 1_000;
+/**
+ * Of a heartbeat: a host whose last beat was longer ago beats when it hears of another's. So all beat at the same time
+ * soon, whatever their clocks say: of any two, each hears the other half the interval ago at most, or beats with it.
+ */
+const TOGETHER = 0.5;
+/** So long after a beat, all others have renewed their records: one look sees it. */
+const GATHER_MS = 500;
+/** A host that is alone looks for others at least so often, since the hint of one may be lost. */
+const SOLE_LOOK_MS = 25_000;
 
 /** The dependencies of a {@link Heartbeat}. */
 export interface HeartbeatDeps {
   readonly clock: Clock;
   readonly heartbeatMs: number;
+  readonly store: Pick<StateStore, 'hints'>;
   readonly liveness: Liveness;
-  /** Renews the record of this host, and looks at the others. */
+  /** Whether no other host is there. */
+  readonly isSole: () => boolean;
+  /** Renews the record of this host. If no look follows, it looks at the others as well. */
   readonly onBeat: () => void;
-  /** Looks at the others: one may have died, or has renewed its record. */
+  /** Looks at the others. */
   readonly onLook: () => void;
 }
 
@@ -23,8 +32,10 @@ export interface HeartbeatDeps {
 export class Heartbeat {
   readonly #deps: HeartbeatDeps;
   #beat: Timer | undefined;
+  /** When the interval began that ends with the next beat. */
+  #since: DualInstant | undefined;
   #silence: Timer | undefined;
-  #renewal: Timer | undefined;
+  #look: Timer | undefined;
 
   constructor(deps: HeartbeatDeps) {
     this.#deps = deps;
@@ -32,38 +43,50 @@ export class Heartbeat {
 
   /** Waits for the next time, after a look at the hosts. */
   next(ownId: string): void {
-    const { clock, heartbeatMs, liveness, onBeat, onLook } = this.#deps;
-    this.#beat ??= clock.setTimeout(() => {
-      this.#beat = undefined;
-      onBeat();
-    }, heartbeatMs);
+    const { clock, heartbeatMs, liveness, onLook } = this.#deps;
+    const now = dualNow(clock);
+    if (this.#beat === undefined) {
+      this.#since = now;
+      this.#beat = clock.setTimeout(() => this.#beats(), heartbeatMs);
+    }
     this.#silence?.cancel();
-    const deadInMs = liveness.deadInMs(dualNow(clock), ownId);
+    const deadInMs = liveness.deadInMs(now, ownId);
     this.#silence = deadInMs < heartbeatMs * NEARLY ? clock.setTimeout(onLook, Math.ceil(deadInMs)) : undefined;
   }
 
-  /** A hint says that another host has renewed its record: a look soon dates that. */
-  renewed(): void {
-    const { clock, liveness, onLook } = this.#deps;
-    const delayMs = GATHER_MS - liveness.unreadMs(dualNow(clock));
-    if (delayMs <= 0) return onLook();
-    this.#renewal ??= clock.setTimeout(() => {
-      this.#renewal = undefined;
-      onLook();
-    }, delayMs);
+  #beats(): void {
+    const { clock, store, onBeat } = this.#deps;
+    this.#beat?.cancel();
+    this.#beat = undefined;
+    this.#look?.cancel();
+    // Without hints, others renew their records at other times.
+    this.#look = store.hints === 'all' ? clock.setTimeout(() => this.#looks(), GATHER_MS) : undefined;
+    onBeat();
   }
 
-  /** Whether all other hosts were seen so recently that this beat needs no look. */
-  areAllSeen(ownId: string): boolean {
-    const { clock, heartbeatMs, liveness } = this.#deps;
-    return liveness.seenWithinMs(dualNow(clock), ownId) < heartbeatMs * SEEN;
+  #looks(): void {
+    const { clock, liveness, isSole, onLook } = this.#deps;
+    this.#look = undefined;
+    if (!isSole() || liveness.unreadMs(dualNow(clock)) >= SOLE_LOOK_MS) onLook();
+  }
+
+  /** A hint says that another host has renewed its record. */
+  renewed(): void {
+    const { clock, heartbeatMs } = this.#deps;
+    if (this.#beat === undefined || this.#since === undefined) return;
+    if (elapsedMs(this.#since, dualNow(clock)) >= heartbeatMs * TOGETHER) this.#beats();
+  }
+
+  /** Whether a look follows the last beat. */
+  get isLookDue(): boolean {
+    return this.#look !== undefined;
   }
 
   stop(): void {
     this.#beat?.cancel();
     this.#beat = undefined;
     this.#silence?.cancel();
-    this.#renewal?.cancel();
-    this.#renewal = undefined;
+    this.#look?.cancel();
+    this.#look = undefined;
   }
 }

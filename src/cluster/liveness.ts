@@ -2,9 +2,6 @@ import { type DualInstant, elapsedMs } from '../util/clock.ts';
 import type { HostTable, StoredHost } from './hosts.ts';
 import type { LocalHosts } from './local-hosts.ts';
 
-/** How long after a change its hint comes, at most as a rule. */
-const HINT_MS = 1_000;
-
 /** The dependencies of {@link Liveness}. */
 export interface LivenessDeps {
   readonly local: LocalHosts;
@@ -55,29 +52,14 @@ export class Liveness {
     return soonestMs;
   }
 
-  /** How long ago the record of every other host had changed. */
-  seenWithinMs(now: DualInstant, ownId: string): number {
-    let longestMs = 0;
-    for (const [id, { at }] of this.#seen) if (id !== ownId) longestMs = Math.max(longestMs, elapsedMs(at, now));
-    return longestMs;
-  }
-
   /** Since when the records have not been read. */
   unreadMs(now: DualInstant): number {
     return this.#lookedAt === undefined ? Number.POSITIVE_INFINITY : elapsedMs(this.#lookedAt, now);
   }
 
-  /** What a hint about hosts says: a host is new, or one has renewed its record since it was last seen. */
-  newsOf(ids: readonly string[], ownId: string, now: DualInstant): 'joined' | 'renewed' | undefined {
-    let news: 'renewed' | undefined;
-    for (const id of ids) {
-      if (id === ownId) continue;
-      const seen = this.#seen.get(id);
-      if (seen === undefined) return 'joined';
-      // Else the renewal was seen before its hint came.
-      if (elapsedMs(seen.at, now) >= HINT_MS) news = 'renewed';
-    }
-    return news;
+  /** Whether a host has been seen. */
+  knows(id: string): boolean {
+    return this.#seen.has(id);
   }
 
   isLive({ id, appId }: StoredHost, now: DualInstant): boolean {

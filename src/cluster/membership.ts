@@ -60,8 +60,9 @@ export class Membership implements LocalOwner {
     // Others see a renewal up to one heartbeat later; the sum must stay within the lease.
     const silenceMs = leaseMs - heartbeatMs;
     this.#liveness = new Liveness({ local: this.local, appId, silenceMs, areHostsLocal: this.#areHostsLocal });
-    const [liveness, onBeat, onLook] = [this.#liveness, () => this.#renew(), () => this.#look()];
-    this.#heartbeat = new Heartbeat({ clock, heartbeatMs, liveness, onBeat, onLook });
+    const [isSole, onBeat, onLook] = [() => this.#isSole, () => this.#renew(), () => this.#look()];
+    const [{ store }, liveness] = [this, this.#liveness];
+    this.#heartbeat = new Heartbeat({ clock, heartbeatMs, store, liveness, isSole, onBeat, onLook });
     const onDoubt = (): void => this.#lookAtAll();
     const ownId = (): string => this.id;
     this.#table = new ShardTable({ layout: this.#layout, remoteWatch, clock, logger, silenceMs, ownId, onDoubt });
@@ -124,9 +125,9 @@ export class Membership implements LocalOwner {
     this.local.revision++;
     this.#remoteWatch.watch(HOSTS_PREFIX, (keys) => {
       if (keys.length === 0 && this.#isSole) return this.#look();
-      const news = this.#liveness.newsOf(keys.map(hostIdOf), this.id, dualNow(this.#options.clock));
-      if (news === 'renewed' && this.store.hints === 'all') this.#heartbeat.renewed();
-      if (news !== 'joined') return;
+      const others = keys.map(hostIdOf).filter((id) => id !== this.id);
+      if (others.length > 0) this.#heartbeat.renewed();
+      if (others.every((id) => this.#liveness.knows(id))) return;
       this.#table.hasPeers = true;
       this.#lookAtAll();
     });
@@ -232,7 +233,7 @@ export class Membership implements LocalOwner {
   async #step(): Promise<void> {
     const { clock, appId } = this.#options;
     const startedAt = dualNow(clock);
-    const isInformed = !this.#toRead && this.store.hints === 'all' && this.#heartbeat.areAllSeen(this.id);
+    const isInformed = !this.#toRead && this.#heartbeat.isLookDue;
     if ((this.#isSole || isInformed) && (await this.#hasRenewed(startedAt))) return;
     this.#toRead = false;
     const [table, owners] = await Promise.all([readHosts(this.store), this.#ownerEntries.read()]);

@@ -5,7 +5,7 @@ import type { Clock, Timer } from '../util/clock.ts';
 /** Poll interval if the store sends no hints of other processes' changes. */
 const POLL_MS = 1_000;
 /** Poll interval if the store sends hints, which may be lost. */
-const RARE_POLL_MS = 30_000;
+const RARE_POLL_MS = 60_000;
 
 interface Watcher {
   readonly prefix: string;

@@ -120,7 +120,10 @@ export class PgConnection implements RemoteConnection {
 
   async commit(group: CommitGroup): Promise<readonly Refusal[]> {
     const args = new GroupArguments(group);
-    const [row] = await this.#call('commit_group_1', '*', args.values);
+    const written = this.#call('commit_group_1', '*', args.values);
+    // A statement of its own: in the same transaction, processes would wait for each other's sync.
+    if (group.message !== undefined) this.notify([group.message]).catch(() => undefined);
+    const [row] = await written;
     return args.refusals((row?.[0] ?? []) as readonly number[]);
   }
 

@@ -23,6 +23,7 @@ export interface RedisConnectionDeps {
 /** One connection to Redis: every call is a script. */
 export class RedisConnection implements RemoteConnection {
   readonly #deps: RedisConnectionDeps;
+  #hasCommitted = false;
 
   constructor(deps: RedisConnectionDeps) {
     this.#deps = deps;
@@ -87,10 +88,15 @@ export class RedisConnection implements RemoteConnection {
     return { group: Number(group), refusals: refusalsOf(numbers) };
   }
 
-  async commit({ session, number, firstVersion, batches }: CommitGroup): Promise<readonly Refusal[]> {
+  async commit({ session, number, firstVersion, batches, message }: CommitGroup): Promise<readonly Refusal[]> {
     const args: RedisArgument[] = [session, number, firstVersion, batches.length].map(String);
     for (const batch of batches) addBatch(args, batch);
-    return refusalsOf(((await this.#run(COMMIT, args)) as readonly unknown[]).map(Number));
+    const written = this.#run(COMMIT, args);
+    // The first time, the server may have to be sent the script again, and the message must not overtake it.
+    if (!this.#hasCommitted) await written;
+    this.#hasCommitted = true;
+    if (message !== undefined) this.notify([message]).catch(() => undefined);
+    return refusalsOf(((await written) as readonly unknown[]).map(Number));
   }
 
   async notify(messages: readonly string[]): Promise<void> {

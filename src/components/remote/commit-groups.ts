@@ -1,7 +1,7 @@
 import { ConflictError, isStateError, StateError } from '../../state/errors.ts';
 import type { Batch } from '../../state/store.ts';
 import { Deque } from '../../util/deque.ts';
-import { ConnectionLostError, type Refusal, RetryableError } from './connection.ts';
+import { ConnectionLostError, RetryableError } from './connection.ts';
 import { type Link, pause } from './link.ts';
 import { Sessions, type WrittenGroup } from './sessions.ts';
 
@@ -24,8 +24,10 @@ export interface CommitGroupsDeps {
   readonly link: Link;
   /** After this time, an unsuccessful commit rejects. */
   readonly commitTimeoutMs: number;
-  /** Called with the written batches of a group. */
-  readonly onWritten: (batches: readonly Batch[]) => void;
+  /** The message to other processes that goes with a group, if one does. */
+  readonly messageOf: (batches: readonly Batch[]) => string | undefined;
+  /** Called with the written batches of a group, and whether its message went with it. */
+  readonly onWritten: (batches: readonly Batch[], isTold: boolean) => void;
   /** Called after each group with its failure, if it has failed. */
   readonly onOutcome: (failure: StateError | undefined) => void;
 }
@@ -90,9 +92,9 @@ export class CommitGroups {
 
   async #send(group: readonly Waiting[]): Promise<void> {
     try {
-      const { firstVersion, refusals } = await this.#written(group);
+      const written = await this.#written(group);
       this.#deps.onOutcome(undefined);
-      this.#answer(group, firstVersion, refusals);
+      this.#answer(group, written);
     } catch (error) {
       const failure = isStateError(error) ? error : failedError(error);
       this.#deps.onOutcome(failure);
@@ -100,10 +102,10 @@ export class CommitGroups {
     }
   }
 
-  #answer(group: readonly Waiting[], firstVersion: number, refusals: readonly Refusal[]): void {
+  #answer(group: readonly Waiting[], { firstVersion, refusals, isTold }: WrittenGroup): void {
     const refused = new Map(refusals.map(({ batch, precondition }) => [batch, precondition]));
     const written = group.filter((_waiting, index) => !refused.has(index)).map(({ batch }) => batch);
-    if (written.length > 0) this.#deps.onWritten(written);
+    if (written.length > 0) this.#deps.onWritten(written, isTold);
     group.forEach(({ batch, resolve, reject }, index) => {
       const precondition = refused.get(index);
       if (precondition === undefined) resolve(firstVersion + index);
@@ -118,7 +120,10 @@ export class CommitGroups {
     for (;;) {
       try {
         const restMs = since + this.#deps.commitTimeoutMs - performance.now();
-        return await this.#sessions.commit(batches, Math.max(0, restMs));
+        return await this.#sessions.commit(batches, {
+          waitMs: Math.max(0, restMs),
+          message: this.#deps.messageOf(batches),
+        });
       } catch (error) {
         const isOver = performance.now() - since > this.#deps.commitTimeoutMs || this.#stopped.signal.aborted;
         if (isOver || !(error instanceof ConnectionLostError || error instanceof RetryableError)) throw error;

@@ -10,6 +10,8 @@ export interface CommitGroup {
   /** The version of the first batch; the next ones count on. */
   readonly firstVersion: number;
   readonly batches: readonly Batch[];
+  /** A text to send to the other processes after the group, in the same round trip. It may be lost. */
+  readonly message: string | undefined;
 }
 
 /** The first failed precondition of a batch. */

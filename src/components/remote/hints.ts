@@ -6,8 +6,12 @@ import type { Link } from './link.ts';
 
 /** How long keys of commits are collected into one message. */
 const GATHER_MS = 5;
+/** After such a pause, the keys of a group go with it: an idle host then makes one call per commit, not two. */
+const PAUSE_MS = 100;
 /** When keys that could not be sent are sent again, unless the connection is there before. */
 const RETRY_MS = 1_000;
+/** Larger groups have their keys sent apart. */
+const MAX_ATTACHED = 10;
 /** PostgreSQL's limit of a message is 8,000 bytes. */
 const MAX_MESSAGE_BYTES = 7_500;
 /** Max collected keys; hints beyond it are dropped, since watchers also poll. */
@@ -28,6 +32,9 @@ export class Hints {
   /** Identifies this store in its messages, so that it ignores its own. */
   readonly #id = randomUUID();
   #keys: string[] = [];
+  /** Those that went with the last such group. */
+  #attached: readonly string[] = [];
+  #lastAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
   /** The time of a sent message until one comes back. Minus infinity before the first: delivery is unproven. */
@@ -51,6 +58,25 @@ export class Hints {
     this.#sendAfter(GATHER_MS);
   }
 
+  /** The connection for commits was lost, perhaps with the message that went with one. */
+  mayBeLost(): void {
+    this.#keys.push(...this.#attached);
+    this.#attached = [];
+    this.#sendAfter(GATHER_MS);
+  }
+
+  /** The message that goes with a group of commits; `undefined` while messages are frequent, or for a large group. */
+  messageWith(batches: readonly Batch[]): string | undefined {
+    if (this.#keys.length > 0 || performance.now() - this.#lastAt < PAUSE_MS) return undefined;
+    if (batches.length > MAX_ATTACHED) return undefined;
+    const keys = batches.flatMap(changedKeys);
+    const [message, ...more] = messagesOf(this.#id, keys);
+    if (message === undefined || more.length > 0) return undefined;
+    this.#attached = keys;
+    this.#sends();
+    return message;
+  }
+
   /** This process wrote these batches. */
   written(batches: readonly Batch[]): void {
     for (const batch of batches) {
@@ -58,6 +84,11 @@ export class Hints {
       for (const key of changedKeys(batch)) this.#keys.push(key);
     }
     this.#sendAfter(GATHER_MS);
+  }
+
+  #sends(): void {
+    this.#lastAt = performance.now();
+    this.#sentAt ??= this.#lastAt;
   }
 
   #sendAfter(delayMs: number): void {
@@ -68,7 +99,7 @@ export class Hints {
     this.#timer = undefined;
     const keys = [...new Set(this.#keys)];
     this.#keys = [];
-    this.#sentAt ??= performance.now();
+    this.#sends();
     const messages = messagesOf(this.#id, keys);
     try {
       await this.#deps.link.call(0, (connection) => connection.notify(messages));

@@ -17,7 +17,8 @@ import type { FoundDurability } from './durability.ts';
 export interface StateCall {
   /**
    * What it did. `commit` writes all commits of one moment, `get` reads all entries of one moment, `notify` tells other
-   * processes of changes, `session` begins or ends the numbering of commits, `connect` makes a connection.
+   * processes of changes (where they are rare, the `commit` does), `session` begins or ends the numbering of commits,
+   * `connect` makes a connection.
    */
   readonly kind: 'connect' | 'session' | 'commit' | 'get' | 'scan' | 'count' | 'notify';
   /** How long it took. */

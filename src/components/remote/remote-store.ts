@@ -88,7 +88,8 @@ export class RemoteStore implements StateStore {
     this.#commits = new CommitGroups({
       link: writing,
       commitTimeoutMs: operationTimeoutMs,
-      onWritten: (batches) => this.#written(batches),
+      messageOf: (batches) => this.#hints.messageWith(batches),
+      onWritten: (batches, isTold) => this.#written(batches, isTold),
       onOutcome: (failure) => this.#outcome('commits', failure),
     });
   }
@@ -134,7 +135,8 @@ export class RemoteStore implements StateStore {
   #connected(link: Link, { serverId, durability }: RemoteConnection): void {
     const isReading = link === this.#links[0];
     if (isReading) this.#hints.reconnected();
-    else if (durability.reason !== this.#durability?.reason) {
+    else this.#hints.mayBeLost();
+    if (!isReading && durability.reason !== this.#durability?.reason) {
       // Again after a failover to a server with other settings.
       this.#durability = durability;
       logDurability(this.#context.logger, this.#server.name, durability);
@@ -190,8 +192,8 @@ export class RemoteStore implements StateStore {
     return this.#watch.add(prefix, onChange);
   }
 
-  #written(batches: readonly Batch[]): void {
-    this.#hints.written(batches);
+  #written(batches: readonly Batch[], isTold: boolean): void {
+    if (!isTold) this.#hints.written(batches);
     if (!this.#watch.active) return;
     for (const batch of batches) this.#watch.notify(changedKeys(batch), batch.by);
   }

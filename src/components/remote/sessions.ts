@@ -18,6 +18,16 @@ const FIRST_COMMITS = 2 ** 20;
 export interface WrittenGroup {
   readonly firstVersion: number;
   readonly refusals: readonly Refusal[];
+  /** Whether the message went with it. */
+  readonly isTold: boolean;
+}
+
+/** How a group is written. */
+export interface WriteOptions {
+  /** How long to wait for a connection. */
+  readonly waitMs: number;
+  /** What to tell other processes in the same round trip. */
+  readonly message?: string | undefined;
 }
 
 interface Session {
@@ -45,21 +55,19 @@ export class Sessions {
   /**
    * Writes a group. After an error that allows a retry, call it again with the same `batches`: the group is not written
    * twice.
-   *
-   * @param waitMs - how long to wait for a connection
    */
-  async commit(batches: readonly Batch[], waitMs: number): Promise<WrittenGroup> {
+  async commit(batches: readonly Batch[], { waitMs, message }: WriteOptions): Promise<WrittenGroup> {
     const earlier = await this.#resolveUnanswered(batches, waitMs);
     if (earlier !== undefined) return earlier;
     const session = await this.#sessionFor(batches.length, waitMs);
     const number = session.groups + 1;
     const firstVersion = session.id * COMMITS_PER_SESSION + session.commits;
-    const group = { session: session.id, number, firstVersion, batches };
+    const group = { session: session.id, number, firstVersion, batches, message };
     try {
       const refusals = await this.#link.call(waitMs, (connection) => connection.commit(group));
       session.groups = number;
       session.commits += batches.length;
-      return { firstVersion, refusals };
+      return { firstVersion, refusals, isTold: message !== undefined };
     } catch (error) {
       if (error instanceof ConnectionLostError) this.#unanswered = group;
       this.#session = error instanceof ConnectionLostError || error instanceof SessionClosedError ? undefined : session;
@@ -76,7 +84,7 @@ export class Sessions {
       connection.closeSession(session, unanswered);
     const { group, refusals } = await this.#link.call(waitMs, close);
     this.#unanswered = undefined;
-    return group === number && unanswered.batches === batches ? { firstVersion, refusals } : undefined;
+    return group === number && unanswered.batches === batches ? { firstVersion, refusals, isTold: false } : undefined;
   }
 
   async #sessionFor(commits: number, waitMs: number): Promise<Session> {

@@ -131,7 +131,8 @@ describe.runIf(hasPostgresql())('state in PostgreSQL, when a standby takes over'
     proxy.target = pair.standby.port;
     await runSql(
       pair.primary.port,
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%commit_group%' AND pid <> pg_backend_pid()`,
+      // The connection for commits only; its last statement was the hint of a commit.
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_notify%' AND pid <> pg_backend_pid()`,
     );
     const version = await store.commit({ put: [put('a', 5)] });
     await vi.waitFor(async () => expect((await store.get('a'))?.version).toBe(version));

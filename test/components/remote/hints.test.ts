@@ -67,6 +67,27 @@ test('keys that could not be sent are sent with the next connection, before late
   }
 });
 
+test('the keys of a commit after a pause go with it, later ones apart, and all of them again if that may be lost', async () => {
+  vi.useFakeTimers();
+  try {
+    const sent: string[] = [];
+    const connection = { notify: async (messages: readonly string[]) => void sent.push(...messages) };
+    const call = async (_waitMs: number, work: (to: object) => unknown): Promise<unknown> => work(connection);
+    const hints = new Hints({ link: { call } as unknown as Link, watch: new LocalWatch(new RecordingLogger()) });
+    expect(hints.messageWith([batch])?.endsWith(' ["a"]')).toBe(true);
+    expect(hints.messageWith([batch])).toBeUndefined();
+    hints.written([{ put: [{ key: 'b', value: new Uint8Array() }] }]);
+    await vi.advanceTimersByTimeAsync(150);
+    expect(hints.messageWith(Array.from({ length: 100 }, () => batch))).toBeUndefined();
+    hints.mayBeLost();
+    expect(hints.messageWith([batch])).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(10);
+    expect(sent.map((message) => message.slice(message.indexOf(' ') + 1))).toEqual(['["b"]', '["a"]']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test('the keys of the last commits before the end are sent', async () => {
   const sent: string[] = [];
   const connection = { notify: (messages: readonly string[]) => Promise.resolve(sent.push(...messages)) };

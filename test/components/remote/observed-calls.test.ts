@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postgresql, type StateCall } from '../../../src/components/postgresql/index.ts';
 import { redis } from '../../../src/components/redis/index.ts';
@@ -45,8 +46,25 @@ for (const [name, isThere, start] of ENGINES) {
         { kind: 'get', entries: 1, bytes: 3 },
         { kind: 'scan', entries: 1, bytes: 3 },
       ];
-      expect(calls.map(untimed).filter(({ kind }) => kind !== 'notify')).toEqual(expected);
+      // Other processes are told of the first commit in its round trip, and of more soon after it in one of their own.
+      expect(calls.map(untimed)).toEqual(expected);
+      await store.commit({ put: [put('c', 1)] });
+      await store.commit({ put: [put('d', 1)] });
       await expect.poll(() => calls.map(untimed)).toContainEqual({ kind: 'notify' });
+    });
+
+    test('is told one call for each commit that comes alone, whose hint arrives all the same', async () => {
+      const calls: StateCall[] = [];
+      await using store = await server.open({ onCall: (call) => calls.push(call) });
+      await store.commit({ put: [put('a')] });
+      calls.length = 0;
+      for (let index = 0; index < 3; index++) {
+        await sleep(150);
+        await store.commit({ put: [put('a')] });
+      }
+      await sleep(50);
+      expect(calls.map(({ kind }) => kind)).toEqual(['commit', 'commit', 'commit']);
+      expect(store.hints).toBe('all');
     });
 
     test('that throws is logged once, and the store works', async () => {
