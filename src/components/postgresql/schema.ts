@@ -118,7 +118,9 @@ DECLARE
   wanted bigint;
   written bigint;
 BEGIN
-  PERFORM set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off';
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
   UPDATE ${at}.session SET groups = number, refused = '{}', used_at = now()
     WHERE id = of_session AND groups = number - 1 AND NOT closed;
   IF NOT FOUND THEN
@@ -131,7 +133,11 @@ BEGIN
   IF cardinality(lock_keys) > 0 THEN
     PERFORM FROM ${at}.entry e WHERE e.key = ANY (lock_keys) ORDER BY e.key FOR UPDATE;
   END IF;
-  IF cardinality(require_key) > 0 THEN
+  IF EXISTS (
+    SELECT FROM unnest(require_key, require_version) r (key, version)
+    LEFT JOIN ${at}.entry e ON e.key = r.key
+    WHERE coalesce(e.version, -1) <> r.version
+  ) THEN
     SELECT coalesce(array_agg(f.batch), '{}'), coalesce(array_agg(f.at), '{}') INTO refused, refused_at
     FROM (
       SELECT DISTINCT ON (r.batch) r.batch, r.at::integer AS at
@@ -143,18 +149,22 @@ BEGIN
   END IF;
 
   IF cardinality(new_key) > 0 THEN
-    SELECT count(DISTINCT n.key) INTO wanted FROM unnest(new_batch, new_key) n (batch, key) WHERE n.batch <> ALL (refused);
     INSERT INTO ${at}.entry (key, version, value)
       SELECT DISTINCT ON (n.key) n.key, first_version + n.batch, coalesce(n.value, '')
       FROM unnest(new_batch, new_key, new_value) n (batch, key, value)
       WHERE n.batch <> ALL (refused) ORDER BY n.key
       ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS written = ROW_COUNT;
-    IF written < wanted THEN
-      RAISE EXCEPTION 'an entry was made meanwhile' USING ERRCODE = '40001';
+    IF written < cardinality(new_key) THEN
+      SELECT count(DISTINCT n.key) INTO wanted FROM unnest(new_batch, new_key) n (batch, key) WHERE n.batch <> ALL (refused);
+      IF written < wanted THEN
+        RAISE EXCEPTION 'an entry was made meanwhile' USING ERRCODE = '40001';
+      END IF;
     END IF;
-    DELETE FROM ${at}.entry e USING unnest(new_batch, new_key, new_value) n (batch, key, value)
-      WHERE n.value IS NULL AND n.batch <> ALL (refused) AND e.key = n.key;
+    IF array_position(new_value, NULL) IS NOT NULL THEN
+      DELETE FROM ${at}.entry e USING unnest(new_batch, new_key, new_value) n (batch, key, value)
+        WHERE n.value IS NULL AND n.batch <> ALL (refused) AND e.key = n.key;
+    END IF;
   END IF;
 
   IF cardinality(put_key) > 0 THEN
