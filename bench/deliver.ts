@@ -41,6 +41,7 @@ const OBSERVED = [
 const OVER_HTTP = [
   ['http-by-hand', 'by hand: node:http, 204, undici to the application'],
   ['http', 'insidecar: node adapter → application on a port'],
+  ['http-durable', 'the same, durable: on disk before the 204, settled on disk'],
 ] as const;
 
 /** Accepted and not yet delivered messages: publishing is faster than delivering, and the queue is to stay short. */

@@ -1,12 +1,15 @@
 /** A contender of `bench/deliver.ts`; its first argument names which, its second is the application's port, if any. */
 import { EventEmitter } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-node';
 import { EventEmitter as EventEmitter3 } from 'eventemitter3';
 import { Pool } from 'undici';
 import type { Sidecar, SidecarOptions } from '../../src/index.ts';
-import { type Insidecar, loadBuilt, loadInspector, loadOtel } from './built.ts';
+import { type Insidecar, loadBuilt, loadEmbedded, loadInspector, loadOtel } from './built.ts';
 import { serve } from './contender.ts';
 import { PAYLOAD } from './payload.ts';
 
@@ -181,6 +184,16 @@ const contenders: Readonly<Record<string, () => void | Promise<void>>> = {
   },
   http: async () => {
     const { sidecar, built } = await sidecarWith({ subscriptions, app: { port: Number(appPort) } });
+    served(createServer(built.nodeListener(sidecar)));
+  },
+  'http-durable': async () => {
+    const { durablePubSub } = await loadBuilt();
+    const { embedded } = await loadEmbedded();
+    const path = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
+    const app = { port: Number(appPort) };
+    const stored = { components: [durablePubSub('pubsub')], state: embedded({ path }) };
+    const { sidecar, built } = await sidecarWith({ subscriptions, app, ...stored });
+    process.on('exit', () => rmSync(path, { recursive: true, force: true }));
     served(createServer(built.nodeListener(sidecar)));
   },
 };
