@@ -25,13 +25,19 @@ const ROW = `(?, ?, coalesce(?, x''))`;
 /** Rows written by one statement, if there are as many: halves the time per row (3.5 to 1.8 µs). */
 const ROWS_PER_PUT = [16, 4, 1] as const;
 const PUT = new Map<number, string>(ROWS_PER_PUT.map((rows) => [rows, putSql(rows)]));
-const DELETE = 'DELETE FROM entry WHERE key = ?';
+/** Likewise for rows that are deleted. */
+const ROWS_PER_DELETE = [16, 4, 1] as const;
+const DELETE = new Map<number, string>(ROWS_PER_DELETE.map((rows) => [rows, deleteSql(rows)]));
 const RESERVED = `SELECT value FROM counter WHERE name = 'reserved-version'`;
 const RESERVE = `UPDATE counter SET value = ? WHERE name = 'reserved-version'`;
 
 function putSql(rows: number): string {
   return `INSERT INTO entry (key, version, value) VALUES ${Array.from({ length: rows }, () => ROW).join()}
     ON CONFLICT (key) DO UPDATE SET version = excluded.version, value = excluded.value`;
+}
+
+function deleteSql(rows: number): string {
+  return `DELETE FROM entry WHERE key IN (${Array.from({ length: rows }, () => '?').join()})`;
 }
 
 export interface EngineOptions {
@@ -182,8 +188,7 @@ export class Engine {
       this.#units += 1 + Math.floor(value.byteLength / PAGE_BYTES);
     }
     if (batch.delete.length > 0) this.#putRows();
-    const remove = this.#connection.statement(DELETE);
-    for (const key of batch.delete) remove.run(key);
+    this.#deleteRows(batch.delete);
     this.#units += batch.delete.length;
     return { version };
   }
@@ -197,6 +202,14 @@ export class Engine {
       for (; rows.length - done >= size; done += size) statement.run(...rows.slice(done, done + size).flat());
     }
     rows.length = 0;
+  }
+
+  #deleteRows(keys: readonly Uint8Array[]): void {
+    let done = 0;
+    for (const size of ROWS_PER_DELETE) {
+      const statement = this.#connection.statement(DELETE.get(size) ?? '');
+      for (; keys.length - done >= size; done += size) statement.run(...keys.slice(done, done + size));
+    }
   }
 
   #versionOf(key: Uint8Array): number | undefined {
