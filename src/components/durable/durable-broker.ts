@@ -15,15 +15,13 @@ import { DurableQueues } from './durable-queues.ts';
 import { EndedGroups, MAX_TRIES } from './ended-groups.ts';
 import type { GroupName } from './group-record.ts';
 import { Layout, type QueueLayout } from './layout.ts';
-import { MAX_BYTES, refusalOf, tooLarge } from './publish-errors.ts';
+import { MAX_BYTES, noFailures, refusalOf, refuse, tooLarge } from './publish-errors.ts';
 import { DurableQueue } from './queue.ts';
 import { QueueTable } from './queue-table.ts';
 import { SequenceAllocator } from './sequence-allocator.ts';
 import { StandIns } from './stand-ins.ts';
 import { StartupMessages } from './startup-messages.ts';
 import { Upkeep } from './upkeep.ts';
-
-const NO_FAILURES: readonly PublishFailure[] = [];
 
 const NO_QUEUES: readonly DurableQueue[] = [];
 
@@ -133,18 +131,24 @@ export class DurableBroker implements Broker {
   }
 
   /** Each message goes to all its groups or to none. Publishes of one turn of the event loop share a commit. */
-  async publish(messages: readonly Message[], { appId }: ComponentContext): Promise<readonly PublishFailure[]> {
+  publish(messages: readonly Message[], { appId }: ComponentContext): Promise<readonly PublishFailure[]> {
+    return this.#isPrepared(messages) ? this.#publishAll(messages, appId) : this.#publishPrepared(messages, appId);
+  }
+
+  async #publishPrepared(messages: readonly Message[], appId: string): Promise<readonly PublishFailure[]> {
     // No await may come between this check and the use of numbers and groups.
     while (!this.#isPrepared(messages)) await this.#prepare(messages, appId);
+    return this.#publishAll(messages, appId);
+  }
+
+  /** No async functions for one message: they take memory for each one that waits for the disk. */
+  #publishAll(messages: readonly Message[], appId: string): Promise<readonly PublishFailure[]> {
     const [only] = messages;
-    if (messages.length === 1 && only !== undefined) {
-      try {
-        await this.#publishOne(only, appId);
-      } catch (error) {
-        throw refusalOf(error);
-      }
-      return NO_FAILURES;
-    }
+    if (messages.length === 1 && only !== undefined) return this.#publishOne(only, appId).then(noFailures, refuse);
+    return this.#publishEach(messages, appId);
+  }
+
+  async #publishEach(messages: readonly Message[], appId: string): Promise<readonly PublishFailure[]> {
     const results = await Promise.allSettled(messages.map((message) => this.#publishOne(message, appId)));
     return results.flatMap((result, index) =>
       result.status === 'rejected' ? [{ index, error: refusalOf(result.reason) }] : [],
@@ -179,7 +183,7 @@ export class DurableBroker implements Broker {
     this.#context.logger.warn({ topic, group }, 'nobody has subscribed to the topic of a dead letter: it is kept');
   }
 
-  #publishOne(message: Message, appId: string): Promise<void> {
+  #publishOne(message: Message, appId: string): Promise<unknown> {
     const groups = this.#table.of(message.topic);
     const { guard } = this.#groups;
     if (groups === undefined && !this.#startup.isOpen) return this.#publishToNobody(message, appId);
@@ -202,7 +206,7 @@ export class DurableBroker implements Broker {
     const onDurable = (): void => {
       for (const [at, { key }] of put.entries()) queues[at]?.published(message, number, key);
     };
-    return this.#commits.commit({ put, fence: guard, onDurable }).then(settled, (error: unknown) => {
+    return this.#commits.commit({ put, fence: guard, onDurable }).catch((error: unknown) => {
       for (const [at, { key }] of put.entries()) queues[at]?.notPublished(key);
       if (keptKey !== undefined) this.#startup.notKept(keptKey);
       return this.#publishAgain(message, appId, { guard, error });
@@ -296,5 +300,3 @@ export class DurableBroker implements Broker {
     void this.#addGroup(name, false).catch(failed).finally(done);
   }
 }
-
-function settled(): void {}

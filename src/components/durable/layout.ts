@@ -158,7 +158,8 @@ export class QueueLayout {
   }
 
   ready(number: number): string {
-    return this.#ready + keyOf(counterPart(number));
+    // As keyOf would, for every message: a counter has nothing to escape.
+    return `${this.#ready}${counterPart(number)}!`;
   }
 
   delayed(dueAt: number, number: number): string {

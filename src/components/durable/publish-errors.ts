@@ -1,5 +1,6 @@
 import { isStateError, StateError } from '../../state/errors.ts';
 import { MAX_VALUE_BYTES } from '../../state/store.ts';
+import type { PublishFailure } from '../pubsub.ts';
 import { QueueFullError } from './backlog.ts';
 
 /** The longest value of a publish: the fields that a retry adds must still fit into the store's limit. */
@@ -15,4 +16,15 @@ export function refusalOf(cause: unknown): Error {
   const kind = isStateError(cause) ? cause.kind : 'failed';
   if (kind === 'invalid') return new Error('the message is too large: it may have 8 MiB with its envelope', { cause });
   return new Error(kind === 'full' ? 'the state store has no space left' : 'the state store has failed', { cause });
+}
+
+/** @throws Error made by {@link refusalOf} */
+export function refuse(cause: unknown): never {
+  throw refusalOf(cause);
+}
+
+const NO_FAILURES: readonly PublishFailure[] = [];
+
+export function noFailures(): readonly PublishFailure[] {
+  return NO_FAILURES;
 }

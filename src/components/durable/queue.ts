@@ -220,22 +220,32 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
     this.#ended(entry);
   }
 
-  async remove(entry: StoredMessage): Promise<void> {
-    try {
-      await this.#settlements.record({ delete: [entry.key] }, signalOf(entry));
-      this.#ahead.forget(entry);
-      await this.#removeAgain(entry);
-    } finally {
-      this.#ended(entry);
-    }
+  remove(entry: StoredMessage): Promise<void> {
+    return this.#settlements.record({ delete: [entry.key] }, signalOf(entry)).then(
+      () => this.#removed(entry),
+      (error: unknown) => {
+        this.#ended(entry);
+        throw error;
+      },
+    );
+  }
+
+  #removed(entry: StoredMessage): Promise<void> | undefined {
+    this.#ahead.forget(entry);
+    const again = this.#heldBack.takeAgain(entry);
+    if (again !== undefined && !this.#ahead.isOutdated(again)) return this.#removeAgain(entry, again);
+    this.#ended(entry);
+    return undefined;
   }
 
   /** Also deletes the entry that this tenure has read, whose key may differ. */
-  async #removeAgain(entry: StoredMessage): Promise<void> {
-    const again = this.#heldBack.takeAgain(entry);
-    if (again === undefined || this.#ahead.isOutdated(again)) return;
-    await this.#settlements.record({ delete: [again.key] }, signalOf(again));
-    this.#ahead.forget(again);
+  async #removeAgain(entry: StoredMessage, again: StoredMessage): Promise<void> {
+    try {
+      await this.#settlements.record({ delete: [again.key] }, signalOf(again));
+      this.#ahead.forget(again);
+    } finally {
+      this.#ended(entry);
+    }
   }
 
   async delay(entry: StoredMessage, delayMs: number, clock: Clock): Promise<void> {

@@ -45,29 +45,28 @@ export class Settlements {
    *
    * @throws ConflictError when another host owns the group now.
    */
-  async record(settlement: Settlement, signal: AbortSignal): Promise<void> {
+  record(settlement: Settlement, signal: AbortSignal): Promise<void> {
+    return this.#write(settlement).then(written, (error: unknown) => this.#failed(settlement, signal, error));
+  }
+
+  /** No async functions up to the commit: they take memory for each message that waits for the disk. */
+  #write(settlement: Settlement): Promise<unknown> {
+    const { commits, holder } = this.#deps;
     try {
-      await this.#write(settlement);
+      return commits.commit({ ...settlement, fence: holder.fence() });
     } catch (error) {
-      if (isFinal(error)) throw error;
-      if (!this.areBehind) this.#deps.logger.error({ error }, 'settlements could not be stored: will be tried again');
-      this.#behind++;
-      await this.#repeat(settlement, { signal, error }).finally(() => {
-        this.#behind--;
-        if (!this.areBehind) this.#deps.onCaughtUp();
-      });
+      return Promise.reject(error);
     }
   }
 
-  async #write(settlement: Settlement): Promise<void> {
-    const { commits, holder } = this.#deps;
-    try {
-      await commits.commit({ ...settlement, fence: holder.fence() });
-    } catch (error) {
-      // Has the ownership looked at.
-      holder.isFenced(error);
-      throw error;
-    }
+  async #failed(settlement: Settlement, signal: AbortSignal, error: unknown): Promise<void> {
+    if (this.#isFinal(error)) throw error;
+    if (!this.areBehind) this.#deps.logger.error({ error }, 'settlements could not be stored: will be tried again');
+    this.#behind++;
+    await this.#repeat(settlement, { signal, error }).finally(() => {
+      this.#behind--;
+      if (!this.areBehind) this.#deps.onCaughtUp();
+    });
   }
 
   async #repeat(settlement: Settlement, failed: { readonly signal: AbortSignal; error: unknown }): Promise<void> {
@@ -76,12 +75,19 @@ export class Settlements {
         throw failed.error;
       });
       try {
-        return await this.#write(settlement);
+        await this.#write(settlement);
+        return;
       } catch (error) {
-        if (isFinal(error)) throw error;
+        if (this.#isFinal(error)) throw error;
         failed.error = error;
       }
     }
+  }
+
+  /** Whether another try would fail too: the store cannot take it, or another host owns the group. */
+  #isFinal(error: unknown): boolean {
+    // Has the ownership looked at, too.
+    return this.#deps.holder.isFenced(error) || isConflict(error) || (isStateError(error) && error.kind === 'invalid');
   }
 
   /** All failed settlements share one wait, so that they are tried again together. */
@@ -100,7 +106,4 @@ export class Settlements {
   }
 }
 
-/** Whether another try would fail too: the store cannot take it, or another host owns the group. */
-function isFinal(error: unknown): boolean {
-  return isConflict(error) || (isStateError(error) && error.kind === 'invalid');
-}
+function written(): void {}
