@@ -29,6 +29,11 @@ export class CommitWindow {
     return this.#isWriting || (gathered < this.#expected && performance.now() < this.#until);
   }
 
+  /** How long it stays open at most, in milliseconds; 0 if it is not open. */
+  get leftMs(): number {
+    return this.#isWriting ? 0 : Math.max(0, this.#until - performance.now());
+  }
+
   onSend(): void {
     this.#isWriting = true;
     // Real time instead of the sidecar's clock: this measures the disk.

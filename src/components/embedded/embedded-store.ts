@@ -25,6 +25,9 @@ import {
 } from './protocol.ts';
 import { Thread } from './thread.ts';
 
+// Captured at import: tests replace the global ones with timers that stand still, and this measures the disk.
+const { setImmediate, setTimeout, clearTimeout } = globalThis;
+
 /** How often a failed store is probed. */
 const PROBE_INTERVAL_MS = 1000;
 /** Settings for tests and benchmarks only. */
@@ -55,6 +58,8 @@ export class EmbeddedStore implements StateStore {
   readonly #commits = new PendingCalls();
   #isFlushScheduled = false;
   readonly #window = new CommitWindow();
+  /** Ends the wait for more commits. */
+  #windowTimer: NodeJS.Timeout | undefined;
   #failure: StateError | undefined;
   /** Why calls are no longer accepted. */
   #ended: StateError | undefined;
@@ -150,12 +155,25 @@ export class EmbeddedStore implements StateStore {
     this.#isFlushScheduled = false;
     const reads = this.#reads.next();
     const commits = this.#window.isOpen(this.#commits.packed) ? undefined : this.#commits.next();
-    if (commits !== undefined) this.#window.onSend();
+    if (commits !== undefined) {
+      this.#window.onSend();
+      clearTimeout(this.#windowTimer);
+      this.#windowTimer = undefined;
+    }
     if (reads !== undefined || commits !== undefined) {
       this.#thread.setBusy(true);
       this.#thread.send({ ...(reads && { reads }), ...(commits && { commits }) });
     }
-    if (this.#reads.packed > 0 || (this.#commits.packed > 0 && !this.#window.isWriting)) this.#scheduleFlush();
+    if (this.#reads.packed > 0) this.#scheduleFlush();
+    if (this.#commits.packed > 0 && !this.#window.isWriting) this.#awaitMore();
+  }
+
+  /** Looks again with the next commit, or when the window closes: a look in every turn would keep an idle process busy. */
+  #awaitMore(): void {
+    this.#windowTimer ??= setTimeout(() => {
+      this.#windowTimer = undefined;
+      this.#flush();
+    }, Math.ceil(this.#window.leftMs));
   }
 
   #onReply({ reads, commits, failure }: WorkerReply): void {

@@ -38,6 +38,13 @@ describe('commits in a group', () => {
     expect(performance.now() - startedAt).toBeLessThan(8 * slow.syncDelayMs);
   });
 
+  test('do not wait for as many as the last group had', async () => {
+    const store = await openStore(temporaryDirectory(), slow);
+    await Promise.all(Array.from({ length: 3 }, (_, index) => store.commit({ put: [put(`k${index}`)] })));
+    await store.commit({ put: [put('alone')] });
+    expect((await store.get('alone'))?.value).toEqual(put('alone').value);
+  });
+
   test('see each other in order, and a refused one leaves the others alone', async () => {
     const store = await openStore(temporaryDirectory(), slow);
     const whenAbsent = [{ key: 'a', version: 'absent' }] as const;
