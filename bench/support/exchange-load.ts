@@ -40,10 +40,21 @@ export class ExchangeLoad {
     return new ExchangeLoad(request, opened);
   }
 
-  async run(seconds: number): Promise<ExchangeRun> {
+  /** Sends for so long. */
+  run(seconds: number): Promise<ExchangeRun> {
+    const deadline = performance.now() + seconds * 1_000;
+    return this.#while(() => performance.now() < deadline);
+  }
+
+  /** Sends so many requests. */
+  send(count: number): Promise<ExchangeRun> {
+    let sent = 0;
+    return this.#while(() => sent++ < count);
+  }
+
+  async #while(goesOn: () => boolean): Promise<ExchangeRun> {
     const startedAt = performance.now();
-    const deadline = startedAt + seconds * 1_000;
-    const latencies = await Promise.all(this.#connections.map((one) => one.repeat(this.#request, deadline)));
+    const latencies = await Promise.all(this.#connections.map((one) => one.repeat(this.#request, goesOn)));
     const all = Float64Array.from(latencies.flat()).sort();
     return { requests: all.length, seconds: (performance.now() - startedAt) / 1_000, latenciesMs: all };
   }
@@ -76,12 +87,12 @@ class Connection {
     });
   }
 
-  /** Sends until the deadline; how long each request took. */
-  repeat(request: Buffer, deadline: number): Promise<number[]> {
+  /** Sends as long as it may go on; how long each request took. */
+  repeat(request: Buffer, goesOn: () => boolean): Promise<number[]> {
     const latencies: number[] = [];
     return new Promise((resolve, reject) => {
       const send = (): void => {
-        if (performance.now() >= deadline) return resolve(latencies);
+        if (!goesOn()) return resolve(latencies);
         this.#sentAt = performance.now();
         this.#socket.write(request);
       };
