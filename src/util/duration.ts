@@ -50,19 +50,24 @@ export function parseInstant(text: string): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
+const DAYS_OF_MONTHS: readonly number[] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
 function isRealDate(match: RegExpExecArray): boolean {
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number);
-  const [offsetHours = 0, offsetMinutes = 0] = match.slice(9, 11).map((part) => Number(part ?? 0));
-  const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  const month = Number(match[2]);
+  const day = Number(match[3]);
   return (
-    month >= 1 &&
-    month <= 12 &&
     day >= 1 &&
-    day <= lastDay &&
-    hour <= 23 &&
-    minute <= 59 &&
-    second <= 60 &&
-    offsetHours <= 23 &&
-    offsetMinutes <= 59
+    day <= lastDayOf(Number(match[1]), month) &&
+    Number(match[4]) <= 23 &&
+    Number(match[5]) <= 59 &&
+    Number(match[6]) <= 60 &&
+    Number(match[9] ?? 0) <= 23 &&
+    Number(match[10] ?? 0) <= 59
   );
+}
+
+/** The last day of a month, 1 to 12; 0 if there is no such month. */
+function lastDayOf(year: number, month: number): number {
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return month === 2 && isLeap ? 29 : (DAYS_OF_MONTHS[month - 1] ?? 0);
 }

@@ -18,7 +18,6 @@ import type {
 
 /** The accepted spellings of each field, the internal one first. */
 const JOB_FIELDS = fieldsOf([
-  ['name'],
   ['schedule'],
   ['dueTime', 'due_time'],
   ['repeats'],
@@ -110,11 +109,11 @@ export class JobParser {
   parseBody(body: Buffer): JobFields {
     if (body.length === 0 && this.#rules.lenientBodies) return { ifExists: 'fail' };
     const json = this.#parseJson(body);
-    const { name, ...given } = this.#pickFields(json.value, JOB_FIELDS, 'job');
-    if (name !== undefined && !(this.#rules.lenientBodies && name === '')) throw this.#errors.nameInBody();
-    const fields = this.#checkedFields(given);
-    const data = Object.hasOwn(json.value, 'data') ? lastOf(jsonMembers(json.text), 'data') : undefined;
-    return data === undefined ? fields : { ...fields, data };
+    const { name = null } = json.value;
+    const given = this.#pickFields(json.value, JOB_FIELDS, 'job');
+    if (name !== null && !(this.#rules.lenientBodies && name === '')) throw this.#errors.nameInBody();
+    if (Object.hasOwn(json.value, 'data')) given['data'] = lastOf(jsonMembers(json.text), 'data');
+    return this.#checkedFields(given);
   }
 
   /** Reads options in code. */
@@ -178,26 +177,26 @@ export class JobParser {
     return picked;
   }
 
-  #checkedFields(given: Fields): JobFields {
-    const { failurePolicy, repeats, ...rest } = given;
-    const policy = isObject(failurePolicy) ? this.#pickPolicy(failurePolicy) : failurePolicy;
-    const fields = {
-      ...rest,
-      ...(repeats === undefined ? undefined : { repeats: this.#numberIn(repeats) }),
-      ...(policy === undefined ? undefined : { failurePolicy: policy }),
-    };
+  /** Checks fields that were picked, and completes them in place: every schedule request passes here. */
+  #checkedFields(fields: Record<string, unknown>): JobFields {
+    const { failurePolicy, repeats } = fields;
+    if (isObject(failurePolicy)) fields['failurePolicy'] = this.#pickPolicy(failurePolicy);
+    if (repeats !== undefined) fields['repeats'] = this.#numberIn(repeats);
     const problem = this.#problemOf(fields);
     if (problem !== undefined) throw this.#errors.malformed(problem);
     return this.#withIfExists(fields);
   }
 
-  #withIfExists(checked: Fields): JobFields {
-    // Checked by the schema above.
-    const { overwrite, ...fields } = checked as Omit<JobFields, 'ifExists'> &
-      Pick<JobOptions, 'overwrite' | 'ifExists'>;
-    if (overwrite !== undefined && fields.ifExists !== undefined)
+  #withIfExists(checked: Record<string, unknown>): JobFields {
+    if (checked['overwrite'] === undefined) {
+      checked['ifExists'] ??= 'fail';
+      // Checked by the schema above.
+      return checked as unknown as JobFields;
+    }
+    const { overwrite, ...fields } = checked as unknown as JobFields & Pick<JobOptions, 'overwrite'>;
+    if (fields.ifExists !== undefined)
       throw this.#errors.malformed('job has both overwrite and ifExists: expected one of them');
-    return { ...fields, ifExists: fields.ifExists ?? (overwrite === true ? 'replace' : 'fail') };
+    return { ...fields, ifExists: overwrite === true ? 'replace' : 'fail' };
   }
 
   /** A policy has one of `constant` and `drop`. Lenient rules take one without either for the default. */
