@@ -8,7 +8,7 @@ import { median } from './stats.ts';
 const JOBS = 5_000;
 /** What a process does before V8 has compiled and optimised its code. */
 const FIRST = 2_000;
-/** From the first schedule to the instant at which all are due. */
+/** From the first schedule to the instant at which all are due; twice as long when that was too short. */
 const LEAD_MS = 6_000;
 /** The ends of the last runs are recorded within this time. */
 const RECORDED_MS = 150;
@@ -46,13 +46,24 @@ class Burst {
   }
 }
 
-/** Schedules jobs that are all due at one instant, and has the application run them. */
+interface BurstDeps {
+  readonly server: Contender;
+  readonly app: Contender;
+  readonly data: object;
+  readonly connections: number;
+  readonly leadMs: number;
+}
+
+/**
+ * Schedules jobs that are all due at one instant, and has the application run them; `false` if the instant came before
+ * all were scheduled.
+ */
 async function runBurst(
   burst: Burst,
   names: string,
-  { server, app, data, connections }: { server: Contender; app: Contender; data: object; connections: number },
-): Promise<void> {
-  const dueAt = Date.now() + LEAD_MS;
+  { server, app, data, connections, leadMs }: BurstDeps,
+): Promise<boolean> {
+  const dueAt = Date.now() + leadMs;
   const body = JSON.stringify({ dueTime: new Date(dueAt).toISOString(), data });
   const path = (index: number): string => `/v1.0-alpha1/jobs/${names}-${index}`;
   const load = await Load.open({ port: server.port, connections, path, body });
@@ -61,8 +72,8 @@ async function runBurst(
   const afterFirst = await server.usage();
   const { seconds: restSeconds } = await load.send(JOBS - FIRST);
   const scheduled = await server.usage();
-  if (Date.now() > dueAt) throw new Error('scheduling took longer than the time to the first run');
   load.close();
+  if (Date.now() > dueAt) return false;
   const { delivered } = await app.usage();
   let arrived = await app.usage();
   for (; arrived.delivered < delivered + JOBS; arrived = await app.usage()) await setTimeout(POLL_MS);
@@ -74,6 +85,7 @@ async function runBurst(
   burst.scheduled.add(JOBS, scheduleSeconds, scheduled.cpuMicros - before.cpuMicros);
   burst.ran.add(JOBS, runSeconds, ended.cpuMicros - scheduled.cpuMicros);
   burst.both.add(JOBS, scheduleSeconds + runSeconds, ended.cpuMicros - before.cpuMicros);
+  return true;
 }
 
 /** 5,000 jobs, all due at one instant, to an application on a port: in new processes, and once more in the same ones. */
@@ -81,11 +93,13 @@ export async function jobBurstRows(options: BenchOptions, data: object, newPath:
   const { connections, profile } = options;
   const [cold, warm] = [new Burst(), new Burst()];
   const app = await startContender('./jobs-app-server.ts', 'app');
-  for (let round = 0; round < Math.min(5, options.rounds); round++) {
+  let leadMs = LEAD_MS;
+  for (let round = 0; round < Math.min(5, options.rounds); ) {
     const argument = JSON.stringify({ path: newPath(), appPort: app.port } satisfies JobsServerArgument);
     const server = await startContender('./jobs-server.ts', 'burst', { profile, argument });
-    await runBurst(cold, 'cold', { server, app, data, connections });
-    await runBurst(warm, 'warm', { server, app, data, connections });
+    const deps = { server, app, data, connections, leadMs };
+    if ((await runBurst(cold, 'cold', deps)) && (await runBurst(warm, 'warm', deps))) round++;
+    else leadMs *= 2;
     await server.stop();
   }
   await app.stop();
