@@ -6,12 +6,13 @@
 // be a second copy, and sidecars of two copies would both own the same store.
 //
 // Packages that are ES modules only (INLINED) are bundled in, because they cannot be required everywhere.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { buildPage } from './build-page.mjs';
+import { DEFERRED, isDeferred, loadOnDemand } from './deferred.mjs';
 import { declarationsOf, ENTRIES, importOf } from './entries.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -24,42 +25,54 @@ const WORKER = { 'embedded-worker': 'src/components/embedded/worker.ts' };
 
 const INLINED = ['@marcbachmann/cel-js', 'jose'];
 /**
- * The files that entries share, and what belongs into each. What every sidecar needs is one: a call within a file is
- * faster than one between two. The little that the command needs before it knows what to do is another.
+ * The files that entries share, and what belongs into each; the first that fits gets it. What every sidecar needs are
+ * several, one for each layer: V8 takes memory in proportion to the largest file that it parses, and Node's process
+ * keeps it. Of a layer, none needs those above at once. The little that the command needs before it knows what to do is
+ * another.
  */
 const SHARED = [
-  { name: 'base', test: /\/src\/(errors|version|state\/errors|util\/(clock|suggest))\.ts$/ },
+  { name: 'base', test: /\/src\/(errors|version|state\/errors|util\/(cancel-token|clock|linked|suggest))\.ts$/ },
+  ...DEFERRED,
+  { name: 'sidecar', test: /\/src\/sidecar\// },
+  { name: 'workflows', test: /\/src\/blocks\/workflow\// },
+  { name: 'jobs', test: /\/src\/blocks\/jobs\// },
+  { name: 'pubsub', test: /\/src\/blocks\/pubsub\// },
   {
     name: 'core',
-    test: /\/src\/(?!index\.ts|cli\/|components\/(?:broker|embedded|jetstream|kafka|mqtt|postgresql|rabbitmq|redis|remote)\/|dapr\/|inspector\/|otel\/|resources\/|testing\/)|\/@marcbachmann\//,
+    test: /\/src\/(?!index\.ts|cli\/|components\/(?:broker|embedded|jetstream|kafka|mqtt|postgresql|rabbitmq|redis|remote)\/|dapr\/|inspector\/|otel\/|resources\/|testing\/)/,
   },
-  { name: 'embedded-store', test: /\/src\/components\/embedded\// },
+  { name: 'embedded-store', test: /\/src\/components\/embedded\/(?!index\.ts)/ },
   { name: 'broker', test: /\/src\/components\/broker\// },
   { name: 'inspector-server', test: /\/src\/inspector\/(?!index\.ts)/ },
-  { name: 'jetstream-pubsub', test: /\/src\/components\/jetstream\// },
+  { name: 'jetstream-pubsub', test: /\/src\/components\/jetstream\/(?!index\.ts)/ },
   { name: 'remote-store', test: /\/src\/components\/remote\// },
-  { name: 'kafka-pubsub', test: /\/src\/components\/kafka\// },
-  { name: 'mqtt-pubsub', test: /\/src\/components\/mqtt\// },
-  { name: 'postgresql-store', test: /\/src\/components\/postgresql\// },
-  { name: 'rabbitmq-pubsub', test: /\/src\/components\/rabbitmq\// },
-  { name: 'redis-store', test: /\/src\/components\/redis\// },
+  { name: 'kafka-pubsub', test: /\/src\/components\/kafka\/(?!index\.ts)/ },
+  { name: 'mqtt-pubsub', test: /\/src\/components\/mqtt\/(?!index\.ts)/ },
+  { name: 'postgresql-store', test: /\/src\/components\/postgresql\/(?!index\.ts)/ },
+  { name: 'rabbitmq-pubsub', test: /\/src\/components\/rabbitmq\/(?!index\.ts)/ },
+  { name: 'redis-store', test: /\/src\/components\/redis\/(?!index\.ts)/ },
   { name: 'resource-files', test: /\/src\/resources\/(?!index\.ts)/ },
   { name: 'jose', test: /\/node_modules\/jose\// },
 ];
 /** What another step of the build writes: loaded when it is needed, by this name beside the others. */
 const BUILT_APART = './inspector-assets.cjs';
+const IMPORTED_REQUIRE = "import { createRequire } from 'node:module';";
 const CREATED_REQUIRE = 'const require = createRequire(import.meta.url);';
 
 const options = {
   cwd: root,
   platform: 'node',
+  preserveEntrySignatures: 'allow-extension',
   transform: { target: 'es2022' },
   external: (id) => /^[@a-z]/.test(id) && !INLINED.includes(id) && !id.startsWith('@oxc-project/'),
   plugins: [
     {
       // The sources are ES modules, which have no require; what they become has it.
       name: 'require',
-      transform: (code) => ({ code: code.replace(CREATED_REQUIRE, ''), map: null }),
+      transform(code) {
+        const own = code.replace(CREATED_REQUIRE, '');
+        return { code: own.includes('createRequire(') ? own : own.replace(IMPORTED_REQUIRE, ''), map: null };
+      },
     },
     {
       name: 'built-apart',
@@ -89,7 +102,9 @@ async function bundle(input, codeSplitting) {
       sourcemap: true,
       sourcemapExcludeSources: true,
     });
-    return output.filter((file) => file.type === 'chunk');
+    const chunks = output.filter((file) => file.type === 'chunk');
+    await Promise.all(chunks.map(({ fileName }) => loadOnDemand(join(dist, fileName))));
+    return chunks;
   } finally {
     await build.close();
   }
@@ -97,16 +112,26 @@ async function bundle(input, codeSplitting) {
 
 /** What these files load at once, beside modules of Node: all else is loaded when it is needed. */
 const LOADED_AT_ONCE = {
+  'base.cjs': [],
   'cli.cjs': ['base.cjs'],
-  'core.cjs': ['base.cjs', 'croner', 'eventemitter3', 'rolldown-runtime.cjs'],
+  'core.cjs': ['base.cjs', 'eventemitter3', 'rolldown-runtime.cjs'],
 };
+
+/** A sidecar that starts and stops, and then says which files are loaded. */
+const STARTED = `
+  const { memoryPubSub, Sidecar } = require('./dist/index.cjs');
+  const sidecar = new Sidecar({ appId: 'started', components: [memoryPubSub('pubsub')] });
+  sidecar.start().then(() => console.log(JSON.stringify(Object.keys(require.cache)))).then(() => sidecar.stop());`;
 
 function checkLoading(chunks) {
   for (const [file, allowed] of Object.entries(LOADED_AT_ONCE)) {
     const { imports } = chunks.find(({ fileName }) => fileName === file);
-    const more = imports.filter((name) => !name.startsWith('node:') && !allowed.includes(name));
+    const more = imports.filter((name) => !/^node:/.test(name) && !isDeferred(name) && !allowed.includes(name));
     if (more.length > 0) throw new Error(`dist/${file} loads ${more.join()} at once: import() it where it is needed`);
   }
+  const loaded = JSON.parse(execFileSync(process.execPath, ['-e', STARTED], { cwd: root, encoding: 'utf8' }));
+  const early = loaded.map((file) => basename(file)).filter(isDeferred);
+  if (early.length > 0) throw new Error(`a start loads ${early.join()}: take what it uses out of DEFERRED`);
 }
 
 /** What `import` gets: the same exports, by name. */
@@ -181,7 +206,7 @@ await checkExports();
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist);
 const [chunks] = await Promise.all([
-  bundle({ ...ENTRIES, ...COMMAND }, { groups: SHARED }),
+  bundle({ ...ENTRIES, ...COMMAND }, { groups: SHARED, includeDependenciesRecursively: false }),
   bundle(WORKER, false),
   compileTypes().then(pruneTypes),
   buildPage(root, dist).then((packages) => writeNotices([...INLINED, ...packages])),

@@ -44,7 +44,7 @@ function callListener(
     const socket = nowhere();
     const req = incoming(request, socket);
     const leaveBody = feed(req, request.body);
-    const res = new nodeHttp.ServerResponse(req);
+    const res = new (nodeHttp().ServerResponse)(req);
     res.assignSocket(socket);
     const abort = (): void => {
       const reason = cancelToken.reason as Error;
@@ -74,7 +74,7 @@ function nowhere(): Socket {
 }
 
 function incoming(request: SidecarRequest, socket: Socket): IncomingMessage {
-  const req = new nodeHttp.IncomingMessage(socket);
+  const req = new (nodeHttp().IncomingMessage)(socket);
   req.method = request.method;
   req.url = requestTarget(request.path, request.search);
   req.httpVersion = '1.1';

@@ -65,7 +65,8 @@ interface Sendable {
   readonly call: CancelToken;
 }
 
-const KNOWN_METHODS = new Set(nodeHttp.METHODS);
+/** Read by the first call. */
+let knownMethods: ReadonlySet<string> | undefined;
 
 /**
  * Calls other applications, HTTP endpoints and URLs.
@@ -205,7 +206,8 @@ export class Invocation {
 
 function checkMethod({ method, headers }: SidecarRequest): void {
   if (method === 'CONNECT') throw notOffered('CONNECT is not offered: expected another method');
-  if (!KNOWN_METHODS.has(method)) throw notOffered(`method ${shown(method)} is not known`);
+  knownMethods ??= new Set(nodeHttp().METHODS);
+  if (!knownMethods.has(method)) throw notOffered(`method ${shown(method)} is not known`);
   if (asksForUpgrade(headers)) throw notOffered(`upgrade to ${shown(String(headers['upgrade']))} is not offered`);
 }
 

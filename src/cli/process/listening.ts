@@ -36,7 +36,7 @@ export interface Listening {
 export async function listenOn(options: ListenOptions): Promise<Listening> {
   const { host, port, listener, onMoved, chosenBy } = options;
   // No time limit for a whole request: uploads and long responses pass through.
-  const server = nodeHttp.createServer(
+  const server = nodeHttp().createServer(
     { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_MS, requestTimeout: 0, maxHeaderSize: HEADER_BYTES },
     listener,
   );

@@ -1,0 +1,72 @@
+// Parts of the code that a start does not need: files of their own, which load with the first use of one of their
+// exports. The sources import them as they import all else.
+//
+// In what is built, `const require_cel = require("./cel.cjs")` becomes an object whose getters require the file. So
+// nothing but the time of loading differs, as long as the other files use these exports in functions only;
+// checkLoading of build.mjs sees to it.
+import { readFile, writeFile } from 'node:fs/promises';
+
+const WORKFLOW_RUNS = [
+  'authoring/(durable-promise|async-program)',
+  'engine/(emit-events|turn-commit|turn-intake|turn-result|live-instance)',
+  'forwarding/(line-stream|time-limit|open-waits|host-lane|inbound-session|refusal|instance-watch)',
+  'operations/(operations|parse-call|purge|rerun)',
+  'replay/(?!microtask-drain)',
+  'storage/(?!instance-store|layout)',
+].join('|');
+
+/** The files, and what belongs into each. */
+export const DEFERRED = [
+  { name: 'cel', test: /\/@marcbachmann\/cel-js\/|\/src\/util\/cel\.ts$/ },
+  { name: 'durable', test: /\/src\/components\/durable\/(?!durable-pubsub)/ },
+  {
+    name: 'security',
+    test: /\/src\/(app\/grpc-|security\/(?!api-list|cors|exposure|identity-options|make-security))/,
+  },
+  {
+    name: 'job-plans',
+    test: /\/src\/blocks\/jobs\/(planning\/(?!parse-job|schedule-cache)|running\/(emit-events|codec)|render-job)/,
+  },
+  { name: 'workflow-runs', test: new RegExp(`/src/blocks/workflow/(${WORKFLOW_RUNS})`) },
+];
+
+const NAMES = DEFERRED.map(({ name }) => name).join('|');
+const REQUIRED = new RegExp(`^const (require_\\w+) = (require\\("\\./(?:${NAMES})\\.cjs"\\));$`, 'gm');
+const BEYOND_ASCII = /[^\0-\x7f]/g;
+
+export function isDeferred(fileName) {
+  return DEFERRED.some(({ name }) => fileName === `${name}.cjs`);
+}
+
+const EXPORT =
+  /^Object\.defineProperty\(exports, "(\w+)", \{\n\tenumerable: true,\n\tget: function\(\) \{\n\t\treturn (.+);\n\t\}\n\}\);\n/gm;
+
+/**
+ * Exports as properties instead of getters, which take a call each, and each a part of what V8 inlines into a function.
+ * Rolldown's getters are for variables that change; here a variable that `let` declares keeps its own.
+ */
+function withPlainExports(code) {
+  const found = [...code.matchAll(EXPORT)];
+  if (found.length === 0) return code;
+  const isChanging = (variable) => new RegExp(`^let ${variable.replaceAll('$', '\\$')}\\b`, 'm').test(code);
+  const entries = found.map(([, name, value]) =>
+    isChanging(value) ? `get ${name}() { return ${value}; }` : `${name}: ${value}`,
+  );
+  // One object literal: an object that more than 128 properties are added to becomes a slow one.
+  const line = `module.exports = { ${entries.join(', ')} };\n`;
+  return code.replaceAll(EXPORT, '').replace(/(\n\/\/# sourceMappingURL=.*)?$/, (map) => `${line}${map}`);
+}
+
+/** Rewrites a built file. Every line stays where it is, so its source map does too. */
+export async function loadOnDemand(path) {
+  const code = withPlainExports(await readFile(path, 'utf8'));
+  const deferred = code.replaceAll(REQUIRED, (_all, variable, load) => {
+    const names = new Set([...code.matchAll(new RegExp(`\\b${variable}\\.(\\w+)`, 'g'))].map(([, name]) => name));
+    const loaded = `${variable}_loaded`;
+    const getters = [...names].map((name) => `get ${name}() { return (${loaded} ??= ${load}).${name}; }`);
+    return `let ${loaded}; const ${variable} = { ${getters.join(', ')} };`;
+  });
+  // For one character beyond ASCII, V8 keeps two bytes for each of the file.
+  const escaped = deferred.replaceAll(BEYOND_ASCII, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  await writeFile(path, escaped);
+}
