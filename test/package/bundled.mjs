@@ -8,7 +8,7 @@ const WORKER = 'embedded-worker.cjs';
 
 export async function bundled() {
   const cwd = directory('bundled', ['smoke.cjs', 'embedded.cjs']);
-  npmInstall(cwd, packed());
+  npmInstall(cwd, packed(), '@photostructure/sqlite@1.2.1');
   for (const program of ['smoke', 'embedded']) {
     const output = { file: join(cwd, `out/${program}.cjs`), format: 'cjs', dynamicImportInCjs: false };
     const external = ['@photostructure/sqlite'];

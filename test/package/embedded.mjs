@@ -1,4 +1,4 @@
-// Runs where nothing but the packed package is installed, with or without its optional dependency.
+// Runs where nothing but the packed package is installed, with or without the SQLite of Node 20.
 import { durablePubSub, isStateError, Sidecar } from 'insidecar';
 import { embedded } from 'insidecar/embedded';
 import { embeddedSmoke } from './embedded.cjs';

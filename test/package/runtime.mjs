@@ -1,5 +1,5 @@
 // Every entry point with import and require, and the command, on every Node version that must work, with and without
-// the optional dependency.
+// what Node 20 needs for state on disk.
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -8,6 +8,8 @@ import { check, directory, NODES, npmInstall, packed, repository, run, runOn } f
 const PROGRAMS = ['smoke.mjs', 'smoke.cjs', 'entries.mjs', 'entries.cjs'];
 const COMMAND = 'node_modules/insidecar/dist/cli.cjs';
 const RUN = ['run', '--app-id', 'smoke', '--state-path', './state'];
+/** An optional peer, for Node 20. */
+const SQLITE = '@photostructure/sqlite@1.2.1';
 const KEPT = /: kept order 1 over a restart$/;
 const MISSING = /: driver-missing: .*npm install @photostructure\/sqlite@1\.2\.1", or use Node 22\.13 or later\.$/;
 /** Their `engines` leave out Node versions that they run on; docs/dependencies.md says so. */
@@ -61,12 +63,12 @@ function checkTraces(cwd) {
 export async function runtime() {
   const cwd = directory('runtime', [...PROGRAMS, 'embedded.mjs', 'embedded.cjs', 'cli-app.mjs']);
   // An entry that is for its users only needs it.
-  npmInstall(cwd, packed(), '@opentelemetry/api@1.9');
-  const withoutOptional = directory('without-optional', ['embedded.mjs', 'embedded.cjs']);
-  npmInstall(withoutOptional, '--omit=optional', packed());
+  npmInstall(cwd, packed(), '@opentelemetry/api@1.9', SQLITE);
+  const withoutSqlite = directory('without-sqlite', ['embedded.mjs', 'embedded.cjs']);
+  npmInstall(withoutSqlite, packed());
 
-  const uninvited = ['@grpc/grpc-js', '@dapr/dapr', 'express'];
-  const brought = uninvited.filter((name) => existsSync(join(cwd, 'node_modules', name)));
+  const uninvited = ['@grpc/grpc-js', '@dapr/dapr', '@photostructure/sqlite', 'express'];
+  const brought = uninvited.filter((name) => existsSync(join(withoutSqlite, 'node_modules', name)));
   const nothing = brought.length === 0;
   check('no framework, SDK or driver comes along', { ok: nothing, said: '', output: `${brought}` });
   for (const version of NODES) {
@@ -78,7 +80,7 @@ export async function runtime() {
     for (const program of ['embedded.mjs', 'embedded.cjs']) {
       checkOn(version, cwd, program, KEPT);
       const expected = bringsSqlite ? KEPT : MISSING;
-      checkOn(version, withoutOptional, `${program} without optional dependencies`, expected, [program]);
+      checkOn(version, withoutSqlite, `${program} without ${SQLITE}`, expected, [program]);
     }
     checkEngines(version);
   }
