@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { join } from 'node:path';
 import { systemClock } from '../util/clock.ts';
 import type { CommandContext } from './command-context.ts';
 import { runCommandLine } from './commands.ts';
@@ -36,7 +37,21 @@ async function asked(question: string, { stdin, stderr }: NodeJS.Process): Promi
   return (await import('./confirm.ts')).confirm(question, { input: stdin, output: stderr });
 }
 
+/**
+ * Keeps the code that V8 compiles for the next start: a tenth of its CPU time. Node 22.1 and later can; where the
+ * directory cannot be written, nothing is kept. Not in Node's default, the directory for temporary files: others may
+ * write there, and this is code. `NODE_COMPILE_CACHE` names another directory, `NODE_DISABLE_COMPILE_CACHE=1` turns it off.
+ */
+function keepCompiledCode({ XDG_CACHE_HOME, HOME }: NodeJS.ProcessEnv): void {
+  const { enableCompileCache } = process.getBuiltinModule('node:module') as {
+    readonly enableCompileCache?: (directory: string) => unknown;
+  };
+  const caches = XDG_CACHE_HOME || (HOME && join(HOME, '.cache'));
+  if (caches) enableCompileCache?.(join(caches, 'insidecar'));
+}
+
 async function main(): Promise<void> {
+  keepCompiledCode(process.env);
   // A token is not for everybody who lists the processes of the machine. On Linux and macOS this hides it.
   if (process.argv.some((arg) => /^--(inspect-)?token/.test(arg))) process.title = 'insidecar';
   const context = contextOf(process);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
+import nodeModule from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli, runHere, temporaryDirectory } from './cli.ts';
@@ -11,6 +12,20 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 describe('insidecar', () => {
   test.each([['--version'], ['-v'], ['version']])('%s prints the version', async (flag) => {
     expect(await runCli([flag])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  test.skipIf(!('enableCompileCache' in nodeModule))('keeps the code that V8 compiles', async () => {
+    const caches = await temporaryDirectory();
+    await runCli(['run', '--help'], { env: { XDG_CACHE_HOME: caches } });
+    const kept = await readdir(join(caches, 'insidecar'), { recursive: true, withFileTypes: true });
+    expect(kept.filter((entry) => entry.isFile())).not.toEqual([]);
+  });
+
+  test('runs where nothing can be kept', async () => {
+    const caches = join(await temporaryDirectory(), 'file');
+    await writeFile(caches, '');
+    const { code, stderr } = await runCli(['--version'], { env: { XDG_CACHE_HOME: caches } });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
   const helps = ['run', 'validate', 'queues', 'dead-letters', 'jobs', 'workflows'].map((name) => [[name, '--help']]);
