@@ -93,10 +93,11 @@ export class WorkflowService implements BlockService {
     }
   }
 
-  async #start(start: Start): Promise<void> {
-    const { instanceId, ...work } = start;
-    await this.#call('ERR_START_WORKFLOW', (engine) =>
-      this.#do(engine, instanceId, { type: 'start', ...work }, (receipt) => startInstance(engine, start, receipt)),
+  #start(start: Start): Promise<unknown> {
+    const { instanceId, name, input, startAt, trace } = start;
+    const work: InstanceWork = { type: 'start', name, input, startAt, trace };
+    return this.#call('ERR_START_WORKFLOW', (engine) =>
+      this.#do(engine, instanceId, work, (receipt) => startInstance(engine, start, receipt)),
     );
   }
 

@@ -58,6 +58,7 @@ class Continued extends Error {
 
 const MAX_STATUS_LENGTH = 64 * 1024;
 
+const NO_OPTIONS = Object.freeze({});
 const ACTIVITY_FIELDS = fieldNames<CallActivityOptions>({ retry: true });
 const CHILD_FIELDS = fieldNames<CallChildOptions>({ instanceId: true, retry: true });
 const EVENT_FIELDS = fieldNames<WaitForEventOptions>({ timeoutMs: true });
@@ -91,12 +92,13 @@ class AsyncContext implements WorkflowContext {
   callActivity<Output>(
     activity: ActivityDefinition | ActivityFunction | string,
     input?: unknown,
-    options: CallActivityOptions = {},
+    options: CallActivityOptions = NO_OPTIONS,
   ): Promise<Output> {
-    checkFields(options, ACTIVITY_FIELDS, 'options of callActivity');
-    const code = typeof activity === 'string' ? { name: activity, run: undefined } : this.#names.activity(activity);
-    const text = textOfValue(input, 'the input of activity', code.name);
-    return new DurablePromise(this.#execution.callActivity({ ...code, input: text, retry: options.retry }));
+    if (options !== NO_OPTIONS) checkFields(options, ACTIVITY_FIELDS, 'options of callActivity');
+    const { name, run } =
+      typeof activity === 'string' ? { name: activity, run: undefined } : this.#names.activity(activity);
+    const text = textOfValue(input, 'the input of activity', name);
+    return new DurablePromise(this.#execution.callActivity({ name, run, input: text, retry: options.retry }));
   }
 
   callChild<Output>(

@@ -12,20 +12,20 @@ export class DurablePromise<T> extends Promise<T> {
     return Promise;
   }
 
-  readonly #listen: () => void;
-  #isListening = false;
+  /** Subscribes to the task, once. */
+  #listen: (() => void) | undefined;
 
   constructor(task: Task) {
-    let settle: { resolve: (value: T) => void; reject: (error: Error) => void } | undefined;
+    let listen: (() => void) | undefined;
     super((resolve, reject) => {
-      settle = { resolve, reject };
+      listen = () =>
+        task.onSettled(() => {
+          // Only the caller knows the type of an activity's result.
+          if (task.state === 'completed') resolve(valueOfText(task.value) as T);
+          else reject(errorOf(task));
+        });
     });
-    this.#listen = () =>
-      task.onSettled(() => {
-        // Only the caller knows the type of an activity's result.
-        if (task.state === 'completed') settle?.resolve(valueOfText(task.value) as T);
-        else settle?.reject(errorOf(task));
-      });
+    this.#listen = listen;
   }
 
   // biome-ignore lint/suspicious/noThenProperty: it is a promise
@@ -33,10 +33,9 @@ export class DurablePromise<T> extends Promise<T> {
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
     onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
-    if (!this.#isListening) {
-      this.#isListening = true;
-      this.#listen();
-    }
+    const listen = this.#listen;
+    this.#listen = undefined;
+    listen?.();
     return super.then(onFulfilled, onRejected);
   }
 }

@@ -16,17 +16,14 @@ import type { LiveInstance } from './live-instance.ts';
 import { MissingNames } from './missing-names.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
+/** An activity that waits or runs. */
 interface Waiting {
   readonly instance: LiveInstance;
   readonly activity: ActivityToRun;
   /** The run that called it. When that run continues as new, its waiting activities are dropped. */
   readonly executionId: string;
-}
-
-interface Running {
-  readonly instance: LiveInstance;
-  readonly activity: ActivityToRun;
-  readonly startedAt: number;
+  /** Once it runs. */
+  startedAt: number;
 }
 
 /** Runs activities in this process, up to a limit at a time. Posts each result as a message to its instance. */
@@ -38,7 +35,7 @@ export class ActivityRunner {
   /** Activities whose code is not registered, by instance. */
   readonly #withoutCode = new Map<LiveInstance, Waiting[]>();
   readonly #missing: MissingNames;
-  readonly #running = new Linked<Running>();
+  readonly #running = new Linked<Waiting>();
   #isStopping = false;
 
   constructor(host: WorkflowsDeps, registry: Registry, inFlight: InFlightCounter) {
@@ -69,7 +66,7 @@ export class ActivityRunner {
 
   /** Runs an activity as soon as the limit allows it and its code is registered. */
   run(instance: LiveInstance, activity: ActivityToRun): void {
-    this.#waiting.push({ instance, activity, executionId: instance.record.executionId });
+    this.#waiting.push({ instance, activity, executionId: instance.record.executionId, startedAt: 0 });
     this.#pump();
   }
 
@@ -146,9 +143,11 @@ export class ActivityRunner {
     });
   }
 
-  async #runOne({ instance, activity, executionId }: Waiting, run: ActivityFunction): Promise<void> {
+  async #runOne(next: Waiting, run: ActivityFunction): Promise<void> {
+    const { instance, activity, executionId } = next;
     const startedAt = this.#host.clock.now();
-    const place = this.#running.add({ instance, activity, startedAt });
+    next.startedAt = startedAt;
+    const place = this.#running.add(next);
     instance.running++;
     this.#inFlight.add();
     const { sequence, name, input } = activity;

@@ -163,7 +163,12 @@ export class LiveInstance {
 
   async turn(): Promise<void> {
     try {
-      if (!this.#isGone) await this.#takeTurn();
+      if (!this.#isGone) {
+        const intake = new TurnIntake(this.#core, this.#record, this.#queue, this.#home.now);
+        for (let running = intake.next(); running !== undefined; running = intake.next()) await running;
+        const committing = this.#commit(intake);
+        if (committing !== undefined) await committing;
+      }
     } catch (error) {
       this.#home.broken(this, error);
     }
@@ -177,15 +182,17 @@ export class LiveInstance {
     this.#home.inFlight.remove();
   }
 
-  async #takeTurn(): Promise<void> {
-    const intake = new TurnIntake(this.#core, this.#record, this.#queue, this.#home.now);
-    for (let running = intake.next(); running !== undefined; running = intake.next()) await running;
+  /** `undefined` if there is nothing to commit. */
+  #commit(intake: TurnIntake): Promise<void> | undefined {
     const { messages } = intake;
     const actions = this.#takeActions(intake);
-    if (this.#isNothing(intake, actions)) {
-      for (const message of messages) message.done?.();
-      return;
-    }
+    if (!this.#isNothing(intake, actions)) return this.#write(intake, actions);
+    for (const message of messages) message.done?.();
+    return undefined;
+  }
+
+  async #write(intake: TurnIntake, actions: readonly ActionEvent[]): Promise<void> {
+    const { messages } = intake;
     try {
       const orphans = this.#leavesOrphans ? await this.#home.store.children(this.id) : NONE;
       const end = endOfTurn(this.#home, { intake, actions, orphans, core: this.#core, record: this.#record });

@@ -1,7 +1,7 @@
 import { messageOf, SidecarError } from '../../../errors.ts';
 import type { Change } from '../../../kernel/commit-batcher.ts';
 import { isConflict, isStateError } from '../../../state/errors.ts';
-import { MAX_BATCH_BYTES, type Precondition, type Put } from '../../../state/store.ts';
+import { MAX_BATCH_BYTES, type Precondition } from '../../../state/store.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
 import { TOO_LARGE } from '../model/failure.ts';
@@ -82,14 +82,7 @@ function isRefused(error: unknown): boolean {
 function planOf(home: EngineServices, turn: TurnToWrite, found: Found): TurnPlan {
   const { stored, replaced, occupied, refusal } = found;
   const { store, host } = home;
-  const context = {
-    store,
-    newId: host.newId,
-    isActive: (id: string) => home.isActive(id),
-    owns: (id: string) => home.owns(id),
-    replaced,
-    occupied,
-  };
+  const context = { store, newId: host.newId, instances: home, replaced, occupied };
   const plan = planTurn(stored, turn.record, turn.end, context);
   const bytes = plan.batch.put.reduce((sum, { value }) => sum + value.byteLength, 0);
   if (bytes <= MAX_VALUES_BYTES && refusal === undefined) return plan;
@@ -118,11 +111,12 @@ function batchOf(
   stored: Stored | undefined,
 ): Change {
   const { layout } = home.store;
+  const { put, delete: remove } = batch;
+  const fence = home.fence(instanceId);
   const require: Precondition[] = [{ key: layout.instance(instanceId), version: stored?.version ?? 'absent' }];
   // The record's version alone would not show that another host has continued the instance.
-  if (!isRecordWritten) require.push({ key: layout.history(instanceId, chunks), version: 'absent' });
-  let receipts: Put[] | undefined;
-  const remove = [...batch.delete];
+  if (!isRecordWritten && fence !== undefined)
+    require.push({ key: layout.history(instanceId, chunks), version: 'absent' });
   for (const { entry, receipt } of messages) {
     if (entry !== undefined) {
       require.push(entry);
@@ -131,11 +125,10 @@ function batchOf(
     if (receipt === undefined) continue;
     const change = receiptChange(receipt);
     require.push(...change.require);
-    receipts ??= [];
-    receipts.push(...change.put);
+    put.push(...change.put);
   }
-  const put = receipts === undefined ? batch.put : [...batch.put, ...receipts];
-  return { require: [...require, ...batch.require], put, delete: remove, fence: home.fence(instanceId) };
+  require.push(...batch.require);
+  return { require, put, delete: remove, fence };
 }
 
 interface Obstacle {

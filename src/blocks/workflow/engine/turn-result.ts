@@ -30,6 +30,7 @@ export function endOfTurn(home: EngineServices, turn: EndedTurn): TurnResult {
   const status = statusOf(core, record);
   const isNext = outcome?.kind === 'continued';
   const children = actions.some(isChild) ? actions.filter(isChild) : NONE;
+  const starts = startsOf(home, record, { children, isNext });
   return {
     now,
     events: actions.length === 0 ? intake.events : [...intake.events, ...actions],
@@ -41,7 +42,8 @@ export function endOfTurn(home: EngineServices, turn: EndedTurn): TurnResult {
     nextExecutionId: isNext ? home.host.newId() : '',
     nextEvents: isNext ? nextEvents(core, outcome.input) : NONE,
     children,
-    ...startsOf(home, record, { children, isNext }),
+    childTraces: starts?.childTraces,
+    nextTrace: starts?.nextTrace,
     orphans: turn.orphans,
     retentionMs: home.retentionOf(status),
     tellsParent: !hasEnded && !isOrphan,

@@ -47,7 +47,6 @@ export class Completions {
     checkFields(options, WAIT_FIELDS, 'options of waiting for a workflow');
     const { timeoutMs, signal } = options;
     signal?.throwIfAborted();
-    let asked: T | undefined;
     const line = new Line();
     const remove = this.#add(id, (view) => line.move(view));
     const timer: Timer | undefined =
@@ -55,8 +54,11 @@ export class Completions {
     const onAbort = (): void => line.end(signal?.reason);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      for (asked = await ask(); asked === undefined; ) asked = await ask(await line.next());
-      return asked;
+      for (let told: InstanceView | undefined; ; told = await line.next()) {
+        const answer = ask(told);
+        const asked = answer instanceof Promise ? await answer : answer;
+        if (asked !== undefined) return asked;
+      }
     } finally {
       timer?.cancel();
       signal?.removeEventListener('abort', onAbort);

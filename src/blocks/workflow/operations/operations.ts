@@ -78,14 +78,14 @@ function recordOf(engine: Engine, { instanceId, name, startAt, trace }: Start): 
 }
 
 /** The start and the first turn are one commit. */
-async function startHere(engine: Engine, start: Start, receipt?: string): Promise<void> {
+function startHere(engine: Engine, start: Start, receipt?: string): Promise<void> {
   const live = engine.pool.get(start.instanceId);
   if (live !== undefined) {
     if (!isFinished(live.record.status)) throw isInUse(start.instanceId);
     engine.pool.remove(live, new Error('the ID of the instance is used again'));
   }
   const instance = engine.pool.add(recordOf(engine, start));
-  await posted(instance, { type: 'started', input: start.input }, receipt);
+  return posted(instance, { type: 'started', input: start.input }, receipt);
 }
 
 /** The owner of the shard finds it in the store, and is told where. Most IDs are new: the first try does not look. */
@@ -101,8 +101,7 @@ async function startElsewhere(
   const context = {
     store,
     newId: host.newId,
-    isActive: () => false,
-    owns: () => false,
+    instances: { isActive: () => false, owns: () => false },
     replaced: new Map(),
     occupied: new Set<string>(),
   };

@@ -40,7 +40,7 @@ export class Waits {
     const { engine, completions } = this.#deps;
     const isSo = REACHED[until];
     let watch: InstanceWatch | undefined;
-    const ask = async (told?: InstanceView): Promise<InstanceView | undefined> => {
+    const ask = (told?: InstanceView): InstanceView | undefined | Promise<InstanceView | undefined> => {
       if (told !== undefined && isSo(told.status)) return told;
       const isOurs = engine()?.owns(id) === true;
       if (isForOther && !isOurs) throw new Error('the instance is not one of this host');

@@ -1,6 +1,8 @@
 import type { ActionEvent } from '../model/events.ts';
 import { ExpectedActions } from './expected-actions.ts';
 
+const NONE: readonly never[] = [];
+
 /** The actions of the code: compared with the history during a replay, collected after it. */
 export class ActionLog {
   readonly #isRerun: boolean;
@@ -47,6 +49,7 @@ export class ActionLog {
   /** Takes the collected actions. */
   take(): readonly ActionEvent[] {
     const actions = this.#actions;
+    if (actions.length === 0) return NONE;
     this.#actions = [];
     return actions;
   }

@@ -124,10 +124,14 @@ export class Core {
     return undefined;
   }
 
-  async #drain(): Promise<void> {
-    await this.#deps.drain.drained();
-    this.#run.isInTurn = false;
-    if (this.outcome === undefined && this.#run.awaited.count === 0) this.#run.hangs();
+  #drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#deps.drain.onDrained(() => {
+        this.#run.isInTurn = false;
+        if (this.outcome === undefined && this.#run.awaited.count === 0) this.#run.hangs();
+        resolve();
+      });
+    });
   }
 
   /** Applies an event; returns whether the code may react to it. */

@@ -11,29 +11,27 @@ export class Drain {
   #isMicrotaskQueued = false;
   #isTickQueued = false;
 
-  /** Resolves when the microtask queue is empty. */
-  drained(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-      if (this.#isMicrotaskQueued) return;
-      this.#isMicrotaskQueued = true;
-      queueMicrotask(() => this.#awaitTick());
-    });
+  /** Calls back when the microtask queue is empty. */
+  onDrained(listener: () => void): void {
+    this.#waiting.push(listener);
+    if (this.#isMicrotaskQueued) return;
+    this.#isMicrotaskQueued = true;
+    queueMicrotask(this.#awaitTick);
   }
 
-  #awaitTick(): void {
+  readonly #awaitTick = (): void => {
     this.#isMicrotaskQueued = false;
     if (this.#isTickQueued) return;
     this.#isTickQueued = true;
-    nextTick(() => this.#tick());
-  }
+    nextTick(this.#tick);
+  };
 
-  #tick(): void {
+  readonly #tick = (): void => {
     this.#isTickQueued = false;
     // A wait began in an earlier tick: its microtask comes next, followed by another tick.
     if (this.#isMicrotaskQueued) return;
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const resolve of waiting) resolve();
-  }
+    for (const listener of waiting) listener();
+  };
 }

@@ -42,9 +42,9 @@ const sequenceOf = ({ sequence }: OpenTimer): number => sequence;
 /** The actions of a run that have no result yet. */
 export class OpenActions {
   readonly #attempts = new Map<number, OpenAttempt>();
-  readonly #timers = new Map<number, OpenTimer>();
+  #timers: Map<number, OpenTimer> | undefined;
   /** May hold timers that are no longer open: they are skipped. */
-  readonly #heap = new Heap(dueAtOf, sequenceOf);
+  #heap: Heap<OpenTimer> | undefined;
   #limits: Map<OpenTask, number> | undefined;
   /** Timers that fired while the code is suspended: they stay open until their event is applied. */
   #fired: Set<number> | undefined;
@@ -70,7 +70,9 @@ export class OpenActions {
   }
 
   addTimer(timer: OpenTimer): void {
+    this.#timers ??= new Map();
     this.#timers.set(timer.sequence, timer);
+    this.#heap ??= new Heap(dueAtOf, sequenceOf);
     this.#heap.push(timer);
   }
 
@@ -82,9 +84,9 @@ export class OpenActions {
   }
 
   takeTimer(sequence: number): OpenTimer | undefined {
-    const timer = this.#timers.get(sequence);
+    const timer = this.#timers?.get(sequence);
     if (timer === undefined) return undefined;
-    this.#timers.delete(sequence);
+    this.#timers?.delete(sequence);
     this.#fired?.delete(sequence);
     this.#limits?.delete(timer.task);
     return timer;
@@ -92,7 +94,7 @@ export class OpenActions {
 
   /** Marks a timer as fired; its event is applied later. */
   setFired(sequence: number): void {
-    if (!this.#timers.has(sequence)) return;
+    if (this.#timers?.has(sequence) !== true) return;
     this.#fired ??= new Set();
     this.#fired.add(sequence);
   }
@@ -104,9 +106,10 @@ export class OpenActions {
   }
 
   get nextTimerAt(): number | undefined {
-    for (let timer = this.#heap.first; timer !== undefined; timer = this.#heap.first) {
-      if (this.#timers.has(timer.sequence) && this.#fired?.has(timer.sequence) !== true) return timer.dueAt;
-      this.#heap.pop();
+    const heap = this.#heap;
+    for (let timer = heap?.first; timer !== undefined; timer = heap?.first) {
+      if (this.#timers?.has(timer.sequence) === true && this.#fired?.has(timer.sequence) !== true) return timer.dueAt;
+      heap?.pop();
     }
     return undefined;
   }
@@ -114,7 +117,7 @@ export class OpenActions {
   /** Takes the next due timer off the queue; it stays open until its event is applied. */
   shiftDue(now: number): number | undefined {
     const at = this.nextTimerAt;
-    return at === undefined || at > now ? undefined : this.#heap.pop()?.sequence;
+    return at === undefined || at > now ? undefined : this.#heap?.pop()?.sequence;
   }
 
   /** Activities to run: those without a result. */
@@ -138,9 +141,9 @@ export class OpenActions {
 
   clear(): void {
     this.#attempts.clear();
-    this.#timers.clear();
+    this.#timers = undefined;
     this.#limits = undefined;
-    this.#heap.reset();
+    this.#heap = undefined;
     this.#activities = 0;
   }
 }

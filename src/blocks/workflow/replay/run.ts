@@ -41,7 +41,7 @@ export class Run implements Execution {
   customStatus: string | undefined;
   readonly #deps: RunDeps;
   #patches: Map<string, boolean> | undefined;
-  readonly #random: SeededRandom;
+  #random: SeededRandom | undefined;
   #sequence = 0;
   #buffer: EventBuffer | undefined;
   #outcome: RunOutcome | undefined;
@@ -50,7 +50,6 @@ export class Run implements Execution {
     this.#deps = deps;
     this.instanceId = deps.instanceId;
     this.workflowName = deps.workflowName;
-    this.#random = new SeededRandom(deps.executionId);
     this.actions = new ActionLog(deps.isRerun);
   }
 
@@ -67,6 +66,11 @@ export class Run implements Execution {
   get buffer(): EventBuffer {
     this.#buffer ??= new EventBuffer();
     return this.#buffer;
+  }
+
+  get #seeded(): SeededRandom {
+    this.#random ??= new SeededRandom(this.#deps.executionId);
+    return this.#random;
   }
 
   get outcome(): RunOutcome | undefined {
@@ -172,12 +176,12 @@ export class Run implements Execution {
 
   newUuid(): string {
     this.#check('uuid');
-    return this.#random.uuid();
+    return this.#seeded.uuid();
   }
 
   random(): number {
     this.#check('random');
-    return this.#random.number();
+    return this.#seeded.number();
   }
 
   complete(output: Payload): void {

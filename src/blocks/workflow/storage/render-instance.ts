@@ -5,7 +5,7 @@ import type { InstanceRecord } from './record.ts';
 /** The view of an instance, with payloads as text. */
 export function viewOf(record: InstanceRecord, input: Payload, missingCode: readonly MissingCode[] = []): InstanceView {
   const { instanceId, name, status, createdAt, updatedAt, output, failure, customStatus, parent, rerunOf } = record;
-  return {
+  const view: Mutable<InstanceView> = {
     instanceId,
     name,
     status,
@@ -13,19 +13,29 @@ export function viewOf(record: InstanceRecord, input: Payload, missingCode: read
     lastUpdatedAt: updatedAt,
     input,
     output,
-    ...(failure === undefined ? undefined : { failure }),
-    ...(customStatus === undefined ? undefined : { customStatus }),
-    ...(missingCode.length === 0 ? undefined : { missingCode }),
-    ...(parent === undefined ? undefined : { parentId: parent.instanceId }),
-    ...(rerunOf === undefined ? undefined : { rerunOf }),
   };
+  if (failure !== undefined) view.failure = failure;
+  if (customStatus !== undefined) view.customStatus = customStatus;
+  if (missingCode.length > 0) view.missingCode = missingCode;
+  if (parent !== undefined) view.parentId = parent.instanceId;
+  if (rerunOf !== undefined) view.rerunOf = rerunOf;
+  return view;
 }
 
+/** Filled in one by one: every end of a workflow does that, and spreading each field costs several times as much. */
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
+
 /** The state of an instance with its payloads parsed. Only the author of the workflow knows their types. */
-export function stateOf<Output, Input>({ input, output, ...rest }: InstanceView): WorkflowState<Output, Input> {
-  const values = {
-    ...(input === undefined ? undefined : { input: valueOfText(input) }),
-    ...(output === undefined ? undefined : { output: valueOfText(output) }),
-  };
-  return { ...rest, ...(values as { readonly input?: Input; readonly output?: Output }) };
+export function stateOf<Output, Input>(view: InstanceView): WorkflowState<Output, Input> {
+  const { instanceId, name, status, createdAt, lastUpdatedAt, input, output } = view;
+  const { failure, customStatus, missingCode, parentId, rerunOf } = view;
+  const state: Mutable<WorkflowState> = { instanceId, name, status, createdAt, lastUpdatedAt };
+  if (failure !== undefined) state.failure = failure;
+  if (customStatus !== undefined) state.customStatus = customStatus;
+  if (missingCode !== undefined) state.missingCode = missingCode;
+  if (parentId !== undefined) state.parentId = parentId;
+  if (rerunOf !== undefined) state.rerunOf = rerunOf;
+  if (input !== undefined) state.input = valueOfText(input);
+  if (output !== undefined) state.output = valueOfText(output);
+  return state as WorkflowState<Output, Input>;
 }

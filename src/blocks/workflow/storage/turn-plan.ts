@@ -40,7 +40,7 @@ export interface TurnResult {
   readonly nextEvents: readonly HistoryEvent[];
   readonly children: readonly ChildStarted[];
   /** The traces of the starts of the children, in their order. */
-  readonly childTraces?: readonly (Trace | undefined)[];
+  readonly childTraces?: readonly (Trace | undefined)[] | undefined;
   /** The trace of the next run's start. */
   readonly nextTrace?: Trace | undefined;
   /** Children to terminate together with the instance. */
@@ -51,23 +51,35 @@ export interface TurnResult {
   readonly tellsParent: boolean;
 }
 
+/** What is known of instances without a read. */
+export interface KnownInstances {
+  /** Whether this host owns an instance. */
+  owns(id: string): boolean;
+  /** Whether an instance is known to be running. */
+  isActive(id: string): boolean;
+}
+
 /** The context of a plan. */
 export interface PlanContext {
   readonly store: InstanceStore;
   readonly newId: () => string;
-  /** Whether this host owns an instance. */
-  readonly owns: (id: string) => boolean;
-  /** Whether an instance is known to be running. */
-  readonly isActive: (id: string) => boolean;
+  readonly instances: KnownInstances;
   /** Finished instances whose IDs are reused by children. */
   readonly replaced: ReadonlyMap<string, Stored>;
   /** IDs known to be in use. */
   readonly occupied: ReadonlySet<string>;
 }
 
+/** The batch of a plan: whoever commits it may add to it. */
+interface PlannedBatch extends Batch {
+  readonly require: readonly Precondition[];
+  readonly put: Put[];
+  readonly delete: string[];
+}
+
 /** A commit and its effects. */
 export interface TurnPlan {
-  readonly batch: Required<Omit<Batch, 'by'>>;
+  readonly batch: PlannedBatch;
   readonly record: InstanceRecord;
   /** Whether the record is written; if not, the turn only adds to the history. */
   readonly isRecordWritten: boolean;
@@ -87,7 +99,7 @@ export function planTurn(
   const remove: string[] = [];
   const require: Precondition[] = [];
   const hadChildren = base.hasChildren || before?.record.hasChildren === true;
-  const record = recordAfter({ ...base, hasChildren: hadChildren }, end, put, store);
+  const record = recordAfter(base, end, { put, store, hadChildren });
   const { instanceId } = record;
   const isRecordWritten = before === undefined || !isToldByHistory(before.record, record);
   if (isRecordWritten) put.push({ key: store.layout.instance(instanceId), value: encodeRecord(record) });
@@ -100,13 +112,17 @@ export function planTurn(
   return { batch: { require, put, delete: remove }, record, isRecordWritten, children, outgoing };
 }
 
-function recordAfter(base: InstanceRecord, end: TurnResult, put: Put[], store: InstanceStore): InstanceRecord {
+function recordAfter(
+  base: InstanceRecord,
+  end: TurnResult,
+  { put, store, hadChildren }: Pick<Changes, 'put' | 'store'> & { readonly hadChildren: boolean },
+): InstanceRecord {
   const { outcome, now } = end;
   const isNext = outcome?.kind === 'continued';
   const events = isNext ? end.nextEvents : end.events;
   const start = isNext ? NO_HISTORY : base;
   const history = events.length === 0 ? [] : store.historyPuts(base.instanceId, start, { at: now, events });
-  put.push(...history);
+  for (const one of history) put.push(one);
   const { instanceId, name, createdAt, startAt, parent, rerunOf } = base;
   return {
     instanceId,
@@ -119,7 +135,7 @@ function recordAfter(base: InstanceRecord, end: TurnResult, put: Put[], store: I
     // The event came too late.
     updatedAt: events.length === 0 && end.status === base.status ? base.updatedAt : now,
     executionId: isNext ? end.nextExecutionId : base.executionId,
-    hasChildren: base.hasChildren || end.children.length > 0,
+    hasChildren: hadChildren || end.children.length > 0,
     chunks: start.chunks + history.length,
     events: start.events + events.length,
     dueAt: dueAfter(end),
@@ -187,7 +203,7 @@ function planChildren(parent: InstanceRecord, end: TurnResult, changes: ChildCha
     if (failure === undefined) {
       children.push(planChild(parent, { ...started, trace: end.childTraces?.[index] }, end.now, changes));
       // Hints to the owner of the instance that it has work.
-      if (!context.owns(id)) outgoing.push(messageTo(id, undefined, '', end, context));
+      if (!context.instances.owns(id)) outgoing.push(messageTo(id, undefined, '', end, context));
     } else
       outgoing.push(
         messageTo(parent.instanceId, { type: 'childFailed', sequence, failure }, parent.executionId, end, context),
@@ -199,14 +215,14 @@ function planChildren(parent: InstanceRecord, end: TurnResult, changes: ChildCha
 function refusalOf(
   id: string,
   seen: ReadonlySet<string>,
-  { isActive, occupied }: PlanContext,
+  { instances, occupied }: PlanContext,
 ): WorkflowFailure | undefined {
   if (id.length > MAX_CHILD_ID_LENGTH)
     return {
       errorType: 'InstanceIdError',
       message: `its instance ID would have ${id.length} characters: at most ${MAX_CHILD_ID_LENGTH} are accepted`,
     };
-  if (!seen.has(id) && !isActive(id) && !occupied.has(id)) return undefined;
+  if (!seen.has(id) && !instances.isActive(id) && !occupied.has(id)) return undefined;
   return { errorType: ALREADY_EXISTS, message: `an active workflow with ID ${JSON.stringify(id)} already exists` };
 }
 
