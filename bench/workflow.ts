@@ -1,23 +1,25 @@
 /**
  * Workflows on the embedded store: workflows per second with three sequential activities, 1, 64 and 1,000 at a time,
- * and how long each took; one that fans out to 1,000 activities; one whose history has 10,000 events. DBOS on
- * PostgreSQL runs the same beside it when it can be loaded: `npm i --no-save @dbos-inc/dbos-sdk`, or DBOS_FROM=<a
+ * and how long each took; those that fan out to 1,000 and 10,000 activities; one whose history gets 10,000 events, each
+ * activity after a commit of its own; one with such a history that goes on after a restart. DBOS on PostgreSQL runs the same beside it when it can be loaded: `npm i --no-save @dbos-inc/dbos-sdk`, or DBOS_FROM=<a
  * directory in which it is installed>; PostgreSQL on 127.0.0.1:5432 (or DBOS_SYSTEM_DATABASE_URL).
  *
- * Run after a build: `npx tsx bench/workflow.ts [--quick] [--only sequence|fan-out|history]`
+ * Run after a build: `npx tsx bench/workflow.ts [--quick] [--only sequence|fan-out|history|replay]`
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sidecar } from '../src/index.ts';
 import { loadBuilt, loadEmbedded } from './support/built.ts';
 import { startDbos, type WorkflowPeer } from './support/dbos-peer.ts';
 import { readOptions } from './support/options.ts';
 import { median, printTable } from './support/stats.ts';
 
-const PARTS = ['sequence', 'fan-out', 'history'];
+const PARTS = ['sequence', 'fan-out', 'history', 'replay'];
 const options = readOptions(PARTS);
 const FAN_OUT = 1_000;
+const LARGE_FAN_OUT = 10_000;
 const HISTORY_EVENTS = 10_000;
 const ORDER = { orderId: 4711, customer: 'c-0815', items: [1, 2, 3], note: 'x'.repeat(120) };
 const LOADS: readonly (readonly [atOnce: number, workflows: number])[] = [
@@ -58,12 +60,23 @@ const long = defineWorkflow('long', async (ctx, activities: number) => {
   return activities;
 });
 
-async function startOwn(): Promise<Contender> {
-  const state = embedded({ path: join(root, String(++directories)) });
-  const sidecar: Sidecar = new Built({ appId: 'bench', state });
-  const { workflows } = sidecar;
-  workflows.register(step, one, sequence, fanOut, long);
+/** The same with an event at its end: until then, it can be stopped. */
+const resumed = defineWorkflow('resumed', async (ctx, activities: number) => {
+  for (let index = 0; index < activities; index++) await ctx.callActivity(one, index);
+  ctx.setCustomStatus('waiting');
+  return ctx.waitForEvent<string>('end');
+});
+
+async function startSidecar(path: string): Promise<Sidecar> {
+  const sidecar: Sidecar = new Built({ appId: 'bench', state: embedded({ path }) });
+  sidecar.workflows.register(step, one, sequence, fanOut, long, resumed);
   await sidecar.start();
+  return sidecar;
+}
+
+async function startOwn(): Promise<Contender> {
+  const sidecar = await startSidecar(join(root, String(++directories)));
+  const { workflows } = sidecar;
   const runOf =
     (name: string): RunOne =>
     async (input) => {
@@ -107,6 +120,23 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
   await work();
   return performance.now() - startedAt;
+}
+
+/** From an event to the end, after a restart: the history is read and replayed. */
+async function replayMs(activities: number): Promise<number> {
+  const path = join(root, String(++directories));
+  const first = await startSidecar(path);
+  const id = await first.workflows.start(resumed, activities);
+  while ((await first.workflows.get(id))?.customStatus !== 'waiting') await sleep(20);
+  await first.stop();
+  const second = await startSidecar(path);
+  const took = await timed(async () => {
+    await second.workflows.raiseEvent(id, 'end');
+    const { status } = await second.workflows.waitForCompletion(id);
+    if (status !== 'COMPLETED') throw new Error(`the replayed workflow is ${status}`);
+  });
+  await second.stop();
+  return took;
 }
 
 const whole = (number: number): string => Math.round(number).toLocaleString('en');
@@ -159,11 +189,18 @@ try {
   if (wants('fan-out')) {
     const figures = await single(own.fanOut, peer?.fanOut, FAN_OUT);
     rows.push(...singleRows(`fan-out to ${whole(FAN_OUT)} activities`, figures));
+    const large = await single(own.fanOut, undefined, LARGE_FAN_OUT);
+    rows.push(...singleRows(`fan-out to ${whole(LARGE_FAN_OUT)} activities`, large));
   }
   if (wants('history')) {
     // Each activity is two events.
     const figures = await single(own.history, undefined, HISTORY_EVENTS / 2);
     rows.push(...singleRows(`a history of ${whole(HISTORY_EVENTS)} events, one after the other`, figures));
+  }
+  if (wants('replay')) {
+    const took: number[] = [];
+    for (let round = 0; round < Math.min(3, options.rounds); round++) took.push(await replayMs(HISTORY_EVENTS / 2));
+    rows.push(...singleRows(`going on with a history of ${whole(HISTORY_EVENTS)} events`, [median(took)]));
   }
   printTable(['', 'workflows', 'p50', 'p99'], rows);
 } finally {
