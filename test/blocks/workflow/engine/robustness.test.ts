@@ -168,7 +168,7 @@ test('more instances than are kept in memory sleep, and each wakes in time', asy
     cursor = page.cursor;
   }
   expect(done).toBe(COUNT);
-}, 60_000);
+}, 180_000);
 
 describe('what is too large', () => {
   const LARGE = 'x'.repeat(7 * 1024 * 1024);
@@ -225,7 +225,7 @@ describe('what is too large', () => {
       'HistoryLimitError',
       expect.stringContaining('continue as new'),
     ]);
-  });
+  }, 120_000);
 });
 
 describe('reading', () => {
