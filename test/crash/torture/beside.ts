@@ -1,15 +1,20 @@
+import { embedded } from '../../../src/components/embedded/index.ts';
 import { postgresql } from '../../../src/components/postgresql/index.ts';
 import { redis } from '../../../src/components/redis/index.ts';
 import { namePart, rangeOf } from '../../../src/state/keys.ts';
-import type { StateStore } from '../../../src/state/store.ts';
+import type { StateDefinition, StateStore } from '../../../src/state/store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import type { Torture } from './torture.ts';
 
-/** Opens the store of the hosts, beside them and without a proxy. */
-export function openBeside({ engine, url, place }: Torture): Promise<StateStore> {
-  const state = engine === 'redis' ? redis({ url, prefix: place }) : postgresql({ connection: url, schema: place });
-  return state.open({ clock: systemClock, logger: new RecordingLogger() });
+/** Opens the store of the hosts: beside them and without a proxy, an embedded one after them. */
+export function openBeside(torture: Torture): Promise<StateStore> {
+  return stateOf(torture).open({ clock: systemClock, logger: new RecordingLogger() });
+}
+
+function stateOf({ engine, url, place }: Torture): StateDefinition {
+  if (engine === 'embedded') return embedded({ path: url });
+  return engine === 'redis' ? redis({ url, prefix: place }) : postgresql({ connection: url, schema: place });
 }
 
 /** The messages and one-shot jobs in the store. */

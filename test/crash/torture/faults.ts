@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nowUs } from './host-process.ts';
-import type { Torture } from './torture.ts';
+import type { Slot, Torture } from './torture.ts';
 
 /** How many of each fault. */
 export interface FaultCounts {
@@ -16,6 +16,14 @@ export interface FaultCounts {
   readonly hole: number;
   /** The server is killed, and started again on its data. */
   readonly crash: number;
+  /** For some seconds, the wall clock of a host is ahead or behind. */
+  readonly clock: number;
+  /** For some seconds, the disk of an embedded store is full. */
+  readonly full: number;
+  /** For some seconds, each of its syncs takes longer. */
+  readonly slow: number;
+  /** Its syncs fail, after which nobody knows what is on it: the host is killed, as a supervisor would. */
+  readonly sync: number;
 }
 
 export type Fault = keyof FaultCounts;
@@ -26,6 +34,8 @@ export interface Ending {
   readonly life: number;
   readonly at: number;
 }
+
+const MAX_CLOCK_OFFSET_MS = 20_000;
 
 /** Does faults to the hosts. */
 export class Faults {
@@ -67,10 +77,18 @@ export class Faults {
   /** Does one; a pause and a hole go on after it. */
   async do(fault: Fault): Promise<void> {
     if (fault === 'kill' || fault === 'stop') await this.end(fault);
-    if (fault === 'pause') await this.pause(15_000 + this.#torture.random() * 10_000);
+    if (fault === 'pause') await this.pause(this.#pauseMs());
     if (fault === 'cut') this.#cut();
     if (fault === 'hole') this.#inBackground(this.#hole());
     if (fault === 'crash') await this.#crash();
+    if (fault === 'clock') this.#inBackground(this.#setClock());
+    if (fault === 'full' || fault === 'slow' || fault === 'sync') await this.#failDisk(fault);
+  }
+
+  /** Longer than a lease, where there are others who would take over. */
+  #pauseMs(): number {
+    const { random, slots } = this.#torture;
+    return slots.length === 1 ? 1_000 + random() * 4_000 : 15_000 + random() * 10_000;
   }
 
   #inBackground(task: Promise<void>): void {
@@ -83,11 +101,11 @@ export class Faults {
   }
 
   /** A slot whose host is up and does not stand still. */
-  async #anySlot(): Promise<Torture['slots'][number]> {
-    const ready = (): Torture['slots'] => this.#torture.slots.filter(({ host }) => host.isReady);
+  async #anySlot(): Promise<Slot> {
+    const ready = (): Slot[] => this.#torture.slots.filter(({ host }) => host.isReady);
     await this.#torture.until(() => ready().length > 0, 60_000, 'a host is up');
     const slots = ready();
-    return slots[Math.floor(this.#torture.random() * slots.length)] as Torture['slots'][number];
+    return slots[Math.floor(this.#torture.random() * slots.length)] as Slot;
   }
 
   /** Ends a host, and starts another one in its place. */
@@ -121,12 +139,13 @@ export class Faults {
     const { slots, random } = this.#torture;
     const isForAll = random() < 0.2;
     const only = slots[Math.floor(random() * slots.length)];
-    for (const slot of slots) if (isForAll || slot === only) slot.proxy.cut();
+    for (const slot of slots) if (isForAll || slot === only) slot.proxy?.cut();
   }
 
   async #hole(): Promise<void> {
     const { slots, random } = this.#torture;
-    const { proxy } = slots[Math.floor(random() * slots.length)] as Torture['slots'][number];
+    const proxy = slots[Math.floor(random() * slots.length)]?.proxy;
+    if (proxy === undefined) return;
     proxy.isBlackHole = true;
     await sleep(2_000 + random() * 10_000);
     proxy.isBlackHole = false;
@@ -135,8 +154,31 @@ export class Faults {
   }
 
   async #crash(): Promise<void> {
-    await this.#torture.server.kill();
+    await this.#torture.server?.kill();
     await sleep(this.#torture.random() * 1_000);
-    await this.#torture.server.restart();
+    await this.#torture.server?.restart();
+  }
+
+  /** As when somebody sets the clock, and sets it right again. */
+  async #setClock(): Promise<void> {
+    const { random } = this.#torture;
+    const { host } = await this.#anySlot();
+    host.ask({ what: 'clock', offsetMs: Math.round((random() * 2 - 1) * MAX_CLOCK_OFFSET_MS) });
+    await sleep(2_000 + random() * 8_000);
+    host.ask({ what: 'clock', offsetMs: 0 });
+  }
+
+  /** Only while nothing else happens: a host that starts on a full disk is one that does not start. */
+  async #failDisk(how: 'full' | 'slow' | 'sync'): Promise<void> {
+    const { disk, random } = this.#torture;
+    if (disk === undefined) return;
+    const slot = await this.#anySlot();
+    if (how === 'full') disk.fill();
+    if (how === 'slow') disk.slowDown(20 + random() * 300);
+    if (how === 'sync') disk.breakSyncs();
+    await this.#torture.pass(200 + random() * (how === 'sync' ? 500 : 3_000));
+    if (how === 'sync') await slot.host.kill();
+    disk.heal();
+    if (how === 'sync') this.#torture.replace(slot);
   }
 }

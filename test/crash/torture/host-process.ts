@@ -9,6 +9,9 @@ export interface HostSetup {
   readonly life: number;
   /** Which of the hosts at the same time it is. */
   readonly slot: number;
+  /** How many there are at a time. */
+  readonly hosts: number;
+  /** The address of the server, or the directory of an embedded store. */
   readonly url: string;
   /** The schema, or the prefix of keys. */
   readonly place: string;
@@ -29,7 +32,8 @@ export interface HostSetup {
 /** A request to a host. */
 export type HostRequest =
   | { readonly what: 'work' | 'rest' | 'results' }
-  | { readonly what: 'raise'; id: string; token: string };
+  | { readonly what: 'raise'; id: string; token: string }
+  | { readonly what: 'clock'; offsetMs: number };
 
 const PROGRAM = fileURLToPath(new URL('./host.mjs', import.meta.url));
 /** A graceful stop may take as long: it waits for work in flight, and for the store. */
@@ -55,13 +59,20 @@ export class HostProcess implements Life {
   readonly #exit: Promise<string>;
   #unread = '';
 
-  constructor(setup: HostSetup, directory: string) {
+  constructor(
+    setup: HostSetup,
+    directory: string,
+    environment: Readonly<Record<string, string>> = {},
+    heapMb?: number | undefined,
+  ) {
     this.life = setup.life;
     const output = join(directory, `${setup.life}.out`);
     this.#errors = join(directory, `${setup.life}.err`);
     const files = [openSync(output, 'a'), openSync(this.#errors, 'a')] as const;
-    this.#child = spawn(process.execPath, [PROGRAM], {
-      env: { ...process.env, NODE_V8_COVERAGE: '', NODE_OPTIONS: '', TORTURE: JSON.stringify(setup) },
+    const limits = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`];
+    const own = { NODE_V8_COVERAGE: '', NODE_OPTIONS: '', TORTURE: JSON.stringify(setup) };
+    this.#child = spawn(process.execPath, [...limits, PROGRAM], {
+      env: { ...process.env, ...environment, ...own },
       stdio: ['ignore', ...files, 'ipc'],
     });
     for (const file of files) closeSync(file);

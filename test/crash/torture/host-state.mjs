@@ -1,9 +1,11 @@
-// The state of the hosts: on PostgreSQL or Redis; with fences that nobody checks, if the test wants that.
+// The state of the hosts: in a directory, on PostgreSQL or Redis; with fences that nobody checks, if the test wants that.
+import { embedded } from 'insidecar/embedded';
 import { postgresql } from 'insidecar/postgresql';
 import { redis } from 'insidecar/redis';
 
 /** The state that a host uses. */
 export function stateOf({ url, place, isUnfenced }) {
+  if (url.startsWith('/')) return embedded({ path: url });
   const state = url.startsWith('redis')
     ? redis({ url, prefix: place })
     : postgresql({ connection: url, schema: place });

@@ -1,4 +1,4 @@
-// One life of one of three hosts of an application: publishes, schedules and starts, does what is due, and writes each
+// One life of a host of an application: publishes, schedules and starts, does what is due, and writes each
 // step to standard output, which is a file. The second word is the time in microseconds, by a clock of the machine.
 //   U                               the host is up
 //   C <what> <ID>                   a call begins: subscribe, publish, schedule, start, raise, wait, unschedule, stop
@@ -20,7 +20,11 @@ import { stateOf } from './host-state.mjs';
 import { flow, register, resultsOf } from './host-workflows.mjs';
 
 const setup = JSON.parse(process.env.TORTURE);
-const { life, slot, hasAddress, pace, isFirst, topics, orderedTopics, ticks, tickMs } = setup;
+const { life, slot, hosts, hasAddress, pace, isFirst, topics, orderedTopics, ticks, tickMs } = setup;
+/** What the wall clock is set ahead, in milliseconds. */
+let offsetMs = 0;
+const wallClock = Date.now;
+Date.now = () => wallClock() + offsetMs;
 const now = () => String(process.hrtime.bigint() / 1000n);
 const say = (kind, ...words) => writeSync(1, `${[kind, now(), ...words].join(' ')}\n`);
 const logger = {
@@ -105,8 +109,8 @@ const durationOf = (name, number, answer) => {
 };
 const failsSometimes = (number, attempt) => (number % 11 === 5 ? 'RETRY' : failsAtFirst(number, attempt));
 
-/** Each topic has consumers on two of the three hosts: where the third one owns a group, another stands in. */
-const served = (all) => all.filter((_topic, index) => index % 3 !== slot);
+/** Of three hosts, two have consumers of a topic: where the third one owns a group, another stands in. */
+const served = (all) => all.filter((_topic, index) => hosts === 1 || index % 3 !== slot);
 
 let wantWork;
 const workWanted = new Promise((resolve) => {
@@ -114,6 +118,7 @@ const workWanted = new Promise((resolve) => {
 });
 process.on('message', (request) => {
   if (request.what === 'work') wantWork();
+  if (request.what === 'clock') ({ offsetMs } = request);
   if (request.what === 'raise') void raise(request);
   if (request.what === 'rest') void rest();
   if (request.what === 'results') void tellResults();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { canFailDisk } from '../../support/failing-disk.ts';
 import { hasPostgresql, hasRedis } from '../../support/servers.ts';
 import type { Findings } from './checks.ts';
 import { Faults } from './faults.ts';
@@ -12,12 +13,12 @@ const PAUSE_MS = 13_000;
 const NOTHING: Findings = { lost: [], again: [], disordered: [], wrong: [], undecided: [] };
 
 // One engine with hosts that call each other, one with hosts that do everything through the store.
-const ENGINES: readonly (readonly [engine: Engine, hasAddresses: boolean])[] = [
+const SHARED: readonly (readonly [engine: Engine, hasAddresses: boolean])[] = [
   ...(hasPostgresql() ? [['postgresql', true] as const] : []),
   ...(hasRedis() ? [['redis', false] as const] : []),
 ];
 
-describe.each(ENGINES)('three hosts on %s', (engine, hasAddresses) => {
+describe.each(SHARED)('three hosts on %s', (engine, hasAddresses) => {
   test('lose nothing and do nothing twice that is recorded, whatever is killed, cut off or stands still', async () => {
     const seed = Date.now() % 1_000_000;
     await using torture = await Torture.start({ engine, seed, hasAddresses, pace: 0.6 });
@@ -39,6 +40,22 @@ describe.each(ENGINES)('three hosts on %s', (engine, hasAddresses) => {
     expect(torture.records.workflows.size).toBeGreaterThan(30);
   }, 150_000);
 });
+
+test('a host on a directory loses nothing and does nothing twice that is recorded, whatever its disk does', async () => {
+  const seed = Date.now() % 1_000_000;
+  await using torture = await Torture.start({ engine: 'embedded', seed, pace: 3, heapMb: 64 });
+  const faults = new Faults(torture);
+  const disk = canFailDisk() ? { full: 2, slow: 1, sync: 2 } : {};
+  await faults.run({ kill: 6, stop: 1, pause: 1, clock: 2, ...disk }, 20);
+  await torture.rest();
+  const { findings, lines } = reportOf(torture);
+  console.log([`embedded, seed ${seed}`, ...lines].join('\n'));
+  expect(findings).toEqual(NOTHING);
+  expect(torture.lives.length).toBeGreaterThanOrEqual(1 + 6 + 1);
+  expect(torture.records.acknowledged('publish').length).toBeGreaterThan(20);
+  expect(torture.records.acknowledged('schedule').length).toBeGreaterThan(5);
+  expect(torture.records.workflows.size).toBeGreaterThan(5);
+}, 180_000);
 
 test.runIf(hasRedis())(
   'what is lost is found: a message, a job and a workflow that were deleted by hand',

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { canFailDisk, FailingDisk } from '../../support/failing-disk.ts';
 import { type OwnServer, startPostgresql, startRedis } from '../../support/servers.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { openBeside, workIn } from './beside.ts';
@@ -11,7 +12,10 @@ import { HostProcess, type HostSetup, nowUs } from './host-process.ts';
 import { randomOf } from './random.ts';
 import { Records } from './records.ts';
 
-export type Engine = 'postgresql' | 'redis';
+/** `embedded` is one host on a directory, whose disk can fail; the others are three hosts on a server. */
+export type Engine = 'embedded' | 'postgresql' | 'redis';
+
+export const ENGINES: readonly Engine[] = ['embedded', 'postgresql', 'redis'];
 
 /** Options of {@link Torture}. */
 export interface TortureOptions {
@@ -23,6 +27,8 @@ export interface TortureOptions {
   readonly pace?: number;
   /** Whether the commits of the hosts have no fences. Default: no. */
   readonly isUnfenced?: boolean;
+  /** The limit of a host's heap in MiB. Default: Node's. */
+  readonly heapMb?: number | undefined;
 }
 
 const HOSTS = 3;
@@ -33,18 +39,22 @@ const READ_EVERY_MS = 100;
 export const MAX_REST_MS = 90_000;
 
 /** A host's place: who is there changes, the way to the server stays. */
-interface Slot {
+export interface Slot {
   readonly number: number;
-  readonly proxy: TcpProxy;
+  /** None without a server. */
+  readonly proxy: TcpProxy | undefined;
   host: HostProcess;
 }
 
-/** Three hosts of one application on one store, each a process that reaches the server through a proxy of its own. */
+/** The hosts of one application on one store, each a process that reaches the server through a proxy of its own. */
 export class Torture implements AsyncDisposable {
   readonly records = new Records();
   readonly lives: HostProcess[] = [];
   readonly random: () => number;
-  readonly server: OwnServer;
+  /** None for `embedded`. */
+  readonly server: OwnServer | undefined;
+  /** For `embedded` only, where a disk can be made to fail. */
+  readonly disk: FailingDisk | undefined;
   readonly slots: Slot[] = [];
   /** The messages and jobs that the store had at the end, when all was done. */
   left: readonly string[] = [];
@@ -57,9 +67,10 @@ export class Torture implements AsyncDisposable {
   readonly #failed: Promise<never>;
   #fail: (error: unknown) => void = () => undefined;
 
-  private constructor(options: TortureOptions, server: OwnServer, directory: string) {
+  private constructor(options: TortureOptions, server: OwnServer | undefined, directory: string) {
     this.#options = options;
     this.server = server;
+    this.disk = server === undefined && canFailDisk() ? FailingDisk.build(directory) : undefined;
     this.#directory = directory;
     this.random = randomOf(options.seed);
     this.#events = new Events(this.records, this.random);
@@ -72,15 +83,20 @@ export class Torture implements AsyncDisposable {
 
   /** Starts the server and the hosts; resolves when all are up. */
   static async start(options: TortureOptions): Promise<Torture> {
-    const server = await (options.engine === 'redis' ? startRedis() : startPostgresql());
+    const server = await startServer(options.engine);
     const torture = new Torture(options, server, await mkdtemp(join(tmpdir(), 'insidecar-torture-')));
-    for (let number = 0; number < HOSTS; number++) {
-      const proxy = await TcpProxy.start(server.port);
-      torture.slots.push({ number, proxy, host: torture.#spawn(number, proxy.port) });
+    for (let number = 0; number < torture.#size; number++) {
+      const proxy = server === undefined ? undefined : await TcpProxy.start(server.port);
+      torture.slots.push({ number, proxy, host: torture.#spawn(number, proxy) });
     }
-    await torture.until(() => torture.hosts.every(({ isUp }) => isUp), 30_000, 'three hosts are up');
+    await torture.until(() => torture.hosts.every(({ isUp }) => isUp), 30_000, 'all hosts are up');
     for (const host of torture.hosts) host.ask({ what: 'work' });
     return torture;
+  }
+
+  /** How many hosts there are at a time. */
+  get #size(): number {
+    return this.engine === 'embedded' ? 1 : HOSTS;
   }
 
   get hosts(): readonly HostProcess[] {
@@ -96,12 +112,13 @@ export class Torture implements AsyncDisposable {
     return PLACE;
   }
 
-  /** The address of the server, without a proxy. */
+  /** The address of the server, without a proxy; for `embedded` the directory. */
   get url(): string {
-    return this.#url(this.server.port);
+    return this.#url(this.server?.port);
   }
 
-  #url(port: number): string {
+  #url(port: number | undefined): string {
+    if (port === undefined) return join(this.#directory, 'state');
     return this.engine === 'redis' ? `redis://127.0.0.1:${port}` : `postgresql://postgres@127.0.0.1:${port}/postgres`;
   }
 
@@ -110,22 +127,22 @@ export class Torture implements AsyncDisposable {
     return this.records.calls.get(`start ${workflow}`)?.result === 'ok' && this.#events.has(workflow);
   }
 
-  #spawn(slot: number, port: number): HostProcess {
-    const { hasAddresses = true, pace = 1, isUnfenced = false } = this.#options;
+  #spawn(slot: number, proxy: TcpProxy | undefined): HostProcess {
+    const { hasAddresses = true, pace = 1, isUnfenced = false, heapMb } = this.#options;
     const setup: HostSetup = {
       ...{
         life: this.lives.length,
         slot,
-        url: this.#url(port),
+        url: this.#url(proxy?.port),
         place: PLACE,
         hasAddress: hasAddresses,
         pace,
         isUnfenced,
       },
-      ...{ isFirst: this.lives.length < HOSTS, ticks: 12, tickMs: TICK_MS },
+      ...{ hosts: this.#size, isFirst: this.lives.length < this.#size, ticks: 12, tickMs: TICK_MS },
       ...{ topics: ['orders1', 'orders2', 'orders3'], orderedTopics: ['ordered1', 'ordered2'] },
     };
-    const host = new HostProcess(setup, this.#directory);
+    const host = new HostProcess(setup, this.#directory, this.disk?.environment, heapMb);
     this.lives.push(host);
     this.#unread.add(host);
     host.fell().catch(this.#fail);
@@ -134,7 +151,7 @@ export class Torture implements AsyncDisposable {
 
   /** Starts a new host in a slot. */
   replace(slot: Slot): void {
-    slot.host = this.#spawn(slot.number, slot.proxy.port);
+    slot.host = this.#spawn(slot.number, slot.proxy);
   }
 
   /** Waits for a condition; rejects after a time, and when a host falls by itself. */
@@ -175,7 +192,13 @@ export class Torture implements AsyncDisposable {
     // What is not done then is reported by the checks.
     await this.until(isOver, limitMs, '').catch(() => undefined);
     await this.#readWorkflows(limitMs);
+    // An embedded store is open once: its host must have ended.
+    if (this.server === undefined) await this.#stop();
     await this.#readLeft(limitMs);
+    if (this.server !== undefined) await this.#stop();
+  }
+
+  async #stop(): Promise<void> {
     await Promise.all(this.hosts.map((host) => host.stop()));
     this.#read();
     this.#read();
@@ -212,8 +235,14 @@ export class Torture implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#reading);
     await Promise.all(this.hosts.filter(({ endedAt }) => endedAt === undefined).map((host) => host.kill()));
-    for (const { proxy } of this.slots) await proxy[Symbol.asyncDispose]();
-    await this.server[Symbol.asyncDispose]();
+    for (const { proxy } of this.slots) await proxy?.[Symbol.asyncDispose]();
+    await this.server?.[Symbol.asyncDispose]();
+    this.disk?.close();
     await rm(this.#directory, { recursive: true, force: true });
   }
+}
+
+async function startServer(engine: Engine): Promise<OwnServer | undefined> {
+  if (engine === 'embedded') return undefined;
+  return engine === 'redis' ? startRedis() : startPostgresql();
 }
