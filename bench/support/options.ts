@@ -11,6 +11,8 @@ export interface BenchOptions {
   readonly only: string | undefined;
   /** A directory for V8 CPU profiles of the contenders. */
   readonly profile: string | undefined;
+  /** Measure the first requests after a start instead, where the benchmark can. */
+  readonly cold: boolean;
 }
 
 /** Reads the command line; `--quick` gives a rough answer soon. */
@@ -23,6 +25,7 @@ export function readOptions(groups: readonly string[]): BenchOptions {
       connections: { type: 'string' },
       only: { type: 'string' },
       profile: { type: 'string' },
+      cold: { type: 'boolean', default: false },
     },
   });
   const { quick, only } = values;
@@ -34,6 +37,7 @@ export function readOptions(groups: readonly string[]): BenchOptions {
     connections: positive('connections', values.connections, 64),
     only,
     profile: values.profile,
+    cold: values.cold,
   };
 }
 
