@@ -179,21 +179,30 @@ describe('durable pub/sub over restarts', () => {
   });
 });
 
+/** For what has to wait for the disk a thousand times. */
+const PATIENCE_MS = 120_000;
+
 describe('durable pub/sub with a backlog', () => {
-  test('reads ahead a little and keeps order over many batches', async () => {
-    const running = await Process.start('backlog');
-    const group = await Collector.join(running.component, { topic: 't', paused: true });
-    const texts = Array.from({ length: 2_000 }, (_, index) => String(index));
-    for (let at = 0; at < texts.length; at += 500)
-      await publishTexts(running.component, 't', texts.slice(at, at + 500));
-    await group.subscription.close();
-    const consumer = await Collector.join(running.component, { topic: 't', maxInFlight: 1 }, acknowledge);
-    const more = publishTexts(running.component, 't', ['last']);
-    await consumer.expect(2_001);
-    await more;
-    expect(consumer.texts).toEqual([...texts, 'last']);
-    await running.end();
-  });
+  test(
+    'reads ahead a little and keeps order over many batches',
+    async () => {
+      const running = await Process.start('backlog');
+      const group = await Collector.join(running.component, { topic: 't', paused: true });
+      const texts = Array.from({ length: 2_000 }, (_, index) => String(index));
+      for (let at = 0; at < texts.length; at += 500)
+        await publishTexts(running.component, 't', texts.slice(at, at + 500));
+      await group.subscription.close();
+      const consumer = await Collector.join(running.component, { topic: 't', maxInFlight: 1 }, acknowledge);
+      const more = publishTexts(running.component, 't', ['last']);
+      // Each of the first 1,000 waits for the disk.
+      await expect.poll(() => consumer.deliveries.length, { timeout: PATIENCE_MS }).toBeGreaterThan(2_000);
+      await consumer.expect(2_001);
+      await more;
+      expect(consumer.texts).toEqual([...texts, 'last']);
+      await running.end();
+    },
+    PATIENCE_MS,
+  );
 
   test('refuses a message that no store takes, and goes on', async () => {
     const running = await Process.start('large');
