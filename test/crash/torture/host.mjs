@@ -137,7 +137,8 @@ process.on('SIGTERM', async () => {
 
 await sidecar.start();
 for (const topic of served(topics)) {
-  const retry = { initialDelayMs: 100, maxRetries: 2 };
+  // It is never the message that ends the process here.
+  const retry = { initialDelayMs: 100, maxRetries: 2, maxCrashes: 0 };
   await receive('main', topic, { concurrency: 20, retry, deadLetterTopic: 'dead' }, failsSometimes);
   await receive('audit', topic, { group: 'audit' }, succeeds);
 }
