@@ -1,4 +1,5 @@
 import { isUint8Array } from 'node:util/types';
+import { checkIntact } from './damaged-value.ts';
 import { quote, StateError } from './errors.ts';
 import {
   type Batch,
@@ -68,6 +69,7 @@ function checkPut({ key, value }: Put): number {
   if (!isUint8Array(value)) {
     throw new StateError('invalid', `The value of ${quote(key)} must be a Uint8Array, not ${typeNameOf(value)}.`);
   }
+  checkIntact(value);
   if (value.byteLength <= MAX_VALUE_BYTES) return keyBytes + value.byteLength;
   throw new StateError(
     'invalid',

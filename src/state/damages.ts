@@ -1,4 +1,5 @@
 import type { Logger } from '../util/logger.ts';
+import { checkIntact } from './damaged-value.ts';
 import { isStateError, type StateErrorKind } from './errors.ts';
 import type { KeyedEntry } from './store.ts';
 
@@ -26,6 +27,19 @@ export class Damages {
     } catch (error) {
       return this.#passOver(entry, error);
     }
+  }
+
+  /** The entries whose values the store has not found damaged. */
+  intact(entries: readonly KeyedEntry[]): readonly KeyedEntry[] {
+    return entries.filter((entry) => this.#isIntact(entry));
+  }
+
+  #isIntact(entry: KeyedEntry): boolean {
+    const read = (): true => {
+      checkIntact(entry.value);
+      return true;
+    };
+    return this.read(entry, read) ?? false;
   }
 
   /** The same for what reads more. */

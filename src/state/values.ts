@@ -1,4 +1,5 @@
 import { messageOf } from '../errors.ts';
+import { checkIntact } from './damaged-value.ts';
 import { isStateError, quote, StateError } from './errors.ts';
 
 /*
@@ -23,6 +24,7 @@ export type FormatReaders<T> = Readonly<Record<number, (payload: Uint8Array) => 
 
 /** Reads a value by its format. Throws a `StateError` if no reader is given for the format, or the reader throws. */
 export function readValue<T>(key: string, value: Uint8Array, readers: FormatReaders<T>): T {
+  checkIntact(value);
   const format = value[0];
   if (format === undefined)
     throw new StateError('corrupt', `The value of ${quote(key)} is empty; a format byte was expected.`);

@@ -54,10 +54,10 @@ test.each(FIXTURES)('the directory of %s is refused, and keeps all, when its sch
     return files;
   };
   // As a crash leaves it: with the log.
-  state.putBack(await change('PRAGMA journal_mode=WAL; PRAGMA user_version=2'));
+  state.putBack(await change('PRAGMA journal_mode=WAL; PRAGMA user_version=3'));
   await expect(new OldWorld(state).start()).rejects.toMatchObject({
     kind: 'newer-format',
-    message: expect.stringMatching(/has schema version 2; this release knows up to 1\. .*use that one/),
+    message: expect.stringMatching(/has schema version 3; this release knows up to 2\. .*use that one/),
   });
   expect(existsSync(join(state.path, 'holder.json'))).toBe(false);
   await change('PRAGMA user_version=1');
@@ -118,7 +118,7 @@ test('what is asked for in a newer format is an error that names the formats', L
 });
 
 // Earlier releases cannot know a new format. A migration, which may be empty, makes them refuse the directory as a whole.
-test('schema version 1 has values of format 1 only', LONG, async () => {
+test('schema version 2 has values of format 1 only', LONG, async () => {
   using state = new OldState(FIXTURE);
   await using world = await new OldWorld(state).start();
   await world.subscribe();

@@ -71,7 +71,7 @@ export class DurableBroker implements Broker {
     this.#numbers = new SequenceAllocator(state, this.#layout.sequence(), clock);
     const [commits, groups, layout] = [this.#commits, this.#groups, this.#layout];
     const onMoved = (name: GroupName, key: string): void => this.#table.find(name)?.look(key);
-    this.#ended = new EndedGroups({ store: state, groups, layout, onMoved });
+    this.#ended = new EndedGroups({ store: state, groups, layout, logger, onMoved });
     this.#startup = new StartupMessages({ component, store: state, commits, layout, groups, context });
     const [owned, hosts] = [this.#owned, shards?.hosts];
     this.#standIns = new StandIns({ groups, commits, owned, hosts, clock, logger, track });

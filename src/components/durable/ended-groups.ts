@@ -1,7 +1,10 @@
+import { Damages } from '../../state/damages.ts';
 import { isConflict } from '../../state/errors.ts';
+import { keyAfter } from '../../state/keys.ts';
 import type { PageSize } from '../../state/page.ts';
 import { retryOnConflict } from '../../state/retry-on-conflict.ts';
 import type { KeyedEntry, KeyRange, StateStore } from '../../state/store.ts';
+import type { Logger } from '../../util/logger.ts';
 import type { ConsumerGroups } from './consumer-groups.ts';
 import type { EndedGroup, GroupName } from './group-record.ts';
 import type { Layout, QueueLayout } from './layout.ts';
@@ -17,6 +20,7 @@ export interface EndedGroupsDeps {
   readonly store: StateStore;
   readonly groups: ConsumerGroups;
   readonly layout: Layout;
+  readonly logger: Logger;
   /** Messages were written for a group, from this key on. */
   readonly onMoved: (group: GroupName, key: string) => void;
 }
@@ -27,10 +31,12 @@ export interface EndedGroupsDeps {
  */
 export class EndedGroups {
   readonly #deps: EndedGroupsDeps;
+  readonly #damages: Damages;
   readonly #running = new Map<string, Promise<void>>();
 
   constructor(deps: EndedGroupsDeps) {
     this.#deps = deps;
+    this.#damages = new Damages(deps.logger, 'a stored message cannot be read: it stays in the store');
   }
 
   /** Resolves when nothing is left of the ended groups of a topic, or of all topics. */
@@ -74,10 +80,14 @@ export class EndedGroups {
 
   async #empty(ended: EndedGroup, range: KeyRange): Promise<void> {
     const { store, onMoved } = this.#deps;
-    for (;;) {
-      const entries = await store.scan({ ...range, ...PORTION });
-      const [first] = entries;
-      if (first === undefined) return;
+    for (let { from } = range; ; ) {
+      const found = await store.scan({ ...range, ...PORTION, from });
+      const last = found.at(-1);
+      if (last === undefined) return;
+      // What is damaged cannot be moved: it stays.
+      const entries = ended.heir === undefined ? found : this.#damages.intact(found);
+      if (entries.length < found.length) from = keyAfter(last.key);
+      if (entries.length === 0) continue;
       const put = this.#forHeir(ended, entries);
       const require = [ended.entry, ...entries.map(({ key, version }) => ({ key, version }))];
       await store.commit({ require, put, delete: entries.map(({ key }) => key) });

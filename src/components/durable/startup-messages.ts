@@ -1,4 +1,5 @@
 import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
+import { Damages } from '../../state/damages.ts';
 import { nameOfPart, namePart } from '../../state/keys.ts';
 import { retryOnConflict } from '../../state/retry-on-conflict.ts';
 import type { Put, StateStore } from '../../state/store.ts';
@@ -36,12 +37,14 @@ type Kept = ReadonlyMap<string, string>;
 export class StartupMessages {
   readonly #deps: StartupMessagesDeps;
   readonly #period: StartupPeriod;
+  readonly #damages: Damages;
   #kept = new Map<string, string>();
   #dropping: Promise<void> = Promise.resolve();
   #timer: Timer | undefined;
 
   constructor(deps: StartupMessagesDeps) {
     this.#deps = deps;
+    this.#damages = new Damages(deps.context.logger, 'a stored message cannot be read: the group does not get it');
     const expected = deps.context.subscriber?.among ?? new Expected();
     this.#period = new StartupPeriod({ pubsubName: deps.component, expected, onEnd: () => this.#dropOwn() });
   }
@@ -84,7 +87,7 @@ export class StartupMessages {
     const unfilled = await groups.unfilled(name);
     if (unfilled === undefined) return;
     const { entry, filled } = unfilled;
-    const kept = await store.scan(layout.keptOfTopic(name.topic));
+    const kept = this.#damages.intact(await store.scan(layout.keptOfTopic(name.topic)));
     const missed = kept.filter(({ key }) => Layout.keptOf(key).groups <= unfilled.number);
     const queue = layout.queue(name.topic, name.group);
     const puts = missed.map(({ key, value }) => ({ key: queue.ready(Layout.keptOf(key).number), value }));

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -15,10 +16,17 @@ import { quote, StateError } from '../../state/errors.ts';
 /** Accessible by the process's user only: messages and job data are private. */
 const DIRECTORY_MODE = 0o700;
 const HOLDER_FILE = 'holder.json';
+/** SQLite takes a file of one byte for an empty one, too. */
+const EMPTY_BYTES = 1;
 
 /** The database file of a state directory. */
 export function databaseFileOf(path: string): string {
   return join(path, 'state.db');
+}
+
+/** The write-ahead log of a state directory. */
+export function logFileOf(path: string): string {
+  return `${databaseFileOf(path)}-wal`;
 }
 
 /**
@@ -50,10 +58,43 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** Records who has the directory open. Only for messages: the lock is SQLite's, which ends with its process. */
-export function writeHolder(path: string): void {
-  const holder = { pid: process.pid, since: new Date().toISOString() };
+/** Who has the directory open, or had it last. The lock is SQLite's, which ends with its process. */
+interface Holder {
+  readonly pid: unknown;
+  readonly since: unknown;
+  /** Whether the database is open, and so has a log. Earlier releases did not tell. */
+  readonly isOpen?: unknown;
+}
+
+/** Records that this process has the directory open, or is about to close it. */
+export function writeHolder(path: string, isOpen: boolean): void {
+  const holder: Holder = { pid: process.pid, since: new Date().toISOString(), isOpen };
   writeFileSync(join(path, HOLDER_FILE), `${JSON.stringify(holder)}\n`, { mode: 0o600 });
+}
+
+/** Whether the last process that had the directory open has not closed it. */
+export function wasLeftOpen(path: string): boolean {
+  return readHolder(path)?.isOpen === true;
+}
+
+/**
+ * Refuses a directory whose database is gone: SQLite would make a new one, and remove the log.
+ *
+ * @throws StateError `corrupt`
+ */
+export function checkDatabaseIsThere(path: string): void {
+  // In this order: another process may be making it.
+  const wasUsed = sizeOf(logFileOf(path)) > 0 || readHolder(path)?.isOpen !== undefined;
+  if (!wasUsed || sizeOf(databaseFileOf(path)) > EMPTY_BYTES) return;
+  throw new StateError(
+    'corrupt',
+    `The state directory ${quote(path)} was in use, but its database ${quote(databaseFileOf(path))} is missing or ` +
+      'empty. Restore the directory from a copy; to begin anew, remove all of it.',
+  );
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** The error for a directory that is already open. */
@@ -67,9 +108,9 @@ export function inUseError(path: string, cause: unknown): StateError {
   return new StateError('in-use', `The state directory ${quote(path)} is ${who}. ${advice}`, cause);
 }
 
-function readHolder(path: string): { readonly pid: unknown; readonly since: unknown } | undefined {
+function readHolder(path: string): Holder | undefined {
   try {
-    return JSON.parse(readFileSync(join(path, HOLDER_FILE), 'utf8')) as { pid: unknown; since: unknown };
+    return JSON.parse(readFileSync(join(path, HOLDER_FILE), 'utf8')) as Holder;
   } catch {
     return undefined;
   }

@@ -73,6 +73,7 @@ export class EmbeddedStore implements StateStore {
     this.#clock = clock;
     this.#logger = logger;
     this.#watchers = new LocalWatch(logger);
+    if (thread.warning !== undefined) logger.warn({}, thread.warning);
     thread.listen({ onReply: (reply) => this.#onReply(reply), onLost: (error) => this.#onLost(error) });
   }
 

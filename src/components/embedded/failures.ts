@@ -24,6 +24,8 @@ const KIND_BY_ERRNO: Readonly<Record<string, StateErrorKind>> = {
   ENOENT: 'read-only',
   ENOSPC: 'full',
   EDQUOT: 'full',
+  // A number that no release writes.
+  ERR_OUT_OF_RANGE: 'corrupt',
 };
 
 const MEANING: Partial<Readonly<Record<StateErrorKind, string>>> = {

@@ -1,3 +1,4 @@
+import { DamagedValue } from '../../state/damaged-value.ts';
 import { StateError, type StateErrorKind } from '../../state/errors.ts';
 import type { Batch, Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
 import { BinaryReader, type BinaryWriter } from './binary-codec.ts';
@@ -32,6 +33,8 @@ export interface Failure {
 export interface WorkerReply {
   /** In the first message: the store is open. */
   readonly opened?: true;
+  /** In the first message: what is to be in the log of the process. */
+  readonly warning?: string;
   readonly reads?: Uint8Array;
   readonly commits?: Uint8Array;
   /** Set on change: the failure, or `null` once everything works again. */
@@ -211,11 +214,15 @@ function readScan(reader: BinaryReader): PackedScan {
   };
 }
 
-/** A row as returned by SQLite. */
+/** A row of an answer. */
 export interface Row {
+  /** Not of a `get`. */
   readonly key?: Uint8Array;
   readonly version: number;
+  /** `null` if it is empty or damaged. */
   readonly value: Uint8Array | null;
+  /** What is wrong with it. */
+  readonly damage?: string;
 }
 
 const EMPTY = new Uint8Array(0);
@@ -224,10 +231,12 @@ const EMPTY = new Uint8Array(0);
 export function writeRows(writer: BinaryWriter, rows: readonly Row[]): void {
   writer.byte(DONE);
   writer.u32(rows.length);
-  for (const { key, version, value } of rows) {
+  for (const { key, version, value, damage } of rows) {
     if (key !== undefined) writer.bytes(key);
     writer.f64(version);
-    writer.bytes(value ?? EMPTY);
+    writer.byte(damage === undefined ? DONE : FAILED);
+    if (damage === undefined) writer.bytes(value ?? EMPTY);
+    else writer.text(damage);
   }
 }
 
@@ -247,7 +256,7 @@ export function readEntry(reader: BinaryReader): Entry | undefined | Failure {
   if (reader.byte() === FAILED) return readFailure(reader);
   if (reader.u32() === 0) return undefined;
   const version = reader.f64();
-  return { version, value: reader.bytes() };
+  return { version, value: readValueOf(reader) };
 }
 
 /** Reads the reply to a `scan`. */
@@ -256,6 +265,10 @@ export function readEntries(reader: BinaryReader): KeyedEntry[] | Failure {
   return listOf(reader, () => {
     const key = reader.text();
     const version = reader.f64();
-    return { key, version, value: reader.bytes() };
+    return { key, version, value: readValueOf(reader) };
   });
+}
+
+function readValueOf(reader: BinaryReader): Uint8Array {
+  return reader.byte() === DONE ? reader.bytes() : new DamagedValue(new StateError('corrupt', reader.text()));
 }

@@ -1,7 +1,16 @@
 import { quote, StateError } from '../../state/errors.ts';
-import { databaseFileOf, ensureDirectory, inUseError, syncDirectory, writeHolder } from './directory.ts';
+import {
+  checkDatabaseIsThere,
+  databaseFileOf,
+  ensureDirectory,
+  inUseError,
+  syncDirectory,
+  wasLeftOpen,
+  writeHolder,
+} from './directory.ts';
 import { Connection, type SqliteModule } from './driver.ts';
-import { stateErrorOf } from './failures.ts';
+import { corruptError, stateErrorOf } from './failures.ts';
+import { checkLog } from './log-check.ts';
 
 /** Marks the file as ours ("insc"), so that another program's database is not mistaken for an empty one. */
 const APPLICATION_ID = 0x696e7363;
@@ -17,12 +26,16 @@ const MIGRATIONS: readonly string[] = [
   `CREATE TABLE entry (key BLOB PRIMARY KEY, version INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
    CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
    INSERT INTO counter (name, value) VALUES ('reserved-version', 0);`,
+  // Only the schema changes: rows that are there have no checksum until they are written again.
+  'ALTER TABLE entry ADD COLUMN checksum INTEGER',
 ];
 
 /** Covers the moment in which another process is just ending and still holds the lock. */
 const BUSY_TIMEOUT_MS = 1000;
 /** The size to which the log is truncated after a burst, in bytes. */
 const MAX_LOG_KEPT_BYTES = 64 * 1024 * 1024;
+/** The largest file whose pages are checked at every start: 20 ms of CPU time with rows of 300 bytes. */
+const MAX_CHECKED_BYTES = 8 * 1024 * 1024;
 /** Negative: KiB instead of pages. */
 const CACHE_SIZE = -16 * 1024;
 
@@ -32,22 +45,41 @@ const CACHE_SIZE = -16 * 1024;
  * The lock is SQLite's exclusive one, held until the connection is closed or the process has ended in any way. It also
  * keeps the index of the write-ahead log in private memory. There is exactly one connection: SQLite versions before
  * 3.51.3 are safe only with one (sqlite.org/wal.html#walresetbug).
+ *
+ * @param onWarning - told of commits that may be lost
  */
-export function openDatabase(sqlite: SqliteModule, path: string): Connection {
-  const connection = connect(sqlite, path);
+export function openDatabase(sqlite: SqliteModule, path: string, onWarning?: (text: string) => void): Connection {
+  const connection = connect(sqlite, path, onWarning);
   try {
     prepare(connection, path);
     return connection;
   } catch (error) {
-    connection.close();
     const translated = stateErrorOf(error, path);
-    throw translated.kind === 'in-use' ? inUseError(path, error) : translated;
+    if (translated.kind !== 'in-use') {
+      closeDatabase(connection, path);
+      throw translated;
+    }
+    connection.close();
+    throw inUseError(path, error);
   }
 }
 
-function connect(sqlite: SqliteModule, path: string): Connection {
+/** Closes a database of which this process has the lock. SQLite then removes the log: the next start expects none. */
+export function closeDatabase(connection: Connection, path: string): void {
+  try {
+    if (wasLeftOpen(path)) writeHolder(path, false);
+  } catch {
+    // On a full disk the file is empty now, which tells nothing.
+  }
+  connection.close();
+}
+
+function connect(sqlite: SqliteModule, path: string, onWarning?: (text: string) => void): Connection {
   try {
     ensureDirectory(path);
+    checkDatabaseIsThere(path);
+    const warning = checkLog(path);
+    if (warning !== undefined) onWarning?.(warning);
     return new Connection(sqlite, databaseFileOf(path));
   } catch (error) {
     throw stateErrorOf(error, path);
@@ -58,6 +90,7 @@ function prepare(connection: Connection, path: string): void {
   connection.execute(`PRAGMA busy_timeout=${BUSY_TIMEOUT_MS}; PRAGMA locking_mode=EXCLUSIVE`);
   // The first statement that touches the file: fails if the file is locked or is not a database.
   const schemaVersion = checkOwner(connection, path);
+  checkPages(connection);
   const journalMode = connection.valueOf('PRAGMA journal_mode=WAL');
   if (journalMode !== 'wal') {
     throw new StateError(
@@ -70,8 +103,9 @@ function prepare(connection: Connection, path: string): void {
     PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=${MAX_LOG_KEPT_BYTES};
     PRAGMA cache_size=${CACHE_SIZE}; PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF`);
   migrate(connection, schemaVersion);
-  writeHolder(path);
   syncDirectory(path);
+  // Last: now there is a log.
+  writeHolder(path, true);
 }
 
 /** Returns the schema version; throws before any change if the file is not ours or from a later release. */
@@ -90,6 +124,14 @@ function checkOwner(connection: Connection, path: string): number {
     );
   }
   return schemaVersion;
+}
+
+/** Finds what hides rows, such as a page that is not in the tree. What is in the rows has checksums. */
+function checkPages(connection: Connection): void {
+  const bytes = Number(connection.valueOf('PRAGMA page_count')) * Number(connection.valueOf('PRAGMA page_size'));
+  if (bytes === 0 || bytes > MAX_CHECKED_BYTES) return;
+  const found = connection.valueOf('PRAGMA quick_check(1)');
+  if (found !== 'ok') throw corruptError(String(found));
 }
 
 /** In one transaction: a crash leaves the old schema or the new one. It also proves that the file is writable. */

@@ -33,6 +33,8 @@ export class Thread {
   readonly #settings: WorkerSettings;
   readonly #ended: Promise<void>;
   #listener: ThreadListener | undefined;
+  /** What was wrong at the start, although it works. */
+  warning: string | undefined;
   #isEnding = false;
   #error: unknown;
 
@@ -64,6 +66,7 @@ export class Thread {
       await thread.#ended;
       throw errorOf(reply.failure);
     }
+    thread.warning = reply.warning;
     thread.#worker.unref();
     return thread;
   }

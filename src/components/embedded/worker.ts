@@ -16,7 +16,7 @@ import {
   writeOutcome,
   writeRows,
 } from './protocol.ts';
-import { openDatabase } from './schema.ts';
+import { closeDatabase, openDatabase } from './schema.ts';
 
 /** Idle time after which the log is moved into the database file. */
 const QUIET_MS = 50;
@@ -36,9 +36,9 @@ class StoreThread {
     this.#settings = settings;
   }
 
-  start(): void {
+  start(warning: string | undefined): void {
     this.#port.on('message', (request: WorkerRequest) => this.#run(request));
-    this.#post({ opened: true });
+    this.#post({ opened: true, ...(warning !== undefined && { warning }) });
   }
 
   #run({ reads, commits, control }: WorkerRequest): void {
@@ -108,8 +108,11 @@ function tellClosed({ closed }: WorkerSettings): void {
   Atomics.notify(closed, 0);
 }
 
-async function openEngine({ path, syncDelayMs, maxPages }: WorkerSettings): Promise<Engine> {
-  const connection = openDatabase(await loadSqlite(), path);
+async function openEngine(
+  { path, syncDelayMs, maxPages }: WorkerSettings,
+  onWarning: (text: string) => void,
+): Promise<Engine> {
+  const connection = openDatabase(await loadSqlite(), path, onWarning);
   try {
     if (maxPages !== undefined) connection.execute(`PRAGMA max_page_count=${maxPages}`);
     return new Engine(
@@ -117,7 +120,7 @@ async function openEngine({ path, syncDelayMs, maxPages }: WorkerSettings): Prom
       syncDelayMs === undefined ? { path } : { path, beforeCommit: () => pause(syncDelayMs) },
     );
   } catch (error) {
-    connection.close();
+    closeDatabase(connection, path);
     throw error;
   }
 }
@@ -129,7 +132,11 @@ function pause(delayMs: number): void {
 /** Opens the store and serves it; reports an error if it cannot be opened, and ends. */
 async function serve(port: MessagePort, settings: WorkerSettings): Promise<void> {
   try {
-    new StoreThread(port, await openEngine(settings), settings).start();
+    let warning: string | undefined;
+    const engine = await openEngine(settings, (text) => {
+      warning = text;
+    });
+    new StoreThread(port, engine, settings).start(warning);
   } catch (error) {
     const { kind, message } = stateErrorOf(error, settings.path);
     tellClosed(settings);

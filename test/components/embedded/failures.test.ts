@@ -87,10 +87,10 @@ describe('a directory that cannot be used', () => {
     const before = readFileSync(databaseFileOf(path));
     await expect(openStore(path)).rejects.toMatchObject({
       kind: 'newer-format',
-      message: expect.stringMatching(/schema version 99; this release knows up to 1/),
+      message: expect.stringMatching(/schema version 99; this release knows up to 2/),
     });
     expect(readFileSync(databaseFileOf(path)).equals(before)).toBe(true);
-    await changeDatabase(path, 'PRAGMA user_version = 1');
+    await changeDatabase(path, 'PRAGMA user_version = 2');
     expect(await (await openStore(path)).get('k1')).toBeDefined();
   });
 });
