@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { PubSubComponent } from '../../../../src/components/pubsub.ts';
+import { loadRedis } from '../../../../src/components/redis/driver.ts';
 import { acknowledge, Collector, publishTexts, textMessage } from '../../../../src/testing/collector.ts';
 import { numbers } from '../../../../src/testing/pubsub-case.ts';
 import { pause, until } from '../../../support/broker-world.ts';
@@ -21,6 +22,8 @@ describe.runIf(hasRedis())('pub/sub in Redis, when something is wrong', () => {
   let server: OwnServer;
   let topic: string;
   beforeAll(async () => {
+    // On a busy machine, the driver takes longer to load than an attempt to connect may.
+    await loadRedis();
     server = await startRedis();
   });
   afterAll(() => server[Symbol.asyncDispose]());
