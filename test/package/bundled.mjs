@@ -2,13 +2,13 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'rolldown';
-import { check, directory, npmInstall, packed, repository, run } from './harness.mjs';
+import { check, directory, npmInstall, packed, repository, run, SQLITE } from './harness.mjs';
 
 const WORKER = 'embedded-worker.cjs';
 
 export async function bundled() {
   const cwd = directory('bundled', ['smoke.cjs', 'embedded.cjs']);
-  npmInstall(cwd, packed(), '@photostructure/sqlite@1.2.1');
+  npmInstall(cwd, packed(), SQLITE);
   for (const program of ['smoke', 'embedded']) {
     const output = { file: join(cwd, `out/${program}.cjs`), format: 'cjs', dynamicImportInCjs: false };
     const external = ['@photostructure/sqlite'];

@@ -49,6 +49,9 @@ export function directory(name, files, written = {}) {
   return path;
 }
 
+/** An optional peer: state on disk on Node 20. */
+export const SQLITE = '@photostructure/sqlite@1.2.1';
+
 export function npmInstall(cwd, ...packages) {
   const args = ['install', '--no-audit', '--no-fund', '--silent', ...packages];
   must(`npm ${args.join(' ')}`, run(cwd, 'npm', ...args));

@@ -1,7 +1,7 @@
 // The examples of docs/test-runners.md in the runners that they are for, and the suites of the package in Jest's realm.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { check, directory, npmInstall, packed, repository, run, runOn } from './harness.mjs';
+import { check, directory, npmInstall, packed, repository, run, runOn, SQLITE } from './harness.mjs';
 
 const NEWEST = '26';
 /** By heading of the guide. */
@@ -45,6 +45,8 @@ export function runners() {
     npmInstall(cwd, packed(), ...packages);
     checkRunner(`docs/test-runners.md, ${heading}`, cwd, runner);
     if (heading !== 'Jest') continue;
+    // The embedded store on Node 20.
+    npmInstall(cwd, SQLITE);
     const realm = directory('jest-realm', ['jest-realm.test.js']);
     run(realm, 'ln', '-s', join(cwd, 'node_modules'), 'node_modules');
     checkRunner("the suites in Jest's realm", realm, {

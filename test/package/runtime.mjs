@@ -3,13 +3,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { check, directory, NODES, npmInstall, packed, repository, run, runOn } from './harness.mjs';
+import { check, directory, NODES, npmInstall, packed, repository, run, runOn, SQLITE } from './harness.mjs';
 
 const PROGRAMS = ['smoke.mjs', 'smoke.cjs', 'entries.mjs', 'entries.cjs'];
 const COMMAND = 'node_modules/insidecar/dist/cli.cjs';
 const RUN = ['run', '--app-id', 'smoke', '--state-path', './state'];
-/** An optional peer, for Node 20. */
-const SQLITE = '@photostructure/sqlite@1.2.1';
 const KEPT = /: kept order 1 over a restart$/;
 const MISSING = /: driver-missing: .*npm install @photostructure\/sqlite@1\.2\.1", or use Node 22\.13 or later\.$/;
 /** Their `engines` leave out Node versions that they run on; docs/dependencies.md says so. */
