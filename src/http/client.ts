@@ -194,7 +194,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-function joined(chunks: readonly Uint8Array[]): Uint8Array {
+/** The bytes of a whole body. */
+export function joined(chunks: readonly Uint8Array[]): Uint8Array {
   const [first] = chunks;
   if (first === undefined) return EMPTY_BODY;
   return chunks.length === 1 ? first : Buffer.concat(chunks);

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import type { CancelToken } from '../util/cancel-token.ts';
 import { ByteStream } from './byte-stream.ts';
-import { WHOLE_BODY_BYTES } from './client.ts';
-import { EMPTY_BODY, type HeaderMap, type SidecarResponse } from './message.ts';
+import { joined, WHOLE_BODY_BYTES } from './client.ts';
+import type { HeaderMap, SidecarResponse } from './message.ts';
 import type { RequestBytes } from './request-bytes.ts';
 import type { ResponseHead, ResponseSink } from './response-parser.ts';
 
@@ -94,10 +94,4 @@ export class Exchange implements ResponseSink {
     this.#isOver = true;
     this.#unsubscribe();
   }
-}
-
-function joined(chunks: readonly Buffer[]): Uint8Array {
-  const [first] = chunks;
-  if (first === undefined) return EMPTY_BODY;
-  return chunks.length === 1 ? first : Buffer.concat(chunks);
 }
