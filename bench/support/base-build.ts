@@ -17,17 +17,13 @@ function git(...args: readonly string[]): string {
   return execFileSync('git', args, { cwd: here, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 }
 
-/** The commit that a change is compared with: where it left `origin/main`, or on `main` itself the one before. */
+/** The commit before this one; `undefined` in a clone that has only the last commit. */
 export function findBase(): string | undefined {
-  for (const find of [() => git('merge-base', 'HEAD', 'origin/main'), () => git('rev-parse', 'HEAD^')]) {
-    try {
-      const commit = find();
-      if (commit !== git('rev-parse', 'HEAD')) return commit;
-    } catch {
-      // No such remote, or a clone that has only the last commit.
-    }
+  try {
+    return git('rev-parse', 'HEAD^');
+  } catch {
+    return undefined;
   }
-  return undefined;
 }
 
 /** Checks a commit out and builds it; its packages are those of here when the lock files are equal. */
