@@ -7,8 +7,8 @@ export class TcpProxy implements AsyncDisposable {
   delayMs = 0;
   /** Nothing comes through, and nothing tells so. */
   isBlackHole = false;
-  /** What the target answers does not come through. */
-  dropsAnswers = false;
+  /** How many pieces of what the target answers still come through. */
+  answersLeft = Number.POSITIVE_INFINITY;
   /** Where new connections lead; those that there are stay. */
   target: number;
   readonly #server: Server;
@@ -47,7 +47,7 @@ export class TcpProxy implements AsyncDisposable {
       to.destroy();
     });
     from.on('data', (bytes) => {
-      if (this.isBlackHole || (answers && this.dropsAnswers)) return;
+      if (this.isBlackHole || (answers && --this.answersLeft < 0)) return;
       if (this.delayMs === 0) to.write(bytes);
       else setTimeout(() => to.write(bytes), this.delayMs);
     });

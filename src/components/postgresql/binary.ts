@@ -6,6 +6,8 @@ const HEADER_BYTES = 20;
 const BYTEA = 17;
 const INT4 = 23;
 const INT8 = 20;
+/** Of one UTF-16 unit. */
+const MAX_UTF8_BYTES = 3;
 
 function header(buffer: Buffer, type: number, length: number): void {
   buffer.writeInt32BE(1, 0);
@@ -31,9 +33,19 @@ export function byteaArray(items: readonly (Uint8Array | undefined)[]): Buffer {
   return buffer;
 }
 
-/** An array of keys. */
+/** An array of keys, as byte strings of UTF-8. */
 export function keyArray(keys: readonly string[]): Buffer {
-  return byteaArray(keys.map((key) => Buffer.from(key)));
+  let bytes = HEADER_BYTES;
+  for (const key of keys) bytes += 4 + key.length * MAX_UTF8_BYTES;
+  const buffer = Buffer.allocUnsafe(bytes);
+  header(buffer, BYTEA, keys.length);
+  let at = HEADER_BYTES;
+  for (const key of keys) {
+    const length = buffer.write(key, at + 4);
+    buffer.writeInt32BE(length, at);
+    at += 4 + length;
+  }
+  return buffer.subarray(0, at);
 }
 
 /** An array of 32-bit integers. */

@@ -2,8 +2,8 @@ import { StateError } from '../../state/errors.ts';
 import { ConnectionLostError, RetryableError, SessionClosedError } from '../remote/connection.ts';
 import { tlsErrorOf } from '../remote/tls-errors.ts';
 
-/** Deadlock and serialisation failure: the transaction was rolled back. */
-const RETRYABLE = new Set(['40001', '40P01', '55P03']);
+/** Deadlock, serialisation failure, or another process made the same entry: the transaction was rolled back. */
+const RETRYABLE = new Set(['40001', '40P01', '55P03', '23505']);
 /** The server is shutting down or starting, has become a standby, lacks resources, or has closed the connection. */
 const LOST = /^(08|57P0|25006|53[2-4])/;
 /** Wrong credentials, no such database or schema, no permission, no such function. */

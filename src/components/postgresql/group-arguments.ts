@@ -1,91 +1,65 @@
-import { changedKeys } from '../../state/changed-keys.ts';
-import type { Batch, Precondition } from '../../state/store.ts';
-import type { CommitGroup, Refusal } from '../remote/connection.ts';
+import type { PendingGroup } from '../remote/pending-group.ts';
 import { byteaArray, int4Array, int8Array, keyArray } from './binary.ts';
 
-/** Means "must be absent" to `commit_group_1`; no version is negative. */
-const ABSENT = -1;
-
-/** The columns of a group, each with one row per change. */
-class Columns {
-  readonly batches: number[] = [];
-  readonly keys: Uint8Array[] = [];
-  readonly values: (Uint8Array | undefined)[] = [];
+/** Puts of one kind, each with the index of its batch. */
+class Puts {
+  readonly #rows: { readonly batch: number; readonly key: string; readonly value: Uint8Array | undefined }[] = [];
 
   add(batch: number, key: string, value?: Uint8Array): void {
-    this.batches.push(batch);
-    this.keys.push(Buffer.from(key));
-    this.values.push(value);
-  }
-}
-
-/** Converts a group to the arguments of `commit_group_1`. */
-export class GroupArguments {
-  /** The batch and index of each precondition. */
-  readonly #preconditions: Refusal[] = [];
-  readonly #versions: number[] = [];
-  readonly #required = new Columns();
-  readonly #new = new Columns();
-  readonly #puts = new Columns();
-  readonly #deletes = new Columns();
-  readonly #shared = new Set<string>();
-  readonly #locked = new Set<string>();
-  readonly #group: CommitGroup;
-
-  constructor(group: CommitGroup) {
-    this.#group = group;
-    for (const [index, batch] of group.batches.entries()) this.#add(batch, index);
+    this.#rows.push({ batch, key, value });
   }
 
-  #add(batch: Batch, index: number): void {
-    const absent = new Set<string>();
-    const changed = new Set(changedKeys(batch));
-    batch.require?.forEach((precondition, at) => {
-      this.#require(precondition, { batch: index, precondition: at }, changed);
-      if (precondition.version === 'absent') absent.add(precondition.key);
-    });
-    for (const { key, value } of batch.put ?? []) (absent.delete(key) ? this.#new : this.#puts).add(index, key, value);
-    for (const key of batch.delete ?? []) {
-      this.#deletes.add(index, key);
-      this.#locked.add(key);
-    }
-    for (const key of absent) this.#new.add(index, key);
-  }
-
-  #require({ key, version }: Precondition, from: Refusal, changed: ReadonlySet<string>): void {
-    this.#preconditions.push(from);
-    this.#required.add(from.batch, key);
-    this.#versions.push(version === 'absent' ? ABSENT : version);
-    // A key that a batch also changes gets the stronger lock for the whole group.
-    if (changed.has(key)) this.#locked.add(key);
-    else this.#shared.add(key);
-  }
-
-  get values(): readonly unknown[] {
-    const { session, number, firstVersion } = this.#group;
-    for (const key of this.#locked) this.#shared.delete(key);
+  /** In the order of the keys: processes that write the same ones in different orders would wait for each other. */
+  get columns(): readonly Buffer[] {
+    const rows = this.#rows.sort((a, b) => (a.key < b.key ? -1 : 1));
     return [
-      String(session),
-      String(number),
-      String(firstVersion),
-      keyArray([...this.#shared]),
-      keyArray([...this.#locked]),
-      int4Array(this.#required.batches),
-      byteaArray(this.#required.keys),
-      int8Array(this.#versions),
-      ...valuesOf(this.#new),
-      ...valuesOf(this.#puts),
-      int4Array(this.#deletes.batches),
-      byteaArray(this.#deletes.keys),
+      int4Array(rows.map(({ batch }) => batch)),
+      keyArray(rows.map(({ key }) => key)),
+      byteaArray(rows.map(({ value }) => value)),
     ];
   }
+}
 
-  /** Converts the server's positions (from 1) to refusals. */
-  refusals(positions: readonly number[]): readonly Refusal[] {
-    return positions.flatMap((position) => this.#preconditions[position - 1] ?? []);
+/** Keys and the versions that they must have. */
+class Versions {
+  readonly #rows: { readonly key: Buffer; readonly version: number }[] = [];
+
+  add(key: string, version: number): void {
+    this.#rows.push({ key: Buffer.from(key), version });
+  }
+
+  /** In the server's order of keys. */
+  get columns(): readonly Buffer[] {
+    const rows = this.#rows.sort((a, b) => Buffer.compare(a.key, b.key));
+    return [byteaArray(rows.map(({ key }) => key)), int8Array(rows.map(({ version }) => version))];
   }
 }
 
-function valuesOf({ batches, keys, values }: Columns): readonly Buffer[] {
-  return [int4Array(batches), byteaArray(keys), byteaArray(values)];
+/** What `commit_group_2` is called with for the batches that are left. */
+export function groupArguments(pending: PendingGroup): readonly unknown[] {
+  const { session, number, firstVersion } = pending.group;
+  const { required } = pending;
+  const [made, updated, put] = [new Puts(), new Puts(), new Puts()];
+  const changed = new Set<string>();
+  const deleted: string[] = [];
+  pending.eachLeft((batch, index) => {
+    for (const { key, value } of batch.put ?? []) {
+      changed.add(key);
+      const version = required.get(key);
+      if (version === undefined) put.add(index, key, value);
+      else (version === 'absent' ? made : updated).add(index, key, value);
+    }
+    for (const key of batch.delete ?? []) deleted.push(key);
+  });
+  for (const [key, version] of required) if (version === 'absent' && !changed.has(key)) made.add(0, key);
+  for (const key of deleted) changed.add(key);
+  const [shared, locked] = [new Versions(), new Versions()];
+  for (const [key, version] of required)
+    if (version !== 'absent') (changed.has(key) ? locked : shared).add(key, version);
+  return [
+    ...[session, number, firstVersion].map(String),
+    int4Array(pending.refusedNumbers),
+    ...[shared, locked, made, updated, put].flatMap(({ columns }) => columns),
+    keyArray(deleted),
+  ];
 }

@@ -1,17 +1,19 @@
 import { connect } from 'node:net';
 import type { Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
-import type {
-  ClosedSession,
-  CommitGroup,
-  ConnectionListener,
-  Refusal,
-  RemoteConnection,
+import {
+  type ClosedSession,
+  type CommitGroup,
+  type ConnectionListener,
+  type Refusal,
+  type RemoteConnection,
+  refusalsOf,
 } from '../remote/connection.ts';
 import type { FoundDurability } from '../remote/durability.ts';
+import { PendingGroup } from '../remote/pending-group.ts';
 import { keyArray } from './binary.ts';
 import type { PgClient, Row } from './driver.ts';
 import { errorOf } from './failures.ts';
-import { GroupArguments } from './group-arguments.ts';
+import { groupArguments } from './group-arguments.ts';
 import { quoteName } from './schema.ts';
 
 /** Not a byte of UTF-8: greater than every key. */
@@ -121,16 +123,20 @@ export class PgConnection implements RemoteConnection {
   async closeSession(session: number, unanswered: CommitGroup | undefined): Promise<ClosedSession> {
     const [row] = await this.#call('close_session_1', 'last_group, last_refused', [String(session)]);
     const group = Number(row?.[0]);
-    if (group !== unanswered?.number) return { group, refusals: [] };
-    return { group, refusals: new GroupArguments(unanswered).refusals(row?.[1] as readonly number[]) };
+    return { group, refusals: group === unanswered?.number ? refusalsOf(row?.[1] as readonly number[]) : [] };
   }
 
   async commit(group: CommitGroup): Promise<readonly Refusal[]> {
-    const args = new GroupArguments(group);
-    const written = this.#value('commit_group_1', args.values);
-    // A statement of its own: in the same transaction, processes would wait for each other's sync.
-    if (group.message !== undefined) this.notify([group.message]).catch(() => undefined);
-    return args.refusals(((await written) ?? []) as readonly number[]);
+    const pending = new PendingGroup(group);
+    do {
+      const failed = this.#value('commit_group_2', groupArguments(pending));
+      // A statement of its own: in the same transaction, processes would wait for each other's sync.
+      if (group.message !== undefined) this.notify([group.message]).catch(() => undefined);
+      const keys = (await failed) as readonly Buffer[] | null;
+      if (keys === null) break;
+      pending.refuse(keys.map(String));
+    } while (pending.isLeft);
+    return pending.refusals;
   }
 
   /** Without a sync: messages may be lost in a crash. */

@@ -5,7 +5,7 @@ export const FORMAT = 1;
 export const FUNCTIONS: readonly string[] = [
   'open_session_1',
   'close_session_1',
-  'commit_group_1',
+  'commit_group_2',
   'get_1',
   'scan_1',
   'scan_back_1',
@@ -94,96 +94,107 @@ BEGIN
 END $$;`;
 
 /**
- * Writes a group of batches, each atomically; returns the position of the first failed precondition of each refused
- * batch.
+ * Writes a group of batches, or nothing: returns the keys whose precondition does not hold, and `NULL` once all is
+ * written. The caller sends the group again without the batches that these keys refuse.
  *
- * - \`share_keys\`, \`lock_keys\`: the keys to lock until the end; keys that are also written get exclusive locks.
- *   Without the locks, a batch could be written under a fence that another host has changed meanwhile.
- * - \`require_…\`: the preconditions, -1 for an entry that must be absent. They are looked up by key in a statement of
- *   their own, after the locks: joined to the locked rows, a group took a time that grew with its square.
- * - \`new_…\`: puts whose key must be absent; without a value, the key is kept absent until the end.
- * - \`put_…\`, \`delete_…\`: the other changes. No key is written twice in a group.
+ * - `earlier_refused`: what earlier calls for this group refused, kept for `close_session_1`.
+ * - `share_keys`, `lock_keys`: the entries that must have these versions, in the order of their keys. They are locked
+ *   until the end, those that are also written exclusively: without the locks, a batch could be written under a fence
+ *   that another host has changed meanwhile. The locking statement itself returns the versions, so that the check is
+ *   one comparison of arrays, however many batches share a fence.
+ * - `new_…`: puts whose key must be absent; without a value, the key is kept absent until the end.
+ * - `update_…`: puts of entries that have a version to hold. `put_…`: those that may exist; as a rule they do not, and
+ *   an insert that looks first costs less than one with `ON CONFLICT DO UPDATE`.
+ * - No key is written twice in a group. If another process inserts one of them at the same time, the unique index fails
+ *   the call.
  */
-const commitGroup = (at: string): string => `CREATE OR REPLACE FUNCTION ${at}.commit_group_1(
-  of_session bigint, number bigint, first_version bigint,
-  share_keys bytea[], lock_keys bytea[],
-  require_batch integer[], require_key bytea[], require_version bigint[],
+const commitGroup = (at: string): string => `CREATE OR REPLACE FUNCTION ${at}.commit_group_2(
+  of_session bigint, number bigint, first_version bigint, earlier_refused integer[],
+  share_keys bytea[], share_versions bigint[],
+  lock_keys bytea[], lock_versions bigint[],
   new_batch integer[], new_key bytea[], new_value bytea[],
+  update_batch integer[], update_key bytea[], update_value bytea[],
   put_batch integer[], put_key bytea[], put_value bytea[],
-  delete_batch integer[], delete_key bytea[]
-) RETURNS integer[] LANGUAGE plpgsql ${PLANNER} AS $$
+  delete_key bytea[]
+) RETURNS bytea[] LANGUAGE plpgsql ${PLANNER} AS $$
 DECLARE
-  refused_at integer[] := '{}';
-  refused integer[] := '{}';
-  wanted bigint;
+  versions bigint[];
+  holds boolean := true;
+  failed bytea[];
   written bigint;
+  updated bigint;
 BEGIN
   IF current_setting('synchronous_commit') = 'off' THEN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
-  UPDATE ${at}.session SET groups = number, refused = '{}', used_at = now()
-    WHERE id = of_session AND groups = number - 1 AND NOT closed;
+
+  IF cardinality(share_keys) > 0 THEN
+    SELECT array_agg(l.version) INTO versions
+    FROM (SELECT e.version FROM ${at}.entry e WHERE e.key = ANY (share_keys) ORDER BY e.key FOR SHARE) l;
+    holds := versions IS NOT DISTINCT FROM share_versions;
+  END IF;
+  IF cardinality(lock_keys) > 0 THEN
+    SELECT array_agg(l.version) INTO versions
+    FROM (SELECT e.version FROM ${at}.entry e WHERE e.key = ANY (lock_keys) ORDER BY e.key FOR UPDATE) l;
+    holds := holds AND versions IS NOT DISTINCT FROM lock_versions;
+  END IF;
+  IF holds AND cardinality(new_key) > 0 THEN
+    holds := NOT EXISTS (SELECT FROM ${at}.entry e WHERE e.key = ANY (new_key));
+  END IF;
+  IF NOT holds THEN
+    SELECT array_agg(f.key) INTO failed FROM (
+      SELECT r.key FROM unnest(share_keys || lock_keys, share_versions || lock_versions) r (key, version)
+      LEFT JOIN ${at}.entry e ON e.key = r.key WHERE coalesce(e.version, -1) <> r.version
+      UNION ALL
+      SELECT e.key FROM ${at}.entry e WHERE e.key = ANY (new_key)
+    ) f;
+    IF failed IS NULL THEN
+      RAISE EXCEPTION 'an entry was changed meanwhile' USING ERRCODE = '40001';
+    END IF;
+    RETURN failed;
+  END IF;
+
+  UPDATE ${at}.session SET groups = number, refused = earlier_refused, used_at = now()
+    WHERE id = of_session AND groups < number AND NOT closed;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'the session is closed' USING ERRCODE = 'IC001';
   END IF;
 
-  IF cardinality(share_keys) > 0 THEN
-    PERFORM FROM ${at}.entry e WHERE e.key = ANY (share_keys) ORDER BY e.key FOR SHARE;
-  END IF;
-  IF cardinality(lock_keys) > 0 THEN
-    PERFORM FROM ${at}.entry e WHERE e.key = ANY (lock_keys) ORDER BY e.key FOR UPDATE;
-  END IF;
-  IF EXISTS (
-    SELECT FROM unnest(require_key, require_version) r (key, version)
-    LEFT JOIN ${at}.entry e ON e.key = r.key
-    WHERE coalesce(e.version, -1) <> r.version
-  ) THEN
-    SELECT coalesce(array_agg(f.batch), '{}'), coalesce(array_agg(f.at), '{}') INTO refused, refused_at
-    FROM (
-      SELECT DISTINCT ON (r.batch) r.batch, r.at::integer AS at
-      FROM unnest(require_batch, require_key, require_version) WITH ORDINALITY r (batch, key, version, at)
-      LEFT JOIN ${at}.entry e ON e.key = r.key
-      WHERE coalesce(e.version, -1) <> r.version
-      ORDER BY r.batch, r.at
-    ) f;
-  END IF;
-
   IF cardinality(new_key) > 0 THEN
     INSERT INTO ${at}.entry (key, version, value)
-      SELECT DISTINCT ON (n.key) n.key, first_version + n.batch, coalesce(n.value, '')
-      FROM unnest(new_batch, new_key, new_value) n (batch, key, value)
-      WHERE n.batch <> ALL (refused) ORDER BY n.key
-      ON CONFLICT DO NOTHING;
-    GET DIAGNOSTICS written = ROW_COUNT;
-    IF written < cardinality(new_key) THEN
-      SELECT count(DISTINCT n.key) INTO wanted FROM unnest(new_batch, new_key) n (batch, key) WHERE n.batch <> ALL (refused);
-      IF written < wanted THEN
-        RAISE EXCEPTION 'an entry was made meanwhile' USING ERRCODE = '40001';
-      END IF;
-    END IF;
+      SELECT n.key, first_version + n.batch, coalesce(n.value, '')
+      FROM unnest(new_batch, new_key, new_value) n (batch, key, value);
     IF array_position(new_value, NULL) IS NOT NULL THEN
-      DELETE FROM ${at}.entry e USING unnest(new_batch, new_key, new_value) n (batch, key, value)
-        WHERE n.value IS NULL AND n.batch <> ALL (refused) AND e.key = n.key;
+      DELETE FROM ${at}.entry e USING unnest(new_key, new_value) n (key, value) WHERE n.value IS NULL AND e.key = n.key;
     END IF;
+  END IF;
+
+  IF cardinality(update_key) > 0 THEN
+    UPDATE ${at}.entry e SET version = first_version + u.batch, value = u.value
+      FROM unnest(update_batch, update_key, update_value) u (batch, key, value) WHERE e.key = u.key;
   END IF;
 
   IF cardinality(put_key) > 0 THEN
     INSERT INTO ${at}.entry (key, version, value)
       SELECT p.key, first_version + p.batch, p.value
       FROM unnest(put_batch, put_key, put_value) p (batch, key, value)
-      WHERE p.batch <> ALL (refused) ORDER BY p.key
-      ON CONFLICT (key) DO UPDATE SET version = excluded.version, value = excluded.value;
+      WHERE NOT EXISTS (SELECT FROM ${at}.entry e WHERE e.key = p.key);
+    GET DIAGNOSTICS written = ROW_COUNT;
+    IF written < cardinality(put_key) THEN
+      UPDATE ${at}.entry e SET version = first_version + p.batch, value = p.value
+        FROM unnest(put_batch, put_key, put_value) p (batch, key, value)
+        WHERE e.key = p.key AND e.version <> first_version + p.batch;
+      GET DIAGNOSTICS updated = ROW_COUNT;
+      IF written + updated < cardinality(put_key) THEN
+        RAISE EXCEPTION 'an entry was deleted meanwhile' USING ERRCODE = '40001';
+      END IF;
+    END IF;
   END IF;
 
   IF cardinality(delete_key) > 0 THEN
-    DELETE FROM ${at}.entry e USING unnest(delete_batch, delete_key) d (batch, key)
-      WHERE e.key = d.key AND d.batch <> ALL (refused);
+    DELETE FROM ${at}.entry e WHERE e.key = ANY (delete_key);
   END IF;
-
-  IF cardinality(refused_at) > 0 THEN
-    UPDATE ${at}.session s SET refused = refused_at WHERE s.id = of_session;
-  END IF;
-  RETURN refused_at;
+  RETURN NULL;
 END $$;`;
 
 const getEntries = (

@@ -1,6 +1,13 @@
-import type { Batch, Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
-import type { ClosedSession, CommitGroup, Refusal, RemoteConnection } from '../remote/connection.ts';
+import type { Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
+import {
+  type ClosedSession,
+  type CommitGroup,
+  type Refusal,
+  type RemoteConnection,
+  refusalsOf,
+} from '../remote/connection.ts';
 import type { FoundDurability } from '../remote/durability.ts';
+import { PendingGroup } from '../remote/pending-group.ts';
 import { destroy } from './dialer.ts';
 import type { RedisArgument, RedisClient } from './driver.ts';
 import { errorOf } from './failures.ts';
@@ -88,15 +95,19 @@ export class RedisConnection implements RemoteConnection {
     return { group: Number(group), refusals: refusalsOf(numbers) };
   }
 
-  async commit({ session, number, firstVersion, batches, message }: CommitGroup): Promise<readonly Refusal[]> {
-    const args: RedisArgument[] = [session, number, firstVersion, batches.length].map(String);
-    for (const batch of batches) addBatch(args, batch);
-    const written = this.#run(COMMIT, args);
-    // The first time, the server may have to be sent the script again, and the message must not overtake it.
-    if (!this.#hasCommitted) await written;
-    this.#hasCommitted = true;
-    if (message !== undefined) this.notify([message]).catch(() => undefined);
-    return refusalsOf(((await written) as readonly unknown[]).map(Number));
+  async commit(group: CommitGroup): Promise<readonly Refusal[]> {
+    const pending = new PendingGroup(group);
+    do {
+      const written = this.#run(COMMIT, argumentsOf(pending));
+      // The first time, the server may have to be sent the script again, and the message must not overtake it.
+      if (!this.#hasCommitted) await written;
+      this.#hasCommitted = true;
+      if (group.message !== undefined) this.notify([group.message]).catch(() => undefined);
+      const failed = (await written) as readonly Buffer[];
+      if (failed.length === 0) break;
+      pending.refuse(failed.map(String));
+    } while (pending.isLeft);
+    return pending.refusals;
   }
 
   async notify(messages: readonly string[]): Promise<void> {
@@ -119,17 +130,25 @@ function boundsOf({ from, to }: Pick<KeyRange, 'from'> & { readonly to?: string 
   return [from === '' ? '-' : `[${from}`, to === undefined ? '+' : `(${to}`];
 }
 
-function addBatch(args: RedisArgument[], { require = [], put = [], delete: deleted = [] }: Batch): void {
-  args.push(String(require.length), String(put.length), String(deleted.length));
-  for (const { key, version } of require) args.push(key, version === 'absent' ? '' : String(version));
-  for (const { key, value } of put) args.push(key, Buffer.from(value.buffer, value.byteOffset, value.byteLength));
-  args.push(...deleted);
-}
-
-/** Converts alternating indexes of batches and preconditions. */
-function refusalsOf(numbers: readonly number[]): readonly Refusal[] {
-  const refusals: Refusal[] = [];
-  for (let at = 0; at < numbers.length; at += 2)
-    refusals.push({ batch: numbers[at] ?? 0, precondition: numbers[at + 1] ?? 0 });
-  return refusals;
+/** What {@link COMMIT} is called with for the batches that are left. */
+function argumentsOf(pending: PendingGroup): readonly RedisArgument[] {
+  const { session, number, firstVersion } = pending.group;
+  const { required } = pending;
+  const puts: RedisArgument[] = [];
+  let putCount = 0;
+  const deletes: string[] = [];
+  pending.eachLeft(({ put = [], delete: deleted = [] }, index) => {
+    const version = String(firstVersion + index);
+    putCount += put.length;
+    for (const { key, value } of put)
+      puts.push(key, version, Buffer.from(value.buffer, value.byteOffset, value.byteLength));
+    for (const key of deleted) deletes.push(key);
+  });
+  return [
+    ...[String(session), String(number), pending.refusedNumbers.join()],
+    ...[required.size, putCount, deletes.length].map(String),
+    ...[...required].flatMap(([key, version]) => [key, version === 'absent' ? '' : String(version)]),
+    ...puts,
+    ...deletes,
+  ];
 }

@@ -11,6 +11,9 @@ function script(text: string): Script {
   return { text, sha1: createHash('sha1').update(text).digest('hex') };
 }
 
+/** Max keys of one command: Lua passes a function at most some 8,000 arguments. */
+const PART = 1_000;
+
 /** The format of the keys. A release reads and writes keys whose `min_reader` is not above its own. */
 export const FORMAT = 1;
 
@@ -53,50 +56,57 @@ redis.call('HSET', session, 'closed', '1')
 return {found[1], found[2] or ''}`);
 
 /**
- * Writes a group of batches in order, each atomically. ARGV: session, number of the group, version of the first batch,
- * number of batches; then for each the counts of preconditions, puts and deletes, followed by keys and versions ('' for
- * absent), keys and values, keys. Returns the index of each refused batch with the index of its first failed
- * precondition. Checks a batch before writing any of it, since Redis has no rollback.
+ * Writes a group of batches, or nothing: returns the keys whose precondition does not hold, and none once all is
+ * written. The caller sends the group again without the batches that these keys refuse, and with those of earlier calls
+ * as `refused`, kept for CLOSE_SESSION.
+ *
+ * ARGV: session, number of the group, refused, counts of preconditions, puts and deletes; then keys and versions ('' for
+ * absent); keys, versions and values; keys. Checks all before it writes, since Redis has no rollback, and calls a
+ * command for many keys, since a call costs more than a key does.
  */
 export const COMMIT: Script = script(`
-local session, number, version, batches = KEYS[5] .. ':' .. ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local session, number = KEYS[5] .. ':' .. ARGV[1], ARGV[2]
+local requires, puts, deletes = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local last = redis.call('HMGET', session, 'group', 'closed')
-if not last[1] or last[2] or tonumber(last[1]) ~= tonumber(number) - 1 then
+if not last[1] or last[2] or tonumber(last[1]) >= tonumber(number) then
   return redis.error_reply('SESSIONCLOSED the session is closed')
 end
-redis.call('HSET', session, 'group', number)
-redis.call('EXPIRE', session, 604800)
-local refused = {}
-local at = 5
-for batch = 0, batches - 1 do
-  local requires, puts, deletes = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
-  at = at + 3
-  local failed = nil
-  for i = 0, requires - 1 do
-    local present = redis.call('HGET', KEYS[3], ARGV[at + 2 * i]) or ''
-    if present ~= ARGV[at + 2 * i + 1] then failed = i break end
+local failed = {}
+local at = 7
+for first = 1, requires, ${PART} do
+  local keys, wanted = {}, {}
+  for i = 1, math.min(${PART}, requires - first + 1) do
+    keys[i], wanted[i] = ARGV[at], ARGV[at + 1]
+    at = at + 2
   end
-  at = at + 2 * requires
-  if failed then
-    refused[#refused + 1] = batch
-    refused[#refused + 1] = failed
-  else
-    local own = string.format('%.0f', version + batch)
-    for i = at, at + 2 * puts - 2, 2 do
-      redis.call('ZADD', KEYS[2], 0, ARGV[i])
-      redis.call('HSET', KEYS[3], ARGV[i], own)
-      redis.call('HSET', KEYS[4], ARGV[i], ARGV[i + 1])
-    end
-    for i = at + 2 * puts, at + 2 * puts + deletes - 1 do
-      redis.call('ZREM', KEYS[2], ARGV[i])
-      redis.call('HDEL', KEYS[3], ARGV[i])
-      redis.call('HDEL', KEYS[4], ARGV[i])
-    end
+  for i, found in ipairs(redis.call('HMGET', KEYS[3], unpack(keys))) do
+    if (found or '') ~= wanted[i] then failed[#failed + 1] = keys[i] end
   end
-  at = at + 2 * puts + deletes
 end
-redis.call('HSET', session, 'refused', table.concat(refused, ','))
-return refused`);
+if #failed > 0 then return failed end
+redis.call('HSET', session, 'group', number, 'refused', ARGV[3])
+redis.call('EXPIRE', session, 604800)
+for first = 1, puts, ${PART} do
+  local keys, versions, values = {}, {}, {}
+  for i = 1, 2 * math.min(${PART}, puts - first + 1), 2 do
+    local key = ARGV[at]
+    keys[i], keys[i + 1] = '0', key
+    versions[i], versions[i + 1] = key, ARGV[at + 1]
+    values[i], values[i + 1] = key, ARGV[at + 2]
+    at = at + 3
+  end
+  redis.call('ZADD', KEYS[2], unpack(keys))
+  redis.call('HSET', KEYS[3], unpack(versions))
+  redis.call('HSET', KEYS[4], unpack(values))
+end
+for first = 1, deletes, ${PART} do
+  local keys = {unpack(ARGV, at, at + math.min(${PART}, deletes - first + 1) - 1)}
+  at = at + #keys
+  redis.call('ZREM', KEYS[2], unpack(keys))
+  redis.call('HDEL', KEYS[3], unpack(keys))
+  redis.call('HDEL', KEYS[4], unpack(keys))
+end
+return failed`);
 
 /** Returns version and value of each key, or nothing. */
 export const GET: Script = script(`

@@ -1,5 +1,5 @@
 import { ConflictError, isStateError, StateError } from '../../state/errors.ts';
-import type { Batch } from '../../state/store.ts';
+import type { Batch, Precondition } from '../../state/store.ts';
 import { Deque } from '../../util/deque.ts';
 import { ConnectionLostError, RetryableError } from './connection.ts';
 import { type Link, pause } from './link.ts';
@@ -160,8 +160,7 @@ function nextTurn(): Promise<void> {
 /** The keys of a group. Each batch is checked against the state before the group. */
 class GroupKeys {
   readonly #written = new Set<string>();
-  /** Keys that are required to be absent and are not written. */
-  readonly #absent = new Set<string>();
+  readonly #required = new Map<string, Precondition['version']>();
   #batches = 0;
   #bytes = 0;
 
@@ -172,10 +171,10 @@ class GroupKeys {
   /** Whether a batch must wait for the next group because it depends on an earlier batch of this one. */
   dependsOn({ require = [], put = [], delete: deleted = [] }: Batch): boolean {
     if (this.#batches === 0) return false;
-    const changes = (key: string): boolean => this.#written.has(key) || this.#absent.has(key);
-    return (
-      require.some(({ key }) => this.#written.has(key)) || put.some(({ key }) => changes(key)) || deleted.some(changes)
-    );
+    const changes = (key: string): boolean => this.#written.has(key) || this.#required.get(key) === 'absent';
+    const contradicts = ({ key, version }: Precondition): boolean =>
+      this.#written.has(key) || (this.#required.get(key) ?? version) !== version;
+    return require.some(contradicts) || put.some(({ key }) => changes(key)) || deleted.some(changes);
   }
 
   add({ require = [], put = [], delete: deleted = [] }: Batch): void {
@@ -185,7 +184,7 @@ class GroupKeys {
       this.#bytes += value.byteLength;
     }
     for (const key of deleted) this.#written.add(key);
-    for (const { key, version } of require) if (version === 'absent') this.#absent.add(key);
+    for (const { key, version } of require) this.#required.set(key, version);
   }
 }
 

@@ -5,7 +5,7 @@ import type { FoundDurability } from './durability.ts';
 export interface CommitGroup {
   /** The open session of the process. */
   readonly session: number;
-  /** 1 for the first group of the session, 2 for the next: the server refuses any other. */
+  /** 1 for the first group of the session, 2 for the next: the server refuses one that it has had. */
   readonly number: number;
   /** The version of the first batch; the next ones count on. */
   readonly firstVersion: number;
@@ -20,6 +20,14 @@ export interface Refusal {
   readonly batch: number;
   /** Index of the precondition in `require` of the batch. */
   readonly precondition: number;
+}
+
+/** Converts what a server keeps of refusals: the index of each batch, followed by that of its precondition. */
+export function refusalsOf(numbers: readonly number[]): readonly Refusal[] {
+  const refusals: Refusal[] = [];
+  for (let at = 0; at < numbers.length; at += 2)
+    refusals.push({ batch: numbers[at] ?? 0, precondition: numbers[at + 1] ?? 0 });
+  return refusals;
 }
 
 /** The state of a closed session. */

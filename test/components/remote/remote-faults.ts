@@ -85,13 +85,32 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
       await using direct = await openDirectly();
       const before = await direct.commit({ put: [put('counter')] });
       // Requests get through, answers do not.
-      proxy.dropsAnswers = true;
+      proxy.answersLeft = 0;
       const commit = store.commit({ require: [{ key: 'counter', version: before }], put: [put('counter', 5)] });
       await vi.waitFor(async () => expect((await direct.get('counter'))?.version).not.toBe(before), { timeout: 5_000 });
-      proxy.dropsAnswers = false;
+      proxy.answersLeft = Number.POSITIVE_INFINITY;
       proxy.cut();
       const version = await commit;
       expect(await direct.get('counter')).toEqual({ version, value: put('counter', 5).value });
+    });
+
+    test('a group whose answer is lost after a part of it was refused: each commit is told what became of it', async () => {
+      await using store = await openVia();
+      await using direct = await openDirectly();
+      const version = await store.commit({ put: [put('counter')] });
+      const counter = version + 1;
+      // The message to other processes comes back first; soon after it, none goes with a commit.
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      // The first answer names what does not hold; the next one would say that the rest is written.
+      proxy.answersLeft = 1;
+      const refused = store.commit({ require: [{ key: 'counter', version: counter }], put: [put('refused')] });
+      const written = store.commit({ put: [put('written')] });
+      await vi.waitFor(async () => expect(await direct.get('written')).toBeDefined(), { timeout: 5_000 });
+      proxy.answersLeft = Number.POSITIVE_INFINITY;
+      proxy.cut();
+      await expect(refused).rejects.toMatchObject({ kind: 'conflict', key: 'counter' });
+      expect(await direct.get('written')).toMatchObject({ version: await written });
+      expect(await direct.get('refused')).toBeUndefined();
     });
 
     test('a server that does not answer is noticed, named in failure, and used again when it does', async () => {

@@ -158,14 +158,14 @@ describe.runIf(hasRedis())('pub/sub in Redis, when something is wrong', () => {
     const consumer = await Collector.join(component, { topic, maxInFlight: 1, ordered: true }, acknowledge);
     await publishTexts(publisher, topic, ['a']);
     await consumer.expect(1);
-    proxy.dropsAnswers = true;
+    proxy.answersLeft = 0;
     await publishTexts(publisher, topic, ['b', 'c']);
     await until('Redis has given it out', async () => {
       const [pending] = (await command('XPENDING', topic, 'app')) as [number];
       return pending === 1;
     });
     proxy.cut();
-    proxy.dropsAnswers = false;
+    proxy.answersLeft = Number.POSITIVE_INFINITY;
     await consumer.expect(3);
     expect(consumer.texts).toEqual(['a', 'b', 'c']);
     expect(consumer.deliveries.map(({ attempt }) => attempt)).toEqual([1, 1, 1]);
