@@ -148,3 +148,35 @@ test('fails the calls in progress when it is closed', async () => {
   await client.close();
   await failed;
 });
+
+const LARGE_BODY = Buffer.alloc(32 * 1024 * 1024, 'x');
+
+const EARLY_ANSWERS: readonly (readonly [what: string, after: (socket: Socket) => void])[] = [
+  ['keeps the connection without reading on', (socket) => socket.pause()],
+  ['ends the connection without reading on', (socket) => socket.pause().end()],
+  ['ends the connection and reads on', (socket) => socket.end()],
+];
+
+test.for(EARLY_ANSWERS)(
+  'takes the answer to a large request that was not read, when the server %s',
+  async ([, after]) => {
+    const { send, connections } = await open((socket, head) => {
+      if (!head.startsWith('P')) return;
+      socket.write('HTTP/1.1 413 Payload Too Large\r\ncontent-length: 9\r\n\r\ntoo large');
+      after(socket);
+    });
+    for (let call = 1; call <= 2; call++) {
+      const response = await send('POST', '/', { body: LARGE_BODY });
+      assert.equal(response.status, 413);
+      assert.equal(await textOf(response), 'too large');
+      assert.equal(connections.length, call);
+    }
+  },
+);
+
+test('fails a large request when the server breaks the connection off', async () => {
+  const { send } = await open((socket) => socket.resetAndDestroy());
+  await assert.rejects(send('POST', '/', { body: LARGE_BODY }), (error: NodeJS.ErrnoException) =>
+    ['ECONNRESET', 'EPIPE'].includes(error.code ?? ''),
+  );
+});
