@@ -165,7 +165,7 @@ try {
   for (const work of WORKS) {
     if (options.only !== undefined && options.only !== work) continue;
     const able = contenders.filter(({ works }) => works.includes(work));
-    const isSlow = ({ name }: Contender): boolean => name === 'DBOS' || name === 'pg-boss';
+    const isSlow = ({ name }: Contender): boolean => name === 'DBOS';
     for (let round = -1; round < options.rounds; round++) {
       for (const contender of able)
         await contender.measure(work, isSlow(contender) ? counts[work] / SHARE_OF_PEER : counts[work]);
