@@ -26,16 +26,15 @@ export function findBase(): string | undefined {
   }
 }
 
-/** Checks a commit out and builds it; its packages are those of here when the lock files are equal. */
+/** Builds a copy of a commit; its packages are those of here when the lock files are equal. */
 export function buildBase(revision: string): BaseBuild {
   const commit = git('rev-parse', '--verify', `${revision}^{commit}`);
-  const directory = join(mkdtempSync(join(tmpdir(), 'insidecar-base-')), 'base');
-  const dispose = (): void => {
-    git('worktree', 'remove', '--force', directory);
-    rmSync(join(directory, '..'), { recursive: true, force: true });
-  };
-  git('worktree', 'add', '--detach', directory, commit);
+  const directory = mkdtempSync(join(tmpdir(), 'insidecar-base-'));
+  const dispose = (): void => rmSync(directory, { recursive: true, force: true });
   try {
+    // Not a worktree: the repository would keep a note of one whose process was killed.
+    git('archive', '--output', join(directory, 'base.tar'), commit);
+    execFileSync('tar', ['-xf', 'base.tar'], { cwd: directory });
     const npm = (...args: readonly string[]): void => {
       execFileSync('npm', args, { cwd: directory, stdio: ['ignore', 'ignore', 'inherit'] });
     };
