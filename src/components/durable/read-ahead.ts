@@ -2,7 +2,7 @@ import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { keyAfter } from '../../state/keys.ts';
 import { isCutOff } from '../../state/page.ts';
 import type { KeyedEntry, StateStore } from '../../state/store.ts';
-import { type Clock, sleep } from '../../util/clock.ts';
+import { type Clock, dualNow, sleep } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { Message } from '../pubsub.ts';
 import { decodeQueued } from './codec.ts';
@@ -142,7 +142,7 @@ export class ReadAhead {
   /** Other hosts may have written messages. */
   lookAtAll(): void {
     if (this.#tenure === undefined || this.#clock === undefined) return;
-    this.#lookFrom(this.#lookBack.from(this.#position.key, this.#clock.now()));
+    this.#lookFrom(this.#lookBack.from(this.#position.key, dualNow(this.#clock).monotonic));
   }
 
   #lookFrom(key: string): void {

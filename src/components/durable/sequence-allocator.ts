@@ -1,6 +1,6 @@
 import { contradictionError, isConflict } from '../../state/errors.ts';
 import type { Precondition, StateStore } from '../../state/store.ts';
-import type { Clock } from '../../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, elapsedMs } from '../../util/clock.ts';
 import { COUNT, readRecord, record } from './records.ts';
 
 /** How many numbers one commit reserves. */
@@ -10,6 +10,7 @@ const BLOCK = 1_000_000;
  * precision.
  */
 const FRESH_MS = 1_000;
+const NEVER: DualInstant = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY };
 
 /**
  * Allocates the numbers that order messages. A number is never used twice, even after a crash: it is reserved before
@@ -21,7 +22,7 @@ export class SequenceAllocator {
   readonly #clock: Clock;
   #next = 0;
   #reserved = 0;
-  #reservedAt = Number.NEGATIVE_INFINITY;
+  #reservedAt = NEVER;
   #reserving: Promise<void> | undefined;
   /** The version that the store has refused: it must not be answered again. */
   #refused: Precondition['version'] | undefined;
@@ -36,8 +37,7 @@ export class SequenceAllocator {
 
   /** Whether `count` reserved numbers are left. */
   has(count: number): boolean {
-    // The clock may have been set forward or back.
-    if (this.areShared && Math.abs(this.#clock.now() - this.#reservedAt) >= FRESH_MS) return false;
+    if (this.areShared && elapsedMs(this.#reservedAt, dualNow(this.#clock)) >= FRESH_MS) return false;
     return this.#next + count <= this.#reserved;
   }
 
@@ -55,6 +55,7 @@ export class SequenceAllocator {
   }
 
   async #reserveBlock(count: number): Promise<void> {
+    const reservedAt = dualNow(this.#clock);
     const entry = await this.#store.get(this.#key);
     const from = entry === undefined ? 0 : readRecord(this.#key, entry.value, COUNT);
     const to = from + Math.max(BLOCK, count);
@@ -72,6 +73,6 @@ export class SequenceAllocator {
     }
     this.#next = from;
     this.#reserved = to;
-    this.#reservedAt = this.#clock.now();
+    this.#reservedAt = reservedAt;
   }
 }

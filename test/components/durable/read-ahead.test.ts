@@ -7,6 +7,7 @@ import type { Message } from '../../../src/components/pubsub.ts';
 import { CommitBatcher } from '../../../src/kernel/commit-batcher.ts';
 import type { KeyedEntry, Scan } from '../../../src/state/store.ts';
 import { virtualClock } from '../../../src/testing/index.ts';
+import type { Clock } from '../../../src/util/clock.ts';
 import { Work } from '../../../src/util/work.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 
@@ -101,4 +102,29 @@ test.each<[how: string, tell: (key: string) => void]>([
   store.release();
   await clock.settled();
   expect(shifted()).toEqual(['20', '10']);
+});
+
+test('looks as far back as ever when the wall clock was set forward and back', async () => {
+  const start = clock.now();
+  let offsetMs = 0;
+  let elapsedMs = 0;
+  const setClock: Clock = {
+    now: () => clock.now() + offsetMs,
+    setTimeout: (callback, delayMs) => clock.setTimeout(callback, delayMs),
+    monotonic: () => clock.now() - start + elapsedMs,
+  };
+  ahead.start(setClock);
+  for (const number of [10, 20, 30, 40]) {
+    await write(number);
+    ahead.lookAtAll();
+    await clock.settled();
+    offsetMs = offsetMs === 0 ? 60_000 : 0;
+    elapsedMs += 1_000;
+  }
+  expect(shifted()).toEqual(['10', '20', '30', '40']);
+  // Its publisher was held up for some seconds, and the hint was lost.
+  await write(25);
+  ahead.lookAtAll();
+  await clock.settled();
+  expect(shifted()).toEqual(['25']);
 });
