@@ -55,7 +55,6 @@ export class SequenceAllocator {
   }
 
   async #reserveBlock(count: number): Promise<void> {
-    const reservedAt = dualNow(this.#clock);
     const entry = await this.#store.get(this.#key);
     const from = entry === undefined ? 0 : readRecord(this.#key, entry.value, COUNT);
     const to = from + Math.max(BLOCK, count);
@@ -73,6 +72,6 @@ export class SequenceAllocator {
     }
     this.#next = from;
     this.#reserved = to;
-    this.#reservedAt = reservedAt;
+    this.#reservedAt = dualNow(this.#clock);
   }
 }
