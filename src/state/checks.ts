@@ -49,7 +49,7 @@ export function checkBatch(batch: Batch): void {
   let bytes = 0;
   for (const { key, version } of batch.require ?? []) {
     bytes += checkKey(key);
-    if (version !== 'absent' && !Number.isSafeInteger(version)) {
+    if (version !== 'absent' && !(Number.isSafeInteger(version) && version >= 0)) {
       throw new StateError(
         'invalid',
         `The required version ${String(version)} of ${quote(key)} must be a version that the store gave out, or 'absent'.`,

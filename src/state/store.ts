@@ -148,7 +148,8 @@ export interface StateStore extends AsyncDisposable {
   /**
    * Changes the store, all or nothing: checks every precondition against the result of all earlier commits, then puts
    * and deletes. Concurrent commits are applied in some order, each checked against the result of the one before; a
-   * rejected commit does not affect the others. Commits of one caller keep the order of their calls.
+   * rejected commit does not affect the others. Commits of one caller keep the order of their calls; one that is
+   * rejected may be checked before the earlier ones of the same moment are written.
    *
    * Resolves to the version of the entries it put, once the change is durable: once it would survive a crash of the
    * machine, where the engine can guarantee that (memory cannot).

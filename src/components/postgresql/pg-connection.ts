@@ -4,12 +4,11 @@ import {
   type ClosedSession,
   type CommitGroup,
   type ConnectionListener,
-  type Refusal,
   type RemoteConnection,
   refusalsOf,
 } from '../remote/connection.ts';
 import type { FoundDurability } from '../remote/durability.ts';
-import { PendingGroup } from '../remote/pending-group.ts';
+import type { PendingGroup } from '../remote/pending-group.ts';
 import { keyArray } from './binary.ts';
 import type { PgClient, Row } from './driver.ts';
 import { errorOf } from './failures.ts';
@@ -126,17 +125,12 @@ export class PgConnection implements RemoteConnection {
     return { group, refusals: group === unanswered?.number ? refusalsOf(row?.[1] as readonly number[]) : [] };
   }
 
-  async commit(group: CommitGroup): Promise<readonly Refusal[]> {
-    const pending = new PendingGroup(group);
-    do {
-      const failed = this.#value('commit_group_2', groupArguments(pending));
-      // A statement of its own: in the same transaction, processes would wait for each other's sync.
-      if (group.message !== undefined) this.notify([group.message]).catch(() => undefined);
-      const keys = (await failed) as readonly Buffer[] | null;
-      if (keys === null) break;
-      pending.refuse(keys.map(String));
-    } while (pending.isLeft);
-    return pending.refusals;
+  async commit(pending: PendingGroup): Promise<readonly string[]> {
+    const failed = this.#value('commit_group_2', groupArguments(pending));
+    const { message } = pending.group;
+    // A statement of its own: in the same transaction, processes would wait for each other's sync.
+    if (message !== undefined) this.notify([message]).catch(() => undefined);
+    return (((await failed) ?? []) as readonly Buffer[]).map(String);
   }
 
   /** Without a sync: messages may be lost in a crash. */

@@ -17,6 +17,8 @@ import { ddlOf, FORMAT, FUNCTIONS, quoteName } from './schema.ts';
 const MIN_VERSION = 130_000;
 /** An arbitrary lock number: processes that create the tables at the same time wait for each other. */
 const MIGRATION_LOCK = '7021937581';
+/** An attempt that was given up goes on waiting for its lock for so long at most: others wait behind it. */
+const MIGRATION_LOCK_TIMEOUT_MS = 3_000;
 
 /** The dependencies of a {@link PgServer}. */
 export interface PgServerDeps {
@@ -124,8 +126,15 @@ export class PgServer implements RemoteServer {
         `The schema ${schema} of ${this.name} lacks tables or functions of this release: a user who may create them has to run what postgresqlDdl() of insidecar/postgresql answers.`,
       );
     // One at a time: concurrent statements that create the same object fail.
-    for (const text of ['BEGIN', `SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`, ddlOf(schema), 'COMMIT'])
-      await client.query({ text, rowMode: 'array' });
+    const statements = [
+      // Above this level, the second one would not see what the first one has made.
+      'BEGIN ISOLATION LEVEL READ COMMITTED',
+      `SET LOCAL lock_timeout = ${MIGRATION_LOCK_TIMEOUT_MS}`,
+      `SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`,
+      ddlOf(schema),
+      'COMMIT',
+    ];
+    for (const text of statements) await client.query({ text, rowMode: 'array' });
   }
 
   /**

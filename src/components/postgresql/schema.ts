@@ -24,7 +24,8 @@ export function quoteName(name: string): string {
 /** The statements that create the tables, and this release's functions next to those of other releases. */
 export function ddlOf(schema: string): string {
   const at = quoteName(schema);
-  // Reads the table of schemas: to_regnamespace() may answer from before the wait for the lock of a migration.
+  // Reads the table of schemas: to_regnamespace() may answer from before the wait for the lock of a migration. Changes
+  // the table only if it has to: behind somebody's long read, that would keep all others waiting.
   return `DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_namespace WHERE nspname = '${schema.replaceAll("'", "''")}') THEN
     CREATE SCHEMA ${at};
@@ -44,7 +45,14 @@ CREATE TABLE IF NOT EXISTS ${at}.entry (
   version bigint NOT NULL,
   value bytea NOT NULL
 ) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
-ALTER TABLE ${at}.entry ALTER COLUMN value SET STORAGE EXTERNAL;
+DO $$ BEGIN
+  IF EXISTS (
+    SELECT FROM pg_attribute WHERE attrelid = '${at.replaceAll("'", "''")}.entry'::regclass
+      AND attname = 'value' AND attstorage <> 'e'
+  ) THEN
+    ALTER TABLE ${at}.entry ALTER COLUMN value SET STORAGE EXTERNAL;
+  END IF;
+END $$;
 
 CREATE TABLE IF NOT EXISTS ${at}.session (
   id bigint PRIMARY KEY,
@@ -144,7 +152,7 @@ BEGIN
   IF NOT holds THEN
     SELECT array_agg(f.key) INTO failed FROM (
       SELECT r.key FROM unnest(share_keys || lock_keys, share_versions || lock_versions) r (key, version)
-      LEFT JOIN ${at}.entry e ON e.key = r.key WHERE coalesce(e.version, -1) <> r.version
+      LEFT JOIN ${at}.entry e ON e.key = r.key WHERE e.version IS DISTINCT FROM r.version
       UNION ALL
       SELECT e.key FROM ${at}.entry e WHERE e.key = ANY (new_key)
     ) f;

@@ -1,13 +1,7 @@
 import type { Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
-import {
-  type ClosedSession,
-  type CommitGroup,
-  type Refusal,
-  type RemoteConnection,
-  refusalsOf,
-} from '../remote/connection.ts';
+import { type ClosedSession, type RemoteConnection, refusalsOf } from '../remote/connection.ts';
 import type { FoundDurability } from '../remote/durability.ts';
-import { PendingGroup } from '../remote/pending-group.ts';
+import type { PendingGroup } from '../remote/pending-group.ts';
 import { destroy } from './dialer.ts';
 import type { RedisArgument, RedisClient } from './driver.ts';
 import { errorOf } from './failures.ts';
@@ -95,19 +89,14 @@ export class RedisConnection implements RemoteConnection {
     return { group: Number(group), refusals: refusalsOf(numbers) };
   }
 
-  async commit(group: CommitGroup): Promise<readonly Refusal[]> {
-    const pending = new PendingGroup(group);
-    do {
-      const written = this.#run(COMMIT, argumentsOf(pending));
-      // The first time, the server may have to be sent the script again, and the message must not overtake it.
-      if (!this.#hasCommitted) await written;
-      this.#hasCommitted = true;
-      if (group.message !== undefined) this.notify([group.message]).catch(() => undefined);
-      const failed = (await written) as readonly Buffer[];
-      if (failed.length === 0) break;
-      pending.refuse(failed.map(String));
-    } while (pending.isLeft);
-    return pending.refusals;
+  async commit(pending: PendingGroup): Promise<readonly string[]> {
+    const failed = this.#run(COMMIT, argumentsOf(pending));
+    // The first time, the server may have to be sent the script again, and the message must not overtake it.
+    if (!this.#hasCommitted) await failed;
+    this.#hasCommitted = true;
+    const { message } = pending.group;
+    if (message !== undefined) this.notify([message]).catch(() => undefined);
+    return ((await failed) as readonly Buffer[]).map(String);
   }
 
   async notify(messages: readonly string[]): Promise<void> {

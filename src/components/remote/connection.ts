@@ -1,5 +1,6 @@
 import type { Batch, Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
 import type { FoundDurability } from './durability.ts';
+import type { PendingGroup } from './pending-group.ts';
 
 /** Batches sent to the server in one call and written in order, each on its own. */
 export interface CommitGroup {
@@ -59,8 +60,11 @@ export interface RemoteConnection {
    * @param unanswered - its last group, if the answer was lost
    */
   closeSession(session: number, unanswered: CommitGroup | undefined): Promise<ClosedSession>;
-  /** Resolves once the group is durable, with the refused batches. */
-  commit(group: CommitGroup): Promise<readonly Refusal[]>;
+  /**
+   * Writes what is left of a group. Resolves with no keys once it is durable; otherwise nothing was written, and these
+   * are the keys whose precondition does not hold.
+   */
+  commit(pending: PendingGroup): Promise<readonly string[]>;
   /** Sends texts to the other processes that have the store open. */
   notify(messages: readonly string[]): Promise<void>;
   /** Ends the connection at once, with all calls in flight. */

@@ -6,12 +6,12 @@ import {
   type CommitGroup,
   type ConnectionListener,
   ConnectionLostError,
-  type Refusal,
   type RemoteConnection,
   type RemoteServer,
   RetryableError,
 } from './connection.ts';
 import type { FoundDurability } from './durability.ts';
+import type { PendingGroup } from './pending-group.ts';
 
 /** One call of the server of a store, after it has ended. @public */
 export interface StateCall {
@@ -25,7 +25,10 @@ export interface StateCall {
   readonly durationMs: number;
   /** The commits of a `commit`. */
   readonly batches?: number;
-  /** Those of them that were refused because a precondition did not hold. */
+  /**
+   * Those of them that were refused because a precondition did not hold. Such a call writes nothing; another one follows
+   * for the rest, if there is any.
+   */
   readonly conflicts?: number;
   /** The entries that a `commit` puts or deletes, or that a `get` or `scan` returned. */
   readonly entries?: number;
@@ -112,11 +115,11 @@ class ObservedConnection implements RemoteConnection {
     return this.#observe('session', () => this.#connection.closeSession(session, unanswered));
   }
 
-  commit(group: CommitGroup): Promise<readonly Refusal[]> {
+  commit(pending: PendingGroup): Promise<readonly string[]> {
     return this.#observe(
       'commit',
-      () => this.#connection.commit(group),
-      (refusals) => ({ ...groupSizes(group), ...(refusals && { conflicts: refusals.length }) }),
+      () => this.#connection.commit(pending),
+      (failed) => commitSizes(pending, failed),
     );
   }
 
@@ -176,11 +179,17 @@ function sizesOf(found: readonly (Entry | undefined)[] | undefined): Sizes {
   return { entries, bytes };
 }
 
-function groupSizes({ batches }: CommitGroup): Sizes {
-  let [entries, bytes] = [0, 0];
-  for (const { put = [], delete: deleted = [] } of batches) {
+/** A call that names keys writes nothing, and decides about the commits that these refuse; the next one has the rest. */
+function commitSizes(pending: PendingGroup, failed: readonly string[] | undefined): Sizes {
+  if (failed !== undefined && failed.length > 0) {
+    const conflicts = pending.refusedBy(failed).length;
+    return { batches: conflicts, conflicts, entries: 0, bytes: 0 };
+  }
+  let [batches, entries, bytes] = [0, 0, 0];
+  pending.eachLeft(({ put = [], delete: deleted = [] }) => {
+    batches++;
     entries += put.length + deleted.length;
     for (const { value } of put) bytes += value.byteLength;
-  }
-  return { batches: batches.length, entries, bytes };
+  });
+  return { batches, ...(failed && { conflicts: 0 }), entries, bytes };
 }

@@ -28,15 +28,22 @@ export class PendingGroup {
     return this.#refused.size < this.group.batches.length;
   }
 
-  /** Gives up the batches that have a precondition on one of these keys. */
-  refuse(keys: readonly string[]): void {
+  /** The batches that are left and have a precondition on one of these keys. */
+  refusedBy(keys: readonly string[]): readonly Refusal[] {
     const failed = new Set(keys);
-    const before = this.#refused.size;
+    const refusals: Refusal[] = [];
     this.eachLeft(({ require = [] }, batch) => {
       const precondition = require.findIndex(({ key }) => failed.has(key));
-      if (precondition >= 0) this.#refused.set(batch, { batch, precondition });
+      if (precondition >= 0) refusals.push({ batch, precondition });
     });
-    if (this.#refused.size === before) throw new RetryableError('the server refused keys without a precondition');
+    return refusals;
+  }
+
+  /** Gives up the batches that have a precondition on one of these keys. */
+  refuse(keys: readonly string[]): void {
+    const refusals = this.refusedBy(keys);
+    if (refusals.length === 0) throw new RetryableError('the server refused keys without a precondition');
+    for (const refusal of refusals) this.#refused.set(refusal.batch, refusal);
   }
 
   eachLeft(visit: (batch: Batch, index: number) => void): void {

@@ -1,6 +1,6 @@
 import { isStateError, StateError } from '../../state/errors.ts';
 import type { Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
-import { ConnectionLostError, type RemoteConnection } from './connection.ts';
+import { ConnectionLostError, type RemoteConnection, RetryableError } from './connection.ts';
 import type { Link } from './link.ts';
 
 interface WaitingGet {
@@ -75,7 +75,8 @@ export class Reads {
       try {
         return await this.#deps.link.call(Math.max(0, until - performance.now()), work);
       } catch (error) {
-        if (!(error instanceof ConnectionLostError)) throw error;
+        // A server whose transactions are serializable by default may refuse a read that meets commits.
+        if (!(error instanceof ConnectionLostError || error instanceof RetryableError)) throw error;
         if (performance.now() >= until) throw new StateError('failed', `The read failed: ${error.message}.`, error);
       }
     }

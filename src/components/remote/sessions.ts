@@ -1,3 +1,4 @@
+import { isStateError, StateError } from '../../state/errors.ts';
 import type { Batch } from '../../state/store.ts';
 import {
   type ClosedSession,
@@ -8,6 +9,7 @@ import {
   SessionClosedError,
 } from './connection.ts';
 import type { Link } from './link.ts';
+import { PendingGroup } from './pending-group.ts';
 
 /** Max commits per session. The session's number forms the higher digits of each version. */
 const COMMITS_PER_SESSION = 2 ** 21;
@@ -64,7 +66,7 @@ export class Sessions {
     const firstVersion = session.id * COMMITS_PER_SESSION + session.commits;
     const group = { session: session.id, number, firstVersion, batches, message };
     try {
-      const refusals = await this.#link.call(waitMs, (connection) => connection.commit(group));
+      const refusals = await this.#write(group, waitMs);
       session.groups = number;
       session.commits += batches.length;
       return { firstVersion, refusals, isTold: message !== undefined };
@@ -75,6 +77,20 @@ export class Sessions {
     }
   }
 
+  /** Resolves with the refused batches once the others are written. */
+  async #write(group: CommitGroup, waitMs: number): Promise<readonly Refusal[]> {
+    const until = performance.now() + waitMs;
+    const pending = new PendingGroup(group);
+    while (pending.isLeft) {
+      const restMs = Math.max(0, until - performance.now());
+      // Each round with a time limit of its own, and perhaps another connection: the ones before wrote nothing.
+      const failed = await this.#link.call(restMs, (connection) => connection.commit(pending));
+      if (failed.length === 0) break;
+      pending.refuse(failed);
+    }
+    return pending.refusals;
+  }
+
   /** Resolves the outcome of the unanswered group, if there is one, by closing its session. */
   async #resolveUnanswered(batches: readonly Batch[], waitMs: number): Promise<WrittenGroup | undefined> {
     const unanswered = this.#unanswered;
@@ -82,7 +98,11 @@ export class Sessions {
     const { session, number, firstVersion } = unanswered;
     const close = (connection: RemoteConnection): Promise<ClosedSession> =>
       connection.closeSession(session, unanswered);
-    const { group, refusals } = await this.#link.call(waitMs, close);
+    const { group, refusals } = await this.#link.call(waitMs, close).catch((error: unknown) => {
+      // Any other kind than this one says that nothing was written.
+      if (!isStateError(error) || error.kind === 'failed' || unanswered.batches !== batches) throw error;
+      throw new StateError('failed', `The commit may have been written: ${error.message}`, error);
+    });
     this.#unanswered = undefined;
     return group === number && unanswered.batches === batches ? { firstVersion, refusals, isTold: false } : undefined;
   }

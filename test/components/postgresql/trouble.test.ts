@@ -52,6 +52,42 @@ describe.runIf(hasPostgresql())('state in PostgreSQL, when the server does not d
     expect(outages(server.logger).at(-1)).toBe('the state store works again');
   });
 
+  test('a release adds its functions while somebody reads for long, and nobody waits for that', async () => {
+    await using before = await open();
+    await before.commit({ put: [put('a')] });
+    await server.sql(`DROP FUNCTION "${schema}".commit_group_2`);
+    const { Client } = await loadPg();
+    const reader = new Client({ connectionString: server.url() });
+    await reader.connect();
+    await reader.query({ text: `BEGIN; SELECT FROM "${schema}".entry`, rowMode: 'array' });
+    await using store = await open();
+    await store.commit({ put: [put('b')] });
+    expect(await before.get('b')).toBeDefined();
+    expect(store.failure).toBeUndefined();
+    await reader.end();
+  });
+
+  test.each(['repeatable read', 'serializable'])(
+    'works on a server whose transactions are %s by default',
+    async (isolation) => {
+      await using strict = await PgTestServer.start([`default_transaction_isolation=${isolation}`]);
+      const place = strict.newPlace();
+      await using one = await strict.open({ schema: place });
+      await using other = await strict.open({ schema: place });
+      const until = Date.now() + 1_000;
+      const write = async (store: StateStore, name: string): Promise<void> => {
+        for (let i = 0; Date.now() < until; i++) await store.commit({ put: [put(`${name}/${i % 10}`)] });
+      };
+      const read = async (): Promise<void> => {
+        while (Date.now() < until) await one.scan({ from: '' });
+      };
+      await Promise.all([write(one, 'a'), write(other, 'a'), write(other, 'b'), read(), read()]);
+      expect((await one.scan({ from: '' })).length).toBe(20);
+      for (let i = 0; i < 5; i++) await (await strict.open()).close();
+    },
+    60_000,
+  );
+
   test('a server that is set to read-only is not asked again and again, and used when it takes changes', async () => {
     await using store = await open();
     await store.commit({ put: [put('a')] });

@@ -42,7 +42,8 @@ for (const [name, isThere, start] of ENGINES) {
         { kind: 'connect' },
         { kind: 'connect' },
         { kind: 'session' },
-        { kind: 'commit', batches: 2, conflicts: 1, entries: 3, bytes: 5 },
+        { kind: 'commit', batches: 1, conflicts: 1, entries: 0, bytes: 0 },
+        { kind: 'commit', batches: 1, conflicts: 0, entries: 2, bytes: 3 },
         { kind: 'get', entries: 1, bytes: 3 },
         { kind: 'scan', entries: 1, bytes: 3 },
       ];
