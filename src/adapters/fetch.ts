@@ -73,9 +73,18 @@ class FetchRequest extends PlainRequest {
   }
 }
 
+/** The greatest status that a `Response` can have; HTTP/1.1 has no limit but its three digits. */
+const MAX_STATUS = 599;
+/** A `Response` of these cannot have a body. */
+const BARE = new Set([204, 205, 304]);
+
 function toFetchResponse(response: SidecarResponse, method: string): Response {
   const { status, headers, body } = response;
-  const isBare = status === 204 || status === 304 || method === 'HEAD';
+  if (status > MAX_STATUS) {
+    leaveBody(body);
+    return new Response(null, { status: 502 });
+  }
+  const isBare = BARE.has(status) || method === 'HEAD';
   if (isBare) leaveBody(body);
   const noBody = isBare || (body instanceof Uint8Array && body.length === 0);
   return new Response(noBody ? null : toWebBody(response), { status, headers: toWebHeaders(headers) });

@@ -3,6 +3,7 @@ import { type Body, headerOf, type SidecarRequest } from './message.ts';
 
 /** The part of a Node stream that is needed to read it. */
 interface NodeStream extends AsyncIterable<Uint8Array> {
+  readonly closed?: boolean;
   on(event: string, listener: (argument: never) => void): unknown;
 }
 
@@ -69,6 +70,8 @@ function readNodeStream(stream: NodeStream, limitBytes: number): Promise<Buffer>
       settled = true;
       reject(error);
     };
+    // One that is closed already, because its caller left while something else was waited for, emits nothing any more.
+    if (stream.closed === true) return onClose();
     stream.on('data', onData);
     stream.on('end', onEnd);
     stream.on('error', fail);

@@ -109,7 +109,16 @@ function dispatch(pool: Pool, request: SidecarRequest): Promise<SidecarResponse>
 
 /** undici sends any async iterable; its types name only Node's own streams. */
 function toUndiciBody(body: Body): Uint8Array {
-  return body as Uint8Array;
+  return (body instanceof Uint8Array || 'on' in body ? body : sourceOf(body)) as Uint8Array;
+}
+
+/** The failure of a body is none of the connection that it is sent over, whatever it looks like. */
+async function* sourceOf(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  try {
+    yield* body;
+  } catch (cause) {
+    throw new Error('the body of the request broke off', { cause });
+  }
 }
 
 /** `dispatch` with our own handler: twice the throughput of node:http, five times that of `fetch`. */

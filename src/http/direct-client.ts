@@ -186,6 +186,8 @@ class Connection {
     // A request that is still being written was not read by the server.
     const mayStay = head?.keepsOpen === true && this.#idleMs > 0 && this.#socket.writableLength === 0;
     if (!mayStay) return this.destroy();
+    // A reader that is behind has paused it.
+    this.#socket.resume();
     this.#socket.unref();
     this.#deps.onIdle();
   }

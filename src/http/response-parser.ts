@@ -44,11 +44,14 @@ export class ResponseHeads {
 
   /** @throws Error when it is not a head of HTTP/1.1. */
   parse(text: string): ResponseHead {
-    const head = this.#head !== undefined && text === this.#text ? this.#head : parseHead(text);
-    this.#text = text;
-    this.#head = head;
-    // The fields may reach the code of users.
-    return { ...head, headers: { ...head.headers } };
+    if (this.#head === undefined || text !== this.#text) {
+      const head = parseHead(text);
+      // The fields may reach the code of users, who may change them: a copy does not copy arrays.
+      if (Object.values(head.headers).some((value) => typeof value !== 'string')) return head;
+      this.#text = text;
+      this.#head = head;
+    }
+    return { ...this.#head, headers: { ...this.#head.headers } };
   }
 }
 
@@ -211,12 +214,24 @@ function parseFields(text: string): HeaderMap {
   for (const line of text.slice(LINE_END.length).split(LINE_END)) {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
-    const value = line.slice(colon + 1).trim();
+    const value = withoutBlanks(line.slice(colon + 1));
     if (!FIELD_NAME.test(name) || !FIELD_VALUE.test(value)) throw malformed('a header field cannot be read');
     const before = Object.hasOwn(fields, name) ? fields[name] : undefined;
     fields[name] = before === undefined ? value : [before, value].flat();
   }
   return fields;
+}
+
+/** Without spaces and tabs at its ends. `trim` would also remove bytes of UTF-8, which the text has as characters. */
+function withoutBlanks(text: string): string {
+  let [from, to] = [0, text.length];
+  while (from < to && isBlank(text.charCodeAt(from))) from++;
+  while (to > from && isBlank(text.charCodeAt(to - 1))) to--;
+  return text.slice(from, to);
+}
+
+function isBlank(unit: number): boolean {
+  return unit === 0x20 || unit === 0x09;
 }
 
 function framingOf(headers: HeaderMap): Framing {

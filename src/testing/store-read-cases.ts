@@ -149,7 +149,12 @@ export const limits: readonly StoreCase[] = [
   onStore('rejects invalid values, versions and limits', async (store) => {
     const text = 'text' as unknown as Uint8Array;
     await rejectsWith(store.commit({ put: [{ key: 'a', value: text }] }), 'invalid', /"a".*Uint8Array.*string/);
-    await rejectsWith(store.commit({ require: [{ key: 'a', version: 1.5 }] }), 'invalid', /1\.5/);
+    for (const version of [1.5, -1])
+      await rejectsWith(
+        store.commit({ require: [{ key: 'a', version }] }),
+        'invalid',
+        new RegExp(`version ${version} `),
+      );
     await rejectsWith(store.scan({ from: '', limit: -1 }), 'invalid', /limit -1/);
     await rejectsWith(store.get(7 as unknown as string), 'invalid', /7/);
   }),

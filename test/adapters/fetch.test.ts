@@ -1,4 +1,6 @@
+import { expect, test } from 'vitest';
 import { fetchHandler } from '../../src/adapters/fetch.ts';
+import type { SidecarResponse } from '../../src/http/message.ts';
 import { fetchListener } from './fetch-bridge.ts';
 import { conforms, serve } from './serve.ts';
 
@@ -16,3 +18,27 @@ conforms(
   },
   ['body-parser', 'mount-path'],
 );
+
+test.each([
+  [205, 205],
+  [599, 599],
+  [600, 502],
+  [999, 502],
+])('an application that answers %i with a body is answered with %i, and its body is left', async (status, expected) => {
+  let isLeft = false;
+  const body = {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => ({ done: isLeft, value: Buffer.from('a') }),
+      return: async () => {
+        isLeft = true;
+        return { done: true, value: undefined };
+      },
+    }),
+  } as AsyncIterable<Uint8Array>;
+  const handle = async (): Promise<SidecarResponse> => ({ status, headers: {}, body });
+  const response = await fetchHandler({ handle })(new Request('http://localhost/v1.0/x'));
+  expect(response.status).toBe(expected);
+  if (status !== 599) expect(await response.text()).toBe('');
+  else await response.body?.cancel();
+  await expect.poll(() => isLeft).toBe(true);
+});

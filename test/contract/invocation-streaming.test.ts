@@ -224,6 +224,21 @@ describe.each(WAYS)('streaming (%s)', (via) => {
     }
   });
 
+  test('a signal ends a call in code while its body is still read', async () => {
+    await using world = await startInvocation({ via });
+    const reason = new Error('enough');
+    const controller = new AbortController();
+    const body = (async function* () {
+      yield Buffer.from('x');
+      await new Promise(() => undefined);
+    })();
+    const headers = { 'content-length': '10' };
+    const called = world.sidecar.invocation.invoke('shop', 'POST', '/x', { body, headers, signal: controller.signal });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    controller.abort(reason);
+    await expect(called).rejects.toBe(reason);
+  });
+
   test('a signal ends a call in code', async () => {
     const [reached, ended] = [gate(), gate()];
     await using world = await startInvocation({

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { Sidecar } from '../../src/index.ts';
+import { listen } from '../support/http.ts';
 import { WAYS } from '../support/served.ts';
 import { startWorld } from '../support/world.ts';
 
@@ -40,3 +42,35 @@ test.each(WAYS)(
     expect(most).toBe(3);
   },
 );
+
+test('a response that waits for a retry gives its place back when the circuit breaker refuses the retry', async () => {
+  await using app = await listen((req, res) => {
+    if (req.url !== '/fails') return res.end('ok');
+    res.statusCode = 503;
+    res.write('not ');
+    return res.end('now');
+  });
+  await using sidecar = new Sidecar({
+    appId: 'shop',
+    app: { port: app.port, maxConcurrency: 1 },
+    resiliency: {
+      policies: {
+        timeouts: { short: 2_000 },
+        retries: { once: { duration: 100, maxRetries: 1 } },
+        circuitBreakers: { early: { trip: 'consecutiveFailures >= 2', timeout: 60_000 } },
+      },
+      targets: { apps: { shop: { timeout: 'short', retry: 'once', circuitBreaker: 'early' } } },
+    },
+  });
+  await sidecar.start();
+  const call = (path: string): Promise<number> =>
+    sidecar.invocation.invoke('shop', 'GET', path).then(
+      async (reply) => {
+        await reply.text();
+        return reply.status;
+      },
+      () => 0,
+    );
+  await Promise.all([call('/fails'), call('/fails')]);
+  expect([await call('/ok1'), await call('/ok2')]).toEqual([200, 200]);
+});

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { readBody } from '../../src/http/body.ts';
@@ -35,6 +36,14 @@ describe('readBody', () => {
     const headers = { 'content-length': '6' };
     await expect(readBody(request('POST', '/', { headers, body }), 5)).rejects.toEqual(tooLarge);
     expect(isRead).toBe(false);
+  });
+
+  test('a stream that was closed before it is read is refused, not waited for', async () => {
+    const body = new PassThrough();
+    body.write('hel');
+    body.destroy();
+    await once(body, 'close');
+    await expect(readBody(request('POST', '/', { body }), 5)).rejects.toThrow('the caller went away');
   });
 
   test('a stream that goes on for ever is left as soon as it is over the limit', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isNoConnection } from '../../src/app/no-connection.ts';
 import { ClientPool } from '../../src/http/client-pool.ts';
 import { request } from '../../src/http/message.ts';
 import { bytesOf, gate } from '../../src/testing/adapter-case.ts';
@@ -21,5 +22,25 @@ test('keeps so many clients, and lets the others end what they do', async () => 
   goOn.open();
   expect((await bytesOf(body)).toString()).toBe('begun ended');
   await expect(client.handle(request('GET', '/'))).rejects.toThrow();
+  await pool.close();
+});
+
+test('the failure of a body that is being sent is not taken for one of the connection', async () => {
+  await using server = await listen((req, res) => {
+    req.on('error', () => undefined).resume();
+    req.on('end', () => res.end());
+  });
+  const pool = new ClientPool(1);
+  const failure = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' });
+  const body = (async function* () {
+    yield Buffer.from('a');
+    throw failure;
+  })();
+  const error = await pool
+    .clientOf(server.url)
+    .handle(request('POST', '/', { body }))
+    .catch((thrown) => thrown);
+  expect(error).toMatchObject({ message: 'the body of the request broke off', cause: failure });
+  expect(isNoConnection(error)).toBe(false);
   await pool.close();
 });

@@ -180,3 +180,17 @@ test('fails a large request when the server breaks the connection off', async ()
     ['ECONNRESET', 'EPIPE'].includes(error.code ?? ''),
   );
 });
+
+test.each([70_000, 100_000, 120_000])(
+  'reads the next response on a connection whose last one was paused at its end: %i bytes',
+  async (bytes) => {
+    const body = 'x'.repeat(bytes);
+    const { send, connections } = await open((socket, _head, call) => socket.write(whole(call === 1 ? body : 'next')));
+    const response = await send('GET', '/');
+    // The reader comes late: the rest has arrived, and the socket has been paused.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal((await textOf(response)).length, bytes);
+    assert.equal(await textOf(await send('GET', '/')), 'next');
+    assert.equal(connections.length, 1);
+  },
+);

@@ -157,3 +157,19 @@ test.for([OK, `${OK}content-length: 5\r\n\r\nhell`, CHUNKED, `${CHUNKED}5\r\nhel
     assert.throws(() => parse([bytes(text)], { ends: true }), /ended in the middle/);
   },
 );
+
+test('shares no array of fields between responses with the same head', () => {
+  const heads = new ResponseHeads();
+  const text = 'HTTP/1.1 200 OK\r\nset-cookie: a=1\r\nset-cookie: b=2\r\ncontent-length: 0';
+  (heads.parse(text).headers['set-cookie'] as string[]).push('session=alice');
+  assert.deepEqual(heads.parse(text).headers['set-cookie'], ['a=1', 'b=2']);
+});
+
+test('removes only spaces and tabs around the value of a field, and no bytes of UTF-8', () => {
+  const text = (value: string): string => `HTTP/1.1 200 OK\r\nx-name:${value}\r\ncontent-length: 0`;
+  const nameOf = (value: string): unknown => new ResponseHeads().parse(text(value)).headers['x-name'];
+  const voila = Buffer.from('voilà').toString('latin1');
+  assert.equal(nameOf(` \t${voila}\t `), voila);
+  assert.equal(nameOf(' \t '), '');
+  for (const value of ['a\v', '\fa']) assert.throws(() => nameOf(value));
+});

@@ -135,7 +135,7 @@ export class Invocation {
     const { call, end } = this.#begin(cancelTokenOf(request));
     try {
       const keptBytes = this.#keptBytes(request, policy);
-      const body = keptBytes > 0 ? await readAll(request.body, keptBytes) : request.body;
+      const body = keptBytes > 0 ? await unlessAborted(readAll(request.body, keptBytes), call) : request.body;
       const outgoing = this.#outgoing(request, to, { path, body, call });
       const response =
         policy === undefined
@@ -218,4 +218,13 @@ function urlOf(path: string, query: InvocationInit['query']): string {
   const added = query === undefined ? '' : new URLSearchParams(query).toString();
   if (added === '') return url;
   return `${url}${url.includes('?') ? '&' : '?'}${added}`;
+}
+
+/** Waits for something that cannot be cancelled, until `token` is. */
+function unlessAborted<T>(work: Promise<T>, token: CancelToken): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (token.aborted) return reject(token.reason);
+    const unsubscribe = token.onAbort(() => reject(token.reason));
+    work.then(resolve, reject).finally(unsubscribe);
+  });
 }

@@ -64,10 +64,14 @@ export function sendByPolicy(
     const verdict = 'value' in outcome ? policy.verdictOf(outcome.value.status) : verdictOn(outcome.error);
     return verdict === 'retry' && !isUntouched(request.body) ? 'failure' : verdict;
   };
-  return policy.run(
+  const leave = (): void => {
+    if (before !== undefined) leaveBody(before.body);
+    before = undefined;
+  };
+  const result = policy.run(
     cancelTokenOf(request),
     async (cancelToken) => {
-      if (before !== undefined) leaveBody(before.body);
+      leave();
       if (counted !== undefined) counted.attempts++;
       const { method, path, search, headers, body } = request;
       const either = eitherOf(cancelToken, cancelTokenOf(request));
@@ -76,6 +80,9 @@ export function sendByPolicy(
     },
     judge,
   );
+  // The circuit breaker may refuse the attempt that a response waits for: nobody gets that response then.
+  result.catch(leave);
+  return result;
 }
 
 /** The attempt's token ends with the attempt, but the response may be read long after that. */
