@@ -55,8 +55,8 @@ test('a response that waits for a retry gives its place back when the circuit br
     app: { port: app.port, maxConcurrency: 1 },
     resiliency: {
       policies: {
-        timeouts: { short: 2_000 },
-        retries: { once: { duration: 100, maxRetries: 1 } },
+        timeouts: { short: 500 },
+        retries: { once: { duration: 1_000, maxRetries: 1 } },
         circuitBreakers: { early: { trip: 'consecutiveFailures >= 2', timeout: 60_000 } },
       },
       targets: { apps: { shop: { timeout: 'short', retry: 'once', circuitBreaker: 'early' } } },
