@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Session, Target } from './portion.ts';
 
 /** How long to fuzz, and from where. */
@@ -48,6 +49,8 @@ export async function fuzz(target: Target, budget: Budget): Promise<Tally> {
   for (const seed of seedsOf(budget, startedAt)) {
     try {
       cases += await session.try(seed);
+      // What a WeakRef was asked for stays in memory until the turn is over: a package that vets patterns uses them.
+      await nextTurn();
       uncaught.throwFirst();
     } catch (error) {
       throw new Error(`${target.name}, after ${cases} cases: ${messageOf(error)}`, { cause: error });

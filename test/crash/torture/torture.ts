@@ -35,6 +35,8 @@ const HOSTS = 3;
 export const TICK_MS = 500;
 const PLACE = 'torture';
 const READ_EVERY_MS = 100;
+/** How often it is told what it waits for at the end. */
+const TELL_EVERY_MS = 20_000;
 /** How long the hosts may need for the rest of the work, once nothing fails any more. */
 export const MAX_REST_MS = 90_000;
 
@@ -190,12 +192,20 @@ export class Torture implements AsyncDisposable {
     for (const host of this.hosts) host.ask({ what: 'rest' });
     const isOver = (): boolean => this.#events.areDone && this.#openCalls() === 0 && undone(this.records).length === 0;
     // What is not done then is reported by the checks.
+    const waiting = setInterval(() => console.log(this.#waitsFor()), TELL_EVERY_MS);
     await this.until(isOver, limitMs, '').catch(() => undefined);
+    clearInterval(waiting);
     await this.#readWorkflows(limitMs);
     // An embedded store is open once: its host must have ended.
     if (this.server === undefined) await this.#stop();
     await this.#readLeft(limitMs);
     if (this.server !== undefined) await this.#stop();
+  }
+
+  #waitsFor(): string {
+    const left = undone(this.records);
+    const some = left.slice(0, 5).join(', ');
+    return `rests: ${this.#openCalls()} calls are open, ${left.length} messages and jobs are not done: ${some}`;
   }
 
   async #stop(): Promise<void> {
