@@ -36,6 +36,8 @@ export class Hints {
   #attached: readonly string[] = [];
   #lastAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
+  /** One message at a time: a reader of a queue takes what it hears of first, and later keys may not overtake. */
+  #isSending = false;
   #isStopped = false;
   /** The time of a sent message until one comes back. Minus infinity before the first: delivery is unproven. */
   #sentAt: number | undefined = Number.NEGATIVE_INFINITY;
@@ -67,7 +69,7 @@ export class Hints {
 
   /** The message that goes with a group of commits; `undefined` while messages are frequent, or for a large group. */
   messageWith(batches: readonly Batch[]): string | undefined {
-    if (this.#keys.length > 0 || performance.now() - this.#lastAt < PAUSE_MS) return undefined;
+    if (this.#isSending || this.#keys.length > 0 || performance.now() - this.#lastAt < PAUSE_MS) return undefined;
     if (batches.length > MAX_ATTACHED) return undefined;
     const keys = batches.flatMap(changedKeys);
     const [message, ...more] = messagesOf(this.#id, keys);
@@ -92,7 +94,8 @@ export class Hints {
   }
 
   #sendAfter(delayMs: number): void {
-    if (this.#keys.length > 0 && !this.#isStopped) this.#timer ??= setTimeout(() => void this.#send(), delayMs).unref();
+    if (this.#keys.length === 0 || this.#isSending || this.#isStopped) return;
+    this.#timer ??= setTimeout(() => void this.#send(), delayMs).unref();
   }
 
   async #send(): Promise<void> {
@@ -100,14 +103,17 @@ export class Hints {
     const keys = [...new Set(this.#keys)];
     this.#keys = [];
     this.#sends();
+    this.#isSending = true;
     const messages = messagesOf(this.#id, keys);
-    try {
-      await this.#deps.link.call(0, (connection) => connection.notify(messages));
-    } catch {
-      // Sent before later ones: a reader of a queue takes what it hears of first.
-      this.#keys = [...keys, ...this.#keys].slice(0, MAX_GATHERED);
-      this.#sendAfter(RETRY_MS);
-    }
+    const isSent = await this.#deps.link
+      .call(0, (connection) => connection.notify(messages))
+      .then(
+        () => true,
+        () => false,
+      );
+    this.#isSending = false;
+    if (!isSent) this.#keys = [...keys, ...this.#keys].slice(0, MAX_GATHERED);
+    this.#sendAfter(isSent ? GATHER_MS : RETRY_MS);
   }
 
   /** A message of any process arrived, perhaps of this one. */

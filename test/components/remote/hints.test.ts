@@ -67,6 +67,40 @@ test('keys that could not be sent are sent with the next connection, before late
   }
 });
 
+test('no keys overtake a message that is on its way, neither with a commit nor apart', async () => {
+  vi.useFakeTimers();
+  try {
+    const sent: string[] = [];
+    const answers: ((isSent: boolean) => void)[] = [];
+    const notify = (messages: readonly string[]): Promise<void> => {
+      sent.push(...messages.map((message) => message.slice(message.indexOf(' ') + 1)));
+      return new Promise((resolve, reject) =>
+        answers.push((isSent) => (isSent ? resolve() : reject(new Error('lost')))),
+      );
+    };
+    const call = async (_waitMs: number, work: (to: object) => unknown): Promise<unknown> => work({ notify });
+    const hints = new Hints({ link: { call } as unknown as Link, watch: new LocalWatch(new RecordingLogger()) });
+    const keyed = (key: string): { put: { key: string; value: Uint8Array }[] } => ({
+      put: [{ key, value: new Uint8Array() }],
+    });
+    hints.written([keyed('a')]);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(hints.messageWith([keyed('b')])).toBeUndefined();
+    hints.written([keyed('b')]);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(sent).toEqual(['["a"]']);
+    answers.shift()?.(false);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(sent).toEqual(['["a"]', '["a","b"]']);
+    hints.written([keyed('c')]);
+    answers.shift()?.(true);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(sent).toEqual(['["a"]', '["a","b"]', '["c"]']);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test('the keys of a commit after a pause go with it, later ones apart, and all of them again if that may be lost', async () => {
   vi.useFakeTimers();
   try {
