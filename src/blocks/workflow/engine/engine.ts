@@ -214,20 +214,20 @@ export class Engine implements EngineServices {
 
   /** A turn failed: removes the instance from memory, and reloads it if this host still owns it. */
   broken(instance: LiveInstance, error: unknown): void {
-    const { id, record } = instance;
+    const { id, record, dropped } = instance;
     this.pool.remove(instance, error);
     if (this.#isStopping) return;
+    const again = (): void => void this.#look(id).then(() => this.inbox.again(dropped));
     // The commit may have succeeded nevertheless: read the store again to deliver its messages.
     if (!isSidecarError(error) && !this.#owned.isFenced(error)) this.#retry.plan();
-    // Notify waiters of an instance that was never stored.
     this.#deps.onStatus(id);
-    // Another instance with the same ID may be stored: it was not scheduled meanwhile.
-    if (record.chunks === 0) return void this.#look(id);
+    // It was never stored. Another one with the same ID may be: it was not scheduled meanwhile.
+    if (record.chunks === 0) return again();
     // A message was taken after it was read: by an earlier turn, or by the former owner.
     const isTaken = isConflict(error) && error.key.startsWith(this.#deps.layout.inboxPrefix);
     if (!this.#owned.isFenced(error) && !isTaken)
       this.host.logger.error({ instanceId: id, error }, 'the turn of a workflow failed: it is read again');
-    this.host.clock.setTimeout(() => void this.#look(id), isConflict(error) ? 0 : READ_RETRY_MS);
+    this.host.clock.setTimeout(again, isConflict(error) ? 0 : READ_RETRY_MS);
   }
 
   /** Code was registered: resumes the instances that waited for it. */

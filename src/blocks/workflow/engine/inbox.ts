@@ -28,6 +28,8 @@ export interface InboxDeps {
 export class Inbox {
   readonly #deps: InboxDeps;
   readonly #inHand = new Set<string>();
+  /** Keys released since the page in hand was asked for: what was read of them may be out of date. */
+  #released: Set<string> | undefined;
   #isReading = false;
   #readsAgain = false;
 
@@ -45,6 +47,7 @@ export class Inbox {
   /** Unmarks a message: it may be delivered again. */
   release(key: string): void {
     this.#inHand.delete(key);
+    this.#released?.add(key);
   }
 
   /** Delivers the messages of some keys, or all messages when `keys` is empty. */
@@ -52,6 +55,11 @@ export class Inbox {
     if (keys.length === 0) return this.readAll();
     for (let from = 0; from < keys.length; from += PAGE)
       await this.#handOutAll(keys.slice(from, from + PAGE).map((key) => ({ key }))).catch(this.#deps.onFailure);
+  }
+
+  /** Delivers messages that a failed turn has left, if there are any: nothing else would. */
+  async again(keys: readonly string[]): Promise<void> {
+    if (keys.length > 0) await this.changed(keys);
   }
 
   /** Delivers all messages. */
@@ -68,12 +76,14 @@ export class Inbox {
       this.#deps.onFailure(error);
     } finally {
       this.#isReading = false;
+      this.#released = undefined;
     }
   }
 
   async #readOnce(): Promise<void> {
     const { store } = this.#deps;
     for (let from: string | undefined = store.layout.inboxRange.from; from !== undefined; ) {
+      this.#released = new Set();
       const entries = await store.inboxFrom(from, PAGE);
       await this.#handOutAll(entries.map((entry) => ({ key: entry.key, entry })));
       const last = entries.at(-1);
@@ -103,7 +113,8 @@ export class Inbox {
     if (!isOurs(id) || !this.take(key)) return;
     let isDelivered = false;
     try {
-      const found = read ?? (await store.message(key));
+      const isCurrent = read !== undefined && this.#released?.has(key) !== true;
+      const found = isCurrent ? read : await store.message(key);
       if (found === undefined) return;
       const { event, executionId } = decodeMessage(key, found.value);
       isDelivered = await deliver(id, { event, executionId, entry: { key, version: found.version } });

@@ -128,6 +128,8 @@ export class InstancePool {
       return 'finished';
     const other = this.#live.get(id);
     if (other !== undefined) return other;
+    // The shard was lost during the read: nothing would hand the instance over.
+    if (!this.#deps.home.owns(id)) return 'no-code';
     this.#live.set(id, instance);
     // It may have a timer but no earlier work.
     this.#deps.due.set(id, instance.nextAt);

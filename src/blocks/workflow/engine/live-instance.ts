@@ -32,6 +32,8 @@ export class LiveInstance {
   #leftFor: unknown;
   /** The number of its running activities. */
   running = 0;
+  /** The inbox keys of messages that it has not processed. */
+  readonly dropped: string[] = [];
   #isTurning = false;
   #isGone = false;
   /** Called once nothing of the instance is in flight. While set, the instance starts nothing new. */
@@ -143,7 +145,10 @@ export class LiveInstance {
   }
 
   #drop(message: Message, reason: unknown): void {
-    if (message.entry !== undefined) this.#home.released(message.entry.key);
+    if (message.entry !== undefined) {
+      this.#home.released(message.entry.key);
+      this.dropped.push(message.entry.key);
+    }
     message.done?.(reason);
   }
 

@@ -176,6 +176,7 @@ export class Core {
   }
 
   #raise(name: string, data: Payload): boolean {
+    if (this.outcome?.kind === 'continued') this.#run.buffer.keep(name, data);
     if (this.outcome !== undefined) return false;
     const task = this.#run.buffer.raise(name, data);
     if (task !== undefined) this.#run.open.cancelLimitOf(task);
@@ -185,7 +186,7 @@ export class Core {
   #terminate(output: Payload): void {
     this.#held = undefined;
     this.#run.end({ kind: 'terminated', output });
-    if (this.outcome?.kind === 'terminated') this.#run.open.clear();
+    if (this.outcome?.kind === 'terminated') this.dropOpen();
   }
 
   /** Code that has ended is never woken again, not even a branch that nobody waited for. */
@@ -222,13 +223,14 @@ export class Core {
   /** Fails the run for a reason of the engine, and drops this turn's actions. */
   abandon(failure: WorkflowFailure): void {
     this.#run.actions.take();
-    this.#run.open.clear();
+    this.dropOpen();
     this.#run.end({ kind: 'failed', failure }, true);
   }
 
   /** Forgets all open actions. */
   dropOpen(): void {
     this.#run.open.clear();
+    this.#reported = undefined;
   }
 
   /** Takes the actions since the last call. */

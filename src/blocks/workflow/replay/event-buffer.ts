@@ -31,8 +31,13 @@ export class EventBuffer {
       return task;
     }
     this.#waiting.delete(key);
-    queueOf(this.#unread, key).push({ name, data, number: ++this.#arrived });
+    this.keep(name, data);
     return undefined;
+  }
+
+  /** Adds an event for the next run: no code may react to it. */
+  keep(name: string, data: Payload): void {
+    queueOf(this.#unread, eventKey(name)).push({ name, data, number: ++this.#arrived });
   }
 
   /** Takes the first unread event of a name. */

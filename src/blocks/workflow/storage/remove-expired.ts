@@ -12,5 +12,5 @@ export async function removeExpired({ store, now }: ExpiryDeps, id: string): Pro
   const stored = await store.read(id);
   if (stored === undefined || !isFinished(stored.record.status)) return;
   const { dueAt } = stored.record;
-  if (dueAt !== undefined && dueAt <= now) await store.remove(stored);
+  if (dueAt !== undefined && dueAt !== 0 && dueAt <= now) await store.remove(stored);
 }
