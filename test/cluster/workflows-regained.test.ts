@@ -58,3 +58,45 @@ test('events that one client raises one after the other at the wrong host keep t
   expect(states.map((state) => state?.output)).toEqual(IDS.map(() => numbers));
   a.store.resume();
 }, 60_000);
+
+test('an instance that is read while its shard goes to another host runs its activities there only', async () => {
+  await using fleet = new Fleet();
+  const runs: string[] = [];
+  const register =
+    (host: string) =>
+    ({ workflows }: Sidecar): void =>
+      workflows.register(
+        defineActivity('hang', () => {
+          runs.push(host);
+          return new Promise<never>(() => undefined);
+        }),
+        defineWorkflow('flow', (ctx) => ctx.callActivity('hang')),
+      );
+  const first = await fleet.join();
+  register('first')(first.sidecar);
+  await fleet.pass(2);
+  for (const instanceId of IDS) await first.sidecar.workflows.start('flow', undefined, { instanceId });
+  await fleet.pass(1);
+  await first.stop();
+  fleet.members.length = 0;
+  runs.length = 0;
+
+  let answer: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const slow = await fleet.join();
+  slow.store.keepsBack = (entries) => (entries.some(({ key }) => key.includes('history!')) ? held : undefined);
+  register('slow')(slow.sidecar);
+  await fleet.pass(2);
+  expect(runs).toEqual([]);
+  const quick = await fleet.join();
+  register('quick')(quick.sidecar);
+  await fleet.pass(60);
+  expect(runs).toContain('quick');
+  answer();
+  await fleet.pass(5);
+  expect([...new Set(runs)].sort()).toEqual(['quick', 'slow']);
+  // Each of them by the host that has its shard.
+  expect(runs).toHaveLength(IDS.length);
+}, 60_000);

@@ -100,6 +100,20 @@ describe('continue as new', () => {
     expect((await world.raise('go')).output).toBe('nothing kept');
   });
 
+  test('events that were raised while the instance was paused are kept', async () => {
+    await using world = await workflowWorld(({ workflows }) =>
+      workflows.register('collector', async (ctx, said: readonly unknown[]) => {
+        const next = [...said, await ctx.waitForEvent('message')];
+        return next.length === 3 ? next : ctx.continueAsNew(next);
+      }),
+    );
+    await world.run('collector', []);
+    await world.sidecar.workflows.pause('one');
+    for (const message of ['a', 'b', 'c']) await world.raise('message', message);
+    await world.sidecar.workflows.resume('one');
+    expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: ['a', 'b', 'c'] });
+  });
+
   test('timers of the round before have no effect', async () => {
     await using world = await workflowWorld(register);
     await world.run('abandoning', 1);

@@ -1,16 +1,20 @@
-import { isFinished } from '../model/instance.ts';
+import { isFinished, type WorkflowStatus } from '../model/instance.ts';
 import type { InstanceStore } from './instance-store.ts';
 
 /** The dependencies of {@link removeExpired}. */
 export interface ExpiryDeps {
   readonly store: InstanceStore;
   readonly now: number;
+  readonly retentionOf: (status: WorkflowStatus) => number | undefined;
 }
 
 /** Removes an instance when its retention has ended. */
-export async function removeExpired({ store, now }: ExpiryDeps, id: string): Promise<void> {
+export async function removeExpired(deps: ExpiryDeps, id: string): Promise<void> {
+  const { store, now } = deps;
   const stored = await store.read(id);
   if (stored === undefined || !isFinished(stored.record.status)) return;
-  const { dueAt } = stored.record;
-  if (dueAt !== undefined && dueAt !== 0 && dueAt <= now) await store.remove(stored);
+  const { dueAt, updatedAt, status } = stored.record;
+  // Due time 0: activities were still open at its end, and its code has changed. Nothing but its retention ends that.
+  const expiresAt = dueAt === 0 ? updatedAt + (deps.retentionOf(status) ?? Infinity) : dueAt;
+  if (expiresAt !== undefined && expiresAt <= now) await store.remove(stored);
 }

@@ -28,7 +28,7 @@ async function filledInbox(deliver: (id: string) => Promise<boolean>) {
     },
     onFailure: (error) => failures.push(error),
   });
-  return { inbox, keys, delivered, failures };
+  return { inbox, keys, delivered, failures, store };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -67,4 +67,18 @@ test('a message that cannot be handed out keeps back those behind it for its ins
   isBroken = false;
   await inbox.readAll();
   expect(delivered.slice(-PER_INSTANCE)).toEqual(keys.slice(PER_INSTANCE, 2 * PER_INSTANCE));
+});
+
+test('a message that has been processed since its page was read is not handed out again', async () => {
+  const { inbox, keys, delivered, store } = await filledInbox(async (id) => {
+    if (id !== 'a') return true;
+    // Meanwhile another way hands out the last one, whose turn is committed.
+    const last = keys.at(-1) ?? '';
+    if (!inbox.take(last)) return true;
+    await store.commit({ delete: [last] });
+    inbox.release(last);
+    return true;
+  });
+  await inbox.readAll();
+  expect(delivered).toHaveLength(keys.length - 1);
 });

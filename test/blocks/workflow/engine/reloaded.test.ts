@@ -157,3 +157,73 @@ test('what has completed stays so, however many results come after that', async 
   );
   expect(await world.run('flow')).toMatchObject({ status: 'COMPLETED', output: 'done' });
 }, 30_000);
+
+describe('an instance that has ended while an activity of it runs', () => {
+  const DAY = { workflows: { retention: { anyTerminalMs: 86_400_000 } } };
+
+  test('keeps its result when the code has changed, and goes when its retention is over', async () => {
+    const hang = defineActivity('hang', () => new Promise<never>(() => undefined));
+    await using world = await workflowWorld(({ workflows }) => {
+      workflows.register('flow', (ctx) => {
+        void ctx.callActivity(hang);
+        return 'done';
+      });
+    }, DAY);
+    await world.sidecar.workflows.start('flow', undefined, { instanceId: 'one' });
+    await world.sidecar.workflows.waitForCompletion('one');
+    const changed = ({ workflows }: Sidecar): void =>
+      workflows.register('flow', (ctx) => ctx.callActivity('another').then(() => 'something else'));
+    await world.restart(changed);
+    expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 'done' });
+    await world.restart(changed, '24h');
+    expect([await world.sidecar.workflows.get('one'), await world.size()]).toEqual([undefined, 0]);
+  });
+
+  test('and is paused, with the result of that held back, leaves memory: its retention removes it', async () => {
+    let end: () => void = () => undefined;
+    await using world = await workflowWorld(
+      ({ workflows }) =>
+        workflows.register(
+          defineActivity('slow', () => new Promise<void>((resolve) => (end = resolve))),
+          defineWorkflow('flow', (ctx) => ctx.callActivity('slow')),
+        ),
+      DAY,
+    );
+    await world.sidecar.workflows.start('flow', undefined, { instanceId: 'one' });
+    await world.sidecar.workflows.pause('one');
+    end();
+    expect(await world.settle()).toMatchObject({ status: 'SUSPENDED' });
+    await world.sidecar.workflows.terminate('one');
+    expect(await world.settle()).toMatchObject({ status: 'TERMINATED' });
+    await world.clock.advance('24h');
+    await world.clock.settled();
+    expect([await world.sidecar.workflows.get('one'), await world.size()]).toEqual([undefined, 0]);
+  });
+});
+
+test('a start that is refused leaves the stored instance the message that came meanwhile', async () => {
+  await using world = await workflowWorld(
+    ({ workflows }) =>
+      workflows.register(
+        defineWorkflow('child', (ctx) => ctx.sleep('1m').then(() => 'grown up')),
+        defineWorkflow('flow', (ctx) => ctx.callChild('child', undefined, { instanceId: 'kid' })),
+      ),
+    { workflows: { maxIdleInstances: 0 } },
+  );
+  await world.run('flow');
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  let again: Promise<unknown> | undefined;
+  world.store.interfere = async (batch, commit) => {
+    const puts = batch.put?.map(({ key }) => key) ?? [];
+    // The end of the child: while it is told to its parent, somebody wants to use the ID of that.
+    if (again === undefined && puts.some((key) => key.includes('inbox!'))) {
+      again = world.sidecar.workflows.start('flow', undefined, { instanceId: 'one' });
+      again.catch(() => undefined);
+    } else if (puts.some((key) => key.endsWith('instance!one!'))) await turns();
+    return commit();
+  };
+  expect(await world.pass('1m')).toMatchObject({ status: 'COMPLETED', output: 'grown up' });
+  await expect(again).rejects.toMatchObject({ code: 'ERR_START_WORKFLOW' });
+});
