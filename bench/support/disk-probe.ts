@@ -8,11 +8,13 @@ export class DiskProbe {
   readonly #file: FileHandle;
   readonly #timer: NodeJS.Timeout;
   #ms: number[] = [];
-  #isBusy = false;
+  #measuring: Promise<void> | undefined;
 
   private constructor(file: FileHandle) {
     this.#file = file;
-    this.#timer = setInterval(() => void this.#measure(), EVERY_MS);
+    this.#timer = setInterval(() => {
+      this.#measuring ??= this.#measure();
+    }, EVERY_MS);
   }
 
   static async start(path: string): Promise<DiskProbe> {
@@ -20,13 +22,11 @@ export class DiskProbe {
   }
 
   async #measure(): Promise<void> {
-    if (this.#isBusy) return;
-    this.#isBusy = true;
     const begin = performance.now();
     await this.#file.write(BYTES, 0, BYTES.length, 0);
     await this.#file.datasync();
     this.#ms.push(performance.now() - begin);
-    this.#isBusy = false;
+    this.#measuring = undefined;
   }
 
   /** The times since the last call, in milliseconds. */
@@ -38,6 +38,7 @@ export class DiskProbe {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
+    await this.#measuring;
     await this.#file.close();
   }
 }

@@ -14,7 +14,7 @@ const EMPTY = { units: 0, messages: 0, jobs: 0, workflows: 0 };
 /** One workflow for so many units. */
 const UNITS_PER_WORKFLOW = 10;
 /** How many units may be open: more cannot be kept up with. */
-const MAX_OPEN = 2_000;
+const MAX_OPEN = 10_000;
 const TICK_MS = 5;
 
 /** Uses all building blocks of a sidecar over HTTP. A unit is two messages, a job and a call; each tenth has a workflow. */

@@ -183,10 +183,7 @@ export class Membership implements LocalOwner {
     this.#toLook = true;
     if (this.#looking !== undefined || this.#leaving.signal.aborted) return;
     const done = this.#options.track('looking at the shards');
-    this.#looking = this.#lookOn().finally(() => {
-      this.#looking = undefined;
-      done();
-    });
+    this.#looking = this.#lookOn().finally(done);
   }
 
   async #lookOn(): Promise<void> {
@@ -206,6 +203,8 @@ export class Membership implements LocalOwner {
         this.#toRead = true;
       }
     }
+    // At once: a check that is asked for from now on would not be noticed any more.
+    this.#looking = undefined;
     this.#beat();
   }
 

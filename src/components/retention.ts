@@ -20,15 +20,20 @@ const DEFAULT_MAX_MESSAGES = 10_000;
 export function checkRetention(given: DeadLetterRetention | undefined, what: string): Required<DeadLetterRetention> {
   if (given !== undefined) checkFields(given, FIELDS, `deadLetterRetention of ${what}`, 'ERR_CONFIGURATION');
   const { maxMessages, maxAgeMs } = given ?? {};
-  checkPositive(maxMessages, `deadLetterRetention.maxMessages of ${what}`);
-  checkPositive(maxAgeMs, `deadLetterRetention.maxAgeMs of ${what}`);
+  checkCount(maxMessages, `deadLetterRetention.maxMessages of ${what}`);
+  if (maxAgeMs !== undefined && !(typeof maxAgeMs === 'number' && maxAgeMs >= 1))
+    throw refusalOf(maxAgeMs, `deadLetterRetention.maxAgeMs of ${what}`, 'a number of milliseconds, 1 or more');
   return { maxMessages: maxMessages ?? DEFAULT_MAX_MESSAGES, maxAgeMs: maxAgeMs ?? Number.POSITIVE_INFINITY };
 }
 
-/** @throws SidecarError `ERR_CONFIGURATION`. */
-export function checkPositive(value: number | undefined, what: string): void {
-  if (value === undefined || (typeof value === 'number' && value >= 1)) return;
-  throw new SidecarError('ERR_CONFIGURATION', `${what} is ${String(value)}: expected a number of 1 or more`);
+/** A count, or infinity for no limit. @throws SidecarError `ERR_CONFIGURATION`. */
+export function checkCount(value: number | undefined, what: string): void {
+  if (value === undefined || value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && value >= 1)) return;
+  throw refusalOf(value, what, 'a whole number of 1 or more, or Infinity');
+}
+
+function refusalOf(value: unknown, what: string, expected: string): SidecarError {
+  return new SidecarError('ERR_CONFIGURATION', `${what} is ${String(value)}: expected ${expected}`);
 }
 
 /** Whether a dead letter is removed; asked for `count` messages in order, the oldest first. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, elapsedMs } from '../util/clock.ts';
 
 /** The state of a circuit breaker: lets everything through, nothing, or a few probing attempts. @public */
 export type BreakerState = 'closed' | 'open' | 'half-open';
@@ -32,7 +32,7 @@ export type Pass = number;
 
 /**
  * A circuit breaker. It has no timers: changes due to time are noticed when it is used. To wait for it, listen for
- * changes caused by calls and check again at {@link CircuitBreaker.changesAt}.
+ * changes caused by calls and check again after {@link CircuitBreaker.remainingMs}.
  */
 export class CircuitBreaker {
   readonly #settings: BreakerSettings;
@@ -42,13 +42,16 @@ export class CircuitBreaker {
   #state: BreakerState = 'closed';
   #period = 0;
   #counts = noCounts();
-  #endsAt: number;
+  /** When the period began, and how long it lasts. */
+  #since: DualInstant;
+  #lengthMs: number;
 
   constructor(settings: BreakerSettings, clock: Clock, tell: (from: BreakerState, to: BreakerState) => void) {
     this.#settings = settings;
     this.#clock = clock;
     this.#tell = tell;
-    this.#endsAt = this.#endOfPeriod();
+    this.#since = dualNow(clock);
+    this.#lengthMs = this.#lengthOfPeriod();
   }
 
   get state(): BreakerState {
@@ -56,9 +59,14 @@ export class CircuitBreaker {
     return this.#state;
   }
 
+  /** After how long time alone lets attempts through again; infinity while closed. */
+  get remainingMs(): number {
+    return this.state === 'closed' ? Number.POSITIVE_INFINITY : this.#lengthMs - this.#elapsedMs();
+  }
+
   /** When time alone lets attempts through again; infinity while closed. */
   get changesAt(): number {
-    return this.state === 'closed' ? Number.POSITIVE_INFINITY : this.#endsAt;
+    return this.#clock.now() + this.remainingMs;
   }
 
   /** How many attempts have failed one after the other, since the last change of state. */
@@ -117,7 +125,7 @@ export class CircuitBreaker {
   }
 
   #passTime(): void {
-    if (this.#clock.now() < this.#endsAt) return;
+    if (this.#lengthMs === Number.POSITIVE_INFINITY || this.#elapsedMs() < this.#lengthMs) return;
     if (this.#state === 'open') this.#become('half-open');
     // Half-open for that long: the probing attempts hang, so allow others.
     else this.#begin();
@@ -134,13 +142,18 @@ export class CircuitBreaker {
   #begin(): void {
     this.#period++;
     this.#counts = noCounts();
-    this.#endsAt = this.#endOfPeriod();
+    this.#since = dualNow(this.#clock);
+    this.#lengthMs = this.#lengthOfPeriod();
   }
 
-  #endOfPeriod(): number {
+  #lengthOfPeriod(): number {
     const { intervalMs, timeoutMs } = this.#settings;
-    const lengthMs = this.#state === 'closed' ? intervalMs || Number.POSITIVE_INFINITY : timeoutMs;
-    return this.#clock.now() + lengthMs;
+    return this.#state === 'closed' ? intervalMs || Number.POSITIVE_INFINITY : timeoutMs;
+  }
+
+  /** Also right when the wall clock is set back, or the machine sleeps. */
+  #elapsedMs(): number {
+    return elapsedMs(this.#since, dualNow(this.#clock));
   }
 
   #notify(): void {

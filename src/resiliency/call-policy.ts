@@ -100,9 +100,9 @@ export class CallPolicy implements Policy {
   #delayAfter(number: number): number | undefined {
     const { retry, breaker } = this;
     if (retry === undefined || number > retry.maxRetries) return undefined;
-    const { clock, random } = this.#deps;
+    const { random } = this.#deps;
     const delayMs = retry.delayMs(number, random);
-    return breaker?.state === 'open' && clock.now() + delayMs < breaker.changesAt ? undefined : delayMs;
+    return breaker?.state === 'open' && delayMs < breaker.remainingMs ? undefined : delayMs;
   }
 
   #inTime<T>(cancelToken: CancelToken, attempt: Attempt<T>, number: number): Promise<T> {

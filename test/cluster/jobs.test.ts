@@ -187,3 +187,23 @@ describe('jobs of one app ID on two hosts', () => {
     expect([...a.logger.at('error'), ...b.logger.at('error')]).toEqual([]);
   });
 });
+
+test('a host that stops keeps the jobs that run until they have ended, although another host joins meanwhile', async () => {
+  await using fleet = new Fleet();
+  const a = await fleet.join({ stopTimeoutMs: 30_000 });
+  const ends: (() => void)[] = [];
+  a.onRun = () => new Promise<void>((resolve) => ends.push(resolve));
+  await fleet.pass(2);
+  for (const name of NAMES.slice(0, 20)) await a.sidecar.jobs.schedule(name, { dueTime: '1s' });
+  await a.clock.advance('1s');
+  await expect.poll(() => a.runs.length).toBe(20);
+  const stopped = a.sidecar.stop();
+  const b = await fleet.join();
+  await fleet.pass(8);
+  expect(b.runs).toEqual([]);
+  for (const end of ends) end();
+  await fleet.pass(5);
+  await stopped;
+  await fleet.pass(10, [b]);
+  expect([a.emitted('jobDone').length, b.runs]).toEqual([20, []]);
+}, 60_000);

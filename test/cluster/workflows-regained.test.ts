@@ -100,3 +100,35 @@ test('an instance that is read while its shard goes to another host runs its act
   // Each of them by the host that has its shard.
   expect(runs).toHaveLength(IDS.length);
 }, 60_000);
+
+test('a host that stops keeps the activities that run until they have ended, although another one joins', async () => {
+  await using fleet = new Fleet();
+  const runs: string[] = [];
+  const ends: (() => void)[] = [];
+  const register =
+    (host: string) =>
+    ({ workflows }: Sidecar): void =>
+      workflows.register(
+        defineActivity('hold', () => {
+          runs.push(host);
+          return new Promise<string>((resolve) => ends.push(() => resolve(host)));
+        }),
+        defineWorkflow('flow', (ctx) => ctx.callActivity('hold')),
+      );
+  const a = await fleet.join({ stopTimeoutMs: 30_000 });
+  register('a')(a.sidecar);
+  await fleet.pass(2);
+  for (const instanceId of IDS) await a.sidecar.workflows.start('flow', undefined, { instanceId });
+  await expect.poll(() => runs.length).toBe(IDS.length);
+  const stopped = a.sidecar.stop();
+  const b = await fleet.join();
+  register('b')(b.sidecar);
+  await fleet.pass(8);
+  for (const end of ends) end();
+  await fleet.pass(5);
+  await stopped;
+  await fleet.pass(15, [b]);
+  const states = await Promise.all(IDS.map((id) => b.sidecar.workflows.get(id)));
+  expect(states.map((state) => state?.output)).toEqual(IDS.map(() => 'a'));
+  expect(runs).toEqual(IDS.map(() => 'a'));
+}, 60_000);

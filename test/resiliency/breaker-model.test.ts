@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type BreakerState, CircuitBreaker, type Ending, type Pass } from '../../src/resiliency/breaker.ts';
 import { virtualClock } from '../../src/testing/index.ts';
+import { SteppedClock } from '../support/stepped-clock.ts';
 
 /** What is done with a breaker, as data. */
 type Step =
@@ -149,4 +150,16 @@ test('a breaker does what its history says, whatever is done with it', async () 
   );
   // The examples have been everywhere.
   expect([...seen].sort()).toEqual(['closed -> open', 'half-open -> closed', 'half-open -> open', 'open -> half-open']);
+});
+
+test('a breaker that is open lets through again in time, although the clock was set back', async () => {
+  const clock = new SteppedClock();
+  const settings = { maxRequests: 1, intervalMs: 0, timeoutMs: 5_000, trips: () => true };
+  const breaker = new CircuitBreaker(settings, clock, () => undefined);
+  breaker.leave(breaker.enter(), 'failure');
+  clock.step(-3_600_000);
+  await clock.time.advance('4s');
+  expect([breaker.state, breaker.remainingMs, breaker.changesAt - clock.now()]).toEqual(['open', 1_000, 1_000]);
+  await clock.time.advance('1s');
+  expect(breaker.state).toBe('half-open');
 });

@@ -181,7 +181,14 @@ export class JobService implements BlockService {
   handle(pattern: string, handled: HandledJob): Disposable {
     this.#handlers.add(pattern, handled);
     this.#opened?.scheduler.targetsChanged();
-    return { [Symbol.dispose]: () => this.#handlers.remove(pattern) };
+    // A second call must not remove the function that took its place.
+    let remove = (): void => this.#handlers.remove(pattern);
+    return {
+      [Symbol.dispose]: () => {
+        remove();
+        remove = () => undefined;
+      },
+    };
   }
 
   #tellScheduler({ due, replaced }: Scheduled): void {

@@ -1,4 +1,4 @@
-import { checkLimit } from '../../util/check-limit.ts';
+import { checkLimit, checkNamePage } from '../../util/check-limit.ts';
 import { checkFields, checkFunction, fieldNames } from '../../util/known-fields.ts';
 import type { FoundJob, JobService } from './job-service.ts';
 import type {
@@ -109,6 +109,7 @@ export class Jobs {
     checkFields(options, LIST_FIELDS, 'options of list');
     const { prefix = '', cursor, limit = DEFAULT_LIMIT } = options;
     checkLimit(limit, MAX_LIMIT);
+    checkNamePage({ prefix, cursor });
     const { jobs, next } = await this.#service.list(prefix, cursor, limit);
     return { jobs: jobs.map(infoOf), ...(next === undefined ? undefined : { cursor: next }) };
   }

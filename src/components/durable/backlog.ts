@@ -1,9 +1,11 @@
+import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { countEntries } from '../../state/count-entries.ts';
 import type { StateStore } from '../../state/store.ts';
-import type { Clock } from '../../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, elapsedMs } from '../../util/clock.ts';
 import type { DurableQueue } from './queue.ts';
+import type { SequenceAllocator } from './sequence-allocator.ts';
 
-/** How long a full queue is taken to be full. */
+/** How long a queue is taken to have no more room than was counted. */
 const FULL_MS = 250;
 /** With several hosts, each counts again after it has filled this part of the room that there was. */
 const SHARE = 1 / 8;
@@ -11,18 +13,20 @@ const SHARE = 1 / 8;
 /** The dependencies of {@link Backlogs}. */
 export interface BacklogsDeps {
   readonly store: StateStore;
+  readonly commits: CommitBatcher;
+  readonly numbers: SequenceAllocator;
   readonly clock: Clock;
   /** The most messages in the queue of a group. */
   readonly limit: number;
-  /** Whether other hosts publish too. */
-  readonly areShared: () => boolean;
 }
 
 interface Backlog {
   /** How many messages may be published before the queue is counted again. */
   room: number;
-  /** Until when the queue is taken to be full. */
-  fullUntil: number;
+  /** When a count found less room than was wanted. */
+  shortSince: DualInstant | undefined;
+  /** Counts the queue now. */
+  counting: Promise<void> | undefined;
 }
 
 /** A publish was refused because the queue of a group is full. Its message is for publishers. */
@@ -40,29 +44,45 @@ export class Backlogs {
     this.#deps = deps;
   }
 
-  /** Whether it is known for all queues how many messages there is room for. */
-  know(queues: readonly DurableQueue[]): boolean {
-    return queues.every((queue) => this.#knows(queue));
+  /** Whether it is known for all queues if there is room for so many messages. */
+  know(queues: readonly DurableQueue[], wanted: number): boolean {
+    return queues.every((queue) => this.#knows(queue, wanted));
   }
 
-  #knows(queue: DurableQueue): boolean {
+  #knows(queue: DurableQueue, wanted: number): boolean {
     const backlog = this.#backlogs.get(queue);
-    return backlog !== undefined && (backlog.room > 0 || backlog.fullUntil > this.#deps.clock.now());
+    if (backlog === undefined) return false;
+    const { room, shortSince } = backlog;
+    return room >= wanted || (shortSince !== undefined && elapsedMs(shortSince, dualNow(this.#deps.clock)) < FULL_MS);
   }
 
   /** Counts queues before up to `wanted` messages are published. */
   async count(queues: readonly DurableQueue[], wanted: number): Promise<void> {
-    const unknown = new Set(queues.filter((queue) => !this.#knows(queue)));
-    await Promise.all([...unknown].map((queue) => this.#count(queue, wanted)));
+    const unknown = new Set(queues.filter((queue) => !this.#knows(queue, wanted)));
+    await Promise.all([...unknown].map((queue) => this.#countOnce(queue, wanted)));
   }
 
-  async #count(queue: DurableQueue, wanted: number): Promise<void> {
-    const { store, clock, limit, areShared } = this.#deps;
+  /** Publishes that wait for the room of a queue share one count. */
+  async #countOnce(queue: DurableQueue, wanted: number): Promise<void> {
+    const backlog = this.#backlogs.get(queue) ?? { room: 0, shortSince: undefined, counting: undefined };
+    this.#backlogs.set(queue, backlog);
+    backlog.counting ??= this.#count(queue, backlog, wanted).finally(() => {
+      backlog.counting = undefined;
+    });
+    await backlog.counting;
+  }
+
+  async #count(queue: DurableQueue, backlog: Backlog, wanted: number): Promise<void> {
+    const { store, commits, numbers, clock, limit } = this.#deps;
     const { readyRange, delayedRange } = queue.layout;
+    // What is published while it is counted is not in the count.
+    const before = backlog.room;
+    await commits.flushed();
     const counts = await Promise.all([readyRange, delayedRange].map((range) => countEntries(store, range, limit)));
-    const left = Math.max(0, limit - counts.reduce((sum, count) => sum + count, 0));
-    const room = areShared() ? Math.min(left, Math.max(wanted, Math.ceil(left * SHARE))) : left;
-    this.#backlogs.set(queue, { room, fullUntil: room > 0 ? 0 : clock.now() + FULL_MS });
+    const counted = counts.reduce((sum, count) => sum + count, 0);
+    const left = Math.max(0, limit - counted - (before - backlog.room));
+    backlog.room = numbers.areShared ? Math.min(left, Math.max(wanted, Math.ceil(left * SHARE))) : left;
+    backlog.shortSince = backlog.room < wanted ? dualNow(clock) : undefined;
   }
 
   /** Takes the room of a message in all queues, or answers why there is none. */

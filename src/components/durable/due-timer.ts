@@ -1,9 +1,10 @@
-import type { Clock, Timer } from '../../util/clock.ts';
+import { Alarm } from '../../util/alarm.ts';
+import type { Clock } from '../../util/clock.ts';
 
 /** One timer, for the earliest instant that is expected. */
 export class DueTimer {
   readonly #onDue: () => void;
-  #timer: Timer | undefined;
+  #alarm: Alarm | undefined;
   #at = Number.POSITIVE_INFINITY;
 
   constructor(onDue: () => void) {
@@ -12,16 +13,20 @@ export class DueTimer {
 
   expect(at: number, clock: Clock): void {
     if (at >= this.#at) return;
-    this.#timer?.cancel();
     this.#at = at;
-    this.#timer = clock.setTimeout(() => {
-      this.#at = Number.POSITIVE_INFINITY;
-      this.#onDue();
-    }, at - clock.now());
+    this.#alarm ??= new Alarm(clock, () => this.#ring(clock));
+    this.#alarm.set(at);
+  }
+
+  /** The alarm may ring early. */
+  #ring(clock: Clock): void {
+    if (clock.now() < this.#at) return this.#alarm?.set(this.#at);
+    this.#at = Number.POSITIVE_INFINITY;
+    this.#onDue();
   }
 
   cancel(): void {
-    this.#timer?.cancel();
+    this.#alarm?.off();
     this.#at = Number.POSITIVE_INFINITY;
   }
 }

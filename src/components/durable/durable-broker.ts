@@ -27,15 +27,8 @@ const NO_QUEUES: readonly DurableQueue[] = [];
 
 /** The limits of a component. */
 export interface BrokerLimits {
-  /** Default: none. */
-  readonly maxQueueMessages: number | undefined;
+  readonly maxQueueMessages: number;
   readonly retention: Required<DeadLetterRetention>;
-}
-
-/** Why a commit of a publish was refused, and what it required. */
-interface Refusal {
-  readonly guard: Precondition;
-  readonly error: unknown;
 }
 
 /** One durable pub/sub component in one store: its groups, numbers and publishes. */
@@ -89,9 +82,9 @@ export class DurableBroker implements Broker {
       abandoned: () => this.#upkeep.abandoned,
     });
     this.#backlogs =
-      maxQueueMessages === undefined
+      maxQueueMessages === Number.POSITIVE_INFINITY
         ? undefined
-        : new Backlogs({ store: state, clock, limit: maxQueueMessages, areShared: () => numbers.areShared });
+        : new Backlogs({ store: state, commits, numbers, clock, limit: maxQueueMessages });
     this.#upkeep = new Upkeep({
       ...{ store: state, groups, ended, table, queues: this.queues, retention, clock, logger, track },
     });
@@ -158,7 +151,7 @@ export class DurableBroker implements Broker {
   #isPrepared(messages: readonly Message[]): boolean {
     if (this.#groups.mayBeOutdated || !this.#numbers.has(messages.length)) return false;
     if (messages.some((message) => this.#needsKeeper(message))) return false;
-    return this.#backlogs === undefined || this.#backlogs.know(this.#queuesOf(messages));
+    return this.#backlogs === undefined || this.#backlogs.know(this.#queuesOf(messages), messages.length);
   }
 
   #queuesOf(messages: readonly Message[]): readonly DurableQueue[] {
@@ -209,7 +202,7 @@ export class DurableBroker implements Broker {
     return this.#commits.commit({ put, fence: guard, onDurable }).catch((error: unknown) => {
       for (const [at, { key }] of put.entries()) queues[at]?.notPublished(key);
       if (keptKey !== undefined) this.#startup.notKept(keptKey);
-      return this.#publishAgain(message, appId, { guard, error });
+      return this.#publishAgain(message, appId, guard, error);
     });
   }
 
@@ -226,14 +219,14 @@ export class DurableBroker implements Broker {
       try {
         await this.#commits.commit({ fence: guard });
       } catch (error) {
-        return this.#publishAgain(message, appId, { guard, error });
+        return this.#publishAgain(message, appId, guard, error);
       }
     }
     this.#context.noGroup?.(message.topic, 1);
   }
 
   /** Publishes a message again if a group was added to which it has to go as well. */
-  async #publishAgain(message: Message, appId: string, { guard, error }: Refusal): Promise<void> {
+  async #publishAgain(message: Message, appId: string, guard: Precondition, error: unknown): Promise<void> {
     await this.#groups.refused(guard, error);
     while (!this.#isPrepared([message])) await this.#prepare([message], appId);
     await this.#publishOne(message, appId);
@@ -245,10 +238,13 @@ export class DurableBroker implements Broker {
    */
   async subscribe(options: SubscribeOptions, context: ComponentContext): Promise<ComponentSubscription> {
     const { topic, group } = options;
-    await this.#addGroup({ topic, group }, context.subscriber?.isExpected === true);
-    await this.#startup.fill({ topic, group });
-    // Dead letters that were kept for it, before any message is handed out.
-    await this.#ended.finish(topic);
+    do {
+      await this.#addGroup({ topic, group }, context.subscriber?.isExpected === true);
+      await this.#startup.fill({ topic, group });
+      // Dead letters that were kept for it, before any message is handed out.
+      await this.#ended.finish(topic);
+      // No await may come between this check and the join: the group may be removed meanwhile.
+    } while (this.#groups.find({ topic, group }) === undefined);
     return this.#table.obtain({ topic, group }).join(options, context.clock);
   }
 
@@ -273,6 +269,7 @@ export class DurableBroker implements Broker {
   async flushed(): Promise<void> {
     await this.#startup.dropped();
     await this.#standIns.settled();
+    await Promise.all([...this.#table.all()].map((queue) => queue.recorded()));
     await this.#commits.flushed();
   }
 
@@ -294,7 +291,7 @@ export class DurableBroker implements Broker {
   /** A group has ended that has consumers here, which would wait for messages in vain. */
   #beginAnew(name: GroupName): void {
     const { logger, track } = this.#context;
-    logger.warn({ ...name }, 'a group was removed by another host while it has consumers here: it begins anew');
+    logger.warn({ ...name }, 'a group was removed while it has consumers here: it begins anew');
     const done = track('adding a group that was removed');
     const failed = (error: unknown): void => logger.error({ ...name, error }, 'the group could not be added again');
     void this.#addGroup(name, false).catch(failed).finally(done);

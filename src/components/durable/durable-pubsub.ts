@@ -4,7 +4,7 @@ import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { BrokerAccess } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
-import { checkPositive, checkRetention, type DeadLetterRetention } from '../retention.ts';
+import { checkCount, checkRetention, type DeadLetterRetention } from '../retention.ts';
 import { DurableBroker } from './durable-broker.ts';
 
 /** Options of {@link durablePubSub}. @public */
@@ -45,8 +45,8 @@ const FIELDS = fieldNames<DurablePubSubOptions>({
  */
 export function durablePubSub(name: string, options: DurablePubSubOptions = {}): PubSubDefinition {
   checkFields(options, FIELDS, `options of durablePubSub ${JSON.stringify(name)}`, 'ERR_CONFIGURATION');
-  const { scopes, maxQueueMessages, deadLetterRetention, ...topics } = options;
-  checkPositive(maxQueueMessages, `maxQueueMessages of durablePubSub ${JSON.stringify(name)}`);
+  const { scopes, maxQueueMessages = Number.POSITIVE_INFINITY, deadLetterRetention, ...topics } = options;
+  checkCount(maxQueueMessages, `maxQueueMessages of durablePubSub ${JSON.stringify(name)}`);
   const retention = checkRetention(deadLetterRetention, `durablePubSub ${JSON.stringify(name)}`);
   // One broker for each host: hosts share queues even across processes. Without hosts, one for each store.
   const brokers = new WeakMap<Shards | StateStore, Promise<DurableBroker>>();

@@ -3,7 +3,7 @@ import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import type { OwnedShard, OwnedShards } from '../../kernel/owned-shards.ts';
 import { ConflictError, isConflict } from '../../state/errors.ts';
 import type { Precondition } from '../../state/store.ts';
-import type { Clock } from '../../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, elapsedMs } from '../../util/clock.ts';
 import type { QueueLayout } from './layout.ts';
 import { record } from './records.ts';
 
@@ -78,11 +78,11 @@ export class GroupHolder {
   #isKnown: boolean;
   /** The hand-over of the group, from its begin until it is written. */
   #drain: { isDone: boolean; readonly done: Promise<void> } | undefined;
-  #unservedAt: number;
+  #unservedSince: DualInstant;
 
   constructor(deps: GroupHolderDeps) {
     this.#deps = deps;
-    this.#unservedAt = deps.clock.now();
+    this.#unservedSince = dualNow(deps.clock);
     this.#isKnown = deps.hosts === undefined;
   }
 
@@ -160,13 +160,13 @@ export class GroupHolder {
   /** The queue began or ceased to have consumers that take messages. */
   served(isServed: boolean): void {
     const { clock, hosts, look } = this.#deps;
-    if (!isServed) this.#unservedAt = clock.now();
+    if (!isServed) this.#unservedSince = dualNow(clock);
     if (hosts !== undefined) look(false);
   }
 
-  /** Since when this host has no consumers for it, if it has none. */
-  get unservedAt(): number {
-    return this.#unservedAt;
+  /** For how long this host has had no consumers for it, if it has none. */
+  get unservedMs(): number {
+    return elapsedMs(this.#unservedSince, dualNow(this.#deps.clock));
   }
 
   /** Whether no other host is known to hand the messages out. */
@@ -178,8 +178,8 @@ export class GroupHolder {
   get looksAt(): number | undefined {
     const { shard, owned, clock } = this.#deps;
     const isCandidate = !this.#isServed && (this.isStandIn || (this.#standIn === undefined && shard.isOwned));
-    const at = this.#unservedAt + UNSERVED_MS;
-    return isCandidate && owned.hasPeers && at > clock.now() ? at : undefined;
+    const delayMs = UNSERVED_MS - this.unservedMs;
+    return isCandidate && owned.hasPeers && delayMs > 0 ? clock.now() + delayMs : undefined;
   }
 
   /** Whether this host is the stand-in and has no consumers any more. */
@@ -197,7 +197,7 @@ export class GroupHolder {
   }
 
   get #isUnserved(): boolean {
-    return !this.#isServed && this.#deps.clock.now() >= this.#unservedAt + UNSERVED_MS;
+    return !this.#isServed && this.unservedMs >= UNSERVED_MS;
   }
 
   /**

@@ -46,6 +46,7 @@ export class HandOut {
   readonly #recorded = new Deque<StoredMessage>();
   /** Being recorded. The ones behind wait, so that the order stays. */
   #recording: readonly StoredMessage[] = [];
+  #writing: Promise<void> | undefined;
   /** A suspect that is handed out. */
   #alone: StoredMessage | undefined;
   /** Whether a suspect waits until nothing else is in flight. */
@@ -63,8 +64,8 @@ export class HandOut {
     if (recorded !== undefined) return this.#handOut(recorded);
     const entry = this.#free();
     if (entry === undefined || !entry.isCareful) return entry;
-    if (!isSuspect(entry)) void this.#record(this.#batchOf(entry));
-    else if (this.#deps.out() === 0) void this.#record([entry]);
+    if (!isSuspect(entry)) this.#writing = this.#record(this.#batchOf(entry));
+    else if (this.#deps.out() === 0) this.#writing = this.#record([entry]);
     else {
       this.#waitsAlone = true;
       this.#deps.ahead.unshift(entry);
@@ -94,6 +95,11 @@ export class HandOut {
       }
     }
     return batch;
+  }
+
+  /** Resolves when what is being recorded has been, and is being taken back if the tenure has ended meanwhile. */
+  async recorded(): Promise<void> {
+    await this.#writing;
   }
 
   async #record(batch: readonly StoredMessage[]): Promise<void> {

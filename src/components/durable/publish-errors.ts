@@ -6,6 +6,9 @@ import { QueueFullError } from './backlog.ts';
 /** The longest value of a publish: the fields that a retry adds must still fit into the store's limit. */
 export const MAX_BYTES: number = MAX_VALUE_BYTES - 64;
 
+const TOO_LARGE =
+  'the message is too large: it may have 8 MiB with its envelope, and 64 MiB for all groups of its topic together';
+
 export function tooLarge(bytes: number): StateError {
   return new StateError('invalid', `The message has ${bytes} bytes: at most ${MAX_BYTES} are kept.`);
 }
@@ -14,7 +17,7 @@ export function tooLarge(bytes: number): StateError {
 export function refusalOf(cause: unknown): Error {
   if (cause instanceof QueueFullError) return cause;
   const kind = isStateError(cause) ? cause.kind : 'failed';
-  if (kind === 'invalid') return new Error('the message is too large: it may have 8 MiB with its envelope', { cause });
+  if (kind === 'invalid') return new Error(TOO_LARGE, { cause });
   return new Error(kind === 'full' ? 'the state store has no space left' : 'the state store has failed', { cause });
 }
 

@@ -10,7 +10,7 @@ import { HeldBack } from './held-back.ts';
 import type { QueueLayout } from './layout.ts';
 import { ReadAhead, type ReadAheadDeps } from './read-ahead.ts';
 import { Settlements, STORE_RETRY_MS } from './settlements.ts';
-import type { StoredMessage } from './stored-message.ts';
+import { type StoredMessage, survived } from './stored-message.ts';
 
 /** How long to wait for messages in flight before another host may get them. */
 const GRACE_PERIOD_MS = 15_000;
@@ -58,7 +58,7 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
     this.#heldBack = new HeldBack({ ...deps, onFree });
     this.#handOut = new HandOut({
       ...{ ahead: this.#ahead, heldBack: this.#heldBack, wake, track: deps.track },
-      record: (settlement, entry) => this.#settlements.record(settlement, signalOf(entry)),
+      record: (settlement, entry) => this.#settlements.record(settlement, entry.tenure.signal),
       pause: (entry) => sleep(this.#clock ?? systemClock, STORE_RETRY_MS, entry?.tenure.signal),
       room: () => this.#dispatcher.room,
       out: () => this.#out.size,
@@ -157,11 +157,10 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
 
   /** Hands the group over to another host once none of its messages are in flight here. */
   async handOver(): Promise<void> {
-    const { shard, commits, holder } = this.#deps;
+    const { shard, holder } = this.#deps;
     if (holder.isStandIn) return;
     shard.begin();
-    this.#endTenure();
-    await commits.flushed();
+    await this.#endAndFlush();
     shard.end();
   }
 
@@ -173,8 +172,18 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
       await Promise.race([idle, sleep(clock, GRACE_PERIOD_MS, ended.signal).catch(() => undefined)]);
       ended.abort();
     }
+    await this.#endAndFlush();
+  }
+
+  async #endAndFlush(): Promise<void> {
     this.#endTenure();
+    await this.recorded();
     await this.#deps.commits.flushed();
+  }
+
+  /** Resolves when all that is to be written of messages that are handed out has been given to the store. */
+  recorded(): Promise<void> {
+    return this.#handOut.recorded();
   }
 
   rest(): void {
@@ -221,7 +230,7 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
   }
 
   remove(entry: StoredMessage): Promise<void> {
-    return this.#settlements.record({ delete: [entry.key] }, signalOf(entry)).then(
+    return this.#settlements.record({ delete: [entry.key] }, entry.tenure.signal).then(
       () => this.#removed(entry),
       (error: unknown) => {
         this.#ended(entry);
@@ -241,7 +250,7 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
   /** Also deletes the entry that this tenure has read, whose key may differ. */
   async #removeAgain(entry: StoredMessage, again: StoredMessage): Promise<void> {
     try {
-      await this.#settlements.record({ delete: [again.key] }, signalOf(again));
+      await this.#settlements.record({ delete: [again.key] }, again.tenure.signal);
       this.#ahead.forget(again);
     } finally {
       this.#ended(entry);
@@ -256,7 +265,7 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
     const put = [{ key, value: encodeQueued(entry) }];
     const settlement = entry.key === key ? { put } : { put, delete: [entry.key] };
     try {
-      await this.#settlements.record(settlement, signalOf(entry));
+      await this.#settlements.record(settlement, entry.tenure.signal);
       this.#ahead.forget(entry);
       this.#ahead.delayed(key, dueAt);
     } finally {
@@ -269,7 +278,7 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
     survived(entry);
     try {
       const put = [{ key: entry.key, value: encodeQueued(entry) }];
-      await this.#settlements.record({ put }, signalOf(entry));
+      await this.#settlements.record({ put }, entry.tenure.signal);
     } finally {
       this.#ended(entry);
     }
@@ -291,15 +300,4 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
     this.#ahead.stop();
     this.#handOut.clear();
   }
-}
-
-function signalOf({ tenure }: StoredMessage): AbortSignal {
-  return tenure.signal;
-}
-
-/** The process has not ended during the delivery. */
-function survived(entry: StoredMessage): void {
-  entry.interruptions = 0;
-  entry.isCareful = false;
-  entry.isRecorded = false;
 }

@@ -100,9 +100,12 @@ export class ReadAhead {
     return entry;
   }
 
-  /** Puts a message back. One of an earlier tenure is dropped: this tenure reads it from the store. */
+  /**
+   * Puts a message back. Dropped are one of an earlier tenure, which this tenure reads from the store, and one that was
+   * taken out of the queue while it waited for its retry.
+   */
   unshift(entry: StoredMessage): void {
-    if (entry.tenure === this.#tenure) this.#ready.unshift(entry);
+    if (entry.tenure === this.#tenure && this.#loaded.isThere(entry.key)) this.#ready.unshift(entry);
   }
 
   /** A publish is about to write a message under a key. */
@@ -164,7 +167,7 @@ export class ReadAhead {
   /** Messages are being taken out of the queue: they are not handed out any more. */
   withhold(keys: ReadonlySet<string>): void {
     this.#ready.remove(keys);
-    for (const key of keys) this.#loaded.add(key);
+    for (const key of keys) this.#loaded.withhold(key);
   }
 
   /** Withheld messages are no longer in the store. */

@@ -73,10 +73,7 @@ export class StandIns {
     this.#toRead ||= toRead;
     if (this.#looking !== undefined) return;
     const done = this.#deps.track('looking at the stand-ins of groups');
-    this.#looking = this.#lookOn().finally(() => {
-      this.#looking = undefined;
-      done();
-    });
+    this.#looking = this.#lookOn().finally(done);
   }
 
   /** Resolves when groups that this host had in place of others, and for which it has no consumers, are given back. */
@@ -106,6 +103,8 @@ export class StandIns {
         else this.#failed(error);
       }
     }
+    // At once: a look that is asked for from now on would not be noticed any more.
+    this.#looking = undefined;
     this.#expectNext();
   }
 

@@ -13,3 +13,10 @@ export interface StoredMessage extends QueuedMessage {
   /** Whether its delivery is recorded. */
   isRecorded: boolean;
 }
+
+/** The process has not ended during the delivery. */
+export function survived(entry: StoredMessage): void {
+  entry.interruptions = 0;
+  entry.isCareful = false;
+  entry.isRecorded = false;
+}

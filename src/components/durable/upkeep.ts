@@ -84,8 +84,8 @@ export class Upkeep {
     { layout, holder }: DurableQueue,
     abandoned: Map<string, AbandonedQueue>,
   ): Promise<void> {
-    const { store, clock, logger } = this.#deps;
-    if (!holder.isIdle || clock.now() < holder.unservedAt + ABANDONED_AFTER_MS) return;
+    const { store, logger } = this.#deps;
+    if (!holder.isIdle || holder.unservedMs < ABANDONED_AFTER_MS) return;
     const counts = [layout.readyRange, layout.delayedRange].map((range) => countEntries(store, range, MAX_COUNTED));
     const messages = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
     if (messages === 0) return;
@@ -100,7 +100,7 @@ export class Upkeep {
   async #limit(known: KnownGroup, { layout }: DurableQueue): Promise<void> {
     const { store, retention, clock, queues, logger } = this.#deps;
     const { topic, group } = known;
-    const most = retention.maxMessages + MAX_COUNTED;
+    const most = Math.min(retention.maxMessages + MAX_COUNTED, Number.MAX_SAFE_INTEGER);
     const count = await countEntries(store, layout.readyRange, most);
     const [first] = (await queues.read({ topic, group }, { limit: 1 })).entries;
     const isExcess = excessOf(retention, count, clock.now());

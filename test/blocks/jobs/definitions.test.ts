@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { JobDefinition, JobOptions, JobRun } from '../../../src/index.ts';
 import { Fleet } from '../../support/fleet.ts';
 import type { Answer } from '../../support/http.ts';
-import { JobsWorld } from '../../support/jobs-world.ts';
+import { JobsWorld, jobsWorld } from '../../support/jobs-world.ts';
 import { startWorld } from '../../support/world.ts';
 
 /** An application that is deployed again and again, each time with one definition of the job `report`. */
@@ -118,7 +118,7 @@ describe('a job that is defined in code', () => {
     expect(world.seen.map(({ dueAt, data }) => [dueAt.slice(11), data])).toEqual([['01:00:00', 'v2']]);
   });
 
-  test('data that is changed while a run is under way: no overlap, and the run counts as not done', async () => {
+  test('data that is changed while a run is under way: that run ends and counts, and the next one has them', async () => {
     await using world = await deployed(undefined);
     let [running, most] = [0, 0];
     const work = async ({ data }: JobRun): Promise<void> => {
@@ -131,6 +131,9 @@ describe('a job that is defined in code', () => {
     await world.clock.advance('1h5s');
     await world.sidecar.jobs.schedule('report', { schedule: '@every 1h', data: 'v2', ifExists: 'update' });
     await world.clock.advance('30s');
+    expect(world.seen.map(({ data }) => data)).toEqual(['v1']);
+    expect(await world.sidecar.jobs.get('report')).toMatchObject({ runs: 1, data: 'v2' });
+    await world.clock.advance('1h');
     expect([most, world.seen.map(({ data }) => data)]).toEqual([1, ['v1', 'v2']]);
   });
 
@@ -306,4 +309,15 @@ describe('schedule with ifExists', () => {
     expect((await send({ dueTime: '1h' })).status).toBe(204);
     expect((await send({ dueTime: '1h', ifExists: 'replace' })).status).toBe(409);
   });
+});
+
+test('a function that is taken away twice does not take the one with it that has its place', async () => {
+  await using world = await jobsWorld();
+  const first = world.sidecar.jobs.handle('report', () => undefined);
+  first[Symbol.dispose]();
+  world.sidecar.jobs.handle('report', world.record);
+  first[Symbol.dispose]();
+  await world.sidecar.jobs.schedule('report', { dueTime: '1s' });
+  await world.pass('1s');
+  expect(world.seen).toHaveLength(1);
 });

@@ -44,6 +44,16 @@ describe.each(STORES)('list, state in %s', (_store, start) => {
     expect(first.jobs.map(({ name }) => name)).toEqual(['report', 'report!', 'report-10']);
     expect(await names({ prefix: 'report', limit: 3, cursor: first.cursor ?? '' })).toBe('report-2 reporter');
     expect((await jobs.list({ prefix: 'report', limit: 3, cursor: first.cursor ?? '' })).cursor).toBe(undefined);
+    for (const [options, message] of [
+      [{ prefix: 'report', cursor: 'b' }, /cursor is "b": expected that of a page with prefix "report"/],
+      [{ prefix: '\ud800' }, /prefix is "\\ud800": expected well-formed text/],
+      [{ cursor: 'a\udc00' }, /cursor is "a\\udc00"/],
+      [{ prefix: 5 as unknown as string }, /prefix is 5/],
+    ] as const)
+      await expect(jobs.list(options)).rejects.toMatchObject({
+        code: 'ERR_BAD_REQUEST',
+        message: expect.stringMatching(message),
+      });
     expect(first.jobs[0]).toEqual({
       name: 'report',
       schedule: '@every 1h',
@@ -243,6 +253,20 @@ describe.each(STORES)('pause, state in %s', (_store, start) => {
     await jobs.resume('report');
     await world.pass('0s');
     expect(minutes(world.times)).toEqual(['01:00', '04:01']);
+  });
+
+  test('(or an update of its data) does not lose the run, nor make it come at once again', async () => {
+    await using world = await start();
+    const { jobs } = world.sidecar;
+    let cursor = 0;
+    world.run = () => jobs.schedule('report', { ...HOURLY, data: { cursor: ++cursor }, ifExists: 'update' });
+    await jobs.schedule('report', { ...HOURLY, data: { cursor } });
+    for (const round of [1, 2, 3]) {
+      await world.pass('1h');
+      expect(await jobs.get('report')).toMatchObject({ runs: round, data: { cursor: round } });
+    }
+    expect(minutes(world.times)).toEqual(['01:00', '02:00', '03:00']);
+    expect(world.seen.map(({ data }) => data)).toEqual([{ cursor: 0 }, { cursor: 1 }, { cursor: 2 }]);
   });
 
   test('and resumption during a run do not make it come again', async () => {

@@ -98,6 +98,41 @@ test('a consumer that leaves interrupts nothing', async () => {
   }
 });
 
+test('nor does one that leaves while it is recorded that messages are handed out', async () => {
+  const state = new MemoryStore({ clock: systemClock, logger });
+  const commit = state.commit.bind(state);
+  const begin = (): Promise<PubSubComponent> =>
+    durablePubSub('pubsub').open({ appId: 'shop', clock: systemClock, logger, state, track: () => () => undefined });
+  const first = await begin();
+  await Collector.join(first, { topic: 't' });
+  await publishTexts(first, 't', ['a', 'b']);
+  await first.close();
+
+  const held: (() => void)[] = [];
+  state.commit = async (batch) => {
+    await new Promise<void>((resolve) => held.push(resolve));
+    return commit(batch);
+  };
+  const second = await begin();
+  await Collector.join(second, { topic: 't' });
+  await expect.poll(() => held.length).toBe(1);
+  const closed = second.close();
+  // As when the state is closed after the components.
+  state.commit = commit;
+  held[0]?.();
+  await closed;
+  state.commit = () => Promise.reject(new StateError('closed', 'closed'));
+  await new Promise((resolve) => setImmediate(resolve));
+  state.commit = commit;
+
+  const third = await Collector.join(await begin(), { topic: 't' });
+  await third.expect(2);
+  expect(third.deliveries.map(told)).toEqual([
+    ['id-a', 1, 0],
+    ['id-b', 1, 0],
+  ]);
+});
+
 test('what is published while a process runs is handed out without being recorded first', async () => {
   const processes = new Processes();
   const component = await processes.begin();

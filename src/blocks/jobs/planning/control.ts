@@ -32,7 +32,7 @@ export function askedJob({ job }: StoredEntry, now: number): PlannedJob {
   return { job: { ...job, heldTickAt, tickAt: now, coveredTo: undefined, basis: undefined }, at: now };
 }
 
-/** Whether an entry continues another one that was only paused or resumed since: a run of that one ends with it. */
+/** Whether an entry continues another one that was only paused, resumed or updated since: a run of that one ends with it. */
 export function isContinued(of: StoredEntry, by: StoredEntry): boolean {
   const { basis } = by.job;
   return basis !== undefined && (basis === of.version || basis === of.job.basis);

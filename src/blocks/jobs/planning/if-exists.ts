@@ -12,6 +12,7 @@ export interface PlannedJob {
 export interface PresentJob extends PlannedJob {
   /** Its data as JSON text; `undefined` when it has none. */
   readonly data: string | undefined;
+  readonly version: number;
 }
 
 /** The replacement of an existing job; `undefined` to leave it as it is. */
@@ -36,10 +37,9 @@ function updateOf(planned: PlannedJob, present: PresentJob): PlannedJob | undefi
   const { job } = planned;
   if (!hasSameTimes(job, present.job)) return present.job.resumeAt === undefined ? planned : pausedFrom(planned);
   if (isDeepStrictEqual(job.policy, present.job.policy) && isSameJson(job.data, present.data)) return undefined;
-  return {
-    job: { ...present.job, policy: job.policy, data: job.data, dataId: undefined, basis: undefined },
-    at: present.at,
-  };
+  // A run that is under way ends with it.
+  const { basis = present.version } = present.job;
+  return { job: { ...present.job, policy: job.policy, data: job.data, dataId: undefined, basis }, at: present.at };
 }
 
 function pausedFrom({ job, at }: PlannedJob): PlannedJob {

@@ -98,8 +98,8 @@ export class JobStore {
     return undefined;
   }
 
-  async #replacement({ due: { job, at } }: Found, replace: Replace): Promise<PlannedJob | undefined> {
-    return replace({ job, at, data: await this.dataOf(job) });
+  async #replacement({ due: { job, at, version } }: Found, replace: Replace): Promise<PlannedJob | undefined> {
+    return replace({ job, at, version, data: await this.dataOf(job) });
   }
 
   /** Writes a job, provided that the present one is unchanged, or is still absent. */

@@ -63,7 +63,7 @@ export class Recorder {
     onRecorded(due, await store.advance(due, next.job, next.at));
   }
 
-  /** The entry of a job that was paused or resumed during its run; `undefined` if it was replaced or removed. */
+  /** The entry of a job that was paused, resumed or updated during its run; `undefined` if it was replaced or removed. */
   async #continued(due: Due, mayBeWritten: boolean): Promise<Due | undefined> {
     const { store, readAnew, onReadFailure } = this.#deps;
     try {

@@ -132,10 +132,11 @@ export class Scheduler {
   async stop(gracePeriodMs: number): Promise<void> {
     this.#stopRequested.abort(new Error('the scheduler is stopping'));
     this.#appWatch?.[Symbol.dispose]();
-    this.#deps.owned.stop();
     this.#pump.stop();
     this.#retry.stop();
     await this.#deps.delivery.stop(this.#work, gracePeriodMs);
+    // Last: another host that takes shards over meanwhile waits for the runs of their jobs.
+    this.#deps.owned.stop();
   }
 
   get #stopped(): boolean {

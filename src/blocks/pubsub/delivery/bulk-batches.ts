@@ -1,5 +1,5 @@
 import type { Delivery } from '../../../components/pubsub.ts';
-import type { Clock, Timer } from '../../../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, elapsedMs, type Timer } from '../../../util/clock.ts';
 
 /** A batch is complete at either limit. */
 export interface BatchLimits {
@@ -22,7 +22,7 @@ export class BulkBatches {
   readonly #concurrency: number;
   readonly #clock: Clock;
   readonly #send: (batch: readonly Delivery[]) => Promise<void>;
-  #waiting: { readonly delivery: Delivery; readonly since: number }[] = [];
+  #waiting: { readonly delivery: Delivery; readonly since: DualInstant }[] = [];
   #sending = 0;
   #timer: Timer | undefined;
 
@@ -39,7 +39,7 @@ export class BulkBatches {
   }
 
   add(deliveries: readonly Delivery[]): void {
-    const since = this.#clock.now();
+    const since = dualNow(this.#clock);
     for (const delivery of deliveries) this.#waiting.push({ delivery, since });
     this.#flush();
   }
@@ -64,15 +64,17 @@ export class BulkBatches {
     }
     const [oldest] = this.#waiting;
     if (oldest === undefined || this.#sending >= this.#concurrency) return;
-    const delayMs = oldest.since + this.#limits.maxAwaitMs - this.#clock.now();
-    this.#timer = this.#clock.setTimeout(() => this.#flush(), delayMs);
+    this.#timer = this.#clock.setTimeout(() => this.#flush(), this.#limits.maxAwaitMs - this.#ageMs(oldest.since));
   }
 
   #isDue(): boolean {
     const [oldest] = this.#waiting;
     if (oldest === undefined) return false;
-    return (
-      this.#waiting.length >= this.#limits.maxMessages || oldest.since + this.#limits.maxAwaitMs <= this.#clock.now()
-    );
+    return this.#waiting.length >= this.#limits.maxMessages || this.#ageMs(oldest.since) >= this.#limits.maxAwaitMs;
+  }
+
+  /** Also right when the wall clock is set back, or the machine sleeps. */
+  #ageMs(since: DualInstant): number {
+    return elapsedMs(since, dualNow(this.#clock));
   }
 }

@@ -70,9 +70,8 @@ export class Gate {
     if (breaker === undefined || this.#isClosed || this.#isShut()) return;
     // Not while the breaker is still calling its listeners.
     this.#unsubscribe = breaker.onChange(() => queueMicrotask(() => this.letIn()));
-    const { changesAt } = breaker;
-    if (!Number.isFinite(changesAt)) return;
-    this.#timer = this.#clock.setTimeout(() => this.letIn(), changesAt - this.#clock.now());
+    const { remainingMs } = breaker;
+    if (Number.isFinite(remainingMs)) this.#timer = this.#clock.setTimeout(() => this.letIn(), remainingMs);
   }
 
   #unwatch(): void {

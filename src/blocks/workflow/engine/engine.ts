@@ -286,15 +286,15 @@ export class Engine implements EngineServices {
     } else if (found === 'finished') void removeExpired(this, id).catch((error: unknown) => this.#retry.failed(error));
   }
 
-  /** Accepts no new work, waits for turns and activities in flight, and removes all instances from memory. */
+  /** Accepts no new work, waits for turns and activities in flight, as hand-overs do, and forgets all instances. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#pump.stop();
     this.#retry.stop();
     this.activities.stop();
     this.#missing.stop();
-    this.#owned.stop();
     await this.#work.idle(this.host.clock, this.host.gracePeriodMs);
+    this.#owned.stop();
     for (const instance of this.pool.all()) this.pool.remove(instance, new Error('the sidecar is stopping'));
   }
 }

@@ -1,5 +1,5 @@
 import { SidecarError } from '../../../errors.ts';
-import { checkLimit } from '../../../util/check-limit.ts';
+import { checkLimit, checkNamePage } from '../../../util/check-limit.ts';
 import { checkFields, fieldNames } from '../../../util/known-fields.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { WorkflowState, WorkflowStatus } from '../model/instance.ts';
@@ -58,6 +58,7 @@ export async function listInstances(
   checkFields(options, LIST_FIELDS, 'options of list');
   const { limit = DEFAULT_LIMIT, prefix = '', parentId, reverse = false } = options;
   checkLimit(limit, MAX_LIMIT);
+  checkNamePage({ prefix, cursor: options.cursor });
   const isAsked = matcherOf(options);
   const instances: WorkflowState[] = [];
   let from = options.cursor;

@@ -50,6 +50,8 @@ export class StreamLine implements Line<string>, Watcher {
   /** Entries that came after the end, with the number of their deliveries. */
   readonly #late = new Map<string, number>();
   #work: Promise<void> | undefined;
+  /** There may be more to do since it works. */
+  #isAsked = false;
   /** Replies were lost: entries that have been pending for this time may be ours, but not here. */
   #missingForMs: number | undefined;
   #renewedAt = performance.now();
@@ -89,9 +91,12 @@ export class StreamLine implements Line<string>, Watcher {
 
   /** Works, unless it does. */
   #wake(): void {
+    this.#isAsked = true;
     if (this.#work !== undefined || this.#isStopped) return;
+    this.#isAsked = false;
     this.#work = this.#fill().finally(() => {
       this.#work = undefined;
+      if (this.#isAsked) this.#wake();
     });
   }
 

@@ -1,0 +1,116 @@
+/** What operators do while messages are on their way. */
+import { expect, test } from 'vitest';
+import { DueTimer } from '../../../src/components/durable/due-timer.ts';
+import { durablePubSub, Sidecar } from '../../../src/index.ts';
+import { KeptStore } from '../../support/kept-store.ts';
+import { RecordingLogger } from '../../support/logger.ts';
+import { QueueWorld } from '../../support/queue-world.ts';
+import { SteppedClock } from '../../support/stepped-clock.ts';
+
+/** An ordered subscription whose first message fails and waits for its retry. */
+async function blockedQueue(): Promise<QueueWorld> {
+  const world = await QueueWorld.make({ place: 'durable' });
+  const retry = { maxRetries: 100, initialDelayMs: 60_000 };
+  await world.subscribe('orders', { concurrency: 1, retry }, ({ data }) => (data === 'poison' ? 'RETRY' : 'SUCCESS'));
+  await world.publish('orders', 'poison', 'good');
+  return world;
+}
+
+test('a message that blocks an ordered queue is gone when it is discarded, and the next one comes', async () => {
+  await using world = await blockedQueue();
+  const { messages } = await world.pubsub.messages(world.queue('orders'));
+  expect(await world.pubsub.discard(world.queue('orders'), [messages[0]?.key ?? ''])).toBe(1);
+  await world.pass('10m');
+  expect(world.data('orders')).toEqual(['poison', 'good']);
+  expect(await world.waiting('orders')).toEqual([]);
+});
+
+test('a message that blocks an ordered queue is in the other queue only when it is redelivered there', async () => {
+  await using world = await blockedQueue();
+  await world.pubsub.addGroup(world.queue('aside'));
+  const { messages } = await world.pubsub.messages(world.queue('orders'));
+  const key = messages[0]?.key ?? '';
+  expect(await world.pubsub.redeliver(world.queue('orders'), [key], { to: world.queue('aside') })).toBe(1);
+  await world.pass('10m');
+  expect(world.data('orders')).toEqual(['poison', 'good']);
+  expect([await world.waiting('orders'), await world.waiting('aside')]).toEqual([[], ['poison']]);
+});
+
+test('a group that is removed while somebody joins it is there afterwards, also for the next process', async () => {
+  const world = await QueueWorld.make({ place: 'durable' });
+  await using _world = world;
+  const queue = world.queue('orders', 'shop/audit');
+  await (await world.subscribe('orders', { group: 'audit' }))();
+  await Promise.all([world.subscribe('orders', { group: 'audit' }), world.pubsub.removeGroup(queue)]);
+  expect((await world.pubsub.queues()).map(({ group }) => group)).toEqual(['shop/audit']);
+  await world.publish('orders', 1);
+  expect(world.data('orders')).toEqual([1]);
+  await world.restart();
+  await world.publish('orders', 2);
+  expect(await world.waiting('orders', 'shop/audit')).toEqual([2]);
+});
+
+test('a limit of the queue holds in a burst', async () => {
+  await using world = await QueueWorld.make({ place: 'durable', component: { maxQueueMessages: 10 } });
+  await world.pubsub.addGroup(world.queue('orders'));
+  const published = await Promise.allSettled(Array.from({ length: 200 }, (_, at) => world.publish('orders', at)));
+  expect(published.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
+  expect(await world.waiting('orders')).toHaveLength(10);
+});
+
+test('a bulk is not refused when others have been settled meanwhile', async () => {
+  await using world = await QueueWorld.make({ place: 'durable', component: { maxQueueMessages: 10 } });
+  await world.subscribe('orders');
+  const entries = Array.from({ length: 8 }, (_, at) => ({ entryId: String(at), event: at }));
+  for (let round = 0; round < 3; round++) {
+    await world.pubsub.publishBulk('pubsub', 'orders', entries);
+    await world.rest();
+  }
+  expect(world.data('orders')).toHaveLength(24);
+});
+
+test.each([2.5, 0, Number.NaN, -1, '7'])('limits are whole numbers: %s', (value) => {
+  const limit = value as number;
+  const expected = /expected a whole number of 1 or more, or Infinity/;
+  expect(() => durablePubSub('pubsub', { maxQueueMessages: limit })).toThrow(expected);
+  expect(() => durablePubSub('pubsub', { deadLetterRetention: { maxMessages: limit } })).toThrow(expected);
+});
+
+test('infinity is no limit', async () => {
+  const deadLetterRetention = { maxMessages: Number.POSITIVE_INFINITY, maxAgeMs: 3_600_000 };
+  const component = { maxQueueMessages: Number.POSITIVE_INFINITY, deadLetterRetention };
+  await using world = await QueueWorld.make({ place: 'durable', component });
+  await world.deadLetters(1, 2);
+  await world.pass('50m');
+  expect(await world.waiting('dead')).toEqual([1, 2]);
+  await world.pass('15m');
+  expect(await world.waiting('dead')).toEqual([]);
+});
+
+test('a delayed message is due within a minute when the clock was set forward', async () => {
+  const clock = new SteppedClock();
+  let rings = 0;
+  const timer = new DueTimer(() => rings++);
+  timer.expect(clock.now() + 3_600_000, clock);
+  await clock.time.advance('2m');
+  expect(rings).toBe(0);
+  clock.step(3_500_000);
+  await clock.time.advance('1m');
+  expect([rings, clock.time.pendingTimers]).toEqual([1, 0]);
+});
+
+test('a full queue has room again although the clock was set back', async () => {
+  const clock = new SteppedClock();
+  const components = [durablePubSub('pubsub', { maxQueueMessages: 1 })];
+  const logger = new RecordingLogger();
+  await using sidecar = new Sidecar({ appId: 'shop', clock, state: new KeptStore(), components, logger });
+  await sidecar.start();
+  const queue = { pubsubName: 'pubsub', topic: 'orders', group: 'shop' };
+  await sidecar.pubsub.addGroup(queue);
+  await sidecar.pubsub.publish('pubsub', 'orders', 1);
+  await expect(sidecar.pubsub.publish('pubsub', 'orders', 2)).rejects.toThrow('is full');
+  await sidecar.pubsub.purge(queue);
+  clock.step(-3_600_000);
+  await clock.time.advance('1s');
+  await sidecar.pubsub.publish('pubsub', 'orders', 3);
+});
