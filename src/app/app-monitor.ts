@@ -99,7 +99,9 @@ export class AppMonitor {
   async start(): Promise<void> {
     const { app, clock } = this.#deps;
     const limitMs = clock.realGracePeriodMs === undefined ? FIRST_ANSWER_MS : FIRST_ANSWER_IN_TEST_MS;
-    if (await app.isReachable()) await within(this.#arrived(), limitMs);
+    const isReachable = await app.isReachable();
+    if (this.#stopping.signal.aborted) return;
+    if (isReachable) await within(this.#arrived(), limitMs);
     else void this.#awaitArrival();
   }
 
@@ -131,10 +133,11 @@ export class AppMonitor {
   /** Polls until the application accepts connections. Resolves with false if the epoch changes, or at a stop. */
   async #find(delayMs: (tries: number) => number): Promise<boolean> {
     const { app, clock } = this.#deps;
+    const { signal } = this.#stopping;
     const epoch = this.#epoch;
-    for (let tries = 1; epoch === this.#epoch; tries++) {
-      await sleep(clock, delayMs(tries), this.#stopping.signal).catch(() => undefined);
-      if (epoch === this.#epoch && (await app.isReachable())) return epoch === this.#epoch;
+    for (let tries = 1; epoch === this.#epoch && !signal.aborted; tries++) {
+      await sleep(clock, delayMs(tries), signal).catch(() => undefined);
+      if (epoch === this.#epoch && !signal.aborted && (await app.isReachable())) return epoch === this.#epoch;
     }
     return false;
   }

@@ -155,24 +155,36 @@ export class AppChannel {
   }
 
   /** Passes a request on, streaming both ways; counts as a request until the answer has been read. */
-  readonly handle: Handler = (request) => {
-    const { token } = this.#options;
-    const outgoing = token === undefined ? request : withHeader(request, token.header, token.value);
-    return this.#places === undefined ? this.#transport.handle(outgoing) : this.#handleInTurn(this.#places, outgoing);
-  };
+  readonly handle: Handler = (request) => this.#pass(request);
 
-  async #handleInTurn(places: Semaphore, request: SidecarRequest): Promise<SidecarResponse> {
-    const cancelToken = cancelTokenOf(request);
-    await places.acquire(cancelToken);
-    return withPlace(places, cancelToken, () => this.#transport.handle(request));
+  /** `begin` is called as soon as it is the request's turn. */
+  #pass(request: SidecarRequest, begin?: () => void): Promise<SidecarResponse> {
+    if (this.#places !== undefined) return this.#passInTurn(this.#places, request, begin);
+    begin?.();
+    return this.#send(request);
   }
 
-  /** Calls the application and reads its whole answer, within the call's time limit. */
+  async #passInTurn(places: Semaphore, request: SidecarRequest, begin?: () => void): Promise<SidecarResponse> {
+    const cancelToken = cancelTokenOf(request);
+    await places.acquire(cancelToken);
+    begin?.();
+    return withPlace(places, cancelToken, () => this.#send(request));
+  }
+
+  #send(request: SidecarRequest): Promise<SidecarResponse> {
+    const { token } = this.#options;
+    return this.#transport.handle(token === undefined ? request : withHeader(request, token.header, token.value));
+  }
+
+  /**
+   * Calls the application and reads its whole answer, within the call's time limit. The time for which the call waits
+   * for its turn does not count.
+   */
   async call(call: AppCall): Promise<AppReply> {
-    const running = this.#begin(call.timeLimitMs);
+    const running = this.#begin();
     try {
       const request = new PlainRequest(call.method, call.url, call.headers, call.body, running);
-      const { status, headers, body } = await this.handle(request);
+      const { status, headers, body } = await this.#pass(request, () => this.#limit(running, call.timeLimitMs));
       return {
         status,
         headers,
@@ -190,7 +202,8 @@ export class AppChannel {
   async probe(url: string, timeLimitMs: number): Promise<string | undefined> {
     if (this.#transport.address.protocol === 'grpc')
       return (await this.#transport.isReachable()) ? undefined : 'it takes no connection';
-    const running = this.#begin(timeLimitMs);
+    const running = this.#begin();
+    this.#limit(running, timeLimitMs);
     try {
       const { status, body } = await this.#transport.handle(new PlainRequest('GET', url, {}, EMPTY_BODY, running));
       // Read the body, so that the connection can be kept.
@@ -203,12 +216,16 @@ export class AppChannel {
     }
   }
 
-  #begin(timeLimitMs: number): RunningCall {
+  #begin(): RunningCall {
     const call = new RunningCall();
     call.place = this.#calls.add(call);
+    return call;
+  }
+
+  /** Begins the time limit; 0 for none. */
+  #limit(call: RunningCall, timeLimitMs: number): void {
     const giveUp = (): void => call.abort(new Error(`no answer within ${timeLimitMs} ms`));
     if (timeLimitMs !== 0) call.timer = this.#options.clock.setTimeout(giveUp, timeLimitMs);
-    return call;
   }
 
   #end({ timer, place }: RunningCall): void {

@@ -209,6 +209,10 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
     return this.#dispatcher.queue.hold(delivery.entry, delayMs);
   }
 
+  takeBack({ place, entry, attempt }: HandedOut<Entry>): void {
+    if (place?.isIn === true) entry.attempts = attempt - 1;
+  }
+
   #takeOut({ place }: HandedOut<Entry>): boolean {
     return place !== undefined && this.#inFlight.delete(place);
   }
@@ -262,5 +266,9 @@ class HandedOut<Entry extends QueuedMessage> implements Delivery {
 
   retry(delayMs: number): Promise<void> {
     return this.#consumer.retry(this, delayMs);
+  }
+
+  takeBack(): void {
+    this.#consumer.takeBack(this);
   }
 }

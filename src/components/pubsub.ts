@@ -35,7 +35,7 @@ export interface Message {
   readonly id: string;
   /** The topic it was published to. */
   readonly topic: string;
-  /** The bytes: a CloudEvent in JSON, or a raw payload. */
+  /** The bytes: a CloudEvent in JSON, or a raw payload. Not to be changed: others may have the same array. */
   readonly data: Uint8Array;
   /** The media type of `data`: `application/cloudevents+json`, or that of the raw payload. */
   readonly contentType: string;
@@ -89,6 +89,11 @@ export interface Delivery {
    * others. Resolves once that is recorded; rejects as `ack` does.
    */
   retry(delayMs: number): Promise<void>;
+  /**
+   * Takes the attempt back: the message has not been given to the application and will not be, since its subscription
+   * is being closed. Its next delivery has the same `attempt`. Absent: every delivery counts.
+   */
+  takeBack?(): void;
 }
 
 /** Options of a consumer. @public */

@@ -43,7 +43,10 @@ import { type Wire, type WireName, wireNames } from '../wire.ts';
 
 /** The application: its address and its limits. @public */
 export type AppOptions = AppTarget & {
-  /** The maximum number of concurrent requests to it, of all kinds together. Default: no limit. */
+  /**
+   * The maximum number of concurrent requests to it, of all kinds together. A request that has timed out, or whose
+   * caller has gone, does not count, though the application may still be at work on it. Default: no limit.
+   */
   readonly maxConcurrency?: number;
   /**
    * Health checks of the application; `true` for the defaults. While it is unhealthy, nothing is sent to it.

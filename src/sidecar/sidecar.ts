@@ -25,6 +25,7 @@ import { checkComponentNames } from './component-names.ts';
 import { configurationOf } from './configuration.ts';
 import { type JoinDeps, joinHosts } from './join-cluster.ts';
 import { ObservedStore } from './observed-store.ts';
+import { Opening } from './opening.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
 
 /** The real time for closing the rest after the time of a stop has elapsed. After that, the stop gives up. */
@@ -80,9 +81,11 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly #joinDeps: JoinDeps;
   readonly #probe: Probe | undefined;
   readonly #services: readonly BlockService[];
+  /** The component that is not open yet. */
+  readonly #unopened: () => string | undefined;
   #state: StateStore | undefined;
   #host: Membership | undefined;
-  #opened: Promise<void> | undefined;
+  #opening: Opening | undefined;
   #phase: Phase = 'created';
   #isAtRest = false;
   #stopped: Promise<void> | undefined;
@@ -108,6 +111,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.pubsub = new PubSub(parts.pubsub);
     this.jobs = new Jobs(parts.jobs);
     this.workflows = new Workflows(parts.workflows);
+    this.#unopened = () => parts.pubsub.unopened;
     this.#services = [parts.pubsub, parts.jobs, parts.workflows];
     this.invocation = parts.invocation;
     this.metadata = parts.metadata;
@@ -155,10 +159,9 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     if (this.#phase !== 'created')
       throw new SidecarError('ERR_CONFIGURATION', `the sidecar is ${this.#phase}: it can be started once`);
     this.#phase = 'starting';
-    const opening = this.#open();
-    this.#opened = opening.catch(() => undefined);
+    this.#opening = new Opening((signal) => this.#open(signal));
     try {
-      await opening;
+      await this.#opening.outcome;
     } catch (error) {
       await this.#closeAfter(error);
       throw error;
@@ -175,15 +178,20 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     return this.start();
   }
 
-  async #open(): Promise<void> {
+  async #open(signal: AbortSignal): Promise<void> {
     checkComponentNames(this.#options.components);
     await this.#app?.open();
+    signal.throwIfAborted();
     const { state, clock, logger } = this.#options;
     const opened = await state.open({ clock, logger });
     const store = this.#probe === undefined ? opened : new ObservedStore(opened, this.#probe);
     this.#state = store;
+    signal.throwIfAborted();
     this.#host = await joinHosts(this.#options, store, { ...this.#joinDeps, work: this.#work });
-    for (const service of this.#services) await service.open(this.#host);
+    for (const service of this.#services) {
+      signal.throwIfAborted();
+      await service.open(this.#host);
+    }
   }
 
   /** Closes everything that a failed start opened. Logs errors of this, since `start()` rejects with the cause. */
@@ -220,8 +228,27 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.#phase = 'stopping';
     this.events.emit('stopping');
     this.#monitor?.stop();
+    const { clock, stopTimeoutMs, logger } = this.#options;
     // Components can be closed only once they are open.
-    await this.#opened;
+    const isOpen = (await this.#opening?.endWithin(clock, stopTimeoutMs)) ?? true;
+    if (!isOpen) logger.error({ opening: this.#late() }, 'the stop gave up waiting for something to open');
+    const closed = await this.#close();
+    if (!isOpen) void this.#opening?.closeLate(() => this.#close(), logger);
+    this.#probe?.close();
+    this.#phase = 'stopped';
+    throwFirst(closed);
+  }
+
+  /** What is being opened. */
+  #late(): string {
+    if (this.#state === undefined) return 'state store';
+    if (this.#host === undefined) return 'hosts of the state store';
+    const component = this.#unopened();
+    return component === undefined ? 'jobs' : `component ${component}`;
+  }
+
+  /** The second time, closes what has opened since. */
+  async #close(): Promise<readonly PromiseSettledResult<unknown>[]> {
     if (this.#host !== undefined) withdrawPeer(this.#host);
     const blocks = await this.#windDown();
     // The work that the stop waited for may have made calls until now.
@@ -231,9 +258,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.placement.stop();
     const [app] = await Promise.allSettled([this.#app?.close(), this.#joinDeps.resolver.close()]);
     const [state] = await Promise.allSettled([this.#state?.close()]);
-    this.#probe?.close();
-    this.#phase = 'stopped';
-    throwFirst([...blocks, calls, host, app, state]);
+    return [...blocks, calls, host, app, state];
   }
 
   /** Waits for work in flight within the time of a stop, and logs the unfinished work. */

@@ -67,6 +67,17 @@ describe('the application', () => {
     expect(states).toEqual(['greeting', 'ready']);
   });
 
+  test('is looked for no more when the stop comes during the first look', async () => {
+    const { app, clock, monitor, states } = watch();
+    app.isUp = false;
+    const started = monitor.start();
+    monitor.stop();
+    app.isUp = true;
+    await started;
+    await clock.settled();
+    expect([app.looks, states]).toEqual([1, []]);
+  });
+
   test('is greeted as long as listeners take; it is present, and not known before that', async () => {
     const { monitor, states } = watch();
     let end = (): void => undefined;

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import type { AppReply } from '../../src/app/channel.ts';
 import { request, type SidecarResponse } from '../../src/http/message.ts';
 import { bytesOf, gate, type PlainAnswer } from '../../src/testing/adapter-case.ts';
+import { virtualClock } from '../../src/testing/virtual-clock.ts';
 import { app, CHUNK, type ChannelCase, failingAfter, soon, textOf } from './channel-case.ts';
 
 /** An application that tells of each call, and answers it when told to. */
@@ -85,6 +87,30 @@ export const concurrency: readonly ChannelCase[] = [
       answer('/3');
       await Promise.all([first, third]);
       assert.deepEqual(arrived, ['/1', '/3']);
+    },
+  },
+  {
+    name: 'does not count the time for which a call waits for its turn; a call that waits ends with the channel',
+    async run(open) {
+      const clock = virtualClock();
+      const { handler, answer, until } = manual();
+      await using opened = await open(handler, { maxConcurrency: 1, clock });
+      const call = (url: string): Promise<AppReply> =>
+        opened.channel.call({ method: 'GET', url, headers: {}, body: new Uint8Array(0), timeLimitMs: 60_000 });
+      const replies = ['/1', '/2'].map(call);
+      const stopped = [call('/3'), call('/4')].map((reply) => assert.rejects(reply, /the sidecar has stopped/));
+      for (const number of [1, 2]) {
+        await until(number);
+        await clock.advance('59s');
+        answer(`/${number}`);
+      }
+      assert.deepEqual(
+        (await Promise.all(replies)).map(({ status }) => status),
+        [200, 200],
+      );
+      await until(3);
+      await opened.channel.close();
+      await Promise.all(stopped);
     },
   },
 ];

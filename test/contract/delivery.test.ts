@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { memoryPubSub } from '../../src/index.ts';
 import { NEVER, RecordingApp, type Reply } from '../support/app.ts';
 import { listen } from '../support/http.ts';
+import { refusing } from '../support/refusing-pubsub.ts';
 import { WAYS } from '../support/served.ts';
 import { startWorld, type World } from '../support/world.ts';
 
@@ -437,24 +438,16 @@ describe('dead letter', () => {
   });
 
   test('a publish that fails keeps the message, tries again, and does not call the application again', async () => {
-    const components = [memoryPubSub('pubsub', { maxMessages: 2 })];
-    const gate = deferred();
-    await using other = await startWorld({
-      appId: 'other',
-      components,
-      discovery: [{ ...orders(), topic: 'stuffing' }],
-      answer: () => gate.promise,
-    });
+    let isRefused = true;
+    const components = [refusing(memoryPubSub('pubsub'), 'dead', () => isRefused)];
     await using world = await startWorld({ components, discovery: both, answer: failing({ status: 404 }) });
-    await other.send('POST', '/v1.0/publish/pubsub/stuffing', { body: 'fills the queue' });
     expect((await world.publish('x')).status).toBe(204);
     await world.pass('5m');
     expect([world.at('/orders').length, world.at('/dead').length]).toEqual([1, 0]);
     expect([world.emitted('deadLettered'), world.emitted('dropped')]).toEqual([[], []]);
     expect(world.logger.at('error').length).toBeGreaterThan(5);
 
-    gate.resolve();
-    await other.clock.settled();
+    isRefused = false;
     await world.pass('1m');
     expect([world.at('/orders').length, world.at('/dead').length]).toEqual([1, 1]);
     expect(world.emitted('deadLettered')).toHaveLength(1);

@@ -10,6 +10,7 @@ import {
   Sidecar,
   type SidecarOptions,
 } from '../../src/index.ts';
+import { gate } from '../../src/testing/adapter-case.ts';
 import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
 import { NEVER } from '../support/app.ts';
 import { KeptStore } from '../support/kept-store.ts';
@@ -219,6 +220,40 @@ describe.concurrent.each([
       },
     ]);
   });
+});
+
+test.concurrent('a component that opens after the stop has given it up is closed then, and nothing else is opened', async () => {
+  const logger = new RecordingLogger();
+  const slow = memoryPubSub('slow');
+  const [opens, closes] = [gate(), gate()];
+  let isNextOpened = false;
+  const late: PubSubDefinition = {
+    ...slow,
+    open: async (context) => {
+      await opens.opened;
+      const component = await slow.open(context);
+      const close = async (): Promise<void> => closes.open();
+      return { publish: (messages) => component.publish(messages), subscribe: (it) => component.subscribe(it), close };
+    },
+  };
+  const next: PubSubDefinition = {
+    ...memoryPubSub('next'),
+    open: async () => {
+      isNextOpened = true;
+      throw new Error('opened');
+    },
+  };
+  const clock = virtualClock({ gracePeriodMs: 300 });
+  const sidecar = new Sidecar({ appId: 'shop', clock, logger, components: [late, next] });
+  const started = sidecar.start();
+  await sidecar.stop();
+  await started;
+  expect(logger.at('error')).toMatchObject([
+    { message: 'the stop gave up waiting for something to open', details: { opening: 'component slow' } },
+  ]);
+  opens.open();
+  await closes.opened;
+  expect(isNextOpened).toBe(false);
 });
 
 test.concurrent('an answer that is streamed and never ends is named by the stop that breaks it off', async () => {

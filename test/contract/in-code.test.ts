@@ -51,6 +51,18 @@ describe('publish in code', () => {
     expect(world.deliveries[0]?.text).toBe('raw');
   });
 
+  test('a buffer of raw payloads can be used again as soon as they are published', async () => {
+    const discovery = [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders', metadata: { rawPayload: 'true' } }];
+    await using world = await startWorld({ discovery });
+    const buffer = Buffer.from('one');
+    await world.sidecar.pubsub.publish('pubsub', 'orders', buffer, { rawPayload: true });
+    buffer.write('two');
+    await world.sidecar.pubsub.publishBulk('pubsub', 'orders', [{ entryId: '1', event: buffer }], { rawPayload: true });
+    buffer.write('___');
+    await world.clock.settled();
+    expect(world.deliveries.map(({ text }) => text)).toEqual(['one', 'two']);
+  });
+
   test.each<[what: string, name: string, topic: string, data: unknown, options: PublishOptions, code: string]>([
     ['no pub/sub name', '', 'orders', 1, {}, 'ERR_PUBSUB_EMPTY'],
     ['no topic', 'pubsub', '', 1, {}, 'ERR_TOPIC_NAME_EMPTY'],
@@ -174,6 +186,43 @@ describe('streaming subscriptions in code', () => {
       headers: { 'content-type': 'application/cloudevents+json' },
     });
     expect(got).toEqual([{ a: [1] }]);
+  });
+
+  test('attributes with the names of methods hide none', async () => {
+    await using world = await startWorld({ discovery: [] });
+    const got: unknown[] = [];
+    await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', (event) => {
+      got.push([event instanceof CloudEvent, event.toJSON()['data'], event['mine']]);
+    });
+    await world.publish('{"id":"1","data":1,"__proto__":null,"toJSON":"x","mine":"kept"}', {
+      headers: { 'content-type': 'application/cloudevents+json' },
+    });
+    expect(got).toEqual([[true, 1, 'kept']]);
+  });
+
+  test('a message of which no CloudEvent can be made is dropped, and holds up no ordered subscription', async () => {
+    await using world = await startWorld({ discovery: [] });
+    const got: unknown[] = [];
+    const note = ({ data }: CloudEvent<unknown>): void => void got.push(data);
+    await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', note, { concurrency: 1 });
+    const headers = { 'content-type': 'application/cloudevents+json' };
+    await world.publish('{"id":"1","schemaurl":"not of version 1.0"}', { headers });
+    await world.publish('{"id":"2","data":"next"}', { headers });
+    expect(world.emitted('dropped')).toMatchObject([
+      { messageId: '1', reason: expect.stringMatching(/^the message is not a CloudEvent: .*schemaurl/) },
+    ]);
+    expect(got).toEqual(['next']);
+  });
+
+  test('what a function does to the bytes of its message, no other group sees', async () => {
+    await using world = await startWorld({ discovery: [] });
+    const got: unknown[] = [];
+    const { pubsub } = world.sidecar;
+    await using _first = await pubsub.subscribe('pubsub', 'orders', (_event, { message }) => void message.data.fill(0));
+    await using _second = await pubsub.subscribe('pubsub', 'orders', ({ data }) => void got.push(data), { group: 'b' });
+    await pubsub.publish('pubsub', 'orders', 'whole');
+    await world.clock.settled();
+    expect(got).toEqual(['whole']);
   });
 
   test.each<[what: string, returned: unknown, event: 'delivered' | 'retrying' | 'dropped']>([

@@ -298,6 +298,17 @@ describe('the caller’s own CloudEvent', () => {
     expect(world.deliveries).toEqual([]);
   });
 
+  test.each([
+    [5, 'a number'],
+    [['AA=='], 'an array'],
+  ])('data_base64 of %j is refused by name', async (value, kind) => {
+    await using world = await startWorld();
+    const { headers, body } = own({ ...complete, data_base64: value });
+    const answer = await world.publish(body, { headers });
+    expect(answer.error).toEqual([500, 'ERR_PUBSUB_CLOUD_EVENTS_SER']);
+    expect(answer.json['message']).toContain(`data_base64 is ${kind}: expected a string in base64`);
+  });
+
   test.each(['', 'not JSON', '[]', '"text"', '5', 'null', 'true', '{"id":"1"} {}'])(
     'body %j is no JSON object',
     async (body) => {

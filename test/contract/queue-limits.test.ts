@@ -111,6 +111,39 @@ describe.each(['durable', 'durable, on disk'] as const)('a full queue, %s', (pla
   });
 });
 
+describe('a full component, memory', () => {
+  test('keeps dead letters, new and old ones, and refuses publishes when nothing else can make room', async () => {
+    await using world = await QueueWorld.make({ place: 'memory', component: { maxMessages: 4 } });
+    await world.deadLetters(1);
+    await (await world.subscribe('other', { group: 'old' }))();
+    await world.publish('other', 'a', 'b');
+    await world.deadLetters(2, 3, 4);
+    expect(await world.waiting('dead')).toEqual([1, 2, 3, 4]);
+    await world.subscribe('orders');
+    await expect(world.publish('orders', 5)).rejects.toThrow(/is full: 4 messages of 4 .* 4 dead letters that nobody/);
+    await world.subscribe('dead');
+    expect(world.data('dead')).toEqual([1, 2, 3, 4]);
+  });
+
+  test('takes the dead letter of an ordered subscription, which could not go on without', async () => {
+    await using world = await QueueWorld.make({ place: 'memory', component: { maxMessages: 2 } });
+    await world.subscribe('dead');
+    await world.pubsub.addGroup(world.queue('orders'));
+    await world.publish('orders', 'bad', 'good');
+    await world.subscribe('orders', { concurrency: 1, deadLetterTopic: 'dead' }, ({ data }) =>
+      data === 'bad' ? 'DROP' : 'SUCCESS',
+    );
+    expect([world.data('orders'), world.data('dead')]).toEqual([['bad', 'good'], ['bad']]);
+  });
+
+  test('tells of a message whose topic has no group left, since its only one was dropped', async () => {
+    await using world = await QueueWorld.make({ place: 'memory', component: { maxMessages: 2 } });
+    await (await world.subscribe('orders'))();
+    await world.publish('orders', 1, 2, 3);
+    expect(world.sidecar.metadata.get().unhandled).toMatchObject({ messages: [{ topic: 'orders', count: 1 }] });
+  });
+});
+
 test('wrong limits are errors that name the option', () => {
   expect(() => durablePubSub('p', { maxQueueMessages: 0 })).toThrow(/maxQueueMessages of durablePubSub "p" is 0/);
   expect(() => durablePubSub('p', { deadLetterRetention: { maxAgeMs: -1 } })).toThrow(/maxAgeMs.* is -1/);

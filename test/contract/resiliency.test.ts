@@ -5,6 +5,7 @@ import {
   type PublishFailure,
   type PubSubDefinition,
   type ResiliencySpec,
+  type Subscription,
 } from '../../src/index.ts';
 import { type Answering, NEVER } from '../support/app.ts';
 import { WAYS } from '../support/served.ts';
@@ -282,6 +283,31 @@ describe('an inbound circuit breaker', () => {
     await using other = await startWorld({ components });
     await other.pass('10s');
     expect(other.deliveries.map(({ data }) => data).sort()).toEqual(['1', '2']);
+  });
+
+  test('that is open costs what waits no attempt, however often its subscription is closed', async () => {
+    await using world = await inboundWorld(
+      { breaker: { trip: 'consecutiveFailures >= 1', timeout: '10s' }, retry: { duration: '1h' } },
+      { discovery: [] },
+    );
+    const attempts: unknown[] = [];
+    const subscribe = (): Promise<Subscription> =>
+      world.sidecar.pubsub.subscribe('pubsub', 'orders', ({ data }, { attempt }) => {
+        attempts.push([data, attempt]);
+        throw new Error('not now');
+      });
+    let subscription = await subscribe();
+    await world.publish('first');
+    await world.publish('second');
+    for (let time = 0; time < 4; time++) {
+      await subscription.close();
+      subscription = await subscribe();
+    }
+    await world.pass('15s');
+    expect(attempts).toEqual([
+      ['first', 1],
+      ['second', 1],
+    ]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { memoryPubSub } from '../../src/index.ts';
 import { NEVER } from '../support/app.ts';
+import { refusing } from '../support/refusing-pubsub.ts';
 import { WAYS } from '../support/served.ts';
 import { startWorld } from '../support/world.ts';
 
@@ -78,10 +79,11 @@ describe.each(WAYS)('graceful stop, application via %s', (via) => {
     await using second = await startWorld({ via, components, discovery, answer });
     await second.pass('2s');
     expect(second.deliveries).toHaveLength(1);
+    expect(second.emitted('dropped')).toMatchObject([{ attempt: 1 }]);
   });
 
   test('a dead letter that cannot be published is not lost', async () => {
-    const components = [memoryPubSub('pubsub', { maxMessages: 1 })];
+    const components = [refusing(memoryPubSub('pubsub'), 'dead')];
     const discovery = [
       { ...ordered, deadLetterTopic: 'dead' },
       { ...ordered, topic: 'dead', route: '/dead' },

@@ -6,9 +6,9 @@ import type { Resiliency } from '../../resiliency/policy.ts';
 import type { Expected, ExpectedOne } from '../../util/expected.ts';
 import type { BlockService } from '../block-service.ts';
 import { AppSubscriptions } from './delivery/app-subscriptions.ts';
-import type { DeliverToCode } from './delivery/consumer.ts';
 import type { DeliveryDeps } from './delivery/delivery-deps.ts';
 import type { SubscriptionState } from './delivery/precedence.ts';
+import type { DeliverToCode } from './delivery/send-to-code.ts';
 import {
   parseSubscription,
   parseSubscriptions,
@@ -60,6 +60,7 @@ export class PubSubService implements BlockService {
   readonly #unsubscribed: Unsubscribed;
   /** By component: the announcement that this application will subscribe there. */
   readonly #expected = new Map<string, ExpectedOne>();
+  #hasStopped = false;
 
   constructor(deps: PubSubServiceDeps) {
     this.#deps = deps;
@@ -169,6 +170,11 @@ export class PubSubService implements BlockService {
     return this.#deps.definitions.filter(({ name }) => this.#pubsubs.has(name));
   }
 
+  /** The name of the component that is opened next, or being opened. */
+  get unopened(): string | undefined {
+    return this.#deps.definitions.find(({ name }) => !this.#pubsubs.has(name))?.name;
+  }
+
   /** All subscriptions, including refused ones. */
   list(): readonly SubscriptionState[] {
     return this.#subscriptions.list();
@@ -213,6 +219,8 @@ export class PubSubService implements BlockService {
         noGroup: (topic: string, messages: number): void => this.#unsubscribed.add(name, topic, messages),
       };
       this.#pubsubs.set(name, await openComponent(definition, { ...context, ...own }, resiliency));
+      // A stop did not wait for this one. It is closed by the next.
+      if (this.#hasStopped) throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped');
     }
     await this.#subscriptions.setDeclarative(parseSubscriptions(subscriptions, 'DECLARATIVE', this.#subscriber));
     if (!asksApp) this.#subscriptionsAreKnown();
@@ -242,8 +250,9 @@ export class PubSubService implements BlockService {
     return { appId, wire };
   }
 
-  /** Ends the subscriptions, waits for messages in flight and closes the components. */
+  /** Ends the subscriptions, waits for messages in flight and closes the components, at a second time later ones too. */
   async stop(): Promise<void> {
+    this.#hasStopped = true;
     this.#app.stop();
     const consumers = await Promise.allSettled([this.#subscriptions.stop()]);
     const components = await Promise.allSettled([...this.#pubsubs.values()].map((pubsub) => this.#close(pubsub)));

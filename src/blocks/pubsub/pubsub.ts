@@ -57,7 +57,8 @@ export class PubSub {
     const metadata = metadataOf(options);
     const target = this.#service.targetInCode({ pubsubName, topic }, metadata);
     const rules = publishRules(metadata, pubsubName);
-    const { bytes, contentType } = encodeData(data, options.contentType, target.address);
+    const form = { contentType: options.contentType, rawPayload: rules.rawPayload };
+    const { bytes, contentType } = encodeData(data, form, target.address);
     await this.#service.send(target, {
       address: target.address,
       bytes,
@@ -88,14 +89,16 @@ export class PubSub {
     const publishes = entries.map(({ entryId, event, contentType, metadata: own }) => {
       const merged = own === undefined ? metadata : mergedMetadata(metadata, own);
       const { address } = target;
+      const rules = publishRules(merged, pubsubName);
+      const { rawPayload } = rules;
       return {
         entryId,
         publish: {
           address,
           metadata: merged,
-          rules: publishRules(merged, pubsubName),
+          rules,
           trace: options.trace,
-          ...encodeData(event, contentType, address),
+          ...encodeData(event, { contentType, rawPayload }, address),
         },
       };
     });
@@ -262,7 +265,7 @@ export class PubSub {
   ): RouteExplanation {
     checkFields(options, EXPLAIN_FIELDS, 'options of explain');
     const { address } = this.#service.targetInCode({ pubsubName, topic }, NO_METADATA);
-    const { bytes, contentType } = encodeData(event, options.contentType, address);
+    const { bytes, contentType } = encodeData(event, { contentType: options.contentType, rawPayload: false }, address);
     const rules = publishRules(NO_METADATA, pubsubName);
     const publish = { address, bytes, contentType, metadata: NO_METADATA, rules, trace: undefined };
     return this.#service.explain(address, publish);

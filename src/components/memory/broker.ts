@@ -1,5 +1,4 @@
 import type { Expected } from '../../util/expected.ts';
-import type { Logger } from '../../util/logger.ts';
 import type { Broker } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
@@ -65,14 +64,15 @@ export class MemoryBroker implements Broker {
     for (let index = 0; index < messages.length; index++) {
       const message = messages[index];
       if (message === undefined) continue;
-      if (message.deadLetter !== undefined && !this.#topics.has(message.topic)) this.#addKeeper(message, context);
-      const groups = this.#topics.get(message.topic);
-      const error = groups && this.#refusal(message, groups.size, context.logger);
+      const error = this.#refusal(message, context);
       if (error !== undefined) {
         failures ??= [];
         failures.push({ index, error });
         continue;
       }
+      if (message.deadLetter !== undefined && !this.#topics.has(message.topic)) this.#addKeeper(message, context);
+      // Not earlier: to make room, groups may have been dropped.
+      const groups = this.#topics.get(message.topic);
       const number = ++this.#number;
       if (groups !== undefined) for (const group of groups.values()) group.add(message, number);
       if (message.deadLetter !== undefined) this.#limitKept(message.topic, context);
@@ -157,31 +157,39 @@ export class MemoryBroker implements Broker {
     this.#startup.left(context);
   }
 
-  #refusal(message: Message, copies: number, logger: Logger): Error | undefined {
-    if (this.#fits(message, copies)) return undefined;
-    this.#dropAbandoned(logger);
-    if (this.#fits(message, copies)) return undefined;
+  /** A dead letter always has room: it takes the place of the message it comes from, which is settled only then. */
+  #refusal(message: Message, context: ComponentContext): Error | undefined {
+    if (message.deadLetter !== undefined || this.#fits(message)) return undefined;
+    this.#dropAbandoned(context);
+    if (this.#fits(message)) return undefined;
     const { messages, bytes } = this.#held;
     const { maxMessages, maxBytes } = this.#limits;
+    const kept = this.#list().reduce((sum, { held }) => sum + (held.keeps ? held.waiting.ready : 0), 0);
     return new Error(
       `the queue in memory is full: ${messages} messages of ${maxMessages} and ${bytes} bytes of ${maxBytes} are held; ` +
-        'it takes more when subscribers have settled some',
+        'it takes more when subscribers have settled some' +
+        (kept === 0 ? '' : `, or ${kept} dead letters that nobody has subscribed to are processed or removed`),
     );
   }
 
-  #fits(message: Message, copies: number): boolean {
+  #fits({ topic, data }: Message): boolean {
+    const copies = this.#topics.get(topic)?.size ?? 0;
+    if (copies === 0) return true;
     const { messages, bytes } = this.#held;
-    return (
-      messages + copies <= this.#limits.maxMessages && bytes + copies * message.data.length <= this.#limits.maxBytes
-    );
+    return messages + copies <= this.#limits.maxMessages && bytes + copies * data.length <= this.#limits.maxBytes;
   }
 
-  /** A group without consumers must not block publishers. */
-  #dropAbandoned(logger: Logger): void {
+  /** A group without consumers must not block publishers. Kept dead letters have a limit of their own. */
+  #dropAbandoned(context: ComponentContext): void {
     for (const { held, ...queue } of this.#list()) {
       if (held.hasConsumers) continue;
+      if (held.keeps) {
+        this.#limitKept(queue.topic, context);
+        continue;
+      }
       this.#drop(queue);
-      logger.warn({ ...queue, dropped: held.clear() }, 'queue in memory is full: group without consumers dropped');
+      const details = { ...queue, dropped: held.clear() };
+      context.logger.warn(details, 'queue in memory is full: group without consumers dropped');
     }
   }
 }

@@ -35,8 +35,9 @@ const DEFAULT_LIMITS = { maxMessages: 100_000, maxBytes: 256 * 1024 * 1024 };
  * Each app ID that subscribes to a topic is a group that receives every message published from then on; messages are
  * kept for the group until they are settled, even without consumers. Sidecars with the same definition share its
  * topics; until the subscriptions of all of them are known, published messages are kept for later groups (10,000
- * messages or 16 MiB, two minutes). When the limits are reached, groups without consumers are dropped with a warning;
- * if that is not enough, publishing fails until messages are settled.
+ * messages or 16 MiB, two minutes). When the limits are reached, groups without consumers are dropped with a warning,
+ * but for kept dead letters; if that is not enough, publishing fails until messages are settled. Dead letters are taken
+ * all the same: each takes the place of another message.
  *
  * @param name - the name used in requests; not `bulk`
  * @public

@@ -1,9 +1,8 @@
 import { workplaceOf } from '../../../cluster/workplace-of.ts';
 import type { ComponentSubscription, Delivery } from '../../../components/pubsub.ts';
-import { messageOf } from '../../../errors.ts';
 import { type Observation, observe, type Settled } from '../../../probe.ts';
 import type { Pass } from '../../../resiliency/breaker.ts';
-import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
+import { CodeCalls } from '../../../util/code-calls.ts';
 import { Work } from '../../../util/work.ts';
 import { type AnsweredBulk, endingOf, endingOfBulk, failureOf, failureOfBulk, operationOf } from './answered-bulk.ts';
 import { AppRequests } from './app-request.ts';
@@ -16,6 +15,7 @@ import {
   type DeliveryOutcome,
   drop,
   failedOutcome,
+  noEvent,
   retry,
   singleOutcome,
 } from './outcome.ts';
@@ -23,10 +23,8 @@ import { ParserHint } from './parser-hint.ts';
 import { rawObjectAsEvent } from './raw-object.ts';
 import { refusalOf } from './refusal.ts';
 import { RouteTable } from './routing.ts';
-import { Settlement, type SettlementDeps } from './settlement.ts';
-
-/** Delivers one message to a function in code. */
-export type DeliverToCode = (event: unknown, delivery: Delivery, call: CodeCall) => Promise<DeliveryOutcome>;
+import { type CodeTarget, type DeliverToCode, sendToCode } from './send-to-code.ts';
+import { type Answered, Settlement, type SettlementDeps } from './settlement.ts';
 
 /** Dependencies of a {@link Consumer}. */
 export interface ConsumerDeps extends SettlementDeps {
@@ -44,9 +42,10 @@ export class Consumer {
   readonly #gate: Gate;
   readonly #parserHint: ParserHint;
   readonly #inFlight = new Work();
+  /** Received, and not sent yet: in an incomplete batch, or at the gate. */
+  readonly #unsent = new Set<Delivery>();
   readonly #calls: CodeCalls;
-  /** Of functions in code; 0 for no limit. */
-  readonly #codeLimitMs: number;
+  readonly #code: CodeTarget | undefined;
   #hasLeft = false;
   #appWatch: Disposable | undefined;
   #subscription: ComponentSubscription | undefined;
@@ -58,7 +57,13 @@ export class Consumer {
     const limitMs = ownLimitMs(spec, pubsub);
     this.#requests = new AppRequests(spec, deps, limitMs ?? deps.timeLimitMs);
     this.#calls = new CodeCalls(deps, workplaceOf(pubsub.access, 'messages', pubsub.name, spec.topic, group));
-    this.#codeLimitMs = limitMs ?? 0;
+    this.#code = deps.deliverToCode && {
+      deliver: deps.deliverToCode,
+      eventOf: (message) => this.#requests.eventOf(message),
+      calls: this.#calls,
+      timeLimitMs: limitMs ?? 0,
+      spec,
+    };
     this.#gate = new Gate(pubsub.inbound?.breaker, clock, () => this.#isAppAway);
     this.#routes = new RouteTable(spec.rules, logger);
     this.#settlement = new Settlement(deps);
@@ -131,6 +136,8 @@ export class Consumer {
     this.#gate.close();
     this.#subscription?.pause();
     this.#batches?.clear();
+    for (const delivery of this.#unsent) delivery.takeBack?.();
+    this.#unsent.clear();
     this.#settlement.stop();
     await this.#calls.stop(this.#inFlight, gracePeriodMs, new Error('the subscription has ended'));
   }
@@ -149,12 +156,23 @@ export class Consumer {
   #take(received: readonly Delivery[]): void {
     const { spec, wire } = this.#deps;
     const deliveries = wire.rawObjectAsEvent && !spec.rawPayload ? received.map(rawObjectAsEvent) : received;
-    if (this.#batches !== undefined) return this.#batches.add(deliveries);
+    if (this.#batches !== undefined) {
+      for (const delivery of deliveries) this.#unsent.add(delivery);
+      return this.#batches.add(deliveries);
+    }
     for (const delivery of deliveries) {
       const pass = this.#gate.tryEnter();
-      if (pass === undefined) this.#gate.wait((later) => this.#begin(delivery, later));
+      if (pass === undefined) this.#wait(delivery);
       else this.#begin(delivery, pass);
     }
+  }
+
+  #wait(delivery: Delivery): void {
+    this.#unsent.add(delivery);
+    this.#gate.wait((pass) => {
+      this.#unsent.delete(delivery);
+      this.#begin(delivery, pass);
+    });
   }
 
   #begin(delivery: Delivery, pass: Pass): void {
@@ -185,13 +203,15 @@ export class Consumer {
     if (isSent) this.#settlement.begin(delivery, route);
     const outcome = isSent ? await this.#send(prepared, delivery, observation) : prepared;
     this.#gate.leave(pass, isSent && outcome !== BROKEN_OFF ? endingOf(outcome) : 'abandoned');
-    // It stays unsettled, so the component delivers it again.
-    if (this.#hasLeft || outcome === BROKEN_OFF) {
-      this.#settlement.leave({ delivery, route }, BROKEN_OFF);
-      return observation?.end({ settled: ['unsettled'], failure: failureOf(outcome) });
-    }
-    const settled = await this.#settlement.settle({ delivery, route, startedAt }, outcome);
+    const settled = await this.#settle({ delivery, route, startedAt }, outcome);
     observation?.end({ settled: [settled], failure: failureOf(outcome) });
+  }
+
+  /** What was not answered before it has left stays unsettled: the component delivers it again, or has done so. */
+  #settle(answered: Answered, outcome: DeliveryOutcome): Promise<Settled> | Settled {
+    if (!this.#hasLeft && outcome !== BROKEN_OFF) return this.#settlement.settle(answered, outcome);
+    this.#settlement.leave(answered, BROKEN_OFF);
+    return 'unsettled';
   }
 
   /** The route of a message, or the outcome of one that has no route. */
@@ -202,45 +222,26 @@ export class Consumer {
       const path = this.#routes.pathFor(() => this.#requests.eventOf(delivery.message));
       return path ?? drop('debug', 'no rule matches and there is no default route');
     } catch (error) {
-      return drop('error', `the message is not a CloudEvent: ${messageOf(error)}`);
+      return noEvent(error);
     }
   }
 
   async #send(path: string, delivery: Delivery, observation?: Observation): Promise<DeliveryOutcome> {
-    const { deliverToCode } = this.#deps;
+    const code = this.#code;
     try {
-      if (deliverToCode !== undefined) return await this.#sendToCode(deliverToCode, delivery);
+      if (code !== undefined) return await sendToCode(code, delivery);
       const reply = await this.#deps.call(this.#requests.single(path, delivery.message, observation?.headers()));
       this.#parserHint.look(reply.status);
       return singleOutcome(reply);
     } catch (error) {
-      return deliverToCode !== undefined && this.#calls.areEnding ? BROKEN_OFF : failedOutcome(error);
-    }
-  }
-
-  /** Waits however long the function takes: until it returns, its message must not be delivered again. */
-  async #sendToCode(deliverToCode: DeliverToCode, delivery: Delivery): Promise<DeliveryOutcome> {
-    const { pubsubName, topic } = this.#deps.spec;
-    const { message, attempt } = delivery;
-    const event = this.#requests.eventOf(message);
-    for (let call = this.#calls.elsewhere(message.id); call !== undefined; call = this.#calls.elsewhere(message.id))
-      if (!(await this.#calls.untilEnded(call))) return BROKEN_OFF;
-    const call = this.#calls.begin(message.id, this.#codeLimitMs, () => ({
-      pubsubName,
-      topic,
-      messageId: message.id,
-      attempt,
-    }));
-    try {
-      return await deliverToCode(event, delivery, call);
-    } finally {
-      this.#calls.end(call);
+      return code !== undefined && this.#calls.areEnding ? BROKEN_OFF : failedOutcome(error);
     }
   }
 
   /** Sends one request per route of the batch; the circuit breaker counts them as one. */
   async #deliverBulk(batch: readonly Delivery[]): Promise<void> {
     const pass = this.#gate.tryEnter() ?? (await new Promise<Pass>((enter) => this.#gate.wait(enter)));
+    for (const delivery of batch) this.#unsent.delete(delivery);
     await this.#track(`${batch.length} messages`, async () => {
       const startedAt = this.#deps.clock.now();
       const byPath = new Map<string, Delivery[]>();
@@ -288,7 +289,7 @@ export class Consumer {
     const settle = (): Promise<Settled[]> =>
       Promise.all(
         [...entries].map(([entryId, delivery]) =>
-          this.#settlement.settle({ delivery, route: path, startedAt }, outcomes.get(entryId) ?? retry('no outcome')),
+          this.#settle({ delivery, route: path, startedAt }, outcomes.get(entryId) ?? retry('no outcome')),
         ),
       );
     if (observation === undefined) return void (await settle());

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../errors.ts';
 import { type Failure, thrown } from '../../failure.ts';
 import type { ProcessingStatus } from './subscription.ts';
 
@@ -26,6 +27,11 @@ export function retry(reason: string, level: 'info' | 'warn' = 'warn'): Delivery
 
 export function drop(level: 'debug' | 'warn' | 'error', reason: string): DeliveryOutcome & { kind: 'drop' } {
   return { kind: 'drop', level, reason };
+}
+
+/** The message has no event that can be read: no later attempt can change that. */
+export function noEvent(error: unknown): DeliveryOutcome {
+  return drop('error', `the message is not a CloudEvent: ${messageOf(error)}`);
 }
 
 /** A stop has aborted the delivery: no failure, the message comes again. */

@@ -12,6 +12,7 @@ export function rawObjectAsEvent(delivery: Delivery): Delivery {
     ...(interruptions === undefined ? undefined : { interruptions }),
     ack: () => delivery.ack(),
     retry: (delayMs) => delivery.retry(delayMs),
+    takeBack: () => delivery.takeBack?.(),
   };
 }
 

@@ -86,7 +86,7 @@ export type ProcessingStatus = 'SUCCESS' | 'RETRY' | 'DROP';
 
 /** What a subscription's function gets beside the event. @public */
 export interface DeliveryContext {
-  /** The message as it lies in the component; its bytes have every digit of every number. */
+  /** The message as it lies in the component; its bytes, a copy, have every digit of every number. */
   readonly message: Message;
   /** How often it has been delivered, this time included. */
   readonly attempt: number;

@@ -75,13 +75,17 @@ export class Subscriptions {
 
   /** Sets the application's subscriptions: of several in one group, the last counts; they replace declarative ones. */
   async setProgrammatic(parsed: readonly (SubscriptionSpec | RefusedSubscription)[]): Promise<void> {
-    // The consumer of an unchanged subscription goes on; the component sees nobody leave.
-    const before = new Map(this.#programmatic.map((state) => [JSON.stringify(state), state]));
+    // The consumer of an unchanged subscription goes on; the component sees nobody leave. Competing ones may be alike.
+    const before = new Map<string, SubscriptionState[]>();
+    for (const state of this.#programmatic) {
+      const text = JSON.stringify(state);
+      before.set(text, [...(before.get(text) ?? []), state]);
+    }
     const { kept, ignored } = chooseOnePerGroup(
       parsed.map((one) => this.#admit(one)),
       'last',
     );
-    this.#programmatic = kept.map((state) => before.get(JSON.stringify(state)) ?? state);
+    this.#programmatic = kept.map((state) => before.get(JSON.stringify(state))?.shift() ?? state);
     const replaced = mergeSources(this.#declarative, this.#programmatic).ignored;
     const warned = this.#ignored;
     this.#ignored = new Set([...ignored, ...replaced].map((state) => JSON.stringify(state)));

@@ -44,6 +44,7 @@ export function completeEvent(payload: Payload, defaults: EnvelopeDefaults): Enc
     const value = event[name];
     if (value !== undefined && value !== null) checkAttribute(name, value, address);
   }
+  checkBinaryData(event['data_base64'], address);
   const members = new Map<string, string>();
   for (const { key, value } of jsonMembers(text)) members.set(key, value);
   fillIn(members, payload, defaults);
@@ -51,6 +52,11 @@ export function completeEvent(payload: Payload, defaults: EnvelopeDefaults): Enc
   const id = JSON.parse(members.get('id') ?? '""') as string;
   const { expiration } = event as { readonly expiration?: unknown };
   return { id, data, trace: traceOfMembers(members), ...(typeof expiration === 'string' ? { expiration } : {}) };
+}
+
+function checkBinaryData(value: unknown, address: Address): void {
+  if (value === undefined || value === null || typeof value === 'string') return;
+  throw invalidEvent(address, `data_base64 is ${kindOfJson(value)}: expected a string in base64`);
 }
 
 function parseEvent(bytes: Uint8Array, address: Address): { text: string; event: Readonly<Record<string, unknown>> } {

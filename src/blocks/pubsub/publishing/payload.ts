@@ -10,13 +10,21 @@ export interface EncodedData {
   readonly contentType: string;
 }
 
+/** How data is published. */
+export interface DataForm {
+  readonly contentType: string | undefined;
+  readonly rawPayload: boolean;
+}
+
 /**
  * Encodes data published in code: bytes and text are kept, a `CloudEvent` is encoded whole, anything else becomes JSON.
+ * Bytes of a raw payload are copied: they become the message, and the caller may use its buffer again.
  *
  * @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` for a value without a JSON form.
  */
-export function encodeData(data: unknown, contentType: string | undefined, address: Address): EncodedData {
-  if (data instanceof Uint8Array) return { bytes: data, contentType: contentType ?? 'application/octet-stream' };
+export function encodeData(data: unknown, { contentType, rawPayload }: DataForm, address: Address): EncodedData {
+  if (data instanceof Uint8Array)
+    return { bytes: rawPayload ? Buffer.from(data) : data, contentType: contentType ?? 'application/octet-stream' };
   if (typeof data === 'string') return { bytes: Buffer.from(data), contentType: contentType ?? 'text/plain' };
   const type = contentType ?? (isCloudEvent(data) ? CLOUD_EVENT_TYPE : 'application/json');
   return { bytes: Buffer.from(stringify(data, address)), contentType: type };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { memoryPubSub, type PubSubDefinition } from '../../../../src/index.ts';
-import { NEVER } from '../../../support/app.ts';
+import { NEVER, type Reply } from '../../../support/app.ts';
 import { startWorld, type World } from '../../../support/world.ts';
 
 /** A component that tells which topics have subscriptions now, and whose next subscriptions a test decides about. */
@@ -63,6 +63,42 @@ describe('subscriptions of an application that comes and goes', () => {
     expect([watched.topics, subscriptions.map(({ topic }) => topic)]).toEqual([['third'], ['third']]);
     await world.publish(3, { topic: 'third' });
     expect(world.at('/third')).toHaveLength(1);
+  });
+
+  test('go on as they were, also when two that compete are alike', async () => {
+    const watched = new Watched();
+    const competing = { pubsubname: 'pubsub', topic: 'orders', route: '/orders', competing: true };
+    await using world = await startWorld({
+      treatment: { health: true },
+      components: [watched.definition],
+      discovery: [competing, competing],
+    });
+    await goAndReturn(world);
+    expect(watched.topics).toEqual(['orders', 'orders']);
+  });
+
+  test('settle no batch whose answer comes when the messages have gone to others', async () => {
+    const batch = { pubsubname: 'pubsub', topic: 'orders', deadLetterTopic: 'dead', bulkSubscribe: {} };
+    let answerLate: (reply: Reply) => void = () => undefined;
+    await using world = await startWorld({
+      treatment: { health: true },
+      discoveries: [{ body: [{ ...batch, route: '/first' }] }, { body: [{ ...batch, route: '/second' }] }],
+      answer: ({ path, entries }) => {
+        if (path === '/first') return new Promise((resolve) => (answerLate = resolve));
+        return { body: { statuses: entries.map(({ entryId }) => ({ entryId, status: 'SUCCESS' })) } };
+      },
+      stopTimeoutMs: 1_000,
+    });
+    await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 1 });
+    await world.clock.advance('1s');
+    await world.received(1);
+    await goAndReturn(world);
+    await world.clock.advance('5s');
+    expect(world.at('/second')).toHaveLength(1);
+    answerLate({ status: 404 });
+    await world.clock.settled();
+    expect(world.events.map(({ name }) => name)).toEqual(expect.arrayContaining(['delivered', 'unsettled']));
+    expect(world.emitted('deadLettered')).toEqual([]);
   });
 
   test('leave nothing behind when they end while the component is subscribing', async () => {
