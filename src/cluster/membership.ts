@@ -218,7 +218,7 @@ export class Membership implements LocalOwner {
     if (this.#toRead) {
       this.#toRead = false;
       const table = await readHosts(this.store);
-      this.#liveness.observe(table, startedAt);
+      this.#liveness.observe(table, dualNow(this.#options.clock));
       if (this.#own.isGone(table) || !isOnly(table, this.id)) return false;
     }
     const renewal = this.#own.renewal();
@@ -236,7 +236,8 @@ export class Membership implements LocalOwner {
     if ((this.#isSole || isInformed) && (await this.#hasRenewed(startedAt))) return;
     this.#toRead = false;
     const [table, owners] = await Promise.all([readHosts(this.store), this.#ownerEntries.read()]);
-    this.#liveness.observe(table, startedAt);
+    // After the read, as everywhere: of two that overlap, the one that began first may end last.
+    this.#liveness.observe(table, dualNow(clock));
     if (this.#own.isGone(table)) this.#beginAnew();
     const isLive = (host: StoredHost): boolean => this.#liveness.isLive(host, startedAt);
     const plan = planShards({ table, owners, layout: this.#layout, id: this.id, appId, isLive });
@@ -271,13 +272,16 @@ export class Membership implements LocalOwner {
       if (isDue) this.#table.note({ renewedAt: startedAt });
       for (const shard of plan.take) mine.set(shard, version);
     }
-    this.#table.adopt(mine, (shard) => plan.release.includes(shard) || this.#handover.has(shard));
+    this.#table.adopt(mine, { release: plan.release, handover: this.#handover });
   }
 
   /** Shards were handed over: checks at once, or with the next heartbeat after a failure. */
   #released(hasFailed: boolean): void {
     if (!hasFailed) return this.#lookAtAll();
     this.#ownerEntries.changed();
+    // The next check opens them again if no other host is there any more.
+    this.#isAlone = false;
+    this.#toRead = true;
     this.#hasFailed = true;
     this.#beat();
   }

@@ -28,6 +28,14 @@ interface Noted {
   readonly renewedAt?: DualInstant | undefined;
 }
 
+/** Which shards do not stay with this host. */
+interface Leaving {
+  /** Those to be handed over. */
+  readonly release: readonly number[];
+  /** Those that are being handed over. */
+  readonly handover: { has(shard: number): boolean };
+}
+
 /** The shards of one host as it knows them. */
 export class ShardTable implements Shards {
   readonly count: number = SHARD_COUNT;
@@ -117,12 +125,18 @@ export class ShardTable implements Shards {
     return this.#fences.flatMap((fence, shard) => (fence === undefined ? [] : [shard]));
   }
 
-  /** Takes ownership of shards, given the versions of their entries. Shards being handed over are not reopened. */
-  adopt(shards: ReadonlyMap<number, number>, isLeaving: (shard: number) => boolean): void {
+  /**
+   * Takes ownership of shards, given the versions of their entries. Shards being handed over are not reopened, whatever
+   * has become of their entries: the hand-over waits only for work that has begun before it.
+   */
+  adopt(shards: ReadonlyMap<number, number>, { release, handover }: Leaving): void {
     const gained: number[] = [];
     for (const [shard, version] of shards) {
-      if (this.versionOf(shard) === version && (this.#isOpen[shard] || isLeaving(shard))) continue;
+      const isHandedOver = handover.has(shard);
+      const isLeaving = isHandedOver || release.includes(shard);
+      if (this.versionOf(shard) === version && (this.#isOpen[shard] || isLeaving)) continue;
       this.#fences[shard] = { key: this.#deps.layout.key(shard), version };
+      if (isHandedOver) continue;
       this.#isOpen[shard] = true;
       gained.push(shard);
     }

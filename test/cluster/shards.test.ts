@@ -1,11 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import { readHosts } from '../../src/cluster/hosts.ts';
+import { Membership } from '../../src/cluster/membership.ts';
 import { assignment, SHARD_COUNT, shardOf } from '../../src/cluster/shards.ts';
+import { systemClock } from '../../src/index.ts';
 import { OpenStore, pass, TestHost } from '../support/hosts.ts';
+import { RecordingLogger } from '../support/logger.ts';
+import { PausableStore } from '../support/pausable-store.ts';
 
 const ALL = Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
 const together = (...hosts: readonly TestHost[]): readonly number[] =>
   hosts.flatMap(({ owned }) => owned).sort((a, b) => a - b);
+
+function joinInRealTime(store: PausableStore, times: { heartbeatMs: number; leaseMs: number }): Promise<Membership> {
+  return Membership.join({
+    ...{ store, appId: 'shop', namespace: 'default', clock: systemClock, logger: new RecordingLogger(), ...times },
+    newId: () => crypto.randomUUID(),
+    track: () => () => undefined,
+  });
+}
 
 describe('the shard of an ID', () => {
   test('is the same in every release', () => {
@@ -134,6 +146,28 @@ describe.each([true, false])('two hosts of one app ID (all hosts in one process:
     expect(b.owned).toEqual(ALL);
   });
 
+  test('take over from one that was killed, however often the hosts are asked for meanwhile', async () => {
+    const store = new OpenStore();
+    const slow = new PausableStore(store);
+    slow.keepsBack = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const killed = new PausableStore(store);
+    const times = { heartbeatMs: 300, leaseMs: 900 };
+    const a = await joinInRealTime(slow, times);
+    const b = await joinInRealTime(killed, times);
+    const owned = (): number => ALL.filter((shard) => a.shards.owns(shard)).length;
+    await expect.poll(owned, { timeout: 10_000 }).toBe(32);
+    killed.pause();
+    let isAsking = true;
+    const asking = Array.from({ length: 4 }, async () => {
+      while (isAsking) await a.hosts();
+    });
+    await expect.poll(owned, { timeout: 10_000 }).toBe(64);
+    isAsking = false;
+    await Promise.all(asking);
+    killed.resume();
+    await Promise.all([a.leave(), b.leave()]);
+  }, 30_000);
+
   test('let one that wakes up write nothing, and give it its part again', async () => {
     const { store, a, b } = await open();
     const [shard = -1] = a.owned;
@@ -244,6 +278,16 @@ describe('a host that could not renew its lease for a while', () => {
   });
 });
 
+/** From its first loss on, something is under way in the shards of a host until the answer is called. */
+function underWayIn({ membership }: TestHost): () => void {
+  let end: () => void = () => undefined;
+  const underWay = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  membership.shards.onChange(({ lost }) => (lost.length > 0 ? underWay : undefined));
+  return () => end();
+}
+
 describe('handing a shard over', () => {
   test('waits for what is under way, and tells of the loss first', async () => {
     const store = new OpenStore(true);
@@ -315,6 +359,43 @@ describe('handing a shard over', () => {
     await b.membership.leave();
     await pass([a], 6);
     expect(a.owned).toEqual(ALL);
+  });
+
+  test('that failed after the other host had gone leaves nobody without it, on a store that tells of all changes', async () => {
+    const store = new OpenStore();
+    const a = await TestHost.join(store, { hints: 'all' });
+    const end = underWayIn(a);
+    const b = await TestHost.join(store, { hints: 'all' });
+    await pass([a, b], 1);
+    await b.membership.leave();
+    await pass([a], 1);
+    store.failing = true;
+    end();
+    await a.clock.settled();
+    store.failing = false;
+    await pass([a], 6);
+    expect(a.owned).toEqual(ALL);
+  });
+
+  test('goes on when the store was away for a while: nothing begins in between', async () => {
+    const store = new OpenStore();
+    const times = { heartbeatMs: 2_000, leaseMs: 12_000 };
+    const a = await TestHost.join(store, times);
+    const end = underWayIn(a);
+    const b = await TestHost.join(store, times);
+    await pass([a, b], 1);
+    const [lost = []] = a.changes.map((change) => change.lost).filter(({ length }) => length > 0);
+    expect(lost.length).toBe(32);
+    const before = a.changes.length;
+    store.failing = true;
+    await pass([a, b], 8);
+    store.failing = false;
+    await pass([a, b], 2);
+    const begun = a.changes.slice(before).flatMap(({ gained }) => gained);
+    expect(begun.filter((shard) => lost.includes(shard))).toEqual([]);
+    end();
+    await pass([a, b], 5);
+    expect([a.owned.length, b.owned.length, together(a, b)]).toEqual([32, 32, ALL]);
   });
 
   test('of a host whose listener throws goes on', async () => {

@@ -58,17 +58,25 @@ export class TestHost {
 
   static async join(
     store: StateStore,
-    options: { readonly appId?: string; readonly id?: string; readonly actorTypes?: readonly string[] } = {},
+    options: {
+      readonly appId?: string;
+      readonly id?: string;
+      readonly actorTypes?: readonly string[];
+      readonly hints?: 'all' | 'own';
+      readonly heartbeatMs?: number;
+      readonly leaseMs?: number;
+    } = {},
   ): Promise<TestHost> {
-    const { appId = 'shop', id, actorTypes = [] } = options;
+    const { appId = 'shop', id, actorTypes = [], hints = 'own', ...times } = options;
     const clock = patientClock();
     const logger = new RecordingLogger();
     const work = new Work();
     clock.watch(work);
     let ids = 0;
     const own = new PausableStore(store, store instanceof OpenStore ? store.isForOneProcess : true);
+    own.hints = hints;
     const membership = await Membership.join({
-      ...{ store: own, appId, namespace: 'default', clock, logger, actorTypes },
+      ...{ store: own, appId, namespace: 'default', clock, logger, actorTypes, ...times },
       newId: () => (id === undefined ? crypto.randomUUID() : `${id}${++ids}`),
       track: (what) => work.begin(what),
     });

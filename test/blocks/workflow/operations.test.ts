@@ -310,3 +310,16 @@ test('an instance that a release before has stored is listed, shown and run agai
     rerunOf: 'old',
   });
 });
+
+test('whether there is one instance of a kind is known after few reads', async () => {
+  await using world = await workflowWorld(registering);
+  const { workflows } = world.sidecar;
+  await Promise.all(
+    Array.from({ length: 500 }, (_, number) => workflows.start('echo', undefined, { instanceId: `i${number}` })),
+  );
+  await world.clock.settled();
+  const before = world.store.scans;
+  expect((await workflows.list({ status: 'FAILED', limit: 1 })).instances).toEqual([]);
+  expect(await workflows.terminateAll({ name: 'nope', limit: 1 })).toMatchObject({ done: 0 });
+  expect(world.store.scans - before).toBeLessThan(20);
+});

@@ -1,7 +1,7 @@
 import type { HostRecord } from '../../../cluster/hosts.ts';
 import type { Membership } from '../../../cluster/membership.ts';
 import type { Handler } from '../../../http/message.ts';
-import type { Clock } from '../../../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, elapsedMs } from '../../../util/clock.ts';
 import { baseUrlOf } from '../endpoints.ts';
 import type { Instance } from '../resolver.ts';
 import type { Instances } from './instances.ts';
@@ -35,7 +35,7 @@ function notThere(): Error {
 }
 
 interface Snapshot {
-  readonly readAt: number;
+  readonly readAt: DualInstant;
   readonly revision: number;
   /** By app ID and namespace. */
   readonly hosts: ReadonlyMap<string, readonly HostRecord[]>;
@@ -73,12 +73,12 @@ export class HostRegistry {
     const { local } = this.#host;
     const snapshot = this.#snapshot;
     if (snapshot === undefined || snapshot.revision !== local.revision) return undefined;
-    return this.#clock.now() - snapshot.readAt < FRESH_MS ? snapshot : undefined;
+    return elapsedMs(snapshot.readAt, dualNow(this.#clock)) < FRESH_MS ? snapshot : undefined;
   }
 
   async #read(): Promise<Snapshot> {
     const { revision } = this.#host.local;
-    const readAt = this.#clock.now();
+    const readAt = dualNow(this.#clock);
     const table = await this.#host.hosts();
     const hosts = new Map<string, HostRecord[]>();
     for (const host of table.hosts) {

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, elapsedMs, type Timer } from '../../../util/clock.ts';
 import {
   type CallOutcome,
   CallsRefused,
@@ -55,7 +55,8 @@ export class HostLane {
   #inFlight: InFlight | undefined;
   #isScheduled = false;
   #isStopped = false;
-  #leftOutUntil = Number.NEGATIVE_INFINITY;
+  /** Calls to the host are suspended since then, for some time. */
+  #leftOut: { readonly since: DualInstant; readonly forMs: number } | undefined;
 
   constructor(peer: HostPeer, clock: Clock) {
     this.#peer = peer;
@@ -64,7 +65,9 @@ export class HostLane {
 
   /** Whether calls to the host are not suspended. */
   get isOpen(): boolean {
-    return !this.#isStopped && this.#clock.now() >= this.#leftOutUntil;
+    if (this.#isStopped || this.#leftOut === undefined) return !this.#isStopped;
+    const { since, forMs } = this.#leftOut;
+    return elapsedMs(since, dualNow(this.#clock)) >= forMs;
   }
 
   /** Never rejects. */
@@ -185,7 +188,8 @@ export class HostLane {
     this.#session = undefined;
     session?.limit.cancel();
     session?.close();
-    this.#leftOutUntil = this.#clock.now() + (error instanceof CallsRefused ? error.forMs : UNREACHABLE_MS);
+    const forMs = error instanceof CallsRefused ? error.forMs : UNREACHABLE_MS;
+    this.#leftOut = { since: dualNow(this.#clock), forMs };
     this.#inFlight?.reject(error);
     for (const { resolve } of this.#waiting.splice(0)) resolve(NOT_DONE);
     this.#waits.leaveToStore();

@@ -55,12 +55,12 @@ export class InboundCalls implements HostPeer {
 
   async #do({ key, instanceId, work }: ForwardedCall): Promise<CallOutcome> {
     const { engine, receipts } = this.#deps;
-    const receipt = engine.store.layout.receipt(instanceId, key);
     if (!this.#isOpen) return NOT_DONE;
     // A turn can write a receipt only once.
     if (this.#underWay.has(key)) return UNSURE;
     this.#underWay.add(key);
     try {
+      const receipt = engine.store.layout.receipt(instanceId, key);
       if (!(await doHere(engine, instanceId, { work, receipt }))) return NOT_DONE;
       receipts.add(key, receipt);
       return DONE;

@@ -81,7 +81,7 @@ async function idsOf(
   const ids: string[] = [];
   let cursor: string | undefined;
   do {
-    const page = { ...filter, status: meant, limit: Math.min(PAGE, limit), ...(cursor && { cursor }) };
+    const page = { ...filter, status: meant, limit: PAGE, ...(cursor && { cursor }) };
     const { instances, cursor: next } = await list(page);
     for (const { instanceId } of instances) {
       if (ids.length === limit) return { ids, hasMore: true };

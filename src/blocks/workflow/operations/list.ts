@@ -62,8 +62,10 @@ export async function listInstances(
   const isAsked = matcherOf(options);
   const instances: WorkflowState[] = [];
   let from = options.cursor;
-  for (let lookedAt = 0; lookedAt < MAX_LOOKED_AT; lookedAt += limit) {
-    const { found, next } = await store.list({ prefix, parentId, from, reverse, limit }, (id) => pool.get(id)?.record);
+  // Not as few as are asked for: most of them may not be meant.
+  const page = { prefix, parentId, reverse, limit: Math.max(limit, DEFAULT_LIMIT) };
+  for (let lookedAt = 0; lookedAt < MAX_LOOKED_AT; lookedAt += page.limit) {
+    const { found, next } = await store.list({ ...page, from }, (id) => pool.get(id)?.record);
     for (const { record } of found) {
       if (instances.length >= limit) return { instances, cursor: record.instanceId };
       if (isAsked(record)) instances.push(stateOf(viewOf(record, undefined, pool.missingCodeOf(record))));

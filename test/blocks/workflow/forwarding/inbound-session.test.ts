@@ -1,11 +1,16 @@
 import { expect, test } from 'vitest';
+import type { Engine } from '../../../../src/blocks/workflow/engine/engine.ts';
 import {
   type CallOutcome,
   DONE,
   type ForwardedCall,
   type ForwardedWait,
+  UNSURE,
 } from '../../../../src/blocks/workflow/forwarding/call.ts';
+import { InboundCalls } from '../../../../src/blocks/workflow/forwarding/inbound-calls.ts';
 import { InboundSession } from '../../../../src/blocks/workflow/forwarding/inbound-session.ts';
+import type { Receipts } from '../../../../src/blocks/workflow/forwarding/receipts.ts';
+import { WorkflowLayout } from '../../../../src/blocks/workflow/storage/layout.ts';
 
 const NONE = { calls: [], answered: [], waits: [], left: [] };
 const CALL: ForwardedCall = { key: 'k', instanceId: 'i', work: { type: 'resumed' } };
@@ -68,4 +73,21 @@ test('a session keeps 10,000 waits, and a wait that is left makes room', () => {
   session.send({ ...NONE, left: [0] });
   session.send({ ...NONE, waits: [waitFor(10_001)] });
   expect(signals).toHaveLength(10_001);
+});
+
+test('a call with a key that no store takes has an outcome, and the session can end', async () => {
+  const said: unknown[] = [];
+  const engine = { store: { layout: new WorkflowLayout('shop') } } as unknown as Engine;
+  const receipts = { release: () => undefined } as unknown as Receipts;
+  const waitHere = () => Promise.reject(new Error('not here'));
+  const calls = new InboundCalls({ engine, receipts, admit: () => undefined, waitHere });
+  const session = await calls.open({
+    outcomes: (outcomes) => said.push(outcomes),
+    answer: () => undefined,
+    ended: () => said.push('ended'),
+  });
+  session.send({ ...NONE, calls: [{ ...CALL, key: 'k\ud800' }] });
+  await settled();
+  calls.stop();
+  expect(said).toEqual([[UNSURE], 'ended']);
 });
