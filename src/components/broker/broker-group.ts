@@ -55,7 +55,7 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
   #delayed = 0;
   #maxInFlight = 0;
   #isOrdered = false;
-  /** Whether the line knows of more than half of the window. */
+  /** Whether the line knows that there is much room. */
   #isRoomy = true;
   #line: Line<Handle> | undefined;
   /** Whether the line returns messages: what it delivers now goes back with its connection. */
@@ -125,6 +125,8 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
     const line = this.#line;
     if (line === undefined || this.hasConsumers) return;
     this.#line = undefined;
+    // A consumer that joins meanwhile could not settle what it got.
+    this.#dispatcher.isPaused = true;
     try {
       await line.stop();
       this.#isReturning = true;
@@ -132,6 +134,7 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
     } finally {
       await line.close().finally(() => {
         this.#isReturning = false;
+        this.#dispatcher.isPaused = false;
       });
     }
   }
@@ -237,7 +240,7 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
   }
 
   served(isServed: boolean): void {
-    this.#isRoomy = isServed && this.room * 2 >= this.window;
+    this.#isRoomy = isServed && this.#hasMuchRoom;
     this.#line?.roomChanged();
   }
 
@@ -266,9 +269,14 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
     entry.state = 'out';
   }
 
-  /** Tells the line once when half of the window is free. */
+  /** Half of the window, but no more than what is fetched ahead: beyond that, consumers would wait for messages. */
+  get #hasMuchRoom(): boolean {
+    return this.room >= Math.min(this.window / 2, MAX_AHEAD);
+  }
+
+  /** Tells the line once when there is much room. */
   #look(): void {
-    const isRoomy = this.room * 2 >= this.window;
+    const isRoomy = this.#hasMuchRoom;
     if (isRoomy === this.#isRoomy) return;
     this.#isRoomy = isRoomy;
     if (isRoomy) this.#line?.roomChanged();

@@ -69,7 +69,7 @@ export interface LineOptions {
  * has not recorded them: the message is delivered again.
  */
 export interface Line<Handle> {
-  /** `room` has become 0 because the group is paused, or has grown from less than half of the window to more. */
+  /** `room` has become 0 because the group is paused, or has grown to half of the window, or to 256 if that is less. */
   roomChanged(): void;
   /** Acknowledges a delivery. Resolves once the broker has it, or it is sent if the broker confirms none. */
   ack(handle: Handle): Promise<void>;

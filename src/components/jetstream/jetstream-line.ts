@@ -27,6 +27,8 @@ const BACKOFF: Backoff = { initialDelayMs: 250, maxDelayMs: 5_000, factor: 2, ji
 
 /** The codes of a request that has found fewer messages than it asked for. */
 const ENDED = new Set([404, 408]);
+/** The description, with code 409, of a request that is one too many for the consumer, which is well. */
+const CROWDED = 'Exceeded MaxWaiting';
 
 /** The dependencies of a {@link JetStreamLine}. */
 export interface JetStreamLineDeps {
@@ -137,6 +139,8 @@ export class JetStreamLine implements Line<Handle>, LinkUser {
   #takeStatus(message: NatsMessage): void {
     const { code = 0, description = '' } = headersOf(message) ?? {};
     if (code < 200) return;
+    // Its time limit ends it: asked again at once, it would be refused at once.
+    if (code === 409 && description === CROWDED) return;
     if (ENDED.has(code)) {
       this.#seenAt = Date.now();
       this.#failures = 0;

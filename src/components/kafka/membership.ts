@@ -67,6 +67,7 @@ export class Membership {
     consumer.topics.track(topic);
     await consumer.metadata({ topics: [topic], autocreateTopics: true });
     await consumer.joinGroup({});
+    if (this.#isEnded) throw new Error('the membership has ended');
     this.#watch = setInterval(() => this.#look(), times.heartbeatIntervalMs);
   }
 

@@ -94,6 +94,7 @@ export class Publisher {
       lane.waiting = [...again, ...lane.waiting];
       await new Promise((resolve) => setTimeout(resolve, backoffDelayMs(RETRY, failures, this.#deps.random)));
     }
+    if (this.#isClosed) settleClosed(lane);
     lane.isBusy = false;
     this.#lanes.delete(topic);
   }
@@ -165,10 +166,14 @@ export class Publisher {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { waiting } of this.#lanes.values())
-      for (const { settle } of waiting) settle(new Error('the component is closed'));
+    for (const lane of this.#lanes.values()) settleClosed(lane);
     await this.#endProducer();
   }
+}
+
+/** Nobody waits for these messages any more; those on their way are settled when that has ended. */
+function settleClosed(lane: Lane): void {
+  for (const { settle } of lane.waiting.splice(0)) settle(new Error('the component is closed'));
 }
 
 /** Whether the same message would be refused again. */

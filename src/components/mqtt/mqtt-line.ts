@@ -161,10 +161,11 @@ export class MqttLine implements Line<MqttHandle>, LinkUser {
 
   ack({ connection, id }: MqttHandle): Promise<void> {
     if (connection !== this.#connection) return Promise.reject(new Error('the connection to the broker is gone'));
-    if (id === 0) return SETTLED;
-    // From here on, the broker may give the packet ID to another message.
-    this.#unacknowledged.delete(id);
-    connection.write({ cmd: 'puback', messageId: id });
+    if (id !== 0) {
+      // From here on, the broker may give the packet ID to another message.
+      this.#unacknowledged.delete(id);
+      connection.write({ cmd: 'puback', messageId: id });
+    }
     this.#look();
     return SETTLED;
   }

@@ -77,6 +77,9 @@ export interface AmqpConnection extends EventEmitter {
   readonly connection: {
     readonly serverProperties: { readonly version?: unknown };
     readonly stream: {
+      /** The driver ends it as soon as it closes the connection. */
+      readonly writableEnded: boolean;
+      readonly destroyed: boolean;
       cork(): void;
       uncork(): void;
       destroy(error?: Error): void;

@@ -6,6 +6,8 @@ export interface AmqpFailure {
   readonly code: number | undefined;
   /** The name of the exchange or queue that the server complains about. */
   readonly subject: string | undefined;
+  /** The size of the message that is too large for the server. */
+  readonly size: number | undefined;
   readonly text: string;
 }
 
@@ -20,7 +22,18 @@ export function failureOf(error: unknown): AmqpFailure {
   const { code } = Object(error) as { readonly code?: unknown };
   const isRefusal = typeof code === 'number' && code !== CONNECTION_FORCED;
   const [, subject] = /(?:exchange|queue) '(.*)' in vhost '/.exec(text) ?? [];
-  return { code: isRefusal ? code : undefined, subject, text: reasonOf(text) };
+  const [, size] = /message size (\d+) is larger/.exec(text) ?? [];
+  return {
+    code: isRefusal ? code : undefined,
+    subject,
+    size: size === undefined ? undefined : Number(size),
+    text: reasonOf(text),
+  };
+}
+
+/** Whether the driver refuses an operation, because its channel or connection is closed. */
+export function isClosed(error: unknown): boolean {
+  return Object(error).name === 'IllegalOperationError';
 }
 
 /** Whether the server refuses the operation with this code. */

@@ -4,7 +4,7 @@ import { type Link, Linked } from '../../util/linked.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { Deadline } from '../broker/deadlines.ts';
 import type { AmqpConfirmChannel, AmqpMessage, Properties } from './driver.ts';
-import { type AmqpFailure, failureOf, NO_ROUTE, NOT_FOUND } from './failures.ts';
+import { type AmqpFailure, failureOf, isClosed, NO_ROUTE, NOT_FOUND } from './failures.ts';
 import { KEY_HEADER } from './message-properties.ts';
 import type { RabbitConnection } from './rabbit-connection.ts';
 
@@ -134,7 +134,7 @@ export class Publisher {
       });
       this.#deps.connection.collect();
     } catch (error) {
-      if (Object(error).name === 'IllegalOperationError') return this.#closedBefore(channel, parcel);
+      if (isClosed(error)) return this.#closedBefore(channel, parcel);
       return settle(new Error(`the message cannot be sent to RabbitMQ: ${messageOf(error)}`, { cause: error }));
     }
     sent.link = this.#unconfirmed.add(sent);
@@ -221,7 +221,8 @@ export class Publisher {
 }
 
 /** Whether a refusal that has closed the channel is about this parcel. A missing exchange is made again. */
-function isMeant({ exchange }: Parcel, { code, subject }: AmqpFailure): boolean {
+function isMeant({ exchange, data }: Parcel, { code, subject, size }: AmqpFailure): boolean {
+  if (size !== undefined) return data.byteLength === size;
   if (code === NOT_FOUND && subject !== undefined) return false;
   return subject === undefined || subject === exchange;
 }

@@ -3,9 +3,10 @@ import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import type { Logger } from '../../util/logger.ts';
 import { withTimeLimit } from '../../util/time-limit.ts';
 import type { AmqpConnection } from './driver.ts';
+import { SHORT_LIFE_MS } from './reconnect.ts';
 
 // Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
-const { setImmediate, setTimeout, clearTimeout } = globalThis;
+const { setImmediate, setTimeout, clearTimeout, performance } = globalThis;
 const { nextTick } = process;
 
 /** How long the end of a connection may take. */
@@ -34,7 +35,9 @@ export class RabbitConnection {
   #attempt: Promise<AmqpConnection> | undefined;
   /** Why the latest attempt failed. */
   #failure: Error | undefined;
+  /** Attempts in a row that failed, or whose connection did not last. */
   #failures = 0;
+  #connectedAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #waiters: Waiter[] = [];
   #isClosed = false;
@@ -104,25 +107,35 @@ export class RabbitConnection {
   }
 
   async #connect(): Promise<AmqpConnection> {
-    const { connect, server } = this.#deps;
+    const { connect } = this.#deps;
     try {
       const connection = await connect();
       if (this.#isClosed) {
         await end(connection);
         throw closedError();
       }
+      // One that the server closes with its first answer has told so before anybody could listen.
+      if (isEnded(connection)) {
+        destroyLater(connection);
+        throw new Error('the server has closed the connection at once');
+      }
       this.#use(connection);
       return connection;
     } catch (cause) {
-      this.#failure = new Error(`${server} cannot be reached: ${reasonOf(cause)}`, { cause });
       this.#failures++;
-      this.#later();
-      throw this.#failure;
+      throw this.#failed(cause);
     }
   }
 
+  /** Tries again later. */
+  #failed(cause: unknown): Error {
+    const failure = new Error(`${this.#deps.server} cannot be reached: ${reasonOf(cause)}`, { cause });
+    this.#failure = failure;
+    if (!this.#isClosed) this.#later();
+    return failure;
+  }
+
   #later(): void {
-    if (this.#isClosed) return;
     const { backoff, random } = this.#deps;
     this.#timer = setTimeout(
       () => {
@@ -136,7 +149,7 @@ export class RabbitConnection {
   #use(connection: AmqpConnection): void {
     this.#current = connection;
     this.#failure = undefined;
-    this.#failures = 0;
+    this.#connectedAt = performance.now();
     this.isBlocked = false;
     this.version = versionOf(connection);
     let reason: unknown;
@@ -149,9 +162,7 @@ export class RabbitConnection {
       this.onUnblocked?.();
     });
     connection.on('close', (error: unknown) => {
-      // A silent server does not close its end.
-      const { stream } = connection.connection;
-      stream.setTimeout(CLOSE_LIMIT_MS, () => stream.destroy());
+      destroyLater(connection);
       this.#lost(connection, error ?? reason);
     });
     for (const { resolve } of this.#waiters.splice(0)) resolve(connection);
@@ -170,7 +181,11 @@ export class RabbitConnection {
     if (this.#isClosed) return;
     const { logger, server } = this.#deps;
     logger.warn({ server, error: reasonOf(error ?? 'closed') }, 'the connection to the broker is lost');
-    this.#try().catch(() => undefined);
+    // The first time at once.
+    const isShort = performance.now() - this.#connectedAt < SHORT_LIFE_MS;
+    this.#failures = isShort ? this.#failures + 1 : 0;
+    if (this.#failures > 1) this.#failed(error ?? 'closed');
+    else this.#try().catch(() => undefined);
   }
 
   async close(): Promise<void> {
@@ -187,6 +202,15 @@ export class RabbitConnection {
 function versionOf({ connection }: AmqpConnection): readonly [number, number] {
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(String(connection.serverProperties.version)) ?? [];
   return [Number(major ?? 0), Number(minor ?? 0)];
+}
+
+function isEnded({ connection: { stream } }: AmqpConnection): boolean {
+  return stream.writableEnded || stream.destroyed;
+}
+
+/** A silent server does not close its end. */
+function destroyLater({ connection: { stream } }: AmqpConnection): void {
+  stream.setTimeout(CLOSE_LIMIT_MS, () => stream.destroy());
 }
 
 /** The server may stand still. */

@@ -5,10 +5,10 @@ import type { Held, Line, LineOptions, LineReceiver } from '../broker/line.ts';
 import type { AmqpChannel, AmqpMessage } from './driver.ts';
 import { attemptsAfterReturn, attemptsOf, keyOf, messageOf } from './message-properties.ts';
 import type { RabbitConnection } from './rabbit-connection.ts';
-import { RECONNECT } from './reconnect.ts';
+import { RECONNECT, SHORT_LIFE_MS } from './reconnect.ts';
 
 // Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
-const { setTimeout, clearTimeout } = globalThis;
+const { setTimeout, clearTimeout, performance } = globalThis;
 
 /** A delivery: valid as long as its channel. */
 export interface RabbitHandle {
@@ -65,7 +65,9 @@ export class RabbitLine implements Line<RabbitHandle> {
   /** Unsettled messages of the present consumer. */
   #out = 0;
   #adjusting: Promise<void> | undefined;
+  /** Attempts in a row that failed, or whose channel did not last. */
   #failures = 0;
+  #openedAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #hasStopped = false;
 
@@ -86,6 +88,7 @@ export class RabbitLine implements Line<RabbitHandle> {
     });
     channel.on('close', () => this.#lost(channel, error));
     this.#channel = channel;
+    this.#openedAt = performance.now();
   }
 
   roomChanged(): void {
@@ -206,8 +209,16 @@ export class RabbitLine implements Line<RabbitHandle> {
         { topic, queue: this.#queue.name, error: textOf(error) },
         'the broker has ended the consumption of a queue',
       );
-    // After the connection is known to be lost, if it is.
-    setImmediate(() => this.#reopen());
+    const isShort = performance.now() - this.#openedAt < SHORT_LIFE_MS;
+    this.#failures = isShort ? this.#failures + 1 : 0;
+    if (this.#failures > 1) this.#reopenLater();
+    // The first time at once, but after the connection is known to be lost, if it is.
+    else setImmediate(() => this.#reopen());
+  }
+
+  #reopenLater(): void {
+    const delayMs = backoffDelayMs(RECONNECT, this.#failures, this.#deps.random);
+    this.#timer = setTimeout(() => this.#reopen(), delayMs);
   }
 
   #reopen(): void {
@@ -218,7 +229,6 @@ export class RabbitLine implements Line<RabbitHandle> {
       .then(() => this.open())
       .then(
         () => {
-          this.#failures = 0;
           if (!this.#hasStopped) return this.roomChanged();
           void this.close();
         },
@@ -226,8 +236,7 @@ export class RabbitLine implements Line<RabbitHandle> {
           if (this.#hasStopped) return;
           logger.warn({ topic, error: textOf(error) }, 'a queue cannot be consumed, tried again soon');
           this.#failures++;
-          const delayMs = backoffDelayMs(RECONNECT, this.#failures, this.#deps.random);
-          this.#timer = setTimeout(() => this.#reopen(), delayMs);
+          this.#reopenLater();
         },
       );
   }

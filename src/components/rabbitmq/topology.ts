@@ -1,5 +1,5 @@
 import type { AmqpChannel, Declaration } from './driver.ts';
-import { failureOf, isRefused, mismatchOf, NOT_FOUND, PRECONDITION_FAILED } from './failures.ts';
+import { failureOf, isClosed, isRefused, mismatchOf, NOT_FOUND, PRECONDITION_FAILED } from './failures.ts';
 import type { RabbitConnection } from './rabbit-connection.ts';
 
 /** An exchange as it is declared if it does not exist. */
@@ -128,7 +128,15 @@ export class Topology {
 
   /** One operation after the other, so that each gets the error that is its own. */
   #run<T>(operation: (channel: AmqpChannel) => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(async () => operation(this.#channel ?? (await this.#open())));
+    const turn = this.#turn.then(async () => {
+      try {
+        return await operation(this.#channel ?? (await this.#open()));
+      } catch (error) {
+        // It may have closed before it could tell.
+        if (isClosed(error)) this.#channel = undefined;
+        throw error;
+      }
+    });
     this.#turn = turn.catch(() => undefined);
     return turn;
   }

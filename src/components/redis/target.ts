@@ -64,9 +64,10 @@ export function targetOf(options: RedisConnectionOptions, what: string, fail: Fa
   if (url === null) throw fail(`The url of ${what} must be like "redis://user:password@host:6379/0".`);
   const { sentinelName, cluster: isCluster = false, tls = url?.protocol === 'rediss:' } = options;
   const port = sentinelName === undefined ? DEFAULT_PORT : DEFAULT_SENTINEL_PORT;
-  const nodes = options.nodes?.map((text) => {
+  const nodes = options.nodes?.map((text, index) => {
     const node = nodeOf(text, port);
-    if (node === undefined) throw fail(`The node ${JSON.stringify(text)} of ${what} must be like "host:6379".`);
+    // Without its text, which may hold a password.
+    if (node === undefined) throw fail(`nodes[${index}] of ${what} must be like "host:6379".`);
     return node;
   });
   return {

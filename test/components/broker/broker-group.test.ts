@@ -91,6 +91,17 @@ describe('the window', () => {
     expect(group.line.taken().filter((call) => call.startsWith('room'))).toEqual(['room 4']);
   });
 
+  test('tells the line before slots are free that messages could take', async () => {
+    await using group = await consumed({ maxInFlight: 1_000 });
+    group.line.send(Array.from({ length: 1_256 }, (_, index) => String(index)));
+    await turn();
+    group.line.taken();
+    for (const delivery of group.deliveries.slice(0, 255)) await delivery.ack();
+    expect(group.line.taken().filter((call) => call.startsWith('room'))).toEqual([]);
+    await group.deliveries[255]?.ack();
+    expect(group.line.taken().filter((call) => call.startsWith('room'))).toEqual(['room 256']);
+  });
+
   test('does not count messages that wait for a retry', async () => {
     await using group = await consumed();
     group.line.send(['a', 'b', 'c', 'd']);
@@ -160,6 +171,36 @@ describe('at the end', () => {
     expect(made.lines).toHaveLength(1);
     await Promise.all([first.close(), second.close()]);
     expect(made.line.taken().filter((call) => call === 'close')).toHaveLength(1);
+  });
+});
+
+describe('a consumer that joins while the line closes', () => {
+  test.each([
+    ['', async () => {}],
+    [', though that fails', () => Promise.reject(new Error('no'))],
+  ])('gets nothing of that line, which it could not settle, and all of the next%s', async (_what, close) => {
+    const made = new Consumed();
+    const subscription = await made.join();
+    const got: string[] = [];
+    const released: string[] = [];
+    let joined: Promise<ComponentSubscription> | undefined;
+    const { line } = made;
+    line.stop = async () => {
+      joined = made.join({ deliver: (deliveries) => got.push(...deliveries.map(({ message }) => message.id)) });
+      line.send(['a']);
+      await turn();
+    };
+    line.release = async (entries) => {
+      released.push(...entries.map(({ message, attempts }) => `${message.id}:${attempts}`));
+    };
+    line.close = close;
+    await subscription.close().catch(() => undefined);
+    const next = await joined;
+    expect([got, released]).toEqual([[], ['a:0']]);
+    made.line.send(['b']);
+    await turn();
+    expect(got).toEqual(['b']);
+    await next?.close();
   });
 });
 

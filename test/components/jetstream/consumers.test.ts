@@ -181,6 +181,29 @@ describe.skipIf(!hasNats())('consumers', () => {
     await elsewhere.close();
   });
 
+  test('a request that is one too many for the consumer is no trouble, and is made later', async () => {
+    const topic = await filled();
+    const name = `app@${topic}`;
+    const config = { durable_name: name, filter_subject: topic, ack_policy: 'explicit', max_waiting: 1 };
+    await ask(raw, `CONSUMER.DURABLE.CREATE.${topic}.${name}`, { stream_name: topic, config });
+    const refusals: unknown[] = [];
+    const watch = raw.subscribe('_INBOX.>', {
+      callback: (_error, { headers }) => void (headers?.code === 409 && refusals.push(headers)),
+    });
+    const logger = new RecordingLogger();
+    const component = await openJetStream(server.url, {}, logger);
+    const consumer = await Collector.join(component, { topic, maxInFlight: 2 }, acknowledge);
+    for (let count = 1; count <= 12; count++) {
+      await publishTexts(component, topic, [String(count)]);
+      await consumer.expect(count);
+    }
+    // Else the server sends messages to inboxes that are gone.
+    watch.unsubscribe();
+    expect(refusals).not.toEqual([]);
+    expect(logger.at('warn')).toEqual([]);
+    await component.close();
+  });
+
   test('a consumer that is deleted is created again', async () => {
     const logger = new RecordingLogger();
     const [component, topic] = [await openJetStream(server.url, {}, logger), newTopic()];

@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { KafkaConsumer } from '../../../src/components/kafka/driver.ts';
+import { Membership } from '../../../src/components/kafka/membership.ts';
 import type { Delivery, PubSubComponent } from '../../../src/components/pubsub.ts';
 import { pause, until } from '../../support/broker-world.ts';
 import { hasKafka, startKafka } from '../../support/servers.ts';
@@ -74,6 +78,27 @@ describe.runIf(hasBroker())('consumers of Kafka', () => {
     await third.close();
   });
 
+  test('a publish under way and those that wait for it end with the component', async () => {
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const component = await broker.open({ brokers: [`127.0.0.1:${(silent.address() as AddressInfo).port}`] });
+    const common = { topic: 't', contentType: 'text/plain', raw: true, metadata: {}, data: Buffer.from('x') };
+    const first = component.publish([{ ...common, id: '1' }]);
+    await until('it is under way', () => sockets.length > 0);
+    const others = component.publish([
+      { ...common, id: '2' },
+      { ...common, id: '3' },
+    ]);
+    await component.close();
+    const failures = (await Promise.all([first, others])).flat();
+    expect(failures.map(({ index, error }) => [index, error.message])).toEqual(
+      [0, 0, 1].map((index) => [index, 'the component is closed']),
+    );
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+
   test('other names of topics are refused', async () => {
     const component = await broker.open();
     await expect(consume(component, 'a/b')).rejects.toThrow('Kafka has no topic "a/b": expected 1 to 249 letters');
@@ -87,6 +112,34 @@ describe.runIf(hasBroker())('consumers of Kafka', () => {
     expect(failures[1]?.error.message).toContain('takes 1048576, the option maxMessageBytes');
     await component.close();
   });
+});
+
+/** As much of the driver as joining a group needs. */
+function joiningConsumer(joinGroup: () => Promise<void>): KafkaConsumer {
+  const nothing = (): Promise<void> => Promise.resolve();
+  const used = { topics: { track: () => true }, metadata: nothing, joinGroup, leaveGroup: nothing, close: nothing };
+  return Object.assign(new EventEmitter(), used) as unknown as KafkaConsumer;
+}
+
+test('a member that is ended while it joins has not joined', async () => {
+  let isAsked = false;
+  let answer = (): void => undefined;
+  const membership = new Membership({
+    ...{ topic: 't', times: { sessionTimeoutMs: 3_000, heartbeatIntervalMs: 500 } },
+    ...{ assigned: () => undefined, lost: () => undefined },
+    makeConsumer: () =>
+      joiningConsumer(() => {
+        isAsked = true;
+        return new Promise((resolve) => {
+          answer = resolve;
+        });
+      }),
+  });
+  const joined = membership.join();
+  await until('it has asked', () => isAsked);
+  await membership.end();
+  answer();
+  await expect(joined).rejects.toThrow('the membership has ended');
 });
 
 describe.runIf(hasKafka())('the log-in to Kafka', () => {

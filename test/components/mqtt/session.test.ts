@@ -287,6 +287,23 @@ describe('a session on a broker with bad luck', () => {
     await component.close();
   });
 
+  test('a burst of QoS 0 beyond receiveMaximum: once it is settled, later messages come', async () => {
+    await using broker = await ScriptedBroker.start({
+      protocolVersion: 4,
+      subscribed: (visit) => {
+        for (let nth = 0; nth < 8; nth++)
+          visit.send({ ...publishPacket(0, 'x'), qos: 0 } as Parameters<typeof visit.send>[0]);
+      },
+    });
+    const component = await open({ url: broker.url, protocolVersion: 4, receiveMaximum: 5 });
+    const consumer = await new Holding().join(component);
+    for (const delivery of await consumer.first(8)) await delivery.ack();
+    (await broker.subscriber(1)).send(publishPacket(9, 'later'));
+    await consumer.first(9);
+    expect(consumer.texts.at(-1)).toBe('later');
+    await component.close();
+  });
+
   test.each([
     [5, { granted: 135 }, 'refuses the subscription to "topic": not authorized (135)'],
     [4, { granted: 128 }, 'refuses the subscription to "topic": unspecified error (128)'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { rabbitmqPubSub } from '../../../src/components/rabbitmq/index.ts';
-import { acknowledge, Collector, publishTexts } from '../../../src/testing/collector.ts';
+import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/testing/collector.ts';
 import { newTopic } from '../../../src/testing/pubsub-case.ts';
 import { brokerFaults } from '../../support/broker-faults.ts';
 import { until } from '../../support/broker-world.ts';
@@ -45,6 +45,21 @@ describe.skipIf(!hasRabbitmq())('faults', () => {
     for (let count = 2; count < 5; count++) await (await consumer.expect(count)).at(-1)?.ack();
     await consumer.expect(5);
     expect([...consumer.texts].sort()).toEqual(['a', 'b', 'c', 'd', 'e']);
+    await component.close();
+  });
+
+  test('a message that is too large for the broker fails by itself', { timeout: PATIENCE_MS }, async () => {
+    await using server = await startRabbitmq(['max_message_size = 1000']);
+    const { component } = await openComponent(server.port);
+    const topic = newTopic();
+    const consumer = await Collector.join(component, { topic }, acknowledge);
+    const failures = await component.publish(
+      ['a', 'b'.repeat(2_000), 'c', 'd'].map((text) => textMessage(topic, text)),
+    );
+    expect(failures.map(({ index, error }) => [index, error.message])).toEqual([
+      [1, expect.stringContaining('message size 2000 is larger than')],
+    ]);
+    await until('the others arrived', () => new Set(consumer.texts).size === 3);
     await component.close();
   });
 

@@ -4,6 +4,7 @@ import { rabbitmqPubSub } from '../../../src/components/rabbitmq/index.ts';
 import { brokerFeatures } from '../../support/broker-features.ts';
 import { publisherDeath } from '../../support/publisher-death.ts';
 import { hasBroker, startBroker, type TestBroker, urlOf, withClient } from './broker.ts';
+import { closing } from './closing.ts';
 import { conformance } from './conformance.ts';
 import { declarations } from './declarations.ts';
 import { interop } from './interop.ts';
@@ -24,6 +25,7 @@ describe.skipIf(!hasBroker())('RabbitMQ', () => {
   declarations(port);
   traffic(port);
   silence(port);
+  closing(port);
   publisherDeath('RabbitMQ', async () => {
     const options = { url: urlOf(port()) };
     const define = (): PubSubDefinition => rabbitmqPubSub('pubsub', options);

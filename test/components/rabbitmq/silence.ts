@@ -47,7 +47,11 @@ async function connected(port: number, heartbeatMs: number) {
   let made: AmqpConnection | undefined;
   const connection = new RabbitConnection({
     server: name,
-    connect: async () => (made ??= await amqp.connect(target, socket(amqp, 'silence'))),
+    connect: async () => {
+      if (made !== undefined) throw new Error('one is enough');
+      made = await amqp.connect(target, socket(amqp, 'silence'));
+      return made;
+    },
     backoff: RECONNECT,
     random: Math.random,
     logger: new RecordingLogger(),

@@ -181,6 +181,25 @@ export function traffic(port: () => number): void {
       await component.close();
     });
 
+    test('a queue that another consumer has for itself is tried again with growing delays, until it is free', async () => {
+      const topic = newTopic();
+      const { component, logger } = await openComponent(port(), { queueType: 'classic' });
+      const consumer = await Collector.join(component, { topic, group: 'orders', paused: true }, acknowledge);
+      const refusals = () => logger.at('warn').filter(({ details }) => String(details['error']).includes('exclusive'));
+      await withClient(port(), async (connection) => {
+        const channel = await connection.createChannel();
+        await channel.consume(`orders-${topic}`, () => undefined, { exclusive: true });
+        const startedAt = performance.now();
+        consumer.subscription.resume();
+        await until('it has been refused five times', () => refusals().length >= 5);
+        // The first time at once, then at least 50, 100 and 200 ms.
+        expect(performance.now() - startedAt).toBeGreaterThan(340);
+      });
+      await publishTexts(component, topic, ['a']);
+      await consumer.expect(1);
+      await component.close();
+    });
+
     test('a long retry waits at the broker, where it survives the process', async () => {
       const topic = newTopic();
       const { component } = await openComponent(port());

@@ -121,7 +121,8 @@ export class Endpoint {
 
   /** A connection over which nothing comes back is lost, even if nobody says so. */
   #ping(client: RedisClient): void {
-    if (++this.#unanswered * BEAT_MS > this.#deps.timeoutMs) return this.drop(client);
+    // A ping has at least one beat for its answer.
+    if (++this.#unanswered * BEAT_MS > Math.max(this.#deps.timeoutMs, 2 * BEAT_MS)) return this.drop(client);
     const answered = (): void => {
       if (client === this.#client) this.#unanswered = 0;
     };

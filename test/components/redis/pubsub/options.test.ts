@@ -9,7 +9,7 @@ test.each<[object, string]>([
   [{ url, nodes: ['a'] }, 'redisPubSub "pubsub" needs either url or nodes'],
   [{ url: 'redis://broker/one' }, 'The url of redisPubSub "pubsub" must be like "redis://user:password@host:6379/0"'],
   [{ nodes: 'a:1' }, `nodes "a:1" ${what} a list of texts`],
-  [{ nodes: ['a:b'] }, 'The node "a:b" of redisPubSub "pubsub" must be like "host:6379"'],
+  [{ nodes: ['a:b'] }, 'nodes[0] of redisPubSub "pubsub" must be like "host:6379"'],
   [{ url, cluster: 'yes' }, `cluster "yes" ${what} true or false`],
   [{ url, database: -1 }, `database -1 ${what} a whole number of 0 or more`],
   [{ url, consumerId: '' }, `consumerId "" ${what} a text that is not empty`],
@@ -19,4 +19,11 @@ test.each<[object, string]>([
   [{ url, stream: 'x' }, 'options of redisPubSub "pubsub": unknown field "stream"'],
 ])('refuses the options %j', (options, problem) => {
   expect(() => redisPubSub('pubsub', options as RedisPubSubOptions)).toThrow(problem);
+});
+
+test('names a wrong node without its password', () => {
+  const nodes = ['redis-1.internal', 'redis://app:opensesame@redis-2.internal:6379'];
+  expect(() => redisPubSub('pubsub', { nodes, cluster: true })).toThrow(
+    /^nodes\[1\] of redisPubSub "pubsub" must be like "host:6379"\.$/,
+  );
 });

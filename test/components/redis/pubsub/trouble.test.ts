@@ -117,6 +117,22 @@ describe.runIf(hasRedis())('pub/sub in Redis, when something is wrong', () => {
     await component.close();
   });
 
+  test('a time limit of less than a second does not cost a connection that answers', async () => {
+    const component = await openPubSub(server.port, { callTimeoutMs: 900 });
+    const connections = async (): Promise<readonly (string | undefined)[]> => {
+      const lines = String(await command('CLIENT', 'LIST')).split('\n');
+      return lines
+        .filter((line) => line.startsWith('id=') && !line.includes('cmd=client'))
+        .map((line) => line.split(' ')[0]);
+    };
+    await publishTexts(component, topic, ['a']);
+    const before = await connections();
+    await pause(1_500);
+    expect(await connections()).toEqual(before);
+    expect(before).not.toEqual([]);
+    await component.close();
+  });
+
   test('a publish that waits for the server ends with the component', async () => {
     const component = await openPubSub(await freePort());
     const waiting = refusal(component, topic);
