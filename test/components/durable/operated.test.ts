@@ -37,8 +37,7 @@ test('a message that blocks an ordered queue is in the other queue only when it 
 });
 
 test('a group that is removed while somebody joins it is there afterwards, also for the next process', async () => {
-  const world = await QueueWorld.make({ place: 'durable' });
-  await using _world = world;
+  await using world = await QueueWorld.make({ place: 'durable, on disk' });
   const queue = world.queue('orders', 'shop/audit');
   await (await world.subscribe('orders', { group: 'audit' }))();
   await Promise.all([world.subscribe('orders', { group: 'audit' }), world.pubsub.removeGroup(queue)]);
@@ -79,7 +78,7 @@ test.each([2.5, 0, Number.NaN, -1, '7'])('limits are whole numbers: %s', (value)
 test('infinity is no limit', async () => {
   const deadLetterRetention = { maxMessages: Number.POSITIVE_INFINITY, maxAgeMs: 3_600_000 };
   const component = { maxQueueMessages: Number.POSITIVE_INFINITY, deadLetterRetention };
-  await using world = await QueueWorld.make({ place: 'durable', component });
+  await using world = await QueueWorld.make({ place: 'durable, on disk', component });
   await world.deadLetters(1, 2);
   await world.pass('50m');
   expect(await world.waiting('dead')).toEqual([1, 2]);
