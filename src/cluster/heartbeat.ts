@@ -1,5 +1,5 @@
 import type { StateStore } from '../state/store.ts';
-import { type Clock, type DualInstant, dualNow, elapsedMs, type Timer } from '../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, msSince, type Timer } from '../util/clock.ts';
 import type { Liveness } from './liveness.ts';
 
 /** Of a heartbeat: a host that would count as dead so shortly before the next one is looked at then. */
@@ -74,7 +74,7 @@ export class Heartbeat {
   renewed(): void {
     const { clock, heartbeatMs } = this.#deps;
     if (this.#beat === undefined || this.#since === undefined) return;
-    if (elapsedMs(this.#since, dualNow(clock)) >= heartbeatMs * TOGETHER) this.#beats();
+    if (msSince(this.#since, clock) >= heartbeatMs * TOGETHER) this.#beats();
   }
 
   /** Whether a look follows the last beat. */

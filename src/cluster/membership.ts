@@ -173,9 +173,15 @@ export class Membership implements LocalOwner {
 
   /** Schedules a full check even if this host was alone: another host has written something. */
   #lookAtAll(): void {
+    this.#doubtAll();
+    this.#lookSoon();
+  }
+
+  /** The next check reads everything, and takes no short cut. */
+  #doubtAll(): void {
     this.#isAlone = false;
     this.#ownerEntries.changed();
-    this.#look();
+    this.#toRead = true;
   }
 
   /** Schedules a check; runs one at a time. */
@@ -275,13 +281,10 @@ export class Membership implements LocalOwner {
     this.#table.adopt(mine, { release: plan.release, handover: this.#handover });
   }
 
-  /** Shards were handed over: checks at once, or with the next heartbeat after a failure. */
+  /** Shards were handed over: checks at once. After a failure, the next heartbeat reopens those that stay here. */
   #released(hasFailed: boolean): void {
     if (!hasFailed) return this.#lookAtAll();
-    this.#ownerEntries.changed();
-    // The next check opens them again if no other host is there any more.
-    this.#isAlone = false;
-    this.#toRead = true;
+    this.#doubtAll();
     this.#hasFailed = true;
     this.#beat();
   }

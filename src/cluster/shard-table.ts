@@ -1,6 +1,6 @@
 import { ConflictError, isConflict } from '../state/errors.ts';
 import type { Precondition } from '../state/store.ts';
-import { type Clock, type DualInstant, dualNow, elapsedMs } from '../util/clock.ts';
+import { type Clock, type DualInstant, msSince } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { ShardLayout } from './hosts.ts';
 import { LiveHosts } from './live-hosts.ts';
@@ -77,9 +77,7 @@ export class ShardTable implements Shards {
   /** Other hosts may consider this host dead. */
   get isOverdue(): boolean {
     if (!this.#isShared) return false;
-    return (
-      this.#renewedAt === undefined || elapsedMs(this.#renewedAt, dualNow(this.#deps.clock)) >= this.#deps.silenceMs
-    );
+    return this.#renewedAt === undefined || msSince(this.#renewedAt, this.#deps.clock) >= this.#deps.silenceMs;
   }
 
   /** Updates whether there are other hosts, and when this host last renewed its record. */

@@ -1,4 +1,4 @@
-import { type Clock, type DualInstant, dualNow, elapsedMs } from '../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, msSince } from '../util/clock.ts';
 
 /** The state of a circuit breaker: lets everything through, nothing, or a few probing attempts. @public */
 export type BreakerState = 'closed' | 'open' | 'half-open';
@@ -61,7 +61,7 @@ export class CircuitBreaker {
 
   /** After how long time alone lets attempts through again; infinity while closed. */
   get remainingMs(): number {
-    return this.state === 'closed' ? Number.POSITIVE_INFINITY : this.#lengthMs - this.#elapsedMs();
+    return this.state === 'closed' ? Number.POSITIVE_INFINITY : this.#lengthMs - msSince(this.#since, this.#clock);
   }
 
   /** When time alone lets attempts through again; infinity while closed. */
@@ -125,7 +125,7 @@ export class CircuitBreaker {
   }
 
   #passTime(): void {
-    if (this.#lengthMs === Number.POSITIVE_INFINITY || this.#elapsedMs() < this.#lengthMs) return;
+    if (this.#lengthMs === Number.POSITIVE_INFINITY || msSince(this.#since, this.#clock) < this.#lengthMs) return;
     if (this.#state === 'open') this.#become('half-open');
     // Half-open for that long: the probing attempts hang, so allow others.
     else this.#begin();
@@ -149,11 +149,6 @@ export class CircuitBreaker {
   #lengthOfPeriod(): number {
     const { intervalMs, timeoutMs } = this.#settings;
     return this.#state === 'closed' ? intervalMs || Number.POSITIVE_INFINITY : timeoutMs;
-  }
-
-  /** Also right when the wall clock is set back, or the machine sleeps. */
-  #elapsedMs(): number {
-    return elapsedMs(this.#since, dualNow(this.#clock));
   }
 
   #notify(): void {

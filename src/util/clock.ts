@@ -95,6 +95,11 @@ export function elapsedMs(from: DualInstant, to: DualInstant): number {
   return Math.max(to.wall - from.wall, to.monotonic - from.monotonic);
 }
 
+/** How long ago an instant was, see {@link elapsedMs}. */
+export function msSince(from: DualInstant, clock: Clock): number {
+  return elapsedMs(from, dualNow(clock));
+}
+
 /** Resolves after `delayMs`; rejects with the reason of `cancel` if that is cancelled first. */
 export function sleep(clock: Clock, delayMs: number, cancel: CancelToken | AbortSignal = NEVER): Promise<void> {
   return new Promise((resolve, reject) => {

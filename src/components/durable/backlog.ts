@@ -1,7 +1,7 @@
 import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { countEntries } from '../../state/count-entries.ts';
 import type { StateStore } from '../../state/store.ts';
-import { type Clock, type DualInstant, dualNow, elapsedMs } from '../../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, msSince } from '../../util/clock.ts';
 import type { DurableQueue } from './queue.ts';
 import type { SequenceAllocator } from './sequence-allocator.ts';
 
@@ -53,7 +53,7 @@ export class Backlogs {
     const backlog = this.#backlogs.get(queue);
     if (backlog === undefined) return false;
     const { room, shortSince } = backlog;
-    return room >= wanted || (shortSince !== undefined && elapsedMs(shortSince, dualNow(this.#deps.clock)) < FULL_MS);
+    return room >= wanted || (shortSince !== undefined && msSince(shortSince, this.#deps.clock) < FULL_MS);
   }
 
   /** Counts queues before up to `wanted` messages are published. */

@@ -3,7 +3,7 @@ import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
 import type { OwnedShard, OwnedShards } from '../../kernel/owned-shards.ts';
 import { ConflictError, isConflict } from '../../state/errors.ts';
 import type { Precondition } from '../../state/store.ts';
-import { type Clock, type DualInstant, dualNow, elapsedMs } from '../../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, msSince } from '../../util/clock.ts';
 import type { QueueLayout } from './layout.ts';
 import { record } from './records.ts';
 
@@ -166,7 +166,7 @@ export class GroupHolder {
 
   /** For how long this host has had no consumers for it, if it has none. */
   get unservedMs(): number {
-    return elapsedMs(this.#unservedSince, dualNow(this.#deps.clock));
+    return msSince(this.#unservedSince, this.#deps.clock);
   }
 
   /** Whether no other host is known to hand the messages out. */

@@ -1,6 +1,6 @@
 import { contradictionError, isConflict } from '../../state/errors.ts';
 import type { Precondition, StateStore } from '../../state/store.ts';
-import { type Clock, type DualInstant, dualNow, elapsedMs } from '../../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, msSince } from '../../util/clock.ts';
 import { COUNT, readRecord, record } from './records.ts';
 
 /** How many numbers one commit reserves. */
@@ -37,7 +37,7 @@ export class SequenceAllocator {
 
   /** Whether `count` reserved numbers are left. */
   has(count: number): boolean {
-    if (this.areShared && elapsedMs(this.#reservedAt, dualNow(this.#clock)) >= FRESH_MS) return false;
+    if (this.areShared && msSince(this.#reservedAt, this.#clock) >= FRESH_MS) return false;
     return this.#next + count <= this.#reserved;
   }
 

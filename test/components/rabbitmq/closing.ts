@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
 import { loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { RabbitConnection } from '../../../src/components/rabbitmq/rabbit-connection.ts';
@@ -9,6 +8,7 @@ import { newTopic } from '../../../src/testing/pubsub-case.ts';
 import { until } from '../../support/broker-world.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { openComponent, serverAt, urlOf } from './broker.ts';
+import { Way } from './way.ts';
 
 /** The class and method of a frame. */
 const OPEN_OK = { connection: 0x000a_0029, channel: 0x0014_000b } as const;
@@ -16,7 +16,7 @@ const OPEN_OK = { connection: 0x000a_0029, channel: 0x0014_000b } as const;
 const [HEADER_BYTES, END_BYTES] = [7, 1];
 
 /** A way to a server that closes connections soon. */
-class Closing implements AsyncDisposable {
+class Closing extends Way {
   /** How many connections it will still close. */
   left = 0;
   /** How many connections were made. */
@@ -24,20 +24,20 @@ class Closing implements AsyncDisposable {
   /** How long after its answer it closes; 0: in one piece with it. */
   readonly #delayMs: number;
   readonly #after: number;
-  readonly #sockets: Socket[] = [];
-  readonly #server;
+  protected readonly server;
 
   constructor(target: number, after: keyof typeof OPEN_OK, delayMs = 0) {
+    super();
     this.#after = OPEN_OK[after];
     this.#delayMs = delayMs;
-    this.#server = createServer((inbound) => {
+    this.server = createServer((inbound) => {
       this.connections++;
       const outbound = connect(target, '127.0.0.1');
       for (const [from, to] of [
         [inbound, outbound],
         [outbound, inbound],
       ] as const) {
-        this.#sockets.push(from);
+        this.sockets.push(from);
         from.on('error', () => undefined);
         from.on('close', () => to.destroy());
       }
@@ -68,17 +68,6 @@ class Closing implements AsyncDisposable {
     if (this.#delayMs === 0) return void to.write(Buffer.concat([frame, closeFrame()]));
     to.write(frame);
     setTimeout(() => to.write(closeFrame()), this.#delayMs);
-  }
-
-  async listen(): Promise<number> {
-    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-    await once(this.#server, 'close');
   }
 }
 

@@ -1,20 +1,20 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { type AmqpConnection, loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { RabbitConnection } from '../../../src/components/rabbitmq/rabbit-connection.ts';
 import { RECONNECT } from '../../../src/components/rabbitmq/reconnect.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { serverAt, urlOf } from './broker.ts';
+import { Way } from './way.ts';
 
 /** A way to the server that can fall silent like a process that stands still: not even the end of a socket is answered. */
-class Silent implements AsyncDisposable {
+class Silent extends Way {
   isSilent = false;
-  readonly #sockets: Socket[] = [];
-  readonly #server;
+  protected readonly server;
 
   constructor(target: number) {
-    this.#server = createServer({ allowHalfOpen: true }, (inbound) => {
+    super();
+    this.server = createServer({ allowHalfOpen: true }, (inbound) => {
       const outbound = connect(target, '127.0.0.1');
       this.#pass(inbound, outbound);
       this.#pass(outbound, inbound);
@@ -22,21 +22,10 @@ class Silent implements AsyncDisposable {
   }
 
   #pass(from: Socket, to: Socket): void {
-    this.#sockets.push(from);
+    this.sockets.push(from);
     from.on('error', () => undefined);
     from.on('data', (bytes) => this.isSilent || to.write(bytes));
     from.on('end', () => this.isSilent || to.end());
-  }
-
-  async listen(): Promise<number> {
-    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-    await once(this.#server, 'close');
   }
 }
 

@@ -1,7 +1,7 @@
 import type { HostRecord } from '../../../cluster/hosts.ts';
 import type { Membership } from '../../../cluster/membership.ts';
 import type { Handler } from '../../../http/message.ts';
-import { type Clock, type DualInstant, dualNow, elapsedMs } from '../../../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, msSince } from '../../../util/clock.ts';
 import { baseUrlOf } from '../endpoints.ts';
 import type { Instance } from '../resolver.ts';
 import type { Instances } from './instances.ts';
@@ -73,7 +73,7 @@ export class HostRegistry {
     const { local } = this.#host;
     const snapshot = this.#snapshot;
     if (snapshot === undefined || snapshot.revision !== local.revision) return undefined;
-    return elapsedMs(snapshot.readAt, dualNow(this.#clock)) < FRESH_MS ? snapshot : undefined;
+    return msSince(snapshot.readAt, this.#clock) < FRESH_MS ? snapshot : undefined;
   }
 
   async #read(): Promise<Snapshot> {

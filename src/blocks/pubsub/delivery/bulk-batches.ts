@@ -1,5 +1,5 @@
 import type { Delivery } from '../../../components/pubsub.ts';
-import { type Clock, type DualInstant, dualNow, elapsedMs, type Timer } from '../../../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, msSince, type Timer } from '../../../util/clock.ts';
 
 /** A batch is complete at either limit. */
 export interface BatchLimits {
@@ -64,17 +64,17 @@ export class BulkBatches {
     }
     const [oldest] = this.#waiting;
     if (oldest === undefined || this.#sending >= this.#concurrency) return;
-    this.#timer = this.#clock.setTimeout(() => this.#flush(), this.#limits.maxAwaitMs - this.#ageMs(oldest.since));
+    this.#timer = this.#clock.setTimeout(
+      () => this.#flush(),
+      this.#limits.maxAwaitMs - msSince(oldest.since, this.#clock),
+    );
   }
 
   #isDue(): boolean {
     const [oldest] = this.#waiting;
     if (oldest === undefined) return false;
-    return this.#waiting.length >= this.#limits.maxMessages || this.#ageMs(oldest.since) >= this.#limits.maxAwaitMs;
-  }
-
-  /** Also right when the wall clock is set back, or the machine sleeps. */
-  #ageMs(since: DualInstant): number {
-    return elapsedMs(since, dualNow(this.#clock));
+    return (
+      this.#waiting.length >= this.#limits.maxMessages || msSince(oldest.since, this.#clock) >= this.#limits.maxAwaitMs
+    );
   }
 }

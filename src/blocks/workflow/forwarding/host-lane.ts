@@ -1,4 +1,4 @@
-import { type Clock, type DualInstant, dualNow, elapsedMs, type Timer } from '../../../util/clock.ts';
+import { type Clock, type DualInstant, dualNow, msSince, type Timer } from '../../../util/clock.ts';
 import {
   type CallOutcome,
   CallsRefused,
@@ -67,7 +67,7 @@ export class HostLane {
   get isOpen(): boolean {
     if (this.#isStopped || this.#leftOut === undefined) return !this.#isStopped;
     const { since, forMs } = this.#leftOut;
-    return elapsedMs(since, dualNow(this.#clock)) >= forMs;
+    return msSince(since, this.#clock) >= forMs;
   }
 
   /** Never rejects. */
