@@ -3,7 +3,7 @@
  * beside one process on the embedded store and beside peers on the same servers: DBOS, pg-boss, BullMQ. Each process is
  * its own, the servers are the benchmark's own. See README.md.
  *
- * Usage: `npx tsx bench/fleet.ts [--quick] [--rounds n] [--only workflow|named|publish|job] [--delay]`. The peers run when they
+ * Usage: `npx tsx bench/fleet.ts [--quick] [--rounds n] [--only workflow|named|publish|job|now] [--delay]`. The peers run when they
  * can be loaded: `npm i --no-save @dbos-inc/dbos-sdk pg-boss@10 bullmq`, or PEERS_FROM=<a directory that has them>.
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -19,13 +19,14 @@ import { readOptions } from './support/options.ts';
 import { hasPeer } from './support/server-peers.ts';
 import { median, printTable, ratio } from './support/stats.ts';
 
-const WORKS = ['workflow', 'named', 'publish', 'job'] as const;
+const WORKS = ['workflow', 'named', 'publish', 'job', 'now'] as const;
 type Work = (typeof WORKS)[number];
 const TITLES: Readonly<Record<Work, string>> = {
   workflow: 'workflows',
   named: 'workflows whose ID the caller gives',
   publish: 'messages',
-  job: 'jobs',
+  job: 'jobs due at one instant, from then on',
+  now: 'jobs due at once, scheduled and run',
 };
 
 const CALLERS = 64;
@@ -39,16 +40,18 @@ if (withDelay) process.argv.splice(process.argv.indexOf('--delay'), 1);
 const options = readOptions(WORKS);
 const isQuick = options.seconds < 1;
 const counts: Readonly<Record<Work, number>> = isQuick
-  ? { workflow: 3_000, named: 3_000, publish: 6_000, job: 3_000 }
-  : { workflow: 10_000, named: 10_000, publish: 20_000, job: 10_000 };
+  ? { workflow: 3_000, named: 3_000, publish: 6_000, job: 3_000, now: 6_000 }
+  : { workflow: 10_000, named: 10_000, publish: 20_000, job: 10_000, now: 20_000 };
+
+const noFigures = (): Record<Work, number[]> => ({ workflow: [], named: [], publish: [], job: [], now: [] });
 
 /** A fleet of processes, or a peer. */
 class Contender {
   readonly name: string;
   readonly works: readonly Work[];
-  readonly rates: Record<Work, number[]> = { workflow: [], named: [], publish: [], job: [] };
+  readonly rates = noFigures();
   /** Of all its processes, for each thing done. */
-  readonly cpuMicros: Record<Work, number[]> = { workflow: [], named: [], publish: [], job: [] };
+  readonly cpuMicros = noFigures();
   readonly #processes: readonly ChildProcess[];
   /** Of each process, since its start. */
   readonly #cpu: number[] = [];
@@ -99,8 +102,9 @@ class Contender {
       };
     });
     const atOnce = CALLERS / this.#processes.length;
-    const kind = work === 'job' ? 'schedule' : work;
-    const task: Task = { work: kind, atOnce, count: each, dueAt, name: String(startedAt) };
+    const isJob = work === 'job' || work === 'now';
+    const due = work === 'job' ? { dueAt } : {};
+    const task: Task = { work: isJob ? 'schedule' : work, atOnce, count: each, ...due, name: String(startedAt) };
     for (const [index, child] of this.#processes.entries()) child.send({ ...task, name: `${task.name}-${index}` });
     await over;
     if (work === 'job' && scheduledAt > dueAt) throw new Error(`${this.name} has scheduled its jobs too late`);
@@ -149,10 +153,11 @@ for (const [name, url] of [
     contenders.push(await Contender.start(`${name}, ${processes}`, { url, place: `bench${processes}`, processes }));
 const peers: [string, string, Partial<Settings>][] = [
   ['@dbos-inc/dbos-sdk', 'DBOS', { url: onPostgresql, works: ['workflow'] }],
-  ['pg-boss', 'pg-boss', { url: onPostgresql, works: ['publish', 'job'] }],
-  ['bullmq', 'BullMQ', { url: onRedis, works: ['publish', 'job'] }],
+  ['pg-boss', 'pg-boss', { url: onPostgresql, works: ['publish', 'job', 'now'] }],
+  ['bullmq', 'BullMQ', { url: onRedis, works: ['publish', 'job', 'now'] }],
 ];
 for (const [module, name, settings] of peers) {
+  if (options.only !== undefined && settings.works?.includes(options.only as Work) !== true) continue;
   if (await hasPeer(module)) contenders.push(await Contender.start(name, { ...settings, kind: name }));
   else console.log(`${name} does not run here: it cannot be loaded`);
 }

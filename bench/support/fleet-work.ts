@@ -19,8 +19,8 @@ export interface Task {
   readonly work: 'workflow' | 'named' | 'publish' | 'schedule';
   readonly atOnce: number;
   readonly count: number;
-  /** When the jobs are due. */
-  readonly dueAt: number;
+  /** When the jobs are due. By default, as soon as they are scheduled. */
+  readonly dueAt?: number;
   /** Begins the names of the jobs. */
   readonly name: string;
 }

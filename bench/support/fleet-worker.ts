@@ -96,7 +96,7 @@ process.on('message', async (task: Task) => {
   const { work, dueAt, name } = task;
   await inParallel(task, async (index) => {
     if (work === 'publish') await worker.publish?.();
-    else if (work === 'schedule') await worker.schedule?.(`${name}-${index}`, dueAt);
+    else if (work === 'schedule') await worker.schedule?.(`${name}-${index}`, dueAt ?? Date.now());
     else {
       await (work === 'named' ? worker.named?.() : worker.workflow?.());
       done++;

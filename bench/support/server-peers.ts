@@ -44,7 +44,10 @@ const QUEUE = 'jobs';
 const BATCH = 100;
 const IDLE_MS = 5;
 
-/** Messages and jobs on pg-boss: two loops that fetch 100 at a time and complete them together, its fastest way. */
+/**
+ * Messages and jobs on pg-boss: two loops that fetch 100 at a time and complete them together, its fastest way. They
+ * poll only while something of theirs is open: the others use the same server and the same processors.
+ */
 export async function openPgBoss(url: string, done: () => void): Promise<Worker> {
   const { default: Boss } = (await load('pg-boss')) as { default: new (options: object) => BossLike };
   const boss = new Boss({ connectionString: url, max: 20, supervise: false, schedule: false });
@@ -52,9 +55,15 @@ export async function openPgBoss(url: string, done: () => void): Promise<Worker>
   await boss.start();
   await boss.createQueue(QUEUE);
   let isOpen = true;
+  let sent = 0;
+  const send = (options?: { startAfter: Date }): Promise<unknown> => {
+    sent++;
+    return boss.send(QUEUE, ORDER, options);
+  };
   const loop = async (): Promise<void> => {
     while (isOpen) {
-      const jobs = await boss.fetch(QUEUE, { batchSize: BATCH });
+      const jobs = sent === 0 ? [] : await boss.fetch(QUEUE, { batchSize: BATCH });
+      sent -= jobs.length;
       if (jobs.length === 0) await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
       else
         await boss.complete(
@@ -66,8 +75,8 @@ export async function openPgBoss(url: string, done: () => void): Promise<Worker>
   };
   const loops = [loop(), loop()];
   return {
-    publish: () => boss.send(QUEUE, ORDER),
-    schedule: (_name, dueAt) => boss.send(QUEUE, ORDER, { startAfter: new Date(dueAt) }),
+    publish: () => send(),
+    schedule: (_name, dueAt) => send({ startAfter: new Date(dueAt) }),
     close: async () => {
       isOpen = false;
       await Promise.all(loops);
