@@ -1,5 +1,4 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collectGarbage } from '../support/garbage.ts';
 
 /** What a run may keep: caches that fill late, compiled code. */
 const MAX_GROWTH_BYTES = 40 * 1024 * 1024;
@@ -38,10 +37,8 @@ export class Steadiness {
 
 /** The heap after garbage collections, with what is under way at an end. */
 async function leastHeap(): Promise<number> {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
   for (let times = 0; times < 4; times++) {
-    collect();
+    collectGarbage();
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   return process.memoryUsage().heapUsed;
