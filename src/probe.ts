@@ -171,6 +171,8 @@ export interface Gauges {
   readonly isAppHealthy: () => boolean | undefined;
   /** What waits in the queues of all components. */
   readonly queues: () => Promise<readonly QueueGauge[]>;
+  /** The circuit breakers that there are. */
+  readonly breakers: () => readonly BreakerGauge[];
 }
 
 /** What waits in a queue. */
@@ -183,6 +185,15 @@ export interface QueueGauge {
   readonly inFlight: number;
   /** When the first message was published, if it is known. */
   readonly oldestAt?: number;
+}
+
+/** A circuit breaker. */
+export interface BreakerGauge {
+  readonly targetType: string;
+  readonly target: string;
+  readonly endpoint: string;
+  readonly policy: string;
+  readonly state: 'closed' | 'half-open' | 'open';
 }
 
 /** The sidecar that a probe is for. */

@@ -80,6 +80,8 @@ export interface WorkflowRules {
   readonly component: string;
   /** Put before the keys of an instance's properties. */
   readonly propertyPrefix: string;
+  /** An empty `instanceID` of a start counts as none. */
+  readonly emptyIdIsNone: boolean;
   /** The name of the workflow in the answer of a read. */
   readonly nameAnswer: (name: string) => object;
 }
@@ -113,7 +115,12 @@ const wires: Readonly<Record<WireName, Wire>> = {
     },
     failedEntryKeys: ['entryId'],
     extraRoutes: false,
-    workflows: { component: 'sidecar', propertyPrefix: 'sidecar.workflow', nameAnswer: () => ({}) },
+    workflows: {
+      component: 'sidecar',
+      propertyPrefix: 'sidecar.workflow',
+      emptyIdIsNone: false,
+      nameAnswer: () => ({}),
+    },
     actorTypePrefix: 'sidecar.internal',
     aliases: { bulkPublish: [], jobs: [], workflows: [] },
   },
@@ -142,7 +149,12 @@ const wires: Readonly<Record<WireName, Wire>> = {
     },
     failedEntryKeys: ['entryId', 'entryID'],
     extraRoutes: true,
-    workflows: { component: 'dapr', propertyPrefix: 'dapr.workflow', nameAnswer: (workflowName) => ({ workflowName }) },
+    workflows: {
+      component: 'dapr',
+      propertyPrefix: 'dapr.workflow',
+      emptyIdIsNone: true,
+      nameAnswer: (workflowName) => ({ workflowName }),
+    },
     actorTypePrefix: 'dapr.internal',
     aliases: { bulkPublish: ['v1.0-alpha1'], jobs: ['v1.0'], workflows: ['v1.0-beta1', 'v1.0-alpha1'] },
   },

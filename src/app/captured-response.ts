@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { asBuffer } from '../http/body.ts';
 import { ByteStream } from '../http/byte-stream.ts';
@@ -18,7 +19,12 @@ export function captureResponse(
   // With one header set, Node keeps those of writeHead() as well, for getHeaders().
   res.setHeader('x', '');
   res.removeHeader('x');
-  const stream = new ByteStream({ onDrain: () => res.emit('drain'), onCancel: () => res.destroy() });
+  const callbacks = new WriteCallbacks();
+  const onDrain = (): void => {
+    res.emit('drain');
+    callbacks.call();
+  };
+  const stream = new ByteStream({ onDrain, onCancel: () => res.destroy() });
   const trailers: Record<string, string | readonly string[]> = {};
   let streaming = false;
   let whole: SidecarResponse | undefined;
@@ -37,8 +43,9 @@ export function captureResponse(
   };
   const write = (chunk: Buffer, callback?: Callback): boolean => {
     startStream();
-    if (callback !== undefined) process.nextTick(callback);
-    return hasBody(res) ? stream.write(chunk) : true;
+    const hasRoom = hasBody(res) ? stream.write(chunk) : true;
+    if (callback !== undefined) callbacks.add(callback, hasRoom);
+    return hasRoom;
   };
   const end = (chunk?: Buffer): void => {
     sendHead();
@@ -48,18 +55,38 @@ export function captureResponse(
     if (streaming && body.length > 0) stream.write(body);
     if (!streaming) whole = { status: res.statusCode, headers: headersOf(res), body };
     stream.end();
+    callbacks.call();
     close(res, answerWhole);
   };
   const broken = (error?: unknown): void => {
     answerWhole();
     const reason = error ?? new Error('the application broke the response off');
     stream.fail(reason);
+    callbacks.call(reason);
     fail(reason);
   };
   override(res, { write, end, startStream, broken, addTrailers: (added) => addTo(trailers, added) });
   // The application may destroy the socket instead of the response.
   res.once('close', () => res.writableEnded || broken());
   return broken;
+}
+
+/** Callbacks of writes: an application may pace itself by them alone, without `drain`. */
+class WriteCallbacks {
+  readonly #waiting: Callback[] = [];
+
+  /** Without room for more, the callback waits. */
+  add(callback: Callback, hasRoom: boolean): void {
+    if (hasRoom) process.nextTick(callback);
+    // Bound, because the reader ends the wait, in its own context.
+    else this.#waiting.push(AsyncResource.bind(callback));
+  }
+
+  /** Calls those that wait. */
+  call(error?: unknown): void {
+    for (const callback of this.#waiting) process.nextTick(callback, error);
+    this.#waiting.length = 0;
+  }
 }
 
 interface Hooks {
@@ -113,7 +140,9 @@ function parseArguments(args: WriteArguments): { bytes?: Buffer; callback?: Call
   const encoding = typeof args[1] === 'string' ? args[1] : 'utf8';
   const rest = callback === undefined ? {} : { callback };
   if (chunk === undefined || chunk === null || typeof chunk === 'function') return rest;
-  return { ...rest, bytes: typeof chunk === 'string' ? Buffer.from(chunk, encoding) : asBuffer(chunk as Uint8Array) };
+  if (typeof chunk === 'string') return { ...rest, bytes: Buffer.from(chunk, encoding) };
+  // Once called back, the application may use its buffer for other bytes: they are copied.
+  return { ...rest, bytes: callback === undefined ? asBuffer(chunk as Uint8Array) : Buffer.from(chunk as Uint8Array) };
 }
 
 function hasBody(res: ServerResponse): boolean {

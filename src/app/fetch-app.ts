@@ -1,3 +1,4 @@
+import { SidecarError } from '../errors.ts';
 import {
   type Body,
   type CancelToken,
@@ -9,12 +10,22 @@ import {
   type SidecarResponse,
 } from '../http/message.ts';
 import type { Probe } from '../probe.ts';
-import { cancelWith } from '../util/cancel-token.ts';
+import { cancelTokenOfSignal, cancelWith, unlessAborted } from '../util/cancel-token.ts';
 import { apart } from './apart.ts';
 import type { AppTransport } from './transport.ts';
 
 /** An application as a fetch function, such as a Hono app's `fetch`. @public */
 export type FetchApp = (request: Request) => Response | Promise<Response>;
+
+/** Methods that `Request` refuses. */
+const REFUSED_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
+
+/** A request that a `Request` cannot carry; the application was not called. */
+export class UnfitRequest extends SidecarError {
+  constructor(what: string) {
+    super('ERR_DIRECT_INVOKE', `${what} cannot be passed to a fetch function`, { status: 501 });
+  }
+}
 
 /** The application is a fetch function in this process. */
 export function fetchTransport(app: FetchApp, probe?: Probe): AppTransport {
@@ -37,6 +48,8 @@ async function callFetch(app: FetchApp, request: SidecarRequest): Promise<Sideca
   const { signal, done } = signalUntilDone(cancelTokenOf(request));
   try {
     signal.throwIfAborted();
+    const check = checkFit(request, signal);
+    if (check !== undefined) await check;
     const work = Promise.resolve(app(toWebRequest(request, signal)));
     const answer = await untilAborted(work, signal).catch((error: unknown) => {
       // Nobody will read the body of a late answer.
@@ -69,12 +82,7 @@ function discard({ body }: Response): void {
 
 /** Rejects on abort, even if the fetch function ignores its signal. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) return abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
+  return unlessAborted(work, cancelTokenOfSignal(signal));
 }
 
 /** A body that the signal aborts. */
@@ -110,6 +118,29 @@ class AbortableBody implements AsyncIterableIterator<Uint8Array> {
   [Symbol.asyncIterator](): this {
     return this;
   }
+}
+
+/**
+ * Checks that a `Request` can carry a request: it refuses some methods, and takes no body with GET and HEAD.
+ *
+ * @throws UnfitRequest
+ */
+function checkFit(request: SidecarRequest, signal: AbortSignal): Promise<void> | undefined {
+  const { method, body } = request;
+  if (REFUSED_METHODS.has(method)) throw new UnfitRequest(`a ${method} request`);
+  if ((method !== 'GET' && method !== 'HEAD') || (body instanceof Uint8Array && body.length === 0)) return undefined;
+  return untilAborted(hasBytes(request), signal).then((has) => {
+    if (has) throw new UnfitRequest(`a ${method} with a body`);
+  });
+}
+
+/** Over HTTP/2, or in chunks, a body may turn out to be none only when it is read. */
+async function hasBytes({ headers, body }: SidecarRequest): Promise<boolean> {
+  if (body instanceof Uint8Array) return body.length > 0;
+  const length = headers['content-length'];
+  if (length !== undefined) return Number(length) > 0;
+  for await (const chunk of body) if (chunk.length > 0) return true;
+  return false;
 }
 
 function toWebRequest({ method, path, search, headers, body }: SidecarRequest, signal: AbortSignal): Request {

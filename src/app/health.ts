@@ -1,5 +1,5 @@
 import { SidecarError } from '../errors.ts';
-import type { Clock, Timer } from '../util/clock.ts';
+import { type Clock, dualNow, msSince, type Timer } from '../util/clock.ts';
 import { type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 import type { Work } from '../util/work.ts';
 
@@ -73,11 +73,11 @@ export class AppHealth {
   async start(): Promise<void> {
     const { clock, work, probe } = this.#deps;
     const { path, intervalMs, timeoutMs } = this.#settings;
-    const startedAt = clock.now();
+    const startedAt = dualNow(clock);
     const done = work.begin('health check of the application');
     const problem = await probe(path, timeoutMs);
     if (!this.#stopped) {
-      const restMs = intervalMs - (clock.now() - startedAt);
+      const restMs = intervalMs - msSince(startedAt, clock);
       this.#timer = clock.setTimeout(() => void this.start(), restMs);
       this.#count(problem);
     }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isError, messageOf } from '../errors.ts';
-import { asBuffer } from '../http/body.ts';
+import { asBuffer, chunkOf } from '../http/body.ts';
 import { type Body, cancelTokenOf, requestTarget, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
 import type { Probe } from '../probe.ts';
 import { nodeHttp } from '../util/node-http.ts';
@@ -131,10 +131,13 @@ function feed(req: IncomingMessage, body: Body): () => void {
   const iterator = body[Symbol.asyncIterator]();
   readOn(req);
   req._read = () => {
-    iterator.next().then(
-      ({ done, value }) => (done ? finish() : req.push(asBuffer(value))),
-      (error: Error) => req.destroy(error),
-    );
+    iterator
+      .next()
+      .then(({ done, value }) => (done ? undefined : chunkOf(value)))
+      .then(
+        (chunk) => (chunk === undefined ? finish() : req.push(chunk)),
+        (error: Error) => req.destroy(error),
+      );
   };
   const leave = (): void => {
     if (!req.complete) iterator.return?.().then(undefined, () => undefined);

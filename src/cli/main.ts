@@ -53,7 +53,7 @@ function keepCompiledCode({ XDG_CACHE_HOME, HOME }: NodeJS.ProcessEnv): void {
 async function main(): Promise<void> {
   keepCompiledCode(process.env);
   // A token is not for everybody who lists the processes of the machine. On Linux and macOS this hides it.
-  if (process.argv.some((arg) => /^--(inspect-)?token/.test(arg))) process.title = 'insidecar';
+  if (process.argv.some((arg) => /^--(inspect-)?token|[?&]token=/.test(arg))) process.title = 'insidecar';
   const context = contextOf(process);
   const exitCode = await runCommandLine(process.argv.slice(2), context);
   await Promise.all([context.stdout.flushed(), context.stderr.flushed()]);

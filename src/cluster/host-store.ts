@@ -1,17 +1,45 @@
 import type { OnChange } from '../state/local-watch.ts';
 import type { Batch, StateStore } from '../state/store.ts';
+import type { Logger } from '../util/logger.ts';
 import { keepLocalHosts, type LocalHosts } from './local-hosts.ts';
 import { StoreView } from './store-view.ts';
+import { isMarkConflict, NO_MARK, unfinishedError } from './unfinished-move.ts';
 
 /** One host's access to a store. Its watches report the changes of other hosts, not the host's own. */
 export class HostStore extends StoreView {
-  constructor(store: StateStore, hosts: LocalHosts) {
+  readonly #logger: Logger;
+  /** Whether a commit has shown that no move to the store is unfinished. A move begins only where nothing is stored. */
+  #isComplete = false;
+  #hasWarned = false;
+
+  constructor(store: StateStore, hosts: LocalHosts, logger: Logger) {
     super(store);
+    this.#logger = logger;
     keepLocalHosts(this, hosts);
   }
 
   override commit(batch: Batch): Promise<number> {
-    return super.commit({ ...batch, by: this });
+    const own = { ...batch, by: this };
+    return this.#isComplete ? super.commit(own) : this.#commitFirst(own);
+  }
+
+  /** The start has looked for an unfinished move only if the store worked then. */
+  async #commitFirst(batch: Batch): Promise<number> {
+    try {
+      const version = await super.commit({ ...batch, require: [NO_MARK, ...(batch.require ?? [])] });
+      this.#isComplete = true;
+      return version;
+    } catch (error) {
+      // Not a conflict any more: another try would end in the same way.
+      throw isMarkConflict(error) ? this.#refusal(error) : error;
+    }
+  }
+
+  #refusal(cause: unknown): Error {
+    const error = unfinishedError('The state', cause);
+    if (!this.#hasWarned) this.#logger.error({ error }, 'a move to the state store has not ended: nothing is written');
+    this.#hasWarned = true;
+    return error;
   }
 
   override watch(prefix: string, onChange: OnChange): Disposable {

@@ -25,9 +25,10 @@ export class Liveness {
     this.#deps = deps;
   }
 
-  /** Records the hosts in the store at an instant. */
-  observe({ hosts }: HostTable, now: DualInstant): void {
+  /** Records the hosts in the store at an instant; returns whether one of them was not known. */
+  observe({ hosts }: HostTable, now: DualInstant): boolean {
     const present = new Set<string>();
+    const hasNew = hosts.some(({ id }) => !this.knows(id));
     // Silence counts only while this host observes: not while it slept, the store was down, or its clock was set.
     const sinceLastMs = elapsedMs(this.#lookedAt ?? now, now);
     this.#lookedAt = now;
@@ -37,6 +38,7 @@ export class Liveness {
       if (this.#seen.get(id)?.version !== version) this.#seen.set(id, { version, at: now });
     }
     for (const id of this.#seen.keys()) if (!present.has(id)) this.#seen.delete(id);
+    return hasNew;
   }
 
   /** How soon another host will count as dead if it stays silent; infinite if there is none, or all are in this process. */

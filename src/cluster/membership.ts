@@ -52,7 +52,7 @@ export class Membership implements LocalOwner {
     this.#options = options;
     this.local = localHostsOf(options.store);
     this.#areHostsLocal = areHostsLocal(options.store);
-    this.store = new HostStore(options.store, this.local);
+    this.store = new HostStore(options.store, this.local, logger);
     this.#layout = new ShardLayout(appId);
     this.#ownerEntries = new OwnerEntries(this.store, this.#layout.range);
     const remoteWatch = new RemoteWatch(this.store, clock);
@@ -94,7 +94,7 @@ export class Membership implements LocalOwner {
   async hosts(): Promise<HostTable> {
     const table = await readHosts(this.store);
     const now = dualNow(this.#options.clock);
-    this.#liveness.observe(table, now);
+    if (this.#liveness.observe(table, now)) this.#lookAtAll({ hasPeers: true });
     return { ...table, hosts: table.hosts.filter((host) => host.id === this.id || this.#liveness.isLive(host, now)) };
   }
 
@@ -128,8 +128,7 @@ export class Membership implements LocalOwner {
       const others = keys.map(hostIdOf).filter((id) => id !== this.id);
       if (others.length > 0) this.#heartbeat.renewed();
       if (others.every((id) => this.#liveness.knows(id))) return;
-      this.#table.hasPeers = true;
-      this.#lookAtAll();
+      this.#lookAtAll({ hasPeers: true });
     });
     this.#remoteWatch.watch(this.#layout.prefix, (keys) => {
       // Hints may have been lost: the next check reads them.
@@ -147,7 +146,7 @@ export class Membership implements LocalOwner {
     // No other host could have considered this host dead before.
     if (isShared && !this.#table.isShared) this.#table.note({ renewedAt: dualNow(this.#options.clock) });
     this.#table.note({ isShared });
-    this.#remoteWatch.isOn = !this.#areHostsLocal || this.local.count > 1;
+    this.#remoteWatch.isOn = !this.#leaving.signal.aborted && (!this.#areHostsLocal || this.local.count > 1);
     this.#look();
   }
 
@@ -172,7 +171,8 @@ export class Membership implements LocalOwner {
   }
 
   /** Schedules a full check even if this host was alone: another host has written something. */
-  #lookAtAll(): void {
+  #lookAtAll({ hasPeers = false } = {}): void {
+    if (hasPeers) this.#table.hasPeers = true;
     this.#doubtAll();
     this.#lookSoon();
   }
@@ -292,6 +292,7 @@ export class Membership implements LocalOwner {
   async #leave(): Promise<void> {
     this.#leaving.abort(new Error('the host leaves'));
     this.#beat();
+    this.#remoteWatch.isOn = false;
     await this.#looking;
     await this.#handover.ended();
     const { logger, track } = this.#options;
@@ -299,7 +300,6 @@ export class Membership implements LocalOwner {
     // The blocks have stopped before: no work is in flight.
     void this.#table.drain(this.#table.held);
     await withdraw({ store: this.store, own: this.#own, table: this.#table, logger });
-    this.#remoteWatch.isOn = false;
     this.local.remove(this.id);
     done();
   }

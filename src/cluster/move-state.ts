@@ -5,9 +5,8 @@ import { withFormat } from '../state/values.ts';
 import { type Clock, sleep } from '../util/clock.ts';
 import { HOSTS_PREFIX, readHosts, type StoredHost } from './hosts.ts';
 import { HEARTBEAT_MS, LEASE_MS } from './membership-options.ts';
+import { MARK_KEY, unfinishedError } from './unfinished-move.ts';
 
-/** Present in the target of a move until the move has ended. No sidecar starts on such a store. */
-const MARK_KEY = keyOf('move');
 const MARK = withFormat(1, new Uint8Array());
 const SHARDS_PREFIX = keyOf('shards');
 /** The limits of one read, and so of one commit. */
@@ -54,21 +53,6 @@ export async function moveState(deps: MoveDeps): Promise<MovedAmount> {
   if (hosts.some((host) => isNew(host, dead))) throw usedError(hosts.filter((host) => isNew(host, dead)));
   await target.commit({ require: [fence], delete: [MARK_KEY] });
   return amount;
-}
-
-/** @throws StateError `failed` if the store is the target of a move that has not ended. */
-export async function refuseUnfinishedMove(store: StateStore, place: string): Promise<void> {
-  // A store that does not work is not waited for here.
-  if (store.failure !== undefined) return;
-  const mark = await store.get(MARK_KEY).catch(() => undefined);
-  if (mark !== undefined) throw unfinishedError(`The state in ${place}`);
-}
-
-function unfinishedError(what: string): StateError {
-  return new StateError(
-    'failed',
-    `${what} is incomplete: a move to it has not ended. Run insidecar migrate-state again.`,
-  );
 }
 
 function isMoved(key: string): boolean {

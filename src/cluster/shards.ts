@@ -61,8 +61,8 @@ export interface Shards {
   onChange(listener: (change: ShardChange) => void | Promise<void>): Disposable;
   /**
    * Calls back when other hosts may have changed entries below a prefix: with their keys as soon as the store notifies
-   * of them, and without keys where other processes may make changes, every second, or every 30 s if the store notifies
-   * of those. Own changes are left out, except by a store that cannot tell whose they are.
+   * of them, and without keys where other processes may make changes, every second, or every minute if the store
+   * notifies of those. Own changes are left out, except by a store that cannot tell whose they are.
    */
   watch(prefix: string, onChange: (keys: readonly string[]) => void): Disposable;
 }

@@ -201,12 +201,14 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
 
   /** Keeps the message in flight until the delay is over, so that no other overtakes it. */
   #holdBack(delivery: HandedOut<Entry>, delayMs: number): Promise<void> {
-    this.#heldBack = this.#clock.setTimeout(() => {
+    const recorded = this.#dispatcher.queue.hold(delivery.entry, delayMs);
+    const putBack = (): void => {
       if (!this.#takeOut(delivery)) return;
       this.#dispatcher.queue.unshift(delivery.entry);
       this.#dispatcher.wake();
-    }, delayMs);
-    return this.#dispatcher.queue.hold(delivery.entry, delayMs);
+    };
+    this.#heldBack = this.#clock.setTimeout(() => void recorded.then(putBack, putBack), delayMs);
+    return recorded;
   }
 
   takeBack({ place, entry, attempt }: HandedOut<Entry>): void {

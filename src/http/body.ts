@@ -1,9 +1,11 @@
 import { SidecarError } from '../errors.ts';
+import { nameOfKind } from '../util/known-fields.ts';
 import { type Body, headerOf, type SidecarRequest } from './message.ts';
 
 /** The part of a Node stream that is needed to read it. */
 interface NodeStream extends AsyncIterable<Uint8Array> {
   readonly closed?: boolean;
+  readonly errored?: Error | null;
   on(event: string, listener: (argument: never) => void): unknown;
 }
 
@@ -34,6 +36,13 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
+/** A chunk of a stream as bytes: a stream of text yields strings, whatever its type says. */
+export function chunkOf(chunk: Uint8Array | string): Buffer {
+  if (typeof chunk === 'string') return Buffer.from(chunk);
+  if (chunk instanceof Uint8Array) return asBuffer(chunk);
+  throw new TypeError(`a chunk of the body is ${nameOfKind(chunk)}: expected bytes or text`);
+}
+
 function tooLarge(limitBytes: number): SidecarError {
   return new SidecarError('ERR_BODY_TOO_LARGE', `request body is too large: at most ${limitBytes} bytes are accepted`);
 }
@@ -49,10 +58,17 @@ function readNodeStream(stream: NodeStream, limitBytes: number): Promise<Buffer>
     let chunks: Buffer[] | undefined;
     let size = 0;
     let settled = false;
-    const onData = (chunk: Buffer): void => {
+    const onData = (chunk: Buffer | string): void => {
       if (settled) return;
+      try {
+        add(chunkOf(chunk));
+      } catch (error) {
+        fail(error as Error);
+      }
+    };
+    const add = (chunk: Buffer): void => {
       size += chunk.length;
-      if (size > limitBytes) return fail(tooLarge(limitBytes));
+      if (size > limitBytes) throw tooLarge(limitBytes);
       if (first === undefined) first = chunk;
       else if (chunks === undefined) chunks = [first, chunk];
       else chunks.push(chunk);
@@ -63,7 +79,7 @@ function readNodeStream(stream: NodeStream, limitBytes: number): Promise<Buffer>
       resolve(chunks === undefined ? (first ?? Buffer.alloc(0)) : Buffer.concat(chunks));
     };
     const onClose = (): void => {
-      if (!settled) fail(new Error('the caller went away before the body was complete'));
+      if (!settled) fail(stream.errored ?? new Error('the caller went away before the body was complete'));
     };
     // The rest of a rejected body is read and discarded, so that the connection stays usable.
     const fail = (error: Error): void => {
@@ -80,14 +96,15 @@ function readNodeStream(stream: NodeStream, limitBytes: number): Promise<Buffer>
 }
 
 async function readIterable(body: AsyncIterable<Uint8Array>, limitBytes: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
+  const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
-    size += chunk.length;
+    const bytes = chunkOf(chunk);
+    size += bytes.length;
     if (size > limitBytes) throw tooLarge(limitBytes);
-    chunks.push(chunk);
+    chunks.push(bytes);
   }
-  return chunks.length === 1 && chunks[0] !== undefined ? asBuffer(chunks[0]) : Buffer.concat(chunks);
+  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 
 /** Wraps a stream; calls `done` once, when it has ended, failed or been left. */

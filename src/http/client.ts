@@ -22,7 +22,10 @@ export interface HttpClient {
   readonly handle: Handler;
   /** Aborts requests in progress. */
   close(): Promise<void>;
-  /** Accepts no new requests; resolves when those in progress have ended. */
+  /**
+   * Accepts no new requests; resolves when those in progress have ended, and its connections are closed. Does nothing
+   * to a client that has had no request.
+   */
   retire(): Promise<void>;
 }
 
@@ -61,7 +64,7 @@ class PoolClient implements HttpClient {
   }
 
   async retire(): Promise<void> {
-    this.#isClosed = true;
+    // Requests that wait for the load are sent before this goes on.
     await (await this.#opening)?.close();
   }
 

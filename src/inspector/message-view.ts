@@ -1,5 +1,6 @@
 import type { Message } from '../index.ts';
 import { jsonMembers } from '../util/json-text.ts';
+import { isJsonType } from '../util/json-type.ts';
 import type { PayloadView } from './api/apps.ts';
 import { maskSecrets } from './mask.ts';
 import type { PayloadData, PayloadPlace } from './payload.ts';
@@ -55,6 +56,6 @@ function dataOf({ attributes, data, bytes }: Event): PayloadData {
   const contentType = typeof datacontenttype === 'string' ? datacontenttype : undefined;
   if (typeof bytes === 'string') return { bytes: Buffer.from(bytes, 'base64'), contentType };
   if (data === undefined) return { bytes: Buffer.alloc(0), contentType };
-  const isText = data.startsWith('"') && contentType !== undefined && !/[/+]json\b/i.test(contentType);
+  const isText = data.startsWith('"') && contentType !== undefined && !isJsonType(contentType);
   return isText ? { bytes: Buffer.from(JSON.parse(data) as string), contentType } : { json: data };
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { asBuffer } from '../http/body.ts';
+import { isJsonType } from '../util/json-type.ts';
 import type { PayloadView } from './api/apps.ts';
 import { isSecretName, maskSecrets } from './mask.ts';
 
@@ -68,7 +69,7 @@ function contentOf(bytes: Buffer, contentType = ''): Content {
   if (!isUtf8(bytes) || bytes.includes(0)) return { format: 'base64', bytes, isMasked: false };
   const text = bytes.toString();
   if (/^application\/x-www-form-urlencoded\b/i.test(contentType)) return maskedForm(text);
-  const isJson = (contentType === '' || /[/+]json\b/i.test(contentType)) && isJsonText(text);
+  const isJson = (contentType === '' || isJsonType(contentType)) && isJsonText(text);
   // Masked in other text as well: it may be JSON under another type, or a part of JSON.
   return { format: isJson ? 'json' : 'text', ...maskSecrets(text) };
 }

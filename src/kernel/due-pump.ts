@@ -21,6 +21,8 @@ export class DuePump<E extends { readonly at: number }> {
   readonly #deps: DuePumpDeps<E>;
   readonly #alarm: Alarm;
   #isReading = false;
+  /** Whether everything is to be read once more after the read under way. */
+  #isOutdated = false;
   #isStopped = false;
 
   constructor(deps: DuePumpDeps<E>) {
@@ -49,8 +51,13 @@ export class DuePump<E extends { readonly at: number }> {
     this.#alarm.set(!this.#isStopped && hasRoom() ? index.first()?.at : undefined);
   }
 
-  /** Reads everything again: for when it is uncertain what was written. */
+  /**
+   * Reads everything again: for when it is uncertain what was written. A read under way is not dropped: if polls were
+   * faster than the reads of a slow store, none would ever count.
+   */
   readAnew(): void {
+    this.#isOutdated = this.#isReading;
+    if (this.#isReading) return;
     this.#deps.index.reset();
     void this.#read();
   }
@@ -75,5 +82,6 @@ export class DuePump<E extends { readonly at: number }> {
       done();
     }
     this.pump();
+    if (this.#isOutdated) this.readAnew();
   }
 }

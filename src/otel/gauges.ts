@@ -1,7 +1,10 @@
 import type { Attributes, BatchObservableResult, Meter, Observable, ObservableResult } from '@opentelemetry/api';
-import type { ObservedSidecar } from '../probe.ts';
+import type { BreakerGauge, ObservedSidecar } from '../probe.ts';
+import { LruCache } from '../util/lru.ts';
 import { ATTRIBUTE } from './conventions.ts';
 
+/** A sidecar has at most 1,000 breakers for URLs, 100 for each application, and those of its components. */
+const MAX_CHANGED_BREAKERS = 5_000;
 const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 } as const;
 
 /** What is read whenever metrics are collected. Returns what ends that. */
@@ -29,7 +32,7 @@ export function observeGauges(
     const isHealthy = gauges()?.isAppHealthy();
     return isHealthy === undefined ? undefined : Number(isHealthy);
   });
-  ends.push(observeBreakers(meter, events, common), observeQueues(meter, { gauges, clock }, common));
+  ends.push(observeBreakers(meter, { gauges, events }, common), observeQueues(meter, { gauges, clock }, common));
   return () => {
     for (const end of ends) end();
   };
@@ -70,29 +73,38 @@ function observeQueues(
   return () => meter.removeBatchObservableCallback(observe, [messages, age]);
 }
 
-/** Breakers are known from their first change on; until then they are closed. */
-function observeBreakers(meter: Meter, events: ObservedSidecar['events'], common: Attributes): () => void {
-  const states = new Map<string, { readonly attributes: Attributes; readonly state: number }>();
-  const changed: Parameters<typeof events.on<'circuitBreaker'>>[1] = ({ targetType, target, endpoint, policy, to }) => {
-    const attributes = {
-      ...common,
-      [ATTRIBUTE.targetType]: targetType,
-      [ATTRIBUTE.target]: target,
-      [ATTRIBUTE.endpoint]: endpoint,
-      [ATTRIBUTE.policy]: policy,
-    };
-    states.set(JSON.stringify([targetType, target, endpoint]), { attributes, state: BREAKER_STATES[to] });
-  };
-  events.on('circuitBreaker', changed);
+type BreakerPlace = Pick<BreakerGauge, 'targetType' | 'target' | 'endpoint'>;
+
+/** Breakers are known from their first change on; until then they are closed. Those that are dropped are forgotten. */
+function observeBreakers(
+  meter: Meter,
+  { gauges, events }: Pick<ObservedSidecar, 'gauges' | 'events'>,
+  common: Attributes,
+): () => void {
+  const nameOf = ({ targetType, target, endpoint }: BreakerPlace): string =>
+    JSON.stringify([targetType, target, endpoint]);
+  // Bounded, since perhaps nobody collects.
+  const changed = new LruCache<true>(MAX_CHANGED_BREAKERS);
+  const note = (place: BreakerPlace): void => changed.set(nameOf(place), true);
+  events.on('circuitBreaker', note);
   const description = 'State of circuit breakers: 0 closed, 1 half-open, 2 open.';
   const unwatch = watch(
     meter.createObservableGauge('insidecar.resiliency.breaker.state', { unit: '1', description }),
     (result) => {
-      for (const { attributes, state } of states.values()) result.observe(state, attributes);
+      for (const breaker of gauges()?.breakers() ?? []) {
+        if (changed.get(nameOf(breaker)) === undefined) continue;
+        result.observe(BREAKER_STATES[breaker.state], {
+          ...common,
+          [ATTRIBUTE.targetType]: breaker.targetType,
+          [ATTRIBUTE.target]: breaker.target,
+          [ATTRIBUTE.endpoint]: breaker.endpoint,
+          [ATTRIBUTE.policy]: breaker.policy,
+        });
+      }
     },
   );
   return () => {
-    events.off('circuitBreaker', changed);
+    events.off('circuitBreaker', note);
     unwatch();
   };
 }

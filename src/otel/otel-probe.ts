@@ -79,11 +79,11 @@ export class OtelProbe implements Probe {
   }
 
   retried(target: { readonly targetType: string; readonly target: string }): void {
-    this.#deps.instruments.retried(target);
+    unharmed(() => this.#deps.instruments.retried(target));
   }
 
   committed(durationMs: number, error?: unknown): void {
-    this.#deps.instruments.committed(durationMs, error);
+    unharmed(() => this.#deps.instruments.committed(durationMs, error));
   }
 
   close(): void {
@@ -141,20 +141,18 @@ class SpanObservation extends Unobserved {
   override sends({ id, data, trace: own }: Message): void {
     const span = this.#span;
     this.#sent++;
-    if (!span.isRecording()) return;
-    this.#last = { [ATTRIBUTE.messageId]: id, [ATTRIBUTE.messageBytes]: data.length };
-    const creation = own?.traceparent === this.trace?.traceparent ? undefined : spanContextOf(own);
-    if (creation !== undefined) span.addLink({ context: creation });
+    unharmed(() => {
+      if (!span.isRecording()) return;
+      this.#last = { [ATTRIBUTE.messageId]: id, [ATTRIBUTE.messageBytes]: data.length };
+      const creation = own?.traceparent === this.trace?.traceparent ? undefined : spanContextOf(own);
+      if (creation !== undefined) span.addLink({ context: creation });
+    });
   }
 
   override end(ending: Ending = {}): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    try {
-      this.#end(ending);
-    } catch (error) {
-      failed(error);
-    }
+    unharmed(() => this.#end(ending));
   }
 
   #end(ending: Ending): void {
@@ -210,11 +208,19 @@ const SETTER: TextMapSetter<Record<string, string>> = {
 /** The header fields of a context. Without a propagator, those of W3C. */
 function fieldsOf(of: Context): HeaderMap {
   const fields: Record<string, string> = {};
-  propagation.inject(of, fields, SETTER);
+  unharmed(() => propagation.inject(of, fields, SETTER));
   return 'traceparent' in fields ? fields : { ...fields, ...traceOf(trace.getSpanContext(of)) };
 }
 
-/** A broken SDK must not break the work that it observes. */
+/** Calls the SDK: a broken one must not break the work that it observes. */
+function unharmed(call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    failed(error);
+  }
+}
+
 function failed(error: unknown): void {
   diag.error('insidecar: telemetry has failed', error);
 }

@@ -6,8 +6,8 @@ import type { Trace } from '../components/pubsub.ts';
  * a CloudEvent's `traceparent` is defined so.
  */
 
-/** Version, trace, parent and flags; later versions may have more behind them. */
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
+/** Version, trace, parent and flags; later versions than 00 may have more behind them. */
+const TRACEPARENT = /^(?!ff|00.{54})[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
 
 /** The span context of a trace; `undefined` if it is malformed. */
 export function spanContextOf(trace: Trace | undefined): SpanContext | undefined {

@@ -211,6 +211,7 @@ class ComponentMaker {
 
   #addMemoryPubSub({ resource }: Known, values: ReadonlyMap<string, string>, report: Report): void {
     const limits: { maxMessages?: number; maxBytes?: number } = {};
+    const before = report.problems.length;
     for (const name of ['maxMessages', 'maxBytes'] as const) {
       const written = values.get(name);
       if (written === undefined) continue;
@@ -222,6 +223,7 @@ class ComponentMaker {
           `metadata ${name} must be a positive integer`,
         );
     }
+    if (report.problems.length > before) return;
     this.pubsubs.push(memoryPubSub(resource.name, { ...readTopicScopes(values, this.#appId), ...limits }));
   }
 

@@ -71,6 +71,8 @@ export interface ResourceOptions {
   readonly identity?: IdentityOptions;
   /** From a Configuration. */
   readonly api?: ApiOptions;
+  /** Enabled by a Configuration; absent if none is. */
+  readonly features?: readonly string[];
   /** From a Configuration. */
   readonly nameResolution?: NameResolutionOptions;
   /** All Resiliency resources, merged. */
@@ -142,6 +144,7 @@ export async function loadResources(paths: readonly string[], options: LoadOptio
       subscriptions,
       httpEndpoints,
       ...configured,
+      ...(features.length === 0 ? {} : { features }),
       ...(resiliency === undefined ? {} : { resiliency }),
       ...(state === undefined ? {} : { state: state.definition }),
     },

@@ -19,6 +19,7 @@ const SECTIONS = [
 export function readResiliency(resources: readonly Resource[], report: Report): ResiliencySpec | undefined {
   const found = resources.filter(({ kind }) => kind === 'Resiliency');
   if (found.length === 0) return undefined;
+  const before = report.problems.length;
   const merged = { policies: new Map<string, Section>(), targets: new Map<string, Section>() };
   for (const [part, section] of SECTIONS) {
     const entries = new Map<string, unknown>();
@@ -39,16 +40,22 @@ export function readResiliency(resources: readonly Resource[], report: Report): 
     if (entries.size > 0) merged[part].set(section, Object.fromEntries(entries));
   }
   const spec = { policies: Object.fromEntries(merged.policies), targets: Object.fromEntries(merged.targets) };
-  tryOut(spec, found, report);
+  // What is defined twice is told already.
+  if (report.problems.length === before) tryOut(found, report);
   return spec;
 }
 
-/** Lets the consumer check references, durations and expressions. */
-function tryOut(spec: ResiliencySpec, [first]: readonly Resource[], report: Report): void {
+/** Lets the consumer check references, durations and expressions; it names the document by its place in the list. */
+function tryOut(found: readonly Resource[], report: Report): void {
   try {
-    parseResiliency(spec, () => undefined);
+    parseResiliency(
+      found.map(({ spec }) => spec as ResiliencySpec),
+      () => undefined,
+    );
   } catch (error) {
-    const location = first?.document.location(['spec']);
-    if (location !== undefined) report.problem(location, messageOf(error).replace(/^options\.resiliency/, 'spec'));
+    const [, index = '0', problem = `: ${messageOf(error)}`] =
+      /^options\.resiliency\[(\d+)\]([\s\S]*)$/.exec(messageOf(error)) ?? [];
+    const location = found[Number(index)]?.document.location(['spec']);
+    if (location !== undefined) report.problem(location, `spec${problem}`);
   }
 }

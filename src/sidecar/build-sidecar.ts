@@ -115,13 +115,13 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const handle = makeHandler(options, host, { ...blocks, opened, probe });
   const toHosts = hostRoutes({ ...deps, ...options, ...hostIdentity, inbound: () => workflows.inbound });
   const handlePeer = guarded(options, host, { router: new Router([...opened.peerRoutes, ...toHosts]), probe });
-  gauges = gaugesOf(host, blocks, monitor);
+  gauges = gaugesOf(host, { pubsub, workflows, resiliency }, monitor);
   return { ...blocks, app, monitor, invocation: opened.invocation, resolver, handle, handlePeer, probe };
 }
 
 function gaugesOf(
   { shards }: SidecarDeps,
-  { workflows, pubsub }: Pick<BuiltSidecar, 'workflows' | 'pubsub'>,
+  { workflows, pubsub, resiliency }: Pick<BuiltSidecar, 'workflows' | 'pubsub'> & { readonly resiliency: Resiliency },
   monitor: BuiltSidecar['monitor'],
 ): Gauges {
   return {
@@ -130,6 +130,7 @@ function gaugesOf(
     shards,
     isAppHealthy: () => monitor?.isHealthy,
     queues: () => pubsub.queues.list(undefined, undefined),
+    breakers: () => resiliency.breakers(),
   };
 }
 
@@ -199,7 +200,7 @@ function identityOfHost(
 }
 
 function makeMetadata(
-  { appId, wire, httpEndpoints, appHealth, state }: ResolvedOptions,
+  { appId, features, wire, httpEndpoints, appHealth, state }: ResolvedOptions,
   host: SidecarDeps,
   {
     app,
@@ -212,6 +213,7 @@ function makeMetadata(
   return new Metadata({
     appId,
     runtimeVersion: VERSION,
+    features,
     wire,
     components: () => describeComponents(pubsub.components()),
     httpEndpoints: () => httpEndpoints.map(({ name }) => ({ name })),
@@ -247,7 +249,7 @@ function makeHandler(
     ...jobRoutes({ jobs, wire, bodyLimitBytes }),
     ...workflowRoutes({ workflows, wire, bodyLimitBytes }),
     ...opened.routes,
-    ...metadataRoutes(metadata),
+    ...metadataRoutes(metadata, bodyLimitBytes),
     ...healthRoutes(health),
     ...placementRoutes(placement),
     ...(wire.extraRoutes ? daprOnlyRoutes(host.shutDown) : []),

@@ -4,7 +4,7 @@ import { offerPeer } from '../blocks/invocation/resolution/registry.ts';
 import type { Placement } from '../blocks/placement/placement.ts';
 import { refuseNewerHosts } from '../cluster/hosts.ts';
 import { Membership } from '../cluster/membership.ts';
-import { refuseUnfinishedMove } from '../cluster/move-state.ts';
+import { refuseUnfinishedMove } from '../cluster/unfinished-move.ts';
 import type { Handler } from '../http/message.ts';
 import type { StateStore } from '../state/store.ts';
 import type { Work } from '../util/work.ts';

@@ -117,6 +117,8 @@ export interface SidecarOptions {
   readonly api?: ApiOptions;
   /** The web pages that may read responses of the HTTP API. Default: none. */
   readonly cors?: CorsOptions;
+  /** Names to show as `enabledFeatures` in the metadata; nothing else depends on them. Default: none. */
+  readonly features?: readonly string[];
   /** The largest request body, in bytes. Default 4 MiB. */
   readonly bodyLimitBytes?: number;
   /**
@@ -200,6 +202,7 @@ const problemOf = validator(
     accessControl: {},
     api: API_SCHEMA,
     cors: CORS_SCHEMA,
+    features: { type: 'array', items: { type: 'string', minLength: 1 } },
     bodyLimitBytes: POSITIVE,
     deliveryTimeoutMs: NOT_NEGATIVE,
     stopTimeoutMs: NOT_NEGATIVE,
@@ -241,6 +244,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     apiToken: environment[`${prefix}API_TOKEN`] ?? '',
     appToken: environment['APP_API_TOKEN'] ?? '',
     api: {},
+    features: [],
     bodyLimitBytes: 4 * 1024 * 1024,
     deliveryTimeoutMs: 60_000,
     stopTimeoutMs: 10_000,

@@ -21,17 +21,13 @@ import { setGracePeriod } from '../util/grace-period.ts';
 import type { Logger } from '../util/logger.ts';
 import { Work } from '../util/work.ts';
 import { buildSidecar } from './build-sidecar.ts';
+import { closedWithin, closingMsOf } from './closing.ts';
 import { checkComponentNames } from './component-names.ts';
 import { configurationOf } from './configuration.ts';
 import { type JoinDeps, joinHosts } from './join-cluster.ts';
 import { ObservedStore } from './observed-store.ts';
 import { Opening } from './opening.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
-
-/** The real time for closing the rest after the time of a stop has elapsed. After that, the stop gives up. */
-const CLOSING_MS = 5_000;
-/** The same with a test clock: the stop must end before the test times out. */
-const CLOSING_IN_TEST_MS = 1_000;
 
 type Phase = 'created' | 'starting' | 'running' | 'stopping' | 'stopped';
 
@@ -253,11 +249,14 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     const blocks = await this.#windDown();
     // The work that the stop waited for may have made calls until now.
     this.answers.breakOff(new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped before the answer had ended'));
-    const [calls] = await Promise.allSettled([this.invocation.close()]);
-    const [host] = await Promise.allSettled([this.#host?.leave()]);
+    const calls = await closedWithin('calls of other applications', this.invocation.close(), this.#options);
+    const host = await closedWithin('hosts of the state store', this.#host?.leave(), this.#options);
     this.placement.stop();
-    const [app] = await Promise.allSettled([this.#app?.close(), this.#joinDeps.resolver.close()]);
-    const [state] = await Promise.allSettled([this.#state?.close()]);
+    const [app] = await Promise.all([
+      closedWithin('application', this.#app?.close(), this.#options),
+      closedWithin('name resolution', this.#joinDeps.resolver.close(), this.#options),
+    ]);
+    const state = await closedWithin('state store', this.#state?.close(), this.#options);
     return [...blocks, calls, host, app, state];
   }
 
@@ -274,11 +273,10 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
       const unfinished = this.#unfinished();
       if (unfinished.running.length + unfinished.answers > 0)
         logger.error(unfinished, 'the stop gave up waiting for unfinished work');
-      const closingMs = clock.realGracePeriodMs === undefined ? CLOSING_MS : CLOSING_IN_TEST_MS;
       closing = setTimeout(() => {
         logger.error(this.#unfinished(), 'the stop gave up waiting for something to close');
         giveUp();
-      }, closingMs);
+      }, closingMsOf(clock));
     });
     const ended = Promise.allSettled([
       ...[...this.#services, this.invocation].map((block) => block.stop()),

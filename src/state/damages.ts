@@ -8,6 +8,11 @@ const MAX_LOGGED = 1_000;
 /** What a value can be. A store that cannot be read at all is no damage of an entry. */
 const DAMAGES: ReadonlySet<StateErrorKind> = new Set(['corrupt', 'newer-format']);
 
+/** Whether an error says that stored data cannot be read, not that the store does not work. */
+export function isDamage(error: unknown): boolean {
+  return isStateError(error) && DAMAGES.has(error.kind);
+}
+
 /** Passes over entries that cannot be read, so that one damaged entry holds up no other; logs each of them once. */
 export class Damages {
   readonly #logger: Logger;
@@ -52,7 +57,7 @@ export class Damages {
   }
 
   #passOver({ key, version }: KeyedEntry, error: unknown): undefined {
-    if (!isStateError(error) || !DAMAGES.has(error.kind)) throw error;
+    if (!isDamage(error)) throw error;
     const entry = `${key} ${version}`;
     if (!this.#logged.has(entry)) this.#logger.error({ key, error }, this.#message);
     if (this.#logged.size < MAX_LOGGED) this.#logged.add(entry);

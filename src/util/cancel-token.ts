@@ -63,6 +63,16 @@ export function signalOfCancelToken(cancelToken: CancelToken): AbortSignal {
   return controller.signal;
 }
 
+/** Waits for something that cannot be cancelled, until the token is. */
+export function unlessAborted<T>(work: Promise<T>, token: CancelToken): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const unsubscribe = token.onAbort(() => reject(token.reason));
+    // Also for a token that is cancelled already: a failure that nobody hears would end the process.
+    work.then(resolve, reject).finally(unsubscribe);
+    if (token.aborted) reject(token.reason);
+  });
+}
+
 /** Cancels `target` with the token, at once if that is already cancelled; call the result to unsubscribe. */
 export function cancelWith(target: { abort(reason: unknown): void }, token: CancelToken): () => void {
   if (token.aborted) target.abort(token.reason);

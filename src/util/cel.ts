@@ -24,7 +24,7 @@ const PATTERN_CHECK = { maxSteps: 5_000, timeout: Number.POSITIVE_INFINITY };
  */
 export function compileCondition(expression: string, what: string, variables: Variables): Condition {
   const subject = `${what} ${JSON.stringify(expression)}`;
-  const environment = new Environment({ limits: LIMITS });
+  const environment = new Environment({ limits: LIMITS, homogeneousAggregateLiterals: false });
   for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, type);
   const parsed = parseWith(environment, expression, subject);
   const { valid, error, type } = parsed.check();

@@ -42,7 +42,7 @@ export interface Clock {
 }
 
 /** The longest delay that Node's timers support; longer ones fire at once. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+export const MAX_TIMEOUT_MS: number = 2 ** 31 - 1;
 
 /** The system's time. @public */
 export const systemClock: Clock = {

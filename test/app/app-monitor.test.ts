@@ -3,8 +3,10 @@ import { AppMonitor, type AppState } from '../../src/app/app-monitor.ts';
 import type { HealthSettings } from '../../src/app/health.ts';
 import { eventEmitter } from '../../src/events.ts';
 import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
+import type { Clock } from '../../src/util/clock.ts';
 import { Work } from '../../src/util/work.ts';
 import { RecordingLogger } from '../support/logger.ts';
+import { SteppedClock } from '../support/stepped-clock.ts';
 
 const HEALTH: HealthSettings = { path: '/healthz', intervalMs: 1_000, timeoutMs: 500, threshold: 1 };
 
@@ -32,17 +34,17 @@ interface Watched {
   readonly events: string[];
 }
 
-function watch(health?: HealthSettings): Watched {
-  const [app, clock, logger] = [new FakeApp(), virtualClock(), new RecordingLogger()];
+function watch(health?: HealthSettings, time: VirtualClock = virtualClock(), clock: Clock = time): Watched {
+  const [app, logger] = [new FakeApp(), new RecordingLogger()];
   const emitter = eventEmitter(logger);
   const events: string[] = [];
   for (const name of ['appReady', 'appHealthy', 'appUnhealthy'] as const) emitter.on(name, () => events.push(name));
   const work = new Work();
-  clock.watch(work);
+  time.watch(work);
   const monitor = new AppMonitor({ app, health, events: emitter, work, clock, logger, random: () => 0.5 });
   const states: AppState[] = [];
   monitor.onChange((state) => states.push(state));
-  return { app, clock, monitor, states, events };
+  return { app, clock: time, monitor, states, events };
 }
 
 describe('the application', () => {
@@ -127,6 +129,21 @@ describe('with health checks, the application', () => {
     }
     expect(states).toEqual(['unhealthy', 'greeting', 'ready', 'unhealthy', 'greeting', 'ready']);
     expect(events).toEqual(['appHealthy', 'appReady', 'appUnhealthy', 'appHealthy', 'appReady']);
+    monitor.stop();
+  });
+
+  test('is checked again in time when the clock is set back during a check', async () => {
+    const stepped = new SteppedClock();
+    const { app, clock, monitor } = watch(HEALTH, stepped.time, stepped);
+    let checks = 0;
+    app.probe = async () => {
+      if (checks++ > 0) return undefined;
+      stepped.step(-3_600_000);
+      return 'GET /healthz answered 503';
+    };
+    await monitor.start();
+    await clock.advance('2s');
+    expect(monitor.state).toBe('ready');
     monitor.stop();
   });
 

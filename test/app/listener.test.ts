@@ -8,9 +8,14 @@ import type { AppChannel } from '../../src/app/channel.ts';
 import type { RequestListener } from '../../src/app/in-process.ts';
 import { request, type SidecarResponse } from '../../src/http/message.ts';
 import { bytesOf, gate } from '../../src/testing/adapter-case.ts';
+import { stalled } from '../../src/testing/adapter-client.ts';
+import { Unhandled } from '../support/unhandled.ts';
 import { listenerWays, open } from './open.ts';
 
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
+const STREAM_BYTES = 64 * 1024 * 1024;
+/** What sockets and we may hold between two who wait. */
+const UNDERWAY_BYTES = 32 * 1024 * 1024;
 
 describe.each(Object.entries(listenerWays))('request listener %s', (name, way) => {
   const calling = async (listener: RequestListener, check: (channel: AppChannel) => Promise<void>): Promise<void> => {
@@ -58,6 +63,51 @@ describe.each(Object.entries(listenerWays))('request listener %s', (name, way) =
     await ended.opened;
     expect(reply.text).toBe('onetwothree');
     expect(called).toEqual(['write', 'write bytes', 'end']);
+  });
+
+  test('a buffer may be filled anew when its write has called back', async () => {
+    const reply = await answered((_req, res) => {
+      const buffer = Buffer.alloc(CHUNK.length, 'a');
+      res.write(buffer, () => res.end(buffer.fill('b')));
+    });
+    const sent = Buffer.concat([Buffer.alloc(CHUNK.length, 'a'), Buffer.alloc(CHUNK.length, 'b')]);
+    expect(reply.bytes.equals(sent)).toBe(true);
+  });
+
+  test('a reader that waits holds up an application that waits for its writes to call back', async () => {
+    let made = 0;
+    await calling(
+      async (_req, res) => {
+        for (; made < STREAM_BYTES; made += CHUNK.length) await new Promise((resolve) => res.write(CHUNK, resolve));
+        res.end();
+      },
+      async (channel) => {
+        const { body } = await channel.handle(request('GET', '/'));
+        assert.ok((await stalled(() => made)) < UNDERWAY_BYTES);
+        assert.equal((await bytesOf(body)).length, STREAM_BYTES);
+      },
+    );
+  });
+
+  // On a port Node may drop the callback at that moment.
+  test.runIf(name === 'in this process')('a write that waits for a reader fails when the caller goes', async () => {
+    const told = gate<unknown>();
+    await calling(
+      (_req, res) => {
+        let left = STREAM_BYTES / CHUNK.length;
+        const more = (error?: Error | null): void => {
+          if (error || left-- === 0) told.open(error);
+          else res.write(CHUNK, more);
+        };
+        more();
+      },
+      async (channel) => {
+        const caller = new AbortController();
+        await channel.handle(request('GET', '/', { signal: caller.signal }));
+        caller.abort(new Error('enough'));
+        assert.ok((await told.opened) instanceof Error);
+      },
+    );
   });
 
   test('a second end and a write after the end change nothing', async () => {
@@ -229,6 +279,35 @@ describe.each(Object.entries(listenerWays))('request listener %s', (name, way) =
         assert.ok((await failed.opened) instanceof Error);
       },
     );
+  });
+
+  test('a body that is a stream of text arrives as UTF-8', async () => {
+    await calling(
+      (req, res) => void req.pipe(res),
+      async (channel) => {
+        const { body } = await channel.handle(request('POST', '/', { body: Readable.from('hellö') }));
+        assert.equal((await bytesOf(body)).toString(), 'hellö');
+      },
+    );
+  });
+
+  test('a body of what is neither bytes nor text fails the call, and nothing else', async () => {
+    using unhandled = new Unhandled();
+    async function* objects(): AsyncGenerator<unknown> {
+      yield {};
+    }
+    await calling(
+      (req, res) => {
+        bytesOf(req).then(
+          () => res.end('all read'),
+          () => res.destroy(),
+        );
+      },
+      async (channel) => {
+        await assert.rejects(channel.handle(request('POST', '/', { body: objects() })));
+      },
+    );
+    assert.deepEqual(await unhandled.errors(), []);
   });
 
   // On a port such a fault ends the whole process, which is the application's own affair.

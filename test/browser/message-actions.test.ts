@@ -87,6 +87,51 @@ describe.skipIf(!hasChromium())('messages', () => {
     expect(await world.failed()).toBe(0);
   });
 
+  test('nothing is done to all that match while it is not known what matches', async () => {
+    const ids = Array.from({ length: 110 }, (_, at) => 2000 + at);
+    await goToFailed(...ids);
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await view.page.route(/dead-letters\?.*topic=/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await view.page.getByLabel('Kept in').selectOption(FAILED.topic);
+    await view.page.getByLabel('Select all rows').check();
+    await view.button('Select all that match').click();
+    await view.button('Discard…').click({ force: true });
+    await view.shows('Select messages first');
+    answer();
+    await view.page.unrouteAll({ behavior: 'wait' });
+    expect(await world.failed()).toBe(110);
+    await world.shop.pubsub.discard(FAILED, 'all');
+  });
+
+  test('what is selected is forgotten in another list of the queue, where it is not seen', async () => {
+    const orders = { ...FAILED, topic: 'orders' };
+    await world.shop.pubsub.pause(orders);
+    await world.order({ id: 70, price: 7 });
+    await view.go('/queues/pubsub/orders/shop', 'orders → shop');
+    await select(70);
+    await view.page.getByRole('link', { name: /^Delayed/ }).click();
+    await view.shows('None.');
+    await view.button('Discard…').click({ force: true });
+    await view.shows('Select messages first');
+    await world.shop.pubsub.resume(orders);
+    await until(() => world.paid).toContain(70);
+  });
+
+  test('text with line ends that a form would change is not published again', async () => {
+    const options = { contentType: 'text/plain', cloudEvent: { id: 'note-70' } };
+    await world.shop.pubsub.publish('notes', 'notes', 'PID|1\rPV1|2', options);
+    await view.go('/messages', 'Messages');
+    await view.row('note-70').getByRole('link').first().click();
+    await view.button('Publish again…').click({ force: true });
+    await view.shows('line ends (CR) would be lost');
+  });
+
   test('a queue is paused, and resumed', async () => {
     await view.go('/queues/pubsub/orders/shop', 'orders → shop');
     await view.button('Pause', view.page.locator('main')).click();

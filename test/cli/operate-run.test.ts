@@ -222,6 +222,13 @@ test.each([
   expect(stderr).not.toContain('s3cret');
 });
 
+test.runIf(process.platform === 'linux')('a token in --url does not stay in the list of processes', LONG, async () => {
+  await using silent = await listen(() => undefined);
+  const { child } = startCli(['queues', '--url', `${silent.url}/?token=s3cret`]);
+  await expect.poll(() => readFileSync(`/proc/${child.pid}/cmdline`, 'utf8'), PATIENCE).toMatch(/^insidecar/);
+  expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).not.toContain('s3cret');
+});
+
 test('a token that is given is not printed; with it, --url reaches the inspector', LONG, async () => {
   const token = 'a-token-of-the-operator';
   const shop = await openShop({ env: { INSIDECAR_INSPECT_TOKEN: token } });

@@ -1,15 +1,17 @@
 import { expect, test } from 'vitest';
-import { encodeHost, encodeTableVersion, ShardLayout } from '../../src/cluster/hosts.ts';
+import { encodeHost, encodeTableVersion, HOSTS_PREFIX, ShardLayout } from '../../src/cluster/hosts.ts';
 import { type MoveDeps, type MoveStep, moveState } from '../../src/cluster/move-state.ts';
 import { StoreView } from '../../src/cluster/store-view.ts';
 import { MemoryStore } from '../../src/components/memory/memory-store.ts';
 import { Sidecar } from '../../src/index.ts';
-import type { Batch, StateStore } from '../../src/state/store.ts';
+import { keyOf } from '../../src/state/keys.ts';
+import type { Batch, Scan, StateStore } from '../../src/state/store.ts';
 import { virtualClock } from '../../src/testing/virtual-clock.ts';
 import { systemClock } from '../../src/util/clock.ts';
 import { put } from '../support/embedded-store.ts';
 import { KeptStore } from '../support/kept-store.ts';
 import { RecordingLogger } from '../support/logger.ts';
+import { TestSidecar } from '../support/sidecar.ts';
 
 const logger = new RecordingLogger();
 const memory = (): MemoryStore => new MemoryStore({ clock: systemClock, logger });
@@ -43,6 +45,31 @@ class FailingStore extends StoreView {
   override commit(batch: Batch): Promise<number> {
     this.#commits++;
     return this.#commits > 1 ? Promise.reject(new Error('the network is gone')) : super.commit(batch);
+  }
+}
+
+/** A store whose server starts late. */
+class LateStore extends StoreView {
+  isDown = true;
+
+  override get failure(): Error | undefined {
+    return this.isDown ? new Error('the server is down') : undefined;
+  }
+
+  override get(key: string): ReturnType<StateStore['get']> {
+    return this.#reach(() => super.get(key));
+  }
+
+  override scan(scan: Scan): ReturnType<StateStore['scan']> {
+    return this.#reach(() => super.scan(scan));
+  }
+
+  override commit(batch: Batch): Promise<number> {
+    return this.#reach(() => super.commit(batch));
+  }
+
+  #reach<T>(call: () => Promise<T>): Promise<T> {
+    return this.failure === undefined ? call() : Promise.reject(this.failure);
   }
 }
 
@@ -93,6 +120,25 @@ test('no sidecar starts on a target whose move was interrupted, until it is move
   expect(await keysOf(kept.memory)).toEqual(['a']);
   await using late = new Sidecar({ appId: 'orders', state: kept, logger });
   await late.start();
+});
+
+test('a sidecar that starts before its store works writes nothing to such a target either, and says why', async () => {
+  const [source, target] = [await storeWith('a'), memory()];
+  await expect(move(source, new FailingStore(target))).rejects.toThrow('the network is gone');
+  const late = new LateStore(target);
+  await using world = new TestSidecar({ state: { type: 'late', open: () => Promise.resolve(late) } });
+  const { sidecar, clock } = await world.start();
+  late.isDown = false;
+  await clock.advance('10s');
+  await expect(sidecar.jobs.schedule('report', { dueTime: '1h' })).rejects.toThrow();
+  expect(await keysOf(target)).toEqual([keyOf('move')]);
+  const said = world.logger.lines.filter(({ message }) => message.startsWith('a move to the state store'));
+  const error = { message: expect.stringContaining('Run insidecar migrate-state again.') };
+  expect(said).toMatchObject([{ level: 'error', details: { error } }]);
+  expect((await move(source, target)).entries).toBe(1);
+  await clock.advance('10s');
+  await sidecar.jobs.schedule('report', { dueTime: '1h' });
+  expect((await keysOf(target)).filter((key) => key.startsWith(HOSTS_PREFIX)).length).toBe(1);
 });
 
 test('what a broken-off move has copied is removed by the next one', async () => {

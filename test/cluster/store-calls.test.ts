@@ -39,8 +39,10 @@ function register(member: Member): void {
 
 describe('hints of changes', () => {
   test('are told to the other hosts of a store, not to the one that has made them', async () => {
-    const store = new MemoryStore({ clock: virtualClock(), logger: new RecordingLogger() });
-    const [a, b] = [new HostStore(store, localHostsOf(store)), new HostStore(store, localHostsOf(store))];
+    const logger = new RecordingLogger();
+    const store = new MemoryStore({ clock: virtualClock(), logger });
+    const join = (): HostStore => new HostStore(store, localHostsOf(store), logger);
+    const [a, b] = [join(), join()];
     const told: string[] = [];
     a.watch('job/', (keys) => told.push(...keys.map((key) => `a: ${key}`)));
     b.watch('job/', (keys) => told.push(...keys.map((key) => `b: ${key}`)));
@@ -58,8 +60,8 @@ describe('hints of changes', () => {
     const state = sharedState(memoryStore());
     const context = { clock: virtualClock(), logger: new RecordingLogger() };
     const [a, b] = [await state.open(context), await state.open(context)];
-    const atA = new HostStore(a, localHostsOf(a));
-    const atB = new HostStore(b, localHostsOf(b));
+    const atA = new HostStore(a, localHostsOf(a), context.logger);
+    const atB = new HostStore(b, localHostsOf(b), context.logger);
     const told: string[] = [];
     atA.watch('', (keys) => told.push(...keys));
     await atA.commit({ put: [put('own')] });
@@ -218,6 +220,24 @@ describe('a host with nothing to do, on a store that tells of the changes of oth
     expect(b.runs.length).toBeGreaterThan(15);
   });
 
+  test('notices another that has joined as soon as its shards are asked for, though its hosts were read before', async () => {
+    await using fleet = new Fleet();
+    const a = await fleet.join(together);
+    await fleet.pass(20);
+    a.store.losesHints = true;
+    const b = await fleet.join(together);
+    await a.sidecar.placement.hosts();
+    a.store.losesHints = false;
+    const shardsOfB = async (): Promise<number> =>
+      (await b.sidecar.placement.hosts()).find(({ isSelf }) => isSelf)?.shards.length ?? 0;
+    let seconds = 0;
+    for (; (await shardsOfB()) === 0 && seconds < 30; seconds++) {
+      await fleet.pass(1);
+      await a.sidecar.placement.hosts();
+    }
+    expect(seconds).toBeLessThanOrEqual(6);
+  });
+
   test.each([0, 1, 2, 3, 4])('takes the work of another over within 11 s of its death (phase %d)', async (phase) => {
     await using fleet = new Fleet();
     const a = await fleet.join(together);
@@ -259,6 +279,46 @@ describe('a host with nothing to do, on a store that tells of the changes of oth
     await a.sidecar.jobs.schedule('after', { dueTime: '0s' });
     await fleet.pass(1);
     expect([a.logger.at('warn').length, namesOf(a.runs)]).toEqual([1, ['after']]);
+  });
+});
+
+describe('a host that was still while another came and went', () => {
+  const changes: readonly [what: string, change: (member: Member) => Promise<unknown>][] = [
+    ['paused', ({ sidecar }) => sidecar.jobs.pause('report')],
+    ['deleted', ({ sidecar }) => sidecar.jobs.delete('report')],
+    ['replaced', ({ sidecar }) => sidecar.jobs.schedule('report', { dueTime: '1h', ifExists: 'replace' })],
+  ];
+
+  test.each(changes)('does not run at its old time a job that the other has %s', async (_what, change) => {
+    await using fleet = new Fleet();
+    const a = await fleet.join(together);
+    await a.sidecar.jobs.schedule('report', { dueTime: '20s' });
+    await fleet.pass(6);
+    a.store.pause();
+    const b = await fleet.join(together);
+    await change(b);
+    fleet.members.pop();
+    await b.stop();
+    a.store.resume();
+    await a.clock.settled();
+    await fleet.pass(30);
+    expect(a.runs).toEqual([]);
+  });
+
+  test('runs a job at the earlier time that the other has given it', async () => {
+    await using fleet = new Fleet();
+    const a = await fleet.join(together);
+    await a.sidecar.jobs.schedule('report', { dueTime: '1h' });
+    await fleet.pass(6);
+    a.store.pause();
+    const b = await fleet.join(together);
+    await b.sidecar.jobs.schedule('report', { dueTime: '10s', ifExists: 'replace' });
+    fleet.members.pop();
+    await b.stop();
+    a.store.resume();
+    await a.clock.settled();
+    await fleet.pass(15);
+    expect(namesOf(a.runs)).toEqual(['report']);
   });
 });
 

@@ -1,37 +1,52 @@
 import { expect, test } from 'vitest';
 import { defineActivity, defineWorkflow, type Sidecar } from '../../src/index.ts';
-import { Fleet } from '../support/fleet.ts';
+import { Fleet, type Member } from '../support/fleet.ts';
 
 const IDS = Array.from({ length: 20 }, (_, index) => `flow-${index}`);
 
-test('an instance whose shard goes and comes back while an activity runs is looked after again', async () => {
-  await using fleet = new Fleet();
+/**
+ * Starts instances that wait for a timer beside an activity. Another host, without their code, gets shards and leaves
+ * what is in them as it is; its stay is longer than the release of shards waits for activities.
+ */
+async function regained(fleet: Fleet, timer: string): Promise<{ readonly a: Member; readonly release: () => void }> {
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const register = ({ workflows }: Sidecar): void =>
-    workflows.register(
-      defineActivity('hold', () => held),
-      defineWorkflow('flow', async (ctx) => {
-        void ctx.callActivity('hold');
-        await ctx.sleep('2m');
-        return 'awake';
-      }),
-    );
   const a = await fleet.join();
-  register(a.sidecar);
+  a.sidecar.workflows.register(
+    defineActivity('hold', () => held),
+    defineWorkflow('flow', async (ctx) => {
+      void ctx.callActivity('hold');
+      await ctx.sleep(timer);
+      return 'awake';
+    }),
+  );
   await fleet.pass(2);
   for (const instanceId of IDS) await a.sidecar.workflows.start('flow', undefined, { instanceId });
-  // The other host has no code: it gets shards, and leaves what is in them as it is.
   const b = await fleet.join();
   await fleet.pass(25);
   fleet.members.splice(fleet.members.indexOf(b), 1);
   await b.stop();
+  return { a, release };
+}
+
+test('an instance whose shard goes and comes back while an activity runs is looked after again', async () => {
+  await using fleet = new Fleet();
+  const { a, release } = await regained(fleet, '2m');
   await fleet.pass(5);
   release();
   await fleet.pass(150);
   const states = await Promise.all(IDS.map((id) => a.sidecar.workflows.get(id)));
+  expect(states.map((state) => state?.output)).toEqual(IDS.map(() => 'awake'));
+}, 60_000);
+
+test('an instance whose shard comes back does not wait for an activity from before', async () => {
+  await using fleet = new Fleet();
+  const { a, release } = await regained(fleet, '35s');
+  await fleet.pass(15);
+  const states = await Promise.all(IDS.map((id) => a.sidecar.workflows.get(id)));
+  release();
   expect(states.map((state) => state?.output)).toEqual(IDS.map(() => 'awake'));
 }, 60_000);
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { request } from '../../src/index.ts';
 import { startWorld } from '../support/world.ts';
 
 const REQUIRED = { ce_specversion: '1.0', ce_type: 'my.type', ce_source: '/me', ce_id: '42' };
@@ -131,6 +132,31 @@ describe('CloudEvents binary mode', () => {
     const headers = { ...BINDING, 'ce-subject': 'Euro%20%E2%82%AC%20%F0%9F%98%80' };
     expect((await world.publish('x', { headers })).status).toBe(204);
     expect(world.deliveries[0]?.json).toMatchObject({ id: '42', source: '/me', subject: 'Euro € 😀' });
+  });
+
+  test.each(['_', '-'])('bytes of UTF-8 in ce%s headers are read as such', async (separator) => {
+    await using world = await startWorld();
+    await world.raw(
+      'POST /v1.0/publish/pubsub/orders HTTP/1.1',
+      'host: a',
+      'connection: close',
+      ...Object.entries(REQUIRED).map(([name, value]) => `${name.replace('_', separator)}: ${value}`),
+      `ce${separator}subject: ${Buffer.from('Zürich 😀').toString('latin1')}`,
+      `ce${separator}city: Z\xfcrich`,
+      'content-length: 1',
+      '',
+      'x',
+    );
+    await world.clock.settled();
+    expect(world.deliveries[0]?.json).toMatchObject({ id: '42', subject: 'Zürich 😀', city: 'Zürich' });
+  });
+
+  test('text beyond Latin-1 that a caller in this process gives stays as it is', async () => {
+    await using world = await startWorld();
+    const headers = { ...REQUIRED, ce_subject: '店 Ã¼' };
+    await world.sidecar.handle(request('POST', '/v1.0/publish/pubsub/orders', { headers, body: 'x' }));
+    await world.clock.settled();
+    expect(world.deliveries[0]?.json).toMatchObject({ subject: '店 Ã¼' });
   });
 
   test('the ce_ form is not percent-decoded', async () => {

@@ -248,11 +248,17 @@ describe('metadata of a bulk publish', () => {
 });
 
 describe('query metadata.maxBulkPubBytes', () => {
-  test.each(['0', '-1', '1.5', '', 'many', '1e3', '0x10'])('%j is refused', async (value) => {
+  test.each(['0', '0'.repeat(20), '-1', '1.5', '', 'many', '1e3', '0x10'])('%j is refused', async (value) => {
     await using world = await startWorld();
     const answer = await world.publishBulk([entry('1')], `metadata.maxBulkPubBytes=${value}`);
     expect(answer.error).toEqual([400, 'ERR_PUBSUB_REQUEST_METADATA']);
     expect(world.deliveries).toEqual([]);
+  });
+
+  test.each(['9223372036854775807', '9'.repeat(400)])('%s is no limit in practice', async (value) => {
+    await using world = await startWorld();
+    expect((await world.publishBulk([entry('1'), entry('2')], `metadata.maxBulkPubBytes=${value}`)).status).toBe(204);
+    expect(world.deliveries).toHaveLength(2);
   });
 
   test('hands entries to the component in consecutive chunks of at most that many bytes', async () => {

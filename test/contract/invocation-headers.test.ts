@@ -82,6 +82,16 @@ describe.each(WAYS)('header fields of the request (%s)', (via) => {
     });
   });
 
+  test('names beyond ASCII are percent-encoded', async () => {
+    await using world = await startInvocation({ via, appId: '店', namespace: 'café' });
+    expect((await world.send('GET', `/v1.0/invoke/${encodeURIComponent('店')}/method/x`)).status).toBe(200);
+    expect(world.app.last.headers).toMatchObject({
+      'sidecar-caller-app-id': '%E5%BA%97',
+      'sidecar-caller-namespace': 'caf%C3%A9',
+      'sidecar-callee-app-id': '%E5%BA%97',
+    });
+  });
+
   test.each<[WireName]>([['sidecar'], ['dapr']])('copies of ours are not believed, with wire %s', async (wire) => {
     await using world = await startInvocation({ via, wire });
     const names = ['caller-app-id', 'caller-namespace', 'callee-app-id', 'api-token', 'app-id'];

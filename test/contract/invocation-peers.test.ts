@@ -96,6 +96,22 @@ describe.each(['peers', 'api'] as const)('an application with a sidecar of its o
     expect(world.shop.app.list).toEqual([]);
   });
 
+  test.each([
+    ['with keys', KEYS],
+    ['without', {}],
+  ])('is called %s by names beyond ASCII, which are percent-encoded in header fields', async (_, keys) => {
+    await using billing = await startInvocation({ appId: '店', namespace: '東京', ...keys });
+    await using peers = await listen(nodeListener(billing.sidecar.peers));
+    const nameResolution = { static: { 店: at === 'peers' ? peers.url : billing.server.url } };
+    await using shop = await startInvocation({ appId: '客', namespace: '東京', nameResolution, ...keys });
+    expect((await shop.send('GET', `/v1.0/invoke/${encodeURIComponent('店')}/method/x`)).status).toBe(200);
+    expect(billing.app.last.headers).toMatchObject({
+      'sidecar-caller-app-id': encodeURIComponent('客'),
+      'sidecar-caller-namespace': encodeURIComponent('東京'),
+      'sidecar-callee-app-id': encodeURIComponent('店'),
+    });
+  });
+
   test('its access control sees the caller, the verb and the cleaned path: else 403 ERR_DIRECT_INVOKE', async () => {
     await using world = await pair({ at, shop: KEYS, billing: { ...KEYS, ...POLICY } });
     const ask = async (method: string, path: string): Promise<number> =>

@@ -89,6 +89,7 @@ describe('jobs: schedule', () => {
     [{ dueTime: '1s', failure_policy: { constant: { interval: 1 } } }, MALFORMED, 'interval must be string'],
     [{ dueTime: '1s', failure_policy: { constant: { interval: '-1s' } } }, INVALID, 'interval is "-1s"'],
     [{ dueTime: '1s', failure_policy: { constant: { interval: 'soon' } } }, INVALID, 'interval is "soon"'],
+    [{ dueTime: '1s', failure_policy: { constant: { interval: '2562048h' } } }, INVALID, '0 to 292 years'],
     [{ schedule: '' }, INVALID, 'schedule ""'],
     [{ schedule: '* * * * *' }, INVALID, 'expected 6 fields'],
     [{ schedule: 'TZ=Mars/Olympus @daily' }, INVALID, 'Mars/Olympus'],
@@ -119,6 +120,33 @@ describe('jobs: schedule', () => {
     expect((await world.send('GET', `${JOBS}/job`)).json).toEqual({ name: 'job', dueTime: '1h', data: 1 });
     expect((await schedule(world, 'job', { due_time: '2h', overwrite: true })).status).toBe(204);
     expect((await world.send('GET', `${JOBS}/job`)).json).toEqual({ name: 'job', dueTime: '2h' });
+  });
+
+  const MIB = 1024 * 1024;
+  test.each([
+    ['the most', 6 * MIB - 2, 204],
+    ['one byte more', 6 * MIB - 1, 413],
+    ['more than the store takes', 9 * MIB, 413],
+  ])('data with a raised bodyLimitBytes: %s: %i characters: %i', async (_what, length, status) => {
+    await using world = await jobsWorld({ bodyLimitBytes: 16 * MIB });
+    const answer = await schedule(world, 'job', { dueTime: '1h', data: 'x'.repeat(length) });
+    expect(answer.status).toBe(status);
+    if (status === 204) return;
+    expect(answer.json).toEqual({
+      errorCode: 'ERR_BODY_TOO_LARGE',
+      message: `the data of the job has ${length + 2} bytes: at most 6291456 bytes are accepted`,
+    });
+    expect((await world.send('GET', `${JOBS}/job`)).status).toBe(500);
+  });
+
+  test('data in code has the same limit, also in a definition', async () => {
+    await using world = await jobsWorld();
+    const { jobs } = world.sidecar;
+    const data = 'ä'.repeat(3 * MIB);
+    const error = { code: 'ERR_BODY_TOO_LARGE', status: 413, message: expect.stringContaining('the data of the job') };
+    await expect(jobs.schedule('job', { dueTime: '1h', data })).rejects.toMatchObject(error);
+    await expect(jobs.define('job', { schedule: '@daily', data }, () => undefined)).rejects.toMatchObject(error);
+    await jobs.schedule('job', { dueTime: '1h', data: data.slice(1) });
   });
 
   const methods = ['POST', 'GET', 'DELETE'] as const;
@@ -408,12 +436,36 @@ describe('jobs: wire dapr', () => {
     ['3.0', 204],
     ['1e2', 204],
     ['3.5', 400],
+    ['"3.0"', 204],
+    ['"1e2"', 204],
+    ['"25E-1"', 400],
+    ['"3.5"', 400],
+    ['" 3"', 400],
+    ['"3 "', 400],
+    ['"+3"', 400],
+    ['"-1"', 400],
+    ['"007"', 400],
+    ['"1e400"', 400],
+    ['"0x3"', 400],
+    ['""', 400],
     ['"x"', 400],
     ['-1', 400],
     ['0', 400],
   ])('repeats %s: %i', async (repeats, status) => {
     await using world = await dapr();
     expect((await schedule(world, 'job', `{"schedule":"@daily","name":"","repeats":${repeats}}`)).status).toBe(status);
+  });
+
+  test('a number as text is kept as the number', async () => {
+    await using world = await dapr();
+    const policy = { constant: { maxRetries: '2.0' } };
+    expect((await schedule(world, 'job', { schedule: '@daily', repeats: '1e2', failurePolicy: policy })).status).toBe(
+      204,
+    );
+    expect((await world.send('GET', `${JOBS}/job`)).json).toMatchObject({
+      repeats: 100,
+      failurePolicy: { constant: { maxRetries: 2 } },
+    });
   });
 
   test.each([

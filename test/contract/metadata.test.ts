@@ -34,6 +34,12 @@ describe('metadata: get', () => {
     });
   });
 
+  test('features of the options are listed', async () => {
+    await using world = await startWorld({ components: [], discovery: [], features: ['One', 'Two'] });
+    expect((await read(world))['enabledFeatures']).toEqual(['One', 'Two']);
+    expect(world.sidecar.configuration()['features']).toEqual(['One', 'Two']);
+  });
+
   test('state that is not in memory has its type and durability', async () => {
     const state = embedded({ path: temporaryDirectory() });
     await using world = await startWorld({ components: [], discovery: [], state });
@@ -210,6 +216,12 @@ describe('metadata: add a custom attribute', () => {
     await using world = await startWorld();
     expect((await put(world, 'a', 'é'.repeat(32 * 1024))).status).toBe(204);
     expect((await put(world, 'b', `${'é'.repeat(32 * 1024)}x`)).error).toEqual([413, 'ERR_BODY_TOO_LARGE']);
+  });
+
+  test('a value over the limit of bodies is 413', async () => {
+    await using world = await startWorld({ bodyLimitBytes: 100 });
+    expect((await put(world, 'a', 'x'.repeat(200))).error).toEqual([413, 'ERR_BODY_TOO_LARGE']);
+    expect((await put(world, 'a', 'x'.repeat(100))).status).toBe(204);
   });
 
   test('a thousand names are taken, one more is 400, an old one may still change', async () => {

@@ -128,6 +128,9 @@ describe('query metadata.ttlInSeconds', () => {
     ['ttl=10', '2026-01-01T00:00:10.000Z'],
     ['ttl=0.5s', '2026-01-01T00:00:00.500Z'],
     ['TTLINSECONDS=10', '2026-01-01T00:00:10.000Z'],
+    ['ttlInSeconds=9223372036854775807', '2125-12-08T00:00:00.000Z'],
+    [`ttl=${'9'.repeat(400)}`, '2125-12-08T00:00:00.000Z'],
+    [`ttl=${'0'.repeat(20)}10`, '2026-01-01T00:00:10.000Z'],
   ])('%s gives the event the expiration %s', async (query, expiration) => {
     await using world = await startWorld();
     await world.publish('x', { query: `metadata.${query}` });
@@ -140,7 +143,7 @@ describe('query metadata.ttlInSeconds', () => {
     expect(world.deliveries[0]?.json).not.toHaveProperty('expiration');
   });
 
-  test.each(['0', '-1', '-10s', '0s', '', 'soon', '1.5', '10 s', '0x10', '1e3', 'NaN', '١'])(
+  test.each(['0', '0'.repeat(20), '-1', '-10s', '0s', '', 'soon', '1.5', '10 s', '0x10', '1e3', 'NaN', '١'])(
     'the value %j is refused and nothing is published',
     async (value) => {
       await using world = await startWorld();

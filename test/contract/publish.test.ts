@@ -209,10 +209,28 @@ describe('traces', () => {
     '00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01',
     'ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
     '00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01',
+    '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-extra',
+    '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-',
+    'cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01.what',
   ])('malformed traceparent %s is ignored', async (malformed) => {
     await using world = await startWorld();
     await world.publish('x', { headers: { traceparent: malformed, tracestate: 'vendor=1' } });
     expect(world.deliveries[0]?.text).not.toContain('trace');
+  });
+
+  test('a traceparent of a later version may have more behind the flags', async () => {
+    await using world = await startWorld();
+    const later = 'cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what';
+    await world.publish('x', { headers: { traceparent: later } });
+    expect(world.deliveries[0]?.json).toMatchObject({ traceparent: later });
+  });
+
+  test('an empty tracestate counts as none', async () => {
+    await using world = await startWorld();
+    await world.publish('x', { headers: { traceparent, tracestate: '' } });
+    expect(world.deliveries[0]?.json).toMatchObject({ traceparent });
+    expect(world.deliveries[0]?.json).not.toHaveProperty('tracestate');
+    expect(world.deliveries[0]?.headers).not.toHaveProperty('tracestate');
   });
 });
 

@@ -331,3 +331,14 @@ test('an explanation tells which rule holds, which could not be evaluated, and w
   await world.pass('1s');
   expect(world.deliveries.map(({ path }) => path)).toEqual(['/order']);
 });
+
+test('a member named constructor does not hide the others from an explanation', async () => {
+  const rules = [{ match: 'event.data.amount == 5', path: '/five' }];
+  const discovery = [{ pubsubname: 'pubsub', topic: 'orders', routes: { rules, default: '/other' } }];
+  await using world = await startWorld({ discovery });
+  const data = { amount: 5, constructor: 'Acme' };
+  const { subscriptions } = world.sidecar.pubsub.explain('pubsub', 'orders', data);
+  expect(subscriptions).toMatchObject([{ path: '/five', rules: [{ path: '/five', holds: true }, { path: '/other' }] }]);
+  await world.publish(data);
+  expect(world.deliveries.map(({ path }) => path)).toEqual(['/five']);
+});

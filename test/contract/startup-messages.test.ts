@@ -218,6 +218,22 @@ describe.each<[kind: string, make: () => PubSubDefinition]>([
     expect(await process.messageKeys()).toEqual([]);
   });
 
+  test('a message is not lost when its topic gets a dead letter before they are known', async () => {
+    await using process = new Process(make());
+    const app = new App([{ ...orders, topic: 'failed', route: '/failed' }]);
+    const shop = await process.start('shop', { app: app.options });
+    const once = { deadLetterTopic: 'failed', retry: { maxRetries: 0 } };
+    await shop.pubsub.subscribe('pubsub', 'orders', () => 'DROP', once);
+    await shop.pubsub.publish('pubsub', 'failed', 'm1');
+    await publish(shop, 'dead');
+    await process.clock.settled();
+    expect(process.warnings('it is kept')).toHaveLength(1);
+    await process.up(app);
+    expect(app.got.sort()).toEqual(['dead', 'm1']);
+    await process.pass('2m');
+    expect(await process.messageKeys()).toEqual([]);
+  });
+
   test('a function that subscribes later, in a sidecar whose subscriptions are known, gets what comes then', async () => {
     await using process = new Process(make());
     await process.start('billing', { app: new App(toOrders).options });

@@ -43,6 +43,13 @@ describe('discover subscriptions', () => {
     expect(world.app.discoveries[0]?.headers).toMatchObject({ 'dapr-app-id': 'shop' });
   });
 
+  test.each(WAYS)('an app ID beyond ASCII is percent-encoded in its header: application via %s', async (via) => {
+    await using world = await startWorld({ via, appId: '店' });
+    await world.publish('x');
+    expect(world.app.discoveries.map(({ headers }) => headers['sidecar-app-id'])).toEqual(['%E5%BA%97']);
+    expect(paths(world)).toEqual(['/orders']);
+  });
+
   test('carries the app token', async () => {
     await using world = await startWorld({ appToken: 'for-the-app' });
     expect(world.app.discoveries[0]?.headers['sidecar-api-token']).toBe('for-the-app');

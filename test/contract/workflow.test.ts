@@ -549,6 +549,18 @@ describe('workflow: wire dapr', () => {
     },
   );
 
+  test('an instance ID that is given and empty is none', async () => {
+    await using world = await workflowWorld({ wire: 'dapr' });
+    const base = '/v1.0/workflows/dapr/echo/start';
+    const started = await send(world, 'POST', `${base}?instanceID=`);
+    expect(started.status).toBe(202);
+    expect(started.json['instanceID']).toMatch(UUID);
+    expect((await send(world, 'POST', `${base}?instanceID=&instanceID=a`)).error).toEqual([
+      400,
+      'ERR_INSTANCE_ID_INVALID',
+    ]);
+  });
+
   test('its further versions are not there in wire sidecar', async () => {
     await using world = await workflowWorld();
     expect((await send(world, 'GET', '/v1.0-beta1/workflows/sidecar/one')).error).toEqual([404, 'ERR_NOT_FOUND']);

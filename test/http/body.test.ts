@@ -46,6 +46,13 @@ describe('readBody', () => {
     await expect(readBody(request('POST', '/', { body }), 5)).rejects.toThrow('the caller went away');
   });
 
+  test('a stream that failed before it is read is refused with its error', async () => {
+    const body = new PassThrough().on('error', () => undefined);
+    body.destroy(new Error('the disk is gone'));
+    await new Promise((resolve) => body.once('close', resolve));
+    await expect(readBody(request('POST', '/', { body }), 5)).rejects.toThrow('the disk is gone');
+  });
+
   test('a stream that goes on for ever is left as soon as it is over the limit', async () => {
     let given = 0;
     const endless = (async function* () {
@@ -64,6 +71,18 @@ describe('readBody', () => {
     stream.write('hel');
     stream.destroy(new Error('reset'));
     await expect(reading).rejects.toThrow('reset');
+  });
+
+  test('a stream of text is read as UTF-8', async () => {
+    for (const body of [Readable.from(['né', 'e']), Readable.from(['née'])]) {
+      const read = await readBody(request('POST', '/', { body: body as AsyncIterable<never> }), 4);
+      expect([Buffer.isBuffer(read), read.toString()]).toEqual([true, 'née']);
+    }
+  });
+
+  test('a stream of what is neither bytes nor text rejects', async () => {
+    const body = Readable.from([{ id: 1 }, { id: 2 }]) as AsyncIterable<never>;
+    await expect(readBody(request('POST', '/', { body }), 100)).rejects.toThrow('a chunk of the body is an object');
   });
 
   test('a stream that is closed before its end rejects', async () => {

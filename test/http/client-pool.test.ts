@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
 import { isNoConnection } from '../../src/app/no-connection.ts';
+import { Destinations } from '../../src/blocks/invocation/destinations.ts';
+import { httpClient } from '../../src/http/client.ts';
 import { ClientPool } from '../../src/http/client-pool.ts';
 import { request } from '../../src/http/message.ts';
 import { bytesOf, gate } from '../../src/testing/adapter-case.ts';
+import { wireNames } from '../../src/wire.ts';
 import { listen } from '../support/http.ts';
 
 test('keeps so many clients, and lets the others end what they do', async () => {
@@ -22,6 +25,46 @@ test('keeps so many clients, and lets the others end what they do', async () => 
   goOn.open();
   expect((await bytesOf(body)).toString()).toBe('begun ended');
   await expect(client.handle(request('GET', '/'))).rejects.toThrow();
+  await pool.close();
+});
+
+test('a client that is retired before it is open sends what it was given', async () => {
+  await using first = await listen((_req, res) => res.end());
+  await using second = await listen((_req, res) => res.end());
+  const pool = new ClientPool(1);
+  const answers = [first.url, second.url].map((url) => pool.clientOf(url).handle(request('GET', '/')));
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
+  await pool.close();
+});
+
+test('a client that is retired before its first request answers it', async () => {
+  await using server = await listen((_req, res) => res.end());
+  const client = httpClient(server.url);
+  await client.retire();
+  expect((await client.handle(request('GET', '/'))).status).toBe(200);
+  await client.close();
+});
+
+test('a URL is reached by a later attempt too, when its client was retired before that', async () => {
+  await using first = await listen((_req, res) => res.end());
+  await using second = await listen((_req, res) => res.end());
+  const pool = new ClientPool(1);
+  const destinations = new Destinations({
+    appId: 'shop',
+    own: { appId: 'shop', namespace: 'default' },
+    wire: wireNames('sidecar'),
+    app: undefined,
+    monitor: undefined,
+    resolver: undefined,
+    identity: undefined,
+    resiliency: undefined,
+    endpoints: new Map(),
+    clients: pool,
+  });
+  const destination = destinations.find(first.url);
+  expect((await destination.send(request('GET', '/'))).status).toBe(200);
+  await pool.clientOf(second.url).handle(request('GET', '/'));
+  expect((await destination.send(request('GET', '/'))).status).toBe(200);
   await pool.close();
 });
 

@@ -97,7 +97,8 @@ describe('messages', () => {
     const data = Buffer.from('['.repeat(20_000) + ']'.repeat(20_000));
     await world.sidecar.pubsub.publish('pubsub', 'orders', data, { contentType: 'application/json' });
     await eventuallyMessages(world, '', 1);
-    const detail = await json<MessageDetail>(world, 'messages/one?key=0');
+    const { records } = await json<RecordsReply<MessageRecord>>(world, 'messages');
+    const detail = await json<MessageDetail>(world, `messages/one?key=${records[0]?.key}`);
     expect(detail).toMatchObject({ payload: { format: 'json', bytes: 40_000 }, subscriptions: [] });
   });
 

@@ -110,6 +110,20 @@ describe.each(PLACES)('messages of a component %s', (_, component) => {
     expect(delivered?.seq).toBeGreaterThan(waiting?.seq ?? Number.NaN);
   });
 
+  test('have other keys after a restart, and later numbers, so that a page which stays open tells them apart', async () => {
+    const before: MessageRecord[] = [];
+    for (const id of ['one', 'two']) {
+      await using recorded = await Recorded.start({ components: [component()] });
+      await recorded.sidecar.pubsub.publish('pubsub', 'orders', 1, { cloudEvent: { id } });
+      before.push(...(await recorded.messages()));
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    const [one, two] = before;
+    expect([one?.messageId, two?.messageId]).toEqual(['one', 'two']);
+    expect(two?.key).not.toBe(one?.key);
+    expect(two?.seq).toBeGreaterThan(one?.seq ?? Number.NaN);
+  });
+
   test('that are dead-lettered go on under the other topic, and begin again when they are redelivered', async () => {
     await using recorded = await Recorded.start({ components: [component()] });
     const { pubsub } = recorded.sidecar;
@@ -317,9 +331,10 @@ describe('a recorder', () => {
     await recorded.sidecar.pubsub.publish('pubsub', 'orders', { id: 1 });
     await using hidden = await Recorded.start({}, { payloads: 'none' });
     await hidden.sidecar.pubsub.publish('pubsub', 'orders', { id: 1 });
-    const payloadOf = async ({ recorder, ...one }: Recorded): Promise<unknown> => {
-      const entry = recorder.find('0');
-      return entry?.kind === 'message' ? entry.payload.view().payload : one;
+    const payloadOf = async (one: Recorded): Promise<unknown> => {
+      const [record] = await one.messages();
+      const entry = one.recorder.find(record?.key ?? '');
+      return entry?.kind === 'message' ? entry.payload.view().payload : record;
     };
     expect(await payloadOf(recorded)).toMatchObject({ value: '{"seen":{"id":1}}', isMasked: true });
     expect(place).toEqual([{ kind: 'message', name: 'orders' }]);

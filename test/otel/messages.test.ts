@@ -1,5 +1,6 @@
-import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { createNoopMeter, type Meter, propagation, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import { expect, test } from 'vitest';
+import { durablePubSub } from '../../src/index.ts';
 import { NEVER } from '../support/app.ts';
 import { linked, RecordedTelemetry, telemetryWithoutSdk, traceparentOf } from '../support/telemetry.ts';
 import { startWorld } from '../support/world.ts';
@@ -84,6 +85,16 @@ test.each([
   expect(recorded.one('publish orders').links.map(({ context }) => context.traceId)).toEqual([TRACE_ID]);
   const processed = recorded.one('process orders');
   expect(processed.spanContext().traceId).toBe(TRACE_ID);
+});
+
+test('a traceparent of version 00 with more behind its flags is no trace, and is not linked', async () => {
+  await using recorded = new RecordedTelemetry();
+  await using world = await startWorld({ telemetry: recorded.telemetry() });
+  await world.publish({ id: 1 }, { query: `metadata.cloudevent.traceparent=${GIVEN}-extra` });
+  await world.publish({ id: 2 }, { query: `metadata.cloudevent.traceparent=${GIVEN.replace('00', 'cc')}-extra` });
+
+  const links = recorded.named('publish orders').map((span) => span.links.map(({ context }) => context.traceId));
+  expect(links).toEqual([[], [TRACE_ID]]);
 });
 
 test('the trace that code gives with a publish is that of the publish', async () => {
@@ -259,4 +270,20 @@ test('what waits in queues is counted when metrics are collected', async () => {
   );
   expect(await recorded.points('insidecar.queue.oldest_age')).toMatchObject([{ attributes: queue, value: 5 }]);
   await world.stop();
+});
+
+test('telemetry that throws fails no publish and no delivery', async () => {
+  await using recorded = new RecordedTelemetry();
+  const broken = (): never => {
+    throw new Error('a broken SDK');
+  };
+  const meter: Meter = Object.create(createNoopMeter(), { createHistogram: { value: () => ({ record: broken }) } });
+  const telemetry = recorded.telemetry({ meterProvider: { getMeter: () => meter } });
+  await using world = await startWorld({ telemetry, components: [durablePubSub('pubsub')] });
+  propagation.disable();
+  propagation.setGlobalPropagator({ inject: broken, extract: (context) => context, fields: () => [] });
+  await world.sidecar.pubsub.publish('pubsub', 'orders', { id: 1 });
+  await world.clock.settled();
+  expect(world.deliveries.map(({ json }) => json?.['data'])).toEqual([{ id: 1 }]);
+  expect(world.deliveries[0]?.headers['traceparent']).toBe(traceparentOf(recorded.one('process orders')));
 });

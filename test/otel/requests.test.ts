@@ -1,9 +1,9 @@
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { isTracingSuppressed } from '@opentelemetry/core';
 import { expect, test } from 'vitest';
-import { memoryStore, nodeListener, Sidecar, sharedState } from '../../src/index.ts';
+import { type AppPolicies, memoryStore, nodeListener, Sidecar, sharedState } from '../../src/index.ts';
 import { listen, send } from '../support/http.ts';
-import { startInvocation } from '../support/invocation-world.ts';
+import { type InvocationWorld, startInvocation } from '../support/invocation-world.ts';
 import { TestSidecar } from '../support/sidecar.ts';
 import { RecordedTelemetry, traceparentOf } from '../support/telemetry.ts';
 
@@ -145,16 +145,21 @@ test('a request that the caller got wrong is no error of the server; health chec
   ]);
 });
 
-test('the state of a circuit breaker and the health of the application are metrics', async () => {
-  await using recorded = new RecordedTelemetry();
-  await using world = await startInvocation({
+/** A shop that fails, behind circuit breakers that open at once. */
+function guardedShop(recorded: RecordedTelemetry, policies: AppPolicies = {}): Promise<InvocationWorld> {
+  return startInvocation({
     telemetry: recorded.telemetry(),
     callee: (_req, res) => void res.writeHead(500).end(),
     resiliency: {
       policies: { circuitBreakers: { guard: { trip: 'consecutiveFailures >= 1', timeout: '1m' } } },
-      targets: { apps: { shop: { circuitBreaker: 'guard' } } },
+      targets: { apps: { shop: { circuitBreaker: 'guard', ...policies } } },
     },
   });
+}
+
+test('the state of a circuit breaker and the health of the application are metrics', async () => {
+  await using recorded = new RecordedTelemetry();
+  await using world = await guardedShop(recorded);
   await world.sidecar.invocation.invoke('shop', 'GET', 'stock');
 
   expect(await recorded.points('insidecar.resiliency.breaker.state')).toEqual([
@@ -170,6 +175,28 @@ test('the state of a circuit breaker and the health of the application are metri
     },
   ]);
   expect(await recorded.points('insidecar.app.healthy')).toMatchObject([{ value: 1 }]);
+});
+
+test('a circuit breaker that is dropped for others is no metric any more; one that has had its time is half-open', async () => {
+  await using recorded = new RecordedTelemetry();
+  await using world = await guardedShop(recorded, { circuitBreakerCacheSize: 2 });
+  for (const path of ['a', 'b', 'c', 'd']) await world.sidecar.invocation.invoke('shop', 'GET', path);
+  const states = async (): Promise<unknown> =>
+    (await recorded.points('insidecar.resiliency.breaker.state'))
+      .map(({ attributes, value }) => [
+        (attributes as { readonly [name: string]: unknown })['insidecar.endpoint'],
+        value,
+      ])
+      .sort();
+  expect(await states()).toEqual([
+    ['/c', 2],
+    ['/d', 2],
+  ]);
+  await world.clock.advance('61s');
+  expect(await states()).toEqual([
+    ['/c', 1],
+    ['/d', 1],
+  ]);
 });
 
 test('options that there are not are refused', () => {

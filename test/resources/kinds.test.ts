@@ -174,6 +174,15 @@ describe('the type of a component', () => {
     ]);
   });
 
+  test('ignoreErrors leaves a component out whose settings are wrong', async () => {
+    const wrong = component('events', 'pubsub.in-memory', `  ignoreErrors: true\n${metadata({ maxMessages: 'many' })}`);
+    const { options, notes } = await load(wrong);
+    expect(options.components).toEqual([]);
+    expect(notes.map(({ message }) => message)).toEqual([
+      'left out, because ignoreErrors is set: metadata maxMessages must be a positive integer',
+    ]);
+  });
+
   test('ignoreErrors does not excuse a field that there is not', async () => {
     expect(await problemsOf(component('events', 'pubsub.in-memory', '  ignoreErrors: true\n  metdata: []'))).toEqual([
       'a.yaml:9:3 (document 1): unknown field spec.metdata; did you mean "metadata"?',
@@ -384,7 +393,10 @@ describe('Configuration', () => {
     ]);
     expect(loaded.options.api).toEqual({ denied: [{ name: 'jobs', version: 'v1.0-alpha1', protocol: 'http' }] });
     expect(loaded.options.nameResolution).toEqual({ static: { mail: 'http://10.0.0.1:3500' } });
-    expect(loaded.features).toEqual(['One']);
+    expect([loaded.features, loaded.options.features]).toEqual([['One'], ['One']]);
+    await using sidecar = new Sidecar({ appId: 'orders', ...loaded.options });
+    await sidecar.start();
+    expect(sidecar.metadata.get().enabledFeatures).toEqual(['One']);
   });
 
   test.each([
@@ -524,6 +536,14 @@ spec:
   test('a policy that is nowhere is refused', async () => {
     const [problem = ''] = await problemsOf(resiliency('one', 'fast: {duration: 1s}', '{mail: {retry: fats}}'));
     expect(problem).toMatch(/^a\.yaml:5:3 \(document 1\): spec\.targets\.apps.*"fats"/);
+  });
+
+  test('what is wrong in the second file is reported there', async () => {
+    const { problems } = await findingsOf({
+      'a.yaml': resiliency('one', 'fast: {duration: 1s}'),
+      'b.yaml': resiliency('two', 'slow: {duration: 1m}', '{mail: {retry: fats}}'),
+    });
+    expect(problems).toEqual([expect.stringMatching(/^b\.yaml:5:3 \(document 1\): spec\.targets\.apps.*"fats"/)]);
   });
 
   test('policies may have the names of prototypes', async () => {

@@ -192,6 +192,26 @@ test('no message shows a value', async () => {
   expect(problems.join('\n')).not.toContain(HIDDEN);
 });
 
+test.each([
+  ['a key that is no mapping', 'HTTPEndpoint', `baseUrl: https://bank.example\n  clientTLS: {privateKey: ${HIDDEN}}`],
+  [
+    'a header that is no mapping',
+    'HTTPEndpoint',
+    `baseUrl: https://bank.example\n  headers: ["authorization: ${HIDDEN}"]`,
+  ],
+  ['headers that are no list', 'HTTPEndpoint', `baseUrl: https://bank.example\n  headers: ${HIDDEN}`],
+  [
+    'metadata that are no mapping',
+    'Component',
+    `type: pubsub.redis\n  version: v1\n  metadata: [redisPassword=${HIDDEN}]`,
+  ],
+])('no message shows %s', async (_what, kind, spec) => {
+  const yaml = `apiVersion: dapr.io/v1alpha1\nkind: ${kind}\nmetadata: {name: one}\nspec:\n  ${spec}\n`;
+  const problems = await problemsOf(yaml);
+  expect(problems).toEqual([expect.stringMatching(/must be (object|array): actual is a string$/)]);
+  expect(problems[0]).not.toContain(HIDDEN);
+});
+
 test('a secret that is no good where it is used is not shown', async () => {
   const limits = `  metadata:\n  - {name: maxMessages, secretKeyRef: {name: LIMIT}}\nauth: {secretStore: secrets}`;
   const yaml = documents(

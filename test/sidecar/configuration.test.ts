@@ -69,6 +69,7 @@ describe('configuration', () => {
       accessControl: { defaultAction: 'deny', policies: [] },
       api: {},
       cors: { origins: ['https://shop.example.com'] },
+      features: [],
       bodyLimitBytes: 4 * 1024 * 1024,
       deliveryTimeoutMs: 60_000,
       stopTimeoutMs: 10_000,
@@ -84,6 +85,14 @@ describe('configuration', () => {
     const shown = sidecar.configuration() as { subscriptions: { topic: string }[] };
     for (const subscription of shown.subscriptions) subscription.topic = 'changed';
     expect(sidecar.configuration()['subscriptions']).toEqual([{ pubsubname: 'p', topic: 't', route: '/t' }]);
+  });
+
+  test.each([
+    ['One', 'options.features must be array'],
+    [[1], 'options.features.0 must be string'],
+    [[''], 'options.features.0 must NOT have fewer than 1 characters'],
+  ])('features %j: refused', (features, named) => {
+    expect(() => new Sidecar({ appId: 'shop', features: features as string[] })).toThrow(named);
   });
 
   test('does not show a token or a key that there is not', () => {

@@ -9,6 +9,7 @@ import {
   type StateDefinition,
 } from '../../src/index.ts';
 import { virtualClock } from '../../src/testing/index.ts';
+import { RecordingLogger } from '../support/logger.ts';
 
 const logger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
@@ -149,6 +150,27 @@ describe('lifecycle of a sidecar', () => {
     expect(reason).toMatchObject({ message: 'the subscription has ended' });
     expect(delivered).toEqual([]);
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('a stop ends although the store does not answer any more, and says what it gave up on', async () => {
+    let hangs = false;
+    const never = new Promise<never>(() => undefined);
+    const open: StateDefinition['open'] = async (context) => {
+      const store = await memoryStore().open(context);
+      const { scan, close } = { scan: store.scan.bind(store), close: store.close.bind(store) };
+      store.scan = (range) => (hangs ? never : scan(range));
+      store.close = () => (hangs ? never : close());
+      return store;
+    };
+    const logs = new RecordingLogger();
+    const sidecar = new Sidecar({ appId: 'a', logger: logs, clock: virtualClock(), state: { type: 'hanging', open } });
+    await sidecar.start();
+    hangs = true;
+    await sidecar.stop();
+    expect(logs.at('error').map(({ message, details }) => [message, details['closing']])).toEqual([
+      ['the stop gave up waiting for something to close', 'hosts of the state store'],
+      ['the stop gave up waiting for something to close', 'state store'],
+    ]);
   });
 
   test('takes no subscription while it stops', async () => {

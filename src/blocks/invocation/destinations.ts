@@ -34,7 +34,13 @@ export class Destinations {
     const { endpoints, resiliency } = this.#deps;
     const endpoint = endpoints.get(target);
     if (endpoint !== undefined)
-      return new Service({ name: target, baseUrl: endpoint.baseUrl, client: endpoint.client, endpoint, resiliency });
+      return new Service({
+        name: target,
+        baseUrl: endpoint.baseUrl,
+        client: () => endpoint.client,
+        endpoint,
+        resiliency,
+      });
     if (URL_TARGET.test(target)) return this.#service(target);
     const callee = this.#calleeOf(target);
     if (callee === undefined)
@@ -80,7 +86,7 @@ export class Destinations {
     return new Service({
       name: url,
       baseUrl,
-      client: clients.clientOf(baseUrl.origin),
+      client: () => clients.clientOf(baseUrl.origin),
       endpoint: undefined,
       resiliency,
     });

@@ -10,7 +10,8 @@ export interface ServiceDeps {
   /** The name of the endpoint, or the URL. */
   readonly name: string;
   readonly baseUrl: BaseUrl;
-  readonly client: HttpClient;
+  /** Asked at each attempt: a pool may have retired the client of the one before. */
+  readonly client: () => HttpClient;
   readonly endpoint: HttpEndpoint | undefined;
   readonly resiliency: Resiliency | undefined;
 }
@@ -37,7 +38,7 @@ export class Service implements Destination {
   }
 
   send(request: SidecarRequest): Promise<SidecarResponse> {
-    return this.#deps.client.handle(request);
+    return this.#deps.client().handle(request);
   }
 
   isUnreached(error: unknown): boolean {

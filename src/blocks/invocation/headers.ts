@@ -56,7 +56,8 @@ export class RequestHeaders {
     const fields: Fields = {};
     for (const name in headers) {
       const value = headers[name];
-      if (value === undefined || this.#dropped.has(name) || nominated?.has(name)) continue;
+      // Over HTTP/2, Node lists `:method` and the like among the fields.
+      if (value === undefined || name.startsWith(':') || this.#dropped.has(name) || nominated?.has(name)) continue;
       checkField(name, value);
       fields[name] = value;
     }

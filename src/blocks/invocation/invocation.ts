@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { SidecarError } from '../../errors.ts';
 import type { SidecarEventEmitter } from '../../events.ts';
 import { afterBody, readAll } from '../../http/body.ts';
@@ -14,7 +15,7 @@ import {
 } from '../../http/message.ts';
 import type { Probe } from '../../probe.ts';
 import type { Policy } from '../../resiliency/policy.ts';
-import { CancelSource, type CancelToken, cancelWith } from '../../util/cancel-token.ts';
+import { CancelSource, type CancelToken, cancelWith, unlessAborted } from '../../util/cancel-token.ts';
 import { setGracePeriod } from '../../util/grace-period.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { Linked } from '../../util/linked.ts';
@@ -34,7 +35,10 @@ import { ToldCall } from './told-call.ts';
 export interface InvocationInit {
   /** Header fields; names in any case. */
   readonly headers?: HeaderMap;
-  /** Bytes, a stream of bytes, text (sent as UTF-8), or any other value (sent as JSON with its content type). */
+  /**
+   * Bytes, a stream of bytes, text (sent as UTF-8), or any other value (sent as JSON with its content type). A Node
+   * stream is destroyed if the call fails, unless it is an HTTP message.
+   */
   readonly body?: unknown;
   /** Appended to the query of the path, in this order. */
   readonly query?: Readonly<Record<string, string>> | URLSearchParams;
@@ -101,17 +105,24 @@ export class Invocation {
    * denies the call, 500 if the target is unknown or does not respond, 501 for CONNECT.
    */
   async invoke(target: string, method: string, path: string, init: InvocationInit = {}): Promise<InvocationReply> {
-    this.#deps.admit();
     checkFields(init, INIT_FIELDS, 'options of invoke');
     const { headers = {}, body, query, signal } = init;
-    const url = urlOf(path, query);
-    const request = makeRequest(method.toUpperCase(), url, {
-      headers,
-      body,
-      ...(signal === undefined ? {} : { signal }),
-    });
-    const destination = this.#deps.destinations.find(target);
-    return new InvocationReply(target, await this.forward({ target, path: request.path }, request, destination));
+    // A stream may fail before anybody reads it: an error that nobody hears would end the process.
+    if (body instanceof Readable) body.on('error', () => undefined);
+    try {
+      this.#deps.admit();
+      const request = makeRequest(method.toUpperCase(), urlOf(path, query), {
+        headers,
+        body,
+        ...(signal === undefined ? {} : { signal }),
+      });
+      const destination = this.#deps.destinations.find(target);
+      return new InvocationReply(target, await this.forward({ target, path: request.path }, request, destination));
+    } catch (error) {
+      // Its file would stay open. But over the connection of a request, the application still answers.
+      if (body instanceof Readable && !(body instanceof nodeHttp().IncomingMessage)) body.destroy();
+      throw error;
+    }
   }
 
   /**
@@ -218,13 +229,4 @@ function urlOf(path: string, query: InvocationInit['query']): string {
   const added = query === undefined ? '' : new URLSearchParams(query).toString();
   if (added === '') return url;
   return `${url}${url.includes('?') ? '&' : '?'}${added}`;
-}
-
-/** Waits for something that cannot be cancelled, until `token` is. */
-function unlessAborted<T>(work: Promise<T>, token: CancelToken): Promise<T> {
-  return new Promise((resolve, reject) => {
-    if (token.aborted) return reject(token.reason);
-    const unsubscribe = token.onAbort(() => reject(token.reason));
-    work.then(resolve, reject).finally(unsubscribe);
-  });
 }

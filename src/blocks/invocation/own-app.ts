@@ -1,6 +1,8 @@
 import type { AppMonitor } from '../../app/app-monitor.ts';
+import { UnfitRequest } from '../../app/fetch-app.ts';
 import { isNoConnection } from '../../app/no-connection.ts';
 import type { AppAddress } from '../../app/transport.ts';
+import { asHeaderValue } from '../../http/header-value.ts';
 import { cancelTokenOf, type Handler, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import type { Policy, Resiliency } from '../../resiliency/policy.ts';
 import type { Caller } from '../../security/identity.ts';
@@ -48,10 +50,10 @@ export class OwnApp implements Destination {
   addTo(fields: Fields): Fields {
     const { callerAppId, callerNamespace, calleeAppId } = this.#deps.wire.headers;
     if (this.#caller !== undefined) {
-      fields[callerAppId] = this.#caller.appId;
-      fields[callerNamespace] = this.#caller.namespace;
+      fields[callerAppId] = asHeaderValue(this.#caller.appId);
+      fields[callerNamespace] = asHeaderValue(this.#caller.namespace);
     }
-    fields[calleeAppId] = this.#deps.appId;
+    fields[calleeAppId] = asHeaderValue(this.#deps.appId);
     return fields;
   }
 
@@ -72,7 +74,7 @@ export class OwnApp implements Destination {
     try {
       return await app.handle(request);
     } catch (error) {
-      if (cancelTokenOf(request).aborted) throw error;
+      if (cancelTokenOf(request).aborted || error instanceof UnfitRequest) throw error;
       throw failed(this.#deps.appId, 'the application broke off before it answered', error);
     }
   }

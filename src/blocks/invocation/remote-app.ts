@@ -1,5 +1,6 @@
 import { isNoConnection } from '../../app/no-connection.ts';
 import { isUntouched } from '../../http/body.ts';
+import { asHeaderValue } from '../../http/header-value.ts';
 import { cancelTokenOf, requestTarget, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import type { Policy, Resiliency } from '../../resiliency/policy.ts';
 import type { Identity } from '../../security/identity.ts';
@@ -39,9 +40,9 @@ export class RemoteApp implements Destination {
   addTo(fields: Fields): Fields {
     const { own, wire } = this.#deps;
     const { callerAppId, callerNamespace, calleeAppId } = wire.headers;
-    fields[callerAppId] = own.appId;
-    fields[callerNamespace] = own.namespace;
-    fields[calleeAppId] = this.#callee.appId;
+    fields[callerAppId] = asHeaderValue(own.appId);
+    fields[callerNamespace] = asHeaderValue(own.namespace);
+    fields[calleeAppId] = asHeaderValue(this.#callee.appId);
     return fields;
   }
 

@@ -94,7 +94,7 @@ function eitherOf(attempt: CancelToken, call: CancelToken): CancelToken {
   return either;
 }
 
-/** A rejected call would be rejected again. */
+/** A rejected call would be rejected again, and so would one that is not supported. */
 function verdictOn(error: unknown): Verdict {
-  return isSidecarError(error) && error.status < 500 ? 'failure' : 'retry';
+  return isSidecarError(error) && (error.status < 500 || error.status === 501) ? 'failure' : 'retry';
 }

@@ -117,6 +117,7 @@ export interface MetadataDocument {
 export interface MetadataSources {
   readonly appId: string;
   readonly runtimeVersion: string;
+  readonly features: readonly string[];
   readonly wire: Wire;
   readonly components: () => readonly ComponentMetadata[];
   readonly httpEndpoints: () => MetadataDocument['httpEndpoints'];
@@ -155,7 +156,7 @@ export class Metadata {
     return {
       id: appId,
       runtimeVersion,
-      enabledFeatures: [],
+      enabledFeatures: this.#sources.features,
       actors: actors(),
       extended: Object.fromEntries([...this.#attributes, [wire.runtimeVersionKey, runtimeVersion]]),
       components: components(),

@@ -5,9 +5,10 @@ import { jsonResponse, NO_CONTENT, type SidecarRequest, type SidecarResponse } f
 import { type Route, route } from '../../http/router.ts';
 import { MAX_ATTRIBUTE_BYTES, type Metadata } from './metadata.ts';
 
-export function metadataRoutes(metadata: Metadata): Route[] {
+export function metadataRoutes(metadata: Metadata, bodyLimitBytes: number): Route[] {
+  const limitBytes = Math.min(MAX_ATTRIBUTE_BYTES, bodyLimitBytes);
   const put = (request: SidecarRequest, { attributeName }: { attributeName: string }): Promise<SidecarResponse> =>
-    putAttribute(metadata, request, attributeName);
+    putAttribute(metadata, request, attributeName, limitBytes);
   return [
     route('metadata', ['GET'], '/v1.0/metadata', () => jsonResponse(200, metadata.get())),
     route('metadata', ['PUT'], '/v1.0/metadata', (request) => put(request, { attributeName: '' })),
@@ -15,10 +16,15 @@ export function metadataRoutes(metadata: Metadata): Route[] {
   ];
 }
 
-async function putAttribute(metadata: Metadata, request: SidecarRequest, name: string): Promise<SidecarResponse> {
+async function putAttribute(
+  metadata: Metadata,
+  request: SidecarRequest,
+  name: string,
+  limitBytes: number,
+): Promise<SidecarResponse> {
   if (name === '')
     throw new SidecarError('ERR_NOT_FOUND', 'attribute name is empty: expected /v1.0/metadata/<attributeName>');
-  const body = await readBody(request, MAX_ATTRIBUTE_BYTES);
+  const body = await readBody(request, limitBytes);
   if (!isUtf8(body))
     throw new SidecarError('ERR_BAD_REQUEST', `value of attribute ${name} is not UTF-8: expected text`);
   metadata.set(name, body.toString());

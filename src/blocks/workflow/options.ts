@@ -1,5 +1,6 @@
 import { definedOnly } from '../../util/defined-only.ts';
 import { type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../../util/options-schema.ts';
+import type { WorkflowStatus } from './model/instance.ts';
 
 /** Options of workflows. @public */
 export interface WorkflowsOptions {
@@ -62,6 +63,16 @@ export interface WorkflowsSettings extends Required<Omit<WorkflowsOptions, 'miss
   /** How long to wait for unregistered code, in milliseconds; `undefined` for no limit. */
   readonly missingCodeTimeoutMs: number | undefined;
   readonly retention: Readonly<Record<'completedMs' | 'failedMs' | 'terminatedMs' | 'maxCount', number | undefined>>;
+}
+
+/** How long an instance that has ended with a status is kept, in milliseconds; `undefined` for no limit. */
+export function retentionOf(
+  { retention }: Pick<WorkflowsSettings, 'retention'>,
+  status: WorkflowStatus,
+): number | undefined {
+  if (status === 'COMPLETED') return retention.completedMs;
+  if (status === 'FAILED') return retention.failedMs;
+  return status === 'TERMINATED' ? retention.terminatedMs : undefined;
 }
 
 /** Fills in defaults. */

@@ -93,7 +93,7 @@ function routesUnder(base: string, { start, get, raise, steer, noName, noId, noE
 }
 
 async function start(deps: WorkflowRoutesDeps, request: SidecarRequest, name: string): Promise<SidecarResponse> {
-  const instanceId = instanceIdOf(request);
+  const instanceId = instanceIdOf(request, deps.wire.workflows);
   const input = await readText(request, deps.bodyLimitBytes, 'the input');
   const started = await deps.workflows.startInstance(name, input, instanceId === undefined ? {} : { instanceId });
   return jsonResponse(202, { instanceID: started });
@@ -138,9 +138,10 @@ function propertiesOf({ input, output, customStatus, missingCode, failure }: Ins
   return Object.fromEntries(present.map(([key, value]) => [`${prefix}.${key}`, value]));
 }
 
-function instanceIdOf({ query }: SidecarRequest): string | undefined {
+function instanceIdOf({ query }: SidecarRequest, { emptyIdIsNone }: WorkflowRules): string | undefined {
   const given = query.getAll('instanceID');
-  if (given.length <= 1) return given[0];
+  const [id] = given;
+  if (given.length <= 1) return id === '' && emptyIdIsNone ? undefined : id;
   throw new SidecarError('ERR_INSTANCE_ID_INVALID', `the query has instanceID ${given.length} times: expected once`);
 }
 

@@ -87,7 +87,9 @@ export class Call {
 
   /** Prints names and values; those that are `undefined` are left out. */
   fields(fields: Readonly<Record<string, string | number | undefined>>): void {
-    const shown = Object.entries(fields).filter(([, value]) => value !== undefined);
+    const shown = Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [harmless(name), value] as const);
     const width = Math.max(...shown.map(([name]) => widthOf(name)));
     const indent = ' '.repeat(width + 2);
     for (const [name, value] of shown) {

@@ -7,6 +7,7 @@ import type {
   RedeliverBody,
   Selection,
 } from '../../inspector/api/queues.ts';
+import { isJsonType } from '../../util/json-type.ts';
 import { didYouMean } from '../../util/suggest.ts';
 import type { Flag } from '../arguments.ts';
 import { Failure } from '../failure.ts';
@@ -140,7 +141,10 @@ async function newData(call: Call, letters: readonly DeadLetter[]): Promise<Rede
   if (text === undefined) return undefined;
   const [letter, other] = letters;
   if (other !== undefined) throw call.misuse(`--data goes with one KEY: actual are ${letters.length}`);
-  const mustBeJson = letter?.payload.format === 'json';
+  const { format, contentType = 'application/json' } = letter?.payload ?? {};
+  // What is hidden, or shown as other bytes, does not tell what it is: its type does.
+  const isUnknown = format === 'hidden' || format === 'base64';
+  const mustBeJson = format === 'json' || (isUnknown && isJsonType(contentType));
   if (mustBeJson && !isJson(text)) throw call.misuse('--data must be JSON, as the data of the dead letter is');
   return { text, isJson: mustBeJson };
 }

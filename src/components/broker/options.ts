@@ -1,5 +1,6 @@
 import { createSecureContext } from 'node:tls';
 import { messageOf, SidecarError } from '../../errors.ts';
+import { MAX_TIMEOUT_MS } from '../../util/clock.ts';
 import { checkFields, nameOfKind } from '../../util/known-fields.ts';
 import type { BrokerOptions } from './broker-pubsub.ts';
 
@@ -66,11 +67,8 @@ const TEXTS_BY_APP = field(
   (value) => nameOfKind(value) === 'an object' && Object.values(Object(value)).every(isTexts),
   'an object with a list of texts for each app ID',
 );
-/** The longest time of a timer. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
 const COMMON_FIELDS: OptionFields<BrokerOptions> = {
-  publishTimeoutMs: whole(1, MAX_TIMER_MS),
+  publishTimeoutMs: whole(1, MAX_TIMEOUT_MS),
   scopes: TEXTS,
   publishingScopes: TEXTS_BY_APP,
   subscriptionScopes: TEXTS_BY_APP,

@@ -189,7 +189,7 @@ export class ConsumerGroups {
     const key = this.#layout.group(topic, group);
     for (let known = this.#known.get(key); known?.keeps !== false; known = this.#known.get(key)) {
       const keeper = known === undefined ? this.keeperOf(topic) : undefined;
-      const added = { topic, group, number: this.#count, ...(isUnfilled && known === undefined ? { isUnfilled } : {}) };
+      const added = { topic, group, number: this.#count, ...(isUnfilled ? { isUnfilled } : {}) };
       const ends = keeper === undefined ? [] : [{ ...keeper, ended: { heir: group } }];
       if (await this.#write([added, ...ends])) return known === undefined;
     }

@@ -130,7 +130,7 @@ export class DurableBroker implements Broker {
 
   async #publishPrepared(messages: readonly Message[], appId: string): Promise<readonly PublishFailure[]> {
     // No await may come between this check and the use of numbers and groups.
-    while (!this.#isPrepared(messages)) await this.#prepare(messages, appId);
+    while (!this.#isPrepared(messages)) await this.#prepare(messages, appId).catch(refuse);
     return this.#publishAll(messages, appId);
   }
 

@@ -8,6 +8,8 @@ export interface HeldBackDeps {
   /** Where functions process the group's messages. */
   readonly workplace: Workplace;
   readonly logger: Logger;
+  /** The copy of a message that is settled was reached. */
+  readonly onDone: (copy: StoredMessage) => void;
   /** A message need not wait any longer. */
   readonly onFree: (entry: StoredMessage) => void;
 }
@@ -19,6 +21,8 @@ export class HeldBack {
   readonly #early = new Map<number, { readonly entry: StoredMessage; again: StoredMessage | undefined }>();
   /** Messages of this tenure that a function of another sidecar still processes. */
   readonly #elsewhere = new Set<StoredMessage>();
+  /** The numbers of messages whose early delivery has succeeded before the copy of this tenure was reached. */
+  readonly #done = new Set<number>();
 
   constructor(deps: HeldBackDeps) {
     this.#deps = deps;
@@ -34,9 +38,20 @@ export class HeldBack {
     this.#early.set(entry.number, { entry, again: undefined });
   }
 
-  /** Whether the message has to wait. If so, it is kept until it need not wait any longer. */
+  /** Whether the message is not handed out now: it is settled, or kept until it need not wait any longer. */
   keeps(entry: StoredMessage): boolean {
-    return this.#isEarly(entry) || this.#isElsewhere(entry);
+    return this.#isDone(entry) || this.#isEarly(entry) || this.#isElsewhere(entry);
+  }
+
+  /** An early delivery has succeeded: its copy, which may have been read already, is not handed out. */
+  succeeded({ number }: StoredMessage): void {
+    if (this.#early.has(number)) this.#done.add(number);
+  }
+
+  #isDone(entry: StoredMessage): boolean {
+    if (!this.#done.delete(entry.number)) return false;
+    this.#deps.onDone(entry);
+    return true;
   }
 
   #isEarly(entry: StoredMessage): boolean {
@@ -78,6 +93,7 @@ export class HeldBack {
   /** The tenure has ended. */
   clear(): void {
     this.#elsewhere.clear();
+    this.#done.clear();
   }
 
   /** The numbers of the messages of which an earlier delivery has not ended. */

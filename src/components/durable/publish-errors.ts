@@ -1,4 +1,4 @@
-import { isStateError, StateError } from '../../state/errors.ts';
+import { isStateError, StateError, type StateErrorKind } from '../../state/errors.ts';
 import { MAX_VALUE_BYTES } from '../../state/store.ts';
 import type { PublishFailure } from '../pubsub.ts';
 import { QueueFullError } from './backlog.ts';
@@ -9,6 +9,12 @@ export const MAX_BYTES: number = MAX_VALUE_BYTES - 64;
 const TOO_LARGE =
   'the message is too large: it may have 8 MiB with its envelope, and 64 MiB for all groups of its topic together';
 
+const TEXTS: ReadonlyMap<StateErrorKind, string> = new Map([
+  ['full', 'the state store has no space left'],
+  ['corrupt', 'an entry of the state store is damaged'],
+  ['newer-format', 'an entry of the state store has the format of a newer release'],
+]);
+
 export function tooLarge(bytes: number): StateError {
   return new StateError('invalid', `The message has ${bytes} bytes: at most ${MAX_BYTES} are kept.`);
 }
@@ -18,7 +24,7 @@ export function refusalOf(cause: unknown): Error {
   if (cause instanceof QueueFullError) return cause;
   const kind = isStateError(cause) ? cause.kind : 'failed';
   if (kind === 'invalid') return new Error(TOO_LARGE, { cause });
-  return new Error(kind === 'full' ? 'the state store has no space left' : 'the state store has failed', { cause });
+  return new Error(TEXTS.get(kind) ?? 'the state store has failed', { cause });
 }
 
 /** @throws Error made by {@link refusalOf} */

@@ -6,7 +6,7 @@ import { noCursor } from '../queue-errors.ts';
 import type { KnownGroup } from './consumer-groups.ts';
 import type { QueueLayout } from './layout.ts';
 import type { DurableQueue } from './queue.ts';
-import { queueEntryOf, type StoredQueue, selectedMessages } from './selected-messages.ts';
+import { numberOfKey, queueEntryOf, type StoredQueue, selectedMessages } from './selected-messages.ts';
 
 /** How much is read at once when messages are listed. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
@@ -68,15 +68,17 @@ export async function readQueue(
   atWork: ReadonlySet<number>,
 ): Promise<QueuePage> {
   const { readyRange, delayedRange } = stored.layout;
-  const both = [readyRange, delayedRange];
+  const both = state === 'ready' ? [readyRange] : state === 'delayed' ? [delayedRange] : [readyRange, delayedRange];
   const ranges = reverse ? both.toReversed() : both;
   const entries: QueueEntry[] = [];
   let place = cursor === undefined ? undefined : keyOfCursor(stored.layout, cursor);
+  const areAll = (): boolean => state === 'inFlight' && entries.length >= atWork.size;
   for (const range of ranges) {
     if (place !== undefined && !isIn(range, place)) continue;
     const rest = place === undefined ? range : restOf(range, place, reverse);
     place = undefined;
     for await (const entry of scanned(stored, rest, reverse)) {
+      if (areAll()) return { entries };
       const shown = shownEntry(stored, entry, atWork);
       if (shown === undefined || (state !== undefined && shown.state !== state)) continue;
       if (entries.length === limit) return { entries, cursor: cursorOf(entries.at(-1)) };
@@ -111,7 +113,9 @@ function cursorOf(last: QueueEntry | undefined): string {
 }
 
 function keyOfCursor(layout: QueueLayout, cursor: string): string {
-  const [, number, dueAt] = /^(\d{1,15})(?:@(\d{1,15}))?$/.exec(cursor) ?? [];
-  if (number === undefined) throw noCursor(cursor);
-  return dueAt === undefined ? layout.ready(Number(number)) : layout.delayed(Number(dueAt), Number(number));
+  const [key = '', instant, ...rest] = cursor.split('@');
+  const number = numberOfKey(key);
+  const dueAt = instant === undefined ? undefined : numberOfKey(instant);
+  if (number === undefined || (instant !== undefined && dueAt === undefined) || rest.length > 0) throw noCursor(cursor);
+  return dueAt === undefined ? layout.ready(number) : layout.delayed(dueAt, number);
 }

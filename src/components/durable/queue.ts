@@ -55,7 +55,8 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
       this.#ahead.unshift(entry);
       this.#dispatcher.wake();
     };
-    this.#heldBack = new HeldBack({ ...deps, onFree });
+    const onDone = (copy: StoredMessage): void => void this.#removeCopy(copy).catch(() => undefined);
+    this.#heldBack = new HeldBack({ ...deps, onFree, onDone });
     this.#handOut = new HandOut({
       ...{ ahead: this.#ahead, heldBack: this.#heldBack, wake, track: deps.track },
       record: (settlement, entry) => this.#settlements.record(settlement, entry.tenure.signal),
@@ -125,7 +126,6 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
 
   /** Withheld messages may be in the store: reads all messages again. */
   readAnew(): void {
-    if (!this.#ahead.isOn) return;
     this.#endTenure();
     this.resume();
   }
@@ -242,19 +242,17 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
   #removed(entry: StoredMessage): Promise<void> | undefined {
     this.#ahead.forget(entry);
     const again = this.#heldBack.takeAgain(entry);
-    if (again !== undefined && !this.#ahead.isOutdated(again)) return this.#removeAgain(entry, again);
+    if (again !== undefined && !this.#ahead.isOutdated(again))
+      return this.#removeCopy(again).finally(() => this.#ended(entry));
+    if (this.#ahead.isOutdated(entry)) this.#heldBack.succeeded(entry);
     this.#ended(entry);
     return undefined;
   }
 
-  /** Also deletes the entry that this tenure has read, whose key may differ. */
-  async #removeAgain(entry: StoredMessage, again: StoredMessage): Promise<void> {
-    try {
-      await this.#settlements.record({ delete: [again.key] }, again.tenure.signal);
-      this.#ahead.forget(again);
-    } finally {
-      this.#ended(entry);
-    }
+  /** Deletes the copy of a settled message that this tenure has read, whose key may differ. */
+  async #removeCopy(copy: StoredMessage): Promise<void> {
+    await this.#settlements.record({ delete: [copy.key] }, copy.tenure.signal);
+    this.#ahead.forget(copy);
   }
 
   async delay(entry: StoredMessage, delayMs: number, clock: Clock): Promise<void> {

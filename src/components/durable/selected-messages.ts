@@ -63,10 +63,16 @@ async function* pagesOf(store: StateStore, range: KeyRange): AsyncGenerator<read
   }
 }
 
+/** The number in a message's key for operators, or an instant in a cursor; `undefined` for any other text. */
+export function numberOfKey(key: string): number | undefined {
+  const number = /^\d{1,16}$/.test(key) ? Number(key) : undefined;
+  return Number.isSafeInteger(number) ? number : undefined;
+}
+
 /** Messages by their keys for operators: most lie among the ready ones. */
 async function* withNumbers(queue: StoredQueue, keys: readonly string[]): AsyncGenerator<readonly KeyedEntry[]> {
   const { store, layout } = queue;
-  const wanted = new Set(keys.filter((key) => /^\d{1,15}$/.test(key)).map(Number));
+  const wanted = new Set(keys.map(numberOfKey).filter((number) => number !== undefined));
   const numbers = [...wanted];
   for (let from = 0; from < numbers.length; from += PORTION.limit) {
     const ready = numbers.slice(from, from + PORTION.limit).map((number) => layout.ready(number));

@@ -10,6 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { quote, StateError } from '../../state/errors.ts';
 
@@ -64,11 +65,13 @@ interface Holder {
   readonly since: unknown;
   /** Whether the database is open, and so has a log. Earlier releases did not tell. */
   readonly isOpen?: unknown;
+  /** The machine or container: process IDs of containers are often the same. Earlier releases did not tell. */
+  readonly host?: unknown;
 }
 
 /** Records that this process has the directory open, or is about to close it. */
 export function writeHolder(path: string, isOpen: boolean): void {
-  const holder: Holder = { pid: process.pid, since: new Date().toISOString(), isOpen };
+  const holder: Holder = { pid: process.pid, since: new Date().toISOString(), isOpen, host: hostname() };
   writeFileSync(join(path, HOLDER_FILE), `${JSON.stringify(holder)}\n`, { mode: 0o600 });
 }
 
@@ -99,13 +102,16 @@ function sizeOf(file: string): number {
 
 /** The error for a directory that is already open. */
 export function inUseError(path: string, cause: unknown): StateError {
-  const holder = readHolder(path);
-  const who =
-    holder?.pid === process.pid
-      ? 'already open in this process'
-      : `in use by ${holder === undefined ? 'another process' : `process ${holder.pid} since ${holder.since}`}`;
   const advice = 'One process at a time can have it open: stop the other one, or give this one a directory of its own.';
-  return new StateError('in-use', `The state directory ${quote(path)} is ${who}. ${advice}`, cause);
+  return new StateError('in-use', `The state directory ${quote(path)} is ${useBy(readHolder(path))}. ${advice}`, cause);
+}
+
+function useBy(holder: Holder | undefined): string {
+  if (holder === undefined) return 'in use by another process';
+  const { pid, since, host = hostname() } = holder;
+  const isHere = host === hostname();
+  if (isHere && pid === process.pid) return 'already open in this process';
+  return `in use by process ${pid}${isHere ? '' : ` on host ${host}`} since ${since}`;
 }
 
 function readHolder(path: string): Holder | undefined {

@@ -29,6 +29,9 @@ interface KeptMessage {
   readonly context: ComponentContext;
 }
 
+/** How often all kept dead letters of a topic are looked at for their age, at most. */
+const LOOK_MS = 1_000;
+
 const NO_FAILURES: Promise<readonly PublishFailure[]> = Promise.resolve([]);
 
 /** The topics of one memory component and the groups that receive them. */
@@ -92,10 +95,20 @@ export class MemoryBroker implements Broker {
   #limitKept(topic: string, { clock, logger }: ComponentContext): void {
     for (const [group, held] of this.#topics.get(topic) ?? []) {
       if (!held.keeps) continue;
-      const removed = held.extract(excessOf(this.#limits.retention, held.waiting.ready, clock.now())).length;
+      const removed = this.#dropExcess(held, clock.now());
       if (removed > 0)
         logger.warn({ topic, group, removed }, 'kept dead letters were removed: they are too old or too many');
     }
+  }
+
+  /** Looks at the first messages, the oldest: to look at all takes long if it is done for each message. */
+  #dropExcess(held: MemoryGroup, now: number): number {
+    const { retention } = this.#limits;
+    const dropped = held.dropFirst(excessOf(retention, held.waiting.ready, now));
+    // A message that is not too old may stand before one that is.
+    if (retention.maxAgeMs === Number.POSITIVE_INFINITY || Math.abs(now - held.lookedAt) < LOOK_MS) return dropped;
+    held.lookedAt = now;
+    return dropped + held.extract(excessOf(retention, held.waiting.ready, now)).length;
   }
 
   #keep(message: Message, number: number, context: ComponentContext): boolean {
@@ -119,7 +132,7 @@ export class MemoryBroker implements Broker {
    */
   async subscribe(options: SubscribeOptions, { clock, subscriber }: ComponentContext): Promise<ComponentSubscription> {
     const { topic, group: name } = options;
-    const isNew = this.#topics.get(topic)?.has(name) !== true;
+    const isNew = this.#topics.get(topic)?.get(name)?.keeps !== false;
     const group = this.#obtain({ topic, group: name });
     if (isNew && subscriber?.isExpected)
       for (const { message, number } of this.#kept.get(topic) ?? []) group.add(message, number);

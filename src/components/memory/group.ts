@@ -24,6 +24,8 @@ export class MemoryGroup implements MessageQueue<MemoryMessage> {
   readonly dispatcher: Dispatcher<MemoryMessage> = new Dispatcher(this);
   /** It keeps the dead letters of a topic without subscribers: the first group of a subscriber takes them over. */
   keeps = false;
+  /** When all its dead letters were last looked at for their age. */
+  lookedAt: number = Number.NEGATIVE_INFINITY;
   readonly #held: Held;
   readonly #ready = new Deque<MemoryMessage>();
   readonly #delayed = new Map<MemoryMessage, Delay>();
@@ -95,6 +97,18 @@ export class MemoryGroup implements MessageQueue<MemoryMessage> {
     const taken = [...ready, ...delayed.map(([entry]) => entry)];
     for (const entry of taken) void this.remove(entry);
     return taken.map((entry) => told(entry, 'ready'));
+  }
+
+  /** Removes the first messages up to one that is not meant; returns how many. */
+  dropFirst(isMeant: (entry: QueueEntry) => boolean): number {
+    const next = (): MemoryMessage | undefined => this.#ready.peek();
+    let count = 0;
+    for (let first = next(); first !== undefined && isMeant(told(first, 'ready')); first = next()) {
+      this.#ready.shift();
+      void this.remove(first);
+      count++;
+    }
+    return count;
   }
 
   /** Removes all messages; returns their number. */

@@ -119,7 +119,8 @@ export function postgresql(options: PostgresqlOptions): StateDefinition {
   checkOnCall(options.onCall, 'postgresql');
   const names = { ...targetOf(connection), schema };
   const durability = requiredDurability(options.durability ?? 'synced', 'postgresql');
-  const behaviour = { migrates: migrate, prepares: preparedStatements, durability };
+  const { callTimeoutMs } = timeouts;
+  const behaviour = { migrates: migrate, prepares: preparedStatements, durability, callTimeoutMs };
   const makeServer = (): PgServer => new PgServer({ ...names, ...behaviour });
   return {
     type: 'postgresql',

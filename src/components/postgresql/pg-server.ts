@@ -32,6 +32,8 @@ export interface PgServerDeps {
   readonly prepares: boolean;
   /** What the server must promise. */
   readonly durability: RequiredDurability;
+  /** How long an attempt to connect may take. */
+  readonly callTimeoutMs: number;
 }
 
 /** What a running server says about itself. */
@@ -52,6 +54,8 @@ function discard(client: PgClient): void {
 /** A PostgreSQL server as the server of a store. */
 export class PgServer implements RemoteServer {
   readonly #deps: PgServerDeps;
+  /** Messages come between two statements. Beside commits, they would wait for the sync of each. */
+  readonly listensOn = 'reads';
 
   constructor(deps: PgServerDeps) {
     this.#deps = deps;
@@ -66,9 +70,9 @@ export class PgServer implements RemoteServer {
   }
 
   async connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection> {
-    const { hosts, name, schema, prepares } = this.#deps;
+    const { hosts, name, schema, prepares, callTimeoutMs } = this.#deps;
     const open: OpenAt<PgHost, Primary> = ({ config }, given) => this.#openPrimary(config, given);
-    const { client, ...described } = await firstOf(hosts, open, signal);
+    const { client, ...described } = await firstOf(hosts, open, signal, callTimeoutMs);
     try {
       // With each connection: a standby that took over may lack them.
       await this.#migrate(client);
@@ -83,6 +87,8 @@ export class PgServer implements RemoteServer {
 
   async #openPrimary(config: PgConfig, signal: AbortSignal): Promise<Primary> {
     const { Client } = await loadPg();
+    // It fires once: what connects after it would stay connected.
+    signal.throwIfAborted();
     const client = new Client({ ...config, pipeline: true });
     signal.addEventListener('abort', () => discard(client));
     // `end` follows; without a listener, the error would end the process.

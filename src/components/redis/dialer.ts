@@ -52,6 +52,8 @@ export class Dialer {
   async #open({ host, port }: Address, credentials: Credentials, signal: AbortSignal): Promise<RedisClient> {
     const { target, load, protocol } = this.#deps;
     const { createClient } = await load();
+    // It fires once: what connects after it would stay connected.
+    signal.throwIfAborted();
     const client = createClient({
       ...credentials,
       ...(protocol === undefined ? {} : { RESP: protocol }),

@@ -20,8 +20,8 @@ export interface RedisOptions extends RedisConnectionOptions {
   /** The prefix of all keys, in braces; sidecars that share it share state. Default `insidecar`. */
   readonly prefix?: string;
   /**
-   * `'synced'` refuses a server that does not sync each commit (`appendonly yes`, `appendfsync always`); `'server'`
-   * accepts its settings. Default: `'server'`.
+   * `'synced'` refuses a server that does not sync each commit (`appendonly yes`, `appendfsync always`,
+   * `no-appendfsync-on-rewrite no`); `'server'` accepts its settings. Default: `'server'`.
    */
   readonly durability?: 'synced' | 'server';
   /** The time limit of one call to the server, in milliseconds. Default 5,000. */
@@ -83,6 +83,7 @@ export function redis(options: RedisOptions): StateDefinition {
     target: targetOf(options, 'redis', invalid),
     prefix,
     durability: requiredDurability(durability, 'redis'),
+    callTimeoutMs: timeouts.callTimeoutMs,
   });
   return {
     type: 'redis',

@@ -6,7 +6,7 @@ import {
   type RemoteServer,
 } from '../remote/connection.ts';
 import { checkDurability, type FoundDurability, type RequiredDurability } from '../remote/durability.ts';
-import { firstOf } from '../remote/first-of.ts';
+import { firstOf, type OpenAt } from '../remote/first-of.ts';
 import { Dialer, destroy } from './dialer.ts';
 import { loadRedis, type RedisClient } from './driver.ts';
 import { errorOf, movedTo } from './failures.ts';
@@ -36,6 +36,8 @@ export interface RedisServerDeps {
   readonly prefix: string;
   /** What the server must promise. */
   readonly durability: RequiredDurability;
+  /** How long an attempt to connect may take. */
+  readonly callTimeoutMs: number;
 }
 
 /** A Redis or Valkey server as the server of a store. */
@@ -44,6 +46,8 @@ export class RedisServer implements RemoteServer {
   readonly #dialer: Dialer;
   /** For messages, without credentials. */
   readonly name: string;
+  /** Redis ends a connection that listens while 32 MiB of replies wait on it. Those of reads may be larger. */
+  readonly listensOn = 'commits';
 
   constructor(deps: RedisServerDeps) {
     this.#deps = deps;
@@ -56,9 +60,10 @@ export class RedisServer implements RemoteServer {
   }
 
   async connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection> {
-    const { target, prefix } = this.#deps;
+    const { target, prefix, callTimeoutMs } = this.#deps;
     const { nodes, isCluster } = target;
-    const { client, info, durability } = await firstOf(nodes, (node, given) => this.#openVia(node, given), signal);
+    const open: OpenAt<RedisNode, Opened> = (node, given) => this.#openVia(node, given);
+    const { client, info, durability } = await firstOf(nodes, open, signal, callTimeoutMs);
     try {
       const [keys, channel] = [this.#keys, `{${prefix}}:changes`];
       const isSharded = isCluster && hasShardedChannels(info);

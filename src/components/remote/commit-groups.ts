@@ -70,11 +70,42 @@ export class CommitGroups {
   async #sendAll(): Promise<void> {
     this.#isSending = true;
     while (this.#queue.length > 0) {
-      await this.#send(this.#nextGroup());
+      if (await this.#awaitConnection()) await this.#send(this.#nextGroup());
       if (this.#queue.length > 0) await nextTurn();
     }
     this.#isSending = false;
     for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  /**
+   * Waits for a connection before commits become a group, since a group has one answer and the time of its oldest one:
+   * until then, each commit has its own time. Returns whether there is a connection; else it has rejected commits.
+   */
+  async #awaitConnection(): Promise<boolean> {
+    try {
+      await this.#deps.link.open(this.#restMs(this.#queue.peek()?.since ?? 0));
+      return true;
+    } catch (error) {
+      // Any other error than this one says that waiting is useless.
+      this.#fail(error instanceof ConnectionLostError ? this.#takeOverdue() : this.#nextGroup(), error);
+      return false;
+    }
+  }
+
+  /** How long a commit may still take. */
+  #restMs(since: number): number {
+    return Math.max(0, since + this.#deps.commitTimeoutMs - performance.now());
+  }
+
+  /** Takes the commits whose time is over: the oldest one at least, since it is what was waited for. */
+  #takeOverdue(): readonly Waiting[] {
+    const overdue: Waiting[] = [];
+    for (;;) {
+      const next = this.#queue.peek();
+      if (next === undefined || (overdue.length > 0 && this.#restMs(next.since) > 0)) return overdue;
+      this.#queue.shift();
+      overdue.push(next);
+    }
   }
 
   /** Takes commits in the order of their calls. */
@@ -96,10 +127,14 @@ export class CommitGroups {
       this.#deps.onOutcome(undefined);
       this.#answer(group, written);
     } catch (error) {
-      const failure = isStateError(error) ? error : failedError(error);
-      this.#deps.onOutcome(failure);
-      for (const { reject } of group) reject(failure);
+      this.#fail(group, error);
     }
+  }
+
+  #fail(group: readonly Waiting[], error: unknown): void {
+    const failure = isStateError(error) ? error : failedError(error);
+    this.#deps.onOutcome(failure);
+    for (const { reject } of group) reject(failure);
   }
 
   #answer(group: readonly Waiting[], { firstVersion, refusals, isTold }: WrittenGroup): void {
@@ -119,9 +154,8 @@ export class CommitGroups {
     const since = group[0]?.since ?? 0;
     for (;;) {
       try {
-        const restMs = since + this.#deps.commitTimeoutMs - performance.now();
         return await this.#sessions.commit(batches, {
-          waitMs: Math.max(0, restMs),
+          waitMs: this.#restMs(since),
           message: this.#deps.messageOf(batches),
         });
       } catch (error) {

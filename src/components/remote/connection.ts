@@ -83,6 +83,8 @@ export interface RemoteServer {
   readonly name: string;
   /** Where it holds the store: `schema insidecar`. */
   readonly place: string;
+  /** Over which connection processes tell each other what they have changed: that for reads, or that for commits. */
+  readonly listensOn: 'reads' | 'commits';
   /**
    * Connects once.
    *

@@ -1,7 +1,7 @@
 import { isStateError } from '../../state/errors.ts';
 import { ConnectionLostError } from './connection.ts';
 
-/** After this time without an answer, the next place is tried beside the one before. */
+/** After this time without an answer at most, the next place is tried beside the one before. */
 const PATIENCE_MS = 500;
 
 /** A place at which a server may be. */
@@ -17,30 +17,38 @@ export type OpenAt<P extends Place, T> = (place: P, signal: AbortSignal) => Prom
  * Opens the first of several places that works, in their order; gives up all others.
  *
  * @param signal - gives up all
+ * @param limitMs - how long the caller waits: all places are tried in this time. Default: any time.
  * @throws StateError of a place where retries are useless; else ConnectionLostError, which says what is wrong with each.
  */
-export function firstOf<P extends Place, T>(places: readonly P[], open: OpenAt<P, T>, signal: AbortSignal): Promise<T> {
+export function firstOf<P extends Place, T>(
+  places: readonly P[],
+  open: OpenAt<P, T>,
+  signal: AbortSignal,
+  limitMs: number = Number.POSITIVE_INFINITY,
+): Promise<T> {
+  // The last place, too, has time to answer.
+  const patienceMs = Math.min(PATIENCE_MS, limitMs / (places.length + 1));
   return new Promise<T>((resolve, reject) => {
     const problems: string[] = [];
     const attempts = new Set<AbortController>();
-    const waiting = places.values();
+    const waiting = [...places];
     let timer: NodeJS.Timeout | undefined;
     const end = (): void => {
       clearTimeout(timer);
-      waiting.return?.();
+      waiting.length = 0;
       for (const attempt of attempts) attempt.abort();
     };
     const tryNext = (): void => {
       clearTimeout(timer);
-      const next = waiting.next();
-      if (next.done === true) {
+      // After the signal, nobody takes what is opened.
+      const place = signal.aborted ? undefined : waiting.shift();
+      if (place === undefined) {
         if (attempts.size === 0) reject(new ConnectionLostError(problems.join('; ')));
         return;
       }
-      const place = next.value;
       const attempt = new AbortController();
       attempts.add(attempt);
-      timer = setTimeout(tryNext, PATIENCE_MS);
+      timer = setTimeout(tryNext, patienceMs);
       open(place, AbortSignal.any([signal, attempt.signal])).then(
         (opened) => {
           attempts.delete(attempt);

@@ -70,6 +70,10 @@ export class ObservedServer implements RemoteServer {
     return this.#server.place;
   }
 
+  get listensOn(): RemoteServer['listensOn'] {
+    return this.#server.listensOn;
+  }
+
   connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection> {
     return this.#observe('connect', async () => {
       const connection = await this.#server.connect(listener, listens, signal);

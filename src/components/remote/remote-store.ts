@@ -65,6 +65,8 @@ export class RemoteStore implements StateStore {
   readonly #reads: Reads;
   readonly #commits: CommitGroups;
   readonly #links: readonly Link[];
+  /** The one of them over which messages come and go. */
+  readonly #listening: Link;
   /** What does not work, and why. */
   readonly #failures = new Map<FailingPart, StateError>();
   /** That of the connection for commits. */
@@ -76,10 +78,11 @@ export class RemoteStore implements StateStore {
     this.#server = server;
     this.#context = context;
     this.#watch = new LocalWatch(context.logger);
-    const reading = this.#link(true, callTimeoutMs);
-    const writing = this.#link(false, callTimeoutMs);
+    const reading = this.#link(server.listensOn === 'reads', callTimeoutMs);
+    const writing = this.#link(server.listensOn === 'commits', callTimeoutMs);
     this.#links = [reading, writing];
-    this.#hints = new Hints({ link: reading, watch: this.#watch });
+    this.#listening = server.listensOn === 'reads' ? reading : writing;
+    this.#hints = new Hints({ link: this.#listening, watch: this.#watch });
     this.#reads = new Reads({
       link: reading,
       timeoutMs: operationTimeoutMs,
@@ -134,8 +137,8 @@ export class RemoteStore implements StateStore {
 
   #connected(link: Link, { serverId, durability }: RemoteConnection): void {
     const isReading = link === this.#links[0];
-    if (isReading) this.#hints.reconnected();
-    else this.#hints.mayBeLost();
+    if (!isReading) this.#hints.mayBeLost();
+    if (link === this.#listening) this.#hints.reconnected();
     if (!isReading && durability.reason !== this.#durability?.reason) {
       // Again after a failover to a server with other settings.
       this.#durability = durability;

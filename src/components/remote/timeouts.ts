@@ -1,4 +1,5 @@
 import { StateError } from '../../state/errors.ts';
+import { MAX_TIMEOUT_MS } from '../../util/clock.ts';
 
 /** Time limits, in milliseconds. */
 export interface RemoteTimeouts {
@@ -20,7 +21,10 @@ export function timeoutsOf(
 ): RemoteTimeouts {
   const timeouts = { callTimeoutMs, operationTimeoutMs };
   for (const [name, value] of Object.entries(timeouts))
-    if (!Number.isSafeInteger(value) || value < 1)
-      throw new StateError('invalid', `${name} ${String(value)} of ${store} must be a whole number of 1 or more.`);
+    if (!Number.isInteger(value) || value < 1 || value > MAX_TIMEOUT_MS)
+      throw new StateError(
+        'invalid',
+        `${name} ${String(value)} of ${store} must be a whole number from 1 to ${MAX_TIMEOUT_MS}.`,
+      );
   return timeouts;
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Message } from '../../index.ts';
+import { isJsonType } from '../../util/json-type.ts';
 import { maskSecrets } from '../mask.ts';
 import { type MessageView, messageView } from '../message-view.ts';
 import { type PayloadData, type PayloadOption, type PayloadViews, payloadViews } from '../payload.ts';
@@ -160,7 +161,7 @@ function dataBeginning(text: string, encoding: string | undefined, attributes: M
   const contentType = typeof datacontenttype === 'string' ? datacontenttype : undefined;
   if (encoding !== undefined)
     return { bytes: withoutBroken(Buffer.from(contentOfString(text), 'base64')), contentType };
-  const isText = text.startsWith('"') && contentType !== undefined && !/[/+]json\b/i.test(contentType);
+  const isText = text.startsWith('"') && contentType !== undefined && !isJsonType(contentType);
   const json = Buffer.from(isText ? `"${contentOfString(text)}"` : text, 'latin1');
   return { bytes: isText ? Buffer.from(JSON.parse(json.toString()) as string) : json, contentType };
 }

@@ -20,10 +20,10 @@ export class Ring<K extends Kept> {
   readonly #onDrop: (kept: K) => void;
   /** By ID, modulo the limit. */
   #slots: (K | undefined)[] = [];
-  /** The ID of the oldest that is kept. */
-  #first = 0;
-  #next = 0;
-  #seq = 0;
+  /** The ID of the oldest that is kept. IDs and changes are above those of earlier processes, which pages still show. */
+  #first = Date.now() * 100;
+  #next = this.#first;
+  #seq = this.#first;
   #bytes = 0;
   #hasDropped = false;
 

@@ -2,6 +2,7 @@ import { SidecarError } from '../../errors.ts';
 import { headerOf } from '../../http/message.ts';
 import type { Sidecar } from '../../sidecar/sidecar.ts';
 import { checkLimit } from '../../util/check-limit.ts';
+import { isJsonType } from '../../util/json-type.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import type { CallRecord, MessageDetail, MessageRecord, Overview, PublishBody, RecordsReply } from '../api/live.ts';
 import type { MessageEntry } from '../recorder/entries.ts';
@@ -139,7 +140,7 @@ async function publish({ pubsub }: Sidecar, body: unknown): Promise<void> {
   for (const [name, value] of Object.entries(texts))
     if (typeof value !== 'string') throw invalid(`${name} is ${JSON.stringify(value)}: expected text`);
   if (metadata !== undefined && !isTextByName(metadata)) throw invalid('metadata: expected an object of texts');
-  if (/[/+]json\b/i.test(contentType) && !isJson(String(data)))
+  if (isJsonType(contentType) && !isJson(String(data)))
     throw invalid(`data is no JSON text, but the content type is ${contentType}`);
   await pubsub.publish(String(pubsubName), String(topic), String(data), {
     contentType,

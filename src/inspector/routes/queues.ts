@@ -1,6 +1,7 @@
 import { SidecarError } from '../../errors.ts';
 import type { DeadLetterFilter, QueueName } from '../../index.ts';
 import type { Sidecar } from '../../sidecar/sidecar.ts';
+import { isJsonType } from '../../util/json-type.ts';
 import { nameOfKind } from '../../util/known-fields.ts';
 import { type JsonSchema, optionsSchema } from '../../util/options-schema.ts';
 import { validator } from '../../util/schema.ts';
@@ -162,5 +163,5 @@ async function hasJson(
   if (entry === undefined) return false;
   const { message } = entry;
   const { datacontenttype = 'application/json' } = messageView(message, views.short).attributes;
-  return /[/+]json\b/i.test(message.raw ? message.contentType : String(datacontenttype));
+  return isJsonType(message.raw ? message.contentType : String(datacontenttype));
 }

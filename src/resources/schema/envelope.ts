@@ -89,8 +89,10 @@ export const valueFields: Readonly<Record<string, object>> = {
 /** A list of named values. */
 export const namedValues: object = {
   type: 'array',
+  isSecret: true,
   items: {
     type: 'object',
+    isSecret: true,
     additionalProperties: false,
     required: ['name'],
     properties: { name: { type: 'string', minLength: 1 }, ...valueFields },

@@ -3,6 +3,7 @@ import { auth, kindSchema, namedValues, scopes, valueFields } from './envelope.t
 
 const pem = {
   type: 'object',
+  isSecret: true,
   additionalProperties: false,
   properties: valueFields,
   description: 'In PEM.',

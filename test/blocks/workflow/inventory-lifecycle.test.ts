@@ -123,6 +123,24 @@ describe('terminate', () => {
     expect(world.seen).toEqual(['told']);
   });
 
+  test('is not told to activities that have ended before', async () => {
+    const COUNT = 20;
+    const signals: AbortSignal[] = [];
+    await using world = await workflowWorld(({ workflows }) =>
+      workflows.register(
+        defineActivity('keep', ({ signal }) => void signals.push(signal)),
+        defineWorkflow('flow', async (ctx) => {
+          for (let count = 0; count < COUNT; count++) await ctx.callActivity('keep');
+          await ctx.waitForEvent('go');
+        }),
+      ),
+    );
+    await world.run('flow');
+    await world.sidecar.workflows.terminate('one');
+    expect(await world.settle()).toMatchObject({ status: 'TERMINATED' });
+    expect(signals.map(({ aborted }) => aborted)).toEqual(Array.from({ length: COUNT }, () => false));
+  });
+
   test('of what is finished changes nothing; of what is not there fails', async () => {
     await using world = await workflowWorld(register);
     await world.run('plain', 1);

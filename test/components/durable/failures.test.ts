@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { durablePubSub } from '../../../src/components/durable/durable-pubsub.ts';
 import { MemoryStore } from '../../../src/components/memory/memory-store.ts';
 import type { Delivery, PubSubComponent } from '../../../src/components/pubsub.ts';
-import { StateError } from '../../../src/state/errors.ts';
+import { ConflictError, StateError } from '../../../src/state/errors.ts';
 import type { Batch, KeyedEntry, Scan, StateStore } from '../../../src/state/store.ts';
 import {
   acknowledge,
@@ -301,4 +301,70 @@ describe('durable pub/sub with large messages', () => {
     expect(bench.store.scannedEntries).toBeGreaterThan(25);
     await component.close();
   });
+});
+
+describe('durable pub/sub: changes by operators that fail', () => {
+  const queue = { topic: 't', group: 'app' };
+  const failed = (error: Error): Promise<number> => {
+    const outcome = Promise.reject<number>(error);
+    outcome.catch(() => undefined);
+    return outcome;
+  };
+
+  test('what is acknowledged does not come again after the queue was read anew', async () => {
+    const bench = new Bench();
+    const component = await bench.open();
+    const consumer = await Collector.join(component, { topic: 't', maxInFlight: 3 });
+    await publishTexts(component, 't', ['a', 'b', 'c', 'd', 'e']);
+    await consumer.expect(3);
+    await component.queues?.setPaused(queue, true);
+    const page = await component.queues?.read(queue, { state: 'ready', limit: 10 });
+    bench.store.failNext = failed(new ConflictError('x'));
+    expect(await component.queues?.discard(queue, { keys: [page?.entries[0]?.key ?? ''] })).toBe(1);
+    await later(30);
+    await Promise.all(consumer.deliveries.map((delivery) => delivery.ack()));
+    await component.queues?.setPaused(queue, false);
+    await consumer.expect(4);
+    expect(consumer.texts).toEqual(['a', 'b', 'c', 'e']);
+    await consumer.deliveries[3]?.ack();
+    expect(await bench.left()).toEqual([]);
+    await component.close();
+  });
+
+  test('a queue without consumers delivers its messages afterwards', async () => {
+    const bench = new Bench();
+    const component = await bench.open();
+    await component.queues?.addGroup(queue);
+    await publishTexts(component, 't', ['a', 'b']);
+    bench.store.failNext = failed(new StateError('full', 'no space left'));
+    await expect(component.queues?.discard(queue, {})).rejects.toThrow('no space left');
+    const consumer = await Collector.join(component, { topic: 't' }, acknowledge);
+    await consumer.expect(2);
+    expect(await bench.left()).toEqual([]);
+    await component.close();
+  });
+});
+
+test('an ordered retry whose record comes late does not bring the message back after its end', async () => {
+  const bench = new Bench();
+  const component = await bench.open();
+  const consumer = await Collector.join(component, { topic: 't', maxInFlight: 1, ordered: true });
+  await publishTexts(component, 't', ['a']);
+  await consumer.expect(1);
+  let fail = (_error: unknown): void => undefined;
+  bench.store.failNext = new Promise((_resolve, reject) => {
+    fail = reject;
+  });
+  const retried = consumer.deliveries[0]?.retry(10);
+  await later(10);
+  await bench.clock.advance(20);
+  await consumer.expect(1);
+  fail(new StateError('failed', 'connection lost'));
+  await later(10);
+  await bench.clock.advance(1_000);
+  await retried;
+  await consumer.expect(2);
+  await consumer.deliveries[1]?.ack();
+  expect(await bench.left()).toEqual([]);
+  await component.close();
 });

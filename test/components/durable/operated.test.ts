@@ -1,11 +1,15 @@
 /** What operators do while messages are on their way. */
 import { expect, test } from 'vitest';
 import { DueTimer } from '../../../src/components/durable/due-timer.ts';
+import { Layout } from '../../../src/components/durable/layout.ts';
+import { record } from '../../../src/components/durable/records.ts';
 import { durablePubSub, Sidecar } from '../../../src/index.ts';
+import { StateError } from '../../../src/state/errors.ts';
 import { KeptStore } from '../../support/kept-store.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { QueueWorld } from '../../support/queue-world.ts';
 import { SteppedClock } from '../../support/stepped-clock.ts';
+import { startWorld } from '../../support/world.ts';
 
 /** An ordered subscription whose first message fails and waits for its retry. */
 async function blockedQueue(): Promise<QueueWorld> {
@@ -56,6 +60,24 @@ test('a limit of the queue holds in a burst', async () => {
   expect(published.filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
   expect(await world.waiting('orders')).toHaveLength(10);
 });
+
+test.each(['delayed', 'inFlight'] as const)(
+  'a list of what is %s in a long queue does not read the rest',
+  async (state) => {
+    const store = new KeptStore();
+    const components = [durablePubSub('pubsub')];
+    const sidecar = new Sidecar({ appId: 'shop', logger: new RecordingLogger(), state: store, components });
+    await sidecar.start();
+    const queue = { pubsubName: 'pubsub', topic: 'orders', group: 'shop' };
+    await sidecar.pubsub.addGroup(queue);
+    const entries = Array.from({ length: 1_000 }, (_, at) => ({ entryId: String(at), event: at }));
+    await sidecar.pubsub.publishBulk('pubsub', 'orders', entries);
+    const before = store.scans;
+    expect((await sidecar.pubsub.messages(queue, { state })).messages).toEqual([]);
+    expect(store.scans - before).toBeLessThan(5);
+    await sidecar.stop();
+  },
+);
 
 test('a bulk is not refused when others have been settled meanwhile', async () => {
   await using world = await QueueWorld.make({ place: 'durable', component: { maxQueueMessages: 10 } });
@@ -112,4 +134,45 @@ test('a full queue has room again although the clock was set back', async () => 
   clock.step(-3_600_000);
   await clock.time.advance('1s');
   await sidecar.pubsub.publish('pubsub', 'orders', 3);
+});
+
+test.each(['publish', 'publishBulk'] as const)('a failed %s does not tell where the state is', async (method) => {
+  const state = new KeptStore();
+  await using world = await startWorld({ state, components: [durablePubSub('pubsub')], discovery: [] });
+  const { pubsub } = world.sidecar;
+  await pubsub.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
+  state.interfere = () =>
+    Promise.reject(new StateError('full', 'The state directory "/srv/secret" is on a full disk.'));
+  const entries = [1, 2].map((event) => ({ entryId: String(event), event }));
+  const published =
+    method === 'publish' ? pubsub.publish('pubsub', 'orders', 1) : pubsub.publishBulk('pubsub', 'orders', entries);
+  const error: unknown = await published.catch((reason: unknown) => reason);
+  expect(String(error)).toMatch(/the state store has no space left/);
+  expect(String(error)).not.toMatch(/secret/);
+  const bodies = { publish: '1', publishBulk: JSON.stringify(entries) };
+  const path = method === 'publish' ? 'publish' : 'publish/bulk';
+  const answer = await world.send('POST', `/v1.0/${path}/pubsub/orders`, { body: bodies[method] });
+  expect(answer.status).toBe(500);
+  expect(JSON.stringify(answer)).not.toMatch(/secret/);
+  state.interfere = (_batch, commit) => commit();
+});
+
+test('messages with the largest numbers can be found, listed and discarded', async () => {
+  const state = new KeptStore();
+  await state.memory.commit({ put: [{ key: new Layout('pubsub').sequence(), value: record(1e15) }] });
+  const components = [durablePubSub('pubsub')];
+  await using sidecar = new Sidecar({ appId: 'shop', state, components, logger: new RecordingLogger() });
+  await sidecar.start();
+  const queue = { pubsubName: 'pubsub', topic: 'orders', group: 'shop' };
+  await sidecar.pubsub.addGroup(queue);
+  for (const event of [1, 2, 3]) await sidecar.pubsub.publish('pubsub', 'orders', event);
+  const first = await sidecar.pubsub.messages(queue, { limit: 1 });
+  const key = first.messages[0]?.key ?? '';
+  expect(key).toBe('1000000000000000');
+  expect((await sidecar.pubsub.message(queue, key))?.key).toBe(key);
+  const { cursor = '' } = first;
+  const second = await sidecar.pubsub.messages(queue, { limit: 1, cursor });
+  expect(second.messages.map((message) => message.key)).toEqual(['1000000000000001']);
+  expect(await sidecar.pubsub.discard(queue, [key])).toBe(1);
+  await expect(sidecar.pubsub.messages(queue, { cursor: '9999999999999999' })).rejects.toThrow('cursor is');
 });

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
@@ -63,6 +64,18 @@ test('a second process is refused, and told which process holds the directory', 
   holder.process.kill('SIGKILL');
   await holder.ended;
   await openStore(path);
+});
+
+test('a process of another container is named with its host, although it has the ID of this one', async () => {
+  const path = temporaryDirectory();
+  const holder = start('hold', path);
+  await expect.poll(() => holder.lines, { timeout: 10_000 }).toEqual(['open']);
+  const written = { pid: process.pid, since: 'noon', isOpen: true, host: 'other' };
+  writeFileSync(join(path, 'holder.json'), JSON.stringify(written));
+  await expect(openStore(path)).rejects.toMatchObject({
+    kind: 'in-use',
+    message: expect.stringContaining(` is in use by process ${process.pid} on host other since noon. `),
+  });
 });
 
 test('the same process is refused as well, and the first store keeps its lock', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { memoryPubSub } from '../../../src/components/memory/memory-pubsub.ts';
 import { memoryStore } from '../../../src/components/memory/memory-store.ts';
-import type { PubSubComponent } from '../../../src/components/pubsub.ts';
-import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/testing/collector.ts';
+import type { Message, PubSubComponent } from '../../../src/components/pubsub.ts';
+import { acknowledge, Collector, later, publishTexts, textMessage } from '../../../src/testing/collector.ts';
 import { pubSubConformance } from '../../../src/testing/pubsub-conformance.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import type { Logger } from '../../../src/util/logger.ts';
@@ -61,6 +61,42 @@ describe('memory pub/sub: limits', () => {
     const component = await opener({ maxMessages: 1 })();
     for (let count = 0; count < 10; count++)
       await expect(publishTexts(component, 'nobody', ['x'])).resolves.toBeUndefined();
+    await component.close();
+  });
+});
+
+describe('memory pub/sub: kept dead letters', () => {
+  const origin = (at: string): NonNullable<Message['deadLetter']> => ({
+    ...{ topic: 't', group: 'orders', reason: 'declined', attempts: 1, at },
+  });
+
+  test('a dead letter above the limit does not look at all that are kept', async () => {
+    const component = await opener({ deadLetterRetention: { maxMessages: 1_000 } })();
+    let reads = 0;
+    for (const text of Array.from({ length: 2_000 }, (_, at) => String(at))) {
+      const get = (): object => {
+        reads++;
+        return origin('2026-01-01T00:00:00Z');
+      };
+      await component.publish([Object.defineProperty(textMessage('dead', text), 'deadLetter', { get })]);
+    }
+    expect(reads).toBeLessThan(10_000);
+    const [status] = (await component.queues?.status('dead')) ?? [];
+    expect([status?.ready, Buffer.from(status?.first?.data ?? []).toString()]).toEqual([1_000, '1000']);
+    await component.close();
+  });
+
+  test('an ordinary message at the head does not keep old dead letters', async () => {
+    const component = await opener({ deadLetterRetention: { maxAgeMs: 3_600_000 } })();
+    const now = new Date(systemClock.now()).toISOString();
+    await component.publish([textMessage('dead', 'first', { deadLetter: origin(now) })]);
+    await component.publish([textMessage('dead', 'ordinary')]);
+    await component.queues?.discard({ topic: 'dead', group: 'orders' }, { matches: ({ key }) => key === '1' });
+    const old = new Date(systemClock.now() - 7_200_000).toISOString();
+    await later(1_100);
+    await component.publish([textMessage('dead', 'old', { deadLetter: origin(old) })]);
+    const page = await component.queues?.read({ topic: 'dead', group: 'orders' }, { limit: 10 });
+    expect(page?.entries.map(({ message }) => message.id)).toEqual(['id-ordinary']);
     await component.close();
   });
 });

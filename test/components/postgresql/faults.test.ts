@@ -77,6 +77,11 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   ['a password in a broken URL', { connection: 'postgresql://app:secret@[/d' }, /must be a URL/],
   ['a schema that is too long', { connection: 'postgresql://h/d', schema: 'x'.repeat(54) }, /1 to 53 bytes/],
   ['a time limit of nothing', { connection: 'postgresql://h/d', callTimeoutMs: 0 }, /callTimeoutMs 0/],
+  [
+    'a time limit that no timer can have',
+    { connection: 'postgresql://h/d', operationTimeoutMs: 2 ** 31 },
+    /operationTimeoutMs 2147483648 of postgresql must be a whole number from 1 to 2147483647/,
+  ],
   ['ports that do not fit the hosts', { connection: 'host=a,b,c port=1,2 password=secret' }, /must be a URL/],
 ])('postgresql() refuses %s', (_what, options, message) => {
   const make = (): unknown => postgresql(options as PostgresqlOptions);

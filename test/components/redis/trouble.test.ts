@@ -101,4 +101,13 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
     expect(outages(slow.logger)[0]).toBe('the state store does not work');
     expect(outages(slow.logger).at(-1)).toBe('the state store works again');
   }, 60_000);
+
+  test('entries of 40 MiB that are read in one moment come', async () => {
+    await using store = await open({ callTimeoutMs: 5_000, operationTimeoutMs: 10_000 });
+    const bytes = 8 * 1024 * 1024 - 100;
+    const keys = Array.from({ length: 5 }, (_, index) => `large/${index}`);
+    for (const key of keys) await store.commit({ put: [put(key, bytes)] });
+    const entries = await Promise.all(keys.map((key) => store.get(key)));
+    expect(entries.map((entry) => entry?.value.byteLength)).toEqual(keys.map(() => bytes));
+  });
 });

@@ -88,6 +88,21 @@ describe.runIf(hasRedis())('Redis', () => {
     await expect(opened(at({ ...asApp, durability: 'synced' }))).rejects.toThrow(reason);
   });
 
+  test('that does not sync while it rewrites its log counts as none', async () => {
+    const reason = 'no-appendfsync-on-rewrite is yes';
+    await command('CONFIG', 'SET', 'appendonly', 'yes');
+    await command('CONFIG', 'SET', 'appendfsync', 'always');
+    await command('CONFIG', 'SET', 'no-appendfsync-on-rewrite', 'yes');
+    try {
+      const { store, said } = await opened(at());
+      await using _store = store;
+      expect([store.durability, said]).toEqual(['none', [['warn', 'none', reason]]]);
+      await expect(opened(at({ durability: 'synced' }))).rejects.toThrow(reason);
+    } finally {
+      await command('CONFIG', 'SET', 'no-appendfsync-on-rewrite', 'no');
+    }
+  });
+
   test('that comes up after the start and is too weak keeps the store from working until it is changed', async () => {
     await using late = await startRedis(['--appendfsync', 'everysec']);
     const url = `redis://127.0.0.1:${late.port}`;

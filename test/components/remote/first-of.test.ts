@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { firstOf } from '../../../src/components/remote/first-of.ts';
 import { StateError } from '../../../src/state/errors.ts';
 
@@ -21,6 +21,49 @@ test('a place that does not answer is passed over, and given up once another one
     never,
   );
   expect([opened, givenUp]).toEqual(['b', 'a']);
+});
+
+/** Places that open only if they have one of these names; all others wait until they are given up. */
+function waiting(...names: readonly string[]) {
+  const tried: string[] = [];
+  const open = ({ name }: { name: string }, signal: AbortSignal): Promise<string> => {
+    tried.push(name);
+    if (names.includes(name)) return Promise.resolve(name);
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('given up')));
+    });
+  };
+  return { tried, open };
+}
+
+test('no other place is opened once all are given up', async () => {
+  const { tried, open } = waiting('b');
+  const given = new AbortController();
+  setTimeout(() => given.abort(), 10);
+  await expect(firstOf(places, open, given.signal)).rejects.toThrow('a: given up');
+  expect(tried).toEqual(['a']);
+});
+
+test('no other place is opened once one works', async () => {
+  const { tried, open } = waiting('b');
+  expect(await firstOf(places, open, never)).toBe('b');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(tried).toEqual(['a', 'b']);
+});
+
+test('every place is tried in the time that there is', async () => {
+  vi.useFakeTimers();
+  try {
+    const { tried, open } = waiting();
+    const given = new AbortController();
+    const opening = expect(firstOf(places, open, given.signal, 400)).rejects.toThrow('given up');
+    await vi.advanceTimersByTimeAsync(300);
+    expect(tried).toEqual(['a', 'b', 'c']);
+    given.abort();
+    await opening;
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('a place that answers late is used if no other one works', async () => {

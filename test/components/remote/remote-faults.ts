@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { isConflict } from '../../../src/state/errors.ts';
+import { isConflict, type StateError } from '../../../src/state/errors.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { put } from '../../support/embedded-store.ts';
 import { freePort } from '../../support/http.ts';
@@ -147,6 +148,26 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
       await vi.waitFor(async () => expect(await store.commit({ put: [put('c')] })).toBeGreaterThan(0), {
         timeout: 5_000,
       });
+    });
+
+    test('a commit waits for its whole time, although an older one gives up meanwhile', async () => {
+      await using store = await openVia({ callTimeoutMs: 200, operationTimeoutMs: 1_000 });
+      await store.commit({ put: [put('a')] });
+      const outcome = (key: string): Promise<string> =>
+        store.commit({ put: [put(key)] }).then(
+          () => 'written',
+          ({ kind }: StateError) => kind,
+        );
+      proxy.isBlackHole = true;
+      const outcomes = [outcome('b')];
+      await sleep(20);
+      outcomes.push(outcome('c'));
+      await sleep(880);
+      outcomes.push(outcome('d'));
+      await sleep(250);
+      proxy.isBlackHole = false;
+      proxy.cut();
+      expect(await Promise.all(outcomes)).toEqual(['failed', 'failed', 'written']);
     });
 
     test('kill -9 of the server: what was acknowledged is there, and the store goes on after the restart', async () => {

@@ -42,7 +42,7 @@ class KnownInstance implements Instance {
 export class Instances {
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #remote = new LruCache<KnownInstance>(MAX_KEPT, ({ client }) => void client?.retire());
+  readonly #remote = new LruCache<KnownInstance>(MAX_KEPT, retire);
   #local = new WeakMap<Handler, KnownInstance>();
 
   constructor(clock: Clock, random: () => number) {
@@ -95,6 +95,11 @@ export class Instances {
     this.#local = new WeakMap();
     await Promise.all(clients.map((client) => client?.close()));
   }
+}
+
+function retire({ client }: KnownInstance): void {
+  // Its calls have told of a failure.
+  client?.retire().then(undefined, () => undefined);
 }
 
 function connect(id: string, { origin, base }: BaseUrl): KnownInstance {

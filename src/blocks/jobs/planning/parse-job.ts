@@ -4,6 +4,7 @@ import { type JsonMember, jsonMembers, parseJsonBody } from '../../../util/json-
 import { jsonTextOf } from '../../../util/json-value.ts';
 import { fieldNames, fieldsProblem } from '../../../util/known-fields.ts';
 import { NOT_NEGATIVE, optionsSchema } from '../../../util/options-schema.ts';
+import { checkPayload } from '../../../util/payload-limit.ts';
 import { type Validator, validator } from '../../../util/schema.ts';
 import type { JobRules } from '../../../wire.ts';
 import type { JobErrors } from '../model/errors.ts';
@@ -32,6 +33,9 @@ const CONSTANT_FIELDS = fieldsOf([['maxRetries', 'max_retries'], ['interval']]);
 type Fields = Readonly<Record<string, unknown>>;
 
 const text = { type: 'string' };
+
+/** A number as JSON writes it, the whole of a text. */
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 function fieldsValidator(maxCount: number): Validator {
   const constant = {
@@ -104,7 +108,8 @@ export class JobParser {
   /**
    * Reads the body of a schedule request. `data` is taken as the text that it is, so that its numbers keep every digit.
    *
-   * @throws SidecarError `ERR_MALFORMED_REQUEST` or `…_SCHEDULER_JOB_NAME`, both 400.
+   * @throws SidecarError `ERR_MALFORMED_REQUEST` or `…_SCHEDULER_JOB_NAME`, both 400; `ERR_BODY_TOO_LARGE` (413) for
+   * data that is too large.
    */
   parseBody(body: Buffer): JobFields {
     if (body.length === 0 && this.#rules.lenientBodies) return { ifExists: 'fail' };
@@ -112,7 +117,7 @@ export class JobParser {
     const { name = null } = json.value;
     const given = this.#pickFields(json.value, JOB_FIELDS, 'job');
     if (name !== null && !(this.#rules.lenientBodies && name === '')) throw this.#errors.nameInBody();
-    if (Object.hasOwn(json.value, 'data')) given['data'] = lastOf(jsonMembers(json.text), 'data');
+    if (Object.hasOwn(json.value, 'data')) given['data'] = checkData(lastOf(jsonMembers(json.text), 'data'));
     return this.#checkedFields(given);
   }
 
@@ -152,7 +157,7 @@ export class JobParser {
     }
     if (text === undefined)
       throw this.#errors.malformed(`data is a ${typeof data}: expected a value that JSON can hold`);
-    return text;
+    return checkData(text);
   }
 
   #parseJson(body: Buffer): { readonly text: string; readonly value: Fields } {
@@ -220,7 +225,7 @@ export class JobParser {
   }
 
   #numberIn(value: unknown): unknown {
-    return this.#rules.lenientBodies && typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value;
+    return this.#rules.lenientBodies && typeof value === 'string' && JSON_NUMBER.test(value) ? Number(value) : value;
   }
 }
 
@@ -239,6 +244,11 @@ function instantText(value: unknown): unknown {
 
 function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Together with the rest of the job, the data has to fit into one stored value. */
+function checkData<T extends string | undefined>(text: T): T {
+  return checkPayload(text, 'the data of the job');
 }
 
 /** The last value of a key counts, as everywhere in JSON. */

@@ -4,7 +4,7 @@ import type { JobRules } from '../../../wire.ts';
 import type { JobErrors } from '../model/errors.ts';
 import type { JobFields, StoredJob } from '../model/job.ts';
 import { isDuration, parsePointInTime } from './instants.ts';
-import type { Schedule } from './schedule.ts';
+import { LONGEST_INTERVAL_MS, type Schedule } from './schedule.ts';
 import type { Schedules } from './schedule-cache.ts';
 
 /** The inputs of planning, besides the job. */
@@ -80,8 +80,8 @@ function checkPolicy({ failurePolicy }: JobFields, errors: JobErrors): void {
   const { interval } = failurePolicy.constant;
   if (interval === undefined) return;
   const intervalMs = parseGoDuration(interval);
-  if (intervalMs === undefined || intervalMs < 0 || !Number.isSafeInteger(Math.ceil(intervalMs))) {
-    const expected = 'expected a duration of 0 or more, such as 200ms';
+  if (intervalMs === undefined || intervalMs < 0 || intervalMs >= LONGEST_INTERVAL_MS) {
+    const expected = 'expected a duration of 0 to 292 years, such as 200ms';
     throw errors.invalid('SCHEDULE_JOB', `failurePolicy.constant.interval is ${JSON.stringify(interval)}: ${expected}`);
   }
 }

@@ -28,7 +28,7 @@ const ZONE_PREFIX = /^(?:CRON_)?TZ=(\S*)(?:\s+(.*))?$/s;
 const EVERY = '@every ';
 const SHORTEST_INTERVAL_MS = 1;
 /** What Go's durations can hold. */
-const LONGEST_INTERVAL_MS = 2 ** 63 / 1e6;
+export const LONGEST_INTERVAL_MS: number = 2 ** 63 / 1e6;
 
 /**
  * Reads a schedule: six cron fields, an `@` period, or `@every` with a Go duration; the first two may have a zone

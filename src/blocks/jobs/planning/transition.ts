@@ -55,7 +55,8 @@ function following(job: StoredJob, end: AttemptEnd): Next {
   const heldTickAt = job.heldTickAt === job.tickAt ? undefined : job.heldTickAt;
   if (end.outcome === 'failed') {
     const { maxRetries, intervalMs } = retriesOf(job.policy);
-    const at = end.now + intervalMs;
+    // Whole, as all instants of entries: the clock of a test may stand between two milliseconds.
+    const at = Math.ceil(end.now + intervalMs);
     if (job.failures < maxRetries && !isAfterExpiry(job, at))
       return { kind: 'retry', job: { ...job, failures: job.failures + 1, coveredTo, heldTickAt }, at };
   }

@@ -96,7 +96,8 @@ export class Delivery {
     } catch (error) {
       const failure = thrown(error);
       if (app.isRemote && isNoConnection(error)) return { kind: 'undelivered', reason: failure.reason };
-      return { kind: 'failed', ...failure };
+      // What a stop broke off has not failed.
+      return { kind: this.#calls.areEnding ? 'brokenOff' : 'failed', ...failure };
     }
   }
 

@@ -70,12 +70,22 @@ export class DueJobs extends DueIndex<Due> {
     super.reset();
   }
 
-  /** Other hosts may have written entries: adds those that are not in the index. */
+  /** Other hosts may have written or removed entries: reads them, and changes the index accordingly. */
   async look(keys: readonly string[]): Promise<void> {
     this.#glimpse = undefined;
-    const unknown = keys.filter((key) => this.get(key) === undefined);
-    for (const entry of await Promise.all(unknown.map((key) => this.#store.entry(key))))
-      if (entry !== undefined && !this.#isTaken(entry)) this.add(entry);
+    const before = keys.map((key) => this.get(key));
+    const found = await Promise.all(keys.map((key) => this.#store.entry(key)));
+    for (const [index, key] of keys.entries()) this.#seen(key, before[index], found[index]);
+  }
+
+  /** An entry was read; `before` is what the index had of it when the read began. */
+  #seen(key: string, before: Due | undefined, entry: Due | undefined): void {
+    const present = this.get(key);
+    // This host has written it during the read.
+    if (present !== undefined && present !== before) return;
+    if (entry === undefined) return present && this.remove(key);
+    // What is not in the index any more is being handled.
+    if (entry.version !== before?.version && !this.#isTaken(entry)) this.add(entry);
   }
 }
 

@@ -1,8 +1,8 @@
 import { CommitBatcher } from '../../../kernel/commit-batcher.ts';
 import type { DuePage } from '../../../kernel/due-index.ts';
 import type { OwnedShards } from '../../../kernel/owned-shards.ts';
-import { Damages } from '../../../state/damages.ts';
-import { isConflict } from '../../../state/errors.ts';
+import { Damages, isDamage } from '../../../state/damages.ts';
+import { isConflict, quote, StateError } from '../../../state/errors.ts';
 import { keyAfter } from '../../../state/keys.ts';
 import { isCutOff, type PageSize } from '../../../state/page.ts';
 import { retryOnConflict } from '../../../state/retry-on-conflict.ts';
@@ -13,6 +13,7 @@ import type { StoredEntry } from '../planning/control.ts';
 import type { PlannedJob, PresentJob } from '../planning/if-exists.ts';
 import { decodeData, decodeJob, decodePointer, encodeData, encodeJob, encodePointer, type Pointer } from './codec.ts';
 import type { JobLayout } from './layout.ts';
+import { removeLost } from './lost-job.ts';
 
 /** A stored job and its entry. */
 export interface Due extends StoredEntry {
@@ -69,6 +70,7 @@ export class JobStore {
   readonly #newId: () => string;
   readonly #owned: OwnedShards | undefined;
   readonly #damages: Damages;
+  readonly #lost: Damages;
 
   constructor({ store, layout, newId, owned, logger }: JobStoreDeps) {
     this.#store = store;
@@ -77,6 +79,10 @@ export class JobStore {
     this.#newId = newId;
     this.#owned = owned;
     this.#damages = new Damages(logger, 'a stored job cannot be read: it stays in the store and does not run');
+    this.#lost = new Damages(
+      logger,
+      'a stored job cannot be found by its name: lists leave it out until it is deleted',
+    );
   }
 
   /**
@@ -137,15 +143,17 @@ export class JobStore {
 
   async #locate(name: string): Promise<Located | undefined> {
     const pointerKey = this.#layout.job(name);
-    for (let tries = 1; ; tries++) {
+    for (let before: number | undefined; ; ) {
       const entry = await this.#store.get(pointerKey);
       if (entry === undefined) return undefined;
       const pointer = decodePointer(pointerKey, entry.value);
       const key = this.#layout.due(pointer.at, name);
       const due = await this.#store.get(key);
       if (due !== undefined) return { pointer, pointerVersion: entry.version, entry: { key, ...due } };
-      // The job moved to another entry between the two reads.
-      if (tries >= MAX_TRIES) throw new Error(`job ${JSON.stringify(name)} has no entry at ${pointer.at}`);
+      // The job moved to another entry between the two reads, unless the pointer is the same again.
+      if (entry.version === before)
+        throw new StateError('corrupt', `The job ${quote(name)} has no entry in the store.`);
+      before = entry.version;
     }
   }
 
@@ -173,23 +181,24 @@ export class JobStore {
     const range = this.#layout.jobRange(prefix);
     const from = start === undefined ? range.from : this.#layout.job(start);
     const entries = await this.#store.scan({ ...range, from, limit: limit + 1 });
-    const names = entries.map(({ key }) => this.nameOf(key));
-    const found = await Promise.all(names.slice(0, limit).map((name) => this.#listed(name)));
-    const next = names[limit];
+    const found = await Promise.all(entries.slice(0, limit).map((pointer) => this.#listed(pointer)));
+    const next = entries[limit];
     const jobs = found.filter((due) => due !== undefined);
-    return next === undefined ? { jobs } : { jobs, next };
+    return next === undefined ? { jobs } : { jobs, next: this.nameOf(next.key) };
   }
 
   /** A job for a list; one that cannot be read must not hide the others. */
-  async #listed(name: string): Promise<Due | undefined> {
-    const located = await this.#locate(name);
+  async #listed(pointer: KeyedEntry): Promise<Due | undefined> {
+    const located = await this.#lost.readLater(pointer, () => this.#locate(this.nameOf(pointer.key)));
     return located && this.#damages.read(located.entry, () => this.#dueOf(located.entry, located.pointer.at));
   }
 
   /** Removes a job, also one that cannot be read; returns the key of its entry, and the job if it can be read. */
-  async remove(name: string): Promise<{ readonly key: string; readonly job: StoredJob | undefined } | undefined> {
+  async remove(name: string): Promise<{ readonly key: string; readonly job?: StoredJob | undefined } | undefined> {
     return retryOnConflict(MAX_TRIES, async () => {
-      const located = await this.#locate(name);
+      const located = await this.#locate(name).catch(ifDamaged);
+      if (located === 'damaged')
+        return removeLost(name, { store: this.#store, commits: this.#commits, layout: this.#layout });
       if (located === undefined) return undefined;
       const { pointer, pointerVersion, entry } = located;
       const pointerKey = this.#layout.job(name);
@@ -297,4 +306,9 @@ export class JobStore {
 /** Whether data is stored within the job's entry. */
 function isShort(data: string): boolean {
   return data.length <= MAX_INLINE_DATA_BYTES && Buffer.byteLength(data) <= MAX_INLINE_DATA_BYTES;
+}
+
+function ifDamaged(error: unknown): 'damaged' {
+  if (isDamage(error)) return 'damaged';
+  throw error;
 }

@@ -21,7 +21,8 @@ export interface RecorderDeps {
   readonly onRecorded: (due: Due, following: Due | undefined) => void;
   /** Another host owns the job now: it repeats the run. */
   readonly onLost: (due: Due) => void;
-  readonly readAnew: () => void;
+  /** An entry is not in the store any more, but a write of which it is uncertain may have put another there. */
+  readonly onUncertain: (due: Due) => void;
   readonly onReadFailure: (error: unknown) => void;
 }
 
@@ -65,12 +66,12 @@ export class Recorder {
 
   /** The entry of a job that was paused, resumed or updated during its run; `undefined` if it was replaced or removed. */
   async #continued(due: Due, mayBeWritten: boolean): Promise<Due | undefined> {
-    const { store, readAnew, onReadFailure } = this.#deps;
+    const { store, onUncertain, onReadFailure } = this.#deps;
     try {
       const present = await store.find(due.job.name);
       if (present !== undefined && isContinued(due, present)) return present;
       // An earlier try that failed may have committed.
-      if (mayBeWritten) readAnew();
+      if (mayBeWritten) onUncertain(due);
     } catch (error) {
       onReadFailure(error);
     }

@@ -62,9 +62,13 @@ export class Scheduler {
       onRecorded: (due, following) => this.#recorded(due, following),
       onLost: (due) => {
         this.#inHand.drop(due.job.name);
+        this.#forgetAll();
+      },
+      onUncertain: (due) => {
+        // A read under way may still show it.
+        this.#due.remove(due.key);
         this.readAnew();
       },
-      readAnew: () => this.readAnew(),
       onReadFailure: (error) => this.#retry.failed(error),
     });
     this.#pump = new DuePump({
@@ -83,7 +87,7 @@ export class Scheduler {
     const { owned, store, host } = this.#deps;
     const { app } = host;
     this.#appWatch = app?.monitor.onChange(() => app.monitor.isPresent && this.targetsChanged());
-    owned.onChange(() => this.readAnew());
+    owned.onChange(() => this.#forgetAll());
     owned.watch(store.duePrefix, (keys) => void this.#onHint(keys));
     this.#pump.pump();
   }
@@ -126,6 +130,12 @@ export class Scheduler {
   readAnew(): void {
     this.#hasPassedOver = false;
     this.#pump.readAnew();
+  }
+
+  /** Shards came or went: what was read of them, or is being read, may be out of date. */
+  #forgetAll(): void {
+    this.#due.reset();
+    this.readAnew();
   }
 
   /** Starts nothing new, and waits for the jobs being handled, up to `gracePeriodMs`. */

@@ -1,6 +1,7 @@
 import type { AppCall } from '../../../app/channel.ts';
 import type { Delivery, Message } from '../../../components/pubsub.ts';
 import { asBuffer } from '../../../http/body.ts';
+import { asHeaderValue } from '../../../http/header-value.ts';
 import type { HeaderMap } from '../../../http/message.ts';
 import { CLOUD_EVENT_TYPE } from '../publishing/content-type.ts';
 import { quote, wrap } from '../publishing/envelope.ts';
@@ -112,11 +113,6 @@ export class AppRequests {
 /** With the fields of the present trace in place of those of the message's own. */
 function withTrace({ tracestate: _former, ...headers }: HeaderMap, traced: HeaderMap): HeaderMap {
   return { ...headers, ...traced };
-}
-
-/** Text that is not ASCII is percent-encoded: no two parties agree on its bytes in a header. */
-function asHeaderValue(text: string): string {
-  return /^[!-~](?:[ -~]*[!-~])?$/.test(text) ? text : encodeURIComponent(Buffer.from(text).toString());
 }
 
 /** A message's metadata as headers, without reserved names and values that no header can hold. */

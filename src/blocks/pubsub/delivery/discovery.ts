@@ -1,4 +1,5 @@
 import type { AppCall, AppReply } from '../../../app/channel.ts';
+import { asHeaderValue } from '../../../http/header-value.ts';
 import { EMPTY_BODY } from '../../../http/message.ts';
 import type { Wire } from '../../../wire.ts';
 
@@ -15,7 +16,11 @@ export async function discoverSubscriptions(
   wire: Wire,
   appId: string,
 ): Promise<readonly unknown[]> {
-  const headers = { 'content-type': 'application/json', accept: 'application/json', [wire.headers.appId]: appId };
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json',
+    [wire.headers.appId]: asHeaderValue(appId),
+  };
   const reply = await call({
     method: 'GET',
     url: wire.subscribePath,

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Trace } from '../../../components/pubsub.ts';
 import { messageOf } from '../../../errors.ts';
 import { asBuffer } from '../../../http/body.ts';
@@ -117,7 +118,7 @@ export function binaryAttributes(headers: HeaderMap, address: Address): BinaryAt
     const [, separator, name] = HEADER.exec(header) ?? [];
     if (name === undefined || NOT_TAKEN.has(name) || (separator === '-' && headers[`ce_${name}`] !== undefined))
       continue;
-    const text = headerOf(headers, header) ?? '';
+    const text = utf8Of(headerOf(headers, header) ?? '');
     attributes.set(name, separator === '-' ? percentDecoded(text, header, address) : text);
   }
   const missing = REQUIRED.filter((name) => !attributes.has(name));
@@ -133,6 +134,13 @@ const REQUIRED_HEADERS: readonly string[] = REQUIRED.flatMap((name) => [`ce_${na
 function isBinaryMode(headers: HeaderMap): boolean {
   for (const header of REQUIRED_HEADERS) if (headers[header] !== undefined) return true;
   return false;
+}
+
+/** Clients such as curl send UTF-8; Node reads the bytes of a header as Latin-1. */
+function utf8Of(text: string): string {
+  if (!/[\x80-\xff]/.test(text) || /[^\t\x20-\xff]/.test(text)) return text;
+  const bytes = Buffer.from(text, 'latin1');
+  return isUtf8(bytes) ? bytes.toString() : text;
 }
 
 function percentDecoded(text: string, header: string, address: Address): string {

@@ -80,7 +80,7 @@ export function readBoolean(value: string): boolean | undefined {
 const MAX_TTL_MS = 100 * 365 * 24 * 3_600_000;
 
 function readTtl(value: string): number | undefined {
-  const ttlMs = /^\d{1,15}$/.test(value) ? Number(value) * 1_000 : parseGoDuration(value);
+  const ttlMs = /^\d+$/.test(value) ? Number(value) * 1_000 : parseGoDuration(value);
   return ttlMs === undefined || ttlMs <= 0 ? undefined : Math.min(ttlMs, MAX_TTL_MS);
 }
 
@@ -92,7 +92,7 @@ function readTtl(value: string): number | undefined {
 export function maxBulkPubBytes(metadata: Metadata, pubsubName: string): number {
   const value = metadata['maxBulkPubBytes'];
   if (value === undefined) return Number.POSITIVE_INFINITY;
-  if (!/^\d{1,15}$/.test(value) || Number(value) === 0)
+  if (!/^\d+$/.test(value) || Number(value) === 0)
     throw invalidMetadata(pubsubName, metadata, `maxBulkPubBytes must be a positive integer: actual is '${value}'`);
   return Number(value);
 }

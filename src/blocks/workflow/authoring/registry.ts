@@ -108,9 +108,9 @@ function nameOf(
   code: WorkflowDefinition | WorkflowFunction | ActivityDefinition | ActivityFunction,
   registered: ReadonlyMap<object, string>,
 ): string {
-  if (typeof code === 'object') return code.name;
-  const name = registered.get(code) ?? code.name;
-  checkName(kind, name);
+  const name = typeof code === 'object' ? code.name : (registered.get(code) ?? code.name);
+  // A definition has a checked name, but in JavaScript any object may come.
+  if (typeof code !== 'object' || typeof name !== 'string') checkName(kind, name);
   return name;
 }
 

@@ -1,6 +1,6 @@
 import { messageOf } from '../../../errors.ts';
 import type { Observation } from '../../../probe.ts';
-import { signalOfCancelToken } from '../../../util/cancel-token.ts';
+import { cancelWith } from '../../../util/cancel-token.ts';
 import { Deque } from '../../../util/deque.ts';
 import { Linked } from '../../../util/linked.ts';
 import { sinceWhen } from '../../../util/work.ts';
@@ -155,7 +155,8 @@ export class ActivityRunner {
     let thrown: { readonly value: unknown } | undefined;
     const observation = this.#observe(instance, activity);
     emitActivityStarted(this.#host, instance.id, activity);
-    const call = (): unknown => asTold(run)(new Context(instance, activity), valueOfText(input));
+    const context = new Context(instance, activity);
+    const call = (): unknown => asTold(run)(context, valueOfText(input));
     try {
       const output = await (observation === undefined ? call() : observation.run(call));
       event = { type: 'activityCompleted', sequence, output: textOfValue(output, 'the output of activity', name) };
@@ -163,6 +164,7 @@ export class ActivityRunner {
       thrown = { value: error };
       event = { type: 'activityFailed', sequence, failure: failureOf(error) };
     }
+    context.end();
     observation?.end(thrown && { failure: { reason: messageOf(thrown.value), thrown } });
     this.#running.delete(place);
     instance.running--;
@@ -184,13 +186,16 @@ function asTold(run: ActivityFunction): ActivityFunction<unknown> {
   return run as ActivityFunction<unknown>;
 }
 
-/** Creates the signal only on first use. */
+/** Creates the signal only on first use. It fires while the activity runs, not later. */
 class Context implements ActivityContext {
   readonly instanceId: string;
   readonly activityId: number;
   readonly attempt: number;
   readonly #instance: LiveInstance;
   #signal: AbortSignal | undefined;
+  #hasEnded = false;
+  /** Leaves the instance, which may live long. */
+  #leave: (() => void) | undefined;
 
   constructor(instance: LiveInstance, { activityId, attempt }: ActivityToRun) {
     this.instanceId = instance.id;
@@ -200,7 +205,19 @@ class Context implements ActivityContext {
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= signalOfCancelToken(this.#instance.cancellation);
+    this.#signal ??= this.#newSignal();
     return this.#signal;
+  }
+
+  #newSignal(): AbortSignal {
+    const controller = new AbortController();
+    if (!this.#hasEnded) this.#leave = cancelWith(controller, this.#instance.cancellation);
+    return controller.signal;
+  }
+
+  /** The activity has ended. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#leave?.();
   }
 }

@@ -47,9 +47,10 @@ export function emitTurn(host: WorkflowsDeps, followed: Followed): void {
   if (ended === undefined) return tellTurn(host, followed);
   const { record } = followed.plan;
   ended.run(() => tellTurn(host, followed));
-  const { failure } = record;
+  const { failure, status } = record;
+  const isContinued = followed.end.outcome?.kind === 'continued' && !isFinished(status);
   ended.end({
-    outcome: followed.end.outcome?.kind === 'continued' ? 'CONTINUED_AS_NEW' : record.status,
+    outcome: isContinued ? 'CONTINUED_AS_NEW' : status,
     failure: failure && { reason: failure.message, thrown: { value: failure } },
   });
 }

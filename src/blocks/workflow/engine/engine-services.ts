@@ -1,5 +1,4 @@
 import type { Precondition } from '../../../state/store.ts';
-import type { WorkflowStatus } from '../model/instance.ts';
 import type { Core, Retry } from '../replay/core.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
@@ -36,7 +35,6 @@ export interface EngineServices {
   owns(id: string): boolean;
   /** Whether an instance is in memory and unfinished. */
   isActive(id: string): boolean;
-  retentionOf(status: WorkflowStatus): number | undefined;
   /** Creates a new run of an instance. */
   coreOf(record: InstanceRecord, instance: LiveInstance): Core;
   /** A turn was committed: emits its events, and passes on its children and messages. */

@@ -110,7 +110,7 @@ export class Engine implements EngineServices {
     if (isAtRest) return this.#pump.stop();
     this.#owned.watch(this.#deps.layout.inboxPrefix, (keys) => void this.inbox.changed(keys));
     this.#owned.onChange(({ gained, lost }) => {
-      if (gained.size > 0 && !this.#isStopping) this.#readAll();
+      if (gained.size > 0 && !this.#isStopping) this.#takeBack(gained);
       if (lost.size > 0) this.#handOver(lost);
     });
     this.#readAll();
@@ -148,13 +148,6 @@ export class Engine implements EngineServices {
     return instance !== undefined && !isFinished(instance.record.status);
   }
 
-  retentionOf(status: WorkflowStatus): number | undefined {
-    const { completedMs, failedMs, terminatedMs } = this.host.retention;
-    if (status === 'COMPLETED') return completedMs;
-    if (status === 'FAILED') return failedMs;
-    return status === 'TERMINATED' ? terminatedMs : undefined;
-  }
-
   coreOf(record: InstanceRecord, instance: LiveInstance): Core {
     return this.pool.coreOf(record, instance);
   }
@@ -185,10 +178,10 @@ export class Engine implements EngineServices {
   }
 
   async #deliver(id: string, message: Message): Promise<boolean> {
-    let instance = await this.pool.load(id);
+    let instance = await this.pool.loadFor(id, message.event);
     // The instance may have left memory meanwhile: reload it, since nothing else would deliver the message.
     while (typeof instance === 'object' && instance.isGone && !this.#isStopping && this.owns(id))
-      instance = await this.pool.load(id);
+      instance = await this.pool.loadFor(id, message.event);
     if (typeof instance === 'object' && instance.isGone) return false;
     if (typeof instance === 'object') instance.post(message);
     else if (instance !== 'no-code' && message.entry !== undefined)
@@ -251,6 +244,13 @@ export class Engine implements EngineServices {
     shard.end();
     // This host may own the shard again by now: then nothing else would reload the instance.
     void this.#look(instance.id);
+  }
+
+  /** Reads what is in gained shards. What is still being released is read again: another host may have gone on. */
+  #takeBack(gained: ReadonlySet<OwnedShard>): void {
+    for (const instance of this.pool.all())
+      if (!instance.mayBegin && gained.has(this.#owned.of(instance.id))) this.pool.remove(instance, TAKEN_OVER);
+    this.#readAll();
   }
 
   #readAll(): void {

@@ -1,4 +1,3 @@
-import { keyAfter } from '../../../state/keys.ts';
 import type { Entry } from '../../../state/store.ts';
 import { decodeMessage } from '../storage/codec.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
@@ -11,6 +10,9 @@ interface Found {
   readonly key: string;
   readonly entry?: Entry;
 }
+
+/** Why messages could not be delivered, by instance. */
+type Failures = Map<string, unknown>;
 
 /** The dependencies of an {@link Inbox}. */
 export interface InboxDeps {
@@ -28,10 +30,14 @@ export interface InboxDeps {
 export class Inbox {
   readonly #deps: InboxDeps;
   readonly #inHand = new Set<string>();
+  /** The last delivery to each instance, while it is under way. The next one waits for it, to keep the order. */
+  readonly #lines = new Map<string, Promise<void>>();
   /** Keys released since the page in hand was asked for: what was read of them may be out of date. */
   #released: Set<string> | undefined;
   #isReading = false;
   #readsAgain = false;
+  /** What the last read could not deliver; `undefined` while more may be left. */
+  #left: Failures | undefined = new Map();
 
   constructor(deps: InboxDeps) {
     this.#deps = deps;
@@ -52,9 +58,13 @@ export class Inbox {
 
   /** Delivers the messages of some keys, or all messages when `keys` is empty. */
   async changed(keys: readonly string[]): Promise<void> {
-    if (keys.length === 0) return this.readAll();
-    for (let from = 0; from < keys.length; from += PAGE)
-      await this.#handOutAll(keys.slice(from, from + PAGE).map((key) => ({ key }))).catch(this.#deps.onFailure);
+    if (keys.length === 0) return this.#read();
+    const failures: Failures = new Map();
+    for (let from = 0; from < keys.length; from += PAGE) {
+      const page = keys.slice(from, from + PAGE).map((key) => ({ key }));
+      await this.#handOutAll(page, failures);
+    }
+    this.#report(failures);
   }
 
   /** Delivers messages that a failed turn has left, if there are any: nothing else would. */
@@ -62,16 +72,44 @@ export class Inbox {
     if (keys.length > 0) await this.changed(keys);
   }
 
-  /** Delivers all messages. */
-  async readAll(): Promise<void> {
+  /** Delivers all messages. Until it has, every instance counts as behind. */
+  readAll(): Promise<void> {
+    this.#left = undefined;
+    return this.#read();
+  }
+
+  /** Whether an instance may have stored messages that must be delivered before what is sent to it now. */
+  isBehind(id: string): boolean {
+    return this.#left === undefined || this.#left.has(id) || this.#lines.has(id);
+  }
+
+  /** Delivers the stored messages of an instance. One that cannot be delivered does not keep back what is sent now. */
+  catchUp(id: string): Promise<void> {
+    const { store, onFailure } = this.#deps;
+    return this.#inLine(id, async () => {
+      for await (const entries of store.messages(store.layout.inboxRangeOf(id), PAGE)) {
+        try {
+          // Not what was read: its turn may have taken it meanwhile.
+          for (const { key } of entries) await this.#handOut(id, key, undefined);
+        } catch (error) {
+          return onFailure(error);
+        }
+      }
+    });
+  }
+
+  async #read(): Promise<void> {
     this.#readsAgain = true;
     if (this.#isReading) return;
     this.#isReading = true;
     try {
+      let failures: Failures = new Map();
       while (this.#readsAgain) {
         this.#readsAgain = false;
-        await this.#readOnce();
+        failures = await this.#readOnce();
       }
+      this.#left = failures;
+      this.#report(failures);
     } catch (error) {
       this.#deps.onFailure(error);
     } finally {
@@ -80,32 +118,56 @@ export class Inbox {
     }
   }
 
-  async #readOnce(): Promise<void> {
+  async #readOnce(): Promise<Failures> {
     const { store } = this.#deps;
-    for (let from: string | undefined = store.layout.inboxRange.from; from !== undefined; ) {
+    const failures: Failures = new Map();
+    this.#released = new Set();
+    for await (const entries of store.messages(store.layout.inboxRange, PAGE)) {
+      const page = entries.map((entry) => ({ key: entry.key, entry }));
+      await this.#handOutAll(page, failures);
       this.#released = new Set();
-      const entries = await store.inboxFrom(from, PAGE);
-      await this.#handOutAll(entries.map((entry) => ({ key: entry.key, entry })));
-      const last = entries.at(-1);
-      from = last && keyAfter(last.key);
     }
+    return failures;
   }
 
-  /** Delivers in order per instance, and to several instances in parallel. Throws a failure only after all are done. */
-  async #handOutAll(messages: readonly Found[]): Promise<void> {
+  /** One failure stands for all. */
+  #report(failures: Failures): void {
+    if (failures.size > 0) this.#deps.onFailure([...failures.values()][0]);
+  }
+
+  /** Delivers in order per instance, and to several instances in parallel. Adds failures to those of earlier pages. */
+  async #handOutAll(messages: readonly Found[], failures: Failures): Promise<void> {
     const byInstance = new Map<string, Found[]>();
     for (const message of messages) {
       const id = this.#deps.store.layout.instanceIdOf(message.key);
+      // It must not overtake one of an earlier page.
+      if (failures.has(id)) continue;
       const others = byInstance.get(id);
       if (others === undefined) byInstance.set(id, [message]);
       else others.push(message);
     }
-    const ends = await Promise.allSettled([...byInstance].map(([id, own]) => this.#handOutTo(id, own)));
-    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    const deliveries = [...byInstance].map(([id, own]) =>
+      this.#handOutTo(id, own).catch((error: unknown) => void failures.set(id, error)),
+    );
+    await Promise.all(deliveries);
   }
 
-  async #handOutTo(id: string, messages: readonly Found[]): Promise<void> {
-    for (const { key, entry } of messages) await this.#handOut(id, key, entry);
+  #handOutTo(id: string, messages: readonly Found[]): Promise<void> {
+    return this.#inLine(id, async () => {
+      for (const { key, entry } of messages) await this.#handOut(id, key, entry);
+    });
+  }
+
+  /** Begins a delivery to an instance once the one before it has ended. */
+  #inLine(id: string, deliver: () => Promise<void>): Promise<void> {
+    const before = this.#lines.get(id);
+    const delivered = before === undefined ? deliver() : before.then(deliver);
+    const end = (): void => {
+      if (this.#lines.get(id) === line) this.#lines.delete(id);
+    };
+    const line = delivered.then(end, end);
+    this.#lines.set(id, line);
+    return delivered;
   }
 
   async #handOut(id: string, key: string, read: Entry | undefined): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Registry } from '../authoring/registry.ts';
+import type { IncomingEvent } from '../model/events.ts';
 import { NOT_REGISTERED } from '../model/failure.ts';
 import { isFinished, type MissingCode } from '../model/instance.ts';
 import type { Payload } from '../model/payload.ts';
@@ -94,7 +95,10 @@ export class InstancePool {
       workflowName: name,
       program,
       logger,
-      onStray: () => instance.wake(),
+      // During its replay, it has no turns yet: it is woken at the end.
+      onStray: () => {
+        if (this.#live.get(instanceId) === instance) instance.wake();
+      },
     });
   }
 
@@ -112,6 +116,13 @@ export class InstancePool {
       this.#loading.set(id, loading);
     }
     return loading;
+  }
+
+  /** The same for an event: an instance with unregistered code accepts only its termination. */
+  loadFor(id: string, event: IncomingEvent | undefined): Promise<LiveInstance | Absent> {
+    const loading = this.load(id);
+    if (event?.type !== 'terminated' || this.#live.has(id)) return loading;
+    return loading.then((found) => (found === 'no-code' ? this.#loadWithoutCode(id) : found));
   }
 
   async #read(id: string): Promise<LiveInstance | Absent> {
@@ -160,10 +171,14 @@ export class InstancePool {
   }
 
   /** Loads an instance with unregistered code, without its history: it can only be ended. */
-  async loadWithoutCode(id: string): Promise<LiveInstance | undefined> {
-    const stored = await this.#deps.store.read(id);
-    if (stored === undefined || this.#live.has(id)) return this.#live.get(id);
-    return this.#keep(stored.record, stored);
+  async #loadWithoutCode(id: string): Promise<LiveInstance | Absent> {
+    const { home, store } = this.#deps;
+    const stored = await store.read(id);
+    const live = this.#live.get(id);
+    if (live !== undefined) return live;
+    if (stored === undefined) return 'missing';
+    if (isFinished(stored.record.status)) return 'finished';
+    return home.owns(id) ? this.#keep(stored.record, stored) : 'no-code';
   }
 
   /** Whether the code of a workflow is registered. */

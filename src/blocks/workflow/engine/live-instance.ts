@@ -246,9 +246,11 @@ export class LiveInstance {
       message.done?.();
     }
     this.#home.follow(this, { plan, version, end, before, retries: this.#core.takeRetries() });
-    if (end.outcome?.kind === 'continued') return this.#renew(end.nextEvents, end.now);
+    const hasEnded = isFinished(this.#record.status);
+    // A turn that could not be written has failed the instance instead.
+    if (end.outcome?.kind === 'continued' && !hasEnded) return this.#renew(end.nextEvents, end.now);
     if (end.outcome?.kind !== 'terminated') this.#runActivities(end.events);
-    if (isFinished(this.#record.status) && this.#core.activityCount === 0) this.#home.ended(this);
+    if (hasEnded && this.#core.activityCount === 0) this.#home.ended(this);
     return undefined;
   }
 

@@ -6,6 +6,7 @@ import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
 import { TOO_LARGE } from '../model/failure.ts';
 import { isFinished } from '../model/instance.ts';
+import { retentionOf } from '../options.ts';
 import { receiptChange, type Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import { planTurn, type TurnPlan, type TurnResult } from '../storage/turn-plan.ts';
@@ -91,16 +92,20 @@ function planOf(home: EngineServices, turn: TurnToWrite, found: Found): TurnPlan
   return planTurn(
     stored,
     turn.record,
-    { ...turn.end, events: [], children: [], orphans: [], ...failed(message) },
+    { ...turn.end, events: [], children: [], orphans: [], ...failed(home, message) },
     context,
   );
 }
 
-function failed(message: string): Pick<TurnResult, 'outcome' | 'status' | 'activityCount'> {
+function failed(
+  { host }: EngineServices,
+  message: string,
+): Pick<TurnResult, 'outcome' | 'status' | 'activityCount' | 'retentionMs'> {
   return {
     outcome: { kind: 'failed', failure: { errorType: TOO_LARGE, message } },
     status: 'FAILED',
     activityCount: 0,
+    retentionMs: retentionOf(host, 'FAILED'),
   };
 }
 

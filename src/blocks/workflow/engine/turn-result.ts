@@ -2,6 +2,7 @@ import type { Trace } from '../../../components/pubsub.ts';
 import type { StartOperation } from '../../../probe.ts';
 import type { ActionEvent, ChildStarted, HistoryEvent } from '../model/events.ts';
 import { isFinished, type WorkflowStatus } from '../model/instance.ts';
+import { retentionOf } from '../options.ts';
 import type { Core } from '../replay/core.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import type { TurnResult } from '../storage/turn-plan.ts';
@@ -45,7 +46,7 @@ export function endOfTurn(home: EngineServices, turn: EndedTurn): TurnResult {
     childTraces: starts?.childTraces,
     nextTrace: starts?.nextTrace,
     orphans: turn.orphans,
-    retentionMs: home.retentionOf(status),
+    retentionMs: retentionOf(home.host, status),
     tellsParent: !hasEnded && !isOrphan,
   };
 }

@@ -2,6 +2,7 @@ import type { Trace } from '../../../components/pubsub.ts';
 import { isConflict } from '../../../state/errors.ts';
 import type { Put } from '../../../state/store.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { Absent } from '../engine/instance-pool.ts';
 import type { LiveInstance } from '../engine/live-instance.ts';
 import { isInUse } from '../engine/turn-commit.ts';
 import type { IncomingEvent } from '../model/events.ts';
@@ -186,16 +187,22 @@ async function find(
   event: IncomingEvent,
 ): Promise<LiveInstance | 'finished' | 'elsewhere'> {
   if (engine.owns(id)) {
-    const found = await engine.pool.load(id);
+    const found = await loadHere(engine, id, event);
     if (typeof found === 'object') return isFinished(found.record.status) ? 'finished' : found;
     if (found === 'missing') throw notFound(id);
-    if (found === 'finished') return found;
-    // Without its code, it accepts only its termination.
-    return (event.type === 'terminated' ? await engine.pool.loadWithoutCode(id) : undefined) ?? 'elsewhere';
+    return found === 'finished' ? found : 'elsewhere';
   }
   const stored = await engine.store.read(id);
   if (stored === undefined) throw notFound(id);
   return isFinished(stored.record.status) ? 'finished' : 'elsewhere';
+}
+
+/** Loads an instance of this host. It gets the events that are stored for it before another one. */
+async function loadHere({ pool, inbox }: Engine, id: string, event: IncomingEvent): Promise<LiveInstance | Absent> {
+  const found = await pool.loadFor(id, event);
+  if (typeof found !== 'object' || event.type !== 'eventRaised' || !inbox.isBehind(id)) return found;
+  await inbox.catchUp(id);
+  return pool.loadFor(id, event);
 }
 
 /** Resolves when the event is in the history. */

@@ -1,7 +1,9 @@
 import { SidecarError } from '../../../errors.ts';
+import { nameOfKind } from '../../../util/known-fields.ts';
+import { checkPayload } from '../../../util/payload-limit.ts';
 import { checkStartOptions, type StartOptions } from '../model/definition.ts';
 import { checkInstanceId } from '../model/instance-id.ts';
-import { checkPayload, type Payload } from '../model/payload.ts';
+import type { Payload } from '../model/payload.ts';
 import type { Start } from './operations.ts';
 
 /** Checks of the arguments of workflow operations. */
@@ -20,6 +22,8 @@ function checkWorkflowName(name: string): void {
 }
 
 export function checkEventName(name: string): void {
+  if (typeof name !== 'string')
+    throw new SidecarError('ERR_WORKFLOW_EVENT_NAME_INVALID', `event name is ${nameOfKind(name)}: expected a string`);
   if (name === '') throw new SidecarError('ERR_WORKFLOW_EVENT_NAME_MISSING', 'event name is empty');
   if (name.length > MAX_NAME_LENGTH) throw tooLong('ERR_WORKFLOW_EVENT_NAME_INVALID', 'event', name);
 }

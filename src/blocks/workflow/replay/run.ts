@@ -1,3 +1,5 @@
+import { SidecarError } from '../../../errors.ts';
+import { nameOfKind } from '../../../util/known-fields.ts';
 import type { Logger } from '../../../util/logger.ts';
 import type { ActionEvent } from '../model/events.ts';
 import { FOREIGN_AWAIT, NON_DETERMINISM, TIMED_OUT, type WorkflowFailure } from '../model/failure.ts';
@@ -149,6 +151,9 @@ export class Run implements Execution {
   }
 
   isPatched(patch: string): boolean {
+    // It could be stored, but not read again.
+    if (typeof patch !== 'string')
+      throw new SidecarError('ERR_BAD_REQUEST', `the name of a patch is ${nameOfKind(patch)}: expected a string`);
     this.#check(`isPatched(${JSON.stringify(patch)})`);
     this.#patches ??= new Map();
     let answer = this.#patches.get(patch);

@@ -195,8 +195,15 @@ export class InstanceStore {
     return { entries: entries.map(({ key }) => this.layout.dueOf(key)), isLast: entries.length < limit };
   }
 
-  async inboxFrom(from: string, limit: number): Promise<readonly KeyedEntry[]> {
-    return this.#store.scan({ from, to: this.layout.inboxRange.to, limit, maxBytes: PAGE.maxBytes });
+  /** Reads messages page by page. */
+  async *messages({ from, to }: Required<KeyRange>, limit: number): AsyncGenerator<readonly KeyedEntry[]> {
+    const { maxBytes } = PAGE;
+    for (let after: string | undefined = from; after !== undefined; ) {
+      const entries: readonly KeyedEntry[] = await this.#store.scan({ from: after, to, limit, maxBytes });
+      yield entries;
+      const last = entries.at(-1);
+      after = last && keyAfter(last.key);
+    }
   }
 
   /** Reads a message; `undefined` if it was taken. */

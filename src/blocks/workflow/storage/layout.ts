@@ -91,6 +91,11 @@ export class WorkflowLayout {
     return this.inboxPrefix + keyOf(id, instantPart(at), unique);
   }
 
+  /** The messages for an instance. */
+  inboxRangeOf(id: string): Required<KeyRange> {
+    return this.#range('inbox', id);
+  }
+
   child(parentId: string, id: string): string {
     return this.#child + keyOf(parentId, id);
   }

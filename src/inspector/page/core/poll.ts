@@ -42,7 +42,9 @@ export function usePoll<P extends keyof Reads>(
         const data = await get(path, query, signal);
         if (!signal.aborted) setAnswer({ url, data, error: undefined });
       } catch (error) {
-        if (!signal.aborted) setAnswer((last) => ({ url, data: last.data, error: messageOf(error) }));
+        if (signal.aborted) return;
+        // What came for another query is no answer to this one.
+        setAnswer((last) => ({ url, data: last.url === url ? last.data : undefined, error: messageOf(error) }));
       }
     }, everyMs);
     poller.current = started;

@@ -14,6 +14,7 @@ import { ExplainedRules, targetOf } from '../ui/rules.tsx';
 import { Facts, Loaded } from '../ui/states.tsx';
 import { Trace } from '../ui/trace.tsx';
 import { PublishForm } from './publish-form.tsx';
+import { LINE_ENDS } from './queues/edit-form.tsx';
 
 const REFRESH_MS = 2000;
 
@@ -125,6 +126,7 @@ function whyNotAgain(payload: PayloadView | undefined): string | undefined {
   if (payload.format === 'hidden') return 'Its data are not shown';
   if (payload.isMasked) return 'Parts of its data are masked';
   if (payload.isCut) return 'Only the beginning of its data is kept';
+  if (payload.format === 'text' && payload.value.includes('\r')) return LINE_ENDS;
   return payload.format === 'base64' ? 'Its data are binary' : undefined;
 }
 

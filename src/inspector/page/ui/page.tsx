@@ -114,7 +114,7 @@ export function Tabs({ label, tabs }: TabsProps) {
       {tabs.map(([name, title], at) => (
         <a
           key={name}
-          href={withQuery({ tab: at === 0 ? undefined : name }, { keepsView: true })}
+          href={withQuery({ tab: at === 0 ? undefined : name })}
           aria-current={name === current ? 'page' : undefined}
         >
           {title}

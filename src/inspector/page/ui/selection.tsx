@@ -16,7 +16,7 @@ export interface Selection {
 export function useSelection(): Selection {
   const selection = useMemo(makeSelection, []);
   const query = new URLSearchParams(route.value.query);
-  for (const name of ['open', 'tab', 'sort']) query.delete(name);
+  for (const name of ['open', 'sort']) query.delete(name);
   useEffect(selection.clear, [query.toString()]);
   return selection;
 }

@@ -5,6 +5,7 @@ import { RecordingLogger } from '../../../support/logger.ts';
 
 interface Damaged extends AsyncDisposable {
   readonly sidecar: Sidecar;
+  readonly store: KeptStore;
   readonly logger: RecordingLogger;
   readonly ran: string[];
 }
@@ -15,11 +16,12 @@ const LONG = 'x'.repeat(20_000);
 async function withDamage(
   part: 'due' | 'job' | 'data',
   change: (value: Buffer) => Buffer | undefined,
+  { dueTime = '50ms' } = {},
 ): Promise<Damaged> {
   const store = new KeptStore();
   await using before = new Sidecar({ appId: 'shop', state: store });
   await before.start();
-  for (const name of ['bad', 'good']) await before.jobs.schedule(name, { dueTime: '50ms', data: LONG });
+  for (const name of ['bad', 'good']) await before.jobs.schedule(name, { dueTime, data: LONG });
   await before.stop();
   const entries = await store.memory.scan({ from: 'jobs!', to: 'jobs"' });
   const pointer = entries.find(({ key }) => key.endsWith('!job!bad!'));
@@ -38,7 +40,7 @@ async function withDamage(
   const ran: string[] = [];
   sidecar.jobs.handle('*', ({ name }) => void ran.push(name));
   await sidecar.start();
-  return { sidecar, logger, ran, [Symbol.asyncDispose]: () => sidecar.stop() };
+  return { sidecar, store, logger, ran, [Symbol.asyncDispose]: () => sidecar.stop() };
 }
 
 const half = (value: Buffer): Buffer => value.subarray(0, value.length / 2);
@@ -88,4 +90,26 @@ test('a pointer that is damaged is an error that names it', async () => {
   await expect(world.sidecar.jobs.get('bad')).rejects.toThrow(
     '!job!bad!" is damaged (an instant was expected, actual is "soon")',
   );
+});
+
+test.each<[what: string, part: 'job' | 'due', change: (value: Buffer) => Buffer | undefined, problem: RegExp]>([
+  ['is damaged', 'job', () => Buffer.from('\u0001soon'), /!job!bad!" is damaged \(/],
+  ['leads to no entry', 'due', () => undefined, /The job "bad" has no entry in the store/],
+])('a pointer that %s does not hide the others, and can be deleted', async (_what, part, change, problem) => {
+  await using world = await withDamage(part, change, { dueTime: '1h' });
+  const { jobs } = world.sidecar;
+  for (let times = 0; times < 2; times++) expect((await jobs.list()).jobs.map(({ name }) => name)).toEqual(['good']);
+  expect(world.logger.at('error').map(({ message, details }) => [message, details['key']])).toEqual([
+    [
+      'a stored job cannot be found by its name: lists leave it out until it is deleted',
+      expect.stringMatching(/!bad!$/),
+    ],
+  ]);
+  await expect(jobs.get('bad')).rejects.toThrow(problem);
+  expect(await jobs.delete('bad')).toBe(true);
+  // The pointer, the entry and the data of the other one.
+  expect(await world.store.size()).toBe(3);
+  expect([await jobs.get('bad'), await jobs.delete('bad')]).toEqual([undefined, false]);
+  await jobs.schedule('bad', { dueTime: '1h' });
+  expect((await jobs.list()).jobs.map(({ name }) => name)).toEqual(['bad', 'good']);
 });

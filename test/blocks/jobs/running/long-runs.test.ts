@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type JobRun, Sidecar } from '../../../../src/index.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
+import { listen } from '../../../support/http.ts';
 import { JobsWorld, jobsWorld, timeOf } from '../../../support/jobs-world.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
 import { type LogLine, RecordingLogger } from '../../../support/logger.ts';
@@ -190,6 +191,42 @@ describe('a run that is under way at a stop', () => {
     await world.restart('1s');
     expect(world.seen.map(({ attempt }) => attempt)).toEqual([1, 1]);
     expect(world.lines.slice(-2)).toEqual(['jobDone slow 1', 'jobGone slow finished']);
+  });
+
+  test('is no failure when the application has it and is broken off: it comes again at the next start', async () => {
+    const runs: string[] = [];
+    await using app = await listen(({ url = '' }, res) => {
+      const isRun = url.startsWith('/job/');
+      if (isRun) runs.push(url);
+      if (!isRun || runs.length > 1) res.end();
+    });
+    const { port } = app;
+    const state = new KeptStore();
+    const nameResolution = { static: { other: `http://127.0.0.1:${port}` } };
+    const make = (): Sidecar =>
+      new Sidecar({
+        appId: 'shop',
+        app: { port },
+        state,
+        stopTimeoutMs: 100,
+        logger: new RecordingLogger(),
+        nameResolution,
+      });
+    const sidecar = make();
+    const failed: unknown[] = [];
+    for (const name of ['jobFailed', 'jobDropped', 'jobRetrying'] as const)
+      sidecar.events.on(name, (info: unknown) => failed.push(info));
+    await sidecar.start();
+    await sidecar.ready();
+    // An open connection makes the stop wait for its end.
+    await sidecar.invocation.invoke('other', 'POST', 'other');
+    await sidecar.jobs.schedule('bill', { dueTime: '0s', failurePolicy: { drop: {} } });
+    await vi.waitFor(() => expect(runs).toEqual(['/job/bill']));
+    await sidecar.stop();
+    expect(failed).toEqual([]);
+    await using next = make();
+    await next.start();
+    await vi.waitFor(() => expect(runs).toEqual(['/job/bill', '/job/bill']));
   });
 
   test('counts when it returns after its signal', async () => {

@@ -3,6 +3,7 @@ import { type Clock, type Jobs, Sidecar } from '../../../../src/index.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
 import { jobsWorld } from '../../../support/jobs-world.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
+import { RecordingLogger } from '../../../support/logger.ts';
 
 /** Lets a run hang until it is let go. */
 function gate(): { readonly passed: Promise<void>; open(): void } {
@@ -269,4 +270,41 @@ describe('clocks that are set', () => {
     expect((runs[2] ?? 0) % HOUR).toBe(0);
     await sidecar.stop();
   });
+});
+
+test('a job whose end was written without an answer does not run again, though a slow read still shows it', async () => {
+  const state = new KeptStore();
+  await using sidecar = new Sidecar({ appId: 'shop', state, logger: new RecordingLogger() });
+  const [run, read] = [gate(), gate()];
+  const runs: string[] = [];
+  sidecar.jobs.handle('*', ({ name }) => {
+    runs.push(name);
+    return run.passed;
+  });
+  await sidecar.start();
+  await sidecar.jobs.schedule('once', { dueTime: '0s' });
+  await vi.waitFor(() => expect(runs).toEqual(['once']));
+  const scan = state.memory.scan.bind(state.memory);
+  const slow = vi.spyOn(state.memory, 'scan').mockImplementation(async (range) => {
+    const entries = await scan(range);
+    await read.passed;
+    return entries;
+  });
+  // Since it is uncertain whether this was written, everything is read anew.
+  state.interfere = () => Promise.reject(new Error('no answer'));
+  await expect(sidecar.jobs.schedule('other', { dueTime: '1h' })).rejects.toThrow('no answer');
+  expect(slow).toHaveBeenCalledTimes(1);
+  let commits = 0;
+  state.interfere = async (_batch, commit) => {
+    commits++;
+    const version = await commit();
+    if (commits === 1) throw new Error('no answer');
+    return version;
+  };
+  run.open();
+  await vi.waitFor(() => expect(commits).toBe(2));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  read.open();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect([runs, await sidecar.jobs.get('once')]).toEqual([['once'], undefined]);
 });

@@ -26,6 +26,15 @@ describe('jobs run', () => {
     expect(world.times.at(-1)).toBe('2026-01-31T02:30:00');
   });
 
+  test('a failed run is tried again when the clock stands between two milliseconds', async () => {
+    await using world = await jobsWorld();
+    world.run = ({ attempt }) => (attempt < 3 ? fail() : undefined);
+    await world.clock.advance(0.5);
+    await world.sidecar.jobs.schedule('bad', { dueTime: '0s' });
+    await world.clock.advance('10s');
+    expect(world.seen.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+  });
+
   test('dueTime: one run, then it is gone and its name is free', async () => {
     await using world = await jobsWorld();
     await world.sidecar.jobs.schedule('once', { dueTime: '10m' });

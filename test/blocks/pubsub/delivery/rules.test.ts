@@ -37,8 +37,53 @@ describe('match expressions', () => {
     ['event.data.tags.all(t, t.size() == 3)', true],
     ['event.data.name.matches("^[a-c]{3}$")', true],
     ['event.data.amount > 3 ? event.type == "order.created" : false', true],
+    ['event.type in ["order.created", 1]', true],
+    ['event.data.amount in [1, 5.0]', true],
+    ['event.data.amount in ["5", 1]', false],
+    ['event.type in ["b", event.source]', false],
+    ['event.type in ["b", event.type]', true],
   ])('%s: %s', (expression, holds) => {
     expect(compileMatch(expression)(event)).toBe(holds);
+  });
+
+  test.each<[expression: string, event: string, holds: boolean]>([
+    ['event.data.amount == 5', '{"data":{"amount":5,"constructor":"Acme"}}', true],
+    ['event.data.amount == 5', '{"data":{"amount":6,"constructor":"Acme"}}', false],
+    ['event.data.amount == 5', '{"data":{"amount":5,"constructor":null}}', true],
+    ['event.data.amount == 5', '{"data":{"amount":5,"constructor":{"constructor":[1]}}}', true],
+    ['event.data.amount == null', '{"data":{"amount":null,"constructor":"Acme"}}', true],
+    ['event.type == "a" && event.data.amount == 5', '{"type":"a","constructor":"x","data":{"amount":5}}', true],
+    ['event.data[1].amount == 5', '{"data":[1,{"amount":5,"constructor":"Acme"}]}', true],
+    ['event.data.exists(d, d.amount == 5)', '{"data":[{"amount":5,"constructor":"Acme"},{}]}', true],
+    ['event.data.exists(d, d.amount == 5)', '{"data":[{},{"amount":5,"constructor":"Acme"}]}', true],
+    ['event.data.amount == 5 || event.nope == 1', '{"data":{"amount":5,"constructor":"Acme"}}', true],
+    ['event.data.constructor == "Acme"', '{"data":{"constructor":"Acme"}}', true],
+    ['has(event.data.constructor)', '{"data":{"constructor":"Acme"}}', true],
+    ['has(event.data.amount)', '{"data":{"amount":5,"constructor":null}}', true],
+    ['has(event.data.nope)', '{"data":{"constructor":"Acme"}}', false],
+    ['has(event.data.hasOwnProperty)', '{"data":{"constructor":"Acme"}}', false],
+    ['"amount" in event.data', '{"data":{"amount":5,"constructor":"Acme"}}', true],
+    ['size(event.data) == 2', '{"data":{"amount":5,"constructor":"Acme"}}', true],
+    ['event.data.a == event.data.b', '{"data":{"a":{"constructor":1},"b":{"constructor":1.0}}}', true],
+    ['event.data.a == event.data.b', '{"data":{"a":{"constructor":1},"b":{"x":1}}}', false],
+    ['event.data.a == {"constructor": 1}', '{"data":{"a":{"x":1},"constructor":1}}', false],
+  ])('a member named constructor is one like any other: %s of %s: %s', (expression, text, holds) => {
+    const given: unknown = JSON.parse(text);
+    const matches = compileMatch(expression);
+    expect([matches(given), matches(given)]).toEqual([holds, holds]);
+    expect(given).toEqual(JSON.parse(text));
+  });
+
+  test('a member named constructor is found in an event however deep it is nested', () => {
+    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+    const given: unknown = JSON.parse(`{"data":{"deep":${deep},"amount":5,"constructor":"Acme"}}`);
+    expect(compileMatch('event.data.amount == 5')(given)).toBe(true);
+    expect(() => compileMatch('event.data.nope == 5')(given)).toThrow(/No such key: nope/);
+  });
+
+  test('an event that is no object cannot be evaluated', () => {
+    for (const given of [null, 1, 'text', [], undefined])
+      expect(() => compileMatch('event.data == 5')(given)).toThrow();
   });
 
   test.each([

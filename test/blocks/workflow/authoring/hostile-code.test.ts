@@ -1,7 +1,7 @@
 import { nextTick } from 'node:process';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { defineActivity, defineWorkflow, type TaskFailedError } from '../../../../src/index.ts';
+import { defineActivity, defineWorkflow, type TaskFailedError, type WorkflowContext } from '../../../../src/index.ts';
 import { workflowWorld } from '../../../support/workflow-world.ts';
 
 const turnOf = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -66,6 +66,61 @@ describe('parts of the code that nobody waits for', () => {
     });
     expect([woken, unhandled]).toEqual([['once'], []]);
   });
+});
+
+test('code that the world wakes while it is replayed fails, and leaves nothing in memory', async () => {
+  await using world = await workflowWorld(({ workflows }) =>
+    workflows.register('flow', (ctx) => ctx.waitForEvent('go')),
+  );
+  await world.run('flow');
+  await world.restart(({ workflows }) =>
+    workflows.register('flow', async (ctx) => {
+      const beside = async (): Promise<void> => {
+        await turnOf();
+        await ctx.callActivity('any');
+      };
+      void beside();
+      return ctx.waitForEvent('go');
+    }),
+  );
+  // The history is read for so long that a turn of the event loop, and a commit, would come through meanwhile.
+  const { memory } = world.store;
+  const scan = memory.scan.bind(memory);
+  memory.scan = async (range) => {
+    for (let turns = 0; turns < 20; turns++) await turnOf();
+    return scan(range);
+  };
+  await world.sidecar.workflows.raiseEvent('one', 'go');
+  expect(await world.settle()).toMatchObject({ status: 'FAILED' });
+  expect(world.sidecar.workflows.service.liveCount).toBe(0);
+});
+
+describe('a name that is no text', () => {
+  const calls: Record<string, (ctx: WorkflowContext) => unknown> = {
+    'activity name': (ctx) => ctx.callActivity({} as never),
+    'name of a patch': (ctx) => ctx.isPatched(undefined as never),
+  };
+  for (const [what, call] of Object.entries(calls))
+    test(`fails the workflow, which can still be read after a restart: ${what}`, async () => {
+      await using world = await workflowWorld(({ workflows }) => workflows.register('flow', async (ctx) => call(ctx)));
+      const failed = { status: 'FAILED', failure: { message: expect.stringContaining(what) } };
+      expect(await world.run('flow')).toMatchObject(failed);
+      await world.restart();
+      expect(await world.settle()).toMatchObject(failed);
+      expect((await world.history()).map(({ type }) => type)).toEqual(['started']);
+    });
+
+  test('is refused for an event, and the workflow goes on', async () => {
+    await using world = await workflowWorld(({ workflows }) =>
+      workflows.register('flow', (ctx) => ctx.waitForEvent('go')),
+    );
+    await world.run('flow');
+    await expect(world.sidecar.workflows.raiseEvent('one', 5 as never)).rejects.toMatchObject({
+      code: 'ERR_WORKFLOW_EVENT_NAME_INVALID',
+      message: expect.stringContaining('a number'),
+    });
+    expect(await world.raise('go', 1)).toMatchObject({ status: 'COMPLETED', output: 1 });
+  }, 5_000);
 });
 
 test('activities that wait for room when the workflow continues as new are dropped with the rest of the run', async () => {

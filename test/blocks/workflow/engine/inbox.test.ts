@@ -8,13 +8,14 @@ import { RecordingLogger } from '../../../support/logger.ts';
 
 const INSTANCES = ['a', 'b', 'c', 'd'];
 const PER_INSTANCE = 3;
+const SOME: Readonly<Record<string, number>> = Object.fromEntries(INSTANCES.map((id) => [id, PER_INSTANCE]));
 
 /** An inbox with some messages for each instance, and what was delivered from it. */
-async function filledInbox(deliver: (id: string) => Promise<boolean>) {
+async function filledInbox(deliver: (id: string) => Promise<boolean>, counts = SOME) {
   const memory = new MemoryStore({ clock: virtualClock(), logger: new RecordingLogger() });
   const store = new InstanceStore(memory, new WorkflowLayout('shop'), new RecordingLogger());
-  const keys = INSTANCES.flatMap((id) =>
-    Array.from({ length: PER_INSTANCE }, (_, number) => store.messageKey(id, 1, String(number))),
+  const keys = Object.entries(counts).flatMap(([id, count]) =>
+    Array.from({ length: count }, (_, number) => store.messageKey(id, 1, String(number))),
   );
   await memory.commit({ put: keys.map((key) => store.messagePut(key, { event: undefined, executionId: key })) });
   const delivered: string[] = [];
@@ -67,6 +68,28 @@ test('a message that cannot be handed out keeps back those behind it for its ins
   isBroken = false;
   await inbox.readAll();
   expect(delivered.slice(-PER_INSTANCE)).toEqual(keys.slice(PER_INSTANCE, 2 * PER_INSTANCE));
+});
+
+test('an instance that takes no messages keeps back only its own, however many they are', async () => {
+  const { inbox, keys, delivered, failures } = await filledInbox(
+    (id) => (id === 'a' ? Promise.reject(new Error('its history is damaged')) : Promise.resolve(true)),
+    { a: 300, b: PER_INSTANCE },
+  );
+  await inbox.readAll();
+  // Its first one was tried: none of those behind it comes before it.
+  expect(delivered).toEqual([keys[0], ...keys.slice(-PER_INSTANCE)]);
+  expect(failures).toHaveLength(1);
+});
+
+test('messages that a hint and a read find at the same time keep their order', async () => {
+  const { inbox, keys, delivered, store } = await filledInbox(() => Promise.resolve(true), { a: PER_INSTANCE });
+  const message = store.message.bind(store);
+  store.message = async (key) => {
+    for (let turns = 0; turns < 5; turns++) await turn();
+    return message(key);
+  };
+  await Promise.all([inbox.changed(keys.slice(0, 1)), inbox.readAll()]);
+  expect(delivered).toEqual(keys);
 });
 
 test('a message that has been processed since its page was read is not handed out again', async () => {

@@ -195,6 +195,15 @@ describe('a child workflow that is not registered', () => {
     expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 'charged a' });
   });
 
+  test('ends with its parent, and is purged with it', async () => {
+    await using world = await workflowWorld(({ workflows }) => workflows.register(parent));
+    await world.run('parent', 'a');
+    await world.sidecar.workflows.terminate('one');
+    expect(await world.settle('kid')).toMatchObject({ status: 'TERMINATED' });
+    await world.sidecar.workflows.purge('one');
+    expect(await world.size()).toBe(0);
+  });
+
   test('takes the ID of one that is over and still has an activity that runs', async () => {
     let end: (value: string) => void = () => undefined;
     await using world = await workflowWorld(({ workflows }) =>
@@ -241,6 +250,26 @@ test('instances whose workflow is not registered after a restart say so, and are
   world.sidecar.workflows.register(two);
   expect(await world.settle('b')).toMatchObject({ status: 'COMPLETED' });
   expect(await world.settle('c')).toMatchObject({ status: 'RUNNING' });
+});
+
+test('events that an instance got before its workflow was registered come before one that it gets right after', async () => {
+  const flow = defineWorkflow('flow', async (ctx, count: number) => {
+    const seen: unknown[] = [];
+    while (seen.length < count) seen.push(await ctx.waitForEvent('go'));
+    return seen;
+  });
+  await using world = await workflowWorld(({ workflows }) => workflows.register(flow));
+  await world.run('flow', 1_000, 'a');
+  await world.run('flow', 2, 'b');
+  await world.restart(() => undefined);
+  const { workflows } = world.sidecar;
+  // The events for the first instance fill a page of what is read: those for the other one come later.
+  for (let count = 0; count < 300; count++) await workflows.raiseEvent('a', 'go', count);
+  await workflows.raiseEvent('b', 'go', 1);
+  await world.clock.settled();
+  workflows.register(flow);
+  await workflows.raiseEvent('b', 'go', 2);
+  expect(await world.settle('b')).toMatchObject({ status: 'COMPLETED', output: [1, 2] });
 });
 
 describe('missingCodeTimeoutMs', () => {

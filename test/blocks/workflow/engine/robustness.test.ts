@@ -209,6 +209,29 @@ describe('what is too large', () => {
     expect([status, failure?.errorType]).toEqual(['FAILED', 'PayloadTooLargeError']);
   });
 
+  test('events that the next run cannot take over fail the instance, which leaves memory and expires', async () => {
+    const part = 'x'.repeat(5 * 1024 * 1024);
+    await using world = await workflowWorld(
+      ({ workflows }) =>
+        workflows.register('flow', async (ctx) => {
+          await ctx.waitForEvent('go');
+          return ctx.continueAsNew();
+        }),
+      { workflows: { retention: { failedMs: 1_000 } } },
+    );
+    await world.run('flow');
+    const { workflows } = world.sidecar;
+    for (let count = 0; count < 10; count++) await workflows.raiseEvent('one', 'part', part);
+    expect(await world.raise('go')).toMatchObject({
+      status: 'FAILED',
+      failure: { errorType: 'PayloadTooLargeError' },
+    });
+    expect(workflows.service.liveCount).toBe(0);
+    await world.clock.advance('2s');
+    await world.clock.settled();
+    expect(await workflows.get('one')).toBeUndefined();
+  });
+
   test('a history without end fails the instance, which is told to continue as new', async () => {
     await using world = await workflowWorld(({ workflows }) =>
       workflows.register('flow', async (ctx) => {

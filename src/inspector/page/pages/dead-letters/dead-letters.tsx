@@ -73,7 +73,7 @@ export function DeadLetters() {
     <Page title="Dead letters" note={poll.data && totalOf(poll.data)}>
       <Filters fields={filtersOf(poll.data)} />
       <MessageActions
-        parts={isAll.value ? allOf(poll.data, filter) : partsOf(keys.value)}
+        parts={isAll.value ? allOf(poll.isStale ? undefined : poll.data, filter) : partsOf(keys.value)}
         what={isAll.value ? 'all that match' : plural(keys.value.size, 'dead letter')}
         haveOrigins
         onDone={() => {
@@ -102,7 +102,7 @@ export function DeadLetters() {
   );
 }
 
-/** All that match, in each queue. */
+/** All that match, in each queue; none while it is not known which queues those are. */
 function allOf(reply: DeadLettersReply | undefined, filter: DeadLetterFilter): readonly DiscardBody[] {
   const selection = Object.keys(filter).length === 0 ? 'all' : filter;
   return (reply?.queues ?? []).map(({ pubsubName, topic, group }) => ({

@@ -5,12 +5,16 @@ import { prettyJson } from '../../core/json.ts';
 import { FormDialog } from '../../ui/form.tsx';
 
 /** Why data must not be edited and sent back; `undefined` if it may. */
-export function whyNotEditable({ isMasked, isCut, format }: PayloadView): string | undefined {
+export function whyNotEditable({ isMasked, isCut, format, value }: PayloadView): string | undefined {
   if (format === 'hidden') return 'Its data is not shown here';
   if (isMasked) return 'Parts of its data are masked: they would be lost';
   if (isCut) return 'Its data is too long to be shown as a whole';
+  if (format === 'text' && value.includes('\r')) return LINE_ENDS;
   return format === 'base64' ? 'Its data is binary' : undefined;
 }
+
+/** A text field makes LF of CR and CRLF. */
+export const LINE_ENDS = 'Its line ends (CR) would be lost in a form';
 
 interface EditFormProps {
   readonly message: QueuedMessage;

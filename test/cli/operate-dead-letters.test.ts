@@ -1,0 +1,68 @@
+/** Dead letters of an application that mounts an inspector, and the command against it. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { memoryPubSub, nodeListener, Sidecar } from '../../src/index.ts';
+import { type InspectOptions, inspect } from '../../src/inspector/index.ts';
+import { RecordingLogger } from '../support/logger.ts';
+import { PATIENCE, runHere } from './cli.ts';
+
+const TOKEN = 'opensesame';
+const FAILED = { pubsubName: 'pubsub', topic: 'failed', group: 'shop' };
+
+/** A shop that takes orders of up to 100; others become dead letters. */
+async function openShop(options: Pick<InspectOptions, 'payloads'> = {}) {
+  const sidecar = new Sidecar({ appId: 'shop', logger: new RecordingLogger(), components: [memoryPubSub('pubsub')] });
+  await sidecar.start();
+  const orders: unknown[] = [];
+  const take = ({ data }: { readonly data?: { readonly amount?: number } | undefined }): void => {
+    orders.push(data);
+    if ((data?.amount ?? 0) > 100) throw new Error('too much');
+  };
+  await sidecar.pubsub.subscribe<{ amount?: number }>('pubsub', 'orders', take, {
+    deadLetterTopic: FAILED.topic,
+    retry: { maxRetries: 0 },
+  });
+  const server = createServer(nodeListener(inspect(sidecar, { token: TOKEN, ...options })));
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await sidecar.stop();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const run = (...args: readonly string[]): ReturnType<typeof runHere> =>
+    runHere(['dead-letters', ...args, '--url', url], { INSIDECAR_INSPECT_TOKEN: TOKEN });
+  const failedKey = async (): Promise<string> => {
+    const keys = async (): Promise<string[]> => (await sidecar.pubsub.messages(FAILED)).messages.map(({ key }) => key);
+    await expect.poll(keys, PATIENCE).toHaveLength(1);
+    return (await keys())[0] ?? '';
+  };
+  return { sidecar, orders, run, failedKey };
+}
+
+test.each(['none', 'full', () => undefined] as const)(
+  'new data of a dead letter with JSON are JSON, where payloads are shown as %s',
+  async (payloads) => {
+    const { sidecar, orders, run, failedKey } = await openShop({ payloads });
+    await sidecar.pubsub.publish('pubsub', 'orders', { amount: 250 });
+    const key = await failedKey();
+    expect(await run('redeliver', key, '--data', 'twenty-five')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--data must be JSON'),
+    });
+    expect((await run('redeliver', key, '--data', '{"amount":25}')).stdout).toBe('1 dead letter redelivered\n');
+    await expect.poll(() => orders, PATIENCE).toEqual([{ amount: 250 }, { amount: 25 }]);
+  },
+);
+
+test('control characters in the names of attributes are shown as escapes', async () => {
+  const { sidecar, run, failedKey } = await openShop();
+  const event = { specversion: '1.0', type: 'order', source: 'tests', id: '1', '\u001b]52;c;x\u0007': 'x' };
+  const body = Buffer.from(JSON.stringify({ ...event, data: { amount: 250 } }));
+  await sidecar.pubsub.publish('pubsub', 'orders', body, { contentType: 'application/cloudevents+json' });
+  const { stdout } = await run('show', await failedKey());
+  expect(stdout).toContain('\\u001b]52;c;x\\u0007');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not be there.
+  expect(stdout).not.toMatch(/[\u001b\u0007]/);
+});
