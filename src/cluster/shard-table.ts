@@ -43,6 +43,8 @@ export class ShardTable implements Shards {
   readonly #deps: ShardTableDeps;
   /** The fences of the shards that this host owns, including those being handed over. */
   readonly #fences: (Precondition | undefined)[] = new Array<undefined>(SHARD_COUNT).fill(undefined);
+  /** The versions of the entries that made this host the owner of shards that it has dropped. */
+  readonly #former: (Precondition['version'] | undefined)[] = new Array<undefined>(SHARD_COUNT).fill(undefined);
   readonly #isOpen: boolean[] = new Array<boolean>(SHARD_COUNT).fill(false);
   readonly #listeners = new Set<Listener>();
   #isShared = false;
@@ -88,7 +90,7 @@ export class ShardTable implements Shards {
     if (!wasOverdue || this.isOverdue) return;
     // Changes during the overdue time were ignored.
     const open = this.held.filter((shard) => this.#isOpen[shard]);
-    if (open.length > 0) void this.#tell({ gained: open, lost: [] });
+    if (open.length > 0) void this.#tell({ gained: open, kept: open, lost: [] });
     this.hosts.changed();
   }
 
@@ -129,28 +131,35 @@ export class ShardTable implements Shards {
    */
   adopt(shards: ReadonlyMap<number, number>, { release, handover }: Leaving): void {
     const gained: number[] = [];
+    const kept: number[] = [];
     for (const [shard, version] of shards) {
       const isHandedOver = handover.has(shard);
       const isLeaving = isHandedOver || release.includes(shard);
       if (this.versionOf(shard) === version && (this.#isOpen[shard] || isLeaving)) continue;
+      // Whoever takes a shard writes its entry.
+      const isKept = (this.versionOf(shard) ?? this.#former[shard]) === version;
       this.#fences[shard] = { key: this.#deps.layout.key(shard), version };
       if (isHandedOver) continue;
       this.#isOpen[shard] = true;
       gained.push(shard);
+      if (isKept) kept.push(shard);
     }
-    if (gained.length > 0) void this.#tell({ gained, lost: [] });
+    if (gained.length > 0) void this.#tell({ gained, kept, lost: [] });
   }
 
   /** Stops new work in the shards; resolves when work in flight has ended. */
   async drain(shards: readonly number[]): Promise<void> {
     const open = shards.filter((shard) => this.#isOpen[shard]);
     for (const shard of open) this.#isOpen[shard] = false;
-    if (open.length > 0) await this.#tell({ gained: [], lost: open });
+    if (open.length > 0) await this.#tell({ gained: [], kept: [], lost: open });
   }
 
-  /** Gives up shards that another host owns. */
+  /** Gives up shards that another host owns, or may own. */
   drop(shards: readonly number[]): void {
-    for (const shard of shards) this.#fences[shard] = undefined;
+    for (const shard of shards) {
+      this.#former[shard] = this.versionOf(shard) ?? this.#former[shard];
+      this.#fences[shard] = undefined;
+    }
     void this.drain(shards);
   }
 

@@ -4,6 +4,8 @@ import type { Precondition } from '../state/store.ts';
 /** Shards that this host gained or lost. */
 export interface OwnedChange {
   readonly gained: ReadonlySet<OwnedShard>;
+  /** Those gained that no other host has had since this one. */
+  readonly kept: ReadonlySet<OwnedShard>;
   readonly lost: ReadonlySet<OwnedShard>;
 }
 
@@ -104,8 +106,8 @@ export class OwnedShards {
   /** Calls back when shards are gained or lost. Lost shards are handed over once none of their work is in flight. */
   onChange(listener: (change: OwnedChange) => void): void {
     if (this.#shards === undefined) return;
-    const watch = this.#shards.onChange(async ({ gained, lost }) => {
-      const change = { gained: this.#setOf(gained), lost: this.#setOf(lost) };
+    const watch = this.#shards.onChange(async ({ gained, kept, lost }) => {
+      const change = { gained: this.#setOf(gained), kept: this.#setOf(kept), lost: this.#setOf(lost) };
       listener(change);
       await Promise.all([...change.lost].map((shard) => shard.idle()));
     });

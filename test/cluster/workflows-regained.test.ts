@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defineActivity, defineWorkflow, type Sidecar } from '../../src/index.ts';
+import { defineActivity, defineWorkflow, type Sidecar, StateError } from '../../src/index.ts';
 import { Fleet, type Member } from '../support/fleet.ts';
 
 const IDS = Array.from({ length: 20 }, (_, index) => `flow-${index}`);
@@ -146,4 +146,72 @@ test('a host that stops keeps the activities that run until they have ended, alt
   const states = await Promise.all(IDS.map((id) => b.sidecar.workflows.get(id)));
   expect(states.map((state) => state?.output)).toEqual(IDS.map(() => 'a'));
   expect(runs).toEqual(IDS.map(() => 'a'));
+}, 60_000);
+
+test('a host that stood still, and whose shards nobody took, goes on with what runs', async () => {
+  await using fleet = new Fleet();
+  const signals: AbortSignal[] = [];
+  const ran: string[] = [];
+  let release: (value: string) => void = () => undefined;
+  const held = new Promise<string>((resolve) => {
+    release = resolve;
+  });
+  const a = await fleet.join({ isApart: true });
+  a.sidecar.workflows.register(
+    defineActivity('hold', ({ signal }) => {
+      signals.push(signal);
+      return held;
+    }),
+    defineActivity('tell', ({ instanceId }) => void ran.push(instanceId)),
+    defineWorkflow('flow', async (ctx) => {
+      const result = ctx.callActivity('hold');
+      await ctx.sleep('30s');
+      await ctx.callActivity('tell');
+      return result;
+    }),
+  );
+  await fleet.pass(2);
+  for (const instanceId of IDS) await a.sidecar.workflows.start('flow', undefined, { instanceId });
+  await fleet.pass(1);
+  a.store.pause();
+  await fleet.pass(20, []);
+  await a.clock.advance(20_000);
+  a.store.resume();
+  await fleet.pass(20);
+  // What comes next does not wait for the activity either.
+  expect(ran.sort()).toEqual([...IDS].sort());
+  expect(signals.map(({ aborted }) => aborted)).toEqual(IDS.map(() => false));
+  release('done');
+  await fleet.pass(2);
+  const states = await Promise.all(IDS.map((id) => a.sidecar.workflows.get(id)));
+  expect(states.map((state) => state?.output)).toEqual(IDS.map(() => 'done'));
+}, 60_000);
+
+test('a turn that waits for a full store while its shard is dropped and regained is not lost', async () => {
+  await using fleet = new Fleet();
+  const a = await fleet.join({ isApart: true });
+  a.sidecar.workflows.register(
+    defineActivity('finish', () => 'finished'),
+    defineWorkflow('child', (ctx) => ctx.sleep('3s')),
+    defineWorkflow('flow', async (ctx) => {
+      await ctx.callChild('child');
+      return ctx.callActivity('finish');
+    }),
+  );
+  await fleet.pass(2);
+  for (const instanceId of IDS) await a.sidecar.workflows.start('flow', undefined, { instanceId });
+  const commit = a.store.commit.bind(a.store);
+  let isFull = false;
+  a.store.commit = async (batch) => {
+    if (isFull) throw new StateError('full', 'the disk is full');
+    // The results of children are the last that it takes.
+    isFull = batch.put?.some(({ key }) => key.includes('!inbox!')) === true;
+    return commit(batch);
+  };
+  await fleet.pass(13);
+  expect(isFull).toBe(true);
+  a.store.commit = commit;
+  await fleet.pass(60);
+  const states = await Promise.all(IDS.map((id) => a.sidecar.workflows.get(id)));
+  expect(states.map((state) => state?.output)).toEqual(IDS.map(() => 'finished'));
 }, 60_000);

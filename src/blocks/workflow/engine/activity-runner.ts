@@ -34,6 +34,8 @@ export class ActivityRunner {
   readonly #waiting = new Deque<Waiting>();
   /** Activities whose code is not registered, by instance. */
   readonly #withoutCode = new Map<LiveInstance, Waiting[]>();
+  /** Activities of instances that resign. */
+  readonly #withheld = new Map<LiveInstance, Waiting[]>();
   readonly #missing: MissingNames;
   readonly #running = new Linked<Waiting>();
   #isStopping = false;
@@ -53,7 +55,7 @@ export class ActivityRunner {
   /** The number of running and waiting activities. */
   get count(): number {
     let count = this.#running.size + this.#waiting.length;
-    for (const waiting of this.#withoutCode.values()) count += waiting.length;
+    for (const held of [this.#withoutCode, this.#withheld]) for (const own of held.values()) count += own.length;
     return count;
   }
 
@@ -80,6 +82,15 @@ export class ActivityRunner {
   /** Forgets an instance that left memory. */
   forget(instance: LiveInstance): void {
     this.#withoutCode.delete(instance);
+    this.#withheld.delete(instance);
+  }
+
+  /** An instance that resigned stays after all: runs what it has scheduled meanwhile. */
+  resume(instance: LiveInstance): void {
+    const withheld = this.#withheld.get(instance);
+    this.#withheld.delete(instance);
+    for (const one of withheld ?? []) this.#waiting.push(one);
+    this.#pump();
   }
 
   /** Code was registered: retries the activities that waited for it. */
@@ -105,7 +116,9 @@ export class ActivityRunner {
     while (this.#running.size < this.#host.maxConcurrentActivities && !this.#isStopping) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
-      if (next.instance.mayBegin && isOfThisRun(next)) this.#begin(next);
+      if (next.instance.isGone || !isOfThisRun(next)) continue;
+      if (next.instance.mayBegin) this.#begin(next);
+      else hold(this.#withheld, next);
     }
   }
 
@@ -114,14 +127,8 @@ export class ActivityRunner {
     const { name, run } = next.activity;
     const code = this.#registry.activityOf(name) ?? run;
     if (code !== undefined) void this.#runOne(next, code);
-    else if (this.#missing.waitsFor(name, next.instance.id)) this.#wait(next);
+    else if (this.#missing.waitsFor(name, next.instance.id)) hold(this.#withoutCode, next);
     else this.#giveUp(next);
-  }
-
-  #wait(next: Waiting): void {
-    const waiting = this.#withoutCode.get(next.instance);
-    if (waiting === undefined) this.#withoutCode.set(next.instance, [next]);
-    else waiting.push(next);
   }
 
   #giveUp({ instance, activity, executionId }: Waiting): void {
@@ -175,6 +182,12 @@ export class ActivityRunner {
     }
     this.#pump();
   }
+}
+
+function hold(held: Map<LiveInstance, Waiting[]>, one: Waiting): void {
+  const own = held.get(one.instance);
+  if (own === undefined) held.set(one.instance, [one]);
+  else own.push(one);
 }
 
 function isOfThisRun({ instance, executionId }: Waiting): boolean {

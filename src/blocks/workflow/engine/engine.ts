@@ -1,7 +1,7 @@
 import type { Shards } from '../../../cluster/shards.ts';
 import { isSidecarError } from '../../../errors.ts';
 import { DuePump } from '../../../kernel/due-pump.ts';
-import { type OwnedShard, OwnedShards } from '../../../kernel/owned-shards.ts';
+import { OwnedShards } from '../../../kernel/owned-shards.ts';
 import { READ_RETRY_MS, ReadRetry } from '../../../kernel/read-retry.ts';
 import { isConflict } from '../../../state/errors.ts';
 import type { Precondition, StateStore } from '../../../state/store.ts';
@@ -23,6 +23,7 @@ import { Inbox } from './inbox.ts';
 import { type Absent, InstancePool } from './instance-pool.ts';
 import type { LiveInstance } from './live-instance.ts';
 import { MissingNames } from './missing-names.ts';
+import { ShardMoves } from './shard-moves.ts';
 import type { Message } from './turn-intake.ts';
 import { TurnQueue } from './turn-queue.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
@@ -40,7 +41,6 @@ export interface EngineDeps {
 
 /** Created once: with its stack trace, an error costs as much as the rest of ending an instance. */
 const ENDED = new Error('the workflow has ended');
-const TAKEN_OVER = new Error('another host has taken the instance over');
 /** Max due instances loaded at the same time. */
 const MAX_LOADING = 256;
 
@@ -109,9 +109,14 @@ export class Engine implements EngineServices {
   start(isAtRest: boolean): void {
     if (isAtRest) return this.#pump.stop();
     this.#owned.watch(this.#deps.layout.inboxPrefix, (keys) => void this.inbox.changed(keys));
-    this.#owned.onChange(({ gained, lost }) => {
-      if (gained.size > 0 && !this.#isStopping) this.#takeBack(gained);
-      if (lost.size > 0) this.#handOver(lost);
+    // This host may own the shard again by the time an instance is released: then nothing else would reload it.
+    const moves = new ShardMoves({ owned: this.#owned, pool: this.pool, onReleased: (id) => void this.#look(id) });
+    this.#owned.onChange((change) => {
+      if (change.gained.size > 0 && !this.#isStopping) {
+        moves.takeBack(change);
+        this.#readAll();
+      }
+      if (change.lost.size > 0) moves.handOver(change.lost);
     });
     this.#readAll();
   }
@@ -210,6 +215,7 @@ export class Engine implements EngineServices {
     const { id, record, dropped } = instance;
     this.pool.remove(instance, error);
     if (this.#isStopping) return;
+    this.inbox.left(dropped);
     const again = (): void => void this.#look(id).then(() => this.inbox.again(dropped));
     // The commit may have succeeded nevertheless: read the store again to deliver its messages.
     if (!isSidecarError(error) && !this.#owned.isFenced(error)) this.#retry.plan();
@@ -227,30 +233,6 @@ export class Engine implements EngineServices {
   codeChanged(): void {
     this.activities.codeChanged();
     if (this.#missing.codeChanged() && !this.#isStopping) this.#readAll();
-  }
-
-  /** Releases the instances of lost shards, except those already being released. */
-  #handOver(lost: ReadonlySet<OwnedShard>): void {
-    for (const instance of this.pool.all()) {
-      const shard = this.#owned.of(instance.id);
-      if (lost.has(shard) && instance.mayBegin) void this.#resign(instance, shard);
-    }
-  }
-
-  async #resign(instance: LiveInstance, shard: OwnedShard): Promise<void> {
-    shard.begin();
-    await instance.resign();
-    this.pool.remove(instance, TAKEN_OVER);
-    shard.end();
-    // This host may own the shard again by now: then nothing else would reload the instance.
-    void this.#look(instance.id);
-  }
-
-  /** Reads what is in gained shards. What is still being released is read again: another host may have gone on. */
-  #takeBack(gained: ReadonlySet<OwnedShard>): void {
-    for (const instance of this.pool.all())
-      if (!instance.mayBegin && gained.has(this.#owned.of(instance.id))) this.pool.remove(instance, TAKEN_OVER);
-    this.#readAll();
   }
 
   #readAll(): void {

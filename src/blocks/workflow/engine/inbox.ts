@@ -11,6 +11,8 @@ interface Found {
   readonly entry?: Entry;
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** Why messages could not be delivered, by instance. */
 type Failures = Map<string, unknown>;
 
@@ -36,8 +38,14 @@ export class Inbox {
   #released: Set<string> | undefined;
   #isReading = false;
   #readsAgain = false;
-  /** What the last read could not deliver; `undefined` while more may be left. */
-  #left: Failures | undefined = new Map();
+  /** Instances with messages that could not be delivered. */
+  #left = new Set<string>();
+  /** Those of them that the read under way has yet to try again. */
+  #leftBefore: ReadonlySet<string> = NONE;
+  /** Whether there may be messages that nobody has tried to deliver. */
+  #isUnread = false;
+  /** Deliveries of all messages of an instance that wait in its line. */
+  readonly #catchingUp = new Map<string, Promise<void>>();
 
   constructor(deps: InboxDeps) {
     this.#deps = deps;
@@ -62,9 +70,15 @@ export class Inbox {
     const failures: Failures = new Map();
     for (let from = 0; from < keys.length; from += PAGE) {
       const page = keys.slice(from, from + PAGE).map((key) => ({ key }));
-      await this.#handOutAll(page, failures);
+      await this.#handOutAll(page, failures).catch(this.#deps.onFailure);
     }
+    for (const id of failures.keys()) this.#left.add(id);
     this.#report(failures);
+  }
+
+  /** Messages have come back from a failed turn: what is sent to their instance must not overtake them. */
+  left(keys: readonly string[]): void {
+    for (const key of keys) this.#left.add(this.#deps.store.layout.instanceIdOf(key));
   }
 
   /** Delivers messages that a failed turn has left, if there are any: nothing else would. */
@@ -74,28 +88,48 @@ export class Inbox {
 
   /** Delivers all messages. Until it has, every instance counts as behind. */
   readAll(): Promise<void> {
-    this.#left = undefined;
+    this.#isUnread = true;
     return this.#read();
   }
 
   /** Whether an instance may have stored messages that must be delivered before what is sent to it now. */
   isBehind(id: string): boolean {
-    return this.#left === undefined || this.#left.has(id) || this.#lines.has(id);
+    return this.#isLeft(id) || this.#lines.has(id);
+  }
+
+  #isLeft(id: string): boolean {
+    return this.#isUnread || this.#left.has(id) || this.#leftBefore.has(id);
   }
 
   /** Delivers the stored messages of an instance. One that cannot be delivered does not keep back what is sent now. */
   catchUp(id: string): Promise<void> {
+    const line = this.#lines.get(id);
+    if (line === undefined) return this.#inLine(id, () => this.#catchUp(id));
+    // What is known of is in line.
+    if (!this.#isLeft(id)) return line;
+    let catchingUp = this.#catchingUp.get(id);
+    if (catchingUp === undefined) {
+      catchingUp = this.#inLine(id, () => {
+        this.#catchingUp.delete(id);
+        return this.#catchUp(id);
+      });
+      this.#catchingUp.set(id, catchingUp);
+    }
+    return catchingUp;
+  }
+
+  async #catchUp(id: string): Promise<void> {
     const { store, onFailure } = this.#deps;
-    return this.#inLine(id, async () => {
-      for await (const entries of store.messages(store.layout.inboxRangeOf(id), PAGE)) {
-        try {
-          // Not what was read: its turn may have taken it meanwhile.
-          for (const { key } of entries) await this.#handOut(id, key, undefined);
-        } catch (error) {
-          return onFailure(error);
-        }
+    for await (const entries of store.messages(store.layout.inboxRangeOf(id), PAGE)) {
+      try {
+        // Not what was read: its turn may have taken it meanwhile.
+        for (const { key } of entries) await this.#handOut(id, key, undefined);
+      } catch (error) {
+        this.#left.add(id);
+        return onFailure(error);
       }
-    });
+    }
+    this.#left.delete(id);
   }
 
   async #read(): Promise<void> {
@@ -108,7 +142,9 @@ export class Inbox {
         this.#readsAgain = false;
         failures = await this.#readOnce();
       }
-      this.#left = failures;
+      for (const id of failures.keys()) this.#left.add(id);
+      this.#leftBefore = NONE;
+      this.#isUnread = false;
       this.#report(failures);
     } catch (error) {
       this.#deps.onFailure(error);
@@ -122,6 +158,8 @@ export class Inbox {
     const { store } = this.#deps;
     const failures: Failures = new Map();
     this.#released = new Set();
+    this.#leftBefore = new Set([...this.#leftBefore, ...this.#left]);
+    this.#left = new Set();
     for await (const entries of store.messages(store.layout.inboxRange, PAGE)) {
       const page = entries.map((entry) => ({ key: entry.key, entry }));
       await this.#handOutAll(page, failures);

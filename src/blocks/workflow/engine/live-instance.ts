@@ -37,7 +37,7 @@ export class LiveInstance {
   #isTurning = false;
   #isGone = false;
   /** Called once nothing of the instance is in flight. While set, the instance starts nothing new. */
-  #onQuiet: (() => void) | undefined;
+  #onResigned: ((hasLeft: boolean) => void) | undefined;
 
   /** @param stored - the stored record and its version; `undefined` for a new instance */
   constructor(
@@ -91,19 +91,30 @@ export class LiveInstance {
 
   /** Whether activities may start. */
   get mayBegin(): boolean {
-    return !this.#isGone && this.#onQuiet === undefined;
+    return !this.#isGone && this.#onResigned === undefined;
   }
 
-  /** Another host takes over: starts nothing new, and resolves when nothing is in flight. */
-  resign(): Promise<void> {
+  /**
+   * Another host takes over: starts nothing new. Resolves when nothing is in flight, or with `false` when it stays
+   * after all.
+   */
+  resign(): Promise<boolean> {
     return new Promise((resolve) => {
-      this.#onQuiet = resolve;
+      this.#onResigned = resolve;
       this.#checkQuiet();
     });
   }
 
+  /** No other host has taken over: goes on. */
+  stay(): void {
+    this.#onResigned?.(false);
+    this.#onResigned = undefined;
+    this.#home.activities.resume(this);
+    this.wake();
+  }
+
   #checkQuiet(): void {
-    if (this.#isGone || (!this.#isTurning && this.running === 0 && this.#queue.length === 0)) this.#onQuiet?.();
+    if (this.#isGone || (!this.#isTurning && this.running === 0 && this.#queue.length === 0)) this.#onResigned?.(true);
   }
 
   get isGone(): boolean {
@@ -140,7 +151,7 @@ export class LiveInstance {
       if (message.entry !== undefined) left.push(message.entry.key);
       this.#drop(message, reason);
     }
-    this.#onQuiet?.();
+    this.#onResigned?.(true);
     return left;
   }
 
@@ -154,7 +165,7 @@ export class LiveInstance {
 
   get #hasWork(): boolean {
     if (this.#queue.length > 0) return true;
-    if (this.#home.isStopping || this.#onQuiet !== undefined || isFinished(this.#record.status)) return false;
+    if (this.#home.isStopping || this.#onResigned !== undefined || isFinished(this.#record.status)) return false;
     const at = this.nextAt;
     return this.#core.outcome !== undefined || (at !== undefined && at <= this.#home.now);
   }

@@ -57,7 +57,11 @@ export async function commitTurn(home: EngineServices, turn: TurnToWrite): Promi
       if (isRefused(error)) found.refusal ??= `the turn cannot be written: ${messageOf(error)}`;
       else if (isConflict(error)) await lookAt(error.key, { home, turn, found, isNew, error });
       else if (isNew || home.isStopping) throw error;
-      else await pause(home, turn, error, tries);
+      else {
+        await pause(home, turn, error, tries);
+        // It left memory meanwhile: what reads it anew must see its messages, not what this turn makes of them.
+        if (turn.instance.isGone) throw error;
+      }
     }
   }
 }

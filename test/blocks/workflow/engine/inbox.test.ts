@@ -105,3 +105,69 @@ test('a message that has been processed since its page was read is not handed ou
   await inbox.readAll();
   expect(delivered).toHaveLength(keys.length - 1);
 });
+
+test('a hint of something that is no message is told, and does no harm', async () => {
+  const { inbox, keys, delivered, failures } = await filledInbox(() => Promise.resolve(true));
+  await inbox.changed(['workflows!=shop!inbox!x']);
+  await inbox.changed(keys);
+  expect(failures).toHaveLength(1);
+  expect([...delivered].sort()).toEqual([...keys].sort());
+});
+
+test('what is sent to an instance waits for the messages in line, without a look at the store for each', async () => {
+  const { inbox, keys, delivered, store } = await filledInbox(() => turn().then(() => true), { a: PER_INSTANCE });
+  let scans = 0;
+  const messages = store.messages.bind(store);
+  store.messages = (...args) => {
+    scans++;
+    return messages(...args);
+  };
+  const changed = inbox.changed(keys);
+  const sent = Array.from({ length: 50 }, async () => {
+    expect(inbox.isBehind('a')).toBe(true);
+    await inbox.catchUp('a');
+    return delivered.length;
+  });
+  expect(await Promise.all(sent)).toEqual(sent.map(() => PER_INSTANCE));
+  await changed;
+  expect(scans).toBe(0);
+  expect(inbox.isBehind('a')).toBe(false);
+});
+
+test('while all messages are read, those who send to one instance share a look at its messages', async () => {
+  const { inbox, store, keys, delivered } = await filledInbox(() => turn().then(() => true), { a: PER_INSTANCE });
+  let scans = 0;
+  const messages = store.messages.bind(store);
+  store.messages = (...args) => {
+    scans++;
+    return messages(...args);
+  };
+  const read = inbox.readAll();
+  await turn();
+  await Promise.all(Array.from({ length: 50 }, () => inbox.catchUp('a')));
+  await read;
+  expect(scans).toBeLessThan(5);
+  expect(delivered.slice(0, PER_INSTANCE)).toEqual(keys);
+});
+
+test('an instance is behind until what could not be handed out has been', async () => {
+  let isBroken = true;
+  const { inbox, keys } = await filledInbox((id) =>
+    isBroken && id === 'b' ? Promise.reject(new Error('the disk is on fire')) : Promise.resolve(true),
+  );
+  await inbox.changed(keys);
+  expect(INSTANCES.map((id) => inbox.isBehind(id))).toEqual([false, true, false, false]);
+  isBroken = false;
+  await inbox.readAll();
+  expect(inbox.isBehind('b')).toBe(false);
+});
+
+test('an instance whose turn has failed is behind until its messages are handed out again', async () => {
+  const { inbox, keys } = await filledInbox(() => Promise.resolve(true), { a: PER_INSTANCE });
+  await inbox.changed(keys);
+  for (const key of keys) inbox.release(key);
+  inbox.left(keys);
+  expect(inbox.isBehind('a')).toBe(true);
+  await inbox.catchUp('a');
+  expect(inbox.isBehind('a')).toBe(false);
+});
