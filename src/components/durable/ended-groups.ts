@@ -21,7 +21,7 @@ export interface EndedGroupsDeps {
   readonly groups: ConsumerGroups;
   readonly layout: Layout;
   readonly logger: Logger;
-  /** Messages were written for a group, from this key on. */
+  /** Ready messages were written for a group, from this key on. */
   readonly onMoved: (group: GroupName, key: string) => void;
 }
 
@@ -79,7 +79,7 @@ export class EndedGroups {
   }
 
   async #empty(ended: EndedGroup, range: KeyRange): Promise<void> {
-    const { store, onMoved } = this.#deps;
+    const { store, layout, onMoved } = this.#deps;
     for (let { from } = range; ; ) {
       const found = await store.scan({ ...range, ...PORTION, from });
       const last = found.at(-1);
@@ -91,7 +91,7 @@ export class EndedGroups {
       const put = this.#forHeir(ended, entries);
       const require = [ended.entry, ...entries.map(({ key, version }) => ({ key, version }))];
       await store.commit({ require, put, delete: entries.map(({ key }) => key) });
-      if (ended.heir !== undefined && put[0] !== undefined)
+      if (ended.heir !== undefined && put[0]?.key.startsWith(layout.readyPrefix))
         onMoved({ topic: ended.topic, group: ended.heir }, put[0].key);
     }
   }

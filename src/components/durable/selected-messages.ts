@@ -8,6 +8,9 @@ import type { QueueLayout } from './layout.ts';
 /** How much of a queue is read, and changed in one commit. */
 const PORTION: PageSize = { limit: 500, maxBytes: 4 * 1024 * 1024 };
 
+/** How many messages are read at once by their keys: their sizes are not known before, and are up to 8 MiB. */
+const KEYS_AT_ONCE = 32;
+
 /** A queue in the store. */
 export interface StoredQueue {
   readonly store: StateStore;
@@ -74,12 +77,18 @@ async function* withNumbers(queue: StoredQueue, keys: readonly string[]): AsyncG
   const { store, layout } = queue;
   const wanted = new Set(keys.map(numberOfKey).filter((number) => number !== undefined));
   const numbers = [...wanted];
-  for (let from = 0; from < numbers.length; from += PORTION.limit) {
-    const ready = numbers.slice(from, from + PORTION.limit).map((number) => layout.ready(number));
-    const found = await entriesOf(store, ready);
-    for (const { key } of found) wanted.delete(layout.numberOf(key));
-    if (found.length > 0) yield found;
+  let portion: KeyedEntry[] = [];
+  for (let from = 0; from < numbers.length; from += KEYS_AT_ONCE) {
+    const ready = numbers.slice(from, from + KEYS_AT_ONCE).map((number) => layout.ready(number));
+    for (const entry of await entriesOf(store, ready)) {
+      wanted.delete(layout.numberOf(entry.key));
+      portion.push(entry);
+      if (!isCutOff(portion, PORTION)) continue;
+      yield portion;
+      portion = [];
+    }
   }
+  if (portion.length > 0) yield portion;
   if (wanted.size === 0) return;
   for await (const page of pagesOf(store, layout.delayedRange)) {
     const found = page.filter(({ key }) => wanted.has(layout.numberOf(key)));

@@ -2,10 +2,16 @@ import { StateError } from '../../state/errors.ts';
 import { ConnectionLostError, RetryableError, SessionClosedError } from '../remote/connection.ts';
 import { tlsErrorOf } from '../remote/tls-errors.ts';
 
-/** Deadlock, serialisation failure, or another process made the same entry: the transaction was rolled back. */
-const RETRYABLE = new Set(['40001', '40P01', '55P03', '23505']);
-/** The server is shutting down or starting, has become a standby, lacks resources, or has closed the connection. */
-const LOST = /^(08|57P0|25006|53[2-4])/;
+/**
+ * Deadlock, serialisation failure, a statement that was cancelled (`statement_timeout`), or another process made the
+ * same entry: the transaction was rolled back.
+ */
+const RETRYABLE = new Set(['40001', '40P01', '55P03', '57014', '23505']);
+/**
+ * The server is shutting down or starting, has become a standby, lacks resources, or has closed the connection, also for
+ * a transaction that took long (`idle_in_transaction_session_timeout`, `transaction_timeout`).
+ */
+const LOST = /^(08|57P0|25006|25P0[34]|53[2-4])/;
 /** Wrong credentials, no such database or schema, no permission, no such function. */
 const HOPELESS = /^(28|3D000|3F000|42501|42883|42P01)/;
 const FULL = /^(53100|54)/;

@@ -1,4 +1,4 @@
-import { StateError } from '../../state/errors.ts';
+import { UnknownThereError } from '../remote/first-of.ts';
 import type { RedisClient, RedisModule } from './driver.ts';
 import type { Address, RedisNode, RedisTarget } from './target.ts';
 
@@ -35,8 +35,8 @@ export class Dialer {
     try {
       const command = ['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', sentinelName];
       const address = (await client.sendCommand(command)) as Buffer[] | null;
-      if (address === null)
-        throw new StateError('failed', `The sentinels know no server ${JSON.stringify(sentinelName)}.`);
+      // It may have lost its configuration, or not have it yet: another sentinel may know the server.
+      if (address === null) throw new UnknownThereError(`the sentinel knows no server ${JSON.stringify(sentinelName)}`);
       return { host: String(address[0]), port: Number(address[1]) };
     } finally {
       destroy(client);

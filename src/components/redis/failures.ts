@@ -5,11 +5,12 @@ import type { Address } from './target.ts';
 
 /** The first word of an error reply. */
 const CODE = /^([A-Z]+)\b/;
-/** The node is starting, has become a replica, or no longer holds the keys. */
+/** The node is starting, has become a replica, has too few replicas for now, or no longer holds the keys. */
 const LOST = new Set([
   'LOADING',
   'READONLY',
   'MASTERDOWN',
+  'NOREPLICAS',
   'CLUSTERDOWN',
   'TRYAGAIN',
   'MOVED',
@@ -18,6 +19,8 @@ const LOST = new Set([
   'UNBLOCKED',
 ]);
 const FULL = new Set(['OOM', 'MISCONF']);
+/** The server has as many clients as it takes (`maxclients`): its reply to a new connection. */
+const CROWDED = /^ERR max number of clients\b/;
 
 /** The cluster node that holds the keys, from `MOVED 1234 host:port`. */
 export function movedTo(error: unknown): Address | undefined {
@@ -51,7 +54,7 @@ export function errorOf(error: unknown, server: string): Error {
   if (tlsError !== undefined) return tlsError;
   const { message, code: reason } = error as Error & { readonly code?: unknown };
   const code = codeOf(error as Error);
-  if (!isReply(error) || LOST.has(code))
+  if (!isReply(error) || LOST.has(code) || CROWDED.test(message))
     return new ConnectionLostError(message || String(reason ?? error), { cause: error });
   if (code === 'SESSIONCLOSED') return new SessionClosedError(message);
   if (FULL.has(code)) return new StateError('full', `${server} takes no more: ${message}.`, error);

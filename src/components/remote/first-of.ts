@@ -1,4 +1,4 @@
-import { isStateError } from '../../state/errors.ts';
+import { isStateError, StateError } from '../../state/errors.ts';
 import { ConnectionLostError } from './connection.ts';
 
 /** After this time without an answer at most, the next place is tried beside the one before. */
@@ -10,6 +10,9 @@ export interface Place {
   readonly name: string;
 }
 
+/** A place that answers does not know what is sought: another one may. */
+export class UnknownThereError extends ConnectionLostError {}
+
 /** Opens something at a place. When the signal fires, it must be given up, even if it is open. */
 export type OpenAt<P extends Place, T> = (place: P, signal: AbortSignal) => Promise<T>;
 
@@ -18,7 +21,8 @@ export type OpenAt<P extends Place, T> = (place: P, signal: AbortSignal) => Prom
  *
  * @param signal - gives up all
  * @param limitMs - how long the caller waits: all places are tried in this time. Default: any time.
- * @throws StateError of a place where retries are useless; else ConnectionLostError, which says what is wrong with each.
+ * @throws StateError of a place where retries are useless, or when no place knows what is sought; else
+ * ConnectionLostError, which says what is wrong with each.
  */
 export function firstOf<P extends Place, T>(
   places: readonly P[],
@@ -30,6 +34,8 @@ export function firstOf<P extends Place, T>(
   const patienceMs = Math.min(PATIENCE_MS, limitMs / (places.length + 1));
   return new Promise<T>((resolve, reject) => {
     const problems: string[] = [];
+    /** How many places do not know what is sought. */
+    let unknown = 0;
     const attempts = new Set<AbortController>();
     const waiting = [...places];
     let timer: NodeJS.Timeout | undefined;
@@ -43,7 +49,9 @@ export function firstOf<P extends Place, T>(
       // After the signal, nobody takes what is opened.
       const place = signal.aborted ? undefined : waiting.shift();
       if (place === undefined) {
-        if (attempts.size === 0) reject(new ConnectionLostError(problems.join('; ')));
+        if (attempts.size > 0) return;
+        const problem = problems.join('; ');
+        reject(unknown === places.length ? new StateError('failed', problem) : new ConnectionLostError(problem));
         return;
       }
       const attempt = new AbortController();
@@ -58,6 +66,7 @@ export function firstOf<P extends Place, T>(
         (error: Error) => {
           attempts.delete(attempt);
           problems.push(places.length === 1 ? error.message : `${place.name}: ${error.message}`);
+          if (error instanceof UnknownThereError) unknown++;
           if (!isStateError(error)) return tryNext();
           end();
           reject(error);

@@ -40,6 +40,22 @@ test('a message that blocks an ordered queue is in the other queue only when it 
   expect([await world.waiting('orders'), await world.waiting('aside')]).toEqual([[], ['poison']]);
 });
 
+test('messages that are larger together than one commit can be redelivered by their keys', async () => {
+  await using world = await QueueWorld.make({ place: 'durable' });
+  for (const topic of ['orders', 'aside']) await world.pubsub.addGroup(world.queue(topic));
+  const large = 'x'.repeat(8_000_000);
+  await world.publish('orders', ...Array.from({ length: 9 }, () => large));
+  const keys = (await world.pubsub.messages(world.queue('orders'))).messages.map(({ key }) => key);
+  expect(await world.pubsub.redeliver(world.queue('orders'), keys, { to: world.queue('aside') })).toBe(9);
+  const queues = await world.pubsub.queues();
+  expect(new Map(queues.map(({ topic, ready }) => [topic, ready]))).toEqual(
+    new Map([
+      ['orders', 0],
+      ['aside', 9],
+    ]),
+  );
+});
+
 test('a group that is removed while somebody joins it is there afterwards, also for the next process', async () => {
   await using world = await QueueWorld.make({ place: 'durable, on disk' });
   const queue = world.queue('orders', 'shop/audit');

@@ -2,13 +2,17 @@ import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { moveState } from '../../../src/cluster/move-state.ts';
+import { durablePubSub } from '../../../src/components/durable/durable-pubsub.ts';
 import { databaseFileOf, logFileOf } from '../../../src/components/embedded/directory.ts';
 import { Connection, loadSqlite } from '../../../src/components/embedded/driver.ts';
 import { openEmbeddedStore } from '../../../src/components/embedded/embedded-store.ts';
 import { Engine } from '../../../src/components/embedded/engine.ts';
 import { openDatabase } from '../../../src/components/embedded/schema.ts';
 import { MemoryStore } from '../../../src/components/memory/memory-store.ts';
+import type { PubSubComponent } from '../../../src/components/pubsub.ts';
+import type { StateStore } from '../../../src/state/store.ts';
 import { readValue, withFormat } from '../../../src/state/values.ts';
+import { acknowledge, Collector, textMessage } from '../../../src/testing/collector.ts';
 import { context, openStore, temporaryDirectory } from '../../support/embedded-store.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 
@@ -82,6 +86,41 @@ describe('a damaged row', () => {
     const [source, target] = [await openStore(path), new MemoryStore(context)];
     const move = moveState({ source, target, clock: context.clock, onProgress: () => undefined });
     await expect(move).rejects.toThrow(/The entry "k3" in .* is damaged/);
+  });
+});
+
+describe('a damaged message', () => {
+  const queue = { topic: 'orders', group: 'shop' };
+  const texts = Array.from({ length: 12 }, (_, number) => String(number % 10).repeat(500_000));
+  const openOn = (state: StateStore): Promise<PubSubComponent> =>
+    durablePubSub('pubsub').open({ ...context, appId: 'shop', state, track: () => () => undefined });
+
+  /** A directory with the messages of a queue, of which the first one is damaged: more than are read at once. */
+  async function damagedQueue(): Promise<string> {
+    const path = temporaryDirectory();
+    const state = await openStore(path);
+    const component = await openOn(state);
+    await component.queues?.addGroup(queue);
+    await component.publish(texts.map((text, number) => textMessage('orders', text, { id: String(number) })));
+    await component.close();
+    await state.close();
+    const ready = `SELECT min(key) FROM entry WHERE instr(key, CAST('!ready!' AS BLOB))`;
+    await execute(path, `UPDATE entry SET checksum = checksum + 1 WHERE key = (${ready})`);
+    return path;
+  }
+
+  test('does not hide those behind it from consumers', async () => {
+    const component = await openOn(await openStore(await damagedQueue()));
+    const consumer = await Collector.join(component, queue, acknowledge);
+    await consumer.expect(11);
+    expect(consumer.texts).toEqual(texts.slice(1));
+    await component.close();
+  });
+
+  test('does not hide those behind it from operators', async () => {
+    const component = await openOn(await openStore(await damagedQueue()));
+    expect(await component.queues?.discard(queue, {})).toBe(12);
+    await component.close();
   });
 });
 

@@ -13,7 +13,10 @@ test.each(['EPIPE', 'ECONNRESET', 'ETIMEDOUT'])('%s of the socket means that the
 
 test.each<[code: string, type: new (...args: never[]) => Error]>([
   ['57P01', ConnectionLostError],
+  ['25P03', ConnectionLostError],
+  ['25P04', ConnectionLostError],
   ['40001', RetryableError],
+  ['57014', RetryableError],
   ['53300', ConnectionLostError],
   ['42501', StateError],
   ['XX000', StateError],

@@ -2,6 +2,7 @@ import { chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { loadPg } from '../../../src/components/postgresql/driver.ts';
+import type { StateCall } from '../../../src/components/postgresql/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { put } from '../../support/embedded-store.ts';
 import { hasPostgresql, servant, startStandby } from '../../support/servers.ts';
@@ -50,6 +51,29 @@ describe.runIf(hasPostgresql())('state in PostgreSQL, when the server does not d
     expect(store.failure).toBeUndefined();
     expect(outages(server.logger)[0]).toBe('the state store does not work');
     expect(outages(server.logger).at(-1)).toBe('the state store works again');
+  });
+
+  test('statements that the server ends after its statement_timeout are repeated', async () => {
+    await server.sql('CREATE ROLE hasty SUPERUSER LOGIN');
+    await server.sql(`ALTER ROLE hasty SET statement_timeout = '100ms'`);
+    await using first = await open();
+    await first.commit({ put: [put('a')] });
+    const calls: StateCall[] = [];
+    const connection = server.url().replace('postgres@', 'hasty@');
+    await using store = await server.open({ connection, schema, onCall: (call) => calls.push(call) });
+    const { Client } = await loadPg();
+    const holder = new Client({ connectionString: server.url() });
+    await holder.connect();
+    const run = (text: string): Promise<unknown> => holder.query({ text, rowMode: 'array' });
+    await run(`BEGIN; LOCK TABLE "${schema}".entry IN ACCESS EXCLUSIVE MODE`);
+    const done = Promise.all([store.commit({ put: [put('b')] }), store.get('a')]);
+    const ended = (): readonly string[] => calls.flatMap(({ kind, error }) => (error === 'retry' ? [kind] : []));
+    await vi.waitFor(() => expect(ended()).toEqual(expect.arrayContaining(['commit', 'get'])), { timeout: 5_000 });
+    await run('ROLLBACK');
+    await holder.end();
+    const [version, entry] = await done;
+    expect([(await first.get('b'))?.version, entry?.value.length]).toEqual([version, 1]);
+    expect(store.failure).toBeUndefined();
   });
 
   test('a release adds its functions while somebody reads for long, and nobody waits for that', async () => {

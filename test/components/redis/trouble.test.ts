@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { loadRedis } from '../../../src/components/redis/driver.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { put, temporaryDirectory } from '../../support/embedded-store.ts';
 import { redisCommand } from '../../support/redis-groups.ts';
@@ -63,6 +64,46 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
     expect(store.failure).toBeUndefined();
     expect((await store.scan({ from: 'entry/', to: 'entry0' })).length).toBe(written);
   });
+
+  test('a server with as many clients as it takes is waited for, at the start and later', async () => {
+    await using crowded = await RedisTestServer.start();
+    const { port } = crowded.server;
+    const { createClient } = await loadRedis();
+    const operator = createClient({ socket: { host: '127.0.0.1', port, reconnectStrategy: false } });
+    operator.on('error', () => undefined);
+    await operator.connect();
+    await using store = await crowded.openAt(prefix, port, { operationTimeoutMs: 30_000 });
+    await operator.sendCommand(['CONFIG', 'SET', 'maxclients', '1']);
+    for (const type of ['normal', 'pubsub']) await operator.sendCommand(['CLIENT', 'KILL', 'TYPE', type]);
+    const refused = 'cannot be reached: ERR max number of clients reached';
+    await vi.waitFor(() => expect(store.failure?.message).toContain(refused));
+    const committed = store.commit({ put: [put('a')] });
+    await using late = await crowded.openAt(prefix, port);
+    expect(late.failure?.message).toContain(refused);
+    await operator.sendCommand(['CONFIG', 'SET', 'maxclients', '100']);
+    operator.destroy();
+    expect(await committed).toBeGreaterThan(0);
+    await works(late);
+  }, 30_000);
+
+  test('a server that lacks the replicas that it needs for writes is waited for', async () => {
+    await using lonely = await RedisTestServer.start();
+    await using store = await lonely.openAt(prefix, lonely.server.port, { operationTimeoutMs: 30_000 });
+    await works(store);
+    const { createClient } = await loadRedis();
+    const operator = createClient({ socket: { host: '127.0.0.1', port: lonely.server.port } });
+    await operator.connect();
+    await operator.sendCommand(['CONFIG', 'SET', 'min-replicas-to-write', '1']);
+    let isOver = false;
+    const committed = store.commit({ put: [put('a')] }).finally(() => {
+      isOver = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(isOver).toBe(false);
+    await operator.sendCommand(['CONFIG', 'SET', 'min-replicas-to-write', '0']);
+    operator.destroy();
+    expect(await committed).toBeGreaterThan(0);
+  }, 30_000);
 
   test('a full disk is named, nothing is lost, and the store works again when there is room', async ({ skip }) => {
     const disk = temporaryDirectory();

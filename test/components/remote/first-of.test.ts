@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { firstOf } from '../../../src/components/remote/first-of.ts';
+import { ConnectionLostError } from '../../../src/components/remote/connection.ts';
+import { firstOf, UnknownThereError } from '../../../src/components/remote/first-of.ts';
 import { StateError } from '../../../src/state/errors.ts';
 
 const never = new AbortController().signal;
@@ -85,4 +86,23 @@ test('a place where retries are useless ends the search', async () => {
   };
   await expect(firstOf(places, open, never)).rejects.toMatchObject({ kind: 'failed', message: 'wrong password' });
   expect(tried).toEqual(['a']);
+});
+
+test('a place that does not know what is sought is passed over', async () => {
+  const open = ({ name }: { name: string }): Promise<string> =>
+    name === 'c' ? Promise.resolve(name) : Promise.reject(new UnknownThereError('not here'));
+  expect(await firstOf(places, open, never)).toBe('c');
+});
+
+test('retries are useless only when every place has answered that it does not know what is sought', async () => {
+  const unknown = new UnknownThereError('not here');
+  await expect(firstOf(places, () => Promise.reject(unknown), never)).rejects.toMatchObject({
+    kind: 'failed',
+    message: 'a: not here; b: not here; c: not here',
+  });
+  const open = ({ name }: { name: string }): Promise<never> =>
+    Promise.reject(name === 'b' ? new Error('silent') : unknown);
+  const error: unknown = await firstOf(places, open, never).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(ConnectionLostError);
+  expect(String(error)).toContain('a: not here; b: silent; c: not here');
 });
