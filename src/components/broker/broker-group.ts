@@ -54,7 +54,8 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
   readonly #awaited = new Set<string>();
   #delayed = 0;
   #maxInFlight = 0;
-  #isOrdered = false;
+  /** How many consumers want one message at a time. */
+  #ordered = 0;
   /** Whether the line knows that there is much room. */
   #isRoomy = true;
   #line: Line<Handle> | undefined;
@@ -72,7 +73,7 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
   }
 
   get window(): number {
-    return this.#isOrdered ? 1 : this.#maxInFlight + Math.min(this.#maxInFlight, MAX_AHEAD);
+    return this.#ordered > 0 ? 1 : this.#maxInFlight + Math.min(this.#maxInFlight, MAX_AHEAD);
   }
 
   get room(): number {
@@ -86,9 +87,11 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
 
   /** Adds a consumer; the first one opens the line. */
   async join(options: SubscribeOptions): Promise<ComponentSubscription> {
-    this.#isOrdered = options.ordered;
+    const ordered = options.ordered ? 1 : 0;
+    this.#ordered += ordered;
     this.#maxInFlight += options.maxInFlight;
     const consumer = this.#dispatcher.join(options, this.#clock, () => {
+      this.#ordered -= ordered;
       this.#maxInFlight -= options.maxInFlight;
     });
     try {
@@ -116,14 +119,16 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
 
   async #open(): Promise<void> {
     const { open, options } = this.#deps;
-    this.#line ??= await open({ ...options, ordered: this.#isOrdered }, this);
+    this.#line ??= await open({ ...options, ordered: this.#ordered > 0 }, this);
     this.#line.roomChanged();
   }
 
   /** Reading ends first: what came in between would belong to nobody. */
   async #close(): Promise<void> {
     const line = this.#line;
-    if (line === undefined || this.hasConsumers) return;
+    if (line === undefined) return;
+    // The window is another one now.
+    if (this.hasConsumers) return line.roomChanged();
     this.#line = undefined;
     // A consumer that joins meanwhile could not settle what it got.
     this.#dispatcher.isPaused = true;
@@ -163,13 +168,16 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
   }
 
   /** Whether the message is in process here, or was settled: its new delivery replaces the former one. */
-  #isKnown({ key, handle, attempts, isFirst = false }: Received<Handle>): boolean {
+  #isKnown({ key, handle, attempts, isFirst }: Received<Handle>): boolean {
     if (key === undefined) return false;
     const entry = this.#byKey.get(key);
     if (entry !== undefined) {
-      if (isFirst && entry.handle !== undefined) return false;
+      const former = entry.handle;
+      if (isFirst && former !== undefined) return false;
       entry.handle = handle;
       entry.attempts = Math.max(entry.attempts, attempts);
+      // A failure is that of the connection, with which both deliveries end.
+      if (isFirst === false && former !== undefined) this.#line?.ack(former).catch(() => undefined);
       return true;
     }
     if (!this.#awaited.delete(key)) return false;

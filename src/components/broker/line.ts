@@ -17,7 +17,9 @@ export interface Received<Handle> {
   readonly key?: string;
   /**
    * Whether the broker says that it has never delivered the message before. One with the key of a message whose delivery
-   * is valid is then a copy of it, to be settled by itself.
+   * is valid is then a copy of it, to be settled by itself. `false`: it takes the place of such a delivery, which is acknowledged:
+   * that was a copy's, or means nothing to the broker any more. Absent: it takes its place, and the broker settles both
+   * with one acknowledgement.
    */
   readonly isFirst?: boolean;
 }

@@ -10,6 +10,8 @@ export const ERROR_CODES = {
   unavailable: 10_008,
   notLeader: 10_009,
   consumerNotFound: 10_014,
+  /** For the stream. */
+  messageTooLarge: 10_054,
   streamNameInUse: 10_058,
   streamNotFound: 10_059,
   subjectsOverlap: 10_065,

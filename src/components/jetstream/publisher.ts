@@ -19,9 +19,9 @@ const PASSING: ReadonlySet<number> = new Set([ERROR_CODES.unavailable, ERROR_COD
 
 /** A message that is being published. */
 interface Outgoing {
-  readonly message: Message;
+  message: Message;
   readonly subject: string;
-  readonly headers: EncodedHeaders;
+  headers: EncodedHeaders;
   readonly deadline: Deadline;
   /** How often it was sent. */
   sent: number;
@@ -93,10 +93,11 @@ export class Publisher implements LinkUser {
   }
 
   #send(outgoing: Outgoing, session: NatsSession): void {
-    const { message, subject, headers, deadline } = outgoing;
-    if (deadline.isOver) return this.#settle(outgoing);
+    if (outgoing.deadline.isOver) return this.#settle(outgoing);
+    if (bytesOf(outgoing) > session.maxPayloadBytes) dropOrigin(outgoing);
     const problem = this.#problemOf(outgoing, session);
     if (problem !== undefined) return this.#settle(outgoing, problem);
+    const { message, subject, headers } = outgoing;
     outgoing.sent++;
     outgoing.reply = session.send(subject, message.data, headers, (reply, error) => {
       if (reply !== undefined) this.#replied(outgoing, reply);
@@ -105,9 +106,9 @@ export class Publisher implements LinkUser {
   }
 
   /** What the server would end the connection for. */
-  #problemOf({ message, subject, headers }: Outgoing, { maxPayloadBytes }: NatsSession): Error | undefined {
+  #problemOf(outgoing: Outgoing, { maxPayloadBytes }: NatsSession): Error | undefined {
     const { server } = this.#deps.link;
-    const [bytes, subjectBytes] = [message.data.length + headers.length, Buffer.byteLength(subject)];
+    const [bytes, subjectBytes] = [bytesOf(outgoing), Buffer.byteLength(outgoing.subject)];
     if (bytes > maxPayloadBytes)
       return new Error(
         `the message has ${bytes} bytes with its headers, and ${server} accepts ${maxPayloadBytes} (its max_payload)`,
@@ -120,11 +121,13 @@ export class Publisher implements LinkUser {
   #replied(outgoing: Outgoing, reply: NatsMessage): void {
     if (reply.data.length === 0 && headersOf(reply)?.code === NO_RESPONDERS) return void this.#lookForStream(outgoing);
     const parsed = parseJson(Buffer.from(reply.data.buffer, reply.data.byteOffset, reply.data.length).toString());
-    const { server } = this.#deps.link;
+    const { server, session } = this.#deps.link;
     if (typeof parsed !== 'object' || parsed === null || !('seq' in parsed || 'error' in parsed))
       return this.#settle(outgoing, new Error(`${server} does not store the message: something else replied`));
     const error = errorIn(parsed as ApiReply, server);
     if (error !== undefined && PASSING.has(error.errorCode)) return this.#sendLater(outgoing);
+    if (error?.errorCode === ERROR_CODES.messageTooLarge && session !== undefined && dropOrigin(outgoing))
+      return this.#send(outgoing, session);
     if ((parsed as PubAck).duplicate === true && outgoing.sent === 1) this.#tellDuplicate(outgoing);
     this.#settle(outgoing, error);
   }
@@ -177,4 +180,17 @@ export class Publisher implements LinkUser {
     for (const timer of this.#timers) clearTimeout(timer);
     for (const outgoing of [...this.#pending]) this.#settle(outgoing, new Error('the component is closed'));
   }
+}
+
+function bytesOf({ message, headers }: Outgoing): number {
+  return message.data.length + headers.length;
+}
+
+/** A dead letter that is too large goes without its origin: it would be tried for ever. Whether it had one. */
+function dropOrigin(outgoing: Outgoing): boolean {
+  const { deadLetter, ...rest } = outgoing.message;
+  if (deadLetter === undefined) return false;
+  outgoing.message = rest;
+  outgoing.headers = encodeHeaders(rest, outgoing.subject);
+  return true;
 }

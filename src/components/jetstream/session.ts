@@ -27,6 +27,8 @@ export class NatsSession {
   readonly #onError: (error: Error) => void;
   readonly #inbox = `_INBOX.${randomUUID()}`;
   readonly #awaited = new Map<string, Awaited>();
+  /** Fails the flushes under way. Waiting for `ended` would keep something of each flush until the connection ends. */
+  readonly #flushing = new Set<() => void>();
   #lastNumber = 0;
   #isOpen = true;
 
@@ -59,6 +61,7 @@ export class NatsSession {
     const awaited = [...this.#awaited.values()];
     this.#awaited.clear();
     for (const { onReply } of awaited) onReply(undefined);
+    for (const fail of this.#flushing) fail();
     return reason instanceof Error ? reason : new Error(`${this.#server} has ended the connection`);
   }
 
@@ -161,8 +164,13 @@ export class NatsSession {
   /** Resolves once the server has processed all that was sent before; rejects if the connection ends first. */
   async flush(): Promise<void> {
     if (!this.#isOpen) throw this.#goneError();
-    const hasEnded = await Promise.race([this.#connection.flush(), this.ended.then(() => true)]);
-    if (hasEnded === true) throw this.#goneError();
+    const flushed = this.#connection.flush();
+    await new Promise<void>((resolve, reject) => {
+      // The driver may leave it unsettled.
+      const fail = (): void => reject(this.#goneError());
+      this.#flushing.add(fail);
+      flushed.then(resolve, reject).finally(() => this.#flushing.delete(fail));
+    });
   }
 
   #goneError(): Error {

@@ -68,7 +68,12 @@ export class Fetcher {
       this.#isLooking = false;
       const metadata = topics.get(topic);
       if (metadata === undefined || this.#isEnded) return;
-      for (const [node, partitions] of byLeader(wanted(), metadata))
+      const asked = wanted();
+      const readable = byLeader(asked, metadata);
+      // What is known may be older than these partitions, and there is no read whose end asks again.
+      if (asked.length > 0 && readable.size === 0 && this.#busy.size === 0)
+        throw new Error('the brokers of the partitions are not known');
+      for (const [node, partitions] of readable)
         if (!this.#busy.has(node)) void this.#read(consumer, node, metadata.id, partitions);
     } catch (error) {
       this.#isLooking = false;

@@ -100,16 +100,23 @@ export class KafkaLine implements Line<KafkaHandle> {
   async #assigned(membership: Membership, assignment: Assignment): Promise<void> {
     const last = this.#assignment;
     this.#assignment = assignment;
-    const isNext = last?.memberId === assignment.memberId && last.generation + 1 === assignment.generation;
-    const kept = new Set(isNext ? assignment.partitions : []);
+    // A member that joins again after its connection broke may find the group as it was.
+    const keepsPlace =
+      last?.memberId === assignment.memberId && [0, 1].includes(assignment.generation - last.generation);
+    const kept = new Set(keepsPlace ? assignment.partitions : []);
     this.#lose((partition) => !kept.has(partition));
     const added = assignment.partitions.filter((partition) => !this.#partitions.has(partition));
     const { topic } = this.#options;
-    const positions = await positionsOf(membership.consumer, topic, added, this.#deps.initialOffset);
-    if (this.#assignment !== assignment) return;
-    for (const [partition, offset] of positions)
-      this.#partitions.set(partition, new PartitionOffsets(partition, offset));
-    this.#fetcher.poll();
+    try {
+      const positions = await positionsOf(membership.consumer, topic, added, this.#deps.initialOffset);
+      if (this.#assignment !== assignment) return;
+      for (const [partition, offset] of positions)
+        this.#partitions.set(partition, new PartitionOffsets(partition, offset));
+      this.#fetcher.poll();
+    } catch (error) {
+      // The broker refuses the places of an assignment that the group has replaced meanwhile.
+      if (this.#assignment === assignment) throw error;
+    }
   }
 
   #lose(isGone: (partition: number) => boolean): void {

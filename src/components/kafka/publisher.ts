@@ -12,6 +12,7 @@ const MAX_BATCH = 1_000;
 const RETRY: Backoff = { initialDelayMs: 50, maxDelayMs: 1_000, factor: 2, jitter: 0.5 };
 
 interface Pending extends Outgoing {
+  readonly message: Message;
   readonly deadline: Deadline;
   /** `undefined`: the broker has it. */
   readonly settle: (error: Error | undefined) => void;
@@ -65,10 +66,12 @@ export class Publisher {
     const { name, maxMessageBytes } = this.#deps;
     try {
       const { record, bytes } = outgoing(message);
-      if (bytes > maxMessageBytes)
+      if (bytes > maxMessageBytes) {
+        if (message.deadLetter !== undefined) return this.#accept(withoutOrigin(message), deadline, settle);
         throw new Error(`the message has ${bytes} bytes: ${name} takes ${maxMessageBytes}, the option maxMessageBytes`);
+      }
       const lane = this.#laneOf(message.topic);
-      lane.waiting.push({ record, bytes, deadline, settle });
+      lane.waiting.push({ message, record, bytes, deadline, settle });
       if (!lane.isBusy) void this.#serve(message.topic, lane);
     } catch (error) {
       settle(error as Error);
@@ -131,8 +134,13 @@ export class Publisher {
       this.failure = reasonOf(error);
       if (!isFinal(error)) return this.#prepareAgain(error, batch);
       const [only] = batch;
-      if (batch.length === 1) only?.settle(new Error(`${this.#deps.name} refuses the message: ${reasonOf(error)}`));
-      return batch.length === 1 ? [] : this.#sendApart(batch);
+      if (batch.length > 1 || only === undefined) return this.#sendApart(batch);
+      if (only.message.deadLetter !== undefined && isTooLarge(error)) {
+        const message = withoutOrigin(only.message);
+        return this.#send([{ ...only, ...outgoing(message), message }]);
+      }
+      only.settle(new Error(`${this.#deps.name} refuses the message: ${reasonOf(error)}`));
+      return [];
     }
   }
 
@@ -140,7 +148,7 @@ export class Publisher {
   async #sendApart(batch: readonly Pending[]): Promise<readonly Pending[]> {
     for (const [index, pending] of batch.entries()) {
       const again = await this.#send([pending]);
-      if (again.length > 0) return batch.slice(index);
+      if (again.length > 0) return [...again, ...batch.slice(index + 1)];
     }
     return [];
   }
@@ -176,11 +184,19 @@ function settleClosed(lane: Lane): void {
   for (const { settle } of lane.waiting.splice(0)) settle(new Error('the component is closed'));
 }
 
+/** What a dead letter does without when it is too large: it would be tried for ever. */
+function withoutOrigin({ deadLetter: _origin, ...rest }: Message): Message {
+  return rest;
+}
+
+function isTooLarge(error: unknown): boolean {
+  return hasFailure(error, 'MESSAGE_TOO_LARGE') || hasFailure(error, 'RECORD_LIST_TOO_LARGE');
+}
+
 /** Whether the same message would be refused again. */
 function isFinal(error: unknown): boolean {
   return (
-    hasFailure(error, 'MESSAGE_TOO_LARGE') ||
-    hasFailure(error, 'RECORD_LIST_TOO_LARGE') ||
+    isTooLarge(error) ||
     hasFailure(error, 'INVALID_RECORD') ||
     hasFailure(error, 'POLICY_VIOLATION') ||
     hasFailure(error, 'INVALID_TOPIC_EXCEPTION') ||

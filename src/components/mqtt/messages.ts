@@ -24,6 +24,8 @@ export interface Writing {
 export interface Outgoing {
   readonly packet: MqttPacket;
   readonly bytes: number;
+  /** A dead letter as it goes if it is too large with its origin: it would be tried for ever. */
+  readonly withoutOrigin?: Outgoing;
 }
 
 /**
@@ -31,7 +33,18 @@ export interface Outgoing {
  *
  * @throws Error if MQTT cannot carry the message.
  */
-export function outgoing(message: Message, { protocolVersion, retain, now }: Writing): Outgoing {
+export function outgoing(message: Message, writing: Writing): Outgoing {
+  if (message.deadLetter === undefined) return written(message, writing, false);
+  const { deadLetter: _origin, ...rest } = message;
+  const withoutOrigin = written(rest, writing, true);
+  try {
+    return { ...written(message, writing, true), withoutOrigin };
+  } catch {
+    return withoutOrigin;
+  }
+}
+
+function written(message: Message, { protocolVersion, retain, now }: Writing, isDeadLetter: boolean): Outgoing {
   const { topic, data, metadata } = message;
   const problem = publishTopicProblem(topic);
   if (problem !== undefined) throw new Error(problem);
@@ -44,7 +57,7 @@ export function outgoing(message: Message, { protocolVersion, retain, now }: Wri
     payload: Buffer.from(data.buffer, data.byteOffset, data.length),
     qos: 1,
     // What anybody has written beside a message must not keep it from becoming a dead letter.
-    retain: message.deadLetter === undefined && (isRetained(metadata['retain']) ?? retain),
+    retain: !isDeadLetter && (isRetained(metadata['retain']) ?? retain),
     ...(own === undefined ? undefined : { properties: own.properties }),
   };
   return { packet, bytes };

@@ -112,10 +112,11 @@ export class MqttPublisher implements LinkUser {
   }
 
   #send(connection: MqttConnection, pending: Pending): void {
-    const { outgoing, deadline, settle } = pending;
+    const { deadline, settle } = pending;
     // Its publisher has been told of the failure already.
     if (deadline.isOver) return settle(undefined);
     const { maximumPacketSize = Number.POSITIVE_INFINITY, retainAvailable = true } = connection.limits;
+    const outgoing = fitting(pending.outgoing, maximumPacketSize);
     if (outgoing.bytes > maximumPacketSize)
       return settle(
         new Error(`the message has ${outgoing.bytes} bytes: ${this.#name} takes at most ${maximumPacketSize}`),
@@ -144,4 +145,8 @@ export class MqttPublisher implements LinkUser {
     await this.#link.end();
     for (const { settle } of [...this.#sent.values(), ...this.#waiting]) settle(new Error('the component is closed'));
   }
+}
+
+function fitting(outgoing: Outgoing, maxBytes: number): Outgoing {
+  return outgoing.bytes > maxBytes ? (outgoing.withoutOrigin ?? outgoing) : outgoing;
 }

@@ -35,7 +35,11 @@ export interface AmqpMessage {
     /** Of a returned message. */
     readonly replyText?: string;
   };
-  readonly properties: Omit<Properties, 'persistent' | 'mandatory' | 'headers'> & { readonly headers?: Table };
+  readonly properties: Omit<Properties, 'persistent' | 'mandatory' | 'headers'> & {
+    readonly headers?: Table;
+    /** The publisher, as the server has checked. */
+    readonly userId?: string;
+  };
 }
 
 /** The settings of a queue or an exchange. */

@@ -4,7 +4,7 @@ import { messageOf } from '../../errors.ts';
 export interface AmqpFailure {
   /** The code of AMQP, such as 404; `undefined`: the connection failed. */
   readonly code: number | undefined;
-  /** The name of the exchange or queue that the server complains about. */
+  /** The name of the exchange or queue that the server complains about; empty for the default exchange. */
   readonly subject: string | undefined;
   /** The size of the message that is too large for the server. */
   readonly size: number | undefined;
@@ -15,6 +15,8 @@ export const NOT_FOUND = 404;
 export const PRECONDITION_FAILED = 406;
 export const NO_ROUTE = 312;
 const CONNECTION_FORCED = 320;
+/** What the server calls the exchange without a name. */
+const DEFAULT_EXCHANGE = 'amq.default';
 
 /** Reads an error of the driver. */
 export function failureOf(error: unknown): AmqpFailure {
@@ -25,7 +27,7 @@ export function failureOf(error: unknown): AmqpFailure {
   const [, size] = /message size (\d+) is larger/.exec(text) ?? [];
   return {
     code: isRefusal ? code : undefined,
-    subject,
+    subject: subject === DEFAULT_EXCHANGE ? '' : subject,
     size: size === undefined ? undefined : Number(size),
     text: reasonOf(text),
   };

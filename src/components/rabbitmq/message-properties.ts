@@ -24,7 +24,7 @@ export interface SendOptions {
   /** Unique. */
   readonly key: string;
   readonly now: number;
-  /** For messages without their own. */
+  /** For messages without their own that are no dead letters. */
   readonly ttlMs: number | undefined;
 }
 
@@ -36,15 +36,17 @@ export interface Addressed {
 
 /** Makes the properties. Those that Dapr takes from the publisher's metadata are taken from there. */
 export function addressed(message: Message, { key, now, ttlMs }: SendOptions): Addressed {
-  const { id, contentType, metadata, expiresAt } = message;
+  const { id, contentType, metadata, deadLetter } = message;
   const given = new Map<string, string>();
   for (const name in metadata) given.set(name.toLowerCase(), metadata[name] ?? '');
-  const lifeMs = expiresAt === undefined ? ttlMs : Math.max(0, Math.ceil(expiresAt - now));
+  const expiresAt = message.expiresAt ?? (ttlMs === undefined || deadLetter !== undefined ? undefined : now + ttlMs);
+  const lifeMs = expiresAt === undefined ? undefined : Math.max(0, Math.ceil(expiresAt - now));
+  const mortal = expiresAt === undefined || message.expiresAt !== undefined ? message : { ...message, expiresAt };
   const priority = given.get('priority');
   const properties: Properties = {
     persistent: true,
     mandatory: true,
-    headers: { [HEADER]: encodeHeader(message, true), [KEY_HEADER]: key },
+    headers: { [HEADER]: encodeHeader(mortal, true), [KEY_HEADER]: key },
     ...text('contentType', given.get('contenttype') ?? contentType),
     ...text('messageId', given.get('messageid') ?? id),
     ...text('correlationId', given.get('correlationid')),
@@ -54,7 +56,8 @@ export function addressed(message: Message, { key, now, ttlMs }: SendOptions): A
       ? { priority: Math.min(255, Number(priority)) }
       : undefined),
   };
-  return { routingKey: given.get('routingkey') ?? '', properties };
+  // A dead letter has the metadata of its original, whose key need not fit the bindings of the dead-letter topic.
+  return { routingKey: deadLetter === undefined ? (given.get('routingkey') ?? '') : '', properties };
 }
 
 function text(name: keyof Properties, value: string | undefined): Properties | undefined {
@@ -134,7 +137,8 @@ export function attemptsAfterReturn({ properties: { headers = {} } }: AmqpMessag
 
 /** The properties with which a message is sent to its queue again, after this many deliveries. */
 export function again(received: AmqpMessage, message: Message, attempts: number, key: string): Properties {
-  const { headers = {}, expiration: _expiration, ...properties } = received.properties;
+  // RabbitMQ takes a user's name from that user only.
+  const { headers = {}, expiration: _expiration, userId: _userId, ...properties } = received.properties;
   const { [COUNT_HEADER]: _count, ...kept } = headers;
   const isOwn = typeof headers[HEADER] === 'string';
   // Its remaining time to live must survive: ours is in our header.

@@ -21,7 +21,7 @@ export interface RabbitClientDeps {
   readonly publishing: RabbitConnection;
   readonly consuming: RabbitConnection;
   readonly settings: Settings;
-  /** For messages without their own. */
+  /** For messages without their own that are no dead letters. */
   readonly ttlMs: number | undefined;
   readonly maxPrefetch: number;
   readonly propertiesToMetadata: boolean;

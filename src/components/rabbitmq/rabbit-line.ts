@@ -257,12 +257,14 @@ export class RabbitLine implements Line<RabbitHandle> {
     const uncounted = entries.filter(
       ({ attempts, handle: { message } }) => attempts > attemptsAfterReturn(message, attemptsOf(message)),
     );
-    await Promise.all(
+    // The channel closes next: none that is on its way may be left without its acknowledgement.
+    const results = await Promise.allSettled(
       uncounted.map(async (entry) => {
         await this.#deps.sendAgain(this.#queue.name, entry);
         await this.ack(entry.handle);
       }),
     );
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
   async close(): Promise<void> {

@@ -79,6 +79,17 @@ describe('the window', () => {
     await other.close();
   });
 
+  test('is that of one message as long as a consumer wants one at a time, and then grows', async () => {
+    await using group = await consumed({ maxInFlight: 10 });
+    const ordered = await group.join({ maxInFlight: 1, ordered: true });
+    const other = await group.join({ maxInFlight: 5 });
+    expect(group.group.window).toBe(1);
+    group.line.taken();
+    await ordered.close();
+    expect([group.group.window, group.line.taken()]).toEqual([30, ['room 30']]);
+    await other.close();
+  });
+
   test('tells the line once when half of it is free again', async () => {
     await using group = await consumed({ maxInFlight: 4 });
     group.line.send(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
@@ -334,6 +345,26 @@ describe('when the connection that delivered is gone', () => {
     await turn();
     for (const delivery of group.deliveries) await delivery.ack();
     expect(group.line.taken().filter((call) => call.startsWith('ack'))).toEqual(['ack a of 1', 'ack a of 2']);
+  });
+
+  test('copies of a message that both come again are all acknowledged', async () => {
+    await using group = await consumed();
+    for (let copy = 0; copy < 2; copy++) group.line.send(['a'], { keyed: true, isFirst: true });
+    await turn();
+    group.line.reconnect();
+    for (let copy = 0; copy < 2; copy++) group.line.send(['a'], { keyed: true, isFirst: false });
+    await Promise.allSettled(group.deliveries.map((delivery) => delivery.ack()));
+    expect(group.line.taken().filter((call) => call === 'ack a of 2')).toHaveLength(2);
+  });
+
+  test('a delivery that takes the place of another is settled alone, where the broker takes both for one', async () => {
+    await using group = await consumed();
+    group.line.send(['a'], { keyed: true });
+    await turn();
+    group.line.connection = 2;
+    group.line.send(['a'], { keyed: true });
+    await group.deliveries[0]?.ack();
+    expect(group.line.taken().filter((call) => call.startsWith('ack'))).toEqual(['ack a of 2']);
   });
 
   test('a message whose connection is lost is recognised though the broker forgot that it was delivered', async () => {

@@ -73,6 +73,7 @@ describe.each(FACTORIES)('options of %s', (factory, make, needed) => {
 
 test.each<[Factory, object]>([
   [redisPubSub, { url: ['opensesame'] }],
+  [redisPubSub, { nodes: 'redis://:opensesame@broker' }],
   [redisPubSub, { url: 'redis://broker', password: ['opensesame'] }],
   [redisPubSub, { url: 'redis://broker', sentinelPassword: ['opensesame'] }],
   [redisPubSub, { url: 'http://:opensesame@broker' }],

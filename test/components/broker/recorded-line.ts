@@ -35,7 +35,7 @@ export class RecordedLine implements Line<Tag> {
     this.receiver.deliver(ids.map((id) => this.#received(id, options)));
   }
 
-  #received(id: string, { keyed = false, attempts = 0, isFirst = false }: SendOptions): Received<Tag> {
+  #received(id: string, { keyed = false, attempts = 0, isFirst }: SendOptions): Received<Tag> {
     const message: Message = {
       id,
       topic: 't',
@@ -45,7 +45,7 @@ export class RecordedLine implements Line<Tag> {
       metadata: {},
     };
     const handle = { id, connection: this.connection };
-    return { message, attempts, handle, ...(keyed ? { key: id, isFirst } : {}) };
+    return { message, attempts, handle, ...(keyed ? { key: id } : {}), ...(isFirst === undefined ? {} : { isFirst }) };
   }
 
   /** The connection breaks and is made again. */

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import type { NatsConnection } from '../../../src/components/jetstream/driver.ts';
 import { NatsSession } from '../../../src/components/jetstream/session.ts';
 import { hasNatsUrl, NatsForTests } from './nats-world.ts';
 
@@ -39,4 +40,29 @@ describe.skipIf(!hasNatsUrl())('a connection that has ended', () => {
     expect([got, complaints.map(({ message }) => message)]).toEqual([['1', '2'], ['poison']]);
     await session.close();
   });
+});
+
+test('a flush fails when the connection ends, and none leaves something behind for as long as it is open', async () => {
+  let end = (): void => undefined;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  let answer: Promise<void> = Promise.resolve();
+  const connection: NatsConnection = {
+    publish: () => undefined,
+    subscribe: () => ({ unsubscribe: () => undefined }),
+    flush: () => answer,
+    async *status() {},
+    isClosed: () => false,
+    closed: () => ended,
+    close: () => ended,
+  };
+  const session = new NatsSession(connection, 'NATS', () => undefined);
+  const waiting = vi.spyOn(session.ended, 'then');
+  await session.flush();
+  answer = new Promise(() => undefined);
+  const hanging = session.flush();
+  expect(waiting).not.toHaveBeenCalled();
+  end();
+  await expect(hanging).rejects.toThrow('the connection to NATS is gone');
 });

@@ -111,6 +111,22 @@ describe.skipIf(!hasNats())('streams', () => {
     await component.close();
   });
 
+  test.each([
+    ['the server', 65_536],
+    ['the stream', 2_000],
+  ])('a dead letter that is too large for %s with its origin is stored without it', async (_what, limitBytes) => {
+    const [component, topic] = [await openJetStream(server.url), newTopic()];
+    await ask(raw, `STREAM.CREATE.${topic}`, { name: topic, subjects: [topic], max_msg_size: limitBytes });
+    const deadLetter = { topic: 'orders', group: 'app', reason: 'x'.repeat(400), attempts: 3, at: '' };
+    const letter = textMessage(topic, 'a', { data: Buffer.alloc(limitBytes - 300), deadLetter });
+    for (const one of [letter, textMessage(topic, 'b', { deadLetter })])
+      expect(await component.publish([one])).toEqual([]);
+    const collector = await Collector.join(component, { topic }, acknowledge);
+    const origins = (await collector.expect(2)).map(({ message }) => message.deadLetter);
+    expect(origins).toEqual([undefined, deadLetter]);
+    await component.close();
+  });
+
   test('a topic that is too long for the protocol fails alone', async () => {
     const [component, topic] = [await openJetStream(server.url), newTopic()];
     const failures = await component.publish([textMessage('x'.repeat(5_000), 'a'), textMessage(topic, 'b')]);

@@ -7,6 +7,7 @@ import { Membership } from '../../../src/components/kafka/membership.ts';
 import type { Delivery, PubSubComponent } from '../../../src/components/pubsub.ts';
 import { pause, until } from '../../support/broker-world.ts';
 import { hasKafka, startKafka } from '../../support/servers.ts';
+import { FakeGroup } from './fake-group.ts';
 import { hasBroker, KafkaTestBroker } from './kafka-test-broker.ts';
 
 const GROUP = { maxInFlight: 20, ordered: false, paused: false, group: 'app' };
@@ -140,6 +141,58 @@ test('a member that is ended while it joins has not joined', async () => {
   await membership.end();
   answer();
   await expect(joined).rejects.toThrow('the membership has ended');
+});
+
+describe('a member of a group', () => {
+  test.each([
+    ['as it was', 0, 0],
+    ['divided once more', 1, 0],
+    ['divided twice, once without it', 2, 1],
+  ])('that joins again after its connection broke and finds the group %s', async (_how, divisions, detached) => {
+    const group = new FakeGroup();
+    const line = await group.open();
+    await until('a message is here', () => group.delivered.length === 1);
+    group.generation += divisions;
+    group.tell('consumer:heartbeat:error', { error: new Error('the connection was reset') });
+    await until('it has joined again', () => group.joins === 2);
+    expect(group.detached).toBe(detached);
+    await line.close();
+  });
+
+  test('stays in it when the places of an assignment are refused that was replaced meanwhile', async () => {
+    const group = new FakeGroup();
+    const line = await group.open();
+    await until('a message is here', () => group.delivered.length === 1);
+    let refuse: ((error: Error) => void) | undefined;
+    group.placesAsked = () =>
+      new Promise((_resolve, reject) => {
+        refuse = reject;
+      });
+    group.partitions = [0, 1];
+    group.generation++;
+    group.tell();
+    group.placesAsked = () => Promise.resolve();
+    group.generation++;
+    group.tell();
+    refuse?.(new Error('ILLEGAL_GENERATION'));
+    await until('both partitions are read', () => group.delivered.length === 2);
+    await pause(50);
+    expect([group.joins, group.leaves, group.detached]).toEqual([1, 0, 0]);
+    await line.close();
+  });
+
+  test.each([
+    ['its only partition: that is read with another one', [1], 1],
+    ['one of two partitions: the other one is read', [0, 1], 0],
+  ])('whose client does not know the broker of %s', async (_what, partitions, first) => {
+    const group = new FakeGroup();
+    group.partitions = partitions;
+    group.known = [1, 2];
+    const line = await group.open();
+    await until('a message is here', () => group.delivered.length > 0, 3_000);
+    expect(group.delivered).toEqual([first]);
+    await line.close();
+  });
 });
 
 describe.runIf(hasKafka())('the log-in to Kafka', () => {

@@ -328,6 +328,23 @@ describe('a session on a broker with bad luck', () => {
     await component.close();
   });
 
+  test('a dead letter that is too large with its origin is published without it', async () => {
+    const connack = () => ({ properties: { maximumPacketSize: 2_000 } });
+    await using broker = await ScriptedBroker.start({ protocolVersion: 5, connack });
+    const component = await open({ url: broker.url });
+    const deadLetter = { topic: 'orders', group: 'app', reason: 'x'.repeat(400), attempts: 3, at: '' };
+    const published = component.publish([
+      { ...message('topic', 'x'.repeat(1_700)), id: 'large', deadLetter },
+      { ...message('topic', 'small'), deadLetter },
+    ]);
+    const packets = () => broker.visits[0]?.received.filter(({ cmd }) => cmd === 'publish') ?? [];
+    await until('both were sent', () => packets().length === 2);
+    for (const { messageId = 0 } of packets()) broker.visits[0]?.send({ cmd: 'puback', messageId });
+    expect(await published).toEqual([]);
+    expect(packets().map((packet) => JSON.stringify(packet).includes('orders'))).toEqual([false, true]);
+    await component.close();
+  });
+
   test('what a broker never confirms is sent again on the next connection, and not for ever', async () => {
     await using broker = await ScriptedBroker.start({ protocolVersion: 5 });
     const component = await open({ url: broker.url });

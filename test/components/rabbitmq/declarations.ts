@@ -1,7 +1,7 @@
 import type { Options } from 'amqplib';
 import { describe, expect, test } from 'vitest';
 import type { PubSubDefinition } from '../../../src/components/pubsub.ts';
-import { acknowledge, Collector, publishTexts } from '../../../src/testing/collector.ts';
+import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/testing/collector.ts';
 import { newTopic, numbers } from '../../../src/testing/pubsub-case.ts';
 import { component, load, metadata } from '../../resources/files.ts';
 import { openComponent, openDefinition, queueState, urlOf, withClient } from './broker.ts';
@@ -88,6 +88,21 @@ export function declarations(port: () => number): void {
     expect(consumer.texts).toEqual(['eu.north', 'us.east']);
     await component.close();
   });
+
+  test.each(['topic', 'direct'] as const)(
+    'with an exchange of the kind %s, a dead letter comes to subscriptions without a routing key',
+    async (exchangeKind) => {
+      const topic = newTopic();
+      const { component, unsubscribed } = await openComponent(port(), { exchangeKind });
+      const consumer = await Collector.join(component, { topic }, acknowledge);
+      const origin = { topic: 'orders', group: 'orders', reason: 'no', attempts: 4, at: '2026-01-01T00:00:00Z' };
+      const metadata = { routingKey: 'eu.north' };
+      expect(await component.publish([textMessage(topic, 'a', { metadata, deadLetter: origin })])).toEqual([]);
+      const [{ message } = { message: undefined }] = await consumer.expect(1);
+      expect([{ ...message?.metadata }, unsubscribed]).toEqual([metadata, []]);
+      await component.close();
+    },
+  );
 
   test('one queue with one active consumer keeps order over processes', async () => {
     const topic = newTopic();

@@ -7,7 +7,7 @@ import { until } from '../../support/broker-world.ts';
 import { Certificates } from '../../support/certificates.ts';
 import { freePort } from '../../support/http.ts';
 import { hasRabbitmq, rabbitmqctl, startRabbitmq } from '../../support/servers.ts';
-import { openComponent, urlOf } from './broker.ts';
+import { openComponent, queueState, urlOf } from './broker.ts';
 
 const PATIENCE_MS = 60_000;
 const optionsOf = (port: number) => ({ url: urlOf(port), maxReconnectDelayMs: 500 });
@@ -61,6 +61,27 @@ describe.skipIf(!hasRabbitmq())('faults', () => {
     ]);
     await until('the others arrived', () => new Set(consumer.texts).size === 3);
     await component.close();
+  });
+
+  test('without the right to write to the default exchange, messages go back without their count, at once', {
+    timeout: PATIENCE_MS,
+  }, async () => {
+    await using server = await startRabbitmq();
+    await rabbitmqctl(server, 'add_user', 'limited', 'secret');
+    await rabbitmqctl(server, 'set_permissions', 'limited', '.*', '^(?!amq[.]default$)', '.*');
+    const limited = { username: 'limited', password: 'secret', queueType: 'classic' } as const;
+    const { component, logger } = await openComponent(server.port, limited);
+    const topic = newTopic();
+    const consumer = await Collector.join(component, { topic, group: 'orders' }, (delivery) => {
+      if (delivery.attempt < 3) void delivery.retry(0);
+    });
+    await publishTexts(component, topic, ['a']);
+    await consumer.expect(3);
+    const startedAt = performance.now();
+    await component.close();
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(logger.at('warn')).toMatchObject([{ details: { error: expect.stringContaining('403: ') } }]);
+    expect(await queueState(server.port, `orders-${topic}`)).toMatchObject({ messageCount: 1 });
   });
 
   test('over TLS, with a certificate that is verified', { timeout: PATIENCE_MS }, async () => {

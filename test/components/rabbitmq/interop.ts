@@ -91,6 +91,23 @@ export function interop(port: () => number): void {
     await dapr.close();
   });
 
+  test('messageTtlMs is the life of a message without its own, here as at the broker; dead letters have none', async () => {
+    const topic = newTopic();
+    const { component } = await openComponent(port(), { messageTtlMs: 60_000 });
+    const consumer = await Collector.join(component, { topic }, acknowledge);
+    const dapr = await DaprLike.start(port(), { consumerID: 'dapp', topic });
+    const deadLetter = { topic: 'orders', group: 'orders', reason: 'no', attempts: 4, at: '2026-01-01T00:00:00Z' };
+    await component.publish([textMessage(topic, 'alive'), textMessage(topic, 'dead', { deadLetter })]);
+    const deliveries = await consumer.expect(2);
+    await until('daprd has both', () => dapr.messages.length === 2);
+    const lives = deliveries.map(({ message: { expiresAt } }) => expiresAt);
+    expect(lives).toEqual([expect.any(Number), undefined]);
+    expect(Math.abs((lives[0] ?? 0) - Date.now() - 60_000)).toBeLessThan(10_000);
+    expect(dapr.messages.map(({ properties }) => properties.expiration)).toEqual(['60000', undefined]);
+    await component.close();
+    await dapr.close();
+  });
+
   test('a raw payload of daprd arrives as bytes, and expires as daprd said', async () => {
     const topic = newTopic();
     const { component } = await openComponent(port());

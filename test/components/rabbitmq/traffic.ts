@@ -221,6 +221,68 @@ export function traffic(port: () => number): void {
       });
     });
 
+    test('the user of another program’s message is left out when it is sent again: RabbitMQ takes no other’s name', async () => {
+      const topic = newTopic();
+      const { component } = await openComponent(port());
+      const consumer = await Collector.join(component, { topic, group: 'orders' });
+      await withClient(port(), async (connection) => {
+        const channel = await connection.createConfirmChannel();
+        channel.publish(topic, '', Buffer.from('a'), { userId: 'guest', appId: 'other' });
+        await channel.waitForConfirms();
+        const [delivery] = await consumer.expect(1);
+        await delivery?.retry(61_500);
+        const message = await channel.get(`orders-${topic}.delay-62000`);
+        expect(message && [message.properties.userId, message.properties.appId]).toEqual([undefined, 'other']);
+        await channel.deleteQueue(`orders-${topic}.delay-62000`);
+      });
+      await component.close();
+    });
+
+    test('at the end, a message that cannot be sent again does not make another one come twice', async () => {
+      const topic = newTopic();
+      const { component } = await openComponent(port(), { queueType: 'classic' });
+      const again = new Set<string>();
+      await Collector.join(component, { topic, group: 'orders' }, (delivery) => {
+        if (delivery.attempt === 1) return void delivery.retry(0);
+        again.add(Buffer.from(delivery.message.data).toString());
+      });
+      await withClient(port(), async (connection) => {
+        const channel = await connection.createConfirmChannel();
+        // As long as the driver can send: there is no room for the number of its deliveries.
+        channel.publish(topic, '', Buffer.from('long'), { headers: { x: 'x'.repeat(65_460) } });
+        channel.publish(topic, '', Buffer.from('short'));
+        await channel.waitForConfirms();
+        await until('both came again', () => again.size === 2);
+        await component.close();
+        const texts: string[] = [];
+        for (let message = await channel.get(`orders-${topic}`); message; ) {
+          texts.push(message.content.toString());
+          message = await channel.get(`orders-${topic}`);
+        }
+        expect(texts.sort()).toEqual(['long', 'short']);
+      });
+    });
+
+    test('copies of a message that a lost connection leaves in process are all acknowledged', async () => {
+      const topic = newTopic();
+      await using proxy = await TcpProxy.start(port());
+      const { component } = await openComponent(proxy.port);
+      const consumer = await Collector.join(component, { topic, group: 'orders' });
+      await withClient(port(), async (connection) => {
+        const channel = await connection.createConfirmChannel();
+        for (let copy = 0; copy < 2; copy++)
+          channel.publish(topic, '', Buffer.from('a'), { headers: { 'insidecar-key': topic } });
+        await channel.waitForConfirms();
+      });
+      await consumer.expect(2);
+      proxy.cut();
+      await until('it consumes again', async () => (await queueState(port(), `orders-${topic}`)).consumerCount === 1);
+      await consumer.expect(2);
+      await Promise.allSettled(consumer.deliveries.map((delivery) => delivery.ack()));
+      await component.close();
+      expect(await queueState(port(), `orders-${topic}`)).toMatchObject({ messageCount: 0 });
+    });
+
     test('a delay queue hands its messages on when their time is over', async () => {
       const queue = newTopic();
       const server = serverAt({ url: urlOf(port()) });

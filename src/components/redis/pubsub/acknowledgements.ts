@@ -1,3 +1,4 @@
+import { isStateError } from '../../../state/errors.ts';
 import { ConnectionLostError } from '../../remote/connection.ts';
 import type { StreamGroup } from './stream-group.ts';
 
@@ -10,7 +11,10 @@ interface Batch {
   readonly reject: (error: unknown) => void;
 }
 
-/** Acknowledges entries, those of one turn together; over reconnections until the server has confirmed them. */
+/**
+ * Acknowledges entries, those of one turn together; over reconnections, and while the server can write nothing, until it
+ * has confirmed them.
+ */
 export class Acknowledgements {
   readonly #group: StreamGroup;
   readonly #onEnd: (ids: readonly string[]) => void;
@@ -48,7 +52,7 @@ export class Acknowledgements {
       this.#onEnd(batch.ids);
       batch.resolve();
     } catch (error) {
-      if (error instanceof ConnectionLostError) {
+      if (error instanceof ConnectionLostError || (isStateError(error) && error.kind === 'full')) {
         this.#failed.push(batch);
         return;
       }
@@ -57,7 +61,7 @@ export class Acknowledgements {
     }
   }
 
-  /** Sends again what was lost with a connection. */
+  /** Sends again what was lost with a connection, or refused for the time being. */
   sendAgain(): void {
     if (this.#failed.length > 0)
       this.#underWay = Promise.all(this.#failed.splice(0).map((batch) => this.#send(batch))).then();
@@ -69,7 +73,8 @@ export class Acknowledgements {
     this.#flush();
     this.sendAgain();
     await this.#underWay;
-    for (const { reject } of this.#failed.splice(0)) reject(new ConnectionLostError('the connection is lost'));
+    for (const { reject } of this.#failed.splice(0))
+      reject(new Error('the server has not confirmed the acknowledgement'));
   }
 }
 

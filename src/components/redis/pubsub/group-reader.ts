@@ -1,6 +1,6 @@
 import { destroy } from '../dialer.ts';
 import type { RedisClient } from '../driver.ts';
-import { movedTo } from '../failures.ts';
+import { isStale, movedTo } from '../failures.ts';
 import { Endpoint, type EndpointDeps } from './endpoint.ts';
 import type { RawEntry } from './entries.ts';
 import type { Router } from './router.ts';
@@ -126,10 +126,8 @@ export class GroupReader {
   /** Each stream finds out by itself what is wrong with it; the others are watched again. */
   #failed(watchers: ReadonlyMap<string, Watcher>, client: RedisClient, error: unknown): void {
     const holder = movedTo(error);
-    if (holder !== undefined) {
-      this.#deps.router.moved(this.#deps.slot, holder);
-      this.#endpoint.drop(client);
-    }
+    if (holder !== undefined) this.#deps.router.moved(this.#deps.slot, holder);
+    if (holder !== undefined || isStale(error)) this.#endpoint.drop(client);
     for (const watcher of watchers.values()) {
       if (this.isWatching(watcher)) this.#watchers.delete(watcher.topic);
       watcher.readFailed();

@@ -38,6 +38,12 @@ export interface RedisBrokerSettings extends StreamSettings {
   readonly trimAcknowledged: boolean;
 }
 
+/** A reader, and by how many lines it is used. */
+interface SharedReader {
+  readonly reader: GroupReader;
+  users: number;
+}
+
 /** A sidecar's access to Redis Streams. */
 export class RedisBroker implements BrokerClient<string> {
   readonly #settings: RedisBrokerSettings;
@@ -45,10 +51,11 @@ export class RedisBroker implements BrokerClient<string> {
   readonly #router: Router;
   readonly #consumer: string;
   /** By slot and group. */
-  readonly #readers = new Map<string, GroupReader>();
+  readonly #readers = new Map<string, SharedReader>();
   readonly #lines = new Set<StreamLine>();
   readonly #timer: NodeJS.Timeout;
   #ticks = 0;
+  #isClosed = false;
 
   constructor(settings: RedisBrokerSettings, context: ComponentContext, newId: () => string) {
     const { target, load, callTimeoutMs: timeoutMs } = settings;
@@ -128,17 +135,27 @@ export class RedisBroker implements BrokerClient<string> {
     const group = this.#groupName(options.group);
     const router = this.#router;
     await router.reachable(router.slot(topic));
+    if (this.#isClosed) throw new Error('the component is closed');
     const stream = new StreamGroup({ router, topic, group, consumer: this.#consumer });
+    const shared = this.#reader(stream);
     const line = new StreamLine({
       ...this.#settings,
       stream,
       receiver,
       logger,
-      reader: this.#reader(stream),
+      reader: shared.reader,
       restartedAt: () => router.restartedAt,
-      onClose: (closed) => void this.#lines.delete(closed),
+      onClose: (closed) => {
+        this.#lines.delete(closed);
+        this.#leave(stream, shared);
+      },
     });
-    await line.start();
+    try {
+      await line.start();
+    } catch (error) {
+      this.#leave(stream, shared);
+      throw error;
+    }
     this.#lines.add(line);
     return line;
   }
@@ -151,16 +168,26 @@ export class RedisBroker implements BrokerClient<string> {
     return `${consumerId}${group.slice(appId.length)}`;
   }
 
-  #reader({ slot, group }: StreamGroup): GroupReader {
-    const key = `${slot}/${group}`;
-    const present = this.#readers.get(key);
-    if (present !== undefined) return present;
+  #reader(stream: StreamGroup): SharedReader {
+    const key = readerKey(stream);
+    const shared = this.#readers.get(key) ?? { reader: this.#newReader(stream), users: 0 };
+    shared.users++;
+    this.#readers.set(key, shared);
+    return shared;
+  }
+
+  #newReader({ slot, group }: StreamGroup): GroupReader {
     const [router, consumer] = [this.#router, this.#consumer];
     const { callTimeoutMs: timeoutMs } = this.#settings;
     const { logger } = this.#context;
-    const reader = new GroupReader({ router, group, consumer, slot, server: this.name, timeoutMs, logger });
-    this.#readers.set(key, reader);
-    return reader;
+    return new GroupReader({ router, group, consumer, slot, server: this.name, timeoutMs, logger });
+  }
+
+  /** A reader that nobody uses any more has no connection. */
+  #leave(stream: StreamGroup, shared: SharedReader): void {
+    if (--shared.users > 0) return;
+    shared.reader.close();
+    this.#readers.delete(readerKey(stream));
   }
 
   #tick(): void {
@@ -178,8 +205,14 @@ export class RedisBroker implements BrokerClient<string> {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     clearInterval(this.#timer);
-    for (const reader of this.#readers.values()) reader.close();
+    for (const { reader } of this.#readers.values()) reader.close();
     this.#router.close();
   }
+}
+
+/** One reader for all topics of a group that may stand in one command. */
+function readerKey({ slot, group }: StreamGroup): string {
+  return `${slot}/${group}`;
 }

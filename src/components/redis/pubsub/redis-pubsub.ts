@@ -50,7 +50,7 @@ export interface RedisPubSubOptions extends RedisConnectionOptions, BrokerOption
 
 const FIELDS: OptionFields<Omit<RedisPubSubOptions, keyof BrokerOptions>> = {
   url: secret(ANY_TEXT),
-  nodes: TEXTS,
+  nodes: secret(TEXTS),
   sentinelName: TEXT,
   cluster: BOOLEAN,
   username: secret(ANY_TEXT),

@@ -42,6 +42,40 @@ describe.runIf(hasRedis())('many topics in Redis', () => {
     await component.close();
   }, 60_000);
 
+  test('a group that nobody uses any more, or that could not be created, has no connection', async () => {
+    const topic = `groups-${randomUUID()}`;
+    const component = await openPubSub(server.port);
+    await Collector.join(component, { topic });
+    const before = await clients();
+    await redisCommand(server.port, ['SET', `${topic}-text`, 'text']);
+    for (const group of numbers(5)) {
+      const [one, other] = [
+        await Collector.join(component, { topic, group }),
+        await Collector.join(component, { topic: `${topic}-2`, group }, acknowledge),
+      ];
+      await one.subscription.close();
+      await publishTexts(component, `${topic}-2`, [group]);
+      await until('it arrives', () => other.texts.includes(group));
+      await other.subscription.close();
+      await expect(Collector.join(component, { topic: `${topic}-text`, group })).rejects.toThrow('WRONGTYPE');
+    }
+    await until('the connections are closed', async () => (await clients()) === before);
+    await component.close();
+  });
+
+  test('a component that is closed while it subscribes keeps no connection', async () => {
+    const before = await clients();
+    for (let turns = 0; turns < 8; turns++) {
+      const component = await openPubSub(server.port);
+      await publishTexts(component, 'closing', ['a']);
+      const joined = Collector.join(component, { topic: 'closing' }).catch(() => undefined);
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+      await component.close();
+      await joined;
+    }
+    await until('the connections are closed', async () => (await clients()) === before);
+  });
+
   test('a topic that is subscribed to while others are awaited is awaited, too', async () => {
     const topic = `late-${randomUUID()}`;
     const component = await openPubSub(server.port);

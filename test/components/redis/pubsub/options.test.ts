@@ -8,7 +8,7 @@ test.each<[object, string]>([
   [{}, 'redisPubSub "pubsub" needs either url or nodes'],
   [{ url, nodes: ['a'] }, 'redisPubSub "pubsub" needs either url or nodes'],
   [{ url: 'redis://broker/one' }, 'The url of redisPubSub "pubsub" must be like "redis://user:password@host:6379/0"'],
-  [{ nodes: 'a:1' }, `nodes "a:1" ${what} a list of texts`],
+  [{ nodes: 'a:1' }, `nodes ${what} a list of texts`],
   [{ nodes: ['a:b'] }, 'nodes[0] of redisPubSub "pubsub" must be like "host:6379"'],
   [{ url, cluster: 'yes' }, `cluster "yes" ${what} true or false`],
   [{ url, database: -1 }, `database -1 ${what} a whole number of 0 or more`],

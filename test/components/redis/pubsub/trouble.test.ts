@@ -168,6 +168,25 @@ describe.runIf(hasRedis())('pub/sub in Redis, when something is wrong', () => {
     await component.close();
   });
 
+  test('a primary that becomes a replica while nothing is awaited keeps no connection', async () => {
+    await using former = await startRedis();
+    await using next = await startReplica(former.port);
+    await using proxy = await TcpProxy.start(former.port);
+    const component = await openPubSub(proxy.port);
+    const consumer = await Collector.join(component, { topic, paused: true }, acknowledge);
+    await redisCommand(next.port, ['REPLICAOF', 'NO', 'ONE']);
+    proxy.target = next.port;
+    await redisCommand(former.port, ['REPLICAOF', '127.0.0.1', String(await freePort())]);
+    consumer.subscription.resume();
+    await publishTexts(component, topic, ['a']);
+    await until('it arrives', () => consumer.texts.includes('a'));
+    await until('the former primary is left', async () => {
+      const clients = String(await redisCommand(former.port, ['CLIENT', 'LIST'])).trim();
+      return !clients.includes('\n');
+    });
+    await component.close();
+  });
+
   test('a message whose delivery was lost with a connection is delivered, before later ones', async () => {
     await using proxy = await TcpProxy.start(server.port);
     const [component, publisher] = [await openPubSub(proxy.port), await openPubSub(server.port)];
@@ -202,6 +221,26 @@ describe.runIf(hasRedis())('pub/sub in Redis, when something is wrong', () => {
     await acknowledged;
     expect(((await command('XPENDING', topic, 'app')) as [number])[0]).toBe(0);
     await consumer.expect(1);
+    await component.close();
+  });
+
+  test('an acknowledgement that Redis refuses because it cannot write to its disk is sent again', async () => {
+    await using own = await startRedis(['--enable-protected-configs', 'yes']);
+    const component = await openPubSub(own.port);
+    const consumer = await Collector.join(component, { topic });
+    await publishTexts(component, topic, ['a']);
+    const [delivery] = await consumer.expect(1);
+    const ask = (...words: readonly string[]): Promise<unknown> => rawCommand(own.port, ...words);
+    // Nobody can make files there.
+    await ask('CONFIG', 'SET', 'dir', '/proc', 'save', '3600 1');
+    await ask('BGSAVE');
+    await until('it refuses', async () => (await refusal(component, `${topic}-other`)).includes('MISCONF'));
+    const acknowledged = delivery?.ack();
+    await consumer.expect(1);
+    await ask('CONFIG', 'SET', 'save', '');
+    await acknowledged;
+    const [pending] = (await ask('XPENDING', topic, 'app')) as [number];
+    expect([pending, consumer.texts]).toEqual([0, ['a']]);
     await component.close();
   });
 
