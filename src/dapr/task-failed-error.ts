@@ -1,6 +1,6 @@
 import {
   TaskFailedError as CoreTaskFailedError,
-  TIMED_OUT,
+  isTimeout,
   type WorkflowFailure,
 } from '../blocks/workflow/model/failure.ts';
 import type { Task as CoreTask } from '../blocks/workflow/replay/execution.ts';
@@ -32,6 +32,6 @@ export class EventTimeoutError extends TaskFailedError {
 const UNKNOWN: WorkflowFailure = { errorType: 'Error', message: 'the reason is not known' };
 
 /** The error of a failed task. */
-export function taskError({ what, failure = UNKNOWN }: CoreTask): TaskFailedError {
-  return failure.errorType === TIMED_OUT ? new EventTimeoutError(what, failure) : new TaskFailedError(what, failure);
+export function taskError({ what, sequence, failure = UNKNOWN }: CoreTask): TaskFailedError {
+  return isTimeout(sequence, failure) ? new EventTimeoutError(what, failure) : new TaskFailedError(what, failure);
 }

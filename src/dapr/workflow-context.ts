@@ -1,6 +1,7 @@
 import { checkInstanceId } from '../blocks/workflow/model/instance-id.ts';
 import { textOfValue } from '../blocks/workflow/model/payload.ts';
 import type { Task as CoreTask, Execution } from '../blocks/workflow/replay/execution.ts';
+import { LAST_INSTANT } from '../util/clock.ts';
 import { activityFunction } from './activity-function.ts';
 import type { Names } from './names.ts';
 import { corePolicyOf, type RetryPolicy } from './retry-policy.ts';
@@ -160,8 +161,6 @@ export class WorkflowContext {
 }
 
 const MAX_STATUS_LENGTH = 64 * 1024;
-/** The latest instant that a Date can represent. */
-const LAST_INSTANT = 8.64e15;
 
 function checkInstant(at: number, given: unknown, expected: string): number {
   if (Math.abs(at) <= LAST_INSTANT) return Math.ceil(at);

@@ -1,5 +1,5 @@
 import { Alarm } from '../util/alarm.ts';
-import type { Clock } from '../util/clock.ts';
+import { type Clock, LAST_INSTANT } from '../util/clock.ts';
 import type { DueIndex } from './due-index.ts';
 
 /** The dependencies of a {@link DuePump}. */
@@ -48,7 +48,8 @@ export class DuePump<E extends { readonly at: number }> {
   /** Sets the timer for the entry that is due next. Call it when that has changed. */
   setAlarm(): void {
     const { index, hasRoom } = this.#deps;
-    this.#alarm.set(!this.#isStopped && hasRoom() ? index.first()?.at : undefined);
+    const at = !this.#isStopped && hasRoom() ? index.first()?.at : undefined;
+    this.#alarm.set(at === undefined || at >= LAST_INSTANT ? undefined : at);
   }
 
   /**

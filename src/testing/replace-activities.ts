@@ -17,7 +17,8 @@ export interface HasActivities {
  * // …
  * fakes.restore();
  * ```
- * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters.
+ * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, and for
+ * code that is not a function.
  * @public
  */
 export function replaceActivities(

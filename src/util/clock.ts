@@ -44,6 +44,9 @@ export interface Clock {
 /** The longest delay that Node's timers support; longer ones fire at once. */
 export const MAX_TIMEOUT_MS: number = 2 ** 31 - 1;
 
+/** The last instant that a `Date` can hold, in milliseconds since 1970. What is due only then is never due. */
+export const LAST_INSTANT: number = 8.64e15;
+
 /** The system's time. @public */
 export const systemClock: Clock = {
   now: () => Date.now(),

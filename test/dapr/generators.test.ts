@@ -187,6 +187,23 @@ describe('programs', () => {
     expect(attempts.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
   });
 
+  test('an event that a child did not get in time is no timeout of its parent', async () => {
+    const hasty: TWorkflow = async function* hasty(ctx: WorkflowContext): any {
+      yield ctx.waitForExternalEvent('never', { timeoutMs: 1000 });
+    };
+    const caught: TWorkflow = async function* caught(ctx: WorkflowContext): any {
+      try {
+        yield ctx.callChildWorkflow(hasty);
+      } catch (error) {
+        const { name, failure } = error as TaskFailedError;
+        return [name, failure.errorType];
+      }
+    };
+    await using world = await daprWorld(hasty, caught);
+    await run(world, 'caught');
+    expect((await world.pass('1s')).output).toEqual(['TaskFailedError', 'EventTimeoutError']);
+  });
+
   test.each([
     ['constant, when nothing else is said', { firstRetryInterval: 2, maxNumberOfAttempts: 4 }, [0, 2, 4, 6]],
     ['backing off', { firstRetryInterval: 1, maxNumberOfAttempts: 4, backoffCoefficient: 3 }, [0, 1, 4, 13]],

@@ -223,6 +223,17 @@ describe.each(STORES)('pause, state in %s', (_store, start) => {
     expect(await world.sidecar.jobs.get('report')).toMatchObject({ isPaused: false, runs: 2 });
   });
 
+  test('of a job without an expiry leaves nothing to wait for', async () => {
+    await using world = await start();
+    const { jobs } = world.sidecar;
+    const before = world.clock.pendingTimers;
+    await jobs.schedule('report', HOURLY);
+    await jobs.pause('report');
+    expect(world.clock.pendingTimers).toBe(before);
+    await world.clock.advanceToNext();
+    expect(await jobs.get('report')).toMatchObject({ isPaused: true });
+  });
+
   test('of a job that is resumed in time changes nothing', async () => {
     await using world = await start();
     await world.sidecar.jobs.schedule('report', HOURLY);

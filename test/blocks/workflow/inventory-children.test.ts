@@ -1,6 +1,6 @@
 /** What Dapr's own tests of child workflows show. */
 import { describe, expect, test } from 'vitest';
-import { defineActivity, defineWorkflow, type Sidecar } from '../../../src/index.ts';
+import { defineActivity, defineWorkflow, EventTimeoutError, type Sidecar } from '../../../src/index.ts';
 import { type WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
 
 function register(sidecar: Sidecar, world: WorkflowWorld): void {
@@ -74,6 +74,25 @@ describe('child workflows', () => {
       'child workflow "failing" failed: child says no',
       'RangeError',
     ]);
+  });
+
+  test('an event that a child or an activity did not get in time is no timeout of the parent', async () => {
+    await using world = await workflowWorld(({ workflows }) =>
+      workflows.register(
+        defineWorkflow('hasty', (ctx) => ctx.waitForEvent('go', { timeoutMs: 0 })),
+        defineActivity('hasty', () => {
+          throw new EventTimeoutError('event "go"', { errorType: 'Error', message: 'no' });
+        }),
+        defineWorkflow('waitingForThem', async (ctx) => {
+          const calls = [ctx.callChild('hasty'), ctx.callActivity('hasty')];
+          const isTheirs = ({ status, ...end }: PromiseSettledResult<unknown>): unknown =>
+            status === 'rejected' && 'reason' in end && [end.reason.name, end.reason.failure.errorType];
+          return (await Promise.allSettled(calls)).map(isTheirs);
+        }),
+      ),
+    );
+    const theirs = ['TaskFailedError', 'EventTimeoutError'];
+    expect((await world.run('waitingForThem')).output).toEqual([theirs, theirs]);
   });
 
   test('an ID that is in use fails the call, and leaves the other one alone', async () => {

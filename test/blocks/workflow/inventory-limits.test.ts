@@ -105,6 +105,24 @@ describe('retention', () => {
     }
   });
 
+  test('the longest retention keeps all: instances end, their activities run once, and no timer waits', async () => {
+    const retention = { anyTerminalMs: Number.MAX_SAFE_INTEGER };
+    await using world = await workflowWorld(
+      (sidecar, { seen }) => {
+        register(sidecar);
+        const noted = defineActivity('noted', () => seen.push('noted'));
+        sidecar.workflows.register(defineWorkflow('calling', (ctx) => ctx.callActivity(noted)));
+      },
+      { workflows: { retention } },
+    );
+    const before = world.clock.pendingTimers;
+    expect((await world.run('calling')).status).toBe('COMPLETED');
+    expect((await world.run('failing', undefined, 'two')).status).toBe('FAILED');
+    expect([world.seen, world.clock.pendingTimers]).toEqual([['noted'], before]);
+    await world.restart(undefined, '100000h');
+    expect((await world.settle()).status).toBe('COMPLETED');
+  });
+
   test('over a restart; nothing is left of what is gone', async () => {
     await using world = await workflowWorld(register, { workflows: { retention: { anyTerminalMs: HOUR_MS } } });
     const before = await world.size();

@@ -80,6 +80,14 @@ describe.each(['activity', 'child'] as const)('retries of an %s', (kind) => {
     expect(other.seen.length).toBe(1);
   });
 
+  test('no delay stays none, however fast it grows', async () => {
+    await using world = await retryWorld(kind);
+    const policy = { maxAttempts: 5, initialIntervalMs: 0, backoffCoefficient: 1e200 };
+    expect((await world.run('trying', { failures: 4, policy })).output).toBe('succeeded at 5');
+    const delays = (await world.history()).filter(({ type }) => type === 'timerCreated').map(({ dueAt }) => dueAt);
+    expect(delays).toEqual(Array(4).fill(world.clock.now()));
+  });
+
   test('the waits are durable: over restarts the attempts and their times stay', async () => {
     await using world = await retryWorld(kind);
     await world.run('trying', { failures: 3, policy: { maxAttempts: 4, initialIntervalMs: 60_000 } });

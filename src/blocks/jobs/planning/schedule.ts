@@ -1,5 +1,6 @@
 import { Cron } from 'croner';
 import { messageOf } from '../../../errors.ts';
+import { LAST_INSTANT } from '../../../util/clock.ts';
 import { parseGoDuration } from '../../../util/duration.ts';
 import { parseCronFields } from './cron-fields.ts';
 import { Zone } from './zone.ts';
@@ -144,9 +145,6 @@ class WallTimeSchedule implements Schedule {
     }
   }
 }
-
-/** The last instant that a Date can hold. */
-const LAST_INSTANT = 8.64e15;
 
 function nextOf(cron: Cron, after: number): number | undefined {
   if (after >= LAST_INSTANT) return undefined;

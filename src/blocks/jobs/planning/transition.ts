@@ -1,4 +1,5 @@
 import { shortened } from '../../../errors.ts';
+import { LAST_INSTANT } from '../../../util/clock.ts';
 import type { JobOutcome, StoredJob } from '../model/job.ts';
 import { retriesOf } from './policy.ts';
 import type { Schedule } from './schedule.ts';
@@ -88,12 +89,9 @@ export function firstInstantOf({ tickAt, expiresAt }: StoredJob): number {
   return expiresAt === undefined || tickAt <= expiresAt ? tickAt : expiresAt + 1;
 }
 
-/** Far later than any job: the last instant of a `Date`. */
-const NEVER = 8.64e15;
-
 /** The instant of a paused job's entry: its expiry, as nothing else can happen to it. */
 export function pausedInstantOf({ expiresAt }: StoredJob): number {
-  return expiresAt === undefined ? NEVER : expiresAt + 1;
+  return expiresAt === undefined ? LAST_INSTANT : expiresAt + 1;
 }
 
 /** Whether a job has had its last run, or is paused, and its time is over. */

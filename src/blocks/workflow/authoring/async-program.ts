@@ -1,4 +1,5 @@
 import { SidecarError } from '../../../errors.ts';
+import { LAST_INSTANT } from '../../../util/clock.ts';
 import { parseGoDuration } from '../../../util/duration.ts';
 import { checkFields, fieldNames } from '../../../util/known-fields.ts';
 import type { Logger } from '../../../util/logger.ts';
@@ -181,9 +182,6 @@ function watched<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
 }
-
-/** The latest instant of a Date. */
-const LAST_INSTANT = 8.64e15;
 
 function checkInstant(at: number, what: string): number {
   if (Math.abs(at) <= LAST_INSTANT) return Math.ceil(at);

@@ -1,4 +1,4 @@
-import { EventTimeoutError, TaskFailedError, TIMED_OUT } from '../model/failure.ts';
+import { EventTimeoutError, isTimeout, TaskFailedError } from '../model/failure.ts';
 import { valueOfText } from '../model/payload.ts';
 import type { Task } from '../replay/execution.ts';
 
@@ -40,7 +40,7 @@ export class DurablePromise<T> extends Promise<T> {
   }
 }
 
-function errorOf({ what, failure }: Task): TaskFailedError {
+function errorOf({ what, sequence, failure }: Task): TaskFailedError {
   const known = failure ?? { errorType: 'Error', message: 'unknown' };
-  return known.errorType === TIMED_OUT ? new EventTimeoutError(what, known) : new TaskFailedError(what, known);
+  return isTimeout(sequence, known) ? new EventTimeoutError(what, known) : new TaskFailedError(what, known);
 }

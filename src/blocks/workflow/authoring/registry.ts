@@ -1,4 +1,5 @@
 import { SidecarError } from '../../../errors.ts';
+import { checkFunction, nameOfKind } from '../../../util/known-fields.ts';
 import {
   type ActivityDefinition,
   type ActivityFunction,
@@ -31,13 +32,15 @@ export class Registry implements CodeNames {
   }
 
   /** @throws SidecarError `ERR_CONFIGURATION` when other code has this name. */
-  add({ kind, name, run }: WorkflowDefinition | ActivityDefinition): void {
+  add(definition: WorkflowDefinition | ActivityDefinition): void {
+    checkDefinition(definition);
+    const { kind, name, run } = definition;
     if (kind === 'workflow') this.addWorkflow(name, run);
     else this.addActivity(name, run);
   }
 
   addWorkflow(name: string, run: WorkflowFunction): void {
-    checkName('workflow', name);
+    checkCode('workflow', name, run);
     if (this.#workflowNames.get(run) === name && this.#programs.registered(name) !== undefined) return;
     this.addProgram(name, asyncProgram(asTold(run), this), run);
   }
@@ -52,7 +55,7 @@ export class Registry implements CodeNames {
   }
 
   addActivity(name: string, run: ActivityFunction): void {
-    checkName('activity', name);
+    checkCode('activity', name, run);
     const present = this.#activities.registered(name);
     if (present === run) return;
     if (present !== undefined) throw isTaken('activity', name);
@@ -63,7 +66,7 @@ export class Registry implements CodeNames {
 
   /** Replaces the code of a definition's name. */
   replace({ kind, name, run }: WorkflowDefinition | ActivityDefinition): Replacement {
-    checkName(kind, name);
+    checkCode(kind, name, run);
     if (kind === 'workflow' && !this.hasWorkflows) this.#onFirst();
     const restore =
       kind === 'workflow'
@@ -112,6 +115,22 @@ function nameOf(
   // A definition has a checked name, but in JavaScript any object may come.
   if (typeof code !== 'object' || typeof name !== 'string') checkName(kind, name);
   return name;
+}
+
+/** In JavaScript anything may come, such as a plain function, and nothing would be registered. */
+function checkDefinition(given: unknown): void {
+  const kind = typeof given === 'object' && given !== null && 'kind' in given ? given.kind : undefined;
+  if (kind === 'workflow' || kind === 'activity') return;
+  const name = typeof given === 'function' && given.name !== '' ? ` ${JSON.stringify(given.name)}` : '';
+  throw new SidecarError(
+    'ERR_CONFIGURATION',
+    `register was given ${nameOfKind(given)}${name}: expected what defineWorkflow or defineActivity returns, or a name and a function`,
+  );
+}
+
+function checkCode(kind: 'workflow' | 'activity', name: string, run: unknown): void {
+  checkName(kind, name);
+  checkFunction(run, `the code of ${kind} ${JSON.stringify(name)}`);
 }
 
 function isTaken(kind: 'workflow' | 'activity', name: string): SidecarError {

@@ -32,6 +32,8 @@ export class InstancePool {
   readonly #drain = new Drain();
   readonly #live = new Map<string, LiveInstance>();
   readonly #loading = new Map<string, Promise<LiveInstance | Absent>>();
+  /** Instances without code whose parents are loaded first. */
+  readonly #behindParent = new Set<string>();
   /** Ordered by the time at which they became idle. */
   readonly #idle = new Map<string, LiveInstance>();
 
@@ -66,7 +68,7 @@ export class InstancePool {
     if (present !== undefined && !isFinished(present.record.status)) return undefined;
     // Activities of the previous instance with this ID may still run.
     if (present !== undefined) this.remove(present, new Error('the ID of the instance is used again'));
-    if (this.#deps.registry.program(record.name) === undefined) {
+    if (!this.hasCode(record.name)) {
       const found = this.#withoutCode({ record, version });
       return typeof found === 'object' ? found : undefined;
     }
@@ -83,9 +85,11 @@ export class InstancePool {
   }
 
   /** Creates a run of an instance's code. */
-  coreOf({ instanceId, executionId, name, rerunOf }: InstanceRecord, instance: LiveInstance): Core {
-    const program = this.#deps.registry.program(name) ?? notRegistered(name);
-    const { logger } = this.#deps.home.host;
+  coreOf({ instanceId, executionId, name, rerunOf, chunks }: InstanceRecord, instance: LiveInstance): Core {
+    const { registry, home } = this.#deps;
+    // The code of a new instance may come until it begins. One that is loaded to be ended lacks its history.
+    const program = registry.program(name) ?? lateProgram(name, chunks === 0 ? registry : undefined);
+    const { logger } = home.host;
     const drain = this.#drain;
     return new Core({
       drain,
@@ -131,7 +135,8 @@ export class InstancePool {
     const { record } = stored;
     // Due time 0: the instance finished while activities were still open.
     if (isFinished(record.status) && record.dueAt !== 0) return 'finished';
-    if (this.#deps.registry.program(record.name) === undefined) return this.#withoutCode(stored);
+    if (!this.hasCode(record.name)) await this.#loadParent(record);
+    if (!this.hasCode(record.name)) return this.#withoutCode(stored);
     const instance = new LiveInstance(this.#deps.home, (self) => this.coreOf(record, self), record, stored);
     await this.#replay(instance);
     // A finished instance keeps its result, even if its code has changed.
@@ -147,6 +152,18 @@ export class InstancePool {
     for (const activity of instance.core.activities()) this.#deps.home.activities.run(instance, activity);
     instance.wake();
     return instance;
+  }
+
+  /** A parent that calls a child by its definition registers it when it is replayed. Nothing else might load it. */
+  async #loadParent({ instanceId, parent, status }: InstanceRecord): Promise<void> {
+    const { home } = this.#deps;
+    if (parent === undefined || isFinished(status) || !home.owns(parent.instanceId)) return;
+    // IDs are used again: a parent that waits for its own parent may wait for this child.
+    if (this.#live.has(parent.instanceId) || this.#behindParent.has(parent.instanceId)) return;
+    this.#behindParent.add(instanceId);
+    await this.load(parent.instanceId).finally(() => this.#behindParent.delete(instanceId));
+    const live = this.#live.get(parent.instanceId);
+    if (live?.isIdle === true) home.resting(live);
   }
 
   async #replay({ core, id, record }: LiveInstance): Promise<void> {
@@ -230,8 +247,12 @@ export class InstancePool {
   }
 }
 
-/** Program of an unregistered workflow: fails at once. */
-function notRegistered(name: string): Program {
+/** Program of an unregistered workflow: fails, unless the code is there when it begins. */
+function lateProgram(name: string, registry: Registry | undefined): Program {
   const message = `workflow ${JSON.stringify(name)} is not registered: register it before the sidecar starts`;
-  return (execution) => execution.fail({ errorType: NOT_REGISTERED, message });
+  return (execution) => {
+    const program = registry?.program(name);
+    if (program === undefined) execution.fail({ errorType: NOT_REGISTERED, message });
+    else program(execution);
+  };
 }

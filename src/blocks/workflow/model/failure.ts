@@ -85,3 +85,8 @@ export const ALREADY_EXISTS = 'WorkflowInstanceAlreadyExists';
 export const TERMINATED_CHILD = 'WorkflowTerminated';
 export const TIMED_OUT = 'EventTimeoutError';
 export const TOO_LARGE = 'PayloadTooLargeError';
+
+/** Whether a failed task is an event that did not arrive in time: it has no number. Other code may throw that type. */
+export function isTimeout(sequence: number, { errorType }: WorkflowFailure): boolean {
+  return sequence === 0 && errorType === TIMED_OUT;
+}

@@ -24,7 +24,9 @@ export function retryDelayMs(policy: RetryPolicy | undefined, failed: FailedAtte
   if (policy === undefined || failed.attempt >= policy.maxAttempts) return undefined;
   if (policy.handle?.(failed.failure) === false) return undefined;
   const { initialIntervalMs = DEFAULT_INTERVAL_MS, backoffCoefficient = DEFAULT_COEFFICIENT, maxIntervalMs } = policy;
-  const full = initialIntervalMs * backoffCoefficient ** Math.min(failed.attempt - 1, MAX_POWER);
+  // Finite, so that no interval stays none however often it grows.
+  const factor = Math.min(backoffCoefficient ** Math.min(failed.attempt - 1, MAX_POWER), Number.MAX_VALUE);
+  const full = initialIntervalMs * factor;
   const delayMs = Math.ceil(Math.min(full, maxIntervalMs ?? MAX_DELAY_MS, MAX_DELAY_MS));
   if (policy.timeoutMs !== undefined && failed.now + delayMs > failed.firstAt + policy.timeoutMs) return undefined;
   return delayMs;

@@ -1,4 +1,5 @@
 import { SidecarError } from '../../../errors.ts';
+import { LAST_INSTANT } from '../../../util/clock.ts';
 import { nameOfKind } from '../../../util/known-fields.ts';
 import { checkPayload } from '../../../util/payload-limit.ts';
 import { checkStartOptions, type StartOptions } from '../model/definition.ts';
@@ -39,9 +40,6 @@ function tooLong(
     `${what} name ${shown}… has ${name.length} characters: at most ${MAX_NAME_LENGTH} are accepted`,
   );
 }
-
-/** The latest instant of a Date. */
-const LAST_INSTANT = 8.64e15;
 
 /** Checks a start. `newId` makes the ID if none is given. */
 export function parseStart(

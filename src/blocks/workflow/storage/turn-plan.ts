@@ -1,5 +1,6 @@
 import type { Trace } from '../../../components/pubsub.ts';
 import type { Batch, Precondition, Put } from '../../../state/store.ts';
+import { LAST_INSTANT } from '../../../util/clock.ts';
 import type { ChildStarted, HistoryEvent, IncomingEvent } from '../model/events.ts';
 import { ALREADY_EXISTS, TERMINATED_CHILD, type WorkflowFailure } from '../model/failure.ts';
 import { isFinished, type WorkflowStatus } from '../model/instance.ts';
@@ -157,7 +158,8 @@ const NO_HISTORY: HistoryEnd = { chunks: 0, events: 0 };
 /** When the instance is due next. While activities run, its due entry stays at 0. */
 function dueAfter({ status, outcome, activityCount, nextAt, now, retentionMs }: TurnResult): number | undefined {
   if (activityCount > 0 || outcome?.kind === 'continued') return 0;
-  if (isFinished(status)) return retentionMs === undefined ? undefined : now + retentionMs;
+  // A retention may be of any length, an instant may not.
+  if (isFinished(status)) return retentionMs === undefined ? undefined : Math.min(now + retentionMs, LAST_INSTANT);
   return nextAt;
 }
 

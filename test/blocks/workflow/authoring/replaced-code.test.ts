@@ -1,7 +1,7 @@
 /** Code that stands in for other code, in tests above all: the real one must not run. */
 import { describe, expect, test, vi } from 'vitest';
 import { type WorkflowActivityContext, type WorkflowContext, WorkflowRuntime } from '../../../../src/dapr/index.ts';
-import { type ActivityContext, defineActivity, defineWorkflow, type Sidecar } from '../../../../src/index.ts';
+import { type ActivityContext, defineActivity, defineWorkflow, Sidecar } from '../../../../src/index.ts';
 import { replaceActivities } from '../../../../src/testing/index.ts';
 import { workflowWorld } from '../../../support/workflow-world.ts';
 
@@ -154,6 +154,48 @@ describe('replaceActivities', () => {
       });
       expect((await world.run('flow')).output).toEqual(['no money for a', 'no money for b']);
     }
+  });
+});
+
+describe('what is not code', () => {
+  // JavaScript has no types, and a module that imports itself in a circle has `undefined` in place of a function.
+  const none = undefined as never;
+  const workflows = (sidecar: Sidecar) => sidecar.workflows;
+
+  test.each<[what: string, given: (sidecar: Sidecar) => unknown, message: string]>([
+    [
+      'in replaceActivities',
+      (sidecar) => replaceActivities(sidecar, { charge: none }),
+      'the code of activity "charge" is undefined: expected a function',
+    ],
+    [
+      'in replaceWorkflow',
+      (sidecar) => workflows(sidecar).replaceWorkflow(checkout, none),
+      'the code of workflow "checkout" is undefined: expected a function',
+    ],
+    [
+      'in registerActivity',
+      (sidecar) => workflows(sidecar).registerActivity('mail', none),
+      'the code of activity "mail" is undefined: expected a function',
+    ],
+    [
+      'in register, after a name',
+      (sidecar) => workflows(sidecar).register('flow', {} as never),
+      'the code of workflow "flow" is an object: expected a function',
+    ],
+    [
+      'in register, a plain function',
+      (sidecar) => workflows(sidecar).register(refund as never),
+      'register was given a function "refund": expected what defineWorkflow or defineActivity returns, or a name and a function',
+    ],
+    [
+      'in register, nothing',
+      (sidecar) => workflows(sidecar).register(none),
+      'register was given undefined: expected what defineWorkflow or defineActivity returns, or a name and a function',
+    ],
+  ])('%s, is an error', (_what, given, message) => {
+    const sidecar = new Sidecar({ appId: 'shop' });
+    expect(() => given(sidecar)).toThrow(expect.objectContaining({ code: 'ERR_CONFIGURATION', message }));
   });
 });
 

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { embedded } from '../../../../src/components/embedded/index.ts';
 import {
   type WorkflowContext as DaprContext,
@@ -221,6 +221,79 @@ describe('a child workflow that is not registered', () => {
     world.sidecar.workflows.register(shop, charge);
     expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 'charged a' });
   });
+});
+
+describe('a child workflow that only the call of its parent registers', () => {
+  const kid = defineWorkflow('kid', (ctx) => ctx.waitForEvent('go'));
+  const middle = defineWorkflow('middle', (ctx) => ctx.callChild(kid, undefined, { instanceId: 'kid' }));
+  const top = defineWorkflow('top', (ctx) => ctx.callChild(middle, undefined, { instanceId: 'middle' }));
+
+  test('goes on after a restart, and with it its parents', async () => {
+    await using world = await workflowWorld(({ workflows }) => workflows.register(top));
+    await world.run('top');
+    await world.restart();
+    await world.raise('go', 1, 'kid');
+    expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 1 });
+    expect(warningsOf(world.logger)).toEqual([]);
+  });
+
+  test('goes on when a parent of its parent is registered', async () => {
+    await using world = await workflowWorld(({ workflows }) => workflows.register(top));
+    await world.run('top');
+    await world.restart(() => undefined);
+    await world.sidecar.workflows.raiseEvent('kid', 'go', 1);
+    expect(await world.settle('kid')).toMatchObject({ missingCode: [{ kind: 'workflow', name: 'kid' }] });
+    world.sidecar.workflows.register(top);
+    expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 1 });
+  });
+
+  test('is tried again when its parent could not be read', async () => {
+    const late = defineWorkflow('late', (ctx) => ctx.sleep('1h'));
+    const calling = defineWorkflow('calling', (ctx) => ctx.callChild(late));
+    await using world = await workflowWorld(({ workflows }) => workflows.register(calling));
+    await world.run('calling');
+    const { memory } = world.store;
+    const get = memory.get.bind(memory);
+    const broken = vi.spyOn(memory, 'get').mockImplementation((key) => {
+      if (!key.includes('!instance!one!')) return get(key);
+      broken.mockImplementation(get);
+      return Promise.reject(new Error('the disk is on fire'));
+    });
+    await world.restart(undefined, '2h');
+    await world.clock.settled();
+    expect(world.logger.lines).toContainEqual(expect.objectContaining({ level: 'error' }));
+    expect(await world.pass('5s')).toMatchObject({ status: 'COMPLETED' });
+  });
+
+  test('waits for its code when its ID is that of the parent of its parent', async () => {
+    const first = defineWorkflow('first', (ctx) => void ctx.callChild('second', undefined, { instanceId: 'two' }));
+    const second = defineWorkflow('second', async (ctx) => {
+      await ctx.waitForEvent('go');
+      return ctx.callChild('kid', undefined, { instanceId: 'one' });
+    });
+    const register = ({ workflows }: Sidecar): void => workflows.register(first, second, kid);
+    await using world = await workflowWorld(register);
+    await world.run('first');
+    await world.raise('go', undefined, 'two');
+    expect(await world.settle()).toMatchObject({ name: 'kid', status: 'RUNNING', parentId: 'two' });
+    expect(await world.settle('two')).toMatchObject({ status: 'RUNNING', parentId: 'one' });
+    await world.restart(() => undefined);
+    const { workflows } = world.sidecar;
+    await Promise.all([workflows.raiseEvent('one', 'go', 1), workflows.raiseEvent('two', 'go')]);
+    expect(await world.settle()).toMatchObject({ missingCode: [{ kind: 'workflow', name: 'kid' }] });
+    register(world.sidecar);
+    expect(await world.settle('two')).toMatchObject({ status: 'COMPLETED', output: 1 });
+  });
+});
+
+test('a workflow that is started for later may be registered until then', async () => {
+  await using world = await workflowWorld(lacking);
+  const startAt = world.clock.now() + 3_600_000;
+  for (const name of ['later', 'typo']) await world.sidecar.workflows.start(name, 1, { instanceId: name, startAt });
+  await world.clock.settled();
+  world.sidecar.workflows.register(defineWorkflow('later', (_ctx, input: number) => input + 1));
+  expect(await world.pass('1h', 'later')).toMatchObject({ status: 'COMPLETED', output: 2 });
+  expect(await world.settle('typo')).toMatchObject({ status: 'FAILED' });
 });
 
 test('a workflow that is started and is not registered fails at once', async () => {
