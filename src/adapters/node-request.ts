@@ -27,6 +27,7 @@ export class NodeRequest extends PlainRequest {
     this.#req = req;
     this.#res = res;
     this.#originalUrl = originalUrl;
+    if (req.httpVersionMajor >= 2) breakOffWithCaller(req, res);
   }
 
   override get cancelToken(): CancelToken {
@@ -72,6 +73,21 @@ class Departure implements CancelToken {
     this.#res.once('close', onClose);
     return () => this.#res.removeListener('close', onClose);
   }
+}
+
+/**
+ * Over HTTP/2, Node ends the request and the response of a caller that leaves, as if both were complete. Destroyed
+ * before that, they fail as those of HTTP/1 do.
+ */
+function breakOffWithCaller(req: IncomingMessage, res: ServerResponse): void {
+  const breakOff = (): void => {
+    req.destroy(DEPARTED);
+    res.destroy();
+  };
+  // Nobody may be reading it: an error that nobody hears would end the process.
+  req.on('error', () => undefined);
+  if (req.aborted) breakOff();
+  else req.once('aborted', breakOff);
 }
 
 /** The listener type of stream events. */

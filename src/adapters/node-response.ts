@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { EMPTY_BODY, type HeaderMap, leaveBody, type SidecarResponse } from '../http/message.ts';
 
 /**
@@ -16,12 +16,17 @@ export function writeResponse(
   };
   try {
     // Someone else has responded meanwhile, such as a timeout middleware, or the caller has disconnected.
-    if (res.destroyed || res.headersSent) leaveBody(response.body);
+    if (hasLeft(req, res) || res.headersSent) leaveBody(response.body);
     else return write(req, res, response)?.catch(broken);
   } catch (error) {
     broken(error);
   }
   return undefined;
+}
+
+/** A response of HTTP/2 does not tell that it is destroyed. */
+function hasLeft(req: IncomingMessage, res: ServerResponse): boolean {
+  return res.destroyed || req.aborted;
 }
 
 function write(req: IncomingMessage, res: ServerResponse, response: SidecarResponse): Promise<void> | undefined {
@@ -41,7 +46,7 @@ function send(
   response: SidecarResponse,
   body: SidecarResponse['body'],
 ): Promise<void> | undefined {
-  if (!(body instanceof Uint8Array)) return pump(res, body, response);
+  if (!(body instanceof Uint8Array)) return pump(req, res, body, response);
   if (!req.complete && !res.shouldKeepAlive) return endAfterRequest(req, res, body);
   if (body.length === 0) res.end();
   else res.end(body);
@@ -89,6 +94,7 @@ async function endAfterRequest(req: IncomingMessage, res: ServerResponse, body: 
 }
 
 async function pump(
+  req: IncomingMessage,
   res: ServerResponse,
   body: AsyncIterable<Uint8Array>,
   { trailers, signal }: SidecarResponse,
@@ -104,7 +110,7 @@ async function pump(
   signal?.addEventListener('abort', () => fail(res, signal.reason), { once: true });
   for (;;) {
     const { done, value } = await iterator.next();
-    if (res.destroyed) return;
+    if (hasLeft(req, res)) return;
     if (done) break;
     if (!res.write(value)) await first([res, 'drain'], [res, 'close']);
   }
@@ -113,12 +119,17 @@ async function pump(
   res.end();
 }
 
-/** Node sends trailers with chunked bodies only; no others can have them. */
+/**
+ * Node sends trailers with chunked bodies only; no others can have them. All in one call, because the next one would
+ * replace them, and as an object, because HTTP/2 takes no list.
+ */
 function addTrailers(res: ServerResponse, trailers: HeaderMap): void {
+  const fields: OutgoingHttpHeaders = {};
   for (const name in trailers) {
     const value = trailers[name];
-    if (value !== undefined) res.addTrailers([value].flat().map((one): [string, string] => [name, one]));
+    if (value !== undefined) fields[name] = typeof value === 'string' ? value : [...value];
   }
+  res.addTrailers(fields);
 }
 
 function first(...events: readonly [emitter: IncomingMessage | ServerResponse, event: string][]): Promise<void> {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import {
   type AdapterOptions,
   checkAdapterOptions,
@@ -60,6 +61,33 @@ export function isPassedOn({ unrouted }: SidecarResponse, { fallthrough }: Adapt
   return unrouted === true && fallthrough === true;
 }
 
+/** Responses that wait for those before them, by connection. */
+const queued = new WeakMap<Socket, Set<ServerResponse>>();
+
+/**
+ * Closes a response with its connection. Node 20 does so only for the response whose turn it is. One listener for each
+ * connection: a client may send thousands of requests without waiting.
+ */
+function closeWith(socket: Socket, res: ServerResponse): void {
+  if (socket.destroyed) return close(res);
+  const waiting = queued.get(socket) ?? new Set();
+  if (!queued.has(socket)) {
+    queued.set(socket, waiting);
+    socket.once('close', () => {
+      for (const one of waiting) close(one);
+    });
+  }
+  waiting.add(res);
+  res.once('socket', () => waiting.delete(res));
+}
+
+function close(res: ServerResponse): void {
+  res.destroy();
+  process.nextTick(() => {
+    if (!res.closed) res.emit('close');
+  });
+}
+
 /** Passes an exchange to the sidecar; `undefined` if it is to be passed on instead. */
 export function handleNode(
   sidecar: RequestHandler,
@@ -68,5 +96,6 @@ export function handleNode(
 ): Promise<SidecarResponse> | undefined {
   const below = sidecar.ownCalls?.has(req) ? undefined : belowPrefix(url, prefix);
   if (below === undefined && fallthrough) return undefined;
+  if (res.socket === null && !res.writableEnded) closeWith(req.socket, res);
   return sidecar.handle(new NodeRequest(req, res, { url: below ?? '', originalUrl, parsed }));
 }

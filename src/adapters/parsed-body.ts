@@ -20,7 +20,8 @@ export interface Content {
 export function contentOf(req: IncomingMessage, parsed: ParsedBody): Content {
   const { headers } = req;
   if (!announcesBody(req)) return { headers, body: EMPTY_BODY };
-  if (!req.readableDidRead) return { headers, body: req };
+  // A parser has come to the end of nothing. What HTTP/2 has cut off ends too.
+  if (!req.readableDidRead) return { headers, body: req.readableEnded && !req.aborted ? EMPTY_BODY : req };
   let body: Uint8Array | undefined;
   try {
     body = bytesOf(parsed.rawBody) ?? bytesOf(parsed.body) ?? serialise(parsed.body, headers['content-type'] ?? '');

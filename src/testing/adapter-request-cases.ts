@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readAll } from '../http/body.ts';
 import type { SidecarRequest } from '../http/message.ts';
 import { type AdapterCase, type BodyParser, bytesOf, handlerOf, mounted } from './adapter-case.ts';
 import { RawClient, send } from './adapter-client.ts';
@@ -159,11 +160,19 @@ const parsed: readonly AdapterCase[] = [
     })),
   ),
   mounted('accepts requests without a body behind a parser', { needs: ['body-parser'], bodyParser: 'json' }, () => ({
-    handler: echo,
+    handler: handlerOf(({ body }) =>
+      readAll(body, 1).then(
+        (bytes) => ({ body: bytes }),
+        () => ({ status: 500 }),
+      ),
+    ),
     async check(url) {
       assert.equal((await send(url)).body.length, 0);
       const json = { 'content-type': 'application/json' };
-      assert.equal((await send(url, { method: 'POST', headers: { ...json, 'content-length': '0' } })).body.length, 0);
+      for (const framing of [{ 'content-length': '0' }, { 'transfer-encoding': 'chunked' }]) {
+        const { status, body } = await send(url, { method: 'POST', headers: { ...json, ...framing } });
+        assert.deepEqual([status, body.length], [200, 0]);
+      }
     },
   })),
   mounted('accepts a body that the parser has not read', { needs: ['body-parser'], bodyParser: 'json' }, () => ({

@@ -42,7 +42,8 @@ export async function parse(req: IncomingMessage, parser: BodyParser): Promise<{
     case 'text':
       return { body: raw.toString() };
     case 'json':
-      return { body: JSON.parse(raw.toString()) };
+      // As the parsers of frameworks do with nothing.
+      return { body: raw.length === 0 ? {} : JSON.parse(raw.toString()) };
     case 'json-and-raw':
       return { body: JSON.parse(raw.toString()), rawBody: raw };
     case 'form':

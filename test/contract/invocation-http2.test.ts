@@ -1,7 +1,8 @@
-import { type ClientHttp2Session, connect, createServer, type IncomingHttpHeaders } from 'node:http2';
+import { type ClientHttp2Session, connect, constants, createServer, type IncomingHttpHeaders } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { nodeListener } from '../../src/index.ts';
+import { gate } from '../../src/testing/adapter-case.ts';
 import { startInvocation } from '../support/invocation-world.ts';
 import { WAYS } from '../support/served.ts';
 
@@ -14,12 +15,30 @@ interface Http2Answer {
 async function http2Session(listener: ReturnType<typeof nodeListener>) {
   const server = createServer((req, res) => listener(req as never, res as never));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const connectAnew = (): ClientHttp2Session => connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const session = connectAnew();
   const close = async (): Promise<void> => {
     await new Promise<void>((resolve) => session.close(resolve));
     await new Promise((resolve) => server.close(resolve));
   };
-  return { session, [Symbol.asyncDispose]: close };
+  return { session, connectAnew, [Symbol.asyncDispose]: close };
+}
+
+const CALL = { ':method': 'POST', ':path': '/v1.0/invoke/shop/method/x' };
+
+/** Sends the beginning of a body, and goes when the application has got it: the connection is cut. */
+async function cutOff(
+  session: ClientHttp2Session,
+  headers: IncomingHttpHeaders,
+  begun: Promise<unknown>,
+): Promise<void> {
+  const stream = session
+    .on('error', () => undefined)
+    .request(headers)
+    .on('error', () => undefined);
+  stream.write('some');
+  await begun;
+  session.destroy();
 }
 
 function ask(session: ClientHttp2Session, headers: IncomingHttpHeaders, body?: string): Promise<Http2Answer> {
@@ -60,5 +79,99 @@ describe.each(WAYS)('behind a server of HTTP/2 (%s)', (via) => {
     expect([last.method, last.path, last.text]).toEqual([headers[':method'], url, body ?? '']);
     expect(last.headers['x-own']).toBe('kept');
     expect(Object.keys(last.headers).filter((name) => name.startsWith(':'))).toEqual([]);
+  });
+
+  test('a caller that goes before there is an answer ends the call', async () => {
+    const [reached, ended] = [gate(), gate()];
+    await using world = await startInvocation({
+      via,
+      listener: (_req, res) => {
+        res.once('close', () => ended.open());
+        reached.open();
+      },
+    });
+    await using http2 = await http2Session(nodeListener(world.sidecar));
+    const stream = http2.session.request({ ...CALL, ':method': 'GET' }).on('error', () => undefined);
+    await reached.opened;
+    stream.close(constants.NGHTTP2_CANCEL);
+    await expect(ended.opened).resolves.toBeUndefined();
+  });
+
+  test('a caller that goes in the middle of its body ends the call, and the target hears of no complete one', async () => {
+    const [reached, broken] = [gate(), gate<string>()];
+    await using world = await startInvocation({
+      via,
+      listener: (req) => {
+        req.on('end', () => broken.open('complete'));
+        req.on('close', () => broken.open('broken'));
+        req.on('error', () => broken.open('broken'));
+        req.once('data', () => reached.open());
+      },
+    });
+    await using http2 = await http2Session(nodeListener(world.sidecar));
+    await cutOff(http2.connectAnew(), CALL, reached.opened);
+    expect(await broken.opened).toBe('broken');
+  });
+
+  test('a caller that goes while its call waits for its turn does not reach the target', async () => {
+    const [reached, goOn, paths] = [gate(), gate(), [] as (string | undefined)[]];
+    await using world = await startInvocation({
+      via,
+      treatment: { maxConcurrency: 1 },
+      listener: ({ url }, res) => {
+        paths.push(url);
+        reached.open();
+        void goOn.opened.then(() => res.end('answered'));
+      },
+    });
+    await using http2 = await http2Session(nodeListener(world.sidecar));
+    const first = ask(http2.session, CALL, '');
+    await reached.opened;
+    const waiting = http2.connectAnew();
+    await cutOff(waiting, { ...CALL, ':path': `${CALL[':path']}/cut` }, ask(waiting, { ':path': '/v1.0/healthz' }));
+    await expect.poll(() => world.sidecar.answers.underWay).toBe(1);
+    goOn.open();
+    expect(await first).toEqual({ status: 200, text: 'answered' });
+    expect((await ask(http2.session, CALL, '')).text).toBe('answered');
+    expect(paths).toEqual(['/x', '/x']);
+  });
+
+  test('a long answer to a caller that has gone holds no place', async () => {
+    const [reached, goOn] = [gate(), gate()];
+    await using world = await startInvocation({
+      via,
+      treatment: { maxConcurrency: 1 },
+      listener: ({ url }, res) => {
+        reached.open();
+        if (url === '/x/long') void goOn.opened.then(() => res.end(Buffer.alloc(1024 * 1024)));
+        else res.end('answered');
+      },
+    });
+    await using http2 = await http2Session(nodeListener(world.sidecar));
+    const long = http2.session.request({ ':path': `${CALL[':path']}/long` }).on('error', () => undefined);
+    await reached.opened;
+    long.close(constants.NGHTTP2_CANCEL);
+    expect((await ask(http2.session, { ':path': '/v1.0/healthz' })).status).toBe(204);
+    goOn.open();
+    expect((await ask(http2.session, CALL, '')).text).toBe('answered');
+  });
+
+  test('trailer fields of the answer are passed on', async () => {
+    await using world = await startInvocation({
+      via,
+      listener: (_req, res) => {
+        res.writeHead(200, { trailer: 'x-checksum, x-parts' });
+        res.write('body');
+        res.addTrailers({ 'x-checksum': 'abc', 'x-parts': '1' });
+        res.end();
+      },
+    });
+    await using http2 = await http2Session(nodeListener(world.sidecar));
+    const stream = http2.session.request(CALL, { endStream: true }).resume();
+    const trailers = await new Promise<IncomingHttpHeaders>((resolve) => stream.once('trailers', resolve));
+    expect(Object.entries(trailers)).toEqual([
+      ['x-checksum', 'abc'],
+      ['x-parts', '1'],
+    ]);
   });
 });

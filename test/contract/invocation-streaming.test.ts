@@ -7,6 +7,7 @@ import express from 'express';
 import Koa from 'koa';
 import { describe, expect, test } from 'vitest';
 import {
+  type AppOptions,
   expressHandler,
   fetchHandler,
   koaHandler,
@@ -232,6 +233,30 @@ describe.each(WAYS)('streaming (%s)', (via) => {
     }
   });
 
+  test('a caller that goes while its answer waits behind another one on its connection ends the call', async () => {
+    const [reached, ended] = [gate(), gate()];
+    const world = await startInvocation({
+      via,
+      listener: (req, res) => {
+        if (!req.url?.endsWith('/stream')) return;
+        res.once('close', () => ended.open());
+        const produce = (): void => {
+          if (res.write(CHUNK)) setImmediate(produce);
+          else reached.open();
+        };
+        produce();
+      },
+    });
+    const client = new RawClient(world.server.url);
+    const waiting = (path: string): string[] => [`GET ${PATH}${path} HTTP/1.1`, 'host: a', '', ''];
+    client.send(...waiting(''), ...waiting('/stream'));
+    await reached.opened;
+    client.socket.destroy();
+    await ended.opened;
+    await expect.poll(() => world.sidecar.answers.underWay).toBe(0);
+    await world[Symbol.asyncDispose]();
+  });
+
   test('a signal ends a call in code while its body is still read', async () => {
     await using world = await startInvocation({ via });
     const reason = new Error('enough');
@@ -299,9 +324,9 @@ describe.each(WAYS)('streaming (%s)', (via) => {
     await using world = await startInvocation({
       via,
       listener: (_req, res) => {
-        res.writeHead(200, { trailer: 'x-checksum' });
+        res.writeHead(200, { trailer: 'x-checksum, x-parts' });
         res.write('body');
-        res.addTrailers({ 'x-checksum': 'abc', 'set-cookie': 'evil=1' });
+        res.addTrailers({ 'x-checksum': 'abc', 'x-parts': '1', 'set-cookie': 'evil=1' });
         res.end();
       },
     });
@@ -309,10 +334,10 @@ describe.each(WAYS)('streaming (%s)', (via) => {
     req.end();
     const response = await answered;
     expect(await textOf(response)).toBe('body');
-    expect(response.trailers).toEqual({ 'x-checksum': 'abc' });
+    expect(response.trailers).toEqual({ 'x-checksum': 'abc', 'x-parts': '1' });
     const reply = await world.sidecar.invocation.invoke('shop', 'GET', '/x');
     expect(await reply.text()).toBe('body');
-    expect(reply.trailers()).toEqual({ 'x-checksum': 'abc' });
+    expect(reply.trailers()).toEqual({ 'x-checksum': 'abc', 'x-parts': '1' });
   });
 
   test('a body that is made in code streams too, and one that breaks off makes no complete request', async () => {
@@ -395,6 +420,32 @@ describe('a Node stream as the body of a call in code', () => {
     const called = world.sidecar.invocation.invoke(target, 'POST', '/x', { body });
     await expect(called).rejects.toMatchObject({ code: 'ERR_DIRECT_INVOKE' });
     expect(body.destroyed).toBe(true);
+  });
+
+  test.each<[what: string, app: AppOptions]>([
+    ['a listener', { listener: (_req, res) => void res.end('no') }],
+    ['a listener that streams', { listener: (_req, res) => void res.write('n', () => res.end('o')) }],
+    ['a fetch function', { fetch: () => new Response('no') }],
+  ])('that the application does not read is closed with the answer (%s)', async (_what, app) => {
+    await using world = await startInvocation({ app });
+    const body = new Readable({ read: () => undefined });
+    const reply = await world.sidecar.invocation.invoke('shop', 'POST', '/x', { body });
+    expect(await reply.text()).toBe('no');
+    expect(body.destroyed).toBe(true);
+  });
+
+  test('that the application begins to read with its answer is read to its end', async () => {
+    const got = gate<string>();
+    await using world = await startInvocation({
+      listener: (req, res) => {
+        res.end();
+        void textOf(req).then(got.open);
+      },
+    });
+    const body = new PassThrough();
+    expect((await world.sidecar.invocation.invoke('shop', 'POST', '/x', { body })).status).toBe(200);
+    body.end('all');
+    expect(await got.opened).toBe('all');
   });
 
   test('that is a request: it can still be answered when the call fails', async () => {

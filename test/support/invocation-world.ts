@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { AppOptions } from '../../src/index.ts';
 import { Received } from './app.ts';
 import { openServers, ServedSidecar, type TestApp, type Way } from './served.ts';
 import type { TestSidecarOptions } from './sidecar.ts';
@@ -9,6 +10,8 @@ export type Callee = (req: IncomingMessage, res: ServerResponse, body: Buffer) =
 export interface InvocationWorldOptions extends TestSidecarOptions {
   /** Where the application is. Default: in this process. */
   readonly via?: Way | 'nowhere';
+  /** How it is treated. */
+  readonly treatment?: Pick<AppOptions, 'maxConcurrency'>;
   /** What the application does with a call whose body has come. Default: 200 with an echo. */
   readonly callee?: Callee;
   /** What it does with a call at once, instead. */
@@ -47,8 +50,9 @@ export type InvocationWorld = ServedSidecar<Calls>;
 
 /** Starts one; the application `shop` is its own. */
 export async function startInvocation(options: InvocationWorldOptions = {}): Promise<InvocationWorld> {
-  const { via = 'process', callee, listener, ...overrides } = options;
+  const { via = 'process', treatment, callee, listener, ...overrides } = options;
   const calls = new Calls(callee, listener);
   const { target, ...servers } = await openServers(calls, via === 'port' ? 'port' : 'process');
-  return new ServedSidecar(calls, servers, { ...(via !== 'nowhere' && { app: target }), ...overrides }).start();
+  const app = via === 'nowhere' ? undefined : { app: { ...target, ...treatment } };
+  return new ServedSidecar(calls, servers, { ...app, ...overrides }).start();
 }

@@ -37,7 +37,8 @@ export interface InvocationInit {
   readonly headers?: HeaderMap;
   /**
    * Bytes, a stream of bytes, text (sent as UTF-8), or any other value (sent as JSON with its content type). A Node
-   * stream is destroyed if the call fails, unless it is an HTTP message.
+   * stream is destroyed if the call fails, or if nobody has begun to read it when the answer has come to its end, unless
+   * it is an HTTP message.
    */
   readonly body?: unknown;
   /** Appended to the query of the path, in this order. */
@@ -117,10 +118,10 @@ export class Invocation {
         ...(signal === undefined ? {} : { signal }),
       });
       const destination = this.#deps.destinations.find(target);
-      return new InvocationReply(target, await this.forward({ target, path: request.path }, request, destination));
+      const answer = await this.forward({ target, path: request.path }, request, destination);
+      return new InvocationReply(target, body instanceof Readable ? closingUnread(body, answer) : answer);
     } catch (error) {
-      // Its file would stay open. But over the connection of a request, the application still answers.
-      if (body instanceof Readable && !(body instanceof nodeHttp().IncomingMessage)) body.destroy();
+      if (body instanceof Readable) closeStream(body);
       throw error;
     }
   }
@@ -220,6 +221,21 @@ function checkMethod({ method, headers }: SidecarRequest): void {
   knownMethods ??= new Set(nodeHttp().METHODS);
   if (!knownMethods.has(method)) throw notOffered(`method ${shown(method)} is not known`);
   if (asksForUpgrade(headers)) throw notOffered(`upgrade to ${shown(String(headers['upgrade']))} is not offered`);
+}
+
+/** Its file would stay open. But over the connection of a request, the application still answers. */
+function closeStream(body: Readable): void {
+  if (!('httpVersion' in body)) body.destroy();
+}
+
+/** Closes a body that nobody reads with the end of the answer: an application may read it while it answers. */
+function closingUnread(body: Readable, answer: SidecarResponse): SidecarResponse {
+  const close = (): void => {
+    if (body.readableFlowing === null) closeStream(body);
+  };
+  if (!(answer.body instanceof Uint8Array)) return { ...answer, body: afterBody(answer.body, close) };
+  close();
+  return answer;
 }
 
 /** The path and query to send. */
