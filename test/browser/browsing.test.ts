@@ -186,6 +186,28 @@ describe.skipIf(!hasChromium())('browsing', () => {
       await view.row('order-1').waitFor();
     });
 
+    test('the way back leads to the first application as well', async () => {
+      await view.go('/queues', 'Queues');
+      await view.row('orders → shop').waitFor();
+      await view.page.getByLabel('Application').selectOption('billing');
+      await view.row('invoices → billing').waitFor();
+      await view.page.goBack();
+      await view.row('orders → shop').waitFor();
+      expect(await view.page.getByLabel('Application').inputValue()).toBe('shop');
+    });
+
+    test('a question about one application is not asked in another', async () => {
+      await view.go('/jobs?app=billing', 'Jobs');
+      await view.go('/queues/pubsub/orders/archive?app=shop', 'orders → archive');
+      await view.button('Remove group…').click();
+      await view.dialog.waitFor();
+      await view.page.goBack();
+      await view.heads('Jobs');
+      await view.dialog.waitFor({ state: 'detached' });
+      await view.go('/queues?app=shop', 'Queues');
+      await view.row('orders → archive').waitFor();
+    });
+
     test('secrets are not shown', async () => {
       await view.go('/jobs/reminder', 'reminder');
       await view.shows('buy milk');

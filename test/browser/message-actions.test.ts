@@ -1,4 +1,5 @@
 /** What can be done to messages and queues from the page, and what it does to the sidecar. */
+import type { Route } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { QueueState } from '../../src/index.ts';
 import { hasChromium } from '../support/servers.ts';
@@ -27,6 +28,22 @@ describe.skipIf(!hasChromium())('messages', () => {
     await world.fail(...ids);
     await view.go('/dead-letters', 'Dead letters');
     await view.row(`order-${ids[0]}`).waitFor();
+  }
+
+  /** Holds a request back; then the server answers it, or somebody else. Answers how to let it go. */
+  async function hold(url: RegExp, answer?: Parameters<Route['fulfill']>[0]): Promise<() => Promise<void>> {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await view.page.route(url, async (route) => {
+      await held;
+      await (answer === undefined ? route.continue() : route.fulfill(answer));
+    });
+    return () => {
+      release();
+      return view.page.unrouteAll({ behavior: 'wait' });
+    };
   }
 
   const select = (id: number): Promise<void> => view.row(`order-${id}`).getByRole('checkbox').check();
@@ -61,6 +78,21 @@ describe.skipIf(!hasChromium())('messages', () => {
     expect(await world.failed()).toBe(0);
   });
 
+  test('what was edited stays, and is not called redelivered, when the message is gone meanwhile', async () => {
+    await goToFailed(25);
+    await view.row('order-25').getByRole('link').first().click();
+    await view.button('Edit and redeliver…').click();
+    const data = view.dialog.getByRole('textbox');
+    await data.fill('{ "id": 25, "price": 26 }');
+    // The panel asks for its message now and then.
+    view.expects = /status of 404/;
+    await world.shop.pubsub.discard(FAILED, 'all');
+    await view.button('Redeliver', view.dialog).click();
+    await view.shows('the message is not there any more', view.dialog.getByRole('alert'));
+    expect(await data.inputValue()).toBe('{ "id": 25, "price": 26 }');
+    await view.button('Cancel', view.dialog).click();
+  });
+
   test('a dead letter is discarded, but not without a question', async () => {
     await goToFailed(30);
     await select(30);
@@ -90,23 +122,41 @@ describe.skipIf(!hasChromium())('messages', () => {
   test('nothing is done to all that match while it is not known what matches', async () => {
     const ids = Array.from({ length: 110 }, (_, at) => 2000 + at);
     await goToFailed(...ids);
-    let answer = (): void => undefined;
-    const held = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    await view.page.route(/dead-letters\?.*topic=/, async (route) => {
-      await held;
-      await route.continue();
-    });
+    const answer = await hold(/dead-letters\?.*topic=/);
     await view.page.getByLabel('Kept in').selectOption(FAILED.topic);
     await view.page.getByLabel('Select all rows').check();
     await view.button('Select all that match').click();
     await view.button('Discard…').click({ force: true });
     await view.shows('Select messages first');
-    answer();
-    await view.page.unrouteAll({ behavior: 'wait' });
+    await answer();
     expect(await world.failed()).toBe(110);
     await world.shop.pubsub.discard(FAILED, 'all');
+  });
+
+  test('nothing is done to what was selected while a filter loaded that leaves it out', async () => {
+    await goToFailed(2500, 2501);
+    const answer = await hold(/dead-letters\?.*reason=/);
+    await view.page.getByLabel('Reason has').fill('nobody said this');
+    await view.page.locator('.stale').waitFor();
+    await select(2500);
+    await answer();
+    await view.shows('No dead letter matches the filters.');
+    await view.button('Discard…').click({ force: true });
+    await view.shows('Select messages first');
+    expect(await world.failed()).toBe(2);
+    await world.shop.pubsub.discard(FAILED, 'all');
+  });
+
+  test('all that match are those that the list shows: the spaces of a filter count', async () => {
+    await world.fail(...Array.from({ length: 101 }, (_, at) => 3000 + at));
+    await view.go('/dead-letters?reason=%20', 'Dead letters');
+    await view.page.getByLabel('Select all rows').check();
+    await view.button('Select all that match').click();
+    await view.button('Discard…').click();
+    const sent = view.page.waitForRequest(/queues\/discard/);
+    await view.button('Discard', view.dialog).click();
+    expect((await sent).postDataJSON()).toMatchObject({ selection: { reason: ' ' } });
+    await view.shows('101 messages discarded');
   });
 
   test('what is selected is forgotten in another list of the queue, where it is not seen', async () => {
@@ -169,6 +219,21 @@ describe.skipIf(!hasChromium())('messages', () => {
     expect(await queue('orders', 'audit')).toBeUndefined();
   });
 
+  test('what fails after its dialog was closed is told all the same', async () => {
+    view.expects = /status of 409/;
+    const body = JSON.stringify({ errorCode: 'ERR_TEST', message: 'it is being removed' });
+    const answer = await hold(/queues\/add-group/, { status: 409, contentType: 'application/json', body });
+    await view.go('/queues', 'Queues');
+    await view.button('Add group…').click();
+    await view.field('Topic').fill('orders');
+    await view.field('Group').fill('late');
+    await view.button('Add', view.dialog).click();
+    await view.page.keyboard.press('Escape');
+    await view.dialog.waitFor({ state: 'detached' });
+    await answer();
+    await view.shows('Add a group: it is being removed');
+  });
+
   test('an event is tried against the rules of a topic', async () => {
     await view.go('/subscriptions', 'Subscriptions');
     await view.page.getByLabel('Topic').selectOption('pubsub / parcels');
@@ -196,6 +261,19 @@ describe.skipIf(!hasChromium())('messages', () => {
     expect(JSON.parse(await view.field('Data').inputValue())).toEqual({ id: 60, price: 6, note: 'six' });
     await view.button('Publish', view.dialog).click();
     await until(() => world.paid.filter((id) => id === 60)).toHaveLength(2);
+  });
+
+  test('the topic of a dialog stays what it was, whatever comes by meanwhile', async () => {
+    await view.go('/messages', 'Messages');
+    await world.order({ id: 65, price: 6 });
+    await view.row('order-65').waitFor();
+    await view.button('Publish…').click();
+    await view.field('Data').fill('{ "id": 66, "price": 6 }');
+    await world.shop.pubsub.publish('notes', 'notes', 'a note', { cloudEvent: { id: 'note-65' } });
+    await view.row('note-65').waitFor();
+    expect(await view.field('Topic').inputValue()).toBe('orders');
+    expect(await view.field('Component').inputValue()).toBe('pubsub');
+    await view.button('Cancel', view.dialog).click();
   });
 
   test('what has changed is logged, with who did it', async () => {

@@ -65,6 +65,22 @@ describe.skipIf(!hasChromium())('the stream', () => {
     await until(() => stateOf(view)).toContain('live');
   }, 40_000);
 
+  test('a row goes when its outcome is no more the one that is asked for', async () => {
+    const { shop, url } = bound(await start());
+    let finish = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    await shop.pubsub.subscribe('notes', 'slow', () => held);
+    const view = await viewing.open(url);
+    await view.go('/messages?outcome=delivering', 'Messages');
+    await until(() => open.size).toBe(1);
+    await shop.pubsub.publish('notes', 'slow', 'a note', { cloudEvent: { id: 'slow-1' } });
+    await view.row('slow-1').waitFor();
+    finish();
+    await view.row('slow-1').waitFor({ state: 'detached' });
+  });
+
   test('while the tab is hidden or the page paused there is none', async () => {
     const { order, url } = bound(await start());
     const view = await viewing.open(url);

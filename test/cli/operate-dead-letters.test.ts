@@ -6,6 +6,7 @@ import { memoryPubSub, nodeListener, Sidecar } from '../../src/index.ts';
 import { type InspectOptions, inspect } from '../../src/inspector/index.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { PATIENCE, runHere } from './cli.ts';
+import { stubInspector } from './stub-inspector.ts';
 
 const TOKEN = 'opensesame';
 const FAILED = { pubsubName: 'pubsub', topic: 'failed', group: 'shop' };
@@ -65,4 +66,43 @@ test('control characters in the names of attributes are shown as escapes', async
   expect(stdout).toContain('\\u001b]52;c;x\\u0007');
   // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not be there.
   expect(stdout).not.toMatch(/[\u001b\u0007]/);
+});
+
+/** Three queues with dead letters, more than are counted; those of `refunds-failed` cannot be changed. */
+async function openLargeShop(): Promise<(...args: readonly string[]) => ReturnType<typeof runHere>> {
+  const queues = ['orders', 'refunds', 'parcels'].map((name) => {
+    const queue = { pubsubName: 'pubsub', topic: `${name}-failed`, group: 'shop' };
+    return { ...queue, ready: 10_000, delayed: 0, inFlight: 0, isCapped: true };
+  });
+  const messages = queues.map((queue) => ({ queue, key: `key-${queue.topic}`, messageId: '1', payload: {} }));
+  const url = await stubInspector(({ path, body }) => {
+    if (path === 'queues') return { queues, unsupported: [] };
+    if (path === 'dead-letters') return { queues, messages };
+    const { queue } = body as { readonly queue: { readonly topic: string } };
+    return queue.topic === 'refunds-failed' ? new Error('the broker is away') : { count: 2 };
+  });
+  return (...args) => runHere([...args, '--url', url]);
+}
+
+test.each([
+  [['redeliver', '--all'], '4 dead letters redelivered'],
+  [['redeliver', 'key-refunds-failed', 'key-orders-failed', 'key-parcels-failed'], '4 dead letters redelivered'],
+  [['discard', '--all', '--yes'], '4 dead letters discarded'],
+  [['discard', 'key-refunds-failed', 'key-orders-failed', 'key-parcels-failed'], '4 dead letters discarded'],
+] as const)('%j: what fails in one queue does not keep the others from it, and is told', async (args, told) => {
+  const run = await openLargeShop();
+  expect(await run('dead-letters', ...args)).toEqual({
+    code: 1,
+    stdout: `${told}\n`,
+    stderr: 'refunds-failed/shop: the broker is away\ninsidecar: 1 of 3 queues could not be changed\n',
+  });
+});
+
+test.each([
+  [['dead-letters', 'discard', '--all'], 'Discard more than 30000 dead letters of'],
+  [['queues', 'purge', 'orders-failed'], 'Remove more than 10000 messages of'],
+  [['queues', 'remove-group', 'orders-failed/shop'], 'and its more than 10000 messages?'],
+])('%j: the question says when there are more than were counted', async (args, question) => {
+  const run = await openLargeShop();
+  expect((await run(...args)).stderr).toContain(question);
 });

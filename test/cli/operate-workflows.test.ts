@@ -7,6 +7,7 @@ import { defineActivity, defineWorkflow, nodeListener, Sidecar } from '../../src
 import { inspect } from '../../src/inspector/index.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { PATIENCE, runHere, temporaryDirectory } from './cli.ts';
+import { stubInspector } from './stub-inspector.ts';
 
 const TOKEN = 'opensesame';
 
@@ -84,6 +85,12 @@ test('workflows are listed, shown with their history, paused, resumed, given eve
   await expect.poll(() => status('a-1'), PATIENCE).toBe('RUNNING');
   const file = join(await temporaryDirectory(), 'data.json');
   await writeFile(file, '"by the boss"');
+  const other = join(await temporaryDirectory(), 'latin1.json');
+  await writeFile(other, '"M\u00fcller"', 'latin1');
+  expect(await run('raise-event', 'a-1', 'approved', '--data', `@${other}`)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`${JSON.stringify(other)} is not text in UTF-8`),
+  });
   const raised = await run('raise-event', 'a-1', 'approved', '--data', `@${file}`);
   expect(raised.stdout).toBe('event approved was given to workflow a-1\n');
   expect((await workflows.waitForCompletion('a-1')).output).toBe('by the boss');
@@ -148,6 +155,31 @@ test('many at once: terminated, run again, removed; asked first, or with --yes',
   const purged = await run('purge', '--all', '--status', 'failed,terminated', '--yes', '--json');
   expect(JSON.parse(purged.stdout)).toMatchObject({ done: 4, failed: [], hasMore: false });
   expect((await workflows.list({ status: 'RUNNING' })).instances.map((one) => one.instanceId)).toEqual(['b-1']);
+});
+
+test('each is terminated once, also those that another host has not ended yet; all failures are counted', async () => {
+  const ids = Array.from({ length: 1_001 }, (_, at) => `w-${String(at).padStart(4, '0')}`);
+  const asked: string[] = [];
+  let calls = 0;
+  const url = await stubInspector(({ path, query, body }) => {
+    if (++calls > 10) return new Error('there is no end');
+    if (path === 'workflows') {
+      expect(query.get('status')).toBe('PENDING,RUNNING,SUSPENDED');
+      const from = Number(query.get('cursor') ?? 0);
+      const instances = ids.slice(from, from + 1_000).map((instanceId) => ({ instanceId, status: 'RUNNING' }));
+      return { instances, ...(from + 1_000 < ids.length ? { cursor: String(from + 1_000) } : {}) };
+    }
+    const { instanceIds = ids.slice(0, 1_000) } = body as { readonly instanceIds?: readonly string[] };
+    asked.push(...instanceIds);
+    const failed = instanceIds.filter((id) => id < 'w-0150').map((instanceId) => ({ instanceId, reason: 'no' }));
+    const hasMore = 'filter' in (body as object);
+    return { done: instanceIds.length - failed.length, failed: failed.slice(0, 100), hasMore };
+  });
+  const ended = await runHere(['workflows', 'terminate', '--all', '--yes', '--url', url]);
+  expect(ended).toMatchObject({ code: 1, stdout: '851 workflows terminated\n' });
+  expect(ended.stderr).toContain('150 workflows could not be terminated');
+  expect(ended.stderr.match(/: no$/gm)).toHaveLength(100);
+  expect(asked).toEqual(ids);
 });
 
 test.each([

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Flag, FlagValues } from '../arguments.ts';
@@ -151,16 +152,16 @@ export class Call {
     return text;
   }
 
-  /** The text of a flag, or that of the file which it names with `@`. */
+  /** The text of a flag, or that of the file which it names with `@`. @throws Failure for other than text in UTF-8. */
   async textOrFile(name: string): Promise<string | undefined> {
     const text = this.flags.text(name);
     if (text === undefined || !text.startsWith('@')) return text;
     const path = resolve(this.#context.directory, text.slice(1));
-    try {
-      return await readFile(path, 'utf8');
-    } catch (error) {
+    const bytes = await readFile(path).catch((error: unknown) => {
       throw new Failure(`--${name}: the file ${JSON.stringify(path)} cannot be read`, undefined, error);
-    }
+    });
+    if (!isUtf8(bytes)) throw this.misuse(`--${name}: the file ${JSON.stringify(path)} is not text in UTF-8`);
+    return bytes.toString();
   }
 
   /** The command line is wrong. */

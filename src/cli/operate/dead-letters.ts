@@ -1,7 +1,9 @@
+import { messageOf } from '../../errors.ts';
 import type {
   CountReply,
   DeadLetter,
   DeadLettersReply,
+  DiscardBody,
   QueuedMessageReply,
   QueueInfo,
   RedeliverBody,
@@ -15,7 +17,7 @@ import { type ActionGroup, type Call, isJson } from './action.ts';
 import type { Query } from './api-client.ts';
 import { ALL, PAGE_FLAGS, PUBSUB, YES } from './flags.ts';
 import { payloadLine, payloadText } from './payload.ts';
-import { bare, nameOf, queuesOf, splitName } from './queue-names.ts';
+import { bare, nameOf, queuesOf, splitName, waitingIn } from './queue-names.ts';
 import type { Column } from './table.ts';
 import { counted, instant, relative } from './text.ts';
 
@@ -115,12 +117,8 @@ async function redeliver(call: Call): Promise<void> {
   }
   const letters = await chosen(call);
   const data = await newData(call, letters);
-  let count = 0;
-  for (const [queue, keys] of byQueue(letters)) {
-    const body = { queue, selection: keys, to, data } satisfies Partial<RedeliverBody> | { to: unknown; data: unknown };
-    count += (await call.api.post<CountReply>('queues/redeliver', body)).count;
-  }
-  tell(call, count, 'redelivered');
+  const parts = byQueue(letters).map((part) => ({ ...part, to, data }));
+  await changeEach(call, parts, { path: 'queues/redeliver', what: 'redelivered' });
 }
 
 /** The queue of `--to`. */
@@ -152,10 +150,7 @@ async function newData(call: Call, letters: readonly DeadLetter[]): Promise<Rede
 async function discard(call: Call): Promise<void> {
   if (call.flags.isOn('all') === true)
     return changeAll(call, { path: 'queues/discard', more: {}, what: 'discarded', ask: 'Discard' });
-  let count = 0;
-  for (const [queue, selection] of byQueue(await chosen(call)))
-    count += (await call.api.post<CountReply>('queues/discard', { queue, selection })).count;
-  tell(call, count, 'discarded');
+  await changeEach(call, byQueue(await chosen(call)), { path: 'queues/discard', what: 'discarded' });
 }
 
 function chosen(call: Call): Promise<readonly DeadLetter[]> {
@@ -163,22 +158,25 @@ function chosen(call: Call): Promise<readonly DeadLetter[]> {
   return lettersOf(call, call.args);
 }
 
-function byQueue(letters: readonly DeadLetter[]): ReadonlyMap<DeadLetter['queue'], readonly string[]> {
-  const queues = new Map<string, { readonly queue: DeadLetter['queue']; readonly keys: string[] }>();
+function byQueue(letters: readonly DeadLetter[]): readonly DiscardBody[] {
+  const queues = new Map<string, { readonly queue: DeadLetter['queue']; readonly selection: string[] }>();
   for (const { queue, key } of letters) {
     const name = JSON.stringify([queue.pubsubName, queue.topic, queue.group]);
-    const known = queues.get(name) ?? { queue: bare(queue), keys: [] };
-    known.keys.push(key);
+    const known = queues.get(name) ?? { queue: bare(queue), selection: [] };
+    known.selection.push(key);
     queues.set(name, known);
   }
-  return new Map([...queues.values()].map(({ queue, keys }) => [queue, keys]));
+  return [...queues.values()];
 }
 
-interface ChangeOfAll {
-  readonly path: string;
+interface Change {
+  readonly path: 'queues/redeliver' | 'queues/discard';
+  readonly what: string;
+}
+
+interface ChangeOfAll extends Change {
   /** More fields of the body. */
   readonly more: object;
-  readonly what: string;
   /** The verb of the question; `undefined` if none is asked. */
   readonly ask: string | undefined;
 }
@@ -192,10 +190,29 @@ async function changeAll(call: Call, { path, more, what, ask }: ChangeOfAll): Pr
   const { queues } = await call.api.get<DeadLettersReply>('dead-letters', { ...filterOf(call), limit: 1 });
   const meant = queues.filter((queue) => isMeant(call, queue));
   if (ask !== undefined && meant.length > 0) await call.confirm(question(ask, meant, selection));
+  const parts = meant.map((queue) => ({ queue: bare(queue), selection, ...definedOf(more) }));
+  await changeEach(call, parts, { path, what });
+}
+
+/**
+ * Changes dead letters queue by queue: what fails in one does not keep the others from it.
+ *
+ * @throws Failure if it failed in some.
+ */
+async function changeEach(call: Call, parts: readonly DiscardBody[], { path, what }: Change): Promise<void> {
   let count = 0;
-  for (const queue of meant)
-    count += (await call.api.post<CountReply>(path, { queue: bare(queue), selection, ...definedOf(more) })).count;
+  let failed = 0;
+  for (const part of parts) {
+    try {
+      count += (await call.api.post<CountReply>(path, part)).count;
+    } catch (error) {
+      if (parts.length === 1) throw error;
+      failed++;
+      call.note(`${nameOf(part.queue)}: ${messageOf(error)}`);
+    }
+  }
   tell(call, count, what);
+  if (failed > 0) throw new Failure(`${failed} of ${parts.length} queues could not be changed`);
 }
 
 function isMeant({ flags }: Call, { pubsubName, topic }: QueueInfo): boolean {
@@ -206,8 +223,7 @@ function isMeant({ flags }: Call, { pubsubName, topic }: QueueInfo): boolean {
 function question(verb: string, queues: readonly QueueInfo[], selection: Selection): string {
   const places = queues.map(nameOf).join(', ');
   if (selection !== 'all') return `${verb} the dead letters of ${places} that the filters mean for good?`;
-  const count = queues.reduce((sum, { ready, delayed }) => sum + ready + delayed, 0);
-  return `${verb} ${counted(count, 'dead letter')} of ${places} for good?`;
+  return `${verb} ${waitingIn(queues, 'dead letter')} of ${places} for good?`;
 }
 
 function tell(call: Call, count: number, what: string): void {

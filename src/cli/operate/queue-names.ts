@@ -2,12 +2,19 @@ import type { QueueInfo, QueuesReply } from '../../inspector/api/queues.ts';
 import { didYouMean } from '../../util/suggest.ts';
 import { Failure } from '../failure.ts';
 import type { Call } from './action.ts';
+import { counted } from './text.ts';
 
 type QueueName = Pick<QueueInfo, 'pubsubName' | 'topic' | 'group'>;
 
 /** The name of a queue on the command line. */
 export function nameOf({ topic, group }: Pick<QueueName, 'topic' | 'group'>): string {
   return `${topic}/${group}`;
+}
+
+/** How many messages wait in queues, in words: a queue counts only so far. */
+export function waitingIn(queues: readonly QueueInfo[], what: string): string {
+  const count = queues.reduce((sum, { ready, delayed }) => sum + ready + delayed, 0);
+  return `${queues.some(({ isCapped }) => isCapped) ? 'more than ' : ''}${counted(count, what)}`;
 }
 
 /** Only the fields that name a queue. */

@@ -8,7 +8,7 @@ import type {
 import type { Action, ActionGroup, Call } from './action.ts';
 import { PAGE_FLAGS, PUBSUB, YES } from './flags.ts';
 import { payloadLine } from './payload.ts';
-import { bare, nameOf, queueNamed, queuesNamed, queuesOf, splitName } from './queue-names.ts';
+import { bare, nameOf, queueNamed, queuesNamed, queuesOf, splitName, waitingIn } from './queue-names.ts';
 import type { Column } from './table.ts';
 import { counted, instant, relative } from './text.ts';
 
@@ -95,9 +95,7 @@ function messageState({ state, dueAt }: QueuedMessage, now: number): string {
 
 async function purge(call: Call): Promise<void> {
   const queue = await queueNamed(call, call.arg(0));
-  const waiting = queue.ready + queue.delayed;
-  const many = queue.isCapped ? `more than ${counted(waiting, 'message')}` : counted(waiting, 'message');
-  await call.confirm(`Remove ${many} of ${nameOf(queue)} for good?`);
+  await call.confirm(`Remove ${waitingIn([queue], 'message')} of ${nameOf(queue)} for good?`);
   const reply = await call.api.post<CountReply>('queues/purge', { queue: bare(queue) });
   call.done(reply, `${counted(reply.count, 'message')} removed from ${nameOf(queue)}`);
 }
@@ -133,7 +131,7 @@ function onlyComponent(call: Call, queues: readonly QueueInfo[]): string {
 
 async function removeGroup(call: Call): Promise<void> {
   const queue = await queueNamed(call, call.arg(0));
-  await call.confirm(`Remove the group ${nameOf(queue)} and its ${counted(queue.ready + queue.delayed, 'message')}?`);
+  await call.confirm(`Remove the group ${nameOf(queue)} and its ${waitingIn([queue], 'message')}?`);
   const reply = await call.api.post<ChangedReply>('queues/remove-group', { queue: bare(queue) });
   call.done(reply, reply.changed ? `${nameOf(queue)} was removed` : `there is no group ${nameOf(queue)}`);
 }

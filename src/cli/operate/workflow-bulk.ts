@@ -1,5 +1,5 @@
 import type { WorkflowStatus } from '../../index.ts';
-import type { BulkReply, WorkflowFilterBody } from '../../inspector/api/workflows.ts';
+import type { BulkReply, WorkflowFilterBody, WorkflowsReply } from '../../inspector/api/workflows.ts';
 import { didYouMean } from '../../util/suggest.ts';
 import { Failure } from '../failure.ts';
 import type { Call } from './action.ts';
@@ -8,6 +8,9 @@ import { counted } from './text.ts';
 const OVER = ['COMPLETED', 'FAILED', 'TERMINATED'] as const satisfies readonly WorkflowStatus[];
 const NOT_OVER = ['PENDING', 'RUNNING', 'SUSPENDED'] as const satisfies readonly WorkflowStatus[];
 const STATUSES: readonly WorkflowStatus[] = [...NOT_OVER, ...OVER];
+/** The most instances of a portion, and the most failures that a reply names. */
+const PORTION = 1_000;
+const MOST_NAMED = 100;
 
 /** Whether an instance with this status is over. */
 export function isOver(status: WorkflowStatus): boolean {
@@ -48,32 +51,80 @@ export interface Bulk {
   readonly from?: 'start' | 'failure' | undefined;
 }
 
+/** What became of all portions. */
+interface Total {
+  done: number;
+  hasMore: boolean;
+  /** By instance: what fails in one portion can fail in the next one, too. */
+  readonly failed: Map<string, BulkReply['failed'][number]>;
+  /** How many failures no reply has named. */
+  unnamed: number;
+  /** Whether there may be more failures than that. */
+  isCut: boolean;
+}
+
 /** Acts on all instances that the filters mean, portion by portion. @throws Failure if it failed for some. */
-export async function bulk(call: Call, { path, done, ask, of, from }: Bulk): Promise<void> {
+export async function bulk(call: Call, work: Bulk): Promise<void> {
+  const { path, done, ask, of } = work;
   if (call.args.length > 0) throw call.misuse('an ID does not go with --all');
   const given = filterOf(call);
+  if (ask !== undefined) await call.confirm(`${ask} all workflows ${meant(given, of)}?`);
+  const total: Total = { done: 0, hasMore: false, failed: new Map(), unnamed: 0, isCut: false };
+  if (path === 'terminate-all') await terminateAll(call, given, total);
+  else await changeAll(call, { ...work, given }, total);
+  tell(call, total, done);
+}
+
+/** Goes through the list once: an instance of another host is still among those meant until that host has ended it. */
+async function terminateAll(call: Call, given: WorkflowFilterBody, total: Total): Promise<void> {
+  const status = (given.status ?? NOT_OVER).filter((one) => !isOver(one));
+  // Without any status, all would be meant.
+  if (status.length === 0) return;
+  const query = { ...given, status: status.join(','), limit: PORTION };
+  let cursor: string | undefined;
+  do {
+    const page: WorkflowsReply = await call.api.get('workflows', { ...query, cursor });
+    const instanceIds = page.instances.map(({ instanceId }) => instanceId);
+    if (instanceIds.length > 0) {
+      const reply = await call.api.post<BulkReply>('workflows/terminate-all', { instanceIds });
+      add(total, reply);
+      total.unnamed += instanceIds.length - reply.done - reply.failed.length;
+    }
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+}
+
+async function changeAll(
+  call: Call,
+  { path, of, from, given }: Bulk & { readonly given: WorkflowFilterBody },
+  total: Total,
+): Promise<void> {
   // A filter must not be empty.
   const filter = { status: of === 'over' ? OVER : NOT_OVER, ...given };
-  if (ask !== undefined) await call.confirm(`${ask} all workflows ${meant(given, of)}?`);
-  const total = { done: 0, failed: [] as BulkReply['failed'][number][] };
+  const body = { filter, ...(from === undefined ? {} : { from }) };
   for (;;) {
-    const body = { filter, ...(from === undefined ? {} : { from }) };
     const reply = await call.api.post<BulkReply>(`workflows/${path}`, body);
-    total.done += reply.done;
-    total.failed.push(...reply.failed);
+    add(total, reply);
+    total.isCut ||= reply.failed.length >= MOST_NAMED;
     // What fails once fails again: it would never end. What runs again stays as it is, so it would be run twice.
-    if (!reply.hasMore || reply.done === 0 || path === 'rerun-all') {
-      tell(call, { ...total, hasMore: reply.hasMore }, done);
-      return;
-    }
+    if (!reply.hasMore || reply.done === 0 || path === 'rerun-all') return;
   }
 }
 
-function tell(call: Call, total: BulkReply, done: string): void {
-  call.done(total, `${counted(total.done, 'workflow')} ${done}`);
-  for (const { instanceId, reason } of total.failed) call.note(`${instanceId}: ${reason}`);
-  if (total.hasMore) call.note('there are more that were left out: narrow the filters');
-  if (total.failed.length > 0) throw new Failure(`${counted(total.failed.length, 'workflow')} could not be ${done}`);
+function add(total: Total, { done, failed, hasMore }: BulkReply): void {
+  total.done += done;
+  total.hasMore = hasMore;
+  for (const failure of failed) total.failed.set(failure.instanceId, failure);
+}
+
+function tell(call: Call, { done, hasMore, unnamed, isCut, ...total }: Total, what: string): void {
+  const failed = [...total.failed.values()];
+  const reply: BulkReply = { done, failed, hasMore };
+  call.done(reply, `${counted(done, 'workflow')} ${what}`);
+  for (const { instanceId, reason } of failed) call.note(`${instanceId}: ${reason}`);
+  if (hasMore) call.note('there are more that were left out: narrow the filters');
+  const count = counted(failed.length + unnamed, 'workflow');
+  if (failed.length > 0) throw new Failure(`${isCut ? 'at least ' : ''}${count} could not be ${what}`);
 }
 
 function meant(filter: WorkflowFilterBody, of: Bulk['of']): string {

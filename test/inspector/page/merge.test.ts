@@ -19,8 +19,15 @@ describe('the records of the live flow', () => {
     expect(mergeRecords([], [record('a', 5, 1), record('a', 3, 1)])).toEqual([record('a', 5, 1)]);
   });
 
+  it('go when a later version is not meant, and take no place of those that are', () => {
+    const isMeant = ({ key, seq }: { readonly key: string; readonly seq: number }) => key === 'a' || seq < 3;
+    const changes = [record('a', 4, 1), record('b', 5, 2), record('c', 6, 3)];
+    const merged = mergeRecords([record('a', 1, 1), record('b', 2, 2)], changes, { limit: 1, isMeant });
+    expect(merged).toEqual([record('a', 4, 1)]);
+  });
+
   it('lose the oldest when there are too many', () => {
     const kept = [record('a', 1, 1), record('b', 2, 2)];
-    expect(mergeRecords(kept, [record('c', 3, 3)], 2).map(({ key }) => key)).toEqual(['c', 'b']);
+    expect(mergeRecords(kept, [record('c', 3, 3)], { limit: 2 }).map(({ key }) => key)).toEqual(['c', 'b']);
   });
 });

@@ -15,11 +15,17 @@ export function jsonOf(text: string | undefined, what: string): string | undefin
 
 type Given<T> = { readonly [Name in keyof T]?: Exclude<T[Name], undefined> };
 
-/** The values without those that are `undefined` or nothing but spaces. */
+/** The values that somebody typed, without those that are `undefined` or nothing but spaces. */
 export function given<T extends Readonly<Record<string, unknown>>>(values: T): Given<T> {
   const entries = Object.entries(values).map(([name, value]) => [
     name,
     typeof value === 'string' ? value.trim() : value,
   ]);
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== '')) as Given<T>;
+  return filled(Object.fromEntries(entries) as T);
+}
+
+/** The values without those that are `undefined` or empty; the others as they are, as a list is filtered by them. */
+export function filled<T extends Readonly<Record<string, unknown>>>(values: T): Given<T> {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined && value !== '');
+  return Object.fromEntries(entries) as Given<T>;
 }

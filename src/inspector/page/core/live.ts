@@ -16,6 +16,8 @@ export const skipped = signal(0);
 
 const connection = signal<'connecting' | 'open' | 'lost' | 'ended'>('connecting');
 const wanted = signal<string | undefined>(undefined);
+/** Which records are shown. The stream tells of the others, too: one that is shown may have become one of them. */
+let isMeant: (record: LiveRecord) => boolean = () => true;
 /** The last change that came: what came after it is asked for when the tab is seen again. */
 let lastSeq = '';
 
@@ -28,10 +30,10 @@ export const liveStatus = computed<LiveStatus>(() => {
 });
 
 /**
- * Streams what happens, as far as `query` lets it through, into {@link records} while the calling page is open. There
+ * Streams what happens, as far as the query lets it through, into {@link records} while the calling page is open. There
  * is one stream in a tab.
  */
-export function useLive(query: RecordQuery): void {
+export function useLive({ outcome, ...query }: RecordQuery): void {
   const url = urlOf('live', { ...query });
   useEffect(() => {
     batch(() => {
@@ -39,17 +41,18 @@ export function useLive(query: RecordQuery): void {
       skipped.value = 0;
       rates.value = undefined;
       lastSeq = '';
+      isMeant = (record) => outcome === undefined || (record.kind === 'message' && record.outcome === outcome);
       wanted.value = url;
     });
     return () => {
       if (wanted.peek() === url) wanted.value = undefined;
     };
-  }, [url]);
+  }, [url, outcome]);
 }
 
-/** Adds records that were asked for: those that are older than the stream. */
+/** Adds records: those of the stream, and older ones that were asked for. */
 export function addRecords(more: readonly LiveRecord[]): void {
-  records.value = mergeRecords(records.peek(), more);
+  records.value = mergeRecords(records.peek(), more, { isMeant });
 }
 
 const RETRY_MS = 5000;
@@ -101,7 +104,7 @@ function listen(url: string): () => void {
 
 function takeFrame(frame: LiveFrame): void {
   batch(() => {
-    if (frame.records.length > 0) records.value = mergeRecords(records.peek(), frame.records);
+    if (frame.records.length > 0) addRecords(frame.records);
     if (frame.skipped > 0) skipped.value += frame.skipped;
   });
 }

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { CallRecord, MessageRecord, RecordQuery, RecordsReply } from '../../api/live.ts';
-import { get, messageOf } from './client.ts';
+import { get, messageOf, urlOf } from './client.ts';
 import { addRecords, records, useLive } from './live.ts';
 import { type Loadable, usePoll } from './poll.ts';
 import { toast } from './toasts.ts';
@@ -30,12 +30,18 @@ export function useRecordList<P extends keyof Records>(path: P, query: RecordQue
   const shown = useSignal(SHOWN_ROWS);
   const older = useSignal<string | undefined>(undefined);
   const isFirst = useSignal(true);
+  const url = urlOf(path, { ...query });
+  const asked = useRef('');
   useLive({ ...query, kinds: kind });
   const reply: Loadable<RecordsReply> = usePoll(path, { ...query, limit: FIRST_ROWS }, REFRESH_MS);
   useEffect(() => {
     shown.value = SHOWN_ROWS;
     isFirst.value = true;
-  }, [JSON.stringify(query)]);
+    asked.current = url;
+    return () => {
+      asked.current = '';
+    };
+  }, [url]);
   useEffect(() => {
     if (reply.data === undefined || reply.isStale) return;
     addRecords(reply.data.records);
@@ -48,6 +54,8 @@ export function useRecordList<P extends keyof Records>(path: P, query: RecordQue
     if (shown.value <= rows.length || older.value === undefined) return;
     try {
       const more: RecordsReply = await get(path, { ...query, cursor: older.value, limit: FIRST_ROWS });
+      // They belong to a list that is shown no more.
+      if (asked.current !== url) return;
       addRecords(more.records);
       older.value = more.cursor;
     } catch (error) {

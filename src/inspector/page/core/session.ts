@@ -37,9 +37,7 @@ export function startSession(): void {
       session.value = await get('apps');
       offline.value = undefined;
     } catch (error) {
-      const failure = error instanceof ApiFailure ? error : undefined;
-      if (denied.value !== undefined) return;
-      offline.value = failure;
+      if (denied.value === undefined) offline.value = error instanceof ApiFailure ? error : undefined;
     }
     timer = setTimeout(() => isWatching.value && void load(), REFRESH_MS);
   };

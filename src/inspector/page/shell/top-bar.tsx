@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { isHelpOpen } from '../core/keys.ts';
 import { liveStatus } from '../core/live.ts';
-import { link, navigate } from '../core/router.ts';
+import { link, navigate, withQuery } from '../core/router.ts';
 import { currentApp, linkToApp, offline, searched, session } from '../core/session.ts';
 import { theme, toggleTheme } from '../core/theme.ts';
 import { isPaused } from '../core/visibility.ts';
@@ -55,7 +55,11 @@ function AppSwitch() {
       class="app-name"
       aria-label="Application"
       value={current.key}
-      onChange={(event) => navigate(linkToApp(event.currentTarget.value))}
+      onChange={(event) => {
+        // The first one is not in the address: the way back must lead to it all the same.
+        navigate(withQuery({ app: current.key }, { keepsView: true }), { replace: true });
+        navigate(linkToApp(event.currentTarget.value));
+      }}
     >
       {apps.map(({ key, isReady }) => (
         <option key={key} value={key}>

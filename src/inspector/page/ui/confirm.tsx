@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { currentApp } from '../core/session.ts';
 
 export interface ConfirmOptions {
   readonly title: string;
@@ -30,8 +31,9 @@ export function confirm(options: ConfirmOptions): Promise<boolean> {
   });
 }
 
-/** Where the question appears; once in the page. */
+/** Where the question appears; once in the page. In another application, it would be about something else. */
 export function ConfirmHost() {
+  useEffect(() => () => question.peek()?.answer(false), [currentApp.value?.key]);
   const asked = question.value;
   if (asked === undefined) return null;
   return (

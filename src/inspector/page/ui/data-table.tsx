@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { navigate, param, withQuery } from '../core/router.ts';
 import { RowCheck, SelectAll, type Selection, SelectionNote } from './selection.tsx';
 
@@ -34,6 +35,8 @@ interface DataTableProps<R> {
 /** A table with a link in each row, which the keys `j`, `k` and Enter use. It scrolls in itself. */
 export function DataTable<R>(props: DataTableProps<R>) {
   const { caption, columns, rowKey, selection } = props;
+  // Rows can be selected while those of another filter are on their way.
+  useEffect(() => selection?.keepOnly(props.rows.map(rowKey)), [props.rows]);
   if (props.rows.length === 0) return <>{props.empty}</>;
   const rows = sorted(props.rows, columns);
   const keys = rows.map(rowKey);

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../core/client.ts';
 import { toast } from '../core/toasts.ts';
 import { Dialog, DialogButtons } from './confirm.tsx';
@@ -32,16 +32,24 @@ interface FormProps {
 export function FormDialog({ title, fields, action, submit, onClose, children }: FormProps) {
   const problem = useSignal('');
   const isBusy = useSignal(false);
+  const isOpen = useRef(true);
+  useEffect(
+    () => () => {
+      isOpen.current = false;
+    },
+    [],
+  );
   const send = async (form: HTMLFormElement) => {
     if (isBusy.value) return;
     isBusy.value = true;
     try {
       const given = [...new FormData(form)].map(([name, value]) => [name, String(value)]);
       const told = await submit(Object.fromEntries(given));
-      onClose();
+      if (isOpen.current) onClose();
       if (told !== undefined) toast('ok', told);
     } catch (error) {
-      problem.value = messageOf(error);
+      if (isOpen.current) problem.value = messageOf(error);
+      else toast('bad', `${title}: ${messageOf(error)}`);
     }
     isBusy.value = false;
   };
@@ -70,25 +78,26 @@ export function FormDialog({ title, fields, action, submit, onClose, children }:
   );
 }
 
-/** A label and its field. */
+/** A label and its field. It begins with the first value that it gets: later ones do not change what somebody sees. */
 function Field({ name, label, value = '', isLong, isRequired = false, options, hint }: FieldSpec) {
   const id = useId();
+  const [initial] = useState(value);
   const shared = { id, name, required: isRequired, 'aria-describedby': hint === undefined ? undefined : `${id}-hint` };
   return (
     <div class="field">
       <label for={id}>{label}</label>
       {isLong === true ? (
-        <textarea {...shared} rows={10} spellcheck={false} defaultValue={value} />
+        <textarea {...shared} rows={10} spellcheck={false} defaultValue={initial} />
       ) : options !== undefined ? (
-        <select {...shared} defaultValue={value}>
+        <select {...shared} defaultValue={initial}>
           {options.map((option) => (
-            <option key={option} selected={option === value}>
+            <option key={option} selected={option === initial}>
               {option}
             </option>
           ))}
         </select>
       ) : (
-        <input {...shared} type="text" autocomplete="off" defaultValue={value} />
+        <input {...shared} type="text" autocomplete="off" defaultValue={initial} />
       )}
       {hint === undefined ? null : <small id={`${id}-hint`}>{hint}</small>}
     </div>

@@ -10,6 +10,8 @@ export interface Selection {
   readonly isAll: Signal<boolean>;
   readonly isEmpty: ReadonlySignal<boolean>;
   readonly clear: () => void;
+  /** Forgets the rows that are shown no more. */
+  readonly keepOnly: (shown: readonly string[]) => void;
 }
 
 /** Nothing is selected at first, nor when the query changes: what is selected must be what is seen. */
@@ -28,7 +30,11 @@ function makeSelection(): Selection {
     keys.value = new Set();
     isAll.value = false;
   };
-  return { keys, isAll, isEmpty: computed(() => keys.value.size === 0 && !isAll.value), clear };
+  const keepOnly = (shown: readonly string[]) => {
+    const kept = shown.filter((key) => keys.value.has(key));
+    if (kept.length < keys.value.size) keys.value = new Set(kept);
+  };
+  return { keys, isAll, keepOnly, isEmpty: computed(() => keys.value.size === 0 && !isAll.value), clear };
 }
 
 export function RowCheck({ selection, rowKey }: { readonly selection: Selection; readonly rowKey: string }) {

@@ -1,6 +1,6 @@
 import type { DeadLetter, DeadLetterFilter, DeadLettersReply, DiscardBody } from '../../../api/queues.ts';
 import { plural, sinceOf } from '../../core/format.ts';
-import { given } from '../../core/input.ts';
+import { filled } from '../../core/input.ts';
 import { usePoll } from '../../core/poll.ts';
 import { param } from '../../core/router.ts';
 import { now } from '../../core/visibility.ts';
@@ -64,7 +64,7 @@ export function DeadLetters() {
   const selection = useSelection();
   const [fromTopic, fromGroup, reason, topic, pubsubName, at] = NAMES.map(param);
   const since = sinceOf(param('since'), now.peek());
-  const filter = given({ topic: fromTopic, group: fromGroup, reason, since });
+  const filter = filled({ topic: fromTopic, group: fromGroup, reason, since });
   const poll = usePoll('dead-letters', { fromTopic, fromGroup, reason, since, topic, pubsubName, cursor: at });
   const key = param('open');
   const open = placeOf(key ?? '');
@@ -91,7 +91,7 @@ export function DeadLetters() {
               rowKey={keyOf}
               selection={selection}
               hasMore={cursor !== undefined}
-              empty={<Nothing isFiltered={Object.keys(given({ ...filter, topic, pubsubName })).length > 0} />}
+              empty={<Nothing isFiltered={Object.keys(filled({ ...filter, topic, pubsubName })).length > 0} />}
             />
             <Pager cursor={cursor} />
           </>

@@ -116,9 +116,9 @@ function JobActions({ job: { name, isPaused }, refresh }: JobActionsProps) {
         tone="danger"
         confirm={{ title: `Delete the job ${name}?`, body: 'It runs no more.', action: 'Delete', isDanger: true }}
         run={async () => {
-          await post('jobs/delete', { name });
+          const { changed } = await post('jobs/delete', { name });
           navigate(link('jobs'), { replace: true });
-          return `${name} was deleted`;
+          return `${name} ${changed ? 'was deleted' : 'was gone already'}`;
         }}
       >
         Delete…

@@ -93,7 +93,8 @@ function PanelActions({ queue, message, onDone }: PanelActionsProps) {
           message={message}
           onClose={() => (isEditing.value = false)}
           send={async (data) => {
-            await post('queues/redeliver', { queue, selection, data });
+            const { count } = await post('queues/redeliver', { queue, selection, data });
+            if (count === 0) throw new Error('Nothing was redelivered: the message is not there any more.');
             done();
           }}
         />

@@ -39,9 +39,9 @@ export function QueueActions({ queue: info, refresh }: QueueActionsProps) {
             isDanger: true,
           }}
           run={async () => {
-            await post('queues/remove-group', { queue });
+            const { changed } = await post('queues/remove-group', { queue });
             navigate(link('queues'), { replace: true });
-            return `${nameOf(queue)} was removed`;
+            return `${nameOf(queue)} ${changed ? 'was removed' : 'was gone already'}`;
           }}
         >
           Remove group…

@@ -32,7 +32,7 @@ export function BulkActions({ selection, filter, refresh }: BulkProps) {
       const reply = await post(`workflows/${operation}`, { ...meant, ...more });
       selection.clear();
       refresh();
-      return resultOf(operation, reply);
+      return resultOf(operation, reply, failuresOf(meant, reply));
     };
   return (
     <Actions label="Selected workflows">
@@ -77,14 +77,17 @@ export function BulkActions({ selection, filter, refresh }: BulkProps) {
   );
 }
 
+/** How many have failed, in words: a reply names 100 of them at most. */
+function failuresOf({ instanceIds }: BulkBody, { done, failed }: BulkReply): string {
+  if (instanceIds !== undefined) return plural(instanceIds.length - done, 'workflow');
+  return `${failed.length < 100 ? '' : 'At least '}${plural(failed.length, 'workflow')}`;
+}
+
 /** Tells of failures apart from what was done: they stay until they are read. */
-function resultOf(operation: Operation, { done, failed, hasMore }: BulkReply): string {
+function resultOf(operation: Operation, { done, failed, hasMore }: BulkReply, failures: string): string {
   const [first] = failed;
   if (first !== undefined)
-    toast(
-      'bad',
-      `${plural(failed.length, 'workflow')} could not be ${DONE[operation]}; ${first.instanceId}: ${first.reason}`,
-    );
+    toast('bad', `${failures} could not be ${DONE[operation]}; ${first.instanceId}: ${first.reason}`);
   const more = operation === 'rerun-all' ? 'narrow the filters for the others' : 'do it again for the others';
   return `${plural(done, 'workflow')} ${DONE[operation]}${hasMore ? `. There are more: ${more}` : ''}`;
 }

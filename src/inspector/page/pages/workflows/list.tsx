@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { WorkflowFilterBody, WorkflowsReply } from '../../../api/workflows.ts';
 import { sinceOf } from '../../core/format.ts';
-import { given } from '../../core/input.ts';
+import { filled } from '../../core/input.ts';
 import { usePoll } from '../../core/poll.ts';
 import { link, param, params } from '../../core/router.ts';
 import { now } from '../../core/visibility.ts';
@@ -70,7 +70,7 @@ function whatItSays(instance: Instance) {
 /** The filter that the query says; `undefined` if it says none: then all are meant. */
 function filterOf(since: number | undefined): WorkflowFilterBody | undefined {
   const status = param('status')?.split(',') as WorkflowFilterBody['status'];
-  const filter = given({ ...params('name', 'prefix', 'parentId'), since, status });
+  const filter = filled({ ...params('name', 'prefix', 'parentId'), since, status });
   return Object.keys(filter).length === 0 ? undefined : filter;
 }
 
