@@ -273,7 +273,7 @@ describe('a host that could not renew its lease for a while', () => {
     a.resume();
     await a.clock.settled();
     expect(a.owned.length).toBe(32);
-    expect(a.changes.slice(before)).toEqual([{ gained: a.owned, lost: [] }]);
+    expect(a.changes.slice(before)).toEqual([{ gained: a.owned, kept: a.owned, lost: [] }]);
     await b.membership.leave();
   });
 });
