@@ -71,6 +71,31 @@ export const committing: readonly StoreCase[] = [
     await store.commit({});
   }),
   onStore(
+    'writes one entry under a fence, which may be there or not, and nothing once the fence has moved',
+    async (store) => {
+      const version = await store.commit({ put: [put('fence')] });
+      const under = (change: Batch): Promise<number> =>
+        store.commit({ require: [{ key: 'fence', version }], ...change });
+      const made = await under({ put: [put('a', 'made')] });
+      assert.equal((await store.get('a'))?.version, made);
+      const changed = await under({ put: [put('a', '')] });
+      assert.notEqual(changed, made);
+      assert.equal((await store.get('a'))?.version, changed);
+      assert.equal(textOf((await store.get('a'))?.value), '');
+      await under({ delete: ['a'] });
+      await under({ delete: ['a'] });
+      assert.equal(await store.get('a'), undefined);
+      await under({ put: [put('kept')] });
+      await store.commit({ require: [{ key: 'fence', version }], delete: ['fence'] });
+      for (const change of [{ put: [put('a')] }, { put: [put('kept', 'late')] }, { delete: ['kept'] }])
+        await rejectsWith(under(change), 'conflict', /fence/);
+      await store.commit({ put: [put('fence')] });
+      await rejectsWith(under({ put: [put('a')] }), 'conflict', /fence/);
+      assert.deepEqual(await keysOf(store, { from: '' }), ['fence', 'kept']);
+      assert.equal(textOf((await store.get('kept'))?.value), 'kept');
+    },
+  ),
+  onStore(
     'checks each of many commits made at once against those before it, absence that is not written too',
     async (store) => {
       const version = await store.commit({ put: [put('a')] });

@@ -63,3 +63,20 @@ export function groupArguments(pending: PendingGroup): readonly unknown[] {
     keyArray(deleted),
   ];
 }
+
+/**
+ * What `commit_one_1` is called with if it can write the group: one commit with one precondition on another entry than
+ * the one that it puts or deletes.
+ */
+export function oneArguments({ group, refusals }: PendingGroup): readonly unknown[] | undefined {
+  const [{ require = [], put = [], delete: deleted = [] } = {}, ...others] = group.batches;
+  const [required, ...more] = require;
+  if (others.length > 0 || more.length > 0 || put.length + deleted.length !== 1 || refusals.length > 0)
+    return undefined;
+  const key = put[0]?.key ?? deleted[0];
+  if (required === undefined || key === undefined) return undefined;
+  if (required.version === 'absent' || required.key === key) return undefined;
+  const { session, number, firstVersion } = group;
+  const fence = [Buffer.from(required.key), String(required.version)];
+  return [...[session, number, firstVersion].map(String), ...fence, Buffer.from(key), put[0]?.value ?? null];
+}

@@ -12,7 +12,7 @@ import type { PendingGroup } from '../remote/pending-group.ts';
 import { keyArray } from './binary.ts';
 import type { PgClient, Row } from './driver.ts';
 import { errorOf } from './failures.ts';
-import { groupArguments } from './group-arguments.ts';
+import { groupArguments, oneArguments } from './group-arguments.ts';
 import { quoteName } from './schema.ts';
 
 /** Not a byte of UTF-8: greater than every key. */
@@ -126,7 +126,9 @@ export class PgConnection implements RemoteConnection {
   }
 
   async commit(pending: PendingGroup): Promise<readonly string[]> {
-    const failed = this.#value('commit_group_2', groupArguments(pending));
+    const one = oneArguments(pending);
+    const failed =
+      one === undefined ? this.#value('commit_group_2', groupArguments(pending)) : this.#value('commit_one_1', one);
     const { message } = pending.group;
     // A statement of its own: in the same transaction, processes would wait for each other's sync.
     if (message !== undefined) this.notify([message]).catch(() => undefined);

@@ -6,6 +6,7 @@ export const FUNCTIONS: readonly string[] = [
   'open_session_1',
   'close_session_1',
   'commit_group_2',
+  'commit_one_1',
   'get_1',
   'scan_1',
   'scan_back_1',
@@ -65,6 +66,7 @@ CREATE TABLE IF NOT EXISTS ${at}.session (
 ${openSession(at)}
 ${closeSession(at)}
 ${commitGroup(at)}
+${commitOne(at)}
 ${getEntries(at)}
 ${scanEntries(at)}
 ${countEntries(at)}
@@ -201,6 +203,46 @@ BEGIN
 
   IF cardinality(delete_key) > 0 THEN
     DELETE FROM ${at}.entry e WHERE e.key = ANY (delete_key);
+  END IF;
+  RETURN NULL;
+END $$;`;
+
+/**
+ * Does what `commit_group_2` does, for a commit that is alone and puts or deletes one entry under a fence: what a
+ * publish and its settling are while there is little to do. Seven plain arguments and three statements by key take two
+ * thirds of the time that the arrays and the queries over them take beside the sync.
+ *
+ * - `required_key`, `required_version`: the entry that must have this version, locked until the end.
+ * - `new_value`: the value to put, `NULL` to delete the entry.
+ */
+const commitOne = (at: string): string => `CREATE OR REPLACE FUNCTION ${at}.commit_one_1(
+  of_session bigint, number bigint, new_version bigint,
+  required_key bytea, required_version bigint,
+  changed_key bytea, new_value bytea
+) RETURNS bytea[] LANGUAGE plpgsql ${PLANNER} AS $$
+DECLARE
+  found_version bigint;
+BEGIN
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+
+  SELECT e.version INTO found_version FROM ${at}.entry e WHERE e.key = required_key FOR SHARE;
+  IF found_version IS DISTINCT FROM required_version THEN
+    RETURN ARRAY[required_key];
+  END IF;
+
+  UPDATE ${at}.session SET groups = number, refused = '{}', used_at = now()
+    WHERE id = of_session AND groups < number AND NOT closed;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'the session is closed' USING ERRCODE = 'IC001';
+  END IF;
+
+  IF new_value IS NULL THEN
+    DELETE FROM ${at}.entry e WHERE e.key = changed_key;
+  ELSE
+    INSERT INTO ${at}.entry (key, version, value) VALUES (changed_key, new_version, new_value)
+      ON CONFLICT (key) DO UPDATE SET version = new_version, value = new_value;
   END IF;
   RETURN NULL;
 END $$;`;

@@ -20,18 +20,27 @@ describe.runIf(hasPostgresql())('state in PostgreSQL', () => {
 
   test('behaves like a sorted map in random histories', () => compareWithModel(() => server.open(), 20));
 
-  // What the locks are for: see that the case notices when they are not there.
-  test('writes under a moved fence when the locks are left out of commit_group_2', async () => {
-    const fenceCase = stateStoreConformance.find(({ name }) => name.startsWith('writes nothing under a fence'));
+  // What the locks are for: see that the cases notice when they are not there. Who writes under the fence takes longer
+  // than who moves it.
+  test.each([
+    {
+      name: 'commit_group_2',
+      found: 'writes nothing under a fence',
+      before: '  IF NOT holds THEN',
+      wait: '  PERFORM pg_sleep(0.03) WHERE cardinality(share_keys) > 0;',
+    },
+    {
+      name: 'commit_one_1',
+      found: 'writes nothing under a moved fence if the commit is alone',
+      before: '  IF found_version IS DISTINCT FROM required_version THEN',
+      wait: '  PERFORM pg_sleep(0.03);',
+    },
+  ])('writes under a moved fence when the locks are left out of $name', async ({ name, found, before, wait }) => {
+    const fenceCase = stateStoreConformance.find((one) => one.name.startsWith(found));
     const schema = server.newPlace();
-    const withoutLocks = ddlOf(schema)
-      .replace(' FOR SHARE', '')
-      // Those who write under the fence take longer than who moves it.
-      .replace(
-        '  IF NOT holds THEN',
-        '  PERFORM pg_sleep(0.03) WHERE cardinality(share_keys) > 0;\n  IF NOT holds THEN',
-      );
-    await server.sql(withoutLocks);
+    const [head = '', body = ''] = ddlOf(schema).split(`.${name}(`);
+    const withoutLocks = body.replace(' FOR SHARE', '').replace(before, `${wait}\n${before}`);
+    await server.sql(`${head}.${name}(${withoutLocks}`);
     await expect(fenceCase?.run(() => server.open({ schema }))).rejects.toThrow('under the old fence');
   });
 });
