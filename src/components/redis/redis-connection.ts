@@ -5,6 +5,7 @@ import type { PendingGroup } from '../remote/pending-group.ts';
 import { destroy } from './dialer.ts';
 import type { RedisArgument, RedisClient } from './driver.ts';
 import { errorOf } from './failures.ts';
+import { packStrings } from './message-pack.ts';
 import { CLOSE_SESSION, COMMIT, COUNT, GET, OPEN_SESSION, SCAN, type Script } from './scripts.ts';
 
 /** The dependencies of a {@link RedisConnection}. */
@@ -123,21 +124,20 @@ function boundsOf({ from, to }: Pick<KeyRange, 'from'> & { readonly to?: string 
 function argumentsOf(pending: PendingGroup): readonly RedisArgument[] {
   const { session, number, firstVersion } = pending.group;
   const { required } = pending;
-  const puts: RedisArgument[] = [];
+  const items: (string | Uint8Array)[] = [];
+  for (const [key, version] of required) items.push(key, version === 'absent' ? '' : String(version));
   let putCount = 0;
   const deletes: string[] = [];
   pending.eachLeft(({ put = [], delete: deleted = [] }, index) => {
     const version = String(firstVersion + index);
     putCount += put.length;
-    for (const { key, value } of put)
-      puts.push(key, version, Buffer.from(value.buffer, value.byteOffset, value.byteLength));
+    for (const { key, value } of put) items.push(key, version, value);
     for (const key of deleted) deletes.push(key);
   });
+  for (const key of deletes) items.push(key);
   return [
     ...[String(session), String(number), pending.refusedNumbers.join()],
     ...[required.size, putCount, deletes.length].map(String),
-    ...[...required].flatMap(([key, version]) => [key, version === 'absent' ? '' : String(version)]),
-    ...puts,
-    ...deletes,
+    packStrings(items),
   ];
 }

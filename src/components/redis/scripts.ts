@@ -60,8 +60,8 @@ return {found[1], found[2] or ''}`);
  * written. The caller sends the group again without the batches that these keys refuse, and with those of earlier calls
  * as `refused`, kept for CLOSE_SESSION.
  *
- * ARGV: session, number of the group, refused, counts of preconditions, puts and deletes; then keys and versions ('' for
- * absent); keys, versions and values; keys. Checks all before it writes, since Redis has no rollback, and calls a
+ * ARGV: session, number of the group, refused, counts of preconditions, puts and deletes; then, packed, keys and versions
+ * ('' for absent); keys, versions and values; keys. Checks all before it writes, since Redis has no rollback, and calls a
  * command for many keys, since a call costs more than a key does.
  */
 export const COMMIT: Script = script(`
@@ -71,12 +71,13 @@ local last = redis.call('HMGET', session, 'group', 'closed')
 if not last[1] or last[2] or tonumber(last[1]) >= tonumber(number) then
   return redis.error_reply('SESSIONCLOSED the session is closed')
 end
+local items = cmsgpack.unpack(ARGV[7])
 local failed = {}
-local at = 7
+local at = 1
 for first = 1, requires, ${PART} do
   local keys, wanted = {}, {}
   for i = 1, math.min(${PART}, requires - first + 1) do
-    keys[i], wanted[i] = ARGV[at], ARGV[at + 1]
+    keys[i], wanted[i] = items[at], items[at + 1]
     at = at + 2
   end
   for i, found in ipairs(redis.call('HMGET', KEYS[3], unpack(keys))) do
@@ -89,10 +90,10 @@ redis.call('EXPIRE', session, 604800)
 for first = 1, puts, ${PART} do
   local keys, versions, values = {}, {}, {}
   for i = 1, 2 * math.min(${PART}, puts - first + 1), 2 do
-    local key = ARGV[at]
+    local key = items[at]
     keys[i], keys[i + 1] = '0', key
-    versions[i], versions[i + 1] = key, ARGV[at + 1]
-    values[i], values[i + 1] = key, ARGV[at + 2]
+    versions[i], versions[i + 1] = key, items[at + 1]
+    values[i], values[i + 1] = key, items[at + 2]
     at = at + 3
   end
   redis.call('ZADD', KEYS[2], unpack(keys))
@@ -100,7 +101,7 @@ for first = 1, puts, ${PART} do
   redis.call('HSET', KEYS[4], unpack(values))
 end
 for first = 1, deletes, ${PART} do
-  local keys = {unpack(ARGV, at, at + math.min(${PART}, deletes - first + 1) - 1)}
+  local keys = {unpack(items, at, at + math.min(${PART}, deletes - first + 1) - 1)}
   at = at + #keys
   redis.call('ZREM', KEYS[2], unpack(keys))
   redis.call('HDEL', KEYS[3], unpack(keys))
