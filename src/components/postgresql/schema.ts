@@ -209,8 +209,8 @@ END $$;`;
 
 /**
  * Does what `commit_group_2` does, for a commit that is alone and puts or deletes one entry under a fence: what a
- * publish and its settling are while there is little to do. Seven plain arguments and three statements by key take two
- * thirds of the time that the arrays and the queries over them take beside the sync.
+ * publish and its settling are while there is little to do. With seven plain arguments and three statements by key, the
+ * call takes a tenth less time than with the arrays and the queries over them, its sync included.
  *
  * - `required_key`, `required_version`: the entry that must have this version, locked until the end.
  * - `new_value`: the value to put, `NULL` to delete the entry.
