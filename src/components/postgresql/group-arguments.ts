@@ -35,7 +35,7 @@ class Versions {
   }
 }
 
-/** What `commit_group_2` is called with for the batches that are left. */
+/** What `commit_group_3` is called with for the batches that are left. */
 export function groupArguments(pending: PendingGroup): readonly unknown[] {
   const { session, number, firstVersion } = pending.group;
   const { required } = pending;

@@ -128,7 +128,7 @@ export class PgConnection implements RemoteConnection {
   async commit(pending: PendingGroup): Promise<readonly string[]> {
     const one = oneArguments(pending);
     const failed =
-      one === undefined ? this.#value('commit_group_2', groupArguments(pending)) : this.#value('commit_one_1', one);
+      one === undefined ? this.#value('commit_group_3', groupArguments(pending)) : this.#value('commit_one_1', one);
     const { message } = pending.group;
     // A statement of its own: in the same transaction, processes would wait for each other's sync.
     if (message !== undefined) this.notify([message]).catch(() => undefined);

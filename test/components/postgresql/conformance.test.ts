@@ -24,7 +24,7 @@ describe.runIf(hasPostgresql())('state in PostgreSQL', () => {
   // than who moves it.
   test.each([
     {
-      name: 'commit_group_2',
+      name: 'commit_group_3',
       found: 'writes nothing under a fence',
       before: '  IF NOT holds THEN',
       wait: '  PERFORM pg_sleep(0.03) WHERE cardinality(share_keys) > 0;',

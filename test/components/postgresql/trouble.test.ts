@@ -79,7 +79,7 @@ describe.runIf(hasPostgresql())('state in PostgreSQL, when the server does not d
   test('a release adds its functions while somebody reads for long, and nobody waits for that', async () => {
     await using before = await open();
     await before.commit({ put: [put('a')] });
-    await server.sql(`DROP FUNCTION "${schema}".commit_group_2`);
+    await server.sql(`DROP FUNCTION "${schema}".commit_group_3`);
     const { Client } = await loadPg();
     const reader = new Client({ connectionString: server.url() });
     await reader.connect();
