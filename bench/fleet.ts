@@ -139,7 +139,7 @@ await using postgresqlServer = await startPostgresql(['max_connections=200']);
 await using redisServer = await startRedis();
 await using pgProxy = await TcpProxy.start(postgresqlServer.port);
 await using redisProxy = await TcpProxy.start(redisServer.port);
-for (const proxy of [pgProxy, redisProxy]) proxy.delayMs = 0.5;
+for (const proxy of [pgProxy, redisProxy]) proxy.delayMs = 1;
 const pgPort = withDelay ? pgProxy.port : postgresqlServer.port;
 const onPostgresql = `postgresql://postgres@127.0.0.1:${pgPort}/postgres`;
 const onRedis = `redis://127.0.0.1:${withDelay ? redisProxy.port : redisServer.port}`;

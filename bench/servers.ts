@@ -16,7 +16,7 @@ import type { StateStore } from '../src/state/store.ts';
 import { systemClock } from '../src/util/clock.ts';
 import { standardErrorLogger } from '../src/util/logger.ts';
 import { startPostgresql, startRedis } from '../test/support/servers.ts';
-import { TcpProxy } from '../test/support/tcp-proxy.ts';
+import { delayed } from './support/delayed.ts';
 import { type BenchOptions, readOptions } from './support/options.ts';
 import { median, printTable, ratio } from './support/stats.ts';
 
@@ -110,11 +110,10 @@ await using postgresqlServer = await startPostgresql();
 await using redisServer = await startRedis();
 for (const delayMs of [0, 1]) {
   if (options.only !== undefined && (options.only === 'delay') !== delayMs > 0) continue;
-  await using pgProxy = await TcpProxy.start(postgresqlServer.port);
-  await using redisProxy = await TcpProxy.start(redisServer.port);
-  for (const proxy of [pgProxy, redisProxy]) proxy.delayMs = delayMs / 2;
-  const pgUrl = `postgresql://postgres@127.0.0.1:${delayMs > 0 ? pgProxy.port : postgresqlServer.port}/postgres`;
-  const redisUrl = `redis://127.0.0.1:${delayMs > 0 ? redisProxy.port : redisServer.port}`;
+  await using pgPlace = await delayed(postgresqlServer.port, delayMs);
+  await using redisPlace = await delayed(redisServer.port, delayMs);
+  const pgUrl = `postgresql://postgres@127.0.0.1:${pgPlace.port}/postgres`;
+  const redisUrl = `redis://127.0.0.1:${redisPlace.port}`;
   const entrants = [
     await ofStore('PostgreSQL', await postgresql({ connection: pgUrl }).open(context)),
     await rawPostgresql(pgUrl),

@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** A proxy in front of a server of this machine, which can be slow, silent or broken. */
 export class TcpProxy implements AsyncDisposable {
-  /** Added to each piece in each direction. */
+  /** The time there and back: each piece of what the target answers is that much later. */
   delayMs = 0;
   /** Nothing comes through, and nothing tells so. */
   isBlackHole = false;
@@ -48,7 +48,7 @@ export class TcpProxy implements AsyncDisposable {
     });
     from.on('data', (bytes) => {
       if (this.isBlackHole || (answers && --this.answersLeft < 0)) return;
-      if (this.delayMs === 0) to.write(bytes);
+      if (this.delayMs === 0 || !answers) to.write(bytes);
       else setTimeout(() => to.write(bytes), this.delayMs);
     });
   }
