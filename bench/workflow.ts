@@ -10,10 +10,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Sidecar } from '../src/index.ts';
+import type { Sidecar, StateDefinition } from '../src/index.ts';
 import { loadBuilt, loadEmbedded } from './support/built.ts';
 import { startDbos, type WorkflowPeer } from './support/dbos-peer.ts';
 import { readOptions } from './support/options.ts';
+import { recorded, writtenDirectlyMs } from './support/sqlite-floor.ts';
 import { median, printTable } from './support/stats.ts';
 
 const PARTS = ['sequence', 'fan-out', 'history', 'replay'];
@@ -43,7 +44,6 @@ interface Contender {
 const { Sidecar: Built, defineActivity, defineWorkflow } = await loadBuilt();
 const { embedded } = await loadEmbedded();
 const root = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
-let directories = 0;
 
 const step = defineActivity('step', async (_ctx, order: typeof ORDER) => ({ ...order, orderId: order.orderId + 1 }));
 const sequence = defineWorkflow('sequence', async (ctx, order: typeof ORDER) => {
@@ -68,15 +68,17 @@ const resumed = defineWorkflow('resumed', async (ctx, activities: number) => {
   return ctx.waitForEvent<string>('end');
 });
 
-async function startSidecar(path: string): Promise<Sidecar> {
-  const sidecar: Sidecar = new Built({ appId: 'bench', state: embedded({ path }) });
+const newDirectory = (): string => mkdtempSync(join(root, 'state-'));
+
+async function startSidecar(state: StateDefinition): Promise<Sidecar> {
+  const sidecar: Sidecar = new Built({ appId: 'bench', state });
   sidecar.workflows.register(step, one, sequence, fanOut, long, resumed);
   await sidecar.start();
   return sidecar;
 }
 
-async function startOwn(): Promise<Contender> {
-  const sidecar = await startSidecar(join(root, String(++directories)));
+async function startOwn(state = embedded({ path: newDirectory() })): Promise<Contender> {
+  const sidecar = await startSidecar(state);
   const { workflows } = sidecar;
   const runOf =
     (name: string): RunOne =>
@@ -125,12 +127,12 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 /** From an event to the end, after a restart: the history is read and replayed. */
 async function replayMs(activities: number): Promise<number> {
-  const path = join(root, String(++directories));
-  const first = await startSidecar(path);
+  const path = newDirectory();
+  const first = await startSidecar(embedded({ path }));
   const id = await first.workflows.start(resumed, activities);
   while ((await first.workflows.get(id))?.customStatus !== 'waiting') await sleep(20);
   await first.stop();
-  const second = await startSidecar(path);
+  const second = await startSidecar(embedded({ path }));
   const took = await timed(async () => {
     await second.workflows.raiseEvent(id, 'end');
     const { status } = await second.workflows.waitForCompletion(id);
@@ -169,6 +171,20 @@ async function firstRow(own: Contender): Promise<string[]> {
   return [`the first ${whole(FIRST)}, 64 at a time: ${micros.toFixed(0)} µs CPU each`, ...shown([figures])];
 }
 
+/** What their rows cost by themselves: no store on SQLite lets more of them end. */
+async function floorRow([atOnce, all]: (typeof LOADS)[number]): Promise<string[]> {
+  const count = Math.ceil(all * (options.seconds < 1 ? 0.2 : 1));
+  const { definition, commits } = recorded(embedded({ path: newDirectory() }));
+  const own = await startOwn(definition);
+  const before = commits.length;
+  await load(own.sequence, atOnce, count);
+  const rates: number[] = [];
+  for (let round = 0; round < Math.min(3, options.rounds); round++)
+    rates.push((count * 1_000) / (await writtenDirectlyMs(newDirectory(), commits.slice(before))));
+  await own.close();
+  return [`SQLite directly: the rows of ${whole(atOnce)} at a time`, `${whole(median(rates))}/s`, '', ''];
+}
+
 function shown(figures: readonly Figures[]): string[] {
   const of = (pick: (figures: Figures) => number): number => median(figures.map(pick));
   return [`${whole(of((f) => f.perSecond))}/s`, ms(of((f) => f.p50)), ms(of((f) => f.p99))];
@@ -196,6 +212,7 @@ try {
   const wants = (part: string): boolean => options.only === undefined || options.only === part;
   const first = await firstRow(own);
   if (wants('sequence')) rows.push(first, ...(await sequences(own, peer || undefined)));
+  if (wants('sequence')) for (const size of LOADS) rows.push(await floorRow(size));
   if (wants('fan-out')) {
     const figures = await single(own.fanOut, peer?.fanOut, FAN_OUT);
     rows.push(...singleRows(`fan-out to ${whole(FAN_OUT)} activities`, figures));
