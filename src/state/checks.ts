@@ -13,18 +13,10 @@ import {
 
 /** Every store runs these checks before it calls its engine. They throw a `StateError` of kind `invalid`. */
 
-/** No code unit that could belong to an unpaired surrogate or that sorts differently in UTF-16: true for most keys. */
-const PLAIN = /^[^\ud800-\uffff]*$/;
-const UNPAIRED_SURROGATE = /\p{Surrogate}/u;
 /** A code unit takes at most three bytes in UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
 /** Up to this many keys, comparing each with each is cheaper than a set. */
 const FEW = 8;
-
-/** Whether JavaScript's string order is correct for this text. */
-export function isPlain(text: string): boolean {
-  return PLAIN.test(text);
-}
 
 /** Checks a key; returns an upper bound of its size in bytes. */
 export function checkKey(key: string): number {
@@ -41,7 +33,7 @@ export function checkKey(key: string): number {
 
 /** Rejects text that has no UTF-8 form. */
 export function checkWellFormed(text: string): void {
-  if (isPlain(text) || !UNPAIRED_SURROGATE.test(text)) return;
+  if (text.isWellFormed()) return;
   throw new StateError('invalid', `The key ${quote(text)} must not contain an unpaired surrogate.`);
 }
 

@@ -16,7 +16,7 @@ export function checkNamePage({ prefix, cursor = prefix }: NamePage): void {
     ['prefix', prefix],
     ['cursor', cursor],
   ] as const)
-    if (typeof text !== 'string' || /\p{Surrogate}/u.test(text))
+    if (typeof text !== 'string' || !text.isWellFormed())
       throw new SidecarError('ERR_BAD_REQUEST', `${what} is ${JSON.stringify(text)}: expected well-formed text`);
   if (cursor.startsWith(prefix)) return;
   const given = `cursor is ${JSON.stringify(cursor)}`;

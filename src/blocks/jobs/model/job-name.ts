@@ -5,7 +5,6 @@ const MAX_JOB_NAME_BYTES = 256;
 
 const FORBIDDEN = /[/\\#?]/;
 const CONTROL = /\p{Cc}/u;
-const UNPAIRED_SURROGATE = /\p{Surrogate}/u;
 const PLAIN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,254}$/;
 
 /**
@@ -26,7 +25,7 @@ function problemOf(name: string): string | undefined {
   if (bytes > MAX_JOB_NAME_BYTES) return `has ${bytes} bytes: expected at most ${MAX_JOB_NAME_BYTES}`;
   if (FORBIDDEN.test(name)) return String.raw`contains one of / \ # ?`;
   if (CONTROL.test(name)) return 'contains a control character';
-  if (UNPAIRED_SURROGATE.test(name)) return 'contains an unpaired surrogate';
+  if (!name.isWellFormed()) return 'contains an unpaired surrogate';
   if (name.startsWith(' ') || name.endsWith(' ')) return 'begins or ends with a space';
   return name === '.' || name === '..' ? 'is a path segment of its own meaning' : undefined;
 }
