@@ -5,6 +5,8 @@ import { keysOf, onStore, put, rejectsWith, type StoreCase, textOf } from './sto
 
 const CONCURRENT_WRITERS = 100;
 const MANY_COMMITS = 5000;
+/** Around and above the numbers at which stores divide a commit for their server. */
+const MANY_ENTRIES = [499, 1_000, 1_001, 2_500];
 
 const DEPENDENT_COMMITS = 300;
 const DEPENDENT_KEYS = ['a', 'b', '__proto__'];
@@ -55,6 +57,23 @@ export const committing: readonly StoreCase[] = [
     });
     assert.equal((await store.get('a'))?.version, version);
     assert.equal(await store.get('c'), undefined);
+  }),
+  onStore('commits many entries as few: all of them, or none', async (store) => {
+    for (const count of MANY_ENTRIES) {
+      const keys = Array.from({ length: count }, (_, index) => `many/${index}`);
+      const within = { from: 'many/', to: 'many0' };
+      const version = await store.commit({ put: keys.map((key) => put(key, key)) });
+      const found = await store.scan({ ...within, limit: count + 1 });
+      assert.equal(new Set(found.map(({ key }) => key)).size, count);
+      assert.ok(found.every((entry) => entry.version === version && textOf(entry.value) === entry.key));
+      const last = keys[count - 1];
+      const require = keys.map((key) => ({ key, version: key === last ? version + 1 : version }));
+      await assert.rejects(store.commit({ require, delete: keys }), (error) => isConflict(error) && error.key === last);
+      assert.equal((await store.scan({ ...within, limit: count + 1 })).length, count);
+      const right = keys.map((key) => ({ key, version }));
+      await store.commit({ require: right, put: [put('other')], delete: keys });
+      assert.equal((await store.scan({ ...within, limit: count + 1 })).length, 0);
+    }
   }),
   onStore('checks versions and absence; preconditions alone are a valid batch', async (store) => {
     const version = await store.commit({ require: [{ key: 'a', version: 'absent' }], put: [put('a')] });

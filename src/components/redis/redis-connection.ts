@@ -124,20 +124,20 @@ function boundsOf({ from, to }: Pick<KeyRange, 'from'> & { readonly to?: string 
 function argumentsOf(pending: PendingGroup): readonly RedisArgument[] {
   const { session, number, firstVersion } = pending.group;
   const { required } = pending;
-  const items: (string | Uint8Array)[] = [];
-  for (const [key, version] of required) items.push(key, version === 'absent' ? '' : String(version));
-  let putCount = 0;
-  const deletes: string[] = [];
+  const wanted = [...required.values()].map((version) => (version === 'absent' ? '' : String(version)));
+  const [scores, versions, values, deletes]: [string[], string[], (string | Uint8Array)[], string[]] = [[], [], [], []];
   pending.eachLeft(({ put = [], delete: deleted = [] }, index) => {
     const version = String(firstVersion + index);
-    putCount += put.length;
-    for (const { key, value } of put) items.push(key, version, value);
+    for (const { key, value } of put) {
+      scores.push('0', key);
+      versions.push(key, version);
+      values.push(key, value);
+    }
     for (const key of deleted) deletes.push(key);
   });
-  for (const key of deletes) items.push(key);
   return [
     ...[String(session), String(number), pending.refusedNumbers.join()],
-    ...[required.size, putCount, deletes.length].map(String),
-    packStrings(items),
+    ...[required.size, scores.length / 2, deletes.length].map(String),
+    packStrings([...required.keys(), ...wanted, ...scores, ...versions, ...values, ...deletes]),
   ];
 }

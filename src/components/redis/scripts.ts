@@ -11,7 +11,7 @@ function script(text: string): Script {
   return { text, sha1: createHash('sha1').update(text).digest('hex') };
 }
 
-/** Max keys of one command: Lua passes a function at most some 8,000 arguments. */
+/** Max arguments of one command, which may be pairs: Lua passes a function at most some 8,000. */
 const PART = 1_000;
 
 /** The format of the keys. A release reads and writes keys whose `min_reader` is not above its own. */
@@ -60,9 +60,10 @@ return {found[1], found[2] or ''}`);
  * written. The caller sends the group again without the batches that these keys refuse, and with those of earlier calls
  * as `refused`, kept for CLOSE_SESSION.
  *
- * ARGV: session, number of the group, refused, counts of preconditions, puts and deletes; then, packed, keys and versions
- * ('' for absent); keys, versions and values; keys. Checks all before it writes, since Redis has no rollback, and calls a
- * command for many keys, since a call costs more than a key does.
+ * ARGV: session, number of the group, refused, counts of preconditions, puts and deletes; then, packed, the keys of the
+ * preconditions and their versions ('' for absent); the score and key of each put, key and version, key and value; the
+ * keys to delete. Checks all before it writes, since Redis has no rollback. A command gets many keys, as they lie in the
+ * list: a call costs more than a key does, and so does each entry that the script would move.
  */
 export const COMMIT: Script = script(`
 local session, number = KEYS[5] .. ':' .. ARGV[1], ARGV[2]
@@ -73,40 +74,29 @@ if not last[1] or last[2] or tonumber(last[1]) >= tonumber(number) then
 end
 local items = cmsgpack.unpack(ARGV[7])
 local failed = {}
-local at = 1
 for first = 1, requires, ${PART} do
-  local keys, wanted = {}, {}
-  for i = 1, math.min(${PART}, requires - first + 1) do
-    keys[i], wanted[i] = items[at], items[at + 1]
-    at = at + 2
-  end
-  for i, found in ipairs(redis.call('HMGET', KEYS[3], unpack(keys))) do
-    if (found or '') ~= wanted[i] then failed[#failed + 1] = keys[i] end
+  local last = math.min(first + ${PART - 1}, requires)
+  local found = redis.call('HMGET', KEYS[3], unpack(items, first, last))
+  for i = first, last do
+    if (found[i - first + 1] or '') ~= items[requires + i] then failed[#failed + 1] = items[i] end
   end
 end
 if #failed > 0 then return failed end
 redis.call('HSET', session, 'group', number, 'refused', ARGV[3])
 redis.call('EXPIRE', session, 604800)
-for first = 1, puts, ${PART} do
-  local keys, versions, values = {}, {}, {}
-  for i = 1, 2 * math.min(${PART}, puts - first + 1), 2 do
-    local key = items[at]
-    keys[i], keys[i + 1] = '0', key
-    versions[i], versions[i + 1] = key, items[at + 1]
-    values[i], values[i + 1] = key, items[at + 2]
-    at = at + 3
+local function call(command, key, from, count)
+  for first = from, from + count - 1, ${PART} do
+    redis.call(command, key, unpack(items, first, math.min(first + ${PART - 1}, from + count - 1)))
   end
-  redis.call('ZADD', KEYS[2], unpack(keys))
-  redis.call('HSET', KEYS[3], unpack(versions))
-  redis.call('HSET', KEYS[4], unpack(values))
+  return from + count
 end
-for first = 1, deletes, ${PART} do
-  local keys = {unpack(items, at, at + math.min(${PART}, deletes - first + 1) - 1)}
-  at = at + #keys
-  redis.call('ZREM', KEYS[2], unpack(keys))
-  redis.call('HDEL', KEYS[3], unpack(keys))
-  redis.call('HDEL', KEYS[4], unpack(keys))
-end
+local at = 2 * requires + 1
+at = call('ZADD', KEYS[2], at, 2 * puts)
+at = call('HSET', KEYS[3], at, 2 * puts)
+at = call('HSET', KEYS[4], at, 2 * puts)
+call('ZREM', KEYS[2], at, deletes)
+call('HDEL', KEYS[3], at, deletes)
+call('HDEL', KEYS[4], at, deletes)
 return failed`);
 
 /** Returns version and value of each key, or nothing. */
