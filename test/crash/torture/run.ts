@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { type Fault, type FaultCounts, Faults } from './faults.ts';
 import { reportOf, takeoverLines } from './report.ts';
 import { loseOnPurpose } from './sabotage.ts';
-import { ENGINES, type Engine, MAX_REST_MS, Torture } from './torture.ts';
+import { ENGINES, type Engine, Torture } from './torture.ts';
 
 /** How many faults there are in an hour over all engines, of which each has a third. */
 const IN_AN_HOUR: Readonly<Record<Engine, FaultCounts>> = {
@@ -26,6 +26,8 @@ const IN_AN_HOUR: Readonly<Record<Engine, FaultCounts>> = {
 const FAULTS = Object.keys(IN_AN_HOUR.embedded) as Fault[];
 /** What is begun at a time: its records are in memory, and what was lost is found soon. */
 const MAX_CHUNK_SECONDS = 240;
+/** What a busy machine may need for the end of its queues before that counts as lost. */
+const MAX_REST_MS = 240_000;
 
 const { values } = parseArgs({
   options: {
