@@ -38,7 +38,7 @@ const READ_EVERY_MS = 100;
 /** How often it is told what it waits for at the end. */
 const TELL_EVERY_MS = 20_000;
 /** How long the hosts may need for the rest of the work, once nothing fails any more. */
-export const MAX_REST_MS = 90_000;
+const MAX_REST_MS = 90_000;
 
 /** A host's place: who is there changes, the way to the server stays. */
 export interface Slot {
