@@ -14,6 +14,7 @@ import { rolldown } from 'rolldown';
 import { buildPage } from './build-page.mjs';
 import { DEFERRED, isDeferred, loadOnDemand } from './deferred.mjs';
 import { declarationsOf, ENTRIES, importOf } from './entries.mjs';
+import { keepLines } from './source-maps.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
@@ -104,6 +105,8 @@ async function bundle(input, codeSplitting) {
     });
     const chunks = output.filter((file) => file.type === 'chunk');
     await Promise.all(chunks.map(({ fileName }) => loadOnDemand(join(dist, fileName))));
+    const maps = output.filter(({ fileName }) => fileName.endsWith('.map'));
+    await Promise.all(maps.map(({ fileName }) => keepLines(join(dist, fileName))));
     return chunks;
   } finally {
     await build.close();
