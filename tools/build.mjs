@@ -166,7 +166,8 @@ async function pruneTypes() {
     reached.add(file);
     const text = await readFile(file, 'utf8');
     const specifiers = [...text.matchAll(/(?:from |import\(|import )'(\.[^']+)\.ts'/g)].map(([, path]) => path);
-    await writeFile(file, text.replaceAll(/((?:from |import\(|import )'\.[^']+)\.ts'/g, "$1.js'"));
+    const named = text.replaceAll(/((?:from |import\(|import )'\.[^']+)\.ts'/g, "$1.js'");
+    await writeFile(file, withPublicComments(named));
     for (const path of specifiers) await visit(join(dirname(file), `${path}.d.ts`));
   };
   for (const name of Object.keys(ENTRIES)) await visit(join(dist, declarationsOf(name)));
@@ -175,6 +176,13 @@ async function pruneTypes() {
     if (path.isFile() && !reached.has(file)) await rm(file);
   }
   await writeFile(join(types, 'package.json'), '{ "type": "commonjs" }\n');
+}
+
+/** Without the comments of declarations that are not public: no editor shows them to users. */
+function withPublicComments(declarations) {
+  const declared = declarations.split(/(?<=^|[;}]\n)(?=\/\*\*)/);
+  const isPublic = (one) => /^\/\*\*(?:[^*]|\*(?!\/))*@(?:public|packageDocumentation)/.test(one);
+  return declared.map((one) => (isPublic(one) ? one : one.replaceAll(/^ *\/\*\*[\s\S]*?\*\/\n/gm, ''))).join('');
 }
 
 /** The licences of the packages that are bundled in ask for it. */
