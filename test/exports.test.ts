@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { createRequire, SourceMap, type SourceMapPayload, type SourceMapping } from 'node:module';
 import { expect, test } from 'vitest';
 
 const require = createRequire(import.meta.url);
@@ -27,4 +27,18 @@ test('what is built is ASCII: for one character beyond, V8 keeps two bytes for e
   const files = readdirSync(dist).filter((file) => file.endsWith('.cjs') && file !== 'inspector-assets.cjs');
   const beyond = files.filter((file) => /[^\p{ASCII}]/u.test(readFileSync(new URL(file, dist), 'utf8')));
   expect(beyond).toEqual([]);
+});
+
+test('a source map finds file and line of the source, from anywhere in a line', () => {
+  const linesOf = (path: string): readonly string[] =>
+    readFileSync(new URL(`../${path}`, import.meta.url), 'utf8').split('\n');
+  const map = new SourceMap(JSON.parse(linesOf('dist/base.cjs.map').join('')) as SourceMapPayload);
+  const written = 'super(message, ';
+  const built = linesOf('dist/base.cjs');
+  const line = built.findIndex((text) => text.includes(written));
+  for (const column of [0, built[line]?.indexOf('(message'), built[line]?.length]) {
+    const { originalSource, originalLine } = map.findEntry(line, column ?? 0) as SourceMapping;
+    expect(originalSource).toMatch(/src\/errors\.ts$/);
+    expect(linesOf('src/errors.ts')[originalLine]).toContain(written);
+  }
 });

@@ -14,6 +14,7 @@ import { rolldown } from 'rolldown';
 import { buildPage } from './build-page.mjs';
 import { DEFERRED, isDeferred, loadOnDemand } from './deferred.mjs';
 import { declarationsOf, ENTRIES, importOf } from './entries.mjs';
+import { keepLines } from './source-maps.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
@@ -104,6 +105,8 @@ async function bundle(input, codeSplitting) {
     });
     const chunks = output.filter((file) => file.type === 'chunk');
     await Promise.all(chunks.map(({ fileName }) => loadOnDemand(join(dist, fileName))));
+    const maps = output.filter(({ fileName }) => fileName.endsWith('.map'));
+    await Promise.all(maps.map(({ fileName }) => keepLines(join(dist, fileName))));
     return chunks;
   } finally {
     await build.close();
@@ -115,6 +118,7 @@ const LOADED_AT_ONCE = {
   'base.cjs': [],
   'cli.cjs': ['base.cjs'],
   'core.cjs': ['base.cjs', 'eventemitter3', 'rolldown-runtime.cjs'],
+  'run.cjs': ['arguments', 'base', 'cli', 'core', 'log', 'settings', 'sidecar', 'token'].map((name) => `${name}.cjs`),
 };
 
 /** A sidecar that starts and stops, and then says which files are loaded. */
@@ -162,7 +166,8 @@ async function pruneTypes() {
     reached.add(file);
     const text = await readFile(file, 'utf8');
     const specifiers = [...text.matchAll(/(?:from |import\(|import )'(\.[^']+)\.ts'/g)].map(([, path]) => path);
-    await writeFile(file, text.replaceAll(/((?:from |import\(|import )'\.[^']+)\.ts'/g, "$1.js'"));
+    const named = text.replaceAll(/((?:from |import\(|import )'\.[^']+)\.ts'/g, "$1.js'");
+    await writeFile(file, withPublicComments(named));
     for (const path of specifiers) await visit(join(dirname(file), `${path}.d.ts`));
   };
   for (const name of Object.keys(ENTRIES)) await visit(join(dist, declarationsOf(name)));
@@ -171,6 +176,13 @@ async function pruneTypes() {
     if (path.isFile() && !reached.has(file)) await rm(file);
   }
   await writeFile(join(types, 'package.json'), '{ "type": "commonjs" }\n');
+}
+
+/** Without the comments of declarations that are not public: no editor shows them to users. */
+function withPublicComments(declarations) {
+  const declared = declarations.split(/(?<=^|[;}]\n)(?=\/\*\*)/);
+  const isPublic = (one) => /^\/\*\*(?:[^*]|\*(?!\/))*@(?:public|packageDocumentation)/.test(one);
+  return declared.map((one) => (isPublic(one) ? one : one.replaceAll(/^ *\/\*\*[\s\S]*?\*\/\n/gm, ''))).join('');
 }
 
 /** The licences of the packages that are bundled in ask for it. */

@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { TOKEN_VARIABLE } from './inspector/token.ts';
 import { inWordsOfCommand } from './option-names.ts';
-import { Command, type CommandOptions, type Ending } from './process/command.ts';
+import type { Command, CommandOptions, Ending } from './process/command.ts';
 import { byWhom, closeServer, listenOn } from './process/listening.ts';
 import type { AppSettings } from './settings.ts';
 import { type HostedSidecar, sidecarOptions } from './sidecar-options.ts';
@@ -108,7 +108,9 @@ export class HostedApp {
   async #start(command: readonly string[]): Promise<void> {
     const { directory } = this.#settings;
     const { process: output, prefix, clock, takesInput } = this.#deps;
-    this.#command = await Command.start({
+    // Loaded on demand: a run without a command starts no process.
+    const { Command: Started } = await import('./process/command.ts');
+    this.#command = await Started.start({
       ...output,
       command,
       directory,

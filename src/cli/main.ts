@@ -1,14 +1,18 @@
 #!/usr/bin/env node
 import { join } from 'node:path';
+import { isatty } from 'node:tty';
 import { systemClock } from '../util/clock.ts';
 import type { CommandContext } from './command-context.ts';
 import { runCommandLine } from './commands.ts';
 import { Output, wantsColour } from './output.ts';
 
+const STANDARD_INPUT = 0;
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** The standard output and error of the process. */
-function contextOf({ stdout, stderr, stdin, env }: NodeJS.Process): CommandContext {
+function contextOf({ stdout, stderr, env }: NodeJS.Process): CommandContext {
+  // `process.stdin` opens a stream, which few commands read.
+  const isAsking = isatty(STANDARD_INPUT);
   const listeners = new Set<(signal: NodeJS.Signals) => void>();
   const onBroken = (): void => {
     for (const listener of listeners) listener('SIGPIPE');
@@ -20,8 +24,8 @@ function contextOf({ stdout, stderr, stdin, env }: NodeJS.Process): CommandConte
     stderr: outputOf(stderr),
     isTerminal: stderr.isTTY === true,
     columns: stdout.isTTY === true ? stdout.columns : undefined,
-    confirm: stdin.isTTY === true && stderr.isTTY === true ? (question) => asked(question, process) : undefined,
-    hasInput: stdin.isTTY !== true,
+    confirm: isAsking && stderr.isTTY === true ? (question) => asked(question, process) : undefined,
+    hasInput: !isAsking,
     environment: env,
     directory: process.cwd(),
     clock: systemClock,

@@ -1,5 +1,4 @@
 import { dirname, join } from 'node:path';
-import { embedded } from '../components/embedded/index.ts';
 import { isSidecarError, SidecarError } from '../errors.ts';
 import type { LoadedResources } from '../resources/index.ts';
 import type { StateDefinition } from '../state/store.ts';
@@ -42,8 +41,13 @@ export async function readResources(apps: readonly AppSettings[], settings: Reso
     for (const note of loaded.notes) notes.add(formatFinding(note));
   }
   throwAll(refused);
-  const state = statePath === undefined ? oneState([...byApp.values()], runFile) : embedded({ path: statePath });
-  return { byApp, state, notes: [...notes] };
+  const state = statePath === undefined ? oneState([...byApp.values()], runFile) : onDisk(statePath);
+  return { byApp, state: await state, notes: [...notes] };
+}
+
+/** Loaded on demand: many runs keep their state in memory. */
+async function onDisk(path: string): Promise<StateDefinition> {
+  return (await import('../components/embedded/index.ts')).embedded({ path });
 }
 
 /** Throws the errors of all applications together, so that all files can be fixed at once. */
@@ -59,7 +63,10 @@ function throwAll(errors: readonly SidecarError[]): void {
  * The applications of a run share one store, so that messages of one can reach the others. Several directories become
  * one; of servers there can be only one.
  */
-function oneState(apps: readonly LoadedResources[], runFile: string | undefined): StateDefinition | undefined {
+async function oneState(
+  apps: readonly LoadedResources[],
+  runFile: string | undefined,
+): Promise<StateDefinition | undefined> {
   const paths = new Set<string>();
   const byPlace = new Map<string, StateDefinition>();
   for (const { statePath, options } of apps) {
@@ -67,7 +74,7 @@ function oneState(apps: readonly LoadedResources[], runFile: string | undefined)
     else if (options.state?.place !== undefined) byPlace.set(options.state.place, options.state);
   }
   const [server] = byPlace.values();
-  if (server === undefined) return onDisk([...paths], runFile);
+  if (server === undefined) return oneDirectory([...paths], runFile);
   if (byPlace.size === 1 && paths.size === 0) return server;
   const places = [...byPlace.keys(), ...paths].join('; ');
   throw new SidecarError(
@@ -76,9 +83,12 @@ function oneState(apps: readonly LoadedResources[], runFile: string | undefined)
   );
 }
 
-function onDisk(paths: readonly string[], runFile: string | undefined): StateDefinition | undefined {
+async function oneDirectory(
+  paths: readonly string[],
+  runFile: string | undefined,
+): Promise<StateDefinition | undefined> {
   const [first] = paths;
   if (first === undefined) return undefined;
   const isOwn = paths.length === 1 && runFile === undefined;
-  return embedded({ path: isOwn ? first : join(dirname(runFile ?? '.'), '.insidecar') });
+  return onDisk(isOwn ? first : join(dirname(runFile ?? '.'), '.insidecar'));
 }

@@ -1,4 +1,4 @@
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { constants } from 'node:os';
 import { join } from 'node:path';
@@ -235,6 +235,12 @@ describe('stopping', () => {
     expect(pids.map(isRunning)).toEqual([true, true]);
     cli.child.kill('SIGKILL');
     await expect.poll(() => pids.map(isRunning), PATIENCE).toEqual([false, false]);
+  });
+
+  test.runIf(process.platform === 'linux')('a run without a command starts no process', async () => {
+    const cli = startCli(await flags());
+    await untilSaid(cli.stderr, 'sidecar at');
+    expect(await readFile(`/proc/${cli.child.pid}/task/${cli.child.pid}/children`, 'utf8')).toBe('');
   });
 
   test('POST /v1.0/shutdown stops the command, then the run', async () => {

@@ -52,6 +52,7 @@ export class Command {
   /** @throws Failure if the program does not exist or is not executable. */
   static async start(options: CommandOptions): Promise<Command> {
     const [program = '', ...args] = options.command;
+    options.guard.open();
     const child = spawn(program, args, {
       cwd: options.directory,
       env: options.environment,

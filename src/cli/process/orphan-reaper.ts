@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 
 /**
  * A shell that briefly outlives this process: it reads our process groups from a pipe, and when the pipe closes because
@@ -32,10 +32,12 @@ for group in $groups; do kill -KILL "-$group" 2>/dev/null; done
 
 /** Ends our process groups if this process dies without ending them. */
 export class OrphanReaper {
-  readonly #shell: ChildProcess | undefined;
+  #shell: ChildProcess | undefined;
 
-  constructor() {
-    if (process.platform === 'win32') return;
+  /** Starts the shell. Whoever starts a process calls it before: a run without one needs neither shell nor module. */
+  open(): void {
+    if (process.platform === 'win32' || this.#shell !== undefined) return;
+    const { spawn } = process.getBuiltinModule('node:child_process');
     // In its own session, so that signals to our group or from our terminal do not reach it.
     this.#shell = spawn('/bin/sh', ['-c', SCRIPT], { detached: true, stdio: ['pipe', 'ignore', 'ignore'], cwd: '/' });
     // Without a shell there is no guard; everything else works.
