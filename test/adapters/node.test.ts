@@ -1,6 +1,11 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import express from 'express';
 import { expect, test } from 'vitest';
 import { nodeListener } from '../../src/adapters/node.ts';
+import { readBody } from '../../src/http/body.ts';
+import { NO_CONTENT } from '../../src/http/message.ts';
 import { memoryPubSub, Sidecar } from '../../src/index.ts';
 import { listen, send } from '../support/http.ts';
 import { expressParser } from './body-parsers.ts';
@@ -35,4 +40,34 @@ test('answers 500 when what another middleware has parsed cannot be written out 
     const answer = await send(server.url, 'POST', '/v1.0/publish/pubsub/t', { body: '{}' });
     expect([answer.status, answer.json['errorCode']]).toEqual([500, 'ERR_INTERNAL']);
   }
+});
+
+test.each<[how: string, pieces: string[], prepare: (req: IncomingMessage) => void, listens: boolean]>([
+  ['with its head', ['née'], () => undefined, false],
+  ['after its head', ['', 'née'], () => undefined, true],
+  ['in pieces', ['n', 'é', 'e'], () => undefined, true],
+  ['with its head, as text', ['née'], (req) => req.setEncoding('utf8'), true],
+])('reads a body that arrives %s, and lets the request end', async (_, pieces, prepare, listens) => {
+  const seen: Record<string, unknown> = {};
+  await using server = await listen((req, res) => {
+    prepare(req);
+    req.once('close', () => Object.assign(seen, { hasEnded: req.complete && req.readableEnded }));
+    nodeListener({
+      handle: async (request) => {
+        const body = await readBody(request, 10);
+        Object.assign(seen, { body: body.toString(), listens: req.listenerCount('data') > 0 });
+        return NO_CONTENT;
+      },
+    })(req, res);
+  });
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+  const [first, ...others] = pieces;
+  socket.write(`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\n${first}`);
+  for (const piece of others) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    socket.write(piece);
+  }
+  expect(String(await once(socket, 'data'))).toContain('204');
+  await expect.poll(() => seen).toEqual({ body: 'née', listens, hasEnded: true });
+  socket.destroy();
 });

@@ -73,6 +73,14 @@ describe('readBody', () => {
     await expect(reading).rejects.toThrow('reset');
   });
 
+  test('a stream that breaks off while it arrives rejects', async () => {
+    const body = new PassThrough();
+    const reading = readBody(request('POST', '/', { headers: { 'content-length': '5' }, body }), 100);
+    body.write('hel');
+    body.destroy();
+    await expect(reading).rejects.toThrow('before the body was complete');
+  });
+
   test('a stream of text is read as UTF-8', async () => {
     for (const body of [Readable.from(['né', 'e']), Readable.from(['née'])]) {
       const read = await readBody(request('POST', '/', { body: body as AsyncIterable<never> }), 4);

@@ -38,12 +38,15 @@ export interface EnvelopeDefaults {
   readonly frames: WeakMap<Address, Frame>;
 }
 
-/** The bytes of an envelope between its ID and its data: messages of one topic in one millisecond share them. */
+/** The bytes of an envelope up to its data, but for its ID: messages of one topic in one millisecond share them. */
 interface Frame {
   readonly contentType: string;
   readonly time: string;
+  readonly idLength: number;
   readonly bytes: Buffer;
 }
+
+const BEFORE_ID = '{"id":"';
 
 /** Makes the common parts of a sidecar's envelopes. */
 export function envelopeDefaults(
@@ -104,25 +107,25 @@ export function wrap(payload: Payload, defaults: EnvelopeDefaults): EncodedEvent
   return { id, data: withData(head, payload.bytes, contentType), trace };
 }
 
-/** An envelope whose only own part is its ID, around JSON: writing bytes takes half the time of joining texts. */
+/** An envelope whose only own part is its ID, around JSON: copying bytes takes half the time of joining texts. */
 function framed({ address, contentType }: Payload, json: Buffer, defaults: EnvelopeDefaults): EncodedEvent {
   const id = defaults.newId();
-  const head = `{"id":"${id}`;
-  const frame = frameOf(address, contentType, defaults);
-  const data = Buffer.allocUnsafe(head.length + frame.length + json.length + 1);
-  data.write(head, 'latin1');
-  data.set(frame, head.length);
-  data.set(json, head.length + frame.length);
+  const frame = frameOf(address, contentType, id.length, defaults);
+  const data = Buffer.allocUnsafe(frame.length + json.length + 1);
+  data.set(frame);
+  data.write(id, BEFORE_ID.length, 'latin1');
+  data.set(json, frame.length);
   data[data.length - 1] = 0x7d;
   return { id, data };
 }
 
-function frameOf(address: Address, contentType: string, defaults: EnvelopeDefaults): Buffer {
+function frameOf(address: Address, contentType: string, idLength: number, defaults: EnvelopeDefaults): Buffer {
   const time = defaults.timestamp();
   const known = defaults.frames.get(address);
-  if (known?.time === time && known.contentType === contentType) return known.bytes;
-  const bytes = Buffer.from(`"${defaults.members}${sharedMembers(address, contentType, time)},"data":`);
-  defaults.frames.set(address, { contentType, time, bytes });
+  if (known?.time === time && known.contentType === contentType && known.idLength === idLength) return known.bytes;
+  const head = `${BEFORE_ID}${' '.repeat(idLength)}"${defaults.members}`;
+  const bytes = Buffer.from(`${head}${sharedMembers(address, contentType, time)},"data":`);
+  defaults.frames.set(address, { contentType, time, idLength, bytes });
   return bytes;
 }
 
