@@ -2,6 +2,9 @@ import { SidecarError } from '../errors.ts';
 import { nameOfKind } from '../util/known-fields.ts';
 import { type Body, headerOf, type SidecarRequest } from './message.ts';
 
+// Captured at import: tests replace the global one with timers that stand still.
+const { setImmediate } = globalThis;
+
 /** The part of a Node stream that is needed to read it. */
 interface NodeStream extends AsyncIterable<Uint8Array> {
   readonly closed?: boolean;

@@ -1,5 +1,8 @@
 import { Deque } from '../../../util/deque.ts';
 
+// Captured at import: tests replace the global one with timers that stand still.
+const { setImmediate } = globalThis;
+
 /** Max turns started per event loop tick. */
 const TURNS_PER_TICK = 256;
 /** While more turns are running, instances that have not begun wait. */
