@@ -1,32 +1,21 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { sharedState } from '../../src/cluster/shared-state.ts';
 import { embedded } from '../../src/components/embedded/index.ts';
-import { type DeadLetterOrigin, durablePubSub, type Message, Sidecar } from '../../src/index.ts';
-import type { VirtualClock } from '../../src/testing/index.ts';
-import { application, SUBSCRIPTIONS, type SubscriptionOfFixture, subscribe } from '../fixtures/state/application.mjs';
-import { patientClock } from '../support/clock.ts';
-import { RecordingLogger } from '../support/logger.ts';
+import { postgresql } from '../../src/components/postgresql/index.ts';
+import { redis } from '../../src/components/redis/index.ts';
+import type { StateDefinition } from '../../src/state/store.ts';
+import { runSql } from '../components/postgresql/pg-test-server.ts';
+import { restoreSchema } from '../fixtures/state/postgresql-dump.ts';
+import { restoreKeys } from '../fixtures/state/redis-dump.ts';
+import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } from '../support/servers.ts';
 
 const PLACE = fileURLToPath(new URL('../fixtures/state/', import.meta.url));
 
-/** What the application does for a message, a job or an activity. */
-export interface Begun {
-  readonly kind: 'message' | 'job' | 'activity';
-  readonly name: string;
-  readonly attempt: number;
-  readonly topic?: string;
-  readonly group?: string;
-  readonly data?: unknown;
-  readonly dueAt?: number;
-  readonly message?: Message;
-  readonly deadLetter?: DeadLetterOrigin;
-  /** When it was begun. */
-  readonly at: number;
-}
+/** Where the state of a fixture is kept. */
+export type Engine = 'embedded' | 'postgresql' | 'redis';
 
 /** What is in a fixture. */
 export interface Manifest {
@@ -51,27 +40,60 @@ export interface Manifest {
   readonly activities: readonly string[];
 }
 
-/** Every fixture: a release and how its process ended. */
-export const FIXTURES: readonly string[] = readdirSync(PLACE, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .flatMap(({ name }) => readdirSync(join(PLACE, name)).map((ending) => `${name}/${ending}`));
+const HAS_SERVER: Readonly<Record<Engine, boolean>> = {
+  embedded: true,
+  postgresql: hasPostgresql(),
+  redis: hasRedis(),
+};
 
-const FILES = ['state.db', 'state.db-wal'];
+/** The names of all fixtures: `<release>/<engine>/<how its process ended>`. */
+export const ALL_FIXTURES: readonly string[] = directoriesIn('').flatMap(directoriesIn).flatMap(directoriesIn);
+
+/** Those whose server is on this machine. */
+export const FIXTURES: readonly string[] = ALL_FIXTURES.filter((name) => HAS_SERVER[engineOf(name)]);
+
+function directoriesIn(path: string): readonly string[] {
+  const entries = readdirSync(join(PLACE, path), { withFileTypes: true });
+  return entries.flatMap((entry) => (entry.isDirectory() ? [join(path, entry.name)] : []));
+}
+
+function engineOf(fixture: string): Engine {
+  return fixture.split('/')[1] as Engine;
+}
+
+/** A copy of a fixture's state. */
+export interface OldState extends AsyncDisposable {
+  readonly manifest: Manifest;
+  /** The store of the present code on it. */
+  readonly definition: StateDefinition;
+  /** How long a host waits for one that was killed, in milliseconds: it might live on another machine. */
+  readonly takeOverMs: number;
+}
+
+/** Longer than the lease of a host, and the time until another one looks. */
+const TAKE_OVER_MS = 16_000;
+
+function manifestOf(fixture: string): Manifest {
+  return JSON.parse(readFileSync(join(PLACE, fixture, 'manifest.json'), 'utf8')) as Manifest;
+}
 
 function contentOf(file: string, unpack = (packed: Buffer): Buffer => packed): Buffer | undefined {
   return existsSync(file) ? unpack(readFileSync(file)) : undefined;
 }
 
-/** A copy of a fixture's state directory. */
-export class OldState implements Disposable {
-  readonly path = mkdtempSync(join(tmpdir(), 'insidecar-old-'));
+const FILES = ['state.db', 'state.db-wal'];
+
+/** A state that is a directory. */
+export class OldDirectory implements OldState {
+  readonly path: string = mkdtempSync(join(tmpdir(), 'insidecar-old-'));
   readonly manifest: Manifest;
+  readonly definition: StateDefinition = embedded({ path: this.path });
+  /** Only one process can have it open. */
+  readonly takeOverMs = 0;
 
   constructor(fixture: string) {
-    const from = join(PLACE, fixture);
-    this.manifest = JSON.parse(readFileSync(join(from, 'manifest.json'), 'utf8')) as Manifest;
-    mkdirSync(this.path, { recursive: true });
-    this.putBack(FILES.map((file) => join(from, `${file}.gz`)).map((file) => contentOf(file, gunzipSync)));
+    this.manifest = manifestOf(fixture);
+    this.putBack(FILES.map((file) => contentOf(join(PLACE, fixture, `${file}.gz`), gunzipSync)));
   }
 
   /** The database and its log, if there is one. */
@@ -87,59 +109,67 @@ export class OldState implements Disposable {
     }
   }
 
-  [Symbol.dispose](): void {
+  async [Symbol.asyncDispose](): Promise<void> {
     rmSync(this.path, { recursive: true, force: true });
   }
 }
 
-/** The applications of a fixture, run by the present code. */
-export class OldWorld implements AsyncDisposable {
-  readonly clock: VirtualClock;
-  readonly logger = new RecordingLogger();
-  readonly begun: Begun[] = [];
-  readonly shop: Sidecar;
-  readonly billing: Sidecar;
+/** A state on a server. */
+export interface OldStateOnServer extends OldState {
+  readonly server: OwnServer;
+  /** The name or the number of its database. */
+  readonly database: string;
+}
 
-  /** `downMs` is how long no process ran, in milliseconds. */
-  constructor({ path, manifest }: OldState, { downMs = 0, hasMessages = true } = {}) {
-    this.clock = patientClock({ startAt: manifest.writtenAt + downMs });
-    const state = sharedState(embedded({ path }));
-    const { clock, logger } = this;
-    const make = (appId: string): Sidecar =>
-      new Sidecar({ appId, state, clock, logger, components: hasMessages ? [durablePubSub('pubsub')] : [] });
-    [this.shop, this.billing] = [make('shop'), make('billing')];
+/** Copies of fixtures, those of servers on one server of each kind. */
+export class OldStates implements AsyncDisposable {
+  readonly #servers = new Map<Engine, OwnServer>();
+  #databases = 0;
+
+  /** Starts the servers. What nothing syncs does not wait for the disk, which may take longer than a virtual clock waits. */
+  async start(): Promise<void> {
+    if (HAS_SERVER.postgresql) this.#servers.set('postgresql', await startPostgresql(['fsync=off']));
+    if (HAS_SERVER.redis) this.#servers.set('redis', await startRedis(['--appendonly', 'no']));
   }
 
-  get #deps() {
-    const log = (what: Omit<Begun, 'at'>): void => void this.begun.push({ ...what, at: this.clock.now() });
-    return { isLater: true, log };
+  async copyOf(fixture: string): Promise<OldState> {
+    return engineOf(fixture) === 'embedded' ? new OldDirectory(fixture) : this.copyOnServer(fixture);
   }
 
-  /** Starts the shop, which runs its jobs and workflows. */
-  async start(): Promise<this> {
-    application(this.shop, this.#deps);
-    await this.shop.start();
-    await this.clock.settled();
-    return this;
-  }
-
-  /** Subscribes to a topic as the shop does. */
-  async subscribe(isWanted: (subscription: SubscriptionOfFixture) => boolean = () => true): Promise<void> {
-    for (const one of SUBSCRIPTIONS.filter(isWanted)) await subscribe(this.shop, one, this.#deps);
-    await this.clock.settled();
-  }
-
-  /** What was begun of a kind. */
-  all(kind: Begun['kind']): readonly Begun[] {
-    return this.begun.filter((one) => one.kind === kind);
-  }
-
-  async pass(by: string): Promise<void> {
-    await this.clock.advance(by);
-    await this.clock.settled();
+  /** Each in a database of its own: the names of schema and keys are the defaults. */
+  async copyOnServer(fixture: string): Promise<OldStateOnServer> {
+    const engine = engineOf(fixture);
+    const server = this.#servers.get(engine);
+    if (server === undefined) throw new Error(`there is no server for ${fixture}`);
+    const manifest = manifestOf(fixture);
+    const common = { manifest, server, takeOverMs: manifest.ending === 'killed' ? TAKE_OVER_MS : 0 };
+    const number = ++this.#databases;
+    return engine === 'redis' ? onRedis(fixture, number % 16, common) : onPostgresql(fixture, `old_${number}`, common);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.shop.stop(), this.billing.stop()]);
+    for (const server of this.#servers.values()) await server[Symbol.asyncDispose]();
   }
+}
+
+type Common = Pick<OldStateOnServer, 'manifest' | 'server' | 'takeOverMs'>;
+
+async function onPostgresql(fixture: string, database: string, common: Common): Promise<OldStateOnServer> {
+  const { port } = common.server;
+  await restoreSchema(common.server, database, dumpOf(fixture, 'state.sql'));
+  const connection = `postgresql://postgres@127.0.0.1:${port}/${database}`;
+  const drop = async (): Promise<void> => void (await runSql(port, `DROP DATABASE "${database}" WITH (FORCE)`));
+  const definition = postgresql({ connection, durability: 'server' });
+  return { ...common, database, definition, [Symbol.asyncDispose]: drop };
+}
+
+async function onRedis(fixture: string, database: number, common: Common): Promise<OldStateOnServer> {
+  await restoreKeys(common.server, database, dumpOf(fixture, 'state.json'));
+  const definition = redis({ url: `redis://127.0.0.1:${common.server.port}`, database });
+  // What is left there, the next copy replaces.
+  return { ...common, database: String(database), definition, [Symbol.asyncDispose]: async () => undefined };
+}
+
+function dumpOf(fixture: string, name: string): string {
+  return gunzipSync(readFileSync(join(PLACE, fixture, `${name}.gz`))).toString();
 }

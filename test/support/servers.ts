@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './http.ts';
 
@@ -109,16 +110,19 @@ async function postgresqlDirectory(): Promise<string> {
   return directory;
 }
 
-/** Runs a program of PostgreSQL to its end, as the user of the servers. */
-async function runPostgresqlTool(name: string, args: readonly string[], cwd: string): Promise<void> {
+/** Runs a program of PostgreSQL to its end, as the user of the servers; answers what it prints. */
+async function runPostgresqlTool(name: string, args: readonly string[], cwd: string): Promise<string> {
   const child = spawn(join(postgresqlBinaries() ?? '', name), args, { ...servant(), cwd, stdio: 'pipe' });
-  let written = '';
-  child.stderr.on('data', (part: Buffer) => {
-    written += part.toString();
-  });
-  child.stdout.resume();
+  const [printed, told] = [child.stdout, child.stderr].map((stream) => text(stream));
   const code = await new Promise((resolve) => child.once('close', resolve));
-  if (code !== 0) throw new Error(`${name} failed: ${written}`);
+  if (code !== 0) throw new Error(`${name} failed: ${await told}`);
+  return (await printed) ?? '';
+}
+
+/** What `pg_dump` writes of a database; `args` say how and what. */
+export function dumpPostgresql({ port, directory }: OwnServer, ...args: readonly string[]): Promise<string> {
+  const place = ['-h', '127.0.0.1', '-p', String(port), '-U', 'postgres'];
+  return runPostgresqlTool('pg_dump', [...place, ...args], directory);
 }
 
 /** Starts a PostgreSQL server; `settings` as in postgresql.conf. */

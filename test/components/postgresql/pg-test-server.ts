@@ -51,9 +51,9 @@ export class PgTestServer implements RemoteTestServer {
 }
 
 /** Runs statements on a server of the tests. */
-export async function runSql(port: number, text: string): Promise<readonly Row[]> {
+export async function runSql(port: number, text: string, database = 'postgres'): Promise<readonly Row[]> {
   const { Client } = await loadPg();
-  const client = new Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' });
+  const client = new Client({ host: '127.0.0.1', port, user: 'postgres', database });
   await client.connect();
   try {
     return (await client.query({ text, rowMode: 'array' })).rows;
