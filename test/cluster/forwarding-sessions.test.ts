@@ -69,6 +69,28 @@ describe('a session of one host with another', () => {
     expect(await ends).toEqual(ids.map(() => 'a,1,2,3,4,5'));
   });
 
+  test('that breaks keeps the order of events that were under way, and of those that waited for them', async () => {
+    await using fleet = new ApartFleet();
+    const { a, b, ids, ends } = await waiting(fleet);
+    const told: Promise<void>[] = [];
+    const tell = (number: string): void => {
+      for (const id of ids) told.push(a.workflows.raiseEvent(id, 'tell', number));
+    };
+    b.fateOf = () => {
+      tell('2');
+      tell('3');
+      return 'cut';
+    };
+    tell('1');
+    await vi.waitFor(() => expect(told).toHaveLength(3 * ids.length), GIVEN_UP);
+    await Promise.all(told);
+    b.fateOf = () => 'handled';
+    await fleet.fleet.pass(6);
+    for (const id of ids) await a.workflows.raiseEvent(id, 'tell', 'end');
+    await fleet.fleet.pass(2);
+    expect(await ends).toEqual(ids.map(() => 'a,1,2,3'));
+  });
+
   test('that falls silent is given up by both hosts, and loses no wait', async () => {
     await using fleet = new ApartFleet();
     const { b, ids, ends } = await waiting(fleet);

@@ -97,6 +97,19 @@ describe('work at a workflow of another host', () => {
     expect(callsTo(b)).toBeLessThan(told.length / 3);
   });
 
+  test('that is too large to be forwarded keeps its place among others', async () => {
+    await using fleet = new ApartFleet();
+    const [a, b] = await twoOf(fleet);
+    const ids = await b.owned(fleet.fleet, IDS);
+    await Promise.all(ids.map((instanceId) => a.workflows.start('collect', '0', { instanceId })));
+    const large = 'x'.repeat(600_000);
+    const told = ['1', large, '2', 'end'].flatMap((one) => ids.map((id) => a.workflows.raiseEvent(id, 'tell', one)));
+    await Promise.all(told);
+    await fleet.fleet.pass(2);
+    const ends = await Promise.all(ids.map((id) => a.workflows.waitForCompletion<string>(id)));
+    expect(ends.map(({ output }) => output?.replace(large, 'large'))).toEqual(ids.map(() => '0,1,large,2'));
+  });
+
   test('leaves receipts, which go away', async () => {
     await using fleet = new ApartFleet();
     const [a, b] = await twoOf(fleet);

@@ -1,5 +1,5 @@
 import type { Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
-import { type ClosedSession, type RemoteConnection, refusalsOf } from '../remote/connection.ts';
+import { type ClosedSession, type CommitGroup, type RemoteConnection, refusalsOf } from '../remote/connection.ts';
 import type { FoundDurability } from '../remote/durability.ts';
 import type { PendingGroup } from '../remote/pending-group.ts';
 import { destroy } from './dialer.ts';
@@ -25,7 +25,8 @@ export interface RedisConnectionDeps {
 /** One connection to Redis: every call is a script. */
 export class RedisConnection implements RemoteConnection {
   readonly #deps: RedisConnectionDeps;
-  #hasCommitted = false;
+  /** Whether the server has run the script of commits, and has not forgotten its scripts since, as far as is known. */
+  #hasScript = false;
 
   constructor(deps: RedisConnectionDeps) {
     this.#deps = deps;
@@ -45,6 +46,7 @@ export class RedisConnection implements RemoteConnection {
     try {
       return await client.sendCommand(['EVALSHA', sha1, ...rest]).catch((error: Error) => {
         if (!error.message.startsWith('NOSCRIPT')) throw error;
+        this.#hasScript = false;
         return client.sendCommand(['EVAL', text, ...rest]);
       });
     } catch (error) {
@@ -93,11 +95,17 @@ export class RedisConnection implements RemoteConnection {
   async commit(pending: PendingGroup): Promise<readonly string[]> {
     const failed = this.#run(COMMIT, argumentsOf(pending));
     // The first time, the server may have to be sent the script again, and the message must not overtake it.
-    if (!this.#hasCommitted) await failed;
-    this.#hasCommitted = true;
-    const { message } = pending.group;
+    if (!this.#hasScript) await failed;
+    this.#hasScript = true;
+    this.#tell(pending.group);
+    const keys = (await failed) as readonly Buffer[];
+    // The server had forgotten its scripts, so the message has overtaken the commit.
+    if (!this.#hasScript) this.#tell(pending.group);
+    return keys.map(String);
+  }
+
+  #tell({ message }: CommitGroup): void {
     if (message !== undefined) this.notify([message]).catch(() => undefined);
-    return ((await failed) as readonly Buffer[]).map(String);
   }
 
   async notify(messages: readonly string[]): Promise<void> {

@@ -4,6 +4,7 @@ import type { StateStore } from '../../../src/state/store.ts';
 import { put, temporaryDirectory } from '../../support/embedded-store.ts';
 import { redisCommand } from '../../support/redis-groups.ts';
 import { hasRedis } from '../../support/servers.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { mountTmpfs, remountTmpfs } from '../../support/tmpfs.ts';
 import { outages } from '../remote/outages.ts';
 import type { Timeouts } from '../remote/remote-faults.ts';
@@ -104,6 +105,21 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
     operator.destroy();
     expect(await committed).toBeGreaterThan(0);
   }, 30_000);
+
+  test('others hear of a commit once it is written, although the server has forgotten its scripts', async () => {
+    await using proxy = await TcpProxy.start(server.server.port);
+    await using store = await server.openAt(prefix, proxy.port);
+    await using other = await open();
+    await store.commit({ put: [put('a')] });
+    // After such a pause, the message goes with the commit.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const found: Promise<boolean>[] = [];
+    other.watch('b', () => found.push(other.get('b').then((entry) => entry !== undefined)));
+    await command('SCRIPT', 'FLUSH');
+    proxy.delayMs = 200;
+    await store.commit({ put: [put('b')] });
+    await vi.waitFor(async () => expect(await Promise.all(found)).toContain(true), { timeout: 3_000 });
+  });
 
   test('a full disk is named, nothing is lost, and the store works again when there is room', async ({ skip }) => {
     const disk = temporaryDirectory();

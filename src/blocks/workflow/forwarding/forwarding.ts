@@ -52,6 +52,9 @@ export class Forwarding {
   readonly #lanes = new LruCache<HostLane>(MAX_HOSTS, (lane) => lane.stop());
   /** The last event of this host that may still be in an instance's inbox: later events must not overtake it. */
   readonly #behind = new LruCache<string>(MAX_BEHIND);
+  /** By instance, how much is on its way through the store, and the last call that the owner has not answered yet. */
+  readonly #passing = new Map<string, number>();
+  readonly #sent = new Map<string, Promise<unknown>>();
   #hasToldOfIdentity = false;
 
   constructor(deps: ForwardingDeps) {
@@ -78,22 +81,39 @@ export class Forwarding {
     const { engine } = this.#deps;
     const lane = this.#laneOf(id);
     const length = id.length + lengthOf(work);
-    if (lane === undefined || length > MAX_LENGTH || (await this.#isBehind(id)))
-      return this.#note(id, await throughStore());
+    if (lane === undefined || (await this.#isBehind(id)) || this.#passing.has(id) || length > MAX_LENGTH)
+      return this.#pass(id, throughStore, this.#sent.get(id));
     const key = engine.host.newId();
     const askedAt = engine.now;
     const done = engine.host.work.begin('call to another host');
     try {
-      const outcome = await lane.send({ key, instanceId: id, work }, length);
+      const sent = lane.send({ key, instanceId: id, work }, length);
+      this.#sent.set(id, sent);
+      const outcome = await sent;
+      if (this.#sent.get(id) === sent) this.#sent.delete(id);
       if (outcome.is === DONE.is) return;
       if (outcome.is === 'refused') throw errorOf(outcome);
-      if (outcome.is === 'not-done') return this.#note(id, await throughStore());
+      if (outcome.is === 'not-done') return await this.#pass(id, throughStore);
       if (engine.now - askedAt > MAX_DOUBT_MS) throw new Error('another host may have done it, and has not said so');
       const receipt = engine.store.layout.receipt(id, key);
-      this.#note(id, await throughStore(receipt));
+      await this.#pass(id, () => throughStore(receipt));
       this.#receipts.add(key, receipt);
     } finally {
       done();
+    }
+  }
+
+  /** Does work through the store once the owner has answered an earlier call. Later work must not overtake it. */
+  async #pass(id: string, throughStore: ThroughStore, earlier?: Promise<unknown>): Promise<void> {
+    this.#passing.set(id, (this.#passing.get(id) ?? 0) + 1);
+    try {
+      if (earlier !== undefined) await earlier;
+      const inboxKey = await throughStore();
+      if (typeof inboxKey === 'string') this.#behind.set(id, inboxKey);
+    } finally {
+      const left = (this.#passing.get(id) ?? 1) - 1;
+      if (left > 0) this.#passing.set(id, left);
+      else this.#passing.delete(id);
     }
   }
 
@@ -127,16 +147,13 @@ export class Forwarding {
     await this.#clients.close();
   }
 
-  #note(id: string, inboxKey: string | undefined | void): void {
-    if (typeof inboxKey === 'string') this.#behind.set(id, inboxKey);
-  }
-
   async #isBehind(id: string): Promise<boolean> {
     const key = this.#behind.get(id);
     if (key === undefined) return false;
     if ((await this.#deps.engine.store.message(key)) !== undefined) return true;
-    if (this.#behind.get(id) === key) this.#behind.delete(id);
-    return false;
+    const last = this.#behind.get(id);
+    if (last === key) this.#behind.delete(id);
+    return last !== undefined && last !== key;
   }
 
   /** The lane to the owner of an instance, if it is another host that accepts calls now. */

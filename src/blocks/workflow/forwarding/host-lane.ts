@@ -49,6 +49,8 @@ export class HostLane {
   readonly #peer: HostPeer;
   readonly #clock: Clock;
   readonly #waiting: Pending[] = [];
+  /** Calls of a lost session that were not sent, while others of it are in flight. */
+  readonly #unsent: Pending[] = [];
   readonly #waits: OpenWaits = new OpenWaits(() => this.#schedule());
   #answered: string[] = [];
   #session: Session | undefined;
@@ -163,6 +165,7 @@ export class HostLane {
       if (outcome.is === 'done') this.#answered.push(call.key);
       resolve(outcome);
     });
+    this.#giveBack();
     if (session.isOld) this.#replace(session);
     if (this.#waiting.length > 0) this.#schedule();
   }
@@ -191,7 +194,14 @@ export class HostLane {
     const forMs = error instanceof CallsRefused ? error.forMs : UNREACHABLE_MS;
     this.#leftOut = { since: dualNow(this.#clock), forMs };
     this.#inFlight?.reject(error);
-    for (const { resolve } of this.#waiting.splice(0)) resolve(NOT_DONE);
+    this.#unsent.push(...this.#waiting.splice(0));
+    // Their callers turn to the store, where they must not overtake those in flight.
+    if (this.#inFlight === undefined) this.#giveBack();
     this.#waits.leaveToStore();
+  }
+
+  /** Nothing was done for these calls. */
+  #giveBack(): void {
+    for (const { resolve } of this.#unsent.splice(0)) resolve(NOT_DONE);
   }
 }
