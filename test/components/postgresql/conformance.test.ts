@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ddlOf } from '../../../src/components/postgresql/schema.ts';
 import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
-import { hasPostgresql } from '../../support/servers.ts';
 import { compareWithModel } from '../../support/store-model.ts';
-import { PgTestServer } from './pg-test-server.ts';
+import { hasSharedPostgresql, sharedPostgresql } from './given-postgresql.ts';
 
-describe.runIf(hasPostgresql())('state in PostgreSQL', () => {
-  let server: PgTestServer;
+describe.runIf(hasSharedPostgresql())('state in PostgreSQL', () => {
+  let server: Awaited<ReturnType<typeof sharedPostgresql>>;
   beforeAll(async () => {
-    server = await PgTestServer.start();
+    server = await sharedPostgresql();
   }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());
 

@@ -1,20 +1,19 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { stateStoreConformance } from '../../../src/testing/store-conformance.ts';
-import { hasRedis } from '../../support/servers.ts';
 import { compareWithModel } from '../../support/store-model.ts';
-import { RedisTestServer } from './redis-test-server.ts';
+import { hasSharedRedis, SharedRedisState } from './given-redis.ts';
 
-describe.runIf(hasRedis())('state in Redis', () => {
-  let server: RedisTestServer;
+describe.runIf(hasSharedRedis())('state in Redis', () => {
+  let server: SharedRedisState;
   beforeAll(async () => {
-    server = await RedisTestServer.start();
+    server = await SharedRedisState.start();
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
   for (const { name, run } of stateStoreConformance)
     test(name, () => {
       const prefix = server.newPlace();
-      return run(() => server.open({ prefix }));
+      return run(() => server.open(prefix));
     });
 
   test('behaves like a sorted map in random histories', () => compareWithModel(() => server.open(), 20));

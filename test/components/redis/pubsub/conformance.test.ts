@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { pubSubConformance } from '../../../../src/testing/pubsub-conformance.ts';
-import { hasSharedRedis, openPubSub, sharedRedis } from './open-pubsub.ts';
+import { hasSharedRedis, sharedRedis } from '../given-redis.ts';
+import { openPubSub } from './open-pubsub.ts';
 
 describe.runIf(hasSharedRedis())('pub/sub in Redis', () => {
   let server: Awaited<ReturnType<typeof sharedRedis>>;

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { acknowledge, Collector, publishTexts } from '../../../../src/testing/collector.ts';
 import { numbers } from '../../../../src/testing/pubsub-case.ts';
 import { pause, until } from '../../../support/broker-world.ts';
-import { hasSharedRedis, openPubSub, rawCommand, sharedRedis } from './open-pubsub.ts';
+import { hasSharedRedis, sharedRedis } from '../given-redis.ts';
+import { openPubSub, rawCommand } from './open-pubsub.ts';
 
 describe.runIf(hasSharedRedis())('consumers and streams in Redis', () => {
   let server: Awaited<ReturnType<typeof sharedRedis>>;

@@ -1,7 +1,7 @@
 import { redisPubSub } from '../../../../src/components/redis/index.ts';
 import { brokerFeatures } from '../../../support/broker-features.ts';
 import { redisCommand } from '../../../support/redis-groups.ts';
-import { hasSharedRedis, sharedRedis } from './open-pubsub.ts';
+import { hasSharedRedis, sharedRedis } from '../given-redis.ts';
 
 if (hasSharedRedis())
   brokerFeatures('Redis', async () => {

@@ -4,7 +4,8 @@ import type { RedisArgument } from '../../../../src/components/redis/driver.ts';
 import { redisPubSub } from '../../../../src/components/redis/index.ts';
 import { acknowledge, Collector, textMessage } from '../../../../src/testing/collector.ts';
 import { BrokerWorld, until } from '../../../support/broker-world.ts';
-import { hasSharedRedis, openPubSub, rawCommand, sharedRedis } from './open-pubsub.ts';
+import { hasSharedRedis, sharedRedis } from '../given-redis.ts';
+import { openPubSub, rawCommand } from './open-pubsub.ts';
 
 /** An event as daprd writes it into the field `data`. */
 const EVENT = {

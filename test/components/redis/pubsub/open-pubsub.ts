@@ -4,21 +4,6 @@ import { loadRedis, type RedisArgument } from '../../../../src/components/redis/
 import { type RedisPubSubOptions, redisPubSub } from '../../../../src/components/redis/index.ts';
 import { systemClock } from '../../../../src/util/clock.ts';
 import { RecordingLogger } from '../../../support/logger.ts';
-import { hasRedis, startRedis } from '../../../support/servers.ts';
-
-/** The port on 127.0.0.1 of a Redis that tests may use which harm nobody. */
-const GIVEN = process.env['INSIDECAR_TEST_REDIS'];
-
-/** Whether there is a Redis, or one can be started. */
-export function hasSharedRedis(): boolean {
-  return GIVEN !== undefined || hasRedis();
-}
-
-/** A Redis for tests that harm nobody: that of INSIDECAR_TEST_REDIS, else one of their own. */
-export async function sharedRedis(): Promise<{ readonly port: number } & AsyncDisposable> {
-  if (GIVEN === undefined) return startRedis();
-  return { port: Number(GIVEN), [Symbol.asyncDispose]: () => Promise.resolve() };
-}
 
 /** Opens a component on a Redis server of this machine. */
 export async function openPubSub(
