@@ -42,6 +42,34 @@ test('answers 500 when what another middleware has parsed cannot be written out 
   }
 });
 
+test('requests that are sent one behind the other keep their order, however large and in whatever form', async () => {
+  const bodies: string[] = [];
+  await using server = await listen(
+    nodeListener({
+      handle: async (request) => {
+        bodies.push((await readBody(request, 100_000)).toString().slice(0, 3));
+        return NO_CONTENT;
+      },
+    }),
+  );
+  const known = (body: string): string => `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const chunked = (body: string): string =>
+    `POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  const large = (first: string, length: number): string => first.padEnd(length, '.');
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+  socket.resume();
+  const parts = [
+    known('1st'),
+    known(large('2nd', 20_000)),
+    chunked('3rd'),
+    known('4th'),
+    chunked(large('5th', 30_000)),
+  ];
+  socket.write([...parts, known('6th'), known(large('7th', 90_000)), known('8th')].join(''));
+  await expect.poll(() => bodies).toEqual(['1st', '2nd', '3rd', '4th', '5th', '6th', '7th', '8th']);
+  socket.destroy();
+});
+
 test.each<[how: string, pieces: string[], prepare: (req: IncomingMessage) => void, listens: boolean]>([
   ['with its head', ['née'], () => undefined, false],
   ['after its head', ['', 'née'], () => undefined, true],
