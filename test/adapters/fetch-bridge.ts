@@ -49,6 +49,8 @@ async function write(response: Response, req: IncomingMessage, res: ServerRespon
   if (response.headers.getSetCookie().length > 0) res.setHeader('set-cookie', response.headers.getSetCookie());
   res.once('finish', () => req.resume());
   if (response.body === null) return void res.end();
+  // Since Node 24, a pipeline to what is destroyed refuses at once, and leaves the source as it is.
+  if (res.destroyed) return response.body.cancel();
   res.flushHeaders();
   // Ends in the destruction of both when either breaks.
   await pipeline(Readable.fromWeb(response.body as import('node:stream/web').ReadableStream), res).catch(
