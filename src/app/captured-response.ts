@@ -159,6 +159,8 @@ function close(res: ServerResponse, answer: () => void): void {
   (res as { finished: boolean }).finished = true;
   process.nextTick(() => {
     answer();
+    // Newer releases of Node 24 note it where only their own end() reaches it; middlewares look at it on 'close'.
+    if (!res.writableFinished) Object.defineProperty(res, 'writableFinished', { value: true });
     res.emit('prefinish');
     res.emit('finish');
     if (res.socket !== null) res.detachSocket(res.socket);
