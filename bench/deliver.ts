@@ -6,7 +6,7 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Contender, startContender } from './support/contender.ts';
+import { type Contender, firstMicrosOf, startContender } from './support/contender.ts';
 import { Load } from './support/load.ts';
 import { readOptions } from './support/options.ts';
 import { PAYLOAD, PUBLISH_PATH } from './support/payload.ts';
@@ -46,8 +46,6 @@ const OVER_HTTP = [
   ['http-durable', 'the same, durable: on disk before the 204, settled on disk'],
 ] as const;
 
-/** What a process does before V8 has compiled and optimised its code. */
-const FIRST = 2_000;
 /** Accepted and not yet delivered messages: publishing is faster than delivering, and the queue is to stay short. */
 const MAX_UNCONFIRMED = 256;
 
@@ -69,9 +67,7 @@ async function enterOverHttp(name: string, label: string): Promise<Entrant> {
   const target = { port: contender.port, path: PUBLISH_PATH, body: PAYLOAD };
   const load = await Load.open({ ...target, connections, maxUnconfirmed: MAX_UNCONFIRMED });
   received = () => load.confirm();
-  const { cpuMicros } = await contender.usage();
-  await load.send(FIRST);
-  const firstMicros = ((await contender.usage()).cpuMicros - cpuMicros) / FIRST;
+  const firstMicros = await firstMicrosOf(contender, load);
   const end = async (): Promise<void> => {
     load.close();
     await contender.stop();

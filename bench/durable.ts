@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Contender, startContender, type Usage } from './support/contender.ts';
+import { type Contender, firstMicrosOf, startContender, type Usage } from './support/contender.ts';
 import { Load } from './support/load.ts';
 import { type BenchOptions, readOptions } from './support/options.ts';
 import { PAYLOAD, PUBLISH_PATH } from './support/payload.ts';
@@ -26,9 +26,6 @@ const LABELS = {
   'durable-deliver': 'embedded: publish, deliver, settle',
 } as const;
 type Name = keyof typeof LABELS;
-
-/** What a process does before V8 has compiled and optimised its code. */
-const FIRST = 2_000;
 
 interface Entrant {
   readonly name: Name;
@@ -51,9 +48,7 @@ async function enter(name: Name, options: BenchOptions): Promise<Entrant> {
     path: PUBLISH_PATH,
     body: PAYLOAD,
   });
-  const { cpuMicros } = await contender.usage();
-  await load.send(FIRST);
-  const firstMicros = ((await contender.usage()).cpuMicros - cpuMicros) / FIRST;
+  const firstMicros = await firstMicrosOf(contender, load);
   await load.run(options.warmupSeconds);
   return { name, contender, load, firstMicros, requests: [], cpuMicros: [], delays: [] };
 }

@@ -6,7 +6,7 @@
  */
 import { get } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
-import { type Contender, startContender } from './support/contender.ts';
+import { type Contender, firstMicrosOf, startContender } from './support/contender.ts';
 import { ExchangeLoad } from './support/exchange-load.ts';
 import { type BenchOptions, readOptions } from './support/options.ts';
 import { median, printTable, ratio, spread } from './support/stats.ts';
@@ -25,9 +25,6 @@ const LOADS = {
   get: { title: 'GET 1 KB', method: 'GET', path: '/data', bodyBytes: 0 },
   post: { title: 'POST 100 KB', method: 'POST', path: '/data', bodyBytes: 100 * 1_024 },
 } as const;
-
-/** What a process does before V8 has compiled and optimised its code. */
-const FIRST = 2_000;
 
 interface Entrant {
   readonly name: Name;
@@ -55,9 +52,7 @@ async function enter(name: Name, appPort: number, kind: keyof typeof LOADS, opti
   const { method, path, bodyBytes } = LOADS[kind];
   const at = { port: contender.port, connections, method, path: pathThrough(name, path), bodyBytes };
   const load = await ExchangeLoad.open(at);
-  const { cpuMicros } = await contender.usage();
-  await load.send(FIRST);
-  const firstMicros = ((await contender.usage()).cpuMicros - cpuMicros) / FIRST;
+  const firstMicros = await firstMicrosOf(contender, load);
   await load.run(warmupSeconds);
   return { name, contender, load, firstMicros, requestsPerSecond: [], cpuMicros: [], p50: [], p99: [] };
 }

@@ -14,6 +14,7 @@ import { MemoryStore } from '../src/components/memory/memory-store.ts';
 import { counterPart, keyOf } from '../src/state/keys.ts';
 import { systemClock } from '../src/util/clock.ts';
 import { standardErrorLogger } from '../src/util/logger.ts';
+import { createTable } from './support/sqlite-floor.ts';
 
 const SIZES = [1, 100, 1000] as const;
 const ROUNDS = 5;
@@ -42,10 +43,8 @@ function storeStep(store: EmbeddedStore | MemoryStore, size: number): () => Prom
   return () => Promise.all(Array.from({ length: size }, () => store.commit({ put: [{ key: nextKey(), value }] })));
 }
 
-/** The same table and settings; the checkpoint is SQLite's own, every 1000 pages. */
 function openDirectly(connection: Connection): (size: number) => () => undefined {
-  connection.execute(`PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
-    CREATE TABLE entry (key BLOB PRIMARY KEY, version INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID`);
+  createTable(connection);
   const insert = connection.statement('INSERT INTO entry (key, version, value) VALUES (?, ?, ?)');
   return (size) => () => {
     connection.statement('BEGIN').run();

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sidecar, StateDefinition } from '../src/index.ts';
 import { loadBuilt, loadEmbedded } from './support/built.ts';
+import { FIRST } from './support/contender.ts';
 import { startDbos, type WorkflowPeer } from './support/dbos-peer.ts';
 import { readOptions } from './support/options.ts';
 import { recorded, writtenDirectlyMs } from './support/sqlite-floor.ts';
@@ -22,7 +23,6 @@ const options = readOptions(PARTS);
 const FAN_OUT = 1_000;
 const LARGE_FAN_OUT = 10_000;
 const HISTORY_EVENTS = 10_000;
-const FIRST = 2_000;
 const ORDER = { orderId: 4711, customer: 'c-0815', items: [1, 2, 3], note: 'x'.repeat(120) };
 const LOADS: readonly (readonly [atOnce: number, workflows: number])[] = [
   [1, 1_000],

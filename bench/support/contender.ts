@@ -36,6 +36,19 @@ export interface Contender {
   stop(): Promise<void>;
 }
 
+/** What a process does before V8 has compiled and optimised its code. */
+export const FIRST = 2_000;
+
+/** CPU time of each of the first requests of a contender. */
+export async function firstMicrosOf(
+  { usage }: Contender,
+  load: { send(count: number): Promise<unknown> },
+): Promise<number> {
+  const before = await usage();
+  await load.send(FIRST);
+  return ((await usage()).cpuMicros - before.cpuMicros) / FIRST;
+}
+
 /** Starts a contender: `module` (beside this file) calls {@link serve}, `name` tells it which one to be. */
 export async function startContender(
   module: string,

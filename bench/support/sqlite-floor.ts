@@ -29,14 +29,19 @@ export function recorded(inner: StateDefinition): Recorded {
   return { definition: { ...inner, open }, commits };
 }
 
+/** The table of the embedded store with its settings; the checkpoint is SQLite's own, every 1000 pages. */
+export function createTable(connection: Connection): void {
+  connection.execute(`PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
+    CREATE TABLE entry (key BLOB PRIMARY KEY, version INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID`);
+}
+
 /**
  * Writes the same rows with SQLite and nothing else, on this thread, a synced transaction for each commit: what no store
- * on SQLite can be faster than. Returns how many milliseconds it took. Its checkpoints are SQLite's own.
+ * on SQLite can be faster than. Returns how many milliseconds it took.
  */
 export async function writtenDirectlyMs(directory: string, commits: readonly Batch[]): Promise<number> {
   const connection = new Connection(await loadSqlite(), databaseFileOf(directory));
-  connection.execute(`PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
-    CREATE TABLE entry (key BLOB PRIMARY KEY, version INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID`);
+  createTable(connection);
   const insert = connection.statement('INSERT OR REPLACE INTO entry (key, version, value) VALUES (?, ?, ?)');
   const remove = connection.statement('DELETE FROM entry WHERE key = ?');
   const startedAt = performance.now();
