@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { loadPg, type Row } from '../../../src/components/postgresql/driver.ts';
+import type { Row } from '../../../src/components/postgresql/driver.ts';
 import { postgresql } from '../../../src/components/postgresql/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { hasPostgresql } from '../../support/servers.ts';
-import { PgTestServer } from './pg-test-server.ts';
+import { PgTestServer, runSqlAt } from './pg-test-server.ts';
 
 /** The URL of a database that tests may use which harm nobody: they make schemas of their own, and drop them. */
 const GIVEN = process.env['INSIDECAR_TEST_POSTGRESQL'];
@@ -40,15 +40,8 @@ class GivenPostgresql implements AsyncDisposable {
   }
 
   /** Runs statements beside the store. */
-  async sql(text: string): Promise<readonly Row[]> {
-    const { Client } = await loadPg();
-    const client = new Client({ connectionString: this.#url });
-    await client.connect();
-    try {
-      return (await client.query({ text, rowMode: 'array' })).rows;
-    } finally {
-      await client.end();
-    }
+  sql(text: string): Promise<readonly Row[]> {
+    return runSqlAt({ connectionString: this.#url }, text);
   }
 
   /** Drops what the tests have made, and nothing else. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { loadPg, type Row } from '../../../src/components/postgresql/driver.ts';
+import { loadPg, type PgConfig, type Row } from '../../../src/components/postgresql/driver.ts';
 import { type PostgresqlOptions, postgresql } from '../../../src/components/postgresql/index.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { systemClock } from '../../../src/util/clock.ts';
@@ -51,9 +51,14 @@ export class PgTestServer implements RemoteTestServer {
 }
 
 /** Runs statements on a server of the tests. */
-export async function runSql(port: number, text: string, database = 'postgres'): Promise<readonly Row[]> {
+export function runSql(port: number, text: string, database = 'postgres'): Promise<readonly Row[]> {
+  return runSqlAt({ host: '127.0.0.1', port, user: 'postgres', database }, text);
+}
+
+/** Runs statements on any server. */
+export async function runSqlAt(place: PgConfig, text: string): Promise<readonly Row[]> {
   const { Client } = await loadPg();
-  const client = new Client({ host: '127.0.0.1', port, user: 'postgres', database });
+  const client = new Client(place);
   await client.connect();
   try {
     return (await client.query({ text, rowMode: 'array' })).rows;
