@@ -75,9 +75,9 @@ end
 local items = cmsgpack.unpack(ARGV[7])
 local failed = {}
 for first = 1, requires, ${PART} do
-  local last = math.min(first + ${PART - 1}, requires)
-  local found = redis.call('HMGET', KEYS[3], unpack(items, first, last))
-  for i = first, last do
+  local upTo = math.min(first + ${PART - 1}, requires)
+  local found = redis.call('HMGET', KEYS[3], unpack(items, first, upTo))
+  for i = first, upTo do
     if (found[i - first + 1] or '') ~= items[requires + i] then failed[#failed + 1] = items[i] end
   end
 end
