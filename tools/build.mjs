@@ -60,6 +60,10 @@ const BUILT_APART = './inspector-assets.cjs';
 const IMPORTED_REQUIRE = "import { createRequire } from 'node:module';";
 const CREATED_REQUIRE = 'const require = createRequire(import.meta.url);';
 
+/** The bundler's helper for `using`, which cannot be resolved to another module, and what replaces it. */
+const USING_HELPER = /@oxc-project.*\/usingCtx\.js$/;
+const USING_SCOPE = await readFile(join(root, 'tools/using-scope.mjs'), 'utf8');
+
 const options = {
   cwd: root,
   platform: 'node',
@@ -67,6 +71,10 @@ const options = {
   transform: { target: 'es2022' },
   external: (id) => /^[@a-z]/.test(id) && !INLINED.includes(id) && !id.startsWith('@oxc-project/'),
   plugins: [
+    {
+      name: 'using',
+      transform: (_code, id) => (USING_HELPER.test(id) ? { code: USING_SCOPE, map: null } : null),
+    },
     {
       // The sources are ES modules, which have no require; what they become has it.
       name: 'require',
