@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startPostgresql, startRedis } from '../test/support/servers.ts';
 import { TcpProxy } from '../test/support/tcp-proxy.ts';
+import { disposeOnSignal } from './support/dispose-on-signal.ts';
 import type { Task, Told } from './support/fleet-work.ts';
 import { readOptions } from './support/options.ts';
 import { hasPeer } from './support/server-peers.ts';
@@ -137,6 +138,7 @@ interface Settings {
 const root = mkdtempSync(join(tmpdir(), 'insidecar-bench-'));
 await using postgresqlServer = await startPostgresql(['max_connections=200']);
 await using redisServer = await startRedis();
+disposeOnSignal(postgresqlServer, redisServer);
 await using pgProxy = await TcpProxy.start(postgresqlServer.port);
 await using redisProxy = await TcpProxy.start(redisServer.port);
 for (const proxy of [pgProxy, redisProxy]) proxy.delayMs = 1;

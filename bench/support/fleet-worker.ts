@@ -8,6 +8,7 @@ import { openBullmq, openDbos, openPgBoss } from './server-peers.ts';
 
 const [kind = '', url = '', place = ''] = process.argv.slice(2);
 const TELL_EVERY_MS = 20;
+const MAX_CLOSE_MS = 10_000;
 /** As many topics as it takes to give every host some. */
 const TOPICS = 16;
 
@@ -80,6 +81,9 @@ async function inParallel({ atOnce, count }: Task, call: (index: number) => Prom
   };
   await Promise.all(Array.from({ length: atOnce }, caller));
 }
+
+// When the benchmark was killed, its servers may be gone: a start or a close may wait for them for ever.
+process.once('disconnect', () => setTimeout(() => process.exit(1), MAX_CLOSE_MS).unref());
 
 let done = 0;
 const tell = (hasEnded: boolean): void => {
