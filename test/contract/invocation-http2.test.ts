@@ -1,29 +1,11 @@
-import { type ClientHttp2Session, connect, constants, createServer, type IncomingHttpHeaders } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { type ClientHttp2Session, constants, type IncomingHttpHeaders } from 'node:http2';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { nodeListener } from '../../src/index.ts';
 import { gate } from '../../src/testing/adapter-case.ts';
+import { ask, http2Session } from '../support/http2.ts';
 import { startInvocation } from '../support/invocation-world.ts';
 import { WAYS } from '../support/served.ts';
-
-interface Http2Answer {
-  readonly status: number | undefined;
-  readonly text: string;
-}
-
-/** A server of HTTP/2 without TLS, and a session with it. */
-async function http2Session(listener: ReturnType<typeof nodeListener>) {
-  const server = createServer((req, res) => listener(req as never, res as never));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const connectAnew = (): ClientHttp2Session => connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const session = connectAnew();
-  const close = async (): Promise<void> => {
-    await new Promise<void>((resolve) => session.close(resolve));
-    await new Promise((resolve) => server.close(resolve));
-  };
-  return { session, connectAnew, [Symbol.asyncDispose]: close };
-}
 
 const CALL = { ':method': 'POST', ':path': '/v1.0/invoke/shop/method/x' };
 
@@ -42,21 +24,6 @@ async function cutOff(
   // Not while it reads: a session of Node 20 that is destroyed then may damage the memory of its process.
   await nextTurn();
   session.destroy();
-}
-
-function ask(session: ClientHttp2Session, headers: IncomingHttpHeaders, body?: string): Promise<Http2Answer> {
-  return new Promise((resolve, reject) => {
-    const stream = session.request(headers, { endStream: body === undefined });
-    let status: number | undefined;
-    const parts: Buffer[] = [];
-    stream.on('response', (fields) => {
-      status = fields[':status'];
-    });
-    stream.on('data', (part: Buffer) => parts.push(part));
-    stream.on('end', () => resolve({ status, text: Buffer.concat(parts).toString() }));
-    stream.on('error', reject);
-    if (body !== undefined) stream.end(body);
-  });
 }
 
 test('behind a server of HTTP/2, a GET reaches a fetch function, one with a body is 501', async () => {
