@@ -17,11 +17,10 @@ import { Answers } from '../http/answers.ts';
 import type { Handler, RequestHandler } from '../http/message.ts';
 import type { Probe } from '../probe.ts';
 import type { StateStore } from '../state/store.ts';
-import { setGracePeriod } from '../util/grace-period.ts';
 import type { Logger } from '../util/logger.ts';
 import { Work } from '../util/work.ts';
 import { buildSidecar } from './build-sidecar.ts';
-import { closedWithin, closingMsOf } from './closing.ts';
+import { closedWithin, windDown } from './closing.ts';
 import { checkComponentNames } from './component-names.ts';
 import { configurationOf } from './configuration.ts';
 import { type JoinDeps, joinHosts } from './join-cluster.ts';
@@ -246,7 +245,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   /** The second time, closes what has opened since. */
   async #close(): Promise<readonly PromiseSettledResult<unknown>[]> {
     if (this.#host !== undefined) withdrawPeer(this.#host);
-    const blocks = await this.#windDown();
+    const inFlight = { work: this.#work, answers: this.answers };
+    const blocks = await windDown([...this.#services, this.invocation], inFlight, this.#options);
     // The work that the stop waited for may have made calls until now.
     this.answers.breakOff(new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped before the answer had ended'));
     const calls = await closedWithin('calls of other applications', this.invocation.close(), this.#options);
@@ -258,38 +258,6 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     ]);
     const state = await closedWithin('state store', this.#state?.close(), this.#options);
     return [...blocks, calls, host, app, state];
-  }
-
-  /** Waits for work in flight within the time of a stop, and logs the unfinished work. */
-  async #windDown(): Promise<readonly PromiseSettledResult<unknown>[]> {
-    const { clock, stopTimeoutMs, logger } = this.#options;
-    let giveUp = (): void => undefined;
-    const givenUp = new Promise<readonly []>((resolve) => {
-      giveUp = () => resolve([]);
-    });
-    let closing: NodeJS.Timeout | undefined;
-    // Before the timers of the blocks, which then drop their unfinished work.
-    const patience = setGracePeriod(clock, stopTimeoutMs, () => {
-      const unfinished = this.#unfinished();
-      if (unfinished.running.length + unfinished.answers > 0)
-        logger.error(unfinished, 'the stop gave up waiting for unfinished work');
-      closing = setTimeout(() => {
-        logger.error(this.#unfinished(), 'the stop gave up waiting for something to close');
-        giveUp();
-      }, closingMsOf(clock));
-    });
-    const ended = Promise.allSettled([
-      ...[...this.#services, this.invocation].map((block) => block.stop()),
-      this.answers.ended(clock, stopTimeoutMs),
-    ]);
-    const blocks = await Promise.race([ended, givenUp]);
-    patience.cancel();
-    clearTimeout(closing);
-    return blocks;
-  }
-
-  #unfinished(): { readonly running: readonly string[]; readonly answers: number } {
-    return { running: [...this.#work.running(), ...this.answers.streamed], answers: this.answers.underWay };
   }
 
   /** Stops the sidecar; logs errors, since no caller awaits this stop. */
