@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type CancelToken, PlainRequest } from '../http/message.ts';
+import { asBuffer, isOfNode } from '../http/body.ts';
+import { type CancelToken, EMPTY_BODY, PlainRequest } from '../http/message.ts';
 import { pathOf } from './mount.ts';
-import { contentOf, type ParsedBody } from './parsed-body.ts';
+import { alreadyRead, contentOf, type ParsedBody } from './parsed-body.ts';
 
 /** One shared object: it holds nothing about a single request. */
 const DEPARTED = new Error('the caller went away');
@@ -127,7 +128,15 @@ class UnreadBody implements AsyncIterable<Uint8Array> {
     return this.#req.closed;
   }
 
+  get canWait(): boolean {
+    // Somebody else who listens would get what arrives, alone.
+    return this.#req.readableFlowing === null && isOfNode(this.#req);
+  }
+
   takeWhole(lengthBytes: number): Buffer | undefined {
+    // Its beginning is lost. What ended without any data was empty.
+    if (this.#req.readableDidRead) throw alreadyRead();
+    if (this.#req.readableEnded && !this.#req.aborted) return asBuffer(EMPTY_BODY);
     // Text, if middleware has asked for it, is left to the reader of chunks.
     const isThere = this.#req.readableLength === lengthBytes && this.#req.readableEncoding === null;
     return isThere ? (this.#req.read() as Buffer) : undefined;

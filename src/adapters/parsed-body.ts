@@ -66,7 +66,8 @@ function headersFor(body: Uint8Array, headers: HeaderMap): HeaderMap {
   return { ...rest, 'content-length': String(body.length) };
 }
 
-function alreadyRead(): Error {
+/** What a body is refused with whose bytes somebody else has. */
+export function alreadyRead(): Error {
   return new Error(
     'the request body was read by another middleware, which kept it neither in req.rawBody nor in req.body',
   );

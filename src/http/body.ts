@@ -1,5 +1,6 @@
 import { SidecarError } from '../errors.ts';
 import { nameOfKind } from '../util/known-fields.ts';
+import { nodeHttp } from '../util/node-http.ts';
 import { type Body, headerOf, type SidecarRequest } from './message.ts';
 
 // Captured at import: tests replace the global one with timers that stand still.
@@ -12,9 +13,11 @@ interface NodeStream extends AsyncIterable<Uint8Array> {
   on(event: string, listener: (argument: never) => void): unknown;
 }
 
-/** The body of a request of a Node server. An error that nobody listens for does not end the process. */
+/** The body of a request of a Node server. */
 interface ArrivingBody extends NodeStream {
-  /** The body, if all of its `lengthBytes` have arrived and nobody has read it. */
+  /** Whether it can be left alone for a while: what arrives stays in it, and an error of it does not end the process. */
+  readonly canWait: boolean;
+  /** The body, if all of its `lengthBytes` have arrived. @throws if somebody else has begun to read it. */
   takeWhole(lengthBytes: number): Buffer | undefined;
 }
 
@@ -42,6 +45,7 @@ export function readBody(request: SidecarRequest, limitBytes: number): Promise<B
  * requests that were sent one behind the other on a connection keep their order.
  */
 function readArriving(body: ArrivingBody, lengthBytes: number, limitBytes: number): Promise<Buffer> {
+  if (!body.canWait) return readNodeStream(body, limitBytes);
   return new Promise((resolve, reject) => {
     setImmediate(() => {
       try {
@@ -51,6 +55,11 @@ function readArriving(body: ArrivingBody, lengthBytes: number, limitBytes: numbe
       }
     });
   });
+}
+
+/** Whether a request is one of Node's own class: of others, an error that nobody listens for ends the process. */
+export function isOfNode(request: object): boolean {
+  return request instanceof nodeHttp().IncomingMessage;
 }
 
 /** Reads a stream to its end. */

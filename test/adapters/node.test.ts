@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { PassThrough } from 'node:stream';
 import express from 'express';
 import { expect, test } from 'vitest';
 import { nodeListener } from '../../src/adapters/node.ts';
 import { readBody } from '../../src/http/body.ts';
-import { NO_CONTENT } from '../../src/http/message.ts';
+import { NO_CONTENT, type SidecarRequest } from '../../src/http/message.ts';
 import { memoryPubSub, Sidecar } from '../../src/index.ts';
 import { listen, send } from '../support/http.ts';
 import { expressParser } from './body-parsers.ts';
@@ -98,4 +99,59 @@ test.each<[how: string, pieces: string[], prepare: (req: IncomingMessage) => voi
   expect(String(await once(socket, 'data'))).toContain('204');
   await expect.poll(() => seen).toEqual({ body: 'née', listens, hasEnded: true });
   socket.destroy();
+});
+
+test.each<[who: string, listens: (req: IncomingMessage) => void]>([
+  ['that listens', (req) => req.on('data', () => undefined)],
+  ['that reads', (req) => req.on('readable', () => req.read())],
+  ['that pipes it on', (req) => req.pipe(new PassThrough()).resume()],
+  ['that discards it', (req) => req.resume()],
+])('reads all of a body beside another middleware %s', async (_, listens) => {
+  const bodies: string[] = [];
+  await using server = await listen((req, res) => {
+    listens(req);
+    nodeListener({
+      handle: async (request) => {
+        bodies.push((await readBody(request, 20)).toString());
+        return NO_CONTENT;
+      },
+    })(req, res);
+  });
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+  socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 12\r\n\r\nin the ');
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  socket.write('whole');
+  expect(String(await once(socket, 'data'))).toContain('204');
+  expect(bodies).toEqual(['in the whole']);
+  socket.destroy();
+});
+
+test('refuses a body of which somebody else has begun to read the beginning', async () => {
+  const errors: unknown[] = [];
+  await using server = await listen((req, res) => {
+    const handle = (request: SidecarRequest) =>
+      readBody(request, 20)
+        .catch((error) => errors.push(error))
+        .then(() => NO_CONTENT);
+    nodeListener({ handle })(req, res);
+    req.on('data', () => undefined);
+  });
+  await send(server.url, 'POST', '/', { body: 'gone' });
+  expect(String(errors)).toContain('was read by another middleware');
+});
+
+test('a request of another class than those of Node may fail at once', async () => {
+  const headers = { 'content-length': '5' };
+  const req = Object.assign(new PassThrough(), { method: 'POST', url: '/', headers, httpVersionMajor: 1, socket: {} });
+  const res = Object.assign(new PassThrough(), { socket: {} });
+  const failed = new Promise((resolve) => {
+    const never = new Promise<never>(() => undefined);
+    const handle = (request: SidecarRequest): Promise<never> =>
+      readBody(request, 5)
+        .then(() => never, resolve)
+        .then(() => never);
+    nodeListener({ handle })(req as unknown as IncomingMessage, res as unknown as ServerResponse);
+  });
+  req.destroy(new Error('cut off'));
+  expect(String(await failed)).toContain('cut off');
 });

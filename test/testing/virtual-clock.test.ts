@@ -22,6 +22,19 @@ describe('virtualClock', () => {
     expect(() => virtualClock({ startAt })).toThrow(TypeError);
   });
 
+  test('gives messages its time, from its first millisecond on', async () => {
+    const clock = virtualClock({ startAt: 0 });
+    await using sidecar = new Sidecar({ appId: 'a', clock, components: [memoryPubSub('pubsub')] });
+    await sidecar.start();
+    const times: unknown[] = [];
+    await sidecar.pubsub.subscribe('pubsub', 't', ({ time }) => void times.push(time));
+    for (let count = 0; count < 2; count++) {
+      await sidecar.pubsub.publish('pubsub', 't', 'x');
+      await clock.advance('1s');
+    }
+    expect(times).toEqual(['1970-01-01T00:00:00.000Z', '1970-01-01T00:00:01.000Z']);
+  });
+
   test('stands still until it is moved', async () => {
     const clock = virtualClock();
     let isCalled = false;

@@ -254,7 +254,7 @@ export class JobService implements BlockService {
 
   async #call<T>(operation: Operation, name: string | undefined, work: (opened: Opened) => Promise<T>): Promise<T> {
     this.#deps.admit();
-    if (name !== undefined) checkJobName(name, operation, this.errors);
+    if (operation !== 'LIST_JOBS') checkJobName(name, operation, this.errors);
     const opened = this.#opened;
     if (opened === undefined) throw this.errors.failed(operation, new Error('jobs are not started'));
     try {

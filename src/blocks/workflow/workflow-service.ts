@@ -260,8 +260,9 @@ export class WorkflowService implements BlockService {
 
   /** Here when the instance is one of this host, else where it is. */
   #do(engine: Engine, id: string, work: InstanceWork, throughStore: ThroughStore): Promise<unknown> {
-    if (engine.owns(id) || this.#forwarding === undefined) return throughStore();
-    return this.#forwarding.do(id, work, throughStore);
+    const forwarding = this.#forwarding;
+    if (forwarding === undefined || (engine.owns(id) && !forwarding.isBusyWith(id))) return throughStore();
+    return forwarding.do(id, work, throughStore);
   }
 
   async #call<T>(code: Operation, work: (engine: Engine) => Promise<T>): Promise<T> {

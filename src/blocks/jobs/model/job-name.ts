@@ -1,3 +1,4 @@
+import { nameOfKind } from '../../../util/known-fields.ts';
 import type { JobErrors, Operation } from './errors.ts';
 
 /** The longest name of a job, in bytes of UTF-8. */
@@ -12,7 +13,9 @@ const PLAIN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,254}$/;
  *
  * @throws SidecarError `…_SCHEDULER_JOB_NAME_EMPTY`, or the operation's code with status 400.
  */
-export function checkJobName(name: string, operation: Operation, errors: JobErrors): void {
+export function checkJobName(name: unknown, operation: Operation, errors: JobErrors): void {
+  // JavaScript passes anything. Where a pattern is tested, a number or undefined would become a text.
+  if (typeof name !== 'string') throw errors.invalid(operation, `job name is ${nameOfKind(name)}: expected text`);
   // True for nearly all names.
   if (PLAIN.test(name)) return;
   if (name.trim() === '') throw errors.nameEmpty();

@@ -152,7 +152,7 @@ export function quote(text: string): string {
 
 /** The current instant as text. Caches the last one: many messages share a millisecond. */
 function timestamps(now: () => number): () => string {
-  let lastAt = 0;
+  let lastAt = Number.NaN;
   let lastText = '';
   return () => {
     const at = now();

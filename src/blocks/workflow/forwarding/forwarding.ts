@@ -54,7 +54,9 @@ export class Forwarding {
   readonly #behind = new LruCache<string>(MAX_BEHIND);
   /** By instance, how much is on its way through the store, and the last call that the owner has not answered yet. */
   readonly #passing = new Map<string, number>();
-  readonly #sent = new Map<string, Promise<unknown>>();
+  readonly #sent = new Map<string, { readonly lane: HostLane; readonly answered: Promise<unknown> }>();
+  /** By instance, the last work that has yet to begin. */
+  readonly #begun = new Map<string, Promise<unknown>>();
   #hasToldOfIdentity = false;
 
   constructor(deps: ForwardingDeps) {
@@ -78,19 +80,50 @@ export class Forwarding {
 
   /** Lets the owner do the work; else does it through the store, with a receipt if the owner may have done it. */
   async do(id: string, work: InstanceWork, throughStore: ThroughStore): Promise<void> {
-    const { engine } = this.#deps;
+    const begun = this.#begin(this.#begun.get(id), id, work, throughStore);
+    this.#begun.set(id, begun);
+    const { done } = await begun.finally(() => {
+      if (this.#begun.get(id) === begun) this.#begun.delete(id);
+    });
+    await done;
+  }
+
+  /** Whether earlier work at an instance is not done: later work must not overtake it, even once this host owns it. */
+  isBusyWith(id: string): boolean {
+    return this.#begun.has(id) || this.#sent.has(id) || this.#passing.has(id);
+  }
+
+  /** Begins work once all earlier work at the instance has begun: to look whether it is behind may take a while. */
+  async #begin(
+    earlier: Promise<unknown> | undefined,
+    id: string,
+    work: InstanceWork,
+    throughStore: ThroughStore,
+  ): Promise<{ readonly done: Promise<void> }> {
+    await earlier?.catch(() => undefined);
+    const isBehind = this.#passing.has(id) || (await this.#isBehind(id));
     const lane = this.#laneOf(id);
     const length = id.length + lengthOf(work);
-    if (lane === undefined || (await this.#isBehind(id)) || this.#passing.has(id) || length > MAX_LENGTH)
-      return this.#pass(id, throughStore, this.#sent.get(id));
+    const sent = this.#sent.get(id);
+    if (lane === undefined || isBehind || length > MAX_LENGTH || (sent !== undefined && sent.lane !== lane))
+      return { done: this.#pass(id, throughStore, sent?.answered) };
+    return { done: this.#forward(lane, { id, work, length }, throughStore) };
+  }
+
+  async #forward(
+    lane: HostLane,
+    { id, work, length }: { readonly id: string; readonly work: InstanceWork; readonly length: number },
+    throughStore: ThroughStore,
+  ): Promise<void> {
+    const { engine } = this.#deps;
     const key = engine.host.newId();
     const askedAt = engine.now;
     const done = engine.host.work.begin('call to another host');
     try {
-      const sent = lane.send({ key, instanceId: id, work }, length);
-      this.#sent.set(id, sent);
-      const outcome = await sent;
-      if (this.#sent.get(id) === sent) this.#sent.delete(id);
+      const answered = lane.send({ key, instanceId: id, work }, length);
+      this.#sent.set(id, { lane, answered });
+      const outcome = await answered;
+      if (this.#sent.get(id)?.answered === answered) this.#sent.delete(id);
       if (outcome.is === DONE.is) return;
       if (outcome.is === 'refused') throw errorOf(outcome);
       if (outcome.is === 'not-done') return await this.#pass(id, throughStore);
