@@ -5,6 +5,7 @@
 // nothing but the time of loading differs, as long as the other files use these exports in functions only;
 // checkLoading of build.mjs sees to it.
 import { readFile, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 
 const WORKFLOW_RUNS = [
   'authoring/(durable-promise|async-program)',
@@ -30,8 +31,25 @@ export const DEFERRED = [
   { name: 'workflow-runs', test: new RegExp(`/src/blocks/workflow/(${WORKFLOW_RUNS})`) },
 ];
 
-const NAMES = DEFERRED.map(({ name }) => name).join('|');
-const REQUIRED = new RegExp(`^const (require_\\w+) = (require\\("\\./(?:${NAMES})\\.cjs"\\));$`, 'gm');
+/** What resource files may name, and few of them do: the file that reads them loads each part with its first use. */
+const BY_RESOURCE_FILES = [
+  'embedded',
+  'broker',
+  'jetstream',
+  'kafka',
+  'mqtt',
+  'postgresql',
+  'rabbitmq',
+  'redis',
+].flatMap((name) => [name, `${name}-pubsub`, `${name}-store`]);
+
+/** The lines of a built file that load what can wait. */
+function waitingIn(path) {
+  const names = DEFERRED.map(({ name }) => name);
+  if (basename(path) === 'resource-files.cjs') names.push(...BY_RESOURCE_FILES);
+  return new RegExp(`^const (require_\\w+) = (require\\("\\./(?:${names.join('|')})\\.cjs"\\));$`, 'gm');
+}
+
 const BEYOND_ASCII = /[^\0-\x7f]/g;
 
 export function isDeferred(fileName) {
@@ -60,7 +78,7 @@ function withPlainExports(code) {
 /** Rewrites a built file. Every line stays where it is, so its source map does too. */
 export async function loadOnDemand(path) {
   const code = withPlainExports(await readFile(path, 'utf8'));
-  const deferred = code.replaceAll(REQUIRED, (_all, variable, load) => {
+  const deferred = code.replaceAll(waitingIn(path), (_all, variable, load) => {
     const names = new Set([...code.matchAll(new RegExp(`\\b${variable}\\.(\\w+)`, 'g'))].map(([, name]) => name));
     const loaded = `${variable}_loaded`;
     const getters = [...names].map((name) => `get ${name}() { return (${loaded} ??= ${load}).${name}; }`);

@@ -4,10 +4,19 @@ export type Fit = (value: unknown) => boolean;
 type Fields = Readonly<Record<string, unknown>>;
 
 const UNKNOWN: Fit = () => false;
+const ANY: Fit = () => true;
 
-/** The keywords of JSON Schema that are checked without Ajv; each check gets the keyword's value and its schema. */
-const WORDS: ReadonlyMap<string, (rule: unknown, schema: Fields) => Fit> = new Map([
+/** The check of a keyword with this value, in this schema. */
+type Word = (rule: unknown, schema: Fields) => Fit;
+
+/** The keywords of JSON Schema that are checked without Ajv. */
+const WORDS: ReadonlyMap<string, Word> = new Map<string, Word>([
   ['type', (rule) => typeFit([rule].flat())],
+  // Says what a value is for, or how to tell of a wrong one.
+  ['description', () => ANY],
+  ['expects', () => ANY],
+  ['isSecret', () => ANY],
+  ['const', (rule) => (typeof rule === 'string' ? (value) => value === rule : UNKNOWN)],
   ['enum', (rule) => (Array.isArray(rule) ? (value) => rule.includes(value) : UNKNOWN)],
   ['isFunction', () => (value) => typeof value === 'function'],
   ['minimum', (least) => whenNumber((value) => value >= Number(least))],

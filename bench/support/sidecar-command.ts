@@ -1,0 +1,158 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { get } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../../test/support/http.ts';
+
+const CLI = fileURLToPath(new URL('../../dist/cli.cjs', import.meta.url));
+const MAX_START_MS = 60_000;
+const LOOK_EVERY_MS = 2;
+/** A tick of /proc on Linux. */
+const MICROS_PER_TICK = 10_000;
+/** Fields 14 and 15 of /proc/<pid>/stat, counted behind the name, which may have spaces. */
+const USER_TICKS = 11;
+const SYSTEM_TICKS = 12;
+
+/** Where the programs of Dapr are, and a directory for files. */
+export interface Programs {
+  readonly daprd: string;
+  /** Of Dapr; without it daprd has no jobs. */
+  readonly scheduler: string | undefined;
+  readonly directory: string;
+}
+
+/** What a sidecar is to have. */
+export interface Wanted {
+  /** The component `pubsub`: its type and metadata, for each command. */
+  readonly pubsub?: Readonly<Record<Kind, readonly [type: string, metadata: Readonly<Record<string, string>>]>>;
+  readonly appPort?: number;
+  /** State of insidecar is on disk. */
+  readonly onDisk?: boolean;
+  /** Dapr has a scheduler. */
+  readonly jobs?: boolean;
+}
+
+export type Kind = 'insidecar' | 'daprd';
+
+/** A sidecar in a process of its own, started by its command. */
+export class SidecarCommand implements AsyncDisposable {
+  readonly kind: Kind;
+  readonly port: number;
+  /** From the start of the process to the first answer of its health check. */
+  readonly readyMs: number;
+  readonly #processes: readonly ChildProcess[];
+
+  private constructor(kind: Kind, port: number, readyMs: number, processes: readonly ChildProcess[]) {
+    this.kind = kind;
+    this.port = port;
+    this.readyMs = readyMs;
+    this.#processes = processes;
+  }
+
+  static async start(kind: Kind, programs: Programs, wanted: Wanted): Promise<SidecarCommand> {
+    const place = await mkdtemp(join(programs.directory, `${kind}-`));
+    const resources = await resourcesIn(place, kind, wanted);
+    const scheduler = kind === 'daprd' && wanted.jobs === true ? await startScheduler(programs, place) : undefined;
+    const port = await freePort();
+    const common = ['--app-id', 'bench', '--resources-path', resources];
+    if (wanted.appPort !== undefined) common.push('--app-port', String(wanted.appPort));
+    const state = wanted.onDisk === true ? ['--state-path', join(place, 'state')] : [];
+    const begun = performance.now();
+    const child =
+      kind === 'insidecar'
+        ? run(process.execPath, [CLI, 'run', ...common, ...state, '--http-port', String(port), '--log-level', 'error'])
+        : run(programs.daprd, [...common, ...(await daprdFlags(port, scheduler?.port))]);
+    await answered(port, child);
+    const readyMs = performance.now() - begun;
+    return new SidecarCommand(kind, port, readyMs, [child, ...(scheduler === undefined ? [] : [scheduler.child])]);
+  }
+
+  /** CPU time of the sidecar, with that of Dapr's scheduler if there is one. */
+  get cpuMicros(): number {
+    return this.#processes.reduce((sum, { pid }) => sum + cpuMicrosOf(pid ?? 0), 0);
+  }
+
+  /** Resident memory of the sidecar itself. */
+  get mebibytes(): number {
+    const status = readFileSync(`/proc/${this.#processes[0]?.pid}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const child of this.#processes) {
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+    }
+  }
+}
+
+function run(program: string, args: readonly string[], cwd?: string): ChildProcess {
+  const env = { ...process.env, NODE_ENV: 'production', NODE_EXTRA_CA_CERTS: undefined, NODE_OPTIONS: undefined };
+  return spawn(program, args, { env, cwd, stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+async function daprdFlags(port: number, scheduler: number | undefined): Promise<string[]> {
+  const [grpc, internal] = [await freePort(), await freePort()];
+  const ports = { 'dapr-http-port': port, 'dapr-grpc-port': grpc, 'dapr-internal-grpc-port': internal };
+  const flags = Object.entries(ports).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  flags.push('--enable-metrics=false', '--log-level', 'fatal', '--dapr-listen-addresses', '127.0.0.1');
+  if (scheduler !== undefined) flags.push('--scheduler-host-address', `127.0.0.1:${scheduler}`);
+  return flags;
+}
+
+async function startScheduler({ scheduler }: Programs, place: string): Promise<{ child: ChildProcess; port: number }> {
+  if (scheduler === undefined) throw new Error('DAPR_SCHEDULER: expected the path of the scheduler');
+  const [port, health, client, peer] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  const flags = {
+    port,
+    'healthz-port': health,
+    'etcd-client-port': client,
+    'etcd-initial-cluster': `bench=http://127.0.0.1:${peer}`,
+    'etcd-data-dir': join(place, 'etcd'),
+    id: 'bench',
+  };
+  const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const child = run(scheduler, [...args, '--enable-metrics=false', '--log-level', 'fatal'], place);
+  await answered(health, child, '/healthz');
+  return { child, port };
+}
+
+async function resourcesIn(place: string, kind: Kind, { pubsub }: Wanted): Promise<string> {
+  if (pubsub === undefined) return place;
+  const [type, metadata] = pubsub[kind];
+  const items = Object.entries(metadata).map(([name, value]) => ({ name, value }));
+  const spec = { type, version: 'v1', metadata: items };
+  const resource = { apiVersion: 'dapr.io/v1alpha1', kind: 'Component', metadata: { name: 'pubsub' }, spec };
+  writeFileSync(join(place, 'pubsub.yaml'), JSON.stringify(resource));
+  return place;
+}
+
+async function answered(port: number, child: ChildProcess, path = '/v1.0/healthz'): Promise<void> {
+  const deadline = performance.now() + MAX_START_MS;
+  while (!(await isHealthy(port, path))) {
+    if (child.exitCode !== null) throw new Error(`${child.spawnfile} has ended with ${child.exitCode}`);
+    if (performance.now() > deadline) throw new Error(`${child.spawnfile} does not answer ${path}`);
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+function isHealthy(port: number, path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = get({ port, path, host: '127.0.0.1', agent: false }, (response) => {
+      response.resume();
+      resolve((response.statusCode ?? 0) < 300);
+    });
+    request.on('error', () => resolve(false));
+  });
+}
+
+function cpuMicrosOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS])) * MICROS_PER_TICK;
+}

@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+
+const directory = mkdtempSync(join(tmpdir(), 'insidecar-resources-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+const BUILT = fileURLToPath(new URL('../../dist/resources.cjs', import.meta.url));
+
+/** Which files of the package, and which packages, have been loaded once a component of this type is read. */
+function loadedFor(type: string, metadata: Readonly<Record<string, string>> = {}): readonly string[] {
+  const file = join(directory, 'component.yaml');
+  const items = Object.entries(metadata).map(([name, value]) => ({ name, value }));
+  const spec = { type, version: 'v1', metadata: items };
+  writeFileSync(
+    file,
+    JSON.stringify({ apiVersion: 'dapr.io/v1alpha1', kind: 'Component', metadata: { name: 'pubsub' }, spec }),
+  );
+  const code = `
+    const { loadResources } = require(${JSON.stringify(BUILT)});
+    loadResources([${JSON.stringify(file)}], { appId: 'shop' }).then(({ options }) =>
+      console.log(JSON.stringify([options.components.length, ...Object.keys(require.cache)])));`;
+  const [components, ...loaded] = JSON.parse(execFileSync(process.execPath, ['-e', code], { encoding: 'utf8' })) as [
+    number,
+    ...string[],
+  ];
+  expect(components).toBe(1);
+  const names = loaded.map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path.replace(/^.*\//, ''));
+  return [...new Set(names)];
+}
+
+const COSTLY = /^(ajv|(embedded|postgresql|redis|rabbitmq|jetstream|kafka|mqtt|broker|remote)(-pubsub|-store)?\.cjs)$/;
+
+test.each([
+  ['pubsub.in-memory', {}, []],
+  ['pubsub.redis', { redisHost: 'localhost:6379' }, ['redis-store.cjs', 'redis.cjs']],
+])('a component file of type %s loads nothing of the others', (type, metadata, expected) => {
+  const loaded = loadedFor(type, metadata).filter((name) => COSTLY.test(name));
+  expect(loaded.filter((name) => name !== 'broker.cjs').sort()).toEqual(expected);
+});
