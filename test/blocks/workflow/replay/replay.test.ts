@@ -161,12 +161,17 @@ describe('time grows with size, and no faster', () => {
     return user + system;
   }
 
+  /** The first run of a size also pays for a heap that grows and for code that is not compiled yet, twice as much on Node 24. */
+  async function leastTimeOf(name: string, size: number): Promise<number> {
+    return Math.min(await timeOf(name, size), await timeOf(name, size), await timeOf(name, size));
+  }
+
   test.each(['fan-out', 'long'])(
     '%s of 10,000 events and more',
     async (name) => {
       await timeOf(name, 500);
-      const small = Math.min(await timeOf(name, 1_000), await timeOf(name, 1_000));
-      const large = await timeOf(name, 1_000 * GROWTH);
+      const small = await leastTimeOf(name, 1_000);
+      const large = await leastTimeOf(name, 1_000 * GROWTH);
       expect(large / small).toBeLessThan(MOST);
     },
     60_000,
