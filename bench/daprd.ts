@@ -92,7 +92,7 @@ function publishing(): Promise<void> {
 }
 
 async function delivering(label: string, wanted: Wanted): Promise<void> {
-  const app = await startContender('./daprd-app.ts', 'app');
+  const app = await startContender('./daprd-app-server.ts', 'app');
   try {
     await inTurn(label, { ...wanted, appPort: app.port }, async ({ port }) => {
       const path = PUBLISH_PATH;
@@ -138,7 +138,7 @@ async function delivered(
 }
 
 async function invoking(): Promise<void> {
-  const app = await startContender('./daprd-app.ts', 'app');
+  const app = await startContender('./daprd-app-server.ts', 'app');
   const path = '/v1.0/invoke/bench/method/kilobyte';
   await inTurn('call of the application, GET of 1 KB', { appPort: app.port }, async ({ port }) => {
     const load = await ExchangeLoad.open({ port, connections, method: 'GET', path, bodyBytes: 0 });
@@ -150,7 +150,7 @@ async function invoking(): Promise<void> {
 /** 5,000 jobs, scheduled, all due at one instant, and run: in a new process each round. */
 async function jobs(): Promise<void> {
   if (scheduler === undefined) return console.log('jobs: DAPR_SCHEDULER is not set');
-  const app = await startContender('./daprd-app.ts', 'app');
+  const app = await startContender('./daprd-app-server.ts', 'app');
   const [scheduled, ran] = [newRow(), newRow()];
   for (let round = 0; round < Math.min(5, options.rounds); round++)
     for (const kind of KINDS) await burst(kind, app, { scheduled, ran });

@@ -109,7 +109,8 @@ function cpuMsOf(pid: number): number {
   return nanoseconds.reduce((sum, one) => sum + one, 0) / 1_000_000;
 }
 
-const COMMAND = [join(root, 'dist/cli.cjs'), 'run', '--app-id', 'bench', '--http-port', '3599', '--log-json=false'];
+const COMMAND = [join(root, 'dist/cli.cjs'), 'run', '--app-id', 'bench', '--http-port', '3599'];
+const COMPONENT = { apiVersion: 'dapr.io/v1alpha1', kind: 'Component', metadata: { name: 'pubsub' } };
 const ALONE = ['-e', "console.error('up'); setTimeout(() => undefined, 60_000)"];
 
 function sizeOf(path: string): number {
@@ -161,22 +162,28 @@ async function main(place: string): Promise<void> {
     },
   ];
   printSizes(place);
-  for (const node of values.node?.map(nodeOf) ?? [process.execPath]) await measureOn(node, entrants);
+  const resources = mkdtempSync(join(place, 'resources-'));
+  const file = { ...COMPONENT, spec: { type: 'pubsub.in-memory', version: 'v1', metadata: [] } };
+  writeFileSync(join(resources, 'pubsub.yaml'), JSON.stringify(file));
+  for (const node of values.node?.map(nodeOf) ?? [process.execPath]) await measureOn(node, resources, entrants);
   helper.kill();
 }
 
 async function measureOn(
   node: string,
+  place: string,
   kinds: readonly { readonly label: string; readonly make: string }[],
 ): Promise<void> {
   const entrants = kinds.map((kind) => ({ ...kind, results: [] as Measured[] }));
   const alone: MeasuredCommand[] = [];
   const command: MeasuredCommand[] = [];
+  const withFile: MeasuredCommand[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     for (const { make, results } of entrants) results.push(measure(node, make));
     if (process.platform !== 'linux') continue;
     alone.push(await measureCommand(node, ALONE, 'up'));
-    command.push(await measureCommand(node, COMMAND, 'sidecar at'));
+    command.push(await measureCommand(node, [...COMMAND, '--log-json=false'], 'sidecar at'));
+    withFile.push(await measureCommand(node, [...COMMAND, '--log-json', '--resources-path', place], 'sidecar at'));
   }
   const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
   console.log(`\nNode ${version}, ${ROUNDS} processes each: median [least..most]\n`);
@@ -206,6 +213,7 @@ async function measureOn(
     [
       { label: 'Node alone', results: alone },
       { label: 'insidecar run', results: command },
+      { label: '… with a component file, and its log in JSON', results: withFile },
     ].map(({ label, results }) => [
       label,
       cell(results, ({ upMs }) => upMs),

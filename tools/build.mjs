@@ -5,7 +5,8 @@
 // many require it: sidecars of one process find each other through maps of that one copy. A second build beside it would
 // be a second copy, and sidecars of two copies would both own the same store.
 //
-// Packages that are ES modules only (INLINED) are bundled in, because they cannot be required everywhere.
+// Some packages are bundled in (INLINED): those that are ES modules only and cannot be required everywhere, and those
+// of vendored.mjs.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -15,6 +16,7 @@ import { buildPage } from './build-page.mjs';
 import { DEFERRED, isDeferred, loadOnDemand } from './deferred.mjs';
 import { declarationsOf, ENTRIES, importOf } from './entries.mjs';
 import { keepLines } from './source-maps.mjs';
+import { minify, testOf, vendoredFiles } from './vendored.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
@@ -24,7 +26,10 @@ const COMMAND = { cli: 'src/cli/main.ts' };
 /** A file of its own, with all that it needs: a thread starts with it. */
 const WORKER = { 'embedded-worker': 'src/components/embedded/worker.ts' };
 
-const INLINED = ['@marcbachmann/cel-js', 'jose'];
+const VENDORED = vendoredFiles(root);
+const INLINED = ['@marcbachmann/cel-js', ...VENDORED.flatMap(({ packages }) => packages)];
+/** The ES modules of yaml, from which the bundler can leave out what is not used. */
+const YAML = join(root, 'node_modules/yaml/browser/dist/index.js');
 /**
  * The files that entries share, and what belongs into each; the first that fits gets it. What every sidecar needs are
  * several, one for each layer: V8 takes memory in proportion to the largest file that it parses, and Node's process
@@ -53,7 +58,7 @@ const SHARED = [
   { name: 'rabbitmq-pubsub', test: /\/src\/components\/rabbitmq\/(?!index\.ts)/ },
   { name: 'redis-store', test: /\/src\/components\/redis\/(?!index\.ts)/ },
   { name: 'resource-files', test: /\/src\/resources\/(?!index\.ts)/ },
-  { name: 'jose', test: /\/node_modules\/jose\// },
+  ...VENDORED.map(({ name, packages }) => ({ name, test: testOf(packages) })),
 ];
 /** What another step of the build writes: loaded when it is needed, by this name beside the others. */
 const BUILT_APART = './inspector-assets.cjs';
@@ -69,6 +74,7 @@ const options = {
   platform: 'node',
   preserveEntrySignatures: 'allow-extension',
   transform: { target: 'es2022' },
+  resolve: { alias: { yaml: YAML } },
   external: (id) => /^[@a-z]/.test(id) && !INLINED.includes(id) && !id.startsWith('@oxc-project/'),
   plugins: [
     {
@@ -115,6 +121,8 @@ async function bundle(input, codeSplitting) {
     await Promise.all(chunks.map(({ fileName }) => loadOnDemand(join(dist, fileName))));
     const maps = output.filter(({ fileName }) => fileName.endsWith('.map'));
     await Promise.all(maps.map(({ fileName }) => keepLines(join(dist, fileName))));
+    const vendored = VENDORED.filter(({ name }) => chunks.some(({ fileName }) => fileName === `${name}.cjs`));
+    await Promise.all(vendored.map(({ name }) => minify(dist, name)));
     return chunks;
   } finally {
     await build.close();

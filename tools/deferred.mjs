@@ -84,7 +84,10 @@ export async function loadOnDemand(path) {
     const getters = [...names].map((name) => `get ${name}() { return (${loaded} ??= ${load}).${name}; }`);
     return `let ${loaded}; const ${variable} = { ${getters.join(', ')} };`;
   });
-  // For one character beyond ASCII, V8 keeps two bytes for each of the file.
-  const escaped = deferred.replaceAll(BEYOND_ASCII, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  await writeFile(path, escaped);
+  await writeFile(path, escaped(deferred));
+}
+
+/** For one character beyond ASCII, V8 keeps two bytes for each of a file. */
+export function escaped(code) {
+  return code.replaceAll(BEYOND_ASCII, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

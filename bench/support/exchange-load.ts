@@ -18,10 +18,11 @@ export interface ExchangeRun {
 }
 
 const END_OF_HEAD = '\r\n\r\n';
+const LAST_CHUNK = '\r\n0\r\n\r\n';
 
 /**
  * Sends the same request again and again over keep-alive connections, one at a time on each, and reads answers of
- * announced length. Bare sockets, as in `load.ts`. Every answer must be a 200.
+ * announced length, or in chunks. Bare sockets, as in `load.ts`. Every answer must be a 200.
  */
 export class ExchangeLoad {
   readonly #request: Buffer;
@@ -115,6 +116,7 @@ class Connection {
     this.#head += chunk.toString('latin1');
     const end = this.#head.indexOf(END_OF_HEAD);
     if (end === -1) return;
+    if (/\r\ntransfer-encoding: *chunked/i.test(this.#head)) return this.#takeChunked();
     const [, length] = /\r\ncontent-length: *(\d+)/i.exec(this.#head) ?? [];
     if (length === undefined || this.#head.slice(9, 12) !== '200')
       return this.#failed(new Error(`unexpected answer: ${this.#head.slice(0, 300)}`));
@@ -122,6 +124,14 @@ class Connection {
     const got = this.#head.length - end - END_OF_HEAD.length;
     this.#head = '';
     this.#count(got);
+  }
+
+  /** All of it is kept until its last chunk: such answers are short. */
+  #takeChunked(): void {
+    if (this.#head.slice(9, 12) !== '200') return this.#failed(new Error(`unexpected answer: ${this.#head}`));
+    if (!this.#head.endsWith(LAST_CHUNK)) return;
+    this.#head = '';
+    this.#answered(performance.now() - this.#sentAt);
   }
 
   #count(bytes: number): void {

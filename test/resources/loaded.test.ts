@@ -35,7 +35,7 @@ const COSTLY = /^(ajv|(embedded|postgresql|redis|rabbitmq|jetstream|kafka|mqtt|b
 
 test.each([
   ['pubsub.in-memory', {}, []],
-  ['pubsub.redis', { redisHost: 'localhost:6379' }, ['redis-store.cjs', 'redis.cjs']],
+  ['pubsub.redis', { redisHost: 'localhost:6379' }, ['redis-store.cjs', 'remote-store.cjs']],
 ])('a component file of type %s loads nothing of the others', (type, metadata, expected) => {
   const loaded = loadedFor(type, metadata).filter((name) => COSTLY.test(name));
   expect(loaded.filter((name) => name !== 'broker.cjs').sort()).toEqual(expected);
