@@ -8,7 +8,8 @@ import { readNameResolution } from './name-resolution.ts';
 import type { Report, SourceLocation } from './report.ts';
 import type { Resource } from './resource.ts';
 import { type ConfigurationSpec, UNUSED_SECTIONS } from './schema/configuration.ts';
-import { readTelemetry, type Section, type TelemetrySettings } from './telemetry.ts';
+import { readTelemetry, type Section } from './telemetry.ts';
+import type { TelemetrySettings } from './telemetry-settings.ts';
 
 /** The content of Configurations. */
 export interface ReadConfiguration extends Pick<ConfigurationSpec, 'accessControl' | 'api'> {

@@ -22,4 +22,4 @@ export {
   type MultiAppOptions,
 } from './multi-app.ts';
 export { formatFinding, type ResourceFinding } from './report.ts';
-export type { MetricsSettings, TelemetrySettings, TracingSettings } from './telemetry.ts';
+export type { MetricsSettings, TelemetrySettings, TracingSettings } from './telemetry-settings.ts';

@@ -20,7 +20,7 @@ import { Report, type ResourceFinding, wholeFile } from './report.ts';
 import { readResiliency } from './resiliency.ts';
 import { type Resource, readResource, selectResources } from './resource.ts';
 import { readSubscriptions } from './subscriptions.ts';
-import type { TelemetrySettings } from './telemetry.ts';
+import type { TelemetrySettings } from './telemetry-settings.ts';
 import { readYamlFile } from './yaml-file.ts';
 
 /** Options of {@link checkResources}. @public */
