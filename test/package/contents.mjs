@@ -17,4 +17,10 @@ export function contents() {
   });
   const sizes = `${size} bytes, ${unpackedSize} unpacked`;
   check(`at most ${MAX_PACKED_BYTES} bytes`, { ok: size <= MAX_PACKED_BYTES, said: sizes, output: sizes });
+  const list = run(repository, process.execPath, 'tools/sbom.mjs');
+  const names = list.ok ? JSON.parse(list.said).components.map(({ name }) => name) : [];
+  // Installed, needed by development as well, bundled in, bundled into the page; and what only development needs.
+  const ok =
+    ['cloudevents', 'ajv', 'yaml', 'preact'].every((name) => names.includes(name)) && !names.includes('vitest');
+  check('the list of what a release brings along is complete', { ...list, ok, said: `${names.length} packages` });
 }
