@@ -11,6 +11,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { writePubSubFile } from './support/component-file.ts';
+import { residentMebibytes } from './support/resident.ts';
 import { median, printTable, spread } from './support/stats.ts';
 
 const { values } = parseArgs({
@@ -94,10 +96,10 @@ async function measureCommand(node: string, args: readonly string[], expected: s
   const upMs = performance.now() - begun;
   const cpuMs = cpuMsOf(child.pid ?? 0);
   await new Promise((go) => setTimeout(go, IDLE_MS));
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+  const rssMebibytes = residentMebibytes(child.pid ?? 0);
   child.kill('SIGTERM');
   await once(child, 'exit');
-  return { upMs, cpuMs, rssMebibytes: Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024 };
+  return { upMs, cpuMs, rssMebibytes };
 }
 
 /** The CPU time of all threads of a process. */
@@ -110,7 +112,6 @@ function cpuMsOf(pid: number): number {
 }
 
 const COMMAND = [join(root, 'dist/cli.cjs'), 'run', '--app-id', 'bench', '--http-port', '3599'];
-const COMPONENT = { apiVersion: 'dapr.io/v1alpha1', kind: 'Component', metadata: { name: 'pubsub' } };
 const ALONE = ['-e', "console.error('up'); setTimeout(() => undefined, 60_000)"];
 
 function sizeOf(path: string): number {
@@ -163,8 +164,7 @@ async function main(place: string): Promise<void> {
   ];
   printSizes(place);
   const resources = mkdtempSync(join(place, 'resources-'));
-  const file = { ...COMPONENT, spec: { type: 'pubsub.in-memory', version: 'v1', metadata: [] } };
-  writeFileSync(join(resources, 'pubsub.yaml'), JSON.stringify(file));
+  writePubSubFile(resources, 'pubsub.in-memory');
   for (const node of values.node?.map(nodeOf) ?? [process.execPath]) await measureOn(node, resources, entrants);
   helper.kill();
 }

@@ -177,34 +177,27 @@ function compileTypes() {
 /** Keeps the declarations that the entries reach. They are those of CommonJS modules, which may be imported, too. */
 async function pruneTypes() {
   const reached = new Set();
+  const { dependencies, peerDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  // Optional peers, too: whoever uses these declarations has them.
+  const isInstalled = (name) => name.startsWith('node:') || name in dependencies || name in peerDependencies;
   const visit = async (file) => {
     if (reached.has(file)) return;
     reached.add(file);
     const text = await readFile(file, 'utf8');
     const specifiers = [...text.matchAll(/(?:from |import\(|import )'(\.[^']+)\.ts'/g)].map(([, path]) => path);
+    const packages = [...text.matchAll(/(?:from |import\()'((?:@[^/']+\/)?[^./'][^/']*)/g)].map(([, name]) => name);
+    const missing = packages.filter((name) => !isInstalled(name));
+    if (missing.length > 0) throw new Error(`${file} names ${missing.join()}: expected dependencies of package.json`);
     const named = text.replaceAll(/((?:from |import\(|import )'\.[^']+)\.ts'/g, "$1.js'");
     await writeFile(file, withPublicComments(named));
     for (const path of specifiers) await visit(join(dirname(file), `${path}.d.ts`));
   };
   for (const name of Object.keys(ENTRIES)) await visit(join(dist, declarationsOf(name)));
-  await checkPackagesOf(reached);
   for (const path of await readdir(types, { recursive: true, withFileTypes: true })) {
     const file = join(path.parentPath, path.name);
     if (path.isFile() && !reached.has(file)) await rm(file);
   }
   await writeFile(join(types, 'package.json'), '{ "type": "commonjs" }\n');
-}
-
-/** Declarations may name what is installed with the package, and optional peers: whoever uses those has them. */
-async function checkPackagesOf(files) {
-  const { dependencies, peerDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
-  const isThere = (name) => name.startsWith('node:') || name in dependencies || name in peerDependencies;
-  for (const file of files) {
-    const text = await readFile(file, 'utf8');
-    const names = [...text.matchAll(/(?:from |import\()'((?:@[^/']+\/)?[^./'][^/']*)/g)].map(([, name]) => name);
-    const missing = names.filter((name) => !isThere(name));
-    if (missing.length > 0) throw new Error(`${file} names ${missing.join()}: expected dependencies of package.json`);
-  }
 }
 
 /** Without the comments of declarations that are not public: no editor shows them to users. */

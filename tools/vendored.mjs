@@ -36,6 +36,6 @@ export async function minify(dist, name) {
   const path = join(dist, `${name}.cjs`);
   const { code, errors } = minifySync(path, await readFile(path, 'utf8'), { ...KEPT, sourcemap: false });
   if (errors.length > 0) throw new Error(`${path}: ${errors[0].message}`);
-  await writeFile(path, escaped(code.replace(/\n\/\/# sourceMappingURL=.*/, '')));
+  await writeFile(path, escaped(code));
   await rm(`${path}.map`);
 }

@@ -1,13 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
-import { type Contender, startContender } from './contender.ts';
+import { type Contender, FIRST, startContender } from './contender.ts';
 import type { JobsServerArgument } from './jobs-server.ts';
 import { Load } from './load.ts';
 import type { BenchOptions } from './options.ts';
 import { median } from './stats.ts';
 
 const JOBS = 5_000;
-/** What a process does before V8 has compiled and optimised its code. */
-const FIRST = 2_000;
 /** From the first schedule to the instant at which all are due; twice as long when that was too short. */
 const LEAD_MS = 6_000;
 /** The ends of the last runs are recorded within this time. */

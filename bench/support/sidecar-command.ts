@@ -1,12 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../test/support/http.ts';
+import { writePubSubFile } from './component-file.ts';
+import { residentMebibytes } from './resident.ts';
 
 const CLI = fileURLToPath(new URL('../../dist/cli.cjs', import.meta.url));
 const MAX_START_MS = 60_000;
@@ -55,10 +57,10 @@ export class SidecarCommand implements AsyncDisposable {
 
   static async start(kind: Kind, programs: Programs, wanted: Wanted): Promise<SidecarCommand> {
     const place = await mkdtemp(join(programs.directory, `${kind}-`));
-    const resources = await resourcesIn(place, kind, wanted);
+    if (wanted.pubsub !== undefined) writePubSubFile(place, ...wanted.pubsub[kind]);
     const scheduler = kind === 'daprd' && wanted.jobs === true ? await startScheduler(programs, place) : undefined;
     const port = await freePort();
-    const common = ['--app-id', 'bench', '--resources-path', resources];
+    const common = ['--app-id', 'bench', '--resources-path', place];
     if (wanted.appPort !== undefined) common.push('--app-port', String(wanted.appPort));
     const state = wanted.onDisk === true ? ['--state-path', join(place, 'state')] : [];
     const begun = performance.now();
@@ -78,8 +80,7 @@ export class SidecarCommand implements AsyncDisposable {
 
   /** Resident memory of the sidecar itself. */
   get mebibytes(): number {
-    const status = readFileSync(`/proc/${this.#processes[0]?.pid}/status`, 'utf8');
-    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;
+    return residentMebibytes(this.#processes[0]?.pid ?? 0);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -120,16 +121,6 @@ async function startScheduler({ scheduler }: Programs, place: string): Promise<{
   const child = run(scheduler, [...args, '--enable-metrics=false', '--log-level', 'fatal'], place);
   await answered(health, child, '/healthz');
   return { child, port };
-}
-
-async function resourcesIn(place: string, kind: Kind, { pubsub }: Wanted): Promise<string> {
-  if (pubsub === undefined) return place;
-  const [type, metadata] = pubsub[kind];
-  const items = Object.entries(metadata).map(([name, value]) => ({ name, value }));
-  const spec = { type, version: 'v1', metadata: items };
-  const resource = { apiVersion: 'dapr.io/v1alpha1', kind: 'Component', metadata: { name: 'pubsub' }, spec };
-  writeFileSync(join(place, 'pubsub.yaml'), JSON.stringify(resource));
-  return place;
 }
 
 async function answered(port: number, child: ChildProcess, path = '/v1.0/healthz'): Promise<void> {

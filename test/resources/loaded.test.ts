@@ -1,23 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { directoryWith } from './files.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'insidecar-resources-'));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 const BUILT = fileURLToPath(new URL('../../dist/resources.cjs', import.meta.url));
 
 /** Which files of the package, and which packages, have been loaded once a component of this type is read. */
-function loadedFor(type: string, metadata: Readonly<Record<string, string>> = {}): readonly string[] {
-  const file = join(directory, 'component.yaml');
+async function loadedFor(type: string, metadata: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const items = Object.entries(metadata).map(([name, value]) => ({ name, value }));
   const spec = { type, version: 'v1', metadata: items };
-  writeFileSync(
-    file,
-    JSON.stringify({ apiVersion: 'dapr.io/v1alpha1', kind: 'Component', metadata: { name: 'pubsub' }, spec }),
-  );
+  const resource = { apiVersion: 'dapr.io/v1alpha1', kind: 'Component', metadata: { name: 'pubsub' }, spec };
+  const directory = await directoryWith({ 'component.yaml': JSON.stringify(resource) });
+  const file = join(directory, 'component.yaml');
   const code = `
     const { loadResources } = require(${JSON.stringify(BUILT)});
     loadResources([${JSON.stringify(file)}], { appId: 'shop' }).then(({ options }) =>
@@ -36,7 +31,7 @@ const COSTLY = /^(ajv|(embedded|postgresql|redis|rabbitmq|jetstream|kafka|mqtt|b
 test.each([
   ['pubsub.in-memory', {}, []],
   ['pubsub.redis', { redisHost: 'localhost:6379' }, ['redis-store.cjs', 'remote-store.cjs']],
-])('a component file of type %s loads nothing of the others', (type, metadata, expected) => {
-  const loaded = loadedFor(type, metadata).filter((name) => COSTLY.test(name));
+])('a component file of type %s loads nothing of the others', async (type, metadata, expected) => {
+  const loaded = (await loadedFor(type, metadata)).filter((name) => COSTLY.test(name));
   expect(loaded.filter((name) => name !== 'broker.cjs').sort()).toEqual(expected);
 });
