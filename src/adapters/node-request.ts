@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { asBuffer, isOfNode } from '../http/body.ts';
-import { type CancelToken, EMPTY_BODY, PlainRequest } from '../http/message.ts';
+import { type CancelToken, PlainRequest } from '../http/message.ts';
 import { pathOf } from './mount.ts';
 import { alreadyRead, contentOf, type ParsedBody } from './parsed-body.ts';
 
@@ -128,15 +127,18 @@ class UnreadBody implements AsyncIterable<Uint8Array> {
     return this.#req.closed;
   }
 
-  get canWait(): boolean {
-    // Somebody else who listens would get what arrives, alone.
-    return this.#req.readableFlowing === null && isOfNode(this.#req);
+  get request(): object {
+    return this.#req;
+  }
+
+  get isListenedTo(): boolean {
+    return this.#req.readableFlowing !== null;
   }
 
   takeWhole(lengthBytes: number): Buffer | undefined {
     // Its beginning is lost. What ended without any data was empty.
     if (this.#req.readableDidRead) throw alreadyRead();
-    if (this.#req.readableEnded && !this.#req.aborted) return asBuffer(EMPTY_BODY);
+    if (this.#req.readableEnded && !this.#req.aborted) return Buffer.alloc(0);
     // Text, if middleware has asked for it, is left to the reader of chunks.
     const isThere = this.#req.readableLength === lengthBytes && this.#req.readableEncoding === null;
     return isThere ? (this.#req.read() as Buffer) : undefined;

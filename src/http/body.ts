@@ -15,8 +15,10 @@ interface NodeStream extends AsyncIterable<Uint8Array> {
 
 /** The body of a request of a Node server. */
 interface ArrivingBody extends NodeStream {
-  /** Whether it can be left alone for a while: what arrives stays in it, and an error of it does not end the process. */
-  readonly canWait: boolean;
+  /** The server's own. */
+  readonly request: object;
+  /** Whether somebody else gets what arrives. */
+  readonly isListenedTo: boolean;
   /** The body, if all of its `lengthBytes` have arrived. @throws if somebody else has begun to read it. */
   takeWhole(lengthBytes: number): Buffer | undefined;
 }
@@ -45,7 +47,7 @@ export function readBody(request: SidecarRequest, limitBytes: number): Promise<B
  * requests that were sent one behind the other on a connection keep their order.
  */
 function readArriving(body: ArrivingBody, lengthBytes: number, limitBytes: number): Promise<Buffer> {
-  if (!body.canWait) return readNodeStream(body, limitBytes);
+  if (!canWait(body)) return readNodeStream(body, limitBytes);
   return new Promise((resolve, reject) => {
     setImmediate(() => {
       try {
@@ -57,9 +59,9 @@ function readArriving(body: ArrivingBody, lengthBytes: number, limitBytes: numbe
   });
 }
 
-/** Whether a request is one of Node's own class: of others, an error that nobody listens for ends the process. */
-export function isOfNode(request: object): boolean {
-  return request instanceof nodeHttp().IncomingMessage;
+/** Of a request that is not of Node's own class, an error that nobody listens for ends the process. */
+function canWait({ isListenedTo, request }: ArrivingBody): boolean {
+  return !isListenedTo && request instanceof nodeHttp().IncomingMessage;
 }
 
 /** Reads a stream to its end. */
