@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 /** Every Node version that must work: the oldest, each line that is maintained, and the newest. */
 export const NODES = ['20.19.0', '20', '22', '24', '26'];
 
+/** For one command. */
+const MAX_SECONDS = '180';
 const here = fileURLToPath(new URL('.', import.meta.url));
 export const repository = join(here, '../..');
 const place = mkdtempSync(join(tmpdir(), 'insidecar-package-'));
@@ -18,14 +20,26 @@ export const results = { passed: 0, failed: 0 };
 /** Runs a program and answers with how it ended and what it said. */
 export function run(cwd, command, ...args) {
   const env = { ...process.env, NODE_ENV: '', NODE_OPTIONS: '', FORCE_COLOR: '0', NO_COLOR: '1' };
-  const { status, error, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8', timeout: 240_000 });
+  const within = [join(here, 'within.mjs'), MAX_SECONDS, command, ...args];
+  const { status, error, stdout, stderr } = spawnSync(process.execPath, within, { cwd, env, encoding: 'utf8' });
   const said = (stdout ?? '').trim();
   return { ok: status === 0, said, output: `${said}\n${stderr ?? ''}${error ?? ''}`.trim() };
 }
 
+/** The same for what the registry is needed for: a download may stand still, of which npm never tires. */
+function fetched(cwd, command, ...args) {
+  const first = run(cwd, command, ...args);
+  return first.ok ? first : run(cwd, command, ...args);
+}
+
+const fetchedNodes = new Set();
+
 /** The same on a version of Node, `npm` and `npx` included. */
 export function runOn(version, cwd, command, ...args) {
-  return run(cwd, 'npx', '--yes', '--package', `node@${version}`, command, ...args);
+  const on = ['--yes', '--package', `node@${version}`];
+  if (!fetchedNodes.has(version)) must(`fetching node@${version}`, fetched(cwd, 'npx', ...on, 'node', '--version'));
+  fetchedNodes.add(version);
+  return run(cwd, 'npx', ...on, command, ...args);
 }
 
 export function must(what, { ok, output }) {
@@ -54,7 +68,7 @@ export const SQLITE = '@photostructure/sqlite@1.2.1';
 
 export function npmInstall(cwd, ...packages) {
   const args = ['install', '--no-audit', '--no-fund', '--silent', ...packages];
-  must(`npm ${args.join(' ')}`, run(cwd, 'npm', ...args));
+  must(`npm ${args.join(' ')}`, fetched(cwd, 'npm', ...args));
 }
 
 /** Packs the repository, once. */
