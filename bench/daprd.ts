@@ -10,9 +10,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { disposeOnSignal } from '../test/support/dispose-on-signal.ts';
 import { startRedis } from '../test/support/servers.ts';
 import { type Contender, startContender } from './support/contender.ts';
-import { disposeOnSignal } from './support/dispose-on-signal.ts';
 import { ExchangeLoad } from './support/exchange-load.ts';
 import { Load } from './support/load.ts';
 import { readOptions } from './support/options.ts';
@@ -211,7 +211,7 @@ try {
   if (isWanted('deliver')) await delivering('publish → application, in memory', { pubsub: inMemory });
   if (isWanted('durable')) {
     await using redis = await startRedis(['--appendonly', 'no', '--save', '']);
-    disposeOnSignal(redis);
+    using _onSignal = disposeOnSignal(redis);
     await delivering('publish → application; insidecar on disk, daprd on a Redis that keeps nothing', {
       onDisk: true,
       pubsub: {

@@ -15,9 +15,9 @@ import { redis } from '../src/components/redis/index.ts';
 import type { StateStore } from '../src/state/store.ts';
 import { systemClock } from '../src/util/clock.ts';
 import { standardErrorLogger } from '../src/util/logger.ts';
+import { disposeOnSignal } from '../test/support/dispose-on-signal.ts';
 import { startPostgresql, startRedis } from '../test/support/servers.ts';
 import { delayed } from './support/delayed.ts';
-import { disposeOnSignal } from './support/dispose-on-signal.ts';
 import { type BenchOptions, readOptions } from './support/options.ts';
 import { median, printTable, ratio } from './support/stats.ts';
 
@@ -109,7 +109,7 @@ const options = readOptions(['loopback', 'delay']);
 const directory = await mkdtemp(join(tmpdir(), 'insidecar-bench-'));
 await using postgresqlServer = await startPostgresql();
 await using redisServer = await startRedis();
-disposeOnSignal(postgresqlServer, redisServer);
+using _onSignal = disposeOnSignal(postgresqlServer, redisServer);
 for (const delayMs of [0, 1]) {
   if (options.only !== undefined && (options.only === 'delay') !== delayMs > 0) continue;
   await using pgPlace = await delayed(postgresqlServer.port, delayMs);

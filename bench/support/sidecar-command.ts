@@ -6,6 +6,7 @@ import { get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { disposeOnSignal } from '../../test/support/dispose-on-signal.ts';
 import { freePort } from '../../test/support/http.ts';
 import { writePubSubFile } from './component-file.ts';
 import { residentMebibytes } from './resident.ts';
@@ -94,7 +95,10 @@ export class SidecarCommand implements AsyncDisposable {
 
 function run(program: string, args: readonly string[], cwd?: string): ChildProcess {
   const env = { ...process.env, NODE_ENV: 'production', NODE_EXTRA_CA_CERTS: undefined, NODE_OPTIONS: undefined };
-  return spawn(program, args, { env, cwd, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(program, args, { env, cwd, stdio: ['ignore', 'ignore', 'inherit'] });
+  const onSignal = disposeOnSignal({ [Symbol.asyncDispose]: async () => void child.kill('SIGKILL') });
+  child.once('exit', () => onSignal[Symbol.dispose]());
+  return child;
 }
 
 async function daprdFlags(port: number, scheduler: number | undefined): Promise<string[]> {

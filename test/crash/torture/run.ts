@@ -3,6 +3,7 @@
  * was broken. The options are in CONTRIBUTING.md.
  */
 import { parseArgs } from 'node:util';
+import { disposeOnSignal } from '../../support/dispose-on-signal.ts';
 import { type Fault, type FaultCounts, Faults } from './faults.ts';
 import { reportOf, takeoverLines } from './report.ts';
 import { loseOnPurpose } from './sabotage.ts';
@@ -74,13 +75,11 @@ async function run(engine: Engine, seed: number, seconds: number, counts: FaultC
     ...{ hasAddresses: !values['store-only'], isUnfenced: values.unfenced ?? false },
     heapMb: values.heap === undefined ? undefined : Number(values.heap),
   });
-  const dispose = (): void => void torture[Symbol.asyncDispose]().finally(() => process.exit(1));
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, dispose);
+  using _onSignal = disposeOnSignal(torture);
   const faults = new Faults(torture);
   await faults.run(counts, seconds, values.even);
   if (values.lose) await loseOnPurpose(torture);
   await torture.rest(values.lose || values.unfenced ? 8_000 : MAX_REST_MS);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, dispose);
   const { findings, lines } = reportOf(torture);
   for (const line of [...lines, ...(values.even ? takeoverLines(torture, faults) : [])]) console.log(line);
   for (const [what, found] of Object.entries(findings)) {
