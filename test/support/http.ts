@@ -26,13 +26,19 @@ export async function listen(listener?: RequestListener, port = 0): Promise<List
   return { port: address.port, url: `http://127.0.0.1:${address.port}`, use, [Symbol.asyncDispose]: close };
 }
 
+/** Test files that run at the same time take from different ranges. */
+const PORTS = 1_500;
+const { VITEST_POOL_ID: pool = '0' } = process.env;
+const FIRST_PORT = 20_000 + (Number(pool) % 8) * PORTS;
+let nextPort = Math.floor(Math.random() * PORTS);
+
 /**
  * A port that nobody listens on: below those that the system gives to outgoing connections, of which there are always
  * some that begin between this and the use of the port.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const port = FIRST_PORT + (nextPort++ % PORTS);
     const server = createNetServer();
     const isFree = await new Promise<boolean>((resolve) => {
       server.once('error', () => resolve(false));
