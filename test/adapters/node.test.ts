@@ -126,7 +126,25 @@ test.each<[who: string, listens: (req: IncomingMessage) => void]>([
   socket.destroy();
 });
 
-test('refuses a body of which somebody else has begun to read the beginning', async () => {
+test.each<[who: string, listens: (req: IncomingMessage) => void]>([
+  ['that listens', (req) => req.on('data', () => undefined)],
+  ['that reads', (req) => req.on('readable', () => req.read())],
+  ['that pipes it on', (req) => req.pipe(new PassThrough()).resume()],
+])('reads all of a body beside another listener of the server %s', async (_, listens) => {
+  const bodies: string[] = [];
+  const listener = nodeListener({
+    handle: async (request) => {
+      bodies.push((await readBody(request, 20)).toString());
+      return NO_CONTENT;
+    },
+  });
+  await using server = await listen(listener);
+  server.use((req) => listens(req));
+  expect((await send(server.url, 'POST', '/', { body: 'in the whole' })).status).toBe(204);
+  expect(bodies).toEqual(['in the whole']);
+});
+
+test('refuses a body that somebody else discards before it is read', async () => {
   const errors: unknown[] = [];
   await using server = await listen((req, res) => {
     const handle = (request: SidecarRequest) =>
@@ -134,7 +152,7 @@ test('refuses a body of which somebody else has begun to read the beginning', as
         .catch((error) => errors.push(error))
         .then(() => NO_CONTENT);
     nodeListener({ handle })(req, res);
-    req.on('data', () => undefined);
+    req.resume();
   });
   await send(server.url, 'POST', '/', { body: 'gone' });
   expect(String(errors)).toContain('was read by another middleware');
