@@ -30,6 +30,8 @@ const { setImmediate, setTimeout, clearTimeout } = globalThis;
 
 /** How often a failed store is probed. */
 const PROBE_INTERVAL_MS = 1000;
+/** From this size on, the rest of a write takes longer than its sync: what would save a sync is not worth waiting for. */
+const LARGE_GROUP_BYTES = 32 * 1024;
 /** Settings for tests and benchmarks only. */
 export type EmbeddedInternals = Pick<WorkerSettings, 'syncDelayMs' | 'maxPages'>;
 
@@ -182,8 +184,11 @@ export class EmbeddedStore implements StateStore {
     if (reads !== undefined) this.#reads.settle(reads);
     if (commits !== undefined) {
       const waiting = this.#commits.packed;
-      this.#window.onReply(this.#commits.settle(commits) + waiting);
-      if (waiting > 0) this.#scheduleFlush();
+      this.#window.onReply(this.#commits.sent + waiting);
+      // A large group that waits is written while the callers of this one go on; a small one waits for what they commit.
+      if (this.#commits.hasPacked(LARGE_GROUP_BYTES)) this.#flush();
+      else if (waiting > 0) this.#scheduleFlush();
+      this.#commits.settle(commits);
     }
     if (this.#reads.isIdle && this.#commits.isIdle) this.#onIdle();
   }

@@ -26,9 +26,19 @@ export class PendingCalls {
     return this.pending.length === 0;
   }
 
+  /** The number of calls that are sent. */
+  get sent(): number {
+    return this.#sent;
+  }
+
   /** The number of calls packed but not sent. */
   get packed(): number {
     return this.pending.length - this.#sent;
+  }
+
+  /** Whether the calls that are packed and not sent take at least so many bytes. */
+  hasPacked(bytes: number): boolean {
+    return this.#full.length > 0 || this.#writer.length >= bytes;
   }
 
   /** The writer for the next call. */
@@ -50,14 +60,13 @@ export class PendingCalls {
     return packet?.bytes;
   }
 
-  /** Settles calls with a packet of replies; returns their number. */
-  settle(packet: Uint8Array): number {
+  /** Settles calls with a packet of replies. */
+  settle(packet: Uint8Array): void {
     const reader = new BinaryReader(packet);
     let count = 0;
     for (; !reader.atEnd; count++) this.pending[count]?.settle(reader);
     this.pending.splice(0, count);
     this.#sent -= count;
-    return count;
   }
 
   fail(error: StateError): void {
