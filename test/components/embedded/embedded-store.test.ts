@@ -45,6 +45,30 @@ describe('commits in a group', () => {
     expect((await store.get('alone'))?.value).toEqual(put('alone').value);
   });
 
+  test('that are large are written while the callers of those before them go on', async () => {
+    const store = await openStore(temporaryDirectory());
+    const value = Buffer.alloc(2 * 1024 * 1024);
+    /** Whether a large commit has been written while the caller of the one before it kept this thread busy. */
+    const isWrittenMeanwhile = async (): Promise<boolean> => {
+      const first = store.commit({ put: [put('first')] });
+      await new Promise(setImmediate);
+      let isWritten = false;
+      const second = store.commit({ put: [{ key: 'second', value }] }).then(() => {
+        isWritten = true;
+      });
+      await first;
+      for (const end = performance.now() + 200; performance.now() < end; );
+      for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
+      const found = isWritten;
+      await second;
+      return found;
+    };
+    // After a slow write, more commits are waited for, large or not.
+    let tries = 0;
+    while (tries < 50 && !(await isWrittenMeanwhile())) tries++;
+    expect(tries).toBeLessThan(50);
+  });
+
   test('see each other in order, and a refused one leaves the others alone', async () => {
     const store = await openStore(temporaryDirectory(), slow);
     const whenAbsent = [{ key: 'a', version: 'absent' }] as const;
