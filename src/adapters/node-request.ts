@@ -135,12 +135,6 @@ class UnreadBody implements AsyncIterable<Uint8Array> {
     return this.#req.readableFlowing !== null;
   }
 
-  beforeListened(callback: () => void): void {
-    this.#req.on('newListener', (event) => {
-      if (event === 'data' || event === 'readable') callback();
-    });
-  }
-
   takeWhole(lengthBytes: number): Buffer | undefined {
     // Its beginning is lost. What ended without any data was empty.
     if (this.#req.readableDidRead) throw alreadyRead();

@@ -19,8 +19,6 @@ interface ArrivingBody extends NodeStream {
   readonly request: object;
   /** Whether somebody else gets what arrives. */
   readonly isListenedTo: boolean;
-  /** Calls back whenever somebody is about to listen for what arrives. */
-  beforeListened(callback: () => void): void;
   /** The body, if all of its `lengthBytes` have arrived. @throws if somebody else has begun to read it. */
   takeWhole(lengthBytes: number): Buffer | undefined;
 }
@@ -53,8 +51,8 @@ function readArriving(body: ArrivingBody, lengthBytes: number, limitBytes: numbe
   if (!canWait(body)) return readNodeStream(body, limitBytes);
   return new Promise((resolve, reject) => {
     let isWaiting = true;
-    body.beforeListened(() => {
-      if (!isWaiting) return;
+    body.on('newListener', (event: string) => {
+      if (!isWaiting || (event !== 'data' && event !== 'readable')) return;
       isWaiting = false;
       resolve(readNodeStream(body, limitBytes));
     });

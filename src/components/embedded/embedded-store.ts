@@ -183,11 +183,10 @@ export class EmbeddedStore implements StateStore {
     if (failure !== undefined) this.#onFailure(failure);
     if (reads !== undefined) this.#reads.settle(reads);
     if (commits !== undefined) {
-      const waiting = this.#commits.packed;
-      this.#window.onReply(this.#commits.sent + waiting);
+      this.#window.onReply(this.#commits.pending.length);
       // A large group that waits is written while the callers of this one go on; a small one waits for what they commit.
       if (this.#commits.hasPacked(LARGE_GROUP_BYTES)) this.#flush();
-      else if (waiting > 0) this.#scheduleFlush();
+      else if (this.#commits.packed > 0) this.#scheduleFlush();
       this.#commits.settle(commits);
     }
     if (this.#reads.isIdle && this.#commits.isIdle) this.#onIdle();

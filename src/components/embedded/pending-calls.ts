@@ -26,11 +26,6 @@ export class PendingCalls {
     return this.pending.length === 0;
   }
 
-  /** The number of calls that are sent. */
-  get sent(): number {
-    return this.#sent;
-  }
-
   /** The number of calls packed but not sent. */
   get packed(): number {
     return this.pending.length - this.#sent;
