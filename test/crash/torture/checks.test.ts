@@ -19,12 +19,13 @@ const PUBLISHED = ['0:C 1 publish ordered1-0-1', '0:R 2 publish ordered1-0-1 ok'
 const DELIVERED = ['0:D 3 ordered ordered1-0-1 1', '0:A 4 ordered ordered1-0-1 SUCCESS'];
 const STARTED = ['0:C 1 start w-0-5', '0:R 2 start w-0-5 ok'];
 const RAISED = ['1:C 3 raise w-0-5/0', '1:R 4 raise w-0-5/0 ok'];
+const NOTED = ['1', '2'].flatMap((number) => [`1:C 3 note w-0-5/0.${number}`, `1:R 4 note w-0-5/0.${number} ok`]);
 
 describe('the checks of what hosts did', () => {
   test('find nothing when every promise was kept', () => {
     const lines = [
-      ...[...PUBLISHED, ...DELIVERED, '0:S 5 ordered ordered1-0-1', ...STARTED, ...RAISED],
-      '1:Q 9 w-0-5 COMPLETED 1116 1 w-0-5/0',
+      ...[...PUBLISHED, ...DELIVERED, '0:S 5 ordered ordered1-0-1', ...STARTED, ...NOTED, ...RAISED],
+      '1:Q 9 w-0-5 COMPLETED 1116 1 w-0-5/0.1,w-0-5/0.2,w-0-5/0',
       ...['0:C 1 schedule j-0-1', '0:R 2 schedule j-0-1 ok', '1:T 3 j-0-1 7', '1:Z 4 j-0-1 7', '1:J 5 j-0-1 7'],
       ...['0:Z 1 tick-1 1000', '1:Z 2 tick-1 1500'],
     ];
@@ -68,6 +69,21 @@ describe('the checks of what hosts did', () => {
       'an event that came twice',
       [...STARTED, '1:Q 9 w-0-5 COMPLETED 1116 1 w-0-5/0,w-0-5/0'],
       { again: ['event w-0-5/0 came twice'] },
+    ],
+    [
+      'an event left out before another one',
+      [...STARTED, ...NOTED, ...RAISED, '1:Q 9 w-0-5 COMPLETED 1116 1 w-0-5/0.1,w-0-5/0'],
+      { lost: ['event w-0-5/0.2, raised before w-0-5/0'] },
+    ],
+    [
+      'an event that came after one that was raised later',
+      [...STARTED, ...NOTED, ...RAISED, '1:Q 9 w-0-5 COMPLETED 1116 1 w-0-5/0.1,w-0-5/0,w-0-5/0.2'],
+      { disordered: ['event w-0-5/0.2 came after w-0-5/0'] },
+    ],
+    [
+      'two events the wrong way round',
+      [...STARTED, ...NOTED, ...RAISED, '1:Q 9 w-0-5 COMPLETED 1116 1 w-0-5/0.2,w-0-5/0.1,w-0-5/0'],
+      { disordered: ['event w-0-5/0.2 came before w-0-5/0.1'] },
     ],
     ['an activity with two results', ['1:Q 9 w-0-5 COMPLETED 1116 3:2 -'], { again: ['results of w-0-5: 3:2'] }],
     ['a wrong result', ['1:Q 9 w-0-5 COMPLETED 1115 1 -'], { wrong: ['w-0-5: COMPLETED 1115'] }],

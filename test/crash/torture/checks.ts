@@ -16,7 +16,7 @@ export interface Findings {
   readonly lost: readonly string[];
   /** Done again after it was recorded, or a workflow that went on twice: what a host wrote that had lost the shard. */
   readonly again: readonly string[];
-  /** Messages of an ordered group that came before one that was published earlier. */
+  /** Messages of an ordered group that came before one that was published earlier; events before one raised earlier. */
   readonly disordered: readonly string[];
   /** Workflows with a wrong result. */
   readonly wrong: readonly string[];
@@ -65,11 +65,11 @@ export function withoutEvent({ workflows, calls }: Records): readonly string[] {
 
 /** An unfinished workflow, with what is known of its start and its events. */
 function described(records: Records, id: string): string {
-  const { status, tokens } = records.workflows.get(id) ?? { status: 'absent', tokens: [] };
+  const { status, events } = records.workflows.get(id) ?? { status: 'absent', events: [] };
   const start = records.calls.get(`start ${id}`)?.result ?? 'unanswered';
   const raised = [...records.calls.values()].filter((call) => call.what === 'raise' && instanceOf(call.id) === id);
   const answers = raised.map((call) => call.result ?? 'unanswered').join();
-  return `${id}: ${status}, start ${start}, events raised: ${answers || 'none'}, received: ${tokens.join() || 'none'}`;
+  return `${id}: ${status}, start ${start}, events raised: ${answers || 'none'}, received: ${events.join() || 'none'}`;
 }
 
 /** A run that has come to rest. */
@@ -90,9 +90,12 @@ export function check({ records, lives, tickMs, left }: Rested): Findings {
       ...unfinished(records).map((id) => described(records, id)),
       ...missingTicks(records, tickMs),
       ...missingEvents(records),
+      ...notesOfAll(records)
+        .filter(({ at }) => at === -1)
+        .map(({ note, token }) => `event ${note}, raised before ${token}`),
     ],
     again: [...work.flatMap(againOf), ...doubledEvents(records), ...doubledResults(records), ...left],
-    disordered: disordered(records),
+    disordered: [...disordered(records), ...disorderedEvents(records)],
     wrong: wrongResults(records),
     undecided: [...records.calls.values()].flatMap((call) => undecidedOf(call, lives)),
   };
@@ -129,9 +132,38 @@ function missingEvents({ workflows, ...records }: Records): string[] {
 }
 
 function doubledEvents({ workflows }: Records): string[] {
-  return [...workflows.values()].flatMap(({ tokens }) =>
-    tokens.filter((token, at) => tokens.indexOf(token) !== at).map((token) => `event ${token} came twice`),
+  return [...workflows.values()].flatMap(({ events }) =>
+    events.filter((event, at) => events.indexOf(event) !== at).map((event) => `event ${event} came twice`),
   );
+}
+
+/** An acknowledged event that was raised before one that its workflow has got. */
+interface Note {
+  readonly note: string;
+  readonly at: number;
+  readonly token: string;
+  readonly tokenAt: number;
+}
+
+function notesOfAll({ workflows, calls }: Records): Note[] {
+  return [...workflows.values()].flatMap(({ events, tokens }) =>
+    tokens.flatMap((token) =>
+      [`${token}.1`, `${token}.2`]
+        .filter((note) => calls.get(`note ${note}`)?.result === 'ok')
+        .map((note) => ({ note, at: events.indexOf(note), token, tokenAt: events.indexOf(token) })),
+    ),
+  );
+}
+
+/** A host raises events of a workflow one after the other, without waiting: they come in this order. */
+function disorderedEvents(records: Records): string[] {
+  return notesOfAll(records).flatMap(({ note, at, token, tokenAt }, index, all) => {
+    const before = all[index - 1];
+    const isAfterToken = at > tokenAt ? [`event ${note} came after ${token}`] : [];
+    const isBeforeFirst =
+      before?.token === token && at !== -1 && at < before.at ? [`event ${note} came before ${before.note}`] : [];
+    return [...isAfterToken, ...isBeforeFirst];
+  });
 }
 
 function doubledResults({ workflows }: Records): string[] {

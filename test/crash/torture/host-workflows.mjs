@@ -26,7 +26,7 @@ export function register(workflows) {
 
 /**
  * What the history of an instance has: `1` when each activity has one result, else `<sequence>:<results>` of each that
- * has not; and the tokens of its events, or `-`.
+ * has not; and the tokens of its events in their order, or `-`.
  */
 export async function resultsOf(workflows, instanceId) {
   const results = new Map();

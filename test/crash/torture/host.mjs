@@ -1,7 +1,7 @@
 // One life of a host of an application: publishes, schedules and starts, does what is due, and writes each
 // step to standard output, which is a file. The second word is the time in microseconds, by a clock of the machine.
 //   U                               the host is up
-//   C <what> <ID>                   a call begins: subscribe, publish, schedule, start, raise, wait, unschedule, stop
+//   C <what> <ID>                   a call begins: subscribe, publish, schedule, start, note, raise, wait, unschedule, stop
 //   R <what> <ID> <result>          it has ended: `ok` or an error code
 //   D <function> <message> <try>    a message is delivered
 //   A <function> <message> <answer> the function has answered
@@ -181,7 +181,10 @@ void repeatedly(4, (count) => {
   return call('start', instanceId, () => workflows.start(flow, count, { instanceId }));
 });
 
+/** Raises two events that nobody waits for and then the awaited one, all without waiting: they come in this order. */
 async function raise({ id, token }) {
+  for (const note of [`${token}.1`, `${token}.2`])
+    void call('note', note, () => workflows.raiseEvent(id, 'note', { token: note }));
   await call('raise', token, () => workflows.raiseEvent(id, 'go', { token, value: 10 }));
   if (Math.random() > 0.3) return;
   await call('wait', token, async () => {

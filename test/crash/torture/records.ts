@@ -34,9 +34,13 @@ export interface Ended {
   readonly output: string;
   /** `1` when each of its activities has one result. */
   readonly results: string;
-  /** The events that it has got. */
+  /** The events that it has got, in order: `<token>.1` and `<token>.2` were raised before `<token>`. */
+  readonly events: readonly string[];
+  /** Those of them that it waited for. */
   readonly tokens: readonly string[];
 }
+
+const NOTE = /\.\d$/;
 
 /** What all hosts wrote, put together. The lines of different hosts come in any order. */
 export class Records {
@@ -96,6 +100,7 @@ function record(work: Work, at: Begin): void {
   if (work.recorded === undefined || at.at < work.recorded.at) work.recorded = at;
 }
 
-function endedOf([, status = '', output = '', results = '', tokens = '-']: readonly string[]): Ended {
-  return { status, output, results, tokens: tokens === '-' ? [] : tokens.split(',') };
+function endedOf([, status = '', output = '', results = '', told = '-']: readonly string[]): Ended {
+  const events = told === '-' ? [] : told.split(',');
+  return { status, output, results, events, tokens: events.filter((event) => !NOTE.test(event)) };
 }
