@@ -93,3 +93,13 @@ test('Many new instances start a few at a time, and all of them start', async ()
     await tick();
   }
 });
+
+test('New instances start while turns before them are written, so many of them', async () => {
+  const turns = new Turns(1_000);
+  for (let number = 0; number < 1_000; number++) turns.push('new', false);
+  await tick();
+  // The one that starts at once, and those of a tick.
+  expect(turns.count('new')).toBe(1 + 64);
+  for (let round = 0; round < 10; round++) await tick();
+  expect(turns.count('new')).toBe(256);
+});
