@@ -18,10 +18,11 @@ import { localZoneName } from './planning/zone.ts';
 import { Delivery } from './running/delivery.ts';
 import { emitGone, emitScheduled } from './running/emit-events.ts';
 import { type HandledJob, Handlers } from './running/handlers.ts';
-import { type Due, JobStore, type Scheduled } from './running/job-store.ts';
+import { JobStore, type Scheduled } from './running/job-store.ts';
 import type { JobsDeps } from './running/jobs-deps.ts';
 import { JobLayout } from './running/layout.ts';
 import { Scheduler } from './running/scheduler.ts';
+import type { Due } from './running/stored-jobs.ts';
 import type { UnhandledJob } from './running/unhandled.ts';
 
 /** A job that was found; its data is text. */
@@ -96,11 +97,11 @@ export class JobService implements BlockService {
 
   /** The job of a name with its data as text; `undefined` when there is none. */
   find(name: string): Promise<FoundJob | undefined> {
-    return this.#call('GET_JOB', name, async ({ store }) => {
+    return this.#call('GET_JOB', name, async ({ store: { stored } }) => {
       for (let before: number | undefined; ; ) {
-        const due = await store.find(name);
+        const due = (await stored.find(name))?.due;
         if (due === undefined || isExpired(due.job, this.#now)) return undefined;
-        const data = await store.dataOf(due.job);
+        const data = await stored.dataOf(due.job);
         if (data !== undefined) checkData(name, data);
         if (data !== undefined || due.job.dataId === undefined)
           return { job: due.job, nextRunAt: nextRunOf(due), data };
@@ -120,7 +121,7 @@ export class JobService implements BlockService {
   /** A page of the jobs whose names begin with a prefix, in the order of their names. */
   list(prefix: string, start: string | undefined, limit: number): Promise<FoundPage> {
     return this.#call('LIST_JOBS', undefined, async ({ store }) => {
-      const { jobs, next } = await store.list(prefix, start, limit);
+      const { jobs, next } = await store.stored.list(prefix, start, limit);
       const found = jobs
         .filter(({ job }) => !isExpired(job, this.#now))
         .map((due) => ({ job: due.job, nextRunAt: nextRunOf(due) }));

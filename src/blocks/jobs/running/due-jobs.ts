@@ -1,7 +1,7 @@
 import { DueIndex } from '../../../kernel/due-index.ts';
 import type { PageSize } from '../../../state/page.ts';
 import type { Clock } from '../../../util/clock.ts';
-import type { Due, JobStore } from './job-store.ts';
+import type { Due, StoredJobs } from './stored-jobs.ts';
 
 const PAGE: PageSize = { limit: 256, maxBytes: 4 * 1024 * 1024 };
 /** Limits of one read of the jobs that are due next, and how long its result is used. */
@@ -16,7 +16,7 @@ interface Glimpse {
 
 /** The dependencies of {@link DueJobs}. */
 export interface DueJobsDeps {
-  readonly store: JobStore;
+  readonly stored: StoredJobs;
   readonly clock: Clock;
   /** Whether to skip an entry: it is being handled, or is not this host's. */
   readonly isTaken: (due: Due) => boolean;
@@ -24,19 +24,19 @@ export interface DueJobsDeps {
 
 /** The jobs that are due next. */
 export class DueJobs extends DueIndex<Due> {
-  readonly #store: JobStore;
+  readonly #stored: StoredJobs;
   readonly #clock: Clock;
   #glimpse: Glimpse | undefined;
   readonly #isTaken: (due: Due) => boolean;
 
-  constructor({ store, clock, isTaken }: DueJobsDeps, page: PageSize = PAGE) {
+  constructor({ stored, clock, isTaken }: DueJobsDeps, page: PageSize = PAGE) {
     super({
       idOf: ({ key }) => key,
-      readAfter: (position) => store.readDue(position?.id, page),
+      readAfter: (position) => stored.readDue(position?.id, page),
       isWanted: (due) => !isTaken(due),
       pageSize: page.limit,
     });
-    this.#store = store;
+    this.#stored = stored;
     this.#clock = clock;
     this.#isTaken = isTaken;
   }
@@ -44,7 +44,7 @@ export class DueJobs extends DueIndex<Due> {
   /** Whether an entry is unchanged in the store. If it changed, adds the new version to the index. */
   async isCurrent(due: Due): Promise<boolean> {
     if (await this.#isSeen(due)) return true;
-    const entry = await this.#store.entry(due.key);
+    const entry = await this.#stored.entry(due.key);
     if (entry?.version === due.version) return true;
     if (entry !== undefined && !this.#isTaken(entry)) this.add(entry);
     return false;
@@ -60,7 +60,7 @@ export class DueJobs extends DueIndex<Due> {
       if (await isIn(glimpse, due)) return true;
       looked = glimpse;
     }
-    const own = { at: now, versions: this.#store.versionsFrom(due.key, now, GLIMPSE) };
+    const own = { at: now, versions: this.#stored.versionsFrom(due.key, now, GLIMPSE) };
     this.#glimpse = own;
     return isIn(own, due);
   }
@@ -74,7 +74,7 @@ export class DueJobs extends DueIndex<Due> {
   async look(keys: readonly string[]): Promise<void> {
     this.#glimpse = undefined;
     const before = keys.map((key) => this.get(key));
-    const found = await Promise.all(keys.map((key) => this.#store.entry(key)));
+    const found = await Promise.all(keys.map((key) => this.#stored.entry(key)));
     for (const [index, key] of keys.entries()) this.#seen(key, before[index], found[index]);
   }
 

@@ -1,24 +1,15 @@
 import { CommitBatcher } from '../../../kernel/commit-batcher.ts';
-import type { DuePage } from '../../../kernel/due-index.ts';
 import type { OwnedShards } from '../../../kernel/owned-shards.ts';
-import { Damages, isDamage } from '../../../state/damages.ts';
-import { isConflict, quote, StateError } from '../../../state/errors.ts';
-import { keyAfter } from '../../../state/keys.ts';
-import { isCutOff, type PageSize } from '../../../state/page.ts';
+import { isDamage } from '../../../state/damages.ts';
+import { isConflict } from '../../../state/errors.ts';
 import { retryOnConflict } from '../../../state/retry-on-conflict.ts';
-import type { KeyedEntry, Precondition, Put, StateStore } from '../../../state/store.ts';
-import type { Logger } from '../../../util/logger.ts';
+import type { Precondition, Put, StateStore } from '../../../state/store.ts';
 import { MAX_INLINE_DATA_BYTES, type StoredJob } from '../model/job.ts';
-import type { StoredEntry } from '../planning/control.ts';
 import type { PlannedJob, PresentJob } from '../planning/if-exists.ts';
-import { decodeData, decodeJob, decodePointer, encodeData, encodeJob, encodePointer, type Pointer } from './codec.ts';
+import { encodeData, encodeJob, encodePointer } from './codec.ts';
 import type { JobLayout } from './layout.ts';
 import { removeLost } from './lost-job.ts';
-
-/** A stored job and its entry. */
-export interface Due extends StoredEntry {
-  readonly key: string;
-}
+import { type Due, type Found, StoredJobs, type StoredJobsDeps } from './stored-jobs.ts';
 
 const NO_PUTS: readonly Put[] = [];
 
@@ -38,51 +29,31 @@ export interface Scheduled {
   readonly replaced: string | undefined;
 }
 
-/** A job found by name, and its pointer. */
-interface Found {
-  readonly pointer: Pointer;
-  readonly pointerVersion: number;
-  readonly due: Due;
-}
-
 /** The dependencies of a {@link JobStore}. */
-export interface JobStoreDeps {
-  readonly store: StateStore;
-  readonly layout: JobLayout;
+export interface JobStoreDeps extends StoredJobsDeps {
   readonly newId: () => string;
-  readonly logger: Logger;
   /** The shards of this host; absent when no other host runs these jobs. */
   readonly owned?: OwnedShards;
 }
 
-/** A job found by name, as it is stored. */
-interface Located {
-  readonly pointer: Pointer;
-  readonly pointerVersion: number;
-  readonly entry: KeyedEntry;
-}
-
 /** Jobs in a state store. Each change is one commit, guarded by the version of what it changes. */
 export class JobStore {
+  /** The jobs that it holds. */
+  readonly stored: StoredJobs;
   readonly #store: StateStore;
   readonly #commits: CommitBatcher;
   readonly #layout: JobLayout;
   readonly #newId: () => string;
   readonly #owned: OwnedShards | undefined;
-  readonly #damages: Damages;
-  readonly #lost: Damages;
 
-  constructor({ store, layout, newId, owned, logger }: JobStoreDeps) {
+  constructor(deps: JobStoreDeps) {
+    const { store, layout, newId, owned } = deps;
+    this.stored = new StoredJobs(deps);
     this.#store = store;
     this.#commits = new CommitBatcher(store);
     this.#layout = layout;
     this.#newId = newId;
     this.#owned = owned;
-    this.#damages = new Damages(logger, 'a stored job cannot be read: it stays in the store and does not run');
-    this.#lost = new Damages(
-      logger,
-      'a stored job cannot be found by its name: lists leave it out until it is deleted',
-    );
   }
 
   /**
@@ -98,14 +69,14 @@ export class JobStore {
       } catch (error) {
         if (!isConflict(error) || tries >= MAX_TRIES) throw error;
       }
-      present = await this.#find(planned.job.name);
+      present = await this.stored.find(planned.job.name);
       next = present === undefined ? planned : await this.#replacement(present, replace);
     }
     return undefined;
   }
 
   async #replacement({ due: { job, at, version } }: Found, replace: Replace): Promise<PlannedJob | undefined> {
-    return replace({ job, at, version, data: await this.dataOf(job) });
+    return replace({ job, at, version, data: await this.stored.dataOf(job) });
   }
 
   /** Writes a job, provided that the present one is unchanged, or is still absent. */
@@ -129,41 +100,13 @@ export class JobStore {
     return { job, dataPuts: [{ key: this.#layout.data(dataId), value: encodeData(data) }] };
   }
 
-  /** Finds a job by name. */
-  async find(name: string): Promise<Due | undefined> {
-    return (await this.#find(name))?.due;
-  }
-
-  async #find(name: string): Promise<Found | undefined> {
-    const located = await this.#locate(name);
-    if (located === undefined) return undefined;
-    const { pointer, pointerVersion, entry } = located;
-    return { pointer, pointerVersion, due: this.#dueOf(entry, pointer.at) };
-  }
-
-  async #locate(name: string): Promise<Located | undefined> {
-    const pointerKey = this.#layout.job(name);
-    for (let before: number | undefined; ; ) {
-      const entry = await this.#store.get(pointerKey);
-      if (entry === undefined) return undefined;
-      const pointer = decodePointer(pointerKey, entry.value);
-      const key = this.#layout.due(pointer.at, name);
-      const due = await this.#store.get(key);
-      if (due !== undefined) return { pointer, pointerVersion: entry.version, entry: { key, ...due } };
-      // The job moved to another entry between the two reads, unless the pointer is the same again.
-      if (entry.version === before)
-        throw new StateError('corrupt', `The job ${quote(name)} has no entry in the store.`);
-      before = entry.version;
-    }
-  }
-
   /**
    * Changes a job, as `change` says of its present entry; returns `undefined` if there is no such job, or nothing is to
    * be changed. The data stay as they are.
    */
   async change(name: string, change: (present: Due) => PlannedJob | undefined): Promise<Scheduled | undefined> {
     return retryOnConflict(MAX_TRIES, async () => {
-      const found = await this.#find(name);
+      const found = await this.stored.find(name);
       const planned = found && change(found.due);
       if (found === undefined || planned === undefined) return undefined;
       const { job, at } = planned;
@@ -176,27 +119,10 @@ export class JobStore {
     });
   }
 
-  /** The jobs whose names begin with a prefix, in the order of their names, starting at one; and the next name. */
-  async list(prefix: string, start: string | undefined, limit: number): Promise<{ jobs: Due[]; next?: string }> {
-    const range = this.#layout.jobRange(prefix);
-    const from = start === undefined ? range.from : this.#layout.job(start);
-    const entries = await this.#store.scan({ ...range, from, limit: limit + 1 });
-    const found = await Promise.all(entries.slice(0, limit).map((pointer) => this.#listed(pointer)));
-    const next = entries[limit];
-    const jobs = found.filter((due) => due !== undefined);
-    return next === undefined ? { jobs } : { jobs, next: this.nameOf(next.key) };
-  }
-
-  /** A job for a list; one that cannot be read must not hide the others. */
-  async #listed(pointer: KeyedEntry): Promise<Due | undefined> {
-    const located = await this.#lost.readLater(pointer, () => this.#locate(this.nameOf(pointer.key)));
-    return located && this.#damages.read(located.entry, () => this.#dueOf(located.entry, located.pointer.at));
-  }
-
   /** Removes a job, also one that cannot be read; returns the key of its entry, and the job if it can be read. */
   async remove(name: string): Promise<{ readonly key: string; readonly job?: StoredJob | undefined } | undefined> {
     return retryOnConflict(MAX_TRIES, async () => {
-      const located = await this.#locate(name).catch(ifDamaged);
+      const located = await this.stored.locate(name).catch(ifDamaged);
       if (located === 'damaged')
         return removeLost(name, { store: this.#store, commits: this.#commits, layout: this.#layout });
       if (located === undefined) return undefined;
@@ -205,7 +131,7 @@ export class JobStore {
       const data = pointer.dataId === undefined ? [] : [this.#layout.data(pointer.dataId)];
       const require = [{ key: pointerKey, version: pointerVersion }];
       await this.#commits.commit({ require, delete: [pointerKey, entry.key, ...data] });
-      return { key: entry.key, job: this.#damages.read(entry, () => this.#dueOf(entry))?.job };
+      return { key: entry.key, job: this.stored.readable(entry)?.job };
     });
   }
 
@@ -242,49 +168,6 @@ export class JobStore {
     return this.#owned?.fence(job.name);
   }
 
-  /** Versions of the entries from a key on that are due at an instant, by key. */
-  async versionsFrom(from: string, at: number, page: PageSize): Promise<ReadonlyMap<string, number>> {
-    const entries = await this.#store.scan({ from, to: this.#layout.due(Math.floor(at) + 1, ''), ...page });
-    return new Map(entries.map(({ key, version }) => [key, version]));
-  }
-
-  /** Reads the current entry of a key. */
-  async entry(key: string): Promise<Due | undefined> {
-    const entry = await this.#store.get(key);
-    return entry && this.#dueOf({ key, ...entry });
-  }
-
-  /** The common prefix of all due entries. */
-  get duePrefix(): string {
-    return this.#layout.duePrefix;
-  }
-
-  /** The job name in the key of a pointer or a due entry. */
-  nameOf(key: string): string {
-    return this.#layout.nameOf(key);
-  }
-
-  /** The data of a job as JSON text; `undefined` if it has none. */
-  async dataOf(job: StoredJob): Promise<string | undefined> {
-    if (job.dataId === undefined) return job.data;
-    const key = this.#layout.data(job.dataId);
-    const entry = await this.#store.get(key);
-    return entry && decodeData(key, entry.value);
-  }
-
-  /** The earliest entries after a key, in order; `isLast` when no entries follow them. */
-  async readDue(after: string | undefined, page: PageSize): Promise<DuePage<Due>> {
-    const { from: first, to } = this.#layout.dueRange;
-    for (let from = after === undefined ? first : keyAfter(after); ; ) {
-      const found = await this.#store.scan({ from, to, ...page });
-      const isLast = !isCutOff(found, page);
-      const entries = found.flatMap((entry) => this.#damages.read(entry, () => this.#dueOf(entry)) ?? []);
-      const last = found.at(-1);
-      if (entries.length > 0 || isLast || last === undefined) return { entries, isLast };
-      from = keyAfter(last.key);
-    }
-  }
-
   #putsOf(job: StoredJob, at: number): Puts {
     return [
       { key: this.#layout.job(job.name), value: encodePointer({ at, dataId: job.dataId }) },
@@ -296,10 +179,6 @@ export class JobStore {
     const keys = [this.#layout.job(due.job.name), due.key];
     if (pointer.dataId !== undefined) keys.push(this.#layout.data(pointer.dataId));
     return keys;
-  }
-
-  #dueOf({ key, value, version }: KeyedEntry, at: number = this.#layout.instantOf(key)): Due {
-    return { key, version, at, job: decodeJob(key, value) };
   }
 }
 

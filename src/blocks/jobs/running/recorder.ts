@@ -5,8 +5,9 @@ import { sleep } from '../../../util/clock.ts';
 import type { StoredJob } from '../model/job.ts';
 import { isContinued } from '../planning/control.ts';
 import type { Next } from '../planning/transition.ts';
-import type { Due, JobStore } from './job-store.ts';
+import type { JobStore } from './job-store.ts';
 import type { JobsDeps } from './jobs-deps.ts';
+import type { Due } from './stored-jobs.ts';
 
 /** Backoff after a failed write. */
 const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
@@ -68,7 +69,7 @@ export class Recorder {
   async #continued(due: Due, mayBeWritten: boolean): Promise<Due | undefined> {
     const { store, onUncertain, onReadFailure } = this.#deps;
     try {
-      const present = await store.find(due.job.name);
+      const present = (await store.stored.find(due.job.name))?.due;
       if (present !== undefined && isContinued(due, present)) return present;
       // An earlier try that failed may have committed.
       if (mayBeWritten) onUncertain(due);

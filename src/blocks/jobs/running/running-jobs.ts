@@ -1,4 +1,4 @@
-import type { Due } from './job-store.ts';
+import type { Due } from './stored-jobs.ts';
 
 /** The jobs being handled or changed, and entries of the same jobs that wait for it to end. */
 export class RunningJobs {

@@ -8,10 +8,11 @@ import { type Attempt, afterAttempt, isAtRest, type Next } from '../planning/tra
 import type { AttemptOutcome, Delivery, Target } from './delivery.ts';
 import { DueJobs } from './due-jobs.ts';
 import { emitGone, emitOutcome, emitTriggered } from './emit-events.ts';
-import type { Due, JobStore } from './job-store.ts';
+import type { JobStore } from './job-store.ts';
 import type { JobsDeps } from './jobs-deps.ts';
 import { Recorder } from './recorder.ts';
 import { RunningJobs } from './running-jobs.ts';
+import type { Due } from './stored-jobs.ts';
 import { UnhandledJobs } from './unhandled.ts';
 
 /** Max ended runs that are being recorded; they do not count against the concurrency. */
@@ -51,7 +52,11 @@ export class Scheduler {
   constructor(deps: SchedulerDeps) {
     this.#deps = deps;
     this.unhandled = new UnhandledJobs(deps.host.logger);
-    this.#due = new DueJobs({ store: deps.store, clock: deps.host.clock, isTaken: (due) => this.#isTaken(due) });
+    this.#due = new DueJobs({
+      stored: deps.store.stored,
+      clock: deps.host.clock,
+      isTaken: (due) => this.#isTaken(due),
+    });
     const { host } = deps;
     this.#retry = new ReadRetry({ ...host, what: 'jobs', readAnew: () => this.readAnew() });
     this.#recorder = new Recorder({
@@ -88,7 +93,7 @@ export class Scheduler {
     const { app } = host;
     this.#appWatch = app?.monitor.onChange(() => app.monitor.isPresent && this.targetsChanged());
     owned.onChange(() => this.#forgetAll());
-    owned.watch(store.duePrefix, (keys) => void this.#onHint(keys));
+    owned.watch(store.stored.duePrefix, (keys) => void this.#onHint(keys));
     this.#pump.pump();
   }
 
@@ -225,7 +230,7 @@ export class Scheduler {
     const { store, owned, host } = this.#deps;
     const done = host.work.begin('reading jobs that others have changed');
     try {
-      await this.#due.look(keys.filter((key) => owned.owns(store.nameOf(key))));
+      await this.#due.look(keys.filter((key) => owned.owns(store.stored.nameOf(key))));
       this.#pump.pump();
     } catch (error) {
       this.#retry.failed(error);
@@ -248,7 +253,7 @@ export class Scheduler {
     try {
       // Other hosts may have changed the entry: check it before the run.
       if (owned.hasPeers && !((await this.#due.isCurrent(due)) && owned.owns(job.name))) return;
-      const data = job.dataId === undefined ? job.data : await store.dataOf(job);
+      const data = job.dataId === undefined ? job.data : await store.stored.dataOf(job);
       if (job.dataId !== undefined && data === undefined) return await this.#withoutData(due);
       // Another sidecar of this process has started it meanwhile.
       if (this.#deps.delivery.elsewhere(job.name) !== undefined) return this.#inHand.putBack(due);

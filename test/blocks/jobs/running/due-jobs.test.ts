@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { StoredJob } from '../../../../src/blocks/jobs/model/job.ts';
 import { DueJobs } from '../../../../src/blocks/jobs/running/due-jobs.ts';
-import { type Due, JobStore } from '../../../../src/blocks/jobs/running/job-store.ts';
+import { JobStore } from '../../../../src/blocks/jobs/running/job-store.ts';
 import { JobLayout } from '../../../../src/blocks/jobs/running/layout.ts';
+import type { Due } from '../../../../src/blocks/jobs/running/stored-jobs.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
 import { Heap } from '../../../../src/util/heap.ts';
 import { KeptStore } from '../../../support/kept-store.ts';
@@ -65,7 +66,10 @@ class Run {
     this.#store = store;
     this.#answer = answer;
     const isTaken = ({ version }: Due): boolean => this.#taken.has(version);
-    this.#window = new DueJobs({ store, clock: virtualClock(), isTaken }, { limit: 4, maxBytes: 1_000_000 });
+    this.#window = new DueJobs(
+      { stored: store.stored, clock: virtualClock(), isTaken },
+      { limit: 4, maxBytes: 1_000_000 },
+    );
   }
 
   async do(one: Step): Promise<void> {
