@@ -1,12 +1,11 @@
 import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
-import { keyAfter } from '../../state/keys.ts';
 import { isCutOff } from '../../state/page.ts';
 import type { KeyedEntry, StateStore } from '../../state/store.ts';
 import { type Clock, dualNow, sleep } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { Message } from '../pubsub.ts';
 import { decodeQueued } from './codec.ts';
-import { DueTimer } from './due-timer.ts';
+import { DelayedMessages } from './delayed-messages.ts';
 import type { QueueLayout } from './layout.ts';
 import { LoadedKeys } from './loaded-keys.ts';
 import { LookBack } from './look-back.ts';
@@ -49,20 +48,23 @@ export class ReadAhead {
   #isCaughtUp = false;
   /** Ready keys that are being committed and that no scan has returned. */
   readonly #publishing = new Set<string>();
-  /** Whether some due messages may not be loaded. */
-  #mayBeDue = true;
-  /** The delayed key at which the next search for due messages begins. */
-  #dueFrom = '';
+  readonly #delayed: DelayedMessages;
   #isReading = false;
-  readonly #dueTimer = new DueTimer(() => {
-    this.#mayBeDue = true;
-    void this.#read();
-  });
   /** How many of the next messages may have been in flight when a process ended: none that are published from now on. */
   #careful = 0;
 
   constructor(deps: ReadAheadDeps) {
     this.#deps = deps;
+    const { store, layout, onLoaded } = deps;
+    this.#delayed = new DelayedMessages({
+      ...{ store, layout },
+      load: async (tenure, scan) => {
+        const due = await this.#scan(tenure, scan, (entry) => this.#load(entry, tenure));
+        if (due !== undefined) onLoaded();
+        return due;
+      },
+      onDue: () => void this.#read(),
+    });
   }
 
   /** Begins a tenure: messages are loaded from now on. Returns false if there is one already. */
@@ -84,14 +86,12 @@ export class ReadAhead {
   stop(): void {
     this.#tenure?.abort();
     this.#tenure = undefined;
-    this.#dueTimer.cancel();
+    this.#delayed.stop();
     this.#ready.clear();
     this.#loaded.clear();
     this.#position = new ReadPosition();
     this.#lookBack = new LookBack();
     this.#isCaughtUp = false;
-    this.#dueFrom = '';
-    this.#mayBeDue = true;
   }
 
   shift(): StoredMessage | undefined {
@@ -177,9 +177,7 @@ export class ReadAhead {
 
   /** A message waits under a delayed key. */
   delayed(key: string, dueAt: number): void {
-    if (this.#tenure === undefined) return;
-    if (key < this.#dueFrom) this.#dueFrom = key;
-    if (this.#clock !== undefined) this.#dueTimer.expect(dueAt, this.#clock);
+    if (this.#tenure !== undefined && this.#clock !== undefined) this.#delayed.expect(key, dueAt, this.#clock);
   }
 
   #push(entry: StoredMessage): void {
@@ -188,7 +186,7 @@ export class ReadAhead {
   }
 
   get #wantsMore(): boolean {
-    if (this.#tenure === undefined || (this.#isCaughtUp && !this.#mayBeDue)) return false;
+    if (this.#tenure === undefined || (this.#isCaughtUp && !this.#delayed.mayBeDue)) return false;
     return this.#ready.isShort;
   }
 
@@ -203,7 +201,7 @@ export class ReadAhead {
         // Settlements of an earlier tenure must be durable before a scan.
         if (flushed !== tenure) await this.#deps.commits.flushed();
         flushed = tenure;
-        if (this.#mayBeDue) await this.#readDue(tenure);
+        if (this.#delayed.mayBeDue && this.#clock !== undefined) await this.#delayed.read(tenure, this.#clock);
         if (!this.#isCaughtUp) await this.#readReady(tenure);
         done();
       } catch (error) {
@@ -232,40 +230,6 @@ export class ReadAhead {
     this.#deps.onLoaded();
   }
 
-  async #readDue(tenure: AbortController): Promise<void> {
-    if (tenure.signal.aborted || this.#clock === undefined) return;
-    this.#mayBeDue = false;
-    const from = this.#dueFrom;
-    try {
-      const now = this.#clock.now();
-      if (await this.#loadDue(tenure, now)) this.#mayBeDue = true;
-      else await this.#expectNext(tenure, now);
-    } catch (error) {
-      if (!tenure.signal.aborted) {
-        this.#mayBeDue = true;
-        if (from < this.#dueFrom) this.#dueFrom = from;
-      }
-      throw error;
-    }
-  }
-
-  /** Loads messages that are due; answers whether there may be more. */
-  async #loadDue(tenure: AbortController, now: number): Promise<boolean> {
-    const { from: first, to } = this.#deps.layout.dueRange(now);
-    const from = this.#dueFrom === '' ? first : this.#dueFrom;
-    // The clock was set back: nothing is due until it reaches this instant again.
-    if (from >= to) return false;
-    this.#dueFrom = to;
-    const due = await this.#scan(tenure, { from, to, ...READ_AHEAD }, (entry) => this.#load(entry, tenure));
-    if (due === undefined) return false;
-    this.#deps.onLoaded();
-    const last = due.at(-1);
-    if (last === undefined || !isCutOff(due, READ_AHEAD)) return false;
-    const next = keyAfter(last.key);
-    if (next < this.#dueFrom) this.#dueFrom = next;
-    return true;
-  }
-
   /** Passes entries that are not loaded to `take`; returns `undefined` if the tenure has ended meanwhile. */
   async #scan(
     tenure: AbortController,
@@ -281,12 +245,6 @@ export class ReadAhead {
     } finally {
       this.#loaded.endScan();
     }
-  }
-
-  async #expectNext(tenure: AbortController, now: number): Promise<void> {
-    const { store, layout } = this.#deps;
-    const [next] = await store.scan({ ...layout.delayedRange, from: layout.dueRange(now).to, limit: 1 });
-    if (next !== undefined && !tenure.signal.aborted) this.delayed(next.key, layout.dueAtOf(next.key));
   }
 
   #load({ key, value }: KeyedEntry, tenure: AbortController): void {
