@@ -26,11 +26,26 @@ function readSlowly({ member: { store } }: ApartHost): void {
   };
 }
 
+/** Some reads and commits are tried again, as after a lost connection: later ones come before them. */
+function tryAgain({ member: { store } }: ApartHost, random: () => number): void {
+  const [get, commit] = [store.get.bind(store), store.commit.bind(store)];
+  const isLost = (): boolean => random() < 0.1;
+  store.get = async (key) => {
+    if (isLost()) await sleep(15);
+    return get(key);
+  };
+  store.commit = async (batch) => {
+    if (isLost()) await sleep(15);
+    return commit(batch);
+  };
+}
+
 test.each([
-  ['where some are too large', { large: 0.1, lost: 0, joins: false }],
-  ['where some are lost', { large: 0, lost: 0.3, joins: false }],
-  ['while shards move', { large: 0, lost: 0, joins: true }],
-  ['with all of that', { large: 0.1, lost: 0.25, joins: true }],
+  ['where some are too large', { large: 0.1, lost: 0, joins: false, cuts: false }],
+  ['where some are lost', { large: 0, lost: 0.3, joins: false, cuts: false }],
+  ['while shards move', { large: 0, lost: 0, joins: true, cuts: false }],
+  ['where connections to the store are cut', { large: 0.12, lost: 0.1, joins: false, cuts: true }],
+  ['with all of that', { large: 0.1, lost: 0.25, joins: true, cuts: true }],
 ] as const)(
   'events that a caller tells without waiting keep their order %s',
   async (_, trouble) => {
@@ -40,6 +55,7 @@ test.each([
     const ids = (await b.owned(fleet.fleet, IDS)).slice(0, 12);
     for (const instanceId of ids) await a.workflows.start('collect', '0', { instanceId });
     readSlowly(a);
+    if (trouble.cuts) for (const host of [a, b]) tryAgain(host, random);
     const fateOf = (): 'handled' | 'lost' | 'cut' => {
       if (random() >= trouble.lost) return 'handled';
       return random() < 0.5 ? 'lost' : 'cut';

@@ -16,10 +16,11 @@ import { notFound } from './model/not-found.ts';
 import { type Payload, textOfValue } from './model/payload.ts';
 import { Completions, type WaitOptions } from './operations/completions.ts';
 import { type InstancePage, type ListOptions, listInstances } from './operations/list.ts';
-import { type Start, sendEvent, startInstance } from './operations/operations.ts';
+import { type Start, startInstance } from './operations/operations.ts';
 import { checkEventName, checkInput, parseStart } from './operations/parse-call.ts';
 import { purge } from './operations/purge.ts';
 import { parseRerun, type RerunOptions, rerunInstance } from './operations/rerun.ts';
+import { sendEvent } from './operations/send.ts';
 import { Waits } from './operations/waits.ts';
 import type { InstanceWork, OutsideEvent } from './operations/work.ts';
 import { WorkflowLayout } from './storage/layout.ts';
@@ -97,7 +98,7 @@ export class WorkflowService implements BlockService {
     const { instanceId, name, input, startAt, trace } = start;
     const work: InstanceWork = { type: 'start', name, input, startAt, trace };
     return this.#call('ERR_START_WORKFLOW', (engine) =>
-      this.#do(engine, instanceId, work, (receipt) => startInstance(engine, start, receipt)),
+      this.#do(instanceId, work, (receipt) => startInstance(engine, start, receipt)),
     );
   }
 
@@ -254,15 +255,14 @@ export class WorkflowService implements BlockService {
   async #send(code: Operation, instanceId: string, event: OutsideEvent): Promise<void> {
     await this.#call(code, async (engine) => {
       if (!canBeInstanceId(instanceId)) throw notFound(instanceId);
-      await this.#do(engine, instanceId, event, (receipt) => sendEvent(engine, instanceId, event, receipt));
+      await this.#do(instanceId, event, (receipt) => sendEvent(engine, instanceId, event, receipt));
     });
   }
 
   /** Here when the instance is one of this host, else where it is. */
-  #do(engine: Engine, id: string, work: InstanceWork, throughStore: ThroughStore): Promise<unknown> {
+  #do(id: string, work: InstanceWork, throughStore: ThroughStore): Promise<unknown> {
     const forwarding = this.#forwarding;
-    if (forwarding === undefined || (engine.owns(id) && !forwarding.isBusyWith(id))) return throughStore();
-    return forwarding.do(id, work, throughStore);
+    return forwarding === undefined ? throughStore() : forwarding.do(id, work, throughStore);
   }
 
   async #call<T>(code: Operation, work: (engine: Engine) => Promise<T>): Promise<T> {

@@ -5,11 +5,13 @@ import { LruCache } from '../../../util/lru.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { InstanceView } from '../model/instance.ts';
 import { canBeInstanceId } from '../model/instance-id.ts';
+import { type Sending, sendHere, sendTogether } from '../operations/send.ts';
 import type { InstanceWork } from '../operations/work.ts';
 import { payloadOf } from '../storage/codec.ts';
 import { type AwaitedStatus, DONE, type HostPeer } from './call.ts';
 import { HostLane, MAX_LENGTH } from './host-lane.ts';
 import { InboundCalls, type InboundCallsDeps } from './inbound-calls.ts';
+import { InstanceLine, THROUGH_STORE, UNDECIDED } from './instance-line.ts';
 import { InstanceWatch } from './instance-watch.ts';
 import { Receipts } from './receipts.ts';
 import { errorOf } from './refusal.ts';
@@ -35,6 +37,15 @@ export interface ForwardingDeps extends HostIdentity {
  */
 export type ThroughStore = (receipt?: string) => Promise<string | undefined | void>;
 
+/** Work at an instance, and its place among other work there. */
+interface Task {
+  readonly line: InstanceLine;
+  readonly id: string;
+  readonly work: InstanceWork;
+  readonly throughStore: ThroughStore;
+  readonly length: number;
+}
+
 /** Max remembered hosts, and max remembered instances with events in their inboxes. */
 const MAX_HOSTS = 100;
 const MAX_BEHIND = 10_000;
@@ -52,11 +63,10 @@ export class Forwarding {
   readonly #lanes = new LruCache<HostLane>(MAX_HOSTS, (lane) => lane.stop());
   /** The last event of this host that may still be in an instance's inbox: later events must not overtake it. */
   readonly #behind = new LruCache<string>(MAX_BEHIND);
-  /** By instance, how much is on its way through the store, and the last call that the owner has not answered yet. */
-  readonly #passing = new Map<string, number>();
-  readonly #sent = new Map<string, { readonly lane: HostLane; readonly answered: Promise<unknown> }>();
-  /** By instance, the last work that has yet to begin. */
-  readonly #begun = new Map<string, Promise<unknown>>();
+  /** By instance, what is not done yet. */
+  readonly #lines = new Map<string, InstanceLine>();
+  /** The way of work here. What has begun before other shards came may be at an instance that this host had before. */
+  #tenure = Symbol('here');
   #hasToldOfIdentity = false;
 
   constructor(deps: ForwardingDeps) {
@@ -67,7 +77,9 @@ export class Forwarding {
     this.inbound = new InboundCalls({ ...deps, receipts: this.#receipts });
     membership.local.setWorkflowCalls(membership.id, this.inbound);
     this.#ownership = membership.shards.onChange(({ gained }) => {
-      if (gained.length > 0) this.#readReceipts();
+      if (gained.length === 0) return;
+      this.#tenure = Symbol('here');
+      this.#readReceipts();
     });
     this.#readReceipts();
   }
@@ -78,76 +90,80 @@ export class Forwarding {
     if (membership.shards.isShared) void this.#receipts.readAll((id) => engine.owns(id));
   }
 
-  /** Lets the owner do the work; else does it through the store, with a receipt if the owner may have done it. */
+  /**
+   * Does work where the instance is: here, at its owner, or through the store, with a receipt if the owner may have done
+   * it. Keeps the order of all that this host is asked for at one instance.
+   */
   async do(id: string, work: InstanceWork, throughStore: ThroughStore): Promise<void> {
-    const begun = this.#begin(this.#begun.get(id), id, work, throughStore);
-    this.#begun.set(id, begun);
-    const { done } = await begun.finally(() => {
-      if (this.#begun.get(id) === begun) this.#begun.delete(id);
-    });
-    await done;
+    const { engine, membership } = this.#deps;
+    let line = this.#lines.get(id);
+    // Alone, it keeps what it owns.
+    if (line === undefined && !membership.shards.isShared && engine.owns(id)) return void (await throughStore());
+    line ??= new InstanceLine((events) => this.#sendTogether(id, events));
+    this.#lines.set(id, line);
+    line.enter();
+    const task = { line, id, work, throughStore, length: id.length + lengthOf(work) };
+    try {
+      await (this.#isHere(task) ? line.direct(this.#doHere(task)) : this.#doElsewhere(task));
+    } finally {
+      if (line.leave()) this.#lines.delete(id);
+    }
   }
 
-  /** Whether earlier work at an instance is not done: later work must not overtake it, even once this host owns it. */
-  isBusyWith(id: string): boolean {
-    return this.#begun.has(id) || this.#sent.has(id) || this.#passing.has(id);
+  /** Whether the work can be done here beside earlier work, which is done here, too. */
+  #isHere({ line, id }: Task): boolean {
+    if (!this.#deps.engine.owns(id) || (line.way !== undefined && line.way !== this.#tenure)) return false;
+    line.way = this.#tenure;
+    return true;
   }
 
-  /** Begins work once all earlier work at the instance has begun: to look whether it is behind may take a while. */
-  async #begin(
-    earlier: Promise<unknown> | undefined,
-    id: string,
-    work: InstanceWork,
-    throughStore: ThroughStore,
-  ): Promise<{ readonly done: Promise<void> }> {
-    await earlier?.catch(() => undefined);
-    const isBehind = this.#passing.has(id) || (await this.#isBehind(id));
+  async #doHere({ line, id, work, throughStore }: Task): Promise<void> {
+    if (work.type === 'start') await throughStore();
+    else if (!(await sendHere(this.#deps.engine, id, work)))
+      await line.redo(async () => this.#noteBehind(id, await throughStore()));
+  }
+
+  async #doElsewhere(task: Task): Promise<void> {
+    const { line, work, throughStore, length } = task;
+    const lane = await line.begin(() => this.#laneFor(task));
+    if (lane !== undefined) return line.direct(this.#forward(lane, task));
+    return line.pass(work.type === 'start' ? { start: throughStore } : { event: work }, length);
+  }
+
+  /** The lane to the owner, unless the work must go through the store. */
+  async #laneFor({ line, id, length }: Task): Promise<HostLane | undefined> {
+    const isBehind = line.way !== THROUGH_STORE && (await this.#isBehind(id));
     const lane = this.#laneOf(id);
-    const length = id.length + lengthOf(work);
-    const sent = this.#sent.get(id);
-    if (lane === undefined || isBehind || length > MAX_LENGTH || (sent !== undefined && sent.lane !== lane))
-      return { done: this.#pass(id, throughStore, sent?.answered) };
-    return { done: this.#forward(lane, { id, work, length }, throughStore) };
+    const isFree = line.way === UNDECIDED || line.way === lane;
+    line.way = lane === undefined || isBehind || !isFree || length > MAX_LENGTH ? THROUGH_STORE : lane;
+    return line.way === lane ? lane : undefined;
   }
 
-  async #forward(
-    lane: HostLane,
-    { id, work, length }: { readonly id: string; readonly work: InstanceWork; readonly length: number },
-    throughStore: ThroughStore,
-  ): Promise<void> {
+  async #forward(lane: HostLane, { line, id, work, throughStore, length }: Task): Promise<void> {
     const { engine } = this.#deps;
     const key = engine.host.newId();
     const askedAt = engine.now;
     const done = engine.host.work.begin('call to another host');
     try {
-      const answered = lane.send({ key, instanceId: id, work }, length);
-      this.#sent.set(id, { lane, answered });
-      const outcome = await answered;
-      if (this.#sent.get(id)?.answered === answered) this.#sent.delete(id);
+      const outcome = await lane.send({ key, instanceId: id, work }, length);
       if (outcome.is === DONE.is) return;
       if (outcome.is === 'refused') throw errorOf(outcome);
-      if (outcome.is === 'not-done') return await this.#pass(id, throughStore);
+      if (outcome.is === 'not-done') return await line.redo(async () => this.#noteBehind(id, await throughStore()));
       if (engine.now - askedAt > MAX_DOUBT_MS) throw new Error('another host may have done it, and has not said so');
       const receipt = engine.store.layout.receipt(id, key);
-      await this.#pass(id, () => throughStore(receipt));
+      await line.redo(async () => this.#noteBehind(id, await throughStore(receipt)));
       this.#receipts.add(key, receipt);
     } finally {
       done();
     }
   }
 
-  /** Does work through the store once the owner has answered an earlier call. Later work must not overtake it. */
-  async #pass(id: string, throughStore: ThroughStore, earlier?: Promise<unknown>): Promise<void> {
-    this.#passing.set(id, (this.#passing.get(id) ?? 0) + 1);
-    try {
-      if (earlier !== undefined) await earlier;
-      const inboxKey = await throughStore();
-      if (typeof inboxKey === 'string') this.#behind.set(id, inboxKey);
-    } finally {
-      const left = (this.#passing.get(id) ?? 1) - 1;
-      if (left > 0) this.#passing.set(id, left);
-      else this.#passing.delete(id);
-    }
+  async #sendTogether(id: string, events: readonly Sending[]): Promise<void> {
+    this.#noteBehind(id, await sendTogether(this.#deps.engine, id, events));
+  }
+
+  #noteBehind(id: string, inboxKey: string | undefined | void): void {
+    if (typeof inboxKey === 'string') this.#behind.set(id, inboxKey);
   }
 
   /**

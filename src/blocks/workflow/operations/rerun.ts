@@ -17,7 +17,7 @@ import type { Stored } from '../storage/instance-store.ts';
 import { newRecord } from '../storage/new-record.ts';
 import { encodeRecord, type InstanceRecord } from '../storage/record.ts';
 import { duePut } from '../storage/turn-plan.ts';
-import { messagePut } from './operations.ts';
+import { messagePut } from './send.ts';
 
 /** How to run an instance again. @public */
 export interface RerunOptions {
