@@ -40,9 +40,9 @@ export class CodeCalls {
     return this.#running.size;
   }
 
-  /** Whether calls have been asked to end: later failures may be due to that. */
+  /** Whether a stop waits for calls: failures may be due to that, as the sidecar accepts nothing new meanwhile. */
   get areEnding(): boolean {
-    return this.#ending !== undefined;
+    return this.#isStopping;
   }
 
   /**

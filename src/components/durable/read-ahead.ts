@@ -224,7 +224,8 @@ export class ReadAhead {
       this.#publishing.delete(entry.key);
       this.#load(entry, tenure);
     });
-    if (entries === undefined) return;
+    // The tenure may have ended since the entries came.
+    if (entries === undefined || tenure.signal.aborted) return;
     this.#isCaughtUp = position.endScan(entries.at(-1)?.key) && !isCutOff(entries, READ_AHEAD);
     if (this.#isCaughtUp) this.#careful = 0;
     this.#deps.onLoaded();

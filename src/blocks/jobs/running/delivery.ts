@@ -90,15 +90,19 @@ export class Delivery {
       const call = { method: 'POST', url: pathOf(job.name), headers: { ...HEADERS, ...headers }, body, timeLimitMs };
       const { status } = await app.call(call);
       if (status >= 200 && status <= 299) return DONE;
-      if (status !== 404) return { kind: 'failed', reason: `the application answered ${status}` };
+      if (status !== 404) return this.#failed({ reason: `the application answered ${status}` });
       logger.error({ job: job.name, status }, 'the application has no route for the job: the run counts as done');
       return DONE;
     } catch (error) {
       const failure = thrown(error);
       if (app.isRemote && isNoConnection(error)) return { kind: 'undelivered', reason: failure.reason };
-      // What a stop broke off has not failed.
-      return { kind: this.#calls.areEnding ? 'brokenOff' : 'failed', ...failure };
+      return this.#failed(failure);
     }
+  }
+
+  /** What a stop breaks off has not failed. */
+  #failed(failure: Failure): AttemptOutcome {
+    return { kind: this.#calls.areEnding ? 'brokenOff' : 'failed', ...failure };
   }
 
   /** Waits for the function without limit: the job's next run must not begin before it returns. */
@@ -113,7 +117,7 @@ export class Delivery {
         await handler(new Run(job, data, call));
         return DONE;
       } catch (error) {
-        return { kind: this.#calls.areEnding ? 'brokenOff' : 'failed', ...thrown(error) };
+        return this.#failed(thrown(error));
       } finally {
         this.#calls.end(call);
       }

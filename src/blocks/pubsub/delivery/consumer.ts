@@ -207,10 +207,14 @@ export class Consumer {
     observation?.end({ settled: [settled], failure: failureOf(outcome) });
   }
 
-  /** What was not answered before it has left stays unsettled: the component delivers it again, or has done so. */
+  /**
+   * What was not answered before it has left stays unsettled: the component delivers it again, or has done so. So does
+   * what has failed during a stop, which may be the reason.
+   */
   #settle(answered: Answered, outcome: DeliveryOutcome): Promise<Settled> | Settled {
-    if (!this.#hasLeft && outcome !== BROKEN_OFF) return this.#settlement.settle(answered, outcome);
-    this.#settlement.leave(answered, BROKEN_OFF);
+    const isBrokenOff = outcome.kind === 'retry' && (outcome === BROKEN_OFF || this.#calls.areEnding);
+    if (!this.#hasLeft && !isBrokenOff) return this.#settlement.settle(answered, outcome);
+    this.#settlement.leave(answered, isBrokenOff ? outcome : BROKEN_OFF);
     return 'unsettled';
   }
 
@@ -234,7 +238,7 @@ export class Consumer {
       this.#parserHint.look(reply.status);
       return singleOutcome(reply);
     } catch (error) {
-      return code !== undefined && this.#calls.areEnding ? BROKEN_OFF : failedOutcome(error);
+      return failedOutcome(error);
     }
   }
 

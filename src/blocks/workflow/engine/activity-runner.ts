@@ -175,11 +175,13 @@ export class ActivityRunner {
     observation?.end(thrown && { failure: { reason: messageOf(thrown.value), thrown } });
     this.#running.delete(place);
     instance.running--;
+    // One that has left has taken what ran from the count. A listener of the event may make it leave, without this one.
+    const { isGone } = instance;
     emitActivity(this.#host, { instanceId: instance.id, activity, event, startedAt, thrown });
-    if (!instance.isGone) {
-      instance.post({ event, executionId });
-      this.#inFlight.remove();
-    }
+    // What fails during a stop may fail because of it: it runs again.
+    const isBrokenOff = this.#isStopping && thrown !== undefined;
+    if (!instance.isGone && !isBrokenOff) instance.post({ event, executionId });
+    if (!isGone) this.#inFlight.remove();
     this.#pump();
   }
 }
