@@ -168,10 +168,10 @@ export class Engine implements EngineServices {
   }
 
   /** Delivers a stored message to an instance of this host without reading it again. */
-  #send({ to, key, event, executionId }: Outgoing, version: number): void {
+  #send({ to, key, event, executionId, parentId }: Outgoing, version: number): void {
     if (this.#isStopping || !this.owns(to) || !this.inbox.take(key)) return;
     const done = this.host.work.begin('message to a workflow');
-    this.#deliver(to, { event, executionId, entry: { key, version } })
+    this.#deliver(to, { event, executionId, parentId, entry: { key, version } })
       .then(
         (isDelivered) => isDelivered || this.released(key),
         (error: unknown) => {

@@ -216,8 +216,8 @@ export class Inbox {
       const isCurrent = read !== undefined && this.#released?.has(key) !== true;
       const found = isCurrent ? read : await store.message(key);
       if (found === undefined) return;
-      const { event, executionId } = decodeMessage(key, found.value);
-      isDelivered = await deliver(id, { event, executionId, entry: { key, version: found.version } });
+      const message = decodeMessage(key, found.value);
+      isDelivered = await deliver(id, { ...message, entry: { key, version: found.version } });
     } finally {
       if (!isDelivered) this.release(key);
     }

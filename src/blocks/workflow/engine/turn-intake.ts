@@ -13,6 +13,8 @@ export interface Message {
   readonly event: IncomingEvent | undefined;
   /** The target run; empty for the current run. */
   readonly executionId: string;
+  /** The parent whose end it tells: it is for a child of that parent only. */
+  readonly parentId?: string | undefined;
   /** Its entry in the inbox, as it was read or written: the turn that takes it requires it. */
   readonly entry?: Precondition | undefined;
   /** The receipt that the turn's commit writes for another host. */
@@ -78,8 +80,10 @@ export class TurnIntake {
   }
 
   /** Whether the message is still relevant: late messages are ignored. */
-  #concerns({ event, executionId }: Message): boolean {
+  #concerns({ event, executionId, parentId }: Message): boolean {
     if (executionId !== '' && executionId !== ORPHANED && executionId !== this.#record.executionId) return false;
+    // Another instance has got the ID of the child.
+    if (parentId !== undefined && parentId !== this.#record.parent?.instanceId) return false;
     if (!isFinished(this.#record.status)) return true;
     return event?.type === 'activityCompleted' || event?.type === 'activityFailed';
   }

@@ -67,7 +67,9 @@ function recordOf(engine: Engine, { instanceId, name, startAt, trace }: Start): 
 }
 
 /** The start and the first turn are one commit. */
-function startHere(engine: Engine, start: Start, receipt?: string): Promise<void> {
+async function startHere(engine: Engine, start: Start, receipt?: string): Promise<void> {
+  // What lies there is for an earlier instance with this ID, which was ended while its code was missing.
+  if (engine.inbox.isBehind(start.instanceId)) await engine.inbox.catchUp(start.instanceId);
   const live = engine.pool.get(start.instanceId);
   if (live !== undefined) {
     if (!isFinished(live.record.status)) throw isInUse(start.instanceId);

@@ -20,7 +20,7 @@ export async function purge({ store, pool }: Pick<Engine, 'store' | 'pool'>, id:
     if (root === undefined) return false;
     const family = await familyOf(store, root);
     let isWhole = true;
-    for (const member of family.reverse()) isWhole &&= await store.remove(member);
+    for (const member of family.reverse()) isWhole &&= await store.remove(member, true);
     if (isWhole) return true;
   }
   throw new SidecarError('ERR_PURGE_WORKFLOW', `workflow ${JSON.stringify(id)} is changed all the time`);

@@ -114,20 +114,23 @@ export interface InboxMessage {
   readonly event: IncomingEvent | undefined;
   /** The run that the message is for; empty for the current run. */
   readonly executionId: string;
+  /** The parent whose end it tells: it is for a child of that parent only. Earlier releases write none. */
+  readonly parentId?: string | undefined;
 }
 
-export function encodeMessage({ event, executionId }: InboxMessage): Uint8Array {
+export function encodeMessage({ event, executionId, parentId }: InboxMessage): Uint8Array {
   const payload = event && payloadOf(event);
   const tuple = event === undefined ? 'null' : storedText(event, payload);
-  return encodeText(`[${JSON.stringify(executionId)},${tuple}]`, payload ?? '');
+  const parent = parentId === undefined ? '' : `,${JSON.stringify(parentId)}`;
+  return encodeText(`[${JSON.stringify(executionId)},${tuple}${parent}]`, payload ?? '');
 }
 
 export function decodeMessage(key: string, value: Uint8Array): InboxMessage {
   return decodeText(key, value, (header, payloads) => {
-    const [executionId, tuple] = header as [string, StoredEvent | null];
+    const [executionId, tuple, parentId] = header as [string, StoredEvent | null, string?];
     if (tuple === null) return { event: undefined, executionId };
     const event = eventOf(key, tuple, payloads);
     if (isAction(event)) throw new Error('a message was expected, actual is an action');
-    return { event, executionId };
+    return { event, executionId, parentId };
   });
 }

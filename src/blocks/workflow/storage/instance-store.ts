@@ -206,6 +206,14 @@ export class InstanceStore {
     }
   }
 
+  /** The keys of all messages to an instance. */
+  async messageKeys(id: string): Promise<readonly string[]> {
+    const keys: string[] = [];
+    for await (const entries of this.messages(this.layout.inboxRangeOf(id), PAGE.limit))
+      for (const { key } of entries) keys.push(key);
+    return keys;
+  }
+
   /** Reads a message; `undefined` if it was taken. */
   message(key: string): Promise<Entry | undefined> {
     return this.#store.get(key);
@@ -231,11 +239,15 @@ export class InstanceStore {
     return keys;
   }
 
-  /** Removes an instance if it has not changed since it was read; returns whether it did. */
-  async remove({ record, version }: Stored): Promise<boolean> {
+  /**
+   * Removes an instance if it has not changed since it was read; returns whether it did. Nearly all inboxes are empty:
+   * its messages are only removed with `isAll`.
+   */
+  async remove({ record, version }: Stored, isAll = false): Promise<boolean> {
     const { instanceId, hasChildren } = record;
     const children = hasChildren ? await this.children(instanceId) : [];
     const keys = [...this.keysOf(record), ...children.map((child) => this.layout.child(instanceId, child))];
+    if (isAll) keys.push(...(await this.messageKeys(instanceId)));
     const require: Precondition[] = [{ key: this.layout.instance(instanceId), version }];
     try {
       await this.#store.commit({ require, delete: keys });

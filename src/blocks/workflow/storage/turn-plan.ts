@@ -17,6 +17,7 @@ export interface Outgoing {
   readonly key: string;
   readonly event: IncomingEvent | undefined;
   readonly executionId: string;
+  readonly parentId?: string;
 }
 
 /** A child, written with the turn that starts it. */
@@ -266,7 +267,10 @@ function leftOf(old: InstanceRecord, { chunks, parent }: InstanceRecord, store: 
 /** Notifies the parent of the end, and terminates the children. */
 function planMessages(record: InstanceRecord, end: TurnResult, outgoing: Outgoing[], context: PlanContext): void {
   for (const child of end.orphans)
-    outgoing.push(messageTo(child, { type: 'terminated', output: undefined }, ORPHANED, end, context));
+    outgoing.push({
+      ...messageTo(child, { type: 'terminated', output: undefined }, ORPHANED, end, context),
+      parentId: record.instanceId,
+    });
   const { parent } = record;
   if (parent === undefined || !end.tellsParent || !isFinished(record.status)) return;
   const event = resultOf(record, parent.sequence);
