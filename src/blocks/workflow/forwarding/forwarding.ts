@@ -1,6 +1,7 @@
 import type { Membership } from '../../../cluster/membership.ts';
 import { ClientPool } from '../../../http/client-pool.ts';
 import type { Caller, Identity } from '../../../security/identity.ts';
+import { dualNow, msSince } from '../../../util/clock.ts';
 import { LruCache } from '../../../util/lru.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { InstanceView } from '../model/instance.ts';
@@ -117,10 +118,10 @@ export class Forwarding {
     return true;
   }
 
-  async #doHere({ line, id, work, throughStore }: Task): Promise<void> {
+  async #doHere(task: Task): Promise<void> {
+    const { id, work, throughStore } = task;
     if (work.type === 'start') await throughStore();
-    else if (!(await sendHere(this.#deps.engine, id, work)))
-      await line.redo(async () => this.#noteBehind(id, await throughStore()));
+    else if (!(await sendHere(this.#deps.engine, id, work))) await this.#redo(task);
   }
 
   async #doElsewhere(task: Task): Promise<void> {
@@ -139,23 +140,29 @@ export class Forwarding {
     return line.way === lane ? lane : undefined;
   }
 
-  async #forward(lane: HostLane, { line, id, work, throughStore, length }: Task): Promise<void> {
+  async #forward(lane: HostLane, task: Task): Promise<void> {
+    const { id, work, length } = task;
     const { engine } = this.#deps;
     const key = engine.host.newId();
-    const askedAt = engine.now;
+    const askedAt = dualNow(engine.host.clock);
     const done = engine.host.work.begin('call to another host');
     try {
       const outcome = await lane.send({ key, instanceId: id, work }, length);
       if (outcome.is === DONE.is) return;
       if (outcome.is === 'refused') throw errorOf(outcome);
-      if (outcome.is === 'not-done') return await line.redo(async () => this.#noteBehind(id, await throughStore()));
-      if (engine.now - askedAt > MAX_DOUBT_MS) throw new Error('another host may have done it, and has not said so');
+      if (outcome.is === 'not-done') return await this.#redo(task);
+      if (msSince(askedAt, engine.host.clock) > MAX_DOUBT_MS)
+        throw new Error('another host may have done it, and has not said so');
       const receipt = engine.store.layout.receipt(id, key);
-      await line.redo(async () => this.#noteBehind(id, await throughStore(receipt)));
+      await this.#redo(task, receipt);
       this.#receipts.add(key, receipt);
     } finally {
       done();
     }
+  }
+
+  #redo({ line, id, throughStore }: Task, receipt?: string): Promise<void> {
+    return line.redo(async () => this.#noteBehind(id, await throughStore(receipt)));
   }
 
   async #sendTogether(id: string, events: readonly Sending[]): Promise<void> {
