@@ -14,7 +14,7 @@ export interface Wire {
     readonly calleeAppId: string;
     /** The token by which one sidecar proves to another who it is. */
     readonly identity: string;
-    /** Marks the calls of a sidecar that has no keys. */
+    /** Marks the calls of a sidecar, which are not those of the application. */
     readonly peer: string;
     /** Prefix of the headers that name the origin of a dead letter. */
     readonly deadLetter: string;

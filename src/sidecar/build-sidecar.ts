@@ -114,7 +114,11 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const blocks = { pubsub, jobs, workflows, metadata, health, placement };
   const handle = makeHandler(options, host, { ...blocks, opened, probe });
   const toHosts = hostRoutes({ ...deps, ...options, ...hostIdentity, inbound: () => workflows.inbound });
-  const handlePeer = guarded(options, host, { router: new Router([...opened.peerRoutes, ...toHosts]), probe });
+  const handlePeer = guarded(options, host, {
+    router: new Router([...opened.peerRoutes, ...toHosts]),
+    fallback: opened.peerFallback,
+    probe,
+  });
   gauges = gaugesOf(host, { pubsub, workflows, resiliency }, monitor);
   return { ...blocks, app, monitor, invocation: opened.invocation, resolver, handle, handlePeer, probe };
 }

@@ -68,9 +68,13 @@ async function pair({ shop = {}, billing = {}, at = 'peers' }: PairOptions = {})
 
 describe.each(['peers', 'api'] as const)('an application with a sidecar of its own, reached at its %s port', (at) => {
   test.each([
-    ['with keys', KEYS],
-    ['without', {}],
-  ])('is called %s, with path, query, body and answer as they are, and is told who calls', async (_, keys) => {
+    [
+      'with keys, and is told who calls',
+      KEYS,
+      { 'sidecar-caller-app-id': 'shop', 'sidecar-caller-namespace': 'default' },
+    ],
+    ['without keys, by a caller without a name', {}, {}],
+  ])('is called with path, query, body and answer as they are, %s', async (_, keys, caller) => {
     await using world = await pair({
       at,
       shop: keys,
@@ -86,25 +90,26 @@ describe.each(['peers', 'api'] as const)('an application with a sidecar of its o
       expect([last.method, last.path, last.headers['x-asked']]).toEqual(['POST', '/a%2Fb//c/?x=1%20', '1']);
       const ours = Object.entries(last.headers).filter(([name]) => name.startsWith('sidecar-'));
       expect(Object.fromEntries(ours)).toEqual({
-        'sidecar-caller-app-id': 'shop',
-        'sidecar-caller-namespace': 'default',
+        ...caller,
         'sidecar-callee-app-id': 'billing',
       });
     }
-    const reply = await world.shop.sidecar.invocation.invoke('billing', 'GET', '/');
-    expect([reply.status, world.billing.app.last.path]).toEqual([201, '/']);
+    for (const path of ['/', '//', '/?x=1']) {
+      const reply = await world.shop.sidecar.invocation.invoke('billing', 'GET', path);
+      const { last } = world.billing.app;
+      expect([reply.status, last.path, last.headers]).toEqual([201, path, expect.objectContaining(caller)]);
+      expect(last.headers['sidecar-app-id']).toBeUndefined();
+    }
     expect(world.shop.app.list).toEqual([]);
   });
 
-  test.each([
-    ['with keys', KEYS],
-    ['without', {}],
-  ])('is called %s by names beyond ASCII, which are percent-encoded in header fields', async (_, keys) => {
-    await using billing = await startInvocation({ appId: '店', namespace: '東京', ...keys });
+  test('is called by names beyond ASCII, which are percent-encoded in header fields', async () => {
+    await using billing = await startInvocation({ appId: '店', namespace: '東京', ...KEYS });
     await using peers = await listen(nodeListener(billing.sidecar.peers));
     const nameResolution = { static: { 店: at === 'peers' ? peers.url : billing.server.url } };
-    await using shop = await startInvocation({ appId: '客', namespace: '東京', nameResolution, ...keys });
+    await using shop = await startInvocation({ appId: '客', namespace: '東京', nameResolution, ...KEYS });
     expect((await shop.send('GET', `/v1.0/invoke/${encodeURIComponent('店')}/method/x`)).status).toBe(200);
+    expect((await shop.sidecar.invocation.invoke('店', 'GET', '/')).status).toBe(200);
     expect(billing.app.last.headers).toMatchObject({
       'sidecar-caller-app-id': encodeURIComponent('客'),
       'sidecar-caller-namespace': encodeURIComponent('東京'),
@@ -141,11 +146,66 @@ describe.each(['peers', 'api'] as const)('an application with a sidecar of its o
     expect([...world.billing.app.list, ...bare.billing.app.list]).toEqual([]);
   });
 
-  test('who proves nothing has no name there', async () => {
-    await using world = await pair({ at, billing: KEYS });
+  test.each([
+    ['only the callee has', {}, KEYS],
+    ['only the caller has', KEYS, {}],
+    ['nobody has', {}, {}],
+  ])('who proves nothing has no name there, when %s keys', async (_, shop, billing) => {
+    await using world = await pair({ at, shop, billing });
     expect((await world.shop.send('GET', '/v1.0/invoke/billing/method/read')).status).toBe(200);
-    expect(world.billing.app.last.headers['sidecar-caller-app-id']).toBeUndefined();
+    expect(world.billing.app.last.headers).not.toHaveProperty('sidecar-caller-app-id');
+    expect(world.billing.app.last.headers).not.toHaveProperty('sidecar-caller-namespace');
     expect(world.billing.app.last.headers['sidecar-callee-app-id']).toBe('billing');
+  });
+});
+
+describe('header fields of a client that claims to be another sidecar', () => {
+  const CLAIMS = {
+    'sidecar-caller-app-id': 'evil',
+    'sidecar-caller-namespace': 'evil',
+    'sidecar-callee-app-id': 'evil',
+  };
+  const OWN = { 'sidecar-caller-app-id': 'shop', 'sidecar-caller-namespace': 'default' };
+
+  test.each<[what: string, options: InvocationWorldOptions, headers: Record<string, string>, told: object]>([
+    ['with a mark', {}, { 'sidecar-peer': '1' }, {}],
+    [
+      'with a mark and the API token',
+      { apiToken: 'token' },
+      { 'sidecar-peer': '1', 'sidecar-api-token': 'token' },
+      { 'sidecar-api-token': 'app' },
+    ],
+    ['with a mark, of a sidecar with keys', KEYS, { 'sidecar-peer': '1' }, {}],
+    ['with an identity that nobody can verify', {}, { 'sidecar-identity': 'junk' }, OWN],
+  ])('%s, do not reach the application', async (_, options, headers, told) => {
+    const appToken = options.apiToken === undefined ? {} : { appToken: 'app' };
+    await using world = await startInvocation({ ...options, ...appToken });
+    for (const [path, target] of [
+      ['/v1.0/invoke/shop/method/foo', {}],
+      ['/foo', { 'sidecar-app-id': 'shop' }],
+    ] as const) {
+      expect((await world.send('GET', path, { headers: { ...CLAIMS, ...headers, ...target } })).status).toBe(200);
+      const ours = Object.entries(world.app.last.headers).filter(([name]) => name.startsWith('sidecar-'));
+      expect(Object.fromEntries(ours)).toEqual({ ...told, 'sidecar-callee-app-id': 'shop' });
+    }
+  });
+
+  test.each([
+    ['with a mark', {}, { 'sidecar-peer': '1' }],
+    ['with an identity that nobody can verify', {}, { 'sidecar-identity': 'junk' }],
+  ])('%s, do not make a call without a method name one of the root', async (_, options, headers) => {
+    await using world = await startInvocation(options);
+    const answer = await world.send('GET', '/v1.0/invoke/shop/method/', { headers });
+    expect(answer.error).toEqual([400, 'ERR_DIRECT_INVOKE']);
+    expect(world.app.list).toEqual([]);
+  });
+
+  test('at the port for sidecars, name nobody', async () => {
+    await using world = await pair();
+    const headers = { ...CLAIMS, 'sidecar-peer': '1' };
+    const call = request('GET', '/v1.0/invoke/billing/method/foo', { headers });
+    expect((await world.billing.sidecar.peers.handle(call)).status).toBe(200);
+    expect(Object.values(world.billing.app.last.headers)).not.toContain('evil');
   });
 });
 
@@ -153,14 +213,20 @@ describe('what other sidecars are offered', () => {
   test('is the invocation of the own application, and nothing else', async () => {
     await using world = await pair();
     const { handle } = world.billing.sidecar.peers;
-    for (const path of ['/v1.0/metadata', '/v1.0/healthz', '/v1.0/publish/pubsub/orders', '/']) {
+    for (const path of ['/v1.0/metadata', '/v1.0/healthz', '/v1.0/publish/pubsub/orders', '/orders']) {
       const headers = { 'sidecar-app-id': 'billing' };
       expect((await handle(request('GET', path, { headers }))).status, path).toBe(404);
     }
     for (const target of ['shop', 'nobody', 'http%3A%2F%2F127.0.0.1', 'billing.other']) {
       const { status, body } = await handle(request('GET', `/v1.0/invoke/${target}/method/x`));
       expect([status, (await bytesOf(body)).toString()]).toEqual([500, expect.stringContaining('ERR_DIRECT_INVOKE')]);
+      const root = await handle(request('GET', '/', { headers: { 'sidecar-app-id': target } }));
+      expect([root.status, (await bytesOf(root.body)).toString()]).toEqual([
+        500,
+        expect.stringContaining('ERR_DIRECT_INVOKE'),
+      ]);
     }
+    expect((await handle(request('GET', '/'))).status).toBe(404);
     expect(world.billing.app.list).toEqual([]);
   });
 

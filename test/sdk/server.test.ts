@@ -201,18 +201,23 @@ describe('invocation', () => {
   });
 
   test('one application calls another, each with a sidecar of its own, both ways', async () => {
-    const callee = await start(echo);
+    const identity = { keys: [{ secret: 'a shared secret of more than 32 bytes' }] };
+    const callee = await start(echo, { identity });
     const caller = await start(
       (server) =>
         server.invoker.listen('back', async ({ headers }) => ({ caller: Object(headers)['dapr-caller-app-id'] })),
-      { appId: 'mail', nameResolution: { static: { orders: callee.http.url } } },
+      { appId: 'mail', identity, nameResolution: { static: { orders: callee.http.url } } },
     );
     expect(await caller.client.invoker.invoke('orders', 'echo', HttpMethod.POST, { id: 1 })).toMatchObject({
       method: 'post',
       body: { id: 1 },
       caller: 'mail',
     });
-    const third = await start(echo, { appId: 'third', nameResolution: { static: { mail: caller.http.url } } });
+    const third = await start(echo, {
+      appId: 'third',
+      identity,
+      nameResolution: { static: { mail: caller.http.url } },
+    });
     expect(await third.client.invoker.invoke('mail', 'back', HttpMethod.GET)).toEqual({ caller: 'third' });
   });
 });

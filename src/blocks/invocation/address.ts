@@ -11,6 +11,12 @@ export interface Address {
 }
 
 const METHOD = '/method/';
+const ROOT = /^\/+$/;
+
+/** Whether a path is the root of the target, which has no name that could follow `/method/`. */
+export function isRoot(path: string): boolean {
+  return path.charCodeAt(path.length - 1) === 0x2f && ROOT.test(path);
+}
 
 /**
  * Parses the part of a path after `/v1.0/invoke/`: the target up to the first `/method/`, then the path, which goes to
@@ -19,17 +25,18 @@ const METHOD = '/method/';
  * @throws SidecarError `ERR_DIRECT_INVOKE` (400) without target or method name, `ERR_BAD_REQUEST` for a target that
  * cannot be decoded.
  */
-export function addressOfPath(rest: string, mayBeRoot = false): Address {
+export function addressOfPath(rest: string): Address {
   const at = rest.indexOf(METHOD);
-  const target = at === -1 ? '' : decoded(rest.slice(0, at));
+  const target = at === -1 ? '' : decodedTarget(rest.slice(0, at));
   const path = rest.slice(at + METHOD.length - 1);
-  if (at === -1 || (!mayBeRoot && /^\/+$/.test(path)))
+  if (at === -1 || isRoot(path))
     throw refused(`no method name in ${shown(`/v1.0/invoke/${rest}`)}: expected /v1.0/invoke/<target>/method/<name>`);
   if (target === '') throw refused(`no target in ${shown(`/v1.0/invoke/${rest}`)}`);
   return { target, path };
 }
 
-function decoded(raw: string): string {
+/** A target in percent-escapes, as it stands in a path. */
+export function decodedTarget(raw: string): string {
   const text = raw.endsWith('/') ? raw.replace(/\/+$/, '') : raw;
   if (!text.includes('%')) return text;
   try {

@@ -31,10 +31,12 @@ export class Peers {
     this.#deps = deps;
   }
 
-  /** Whether the request comes from another sidecar, or claims to. */
-  isPeer({ headers }: SidecarRequest): boolean {
-    const { identity, peer } = this.#deps.wire.headers;
-    return headers[identity] !== undefined || headers[peer] !== undefined;
+  /**
+   * Whether the request comes from another sidecar, or claims to. A false claim gains nothing: without a proof the
+   * caller is anonymous, and may call only the own application.
+   */
+  isPeer(request: SidecarRequest): boolean {
+    return request.headers[this.#deps.wire.headers.peer] !== undefined || this.identifies(request);
   }
 
   /** Whether another sidecar authenticates itself with a token: it then needs no API token. */
@@ -49,7 +51,7 @@ export class Peers {
     const { accessControl, isApiGuarded, destinations, invocation } = this.#deps;
     if (accessControl === undefined || isApiGuarded || !destinations.isOwnName(address.target))
       return invocation.forward(address, request);
-    return this.#callOwn(request, address, { caller: undefined, named: undefined });
+    return this.#callOwn(request, address, undefined);
   }
 
   /** Answers another sidecar, which may call only the own application. */
@@ -58,14 +60,10 @@ export class Peers {
     const caller = await this.#callerOf(request);
     if (!destinations.isOwnName(address.target))
       throw failed(address.target, `this is the sidecar of ${own.appId} in namespace ${own.namespace}`);
-    return this.#callOwn(request, address, { caller, named: caller ?? this.#claimedBy(request) });
+    return this.#callOwn(request, address, caller);
   }
 
-  async #callOwn(
-    request: SidecarRequest,
-    address: Address,
-    { caller, named }: { readonly caller: Caller | undefined; readonly named: NamedCaller | undefined },
-  ): Promise<SidecarResponse> {
+  async #callOwn(request: SidecarRequest, address: Address, caller: Caller | undefined): Promise<SidecarResponse> {
     const { accessControl, destinations, invocation } = this.#deps;
     checkPath(address.path);
     if (accessControl !== undefined) {
@@ -73,25 +71,16 @@ export class Peers {
       const verdict = accessControl.check({ caller, verb: request.method, path, rawPath: address.path });
       if (verdict !== 'allow') throw denied(address.target, nameOf(caller), `${request.method} ${path}`);
     }
-    return invocation.forward(address, request, destinations.ownFor(named));
+    return invocation.forward(address, request, destinations.ownFor(caller));
   }
 
-  /** The caller, if authenticated. */
+  /** The caller, if authenticated. Names in header fields are never believed. */
   async #callerOf(request: SidecarRequest): Promise<Caller | undefined> {
     const { identity, wire, trustDomain } = this.#deps;
     const token = request.headers[wire.headers.identity];
     if (identity !== undefined && token !== undefined) return identity.verify(String(token));
     const vouched = vouchedCaller(request);
     return vouched === undefined ? undefined : { ...vouched, trustDomain };
-  }
-
-  /** The claimed name. Without keys nobody can prove more; with keys, unauthenticated callers are anonymous. */
-  #claimedBy({ headers }: SidecarRequest): NamedCaller | undefined {
-    const { identity, wire } = this.#deps;
-    const appId = headers[wire.headers.callerAppId];
-    const namespace = headers[wire.headers.callerNamespace];
-    if (identity !== undefined || typeof appId !== 'string' || typeof namespace !== 'string') return undefined;
-    return { appId, namespace };
   }
 }
 

@@ -14,7 +14,7 @@ import { Invocation } from './invocation.ts';
 import type { InvocationOptions } from './options.ts';
 import type { InvokedApp } from './own-app.ts';
 import type { Resolver } from './resolver.ts';
-import { invocationFallback, invocationRoutes, peerRoutes } from './routes.ts';
+import { invocationFallback, invocationRoutes, peerFallback, peerRoutes } from './routes.ts';
 
 export interface InvocationBlockDeps extends BlockDeps {
   readonly app: InvokedApp | undefined;
@@ -43,6 +43,7 @@ export interface OpenInvocation {
   readonly fallback: (request: SidecarRequest) => Match | undefined;
   /** For other sidecars. */
   readonly peerRoutes: readonly Route[];
+  readonly peerFallback: (request: SidecarRequest) => Match | undefined;
 }
 
 /** Max origins with pooled connections. */
@@ -75,5 +76,6 @@ export function makeInvocation(deps: InvocationBlockDeps, settings: InvocationSe
     routes: invocationRoutes(peers),
     fallback: invocationFallback(peers, wire),
     peerRoutes: peerRoutes(peers),
+    peerFallback: peerFallback(peers, wire),
   };
 }

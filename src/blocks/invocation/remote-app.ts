@@ -5,6 +5,7 @@ import { cancelTokenOf, requestTarget, type SidecarRequest, type SidecarResponse
 import type { Policy, Resiliency } from '../../resiliency/policy.ts';
 import type { Identity } from '../../security/identity.ts';
 import type { Wire } from '../../wire.ts';
+import { isRoot } from './address.ts';
 import type { Destination } from './destination.ts';
 import { failed } from './errors.ts';
 import type { Fields } from './headers.ts';
@@ -46,9 +47,14 @@ export class RemoteApp implements Destination {
     return fields;
   }
 
+  /** The root has no name that could follow `/method/`: the target is then in a header field. */
   pathOf(path: string): string {
-    const { appId, namespace } = this.#callee;
-    return `/v1.0/invoke/${encodeURIComponent(`${appId}.${namespace}`)}/method${path}`;
+    if (isRoot(path)) return path;
+    return `/v1.0/invoke/${this.#escapedTarget()}/method${path}`;
+  }
+
+  #escapedTarget(): string {
+    return encodeURIComponent(`${this.#callee.appId}.${this.#callee.namespace}`);
   }
 
   /** Tries one instance after the other while no part of the request has reached any. */
@@ -75,13 +81,11 @@ export class RemoteApp implements Destination {
   /** Signs a token for each attempt: a retry may come after the previous token has expired. */
   async #prove(request: SidecarRequest): Promise<SidecarRequest> {
     const { identity, wire, own } = this.#deps;
-    const proof =
-      identity === undefined
-        ? { [wire.headers.peer]: '1' }
-        : { [wire.headers.identity]: await identity.sign(this.#callee) };
     const { method, path, search, headers, body } = request;
-    const target = requestTarget(path, search);
-    const call = new CallOfApp(method, target, { ...headers, ...proof }, body, cancelTokenOf(request));
+    const fields: Fields = { ...(headers as Fields), [wire.headers.peer]: '1' };
+    if (identity !== undefined) fields[wire.headers.identity] = await identity.sign(this.#callee);
+    if (isRoot(path)) fields[wire.headers.appId] = this.#escapedTarget();
+    const call = new CallOfApp(method, requestTarget(path, search), fields, body, cancelTokenOf(request));
     call.caller = own;
     return call;
   }
