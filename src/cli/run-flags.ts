@@ -52,6 +52,7 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
       MAP,
       { name: 'state-path', value: 'DIR', help: 'keep state there (default: in memory)' },
       { name: 'invoke-urls', help: 'URLs as targets of calls (on)' },
+      { name: 'metadata-enabled', help: 'show the placement table (off)' },
       { name: 'metrics-port', short: 'M', value: 'PORT', help: 'serve metrics to Prometheus there' },
       { name: 'metrics-listen-address', value: 'HOST', help: 'where those are served (127.0.0.1)' },
       { name: 'max-body-size', short: 'B', value: 'SIZE', help: 'the largest request body (4Mi)' },

@@ -32,7 +32,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
     context.stdout.write(runHelp());
     return 0;
   }
-  const settings = runSettings(commandLine.flags, context.isTerminal);
+  const settings = runSettings(commandLine.flags, context);
   const { apps, notes, runFile } = await appsOf(commandLine, context);
   const { environment } = context;
   const resources = await readResources(apps, { ...settings, environment, ...given('runFile', runFile) });

@@ -1,6 +1,8 @@
 import type { AppHealthOptions } from '../app/health.ts';
+import { isSwitchedOn } from '../util/environment-switch.ts';
 import type { WireName } from '../wire.ts';
 import type { CommandLine, FlagValues } from './arguments.ts';
+import type { CommandContext } from './command-context.ts';
 import { misuse } from './failure.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
 
@@ -47,6 +49,8 @@ export interface RunSettings {
   readonly allowedOrigins?: readonly string[];
   /** Whether URLs can be targets of invocations. */
   readonly invokesUrls: boolean;
+  /** Whether the placement table is shown. */
+  readonly showsPlacement: boolean;
   readonly logLevel?: LogLevel;
   readonly logAsJson: boolean;
   /** Where metrics are served. Default: nowhere. */
@@ -67,10 +71,15 @@ export interface InspectorSettings {
 const APP_ID = /^[^./\s\p{Cc}]{1,256}$/u;
 const HOST = /^[\w.:-]+$/;
 const DEFAULT_HTTP_PORT = 3500;
+/** The API document's variable, and Dapr's: the command does not ask which wire they are for. */
+const PLACEMENT = ['SIDECAR_PLACEMENT_METADATA_ENABLED', 'DAPR_PLACEMENT_METADATA_ENABLED'];
 const MEBIBYTE = 1024 * 1024;
 
-/** @throws Failure naming the flag and what was expected. */
-export function runSettings(flags: FlagValues, isTerminal: boolean): RunSettings {
+/** @throws Failure naming the flag and what was expected; SidecarError for a variable of the environment. */
+export function runSettings(
+  flags: FlagValues,
+  { isTerminal, environment }: Pick<CommandContext, 'isTerminal' | 'environment'>,
+): RunSettings {
   const seconds = (name: string, otherwise: number): number =>
     (flags.integer(name, { from: 0, to: 86_400 }) ?? otherwise) * 1_000;
   const listenAddress = flags.text('listen-address') ?? '127.0.0.1';
@@ -89,6 +98,7 @@ export function runSettings(flags: FlagValues, isTerminal: boolean): RunSettings
     startTimeoutMs: seconds('app-start-timeout', 10),
     substitute: substitutes(flags),
     invokesUrls: flags.isOn('invoke-urls') ?? true,
+    showsPlacement: flags.isOn('metadata-enabled') ?? PLACEMENT.some((name) => isSwitchedOn(environment, name)),
     logAsJson: flags.isOn('log-json') ?? !isTerminal,
     ...given('advertisedHost', advertisedHost),
     ...given('statePath', flags.text('state-path')),

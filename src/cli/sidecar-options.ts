@@ -64,6 +64,7 @@ export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarO
     wire: run.wire,
     stopTimeoutMs: run.gracePeriodMs,
     invocation: { urls: run.invokesUrls },
+    placement: { enabled: run.showsPlacement },
     logger,
     address,
     ...given('telemetry', telemetry?.of(app.appId)),

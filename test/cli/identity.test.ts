@@ -161,3 +161,31 @@ test('--invoke-urls=false refuses URLs as targets', async () => {
   };
   expect(await Promise.all([askWith(), askWith('--invoke-urls=false')])).toEqual([200, 400]);
 });
+
+describe('the placement table is shown', () => {
+  test.each<[what: string, flags: readonly string[], env: NodeJS.ProcessEnv, status: number]>([
+    ['not by itself', [], {}, 404],
+    ['with --metadata-enabled', ['--metadata-enabled'], {}, 200],
+    [
+      'with the variable of the API document, whatever the wire',
+      [],
+      { SIDECAR_PLACEMENT_METADATA_ENABLED: 'true' },
+      200,
+    ],
+    ['with Dapr’s variable', ['--wire', 'sidecar'], { DAPR_PLACEMENT_METADATA_ENABLED: '1' }, 200],
+    ['not against the flag', ['--metadata-enabled=false'], { SIDECAR_PLACEMENT_METADATA_ENABLED: 'true' }, 404],
+  ])('%s', async (_, flags, env, status) => {
+    const port = String(await freePort());
+    const cli = startCli(['run', '--app-id', 'a', '--http-port', port, ...flags], { env });
+    await untilSaid(cli.stderr, 'sidecar at');
+    expect((await send(`http://127.0.0.1:${port}`, 'GET', '/placement/state')).status).toBe(status);
+  });
+
+  test('not when a variable is neither true nor false, which is an error', async () => {
+    const { code, stderr } = await runCli(['run', '--app-id', 'a'], {
+      env: { SIDECAR_PLACEMENT_METADATA_ENABLED: 'maybe' },
+    });
+    expect(stderr).toContain('environment variable SIDECAR_PLACEMENT_METADATA_ENABLED is "maybe"');
+    expect(code).toBe(1);
+  });
+});

@@ -25,7 +25,7 @@ test('a run whose start hangs ends when it is asked to, after the time that a st
   const stops = new StopRequests();
   const session = new Session(
     {
-      run: runSettings(commandLine.flags, true),
+      run: runSettings(commandLine.flags, { isTerminal: true, environment: {} }),
       state,
       components: new SharedComponents(false),
       resources: { byApp: new Map(), state: undefined, notes: [] },

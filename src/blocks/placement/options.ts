@@ -1,5 +1,4 @@
-import { SidecarError } from '../../errors.ts';
-import { isTruthy } from '../../util/is-truthy.ts';
+import { isSwitchedOn } from '../../util/environment-switch.ts';
 import { type JsonSchema, optionsSchema } from '../../util/options-schema.ts';
 
 /** Options of the placement table of hosts and their actor types. @public */
@@ -27,8 +26,6 @@ export const PLACEMENT_SCHEMA: JsonSchema = optionsSchema<PlacementOptions>({
 /** Options with defaults applied. */
 export type PlacementSettings = Required<PlacementOptions>;
 
-const FALSE = new Set(['', '0', 'false', 'no', 'off', 'n', 'f']);
-
 /**
  * Adds defaults from the environment.
  *
@@ -39,15 +36,5 @@ export function resolvePlacement(
   environment: NodeJS.ProcessEnv,
   prefix: string,
 ): PlacementSettings {
-  const name = `${prefix}PLACEMENT_METADATA_ENABLED`;
-  return { enabled: enabled ?? isOn(environment[name] ?? '', name), actorTypes };
-}
-
-function isOn(value: string, name: string): boolean {
-  if (isTruthy(value)) return true;
-  if (FALSE.has(value.trim().toLowerCase())) return false;
-  throw new SidecarError(
-    'ERR_CONFIGURATION',
-    `environment variable ${name} is ${JSON.stringify(value)}: expected true or false`,
-  );
+  return { enabled: enabled ?? isSwitchedOn(environment, `${prefix}PLACEMENT_METADATA_ENABLED`), actorTypes };
 }
