@@ -432,6 +432,11 @@ describe('routing of messages to application paths', () => {
     ['size(event.data.tags) == 2', true],
     ['event.data.name.matches("^[a-z]+$")', true],
     ['event.data.name.matches("^[0-9]+$")', false],
+    ['matches(event.type, "^com[.]")', true],
+    ['event.data.name.matches("(?i)^ABC$")', true],
+    ['event.data.name.matches("^[[:alpha:]]+$")', true],
+    ['event.data.name.matches("^\\\\pL+$")', true],
+    ['event.data.name.matches("\\\\Aabc\\\\z")', true],
     ['event.data.amount', false],
   ])('%s holds: %s', async (match, holds) => {
     await using world = await startWorld(routed(rules([match, '/matched'])));

@@ -50,6 +50,11 @@ const pattern = fc.oneof(
     '(x{1,50}){1,50}',
     'é',
     '(?<n>a)',
+    '(?i)(a|A)*$',
+    '(?ms)^a.b$',
+    '[[:alpha:]]+\\pL',
+    '\\A\\Qa.\\E\\z',
+    '[]a-\\x{10ffff}]',
   ),
   fc.string({ maxLength: 12 }),
 );
@@ -58,6 +63,7 @@ const call = fc.oneof(
     .tuple(path, fc.constantFrom('startsWith', 'endsWith', 'contains'), literal)
     .map(([what, name, text]) => `${what}.${name}(${text})`),
   fc.tuple(path, pattern).map(([what, text]) => `${what}.matches(${JSON.stringify(text)})`),
+  fc.tuple(path, pattern).map(([what, text]) => `matches(${what}, ${JSON.stringify(text)})`),
   path.map((what) => `has(${what})`),
   path.map((what) => `size(${what}) > 1`),
   fc
