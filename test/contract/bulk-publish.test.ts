@@ -236,15 +236,18 @@ describe('metadata of a bulk publish', () => {
     },
   );
 
-  test.each([{ ttlInSeconds: '-1' }, { ttl: '' }, { rawPayload: 'x' }])(
-    'a bad %j of one entry refuses the request',
-    async (metadata) => {
-      await using world = await startWorld();
-      const answer = await world.publishBulk([entry('1'), { ...entry('2'), metadata }]);
-      expect(answer.error).toEqual([400, 'ERR_PUBSUB_REQUEST_METADATA']);
-      expect(world.deliveries).toEqual([]);
-    },
-  );
+  test.each([
+    { ttlInSeconds: '-1' },
+    { ttl: '' },
+    { rawPayload: 'x' },
+    { ttlInSeconds: '5', ttl: '0' },
+    { ttl: '0', ttlInSeconds: '5' },
+  ])('a bad %j of one entry refuses the request', async (metadata) => {
+    await using world = await startWorld();
+    const answer = await world.publishBulk([entry('1'), { ...entry('2'), metadata }]);
+    expect(answer.error).toEqual([400, 'ERR_PUBSUB_REQUEST_METADATA']);
+    expect(world.deliveries).toEqual([]);
+  });
 });
 
 describe('query metadata.maxBulkPubBytes', () => {

@@ -156,6 +156,28 @@ describe('query metadata.ttlInSeconds', () => {
     },
   );
 
+  test.each([
+    ['ttl', 'ttlInSeconds'],
+    ['ttl', 'TTLInSeconds'],
+    ['TTL', 'ttlinseconds'],
+  ])('a bad one is refused beside a good one, in any order: %s and %s', async (...names) => {
+    await using world = await startWorld();
+    for (const bad of names) {
+      const pairs = names.map((name) => `metadata.${name}=${name === bad ? 'bad' : '10'}`);
+      for (const query of [pairs.join('&'), pairs.toReversed().join('&')])
+        expect((await world.publish('x', { query })).error).toEqual([400, 'ERR_PUBSUB_REQUEST_METADATA']);
+    }
+    expect(world.deliveries).toEqual([]);
+  });
+
+  test('of two, ttlInSeconds counts', async () => {
+    await using world = await startWorld();
+    for (const query of ['metadata.ttl=10&metadata.ttlInSeconds=20', 'metadata.ttlInSeconds=20&metadata.ttl=10'])
+      await world.publish('x', { query });
+    const expiration = '2026-01-01T00:00:20.000Z';
+    expect(world.deliveries.map(({ json }) => json['expiration'])).toEqual([expiration, expiration]);
+  });
+
   test('applies to the caller’s own CloudEvent', async () => {
     await using world = await startWorld();
     const headers = { 'content-type': 'application/cloudevents+json' };

@@ -48,7 +48,8 @@ export interface PublishRules {
 const DEFAULT_RULES: PublishRules = { rawPayload: false };
 
 /**
- * Reads `rawPayload` and `ttlInSeconds` (or `ttl`, in any case).
+ * Reads `rawPayload` and `ttlInSeconds` (or `ttl`, in any case). A bad TTL is refused beside a good one too: which of
+ * them was meant is not known. Of several good ones, `ttlInSeconds` itself counts, else the first.
  *
  * @throws SidecarError `ERR_PUBSUB_REQUEST_METADATA` for an invalid value.
  */
@@ -58,14 +59,16 @@ export function publishRules(metadata: Metadata, pubsubName: string): PublishRul
   const rawPayload = raw === undefined ? false : readBoolean(raw);
   if (rawPayload === undefined)
     throw invalidMetadata(pubsubName, metadata, `rawPayload value must be a valid boolean: actual is '${raw}'`);
+  let found: number | undefined;
   for (const [name, value] of Object.entries(metadata)) {
     if (!isTtl(name)) continue;
     const ttlMs = readTtl(value);
-    if (ttlMs !== undefined) return { rawPayload, ttlMs };
     const expected = 'a positive number of seconds or a duration such as 1m30s';
-    throw invalidMetadata(pubsubName, metadata, `${name} must be ${expected}: actual is '${value}'`);
+    if (ttlMs === undefined)
+      throw invalidMetadata(pubsubName, metadata, `${name} must be ${expected}: actual is '${value}'`);
+    if (found === undefined || name === 'ttlInSeconds') found = ttlMs;
   }
-  return { rawPayload };
+  return found === undefined ? { rawPayload } : { rawPayload, ttlMs: found };
 }
 
 /** Parses a boolean like Go's `strconv.ParseBool`, in any case; `undefined` if it is not one. */
