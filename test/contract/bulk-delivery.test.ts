@@ -243,6 +243,22 @@ describe.each(WAYS)('bulk delivery outcomes, application via %s', (via) => {
     expect(batches(world)).toEqual([['a', 'b', 'c'], ['a']]);
   });
 
+  test.each([
+    ['Statuses', 'EntryId', 'Status'],
+    ['statuses', 'entryID', 'status'],
+    ['STATUSES', 'ENTRYID', 'STATUS'],
+  ])('names in another case are understood: %s, %s, %s', async (all, id, status) => {
+    await using world = await start({
+      via,
+      answer: ({ entries }) => ({
+        body: { [all]: entries.map(({ entryId }) => ({ [id]: entryId, [status]: 'DROP' })) },
+      }),
+    });
+    await publishAll(world, 'a', 'b', 'c');
+    expect(world.emitted('dropped')).toHaveLength(3);
+    expect(world.emitted('retrying')).toEqual([]);
+  });
+
   test('unknown ids in the reply are ignored', async () => {
     await using world = await start({
       via,

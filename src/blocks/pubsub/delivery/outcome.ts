@@ -92,9 +92,15 @@ function parse(body: Buffer): unknown {
   }
 }
 
-/** An own property of an object; a reply may be any JSON. */
+/**
+ * An own property of an object; a reply may be any JSON. Applications whose serializer writes names in another case
+ * (`Status`, `entryID`) are understood too, as by Dapr; if several fit, the exact name counts, else the last one.
+ */
 function member(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? (value as Readonly<Record<string, unknown>>)[name]
-    : undefined;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const members = value as Readonly<Record<string, unknown>>;
+  if (Object.hasOwn(members, name)) return members[name];
+  const lower = name.toLowerCase();
+  const key = Object.keys(members).findLast((one) => one.length === name.length && one.toLowerCase() === lower);
+  return key === undefined ? undefined : members[key];
 }
