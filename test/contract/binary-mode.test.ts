@@ -75,6 +75,17 @@ describe('CloudEvents binary mode', () => {
     expect(world.deliveries[0]?.json['datacontenttype']).toBe('text/plain');
   });
 
+  test.each(['nope', 'text', 'text/', '/plain', 'a b/c', 'text/plain, text/html'])(
+    'a Content-Type that is no media type is refused, as in a whole event: %j',
+    async (contentType) => {
+      await using world = await startWorld();
+      const answer = await world.publish('x', { headers: { ...REQUIRED, 'content-type': contentType } });
+      expect(answer.error).toEqual([500, 'ERR_PUBSUB_CLOUD_EVENTS_SER']);
+      expect(answer.json['message']).toContain(`attribute datacontenttype is ${JSON.stringify(contentType)}`);
+      expect(world.deliveries).toEqual([]);
+    },
+  );
+
   test.each(Object.keys(REQUIRED))('%s is required: the others without it are refused by name', async (missing) => {
     await using world = await startWorld();
     const { [missing as 'ce_id']: _left, ...headers } = REQUIRED;

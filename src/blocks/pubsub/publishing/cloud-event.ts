@@ -167,6 +167,7 @@ function checkBinaryAttribute(name: string, value: string, address: Address): vo
 
 /** Makes an event in binary mode: attributes from headers, data from the body. */
 export function binaryEvent(payload: Payload, attributes: BinaryAttributes, defaults: EnvelopeDefaults): EncodedEvent {
+  checkAttribute('datacontenttype', payload.contentType, payload.address);
   const members = new Map<string, string>();
   for (const [name, value] of attributes) members.set(name, quote(value));
   members.set('datacontenttype', quote(payload.contentType));
