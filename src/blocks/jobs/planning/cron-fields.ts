@@ -27,7 +27,7 @@ const FIELDS: readonly Field[] = [
 ];
 const TIME_FIELDS = 3;
 
-const NUMBER = /^\d{1,4}$/;
+const NUMBER = /^\d+$/;
 const SINGLE_VALUES = /^\d+(?:,\d+)*$/;
 
 /**
@@ -84,7 +84,11 @@ function numberAt(text: string, whole: string, field: Field): number {
 }
 
 function numberOf(text: string, whole: string, field: Field): number {
-  if (NUMBER.test(text)) return Number(text);
+  if (NUMBER.test(text)) {
+    const value = Number(text);
+    if (Number.isSafeInteger(value)) return value;
+    throw problem(whole, field, `${quoted(text)} is too large: expected at most ${Number.MAX_SAFE_INTEGER}`);
+  }
   const names = field.names.filter((name) => name !== '');
   const expected = names.length === 0 ? 'a number' : `a number or ${names[0]}-${names.at(-1)}`;
   throw problem(whole, field, `${quoted(text)} is not ${expected}`);

@@ -148,6 +148,21 @@ describe('schedules: more of the same kind', () => {
     );
   });
 
+  test.each(['*/100000 * * * * *', '*/9007199254740991 * * * * *', '00000000000000000000000 * * * * *'])(
+    'a number may have any number of digits: %j is once a minute',
+    (spec) => {
+      const minute = (n: number): number => Date.parse('2026-01-01T00:00:00Z') + n * 60_000;
+      expect(follow({ spec })).toEqual([minute(1), minute(2), minute(3)]);
+    },
+  );
+
+  test('a number beyond all bounds is named as such', () => {
+    expect(() => parseSchedule('*/9007199254740993 * * * * *', 'UTC')).toThrow(
+      'seconds "*/9007199254740993": "9007199254740993" is too large: expected at most 9007199254740991',
+    );
+    expect(() => parseSchedule('100000 * * * * *', 'UTC')).toThrow('100000 is outside of 0-59');
+  });
+
   test('for the five fields of crontab the message says what to write', () => {
     expect(() => parseSchedule('TZ=Europe/Rome 30 2  * * mon-fri', 'UTC')).toThrow(
       'found 5: put 0 for the seconds in front, "0 30 2 * * mon-fri"',
