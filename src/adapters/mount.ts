@@ -11,6 +11,15 @@ export function belowPrefix(url: string, prefix: AdapterOptions['prefix']): stri
   return rest.startsWith('/') ? rest : undefined;
 }
 
+const ORIGIN = /^https?:\/\/[^/?#]*/i;
+
+/** A request target without scheme and host, which clients may send and others must accept (RFC 9112, 3.2.2). */
+export function originForm(target: string): string {
+  if (target.charCodeAt(0) === 0x2f) return target;
+  const rest = target.replace(ORIGIN, '');
+  return rest === target || rest.startsWith('/') ? rest : `/${rest}`;
+}
+
 /** The path of a URL without scheme and host. */
 export function pathOf(url: string): string {
   const end = url.search(/[?#]/);

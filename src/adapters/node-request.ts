@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type CancelToken, PlainRequest } from '../http/message.ts';
-import { pathOf } from './mount.ts';
+import { originForm, pathOf } from './mount.ts';
 import { alreadyRead, contentOf, type ParsedBody } from './parsed-body.ts';
 
 /** One shared object: it holds nothing about a single request. */
@@ -42,7 +42,7 @@ export class NodeRequest extends PlainRequest {
   override get originalPath(): string | undefined {
     // Express, and others like it, keep here what they remove from `url`.
     const { originalUrl = this.#req.url } = this.#req as { readonly originalUrl?: string };
-    return pathOf(this.#originalUrl ?? originalUrl ?? '/');
+    return pathOf(originForm(this.#originalUrl ?? originalUrl ?? '/'));
   }
 
   override get isEncrypted(): boolean {

@@ -6,7 +6,7 @@ import {
   type RequestHandler,
   type SidecarResponse,
 } from '../http/message.ts';
-import { belowPrefix } from './mount.ts';
+import { belowPrefix, originForm } from './mount.ts';
 import { NodeRequest } from './node-request.ts';
 import { writeResponse } from './node-response.ts';
 import type { ParsedBody } from './parsed-body.ts';
@@ -94,7 +94,7 @@ export function handleNode(
   { req, res, url, originalUrl, parsed }: NodeExchange,
   { prefix, fallthrough }: AdapterOptions,
 ): Promise<SidecarResponse> | undefined {
-  const below = sidecar.ownCalls?.has(req) ? undefined : belowPrefix(url, prefix);
+  const below = sidecar.ownCalls?.has(req) ? undefined : belowPrefix(originForm(url), prefix);
   if (below === undefined && fallthrough) return undefined;
   if (res.socket === null && !res.writableEnded) closeWith(req.socket, res);
   return sidecar.handle(new NodeRequest(req, res, { url: below ?? '', originalUrl, parsed }));

@@ -34,6 +34,17 @@ const targets: readonly AdapterCase[] = [
       }
     },
   })),
+  mounted('takes a request target with scheme and host for its path', { prefix: '/sidecar' }, () => ({
+    handler: telling(({ path, search, originalPath }) => [path, search, originalPath ?? `/sidecar${path}`]),
+    async check(url) {
+      for (const origin of [url, 'http://other.example:80', 'HTTPS://a']) {
+        using client = new RawClient(url);
+        client.send(`GET ${origin}/sidecar/a%2Fb//c?x=http://d HTTP/1.1`, 'host: a', 'connection: close', '', '');
+        const seen = JSON.stringify(['/a%2Fb//c', 'x=http://d', '/sidecar/a%2Fb//c']);
+        assert.ok((await client.all()).includes(seen), client.received);
+      }
+    },
+  })),
   mounted('removes its prefix', { prefix: '/sidecar' }, () => ({
     handler: telling(({ path, search }) => [path, search]),
     async check(url) {

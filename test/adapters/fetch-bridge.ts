@@ -19,7 +19,7 @@ function toRequest(req: IncomingMessage, signal: AbortSignal): Request {
   const headers = new Headers();
   for (let at = 0; at < req.rawHeaders.length; at += 2)
     headers.append(req.rawHeaders[at] ?? '', req.rawHeaders[at + 1] ?? '');
-  const url = `http://127.0.0.1${req.url}`;
+  const url = req.url?.startsWith('/') === false ? req.url : `http://127.0.0.1${req.url}`;
   const init = { method: req.method ?? 'GET', headers, signal };
   if (init.method === 'GET' || init.method === 'HEAD') return new Request(url, init);
   return new Request(url, { ...init, body: bodyOf(req), duplex: 'half' });

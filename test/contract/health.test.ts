@@ -18,6 +18,20 @@ describe('health', () => {
     }
   });
 
+  test('a request target with scheme and host is taken for its path', async () => {
+    await using world = await startWorld({ apiToken: 'token' });
+    for (const [target, status] of [
+      [world.server.url + HEALTHZ, 204],
+      [`http://other.example${HEALTHZ}?appid=nobody`, 500],
+      [`${world.server.url}/v1.0/metadata`, 401],
+      [world.server.url, 401],
+      [`http:/${HEALTHZ}`, 401],
+    ] as const)
+      expect(await world.raw(`GET ${target} HTTP/1.1`, 'host: a', 'connection: close', '', ''), target).toContain(
+        `HTTP/1.1 ${status} `,
+      );
+  });
+
   test('both answer 204 without an application', async () => {
     await using world = await startWorld({ app: undefined as never });
     expect((await world.send('GET', HEALTHZ)).status).toBe(204);
