@@ -315,12 +315,17 @@ describe('addressing by header and by basic credentials', () => {
     expect(world.app.list).toEqual([]);
   });
 
-  test('the request target * and a whole URL are no paths', async () => {
+  test('the request target * is no path; a whole URL is taken for its path', async () => {
     await using world = await startInvocation();
     const head = ['host: a', 'sidecar-app-id: shop', 'connection: close', '', ''];
     expect(await world.raw('OPTIONS * HTTP/1.1', ...head)).toMatch(/^HTTP\/1\.1 400 /);
-    expect(await world.raw('GET http://evil/v1.0/invoke/shop/method/x HTTP/1.1', ...head)).toMatch(/^HTTP\/1\.1 400 /);
     expect(world.app.list).toEqual([]);
+    for (const path of ['/v1.0/invoke/shop/method/x', '/v1.0/invoke/http%3A%2F%2Fa/method/../x', '/x//%2f?y=1'])
+      await world.raw(`GET http://other.example${path} HTTP/1.1`, ...head);
+    expect(world.app.list.map(({ path, headers }) => [path, headers['sidecar-callee-app-id']])).toEqual([
+      ['/x', 'shop'],
+      ['/x//%2f?y=1', 'shop'],
+    ]);
   });
 });
 
