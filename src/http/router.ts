@@ -192,7 +192,7 @@ function descend(at: Node, path: string, from: number): Found | undefined {
   let end = path.indexOf('/', start);
   if (end === -1) end = path.length;
   const segment = path.slice(start, end);
-  const literal = at.literals.get(segment);
+  const literal = at.literals.get(segment) ?? escapedLiteral(at, segment);
   const viaLiteral = literal && descend(literal, path, end);
   if (viaLiteral !== undefined) return viaLiteral;
   const viaParam = at.param && descend(at.param.node, path, end);
@@ -201,6 +201,16 @@ function descend(at: Node, path: string, from: number): Found | undefined {
     return viaParam;
   }
   return at.rest === undefined ? undefined : foundRest(at.rest, path.slice(start));
+}
+
+/** The literal child that a segment names in percent-escapes. What does not decode is left to the parameters. */
+function escapedLiteral({ literals }: Node, segment: string): Node | undefined {
+  if (literals.size === 0 || !segment.includes('%')) return undefined;
+  try {
+    return literals.get(decodeURIComponent(segment));
+  } catch {
+    return undefined;
+  }
 }
 
 function foundRest({ name, isRaw, routes }: Rest, value: string): Found {

@@ -52,6 +52,24 @@ describe('status codes of publish', () => {
     expect((await world.send(method, path, { body: [] })).error).toEqual([status, errorCode]);
   });
 
+  test('fixed segments of a path are decoded like all others, and ask for the API token like all others', async () => {
+    await using world = await startWorld({ apiToken: 'token' });
+    for (const [method, path, status] of [
+      ['GET', '/v1.0/health%7A', 204],
+      ['GET', '/v1%2E0/m%65tadata', 200],
+      ['POST', '/v1.0/%70ublish/pubsub/orders', 204],
+      ['POST', '/v1.0/publish/%62ulk/pubsub/orders', 204],
+      ['POST', '/v1.0/inv%6Fke/shop/%6dethod/foo', 200],
+    ] as const) {
+      const sent = method === 'POST' ? { body: '[]' } : {};
+      const isOpen = path.includes('health');
+      expect((await world.send(method, path, sent)).status, path).toBe(isOpen ? 204 : 401);
+      const headers = { 'sidecar-api-token': 'token' };
+      expect((await world.send(method, path, { ...sent, headers })).status, path).toBe(status);
+    }
+    expect(world.deliveries.map(({ path }) => path)).toEqual(['/orders', '/foo']);
+  });
+
   test('a pub/sub that is not for this application is not found', async () => {
     await using world = await startWorld({ memory: { scopes: ['other'] } });
     expect((await world.publish('x')).error).toEqual([404, 'ERR_PUBSUB_NOT_FOUND']);

@@ -32,6 +32,14 @@ describe('Router', () => {
     ['GET', '/a/x/', 'GET /a/:one', { one: 'x' }],
     ['GET', '/a/literal', 'GET /a/literal', {}],
     ['GET', '/a/literal2', 'GET /a/:one', { one: 'literal2' }],
+    ['GET', '/%61', 'GET /a', {}],
+    ['GET', '/a/l%69teral', 'GET /a/literal', {}],
+    ['GET', '/%61/%6C%69teral/d%65ep/', 'GET /a/literal/deep', {}],
+    ['POST', '/a/l%69teral/other', 'POST /a/:one/*rest', { one: 'literal', rest: 'other' }],
+    ['GET', '/a/literal%2Fdeep', 'GET /a/:one', { one: 'literal/deep' }],
+    ['GET', '/a/l%2569teral', 'GET /a/:one', { one: 'l%69teral' }],
+    ['GET', '/p/x/m%65thod/y', 'GET /p/:one/method/:two', { one: 'x', two: 'y' }],
+    ['GET', '/r%61w/%72aw', '* /raw/**rest', { rest: '%72aw' }],
     ['GET', '/a/literal/deep', 'GET /a/literal/deep', {}],
     ['POST', '/a/literal/other', 'POST /a/:one/*rest', { one: 'literal', rest: 'other' }],
     ['POST', '/a/x/y/z', 'POST /a/:one/*rest', { one: 'x', rest: 'y/z' }],
@@ -50,12 +58,22 @@ describe('Router', () => {
     expect(found(method, path)).toEqual([operation, params]);
   });
 
-  test.each(['/', '', '/b', '/A', '/p', '/p/x', '/p/x/method', '/p/x/methods/y', '/__proto__'])(
-    'no route has the path %j',
-    (path) => {
-      expect(router.match('GET', path)).toBeUndefined();
-    },
-  );
+  test.each([
+    '/',
+    '',
+    '/b',
+    '/A',
+    '/p',
+    '/p/x',
+    '/p/x/method',
+    '/p/x/methods/y',
+    '/__proto__',
+    '/%41',
+    '/%2561',
+    '/a%2Fliteral',
+  ])('no route has the path %j', (path) => {
+    expect(router.match('GET', path)).toBeUndefined();
+  });
 
   test.each([
     ['DELETE', '/a', 'GET, PUT, HEAD'],

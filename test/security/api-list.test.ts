@@ -63,6 +63,18 @@ describe('the list of what there is', () => {
     expect(world.deliveries).toEqual([]);
   });
 
+  test('percent-escapes are no way round it', async () => {
+    const denied = [{ name: 'publish' }, { name: 'invoke' }] as const;
+    await using world = await startWorld({ api: { denied } });
+    for (const path of [
+      '/v1.0/%70ublish/pubsub/orders',
+      '/v1.0/publish/%62ulk/pubsub/orders',
+      '/v1%2E0/inv%6fke/shop/%6dethod/x',
+    ])
+      expect((await world.send('POST', path, { body: [] })).error, path).toEqual([404, 'ERR_NOT_FOUND']);
+    expect(world.deliveries).toEqual([]);
+  });
+
   test('the typed classes are not concerned', async () => {
     await using world = await startWorld({ api: { denied: [{ name: 'publish' }] } });
     await world.sidecar.pubsub.publish('pubsub', 'orders', { id: 1 });

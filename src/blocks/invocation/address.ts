@@ -11,6 +11,8 @@ export interface Address {
 }
 
 const METHOD = '/method/';
+/** The same with percent-escapes. */
+const ESCAPED_METHOD = /\/(?:m|%6[dD])(?:e|%65)(?:t|%74)(?:h|%68)(?:o|%6[fF])(?:d|%64)\//;
 const ROOT = /^\/+$/;
 
 /** Whether a path is the root of the target, which has no name that could follow `/method/`. */
@@ -26,13 +28,22 @@ export function isRoot(path: string): boolean {
  * cannot be decoded.
  */
 export function addressOfPath(rest: string): Address {
-  const at = rest.indexOf(METHOD);
+  const plainAt = rest.indexOf(METHOD);
+  const escaped = escapedMethod(rest, plainAt);
+  const at = escaped?.index ?? plainAt;
   const target = at === -1 ? '' : decodedTarget(rest.slice(0, at));
-  const path = rest.slice(at + METHOD.length - 1);
+  const path = rest.slice(at + (escaped?.[0] ?? METHOD).length - 1);
   if (at === -1 || isRoot(path))
     throw refused(`no method name in ${shown(`/v1.0/invoke/${rest}`)}: expected /v1.0/invoke/<target>/method/<name>`);
   if (target === '') throw refused(`no target in ${shown(`/v1.0/invoke/${rest}`)}`);
   return { target, path };
+}
+
+/** The first segment `method` with its slashes, if it may come before `at`, that of the plain text. */
+function escapedMethod(rest: string, at: number): RegExpExecArray | undefined {
+  const percent = rest.indexOf('%');
+  if (percent === -1 || (at !== -1 && percent > at)) return undefined;
+  return ESCAPED_METHOD.exec(rest) ?? undefined;
 }
 
 /** A target in percent-escapes, as it stands in a path. */

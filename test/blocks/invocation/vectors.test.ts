@@ -61,6 +61,17 @@ describe('vectors of the reference: target and method', () => {
     ['/v1.0/invoke/app/method', 404, 400],
     ['/v1.0/invoke/app', 404, 400],
     ['/v1.0/invoke//method/foo', 404, 400],
+    // The word in the path is decoded like any other segment.
+    ['/v1.0/invoke/app/%6dethod/foo', ['app', 'foo'], ['app', '/foo']],
+    ['/v1.0/inv%6Fke/a%20b/m%65tho%64/f%6Fo', ['a b', 'foo'], ['a b', '/f%6Fo']],
+    ['/v1.0/invoke/app/%6Dethod/a/method/b', ['app', 'a/method/b'], ['app', '/a/method/b']],
+    ['/v1.0/invoke/app/method/%6dethod/b', ['app', 'method/b'], ['app', '/%6dethod/b']],
+    ['/v1.0/invoke/a%20b/method/%6dethod/b', ['a b', 'method/b'], ['a b', '/%6dethod/b']],
+    ['/v1.0/invoke/app/%6dethod/', ['app', ''], 400],
+    ['/v1.0/invoke/app/%6dethod', 404, 400],
+    ['/v1.0/invoke/app%2Fmethod/foo', 404, 400],
+    ['/v1.0/invoke/app/%256dethod/foo', 404, 400],
+    ['/v1.0/invoke/app/%4dethod/foo', 404, 400],
     // A plus is a plus.
     ['/v1.0/invoke/a+b/method/x', ['a b', 'x'], ['a+b', '/x']],
     ['/v1.0/metadata', 404, 404],
