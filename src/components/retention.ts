@@ -1,5 +1,4 @@
-import { SidecarError } from '../errors.ts';
-import { checkFields, fieldNames } from '../util/known-fields.ts';
+import { checkOptions, field, LIMIT, type OptionFields } from './option-fields.ts';
 import type { QueueEntry } from './queue-access.ts';
 
 /** After this time without consumers, a group that has messages is abandoned. */
@@ -13,27 +12,17 @@ export interface DeadLetterRetention {
   readonly maxAgeMs?: number;
 }
 
-const FIELDS = fieldNames<DeadLetterRetention>({ maxMessages: true, maxAgeMs: true });
+const FIELDS: OptionFields<DeadLetterRetention> = {
+  maxMessages: LIMIT,
+  maxAgeMs: field((value) => typeof value === 'number' && value >= 1, 'a number of milliseconds, 1 or more'),
+};
 const DEFAULT_MAX_MESSAGES = 10_000;
 
-/** Retention with its defaults. `what` names the options. @throws SidecarError `ERR_CONFIGURATION`. */
+/** Retention with its defaults. `what` names the options that it stands in. @throws SidecarError `ERR_CONFIGURATION`. */
 export function checkRetention(given: DeadLetterRetention | undefined, what: string): Required<DeadLetterRetention> {
-  if (given !== undefined) checkFields(given, FIELDS, `deadLetterRetention of ${what}`, 'ERR_CONFIGURATION');
-  const { maxMessages, maxAgeMs } = given ?? {};
-  checkCount(maxMessages, `deadLetterRetention.maxMessages of ${what}`);
-  if (maxAgeMs !== undefined && !(typeof maxAgeMs === 'number' && maxAgeMs >= 1))
-    throw refusalOf(maxAgeMs, `deadLetterRetention.maxAgeMs of ${what}`, 'a number of milliseconds, 1 or more');
-  return { maxMessages: maxMessages ?? DEFAULT_MAX_MESSAGES, maxAgeMs: maxAgeMs ?? Number.POSITIVE_INFINITY };
-}
-
-/** A count, or infinity for no limit. @throws SidecarError `ERR_CONFIGURATION`. */
-export function checkCount(value: number | undefined, what: string): void {
-  if (value === undefined || value === Number.POSITIVE_INFINITY || (Number.isSafeInteger(value) && value >= 1)) return;
-  throw refusalOf(value, what, 'a whole number of 1 or more, or Infinity');
-}
-
-function refusalOf(value: unknown, what: string, expected: string): SidecarError {
-  return new SidecarError('ERR_CONFIGURATION', `${what} is ${String(value)}: expected ${expected}`);
+  if (given !== undefined) checkOptions(`deadLetterRetention in ${what}`, given, FIELDS);
+  const { maxMessages = DEFAULT_MAX_MESSAGES, maxAgeMs = Number.POSITIVE_INFINITY } = given ?? {};
+  return { maxMessages, maxAgeMs };
 }
 
 /** Whether a dead letter is removed; asked for `count` messages in order, the oldest first. */

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import type { ErrorObject, Schema, ValidateFunction } from 'ajv';
 import { fastValidator } from './fast-validate.ts';
-import { nameOfKind, unknownField } from './known-fields.ts';
+import { unknownField } from './known-fields.ts';
+import { shown } from './shown.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -65,19 +66,4 @@ function describe(error: ErrorObject | undefined, what: string, secret: boolean)
 
 function oneOf(values: readonly unknown[]): string {
   return `must be ${values.map(shown).join(' or ')}`;
-}
-
-function shown(value: unknown): string {
-  if (typeof value === 'function') return 'a function';
-  const text = jsonOf(value) ?? nameOfKind(value);
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
-}
-
-/** `undefined` for what has no JSON, or is nested too deep for it. */
-function jsonOf(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,10 +1,10 @@
 import type { Shards } from '../../cluster/shards.ts';
 import type { StateStore } from '../../state/store.ts';
-import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { BrokerAccess } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
+import { ACCESS_FIELDS, ANYTHING, checkOptions, LIMIT, type OptionFields } from '../option-fields.ts';
 import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
-import { checkCount, checkRetention, type DeadLetterRetention } from '../retention.ts';
+import { checkRetention, type DeadLetterRetention } from '../retention.ts';
 import { DurableBroker } from './durable-broker.ts';
 
 /** Options of {@link durablePubSub}. @public */
@@ -20,15 +20,12 @@ export interface DurablePubSubOptions extends TopicScopes {
   readonly deadLetterRetention?: DeadLetterRetention;
 }
 
-const FIELDS = fieldNames<DurablePubSubOptions>({
-  scopes: true,
-  maxQueueMessages: true,
-  deadLetterRetention: true,
-  publishingScopes: true,
-  subscriptionScopes: true,
-  allowedTopics: true,
-  protectedTopics: true,
-});
+const FIELDS: OptionFields<DurablePubSubOptions> = {
+  ...ACCESS_FIELDS,
+  maxQueueMessages: LIMIT,
+  // `checkRetention` does.
+  deadLetterRetention: ANYTHING,
+};
 
 /**
  * A pub/sub component in the sidecar's state store, as durable as that store. With `embedded({ path })` a publish
@@ -40,14 +37,14 @@ const FIELDS = fieldNames<DurablePubSubOptions>({
  * kept for groups that are still to come (10,000 messages or 16 MiB, two minutes). A message may have up to 8 MiB.
  *
  * @param name - by which requests address it; not `bulk`
- *
+ * @throws SidecarError `ERR_CONFIGURATION` for wrong options.
  * @public
  */
 export function durablePubSub(name: string, options: DurablePubSubOptions = {}): PubSubDefinition {
-  checkFields(options, FIELDS, `options of durablePubSub ${JSON.stringify(name)}`, 'ERR_CONFIGURATION');
+  const what = `options of durablePubSub ${JSON.stringify(name)}`;
+  checkOptions(what, options, FIELDS);
   const { scopes, maxQueueMessages = Number.POSITIVE_INFINITY, deadLetterRetention, ...topics } = options;
-  checkCount(maxQueueMessages, `maxQueueMessages of durablePubSub ${JSON.stringify(name)}`);
-  const retention = checkRetention(deadLetterRetention, `durablePubSub ${JSON.stringify(name)}`);
+  const retention = checkRetention(deadLetterRetention, what);
   // One broker for each host: hosts share queues even across processes. Without hosts, one for each store.
   const brokers = new WeakMap<Shards | StateStore, Promise<DurableBroker>>();
   const brokerOf = (context: ComponentContext): Promise<DurableBroker> => {

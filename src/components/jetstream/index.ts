@@ -5,20 +5,18 @@
  */
 
 import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
+import { checkBrokerOptions, TLS, tlsOptions } from '../broker/options.ts';
 import {
   ANY_TEXT,
   BOOLEAN,
-  checkBrokerOptions,
   checkOptions,
   field,
   type OptionField,
   type OptionFields,
   secret,
-  TLS,
-  tlsOptions,
   type WrongOption,
   whole,
-} from '../broker/options.ts';
+} from '../option-fields.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
 import { parseAddress } from './address.ts';
 import { loadNats } from './driver.ts';

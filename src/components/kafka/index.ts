@@ -5,11 +5,11 @@
  */
 
 import { type BrokerOptions, brokerDefinition, DEFAULT_PUBLISH_TIMEOUT_MS } from '../broker/broker-pubsub.ts';
+import { checkBrokerOptions, TLS, tlsOptions } from '../broker/options.ts';
 import {
   ANY_TEXT,
   ANYTHING,
   BOOLEAN,
-  checkBrokerOptions,
   checkOptions,
   choice,
   field,
@@ -17,11 +17,9 @@ import {
   required,
   secret,
   TEXT,
-  TLS,
-  tlsOptions,
   type WrongOption,
   whole,
-} from '../broker/options.ts';
+} from '../option-fields.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
 import { loadKafka } from './driver.ts';
 import { KafkaClient, type KafkaSettings } from './kafka-client.ts';
@@ -74,7 +72,7 @@ export interface KafkaPubSubOptions extends BrokerOptions {
 
 const MAX_BYTES = 2 ** 31 - 1;
 const FIELDS: OptionFields<Omit<KafkaPubSubOptions, keyof BrokerOptions>> = {
-  brokers: ANYTHING,
+  brokers: secret(ANYTHING),
   clientId: TEXT,
   consumerId: TEXT,
   initialOffset: choice('newest', 'oldest'),

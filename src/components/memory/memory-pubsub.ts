@@ -1,6 +1,6 @@
 import { Expected } from '../../util/expected.ts';
-import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { BrokerAccess } from '../broker-access.ts';
+import { ACCESS_FIELDS, ANYTHING, checkOptions, LIMIT, type OptionFields } from '../option-fields.ts';
 import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
 import { checkRetention, type DeadLetterRetention } from '../retention.ts';
 import { MemoryBroker } from './broker.ts';
@@ -17,16 +17,13 @@ export interface MemoryPubSubOptions extends TopicScopes {
   readonly deadLetterRetention?: DeadLetterRetention;
 }
 
-const FIELDS = fieldNames<MemoryPubSubOptions>({
-  scopes: true,
-  maxMessages: true,
-  maxBytes: true,
-  deadLetterRetention: true,
-  publishingScopes: true,
-  subscriptionScopes: true,
-  allowedTopics: true,
-  protectedTopics: true,
-});
+const FIELDS: OptionFields<MemoryPubSubOptions> = {
+  ...ACCESS_FIELDS,
+  maxMessages: LIMIT,
+  maxBytes: LIMIT,
+  // `checkRetention` does.
+  deadLetterRetention: ANYTHING,
+};
 const DEFAULT_LIMITS = { maxMessages: 100_000, maxBytes: 256 * 1024 * 1024 };
 
 /**
@@ -40,10 +37,12 @@ const DEFAULT_LIMITS = { maxMessages: 100_000, maxBytes: 256 * 1024 * 1024 };
  * all the same: each takes the place of another message.
  *
  * @param name - the name used in requests; not `bulk`
+ * @throws SidecarError `ERR_CONFIGURATION` for wrong options.
  * @public
  */
 export function memoryPubSub(name: string, options: MemoryPubSubOptions = {}): PubSubDefinition {
-  checkFields(options, FIELDS, `options of memoryPubSub ${JSON.stringify(name)}`, 'ERR_CONFIGURATION');
+  const what = `options of memoryPubSub ${JSON.stringify(name)}`;
+  checkOptions(what, options, FIELDS);
   const {
     scopes,
     maxMessages = DEFAULT_LIMITS.maxMessages,
@@ -51,7 +50,7 @@ export function memoryPubSub(name: string, options: MemoryPubSubOptions = {}): P
     deadLetterRetention,
     ...topics
   } = options;
-  const retention = checkRetention(deadLetterRetention, `memoryPubSub ${JSON.stringify(name)}`);
+  const retention = checkRetention(deadLetterRetention, what);
   const expected = new Expected();
   const broker = new MemoryBroker(name, { maxMessages, maxBytes, retention }, expected);
   return {

@@ -5,24 +5,22 @@
  */
 
 import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
+import { checkBrokerOptions, TLS, tlsOptions } from '../broker/options.ts';
+import { hostOf, serverUrl, urlPart } from '../broker/server-url.ts';
 import {
   ANY_TEXT,
   ANYTHING,
   BOOLEAN,
-  checkBrokerOptions,
   checkOptions,
   field,
   type OptionFields,
   required,
   secret,
   TEXT,
-  TLS,
   text,
-  tlsOptions,
   type WrongOption,
   whole,
-} from '../broker/options.ts';
-import { hostOf, serverUrl, urlPart } from '../broker/server-url.ts';
+} from '../option-fields.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
 import { loadMqttPacket } from './driver.ts';
 import { MqttClient, type MqttSettings } from './mqtt-client.ts';

@@ -6,17 +6,9 @@
 
 import { randomUUID } from 'node:crypto';
 import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
-import {
-  BOOLEAN,
-  checkBrokerOptions,
-  choice,
-  type OptionFields,
-  secret,
-  TEXT,
-  TLS_OPTIONS,
-  whole,
-} from '../broker/options.ts';
+import { checkBrokerOptions, TLS_OPTIONS } from '../broker/options.ts';
 import type { ComponentContext } from '../component.ts';
+import { BOOLEAN, choice, type OptionFields, secret, TEXT, whole } from '../option-fields.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
 import { loadAmqp } from './driver.ts';
 import { RabbitClient } from './rabbit-client.ts';

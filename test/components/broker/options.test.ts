@@ -44,10 +44,13 @@ describe.each(FACTORIES)('options of %s', (factory, make, needed) => {
     [{ publishTimeoutMs: '5s' }, `publishTimeoutMs "5s" in ${what}: expected a whole number`],
     [{ publishTimeoutMs: null }, `publishTimeoutMs null in ${what}: expected a whole number`],
     [{ scopes: 'orders' }, `scopes "orders" in ${what}: expected a list of texts`],
-    [{ allowedTopics: [1] }, `allowedTopics an array in ${what}: expected a list of texts`],
-    [{ protectedTopics: {} }, `protectedTopics an object in ${what}: expected a list of texts`],
-    [{ publishingScopes: ['a'] }, `publishingScopes an array in ${what}: expected an object with a list of texts`],
-    [{ subscriptionScopes: { orders: 'a' } }, `subscriptionScopes an object in ${what}: expected an object with a`],
+    [{ allowedTopics: [1] }, `allowedTopics [1] in ${what}: expected a list of texts`],
+    [{ protectedTopics: {} }, `protectedTopics {} in ${what}: expected a list of texts`],
+    [{ publishingScopes: ['a'] }, `publishingScopes ["a"] in ${what}: expected an object with a list of texts`],
+    [
+      { subscriptionScopes: { orders: 'a' } },
+      `subscriptionScopes {"orders":"a"} in ${what}: expected an object with a`,
+    ],
     [{ constructor: 1 }, `${what}: unknown field "constructor"`],
   ])('%j is refused', (options, message) => {
     const error = problemOf({ ...needed, ...options });
@@ -86,6 +89,7 @@ test.each<[Factory, object]>([
   [mqttPubSub, { url: 'mqtt://broker', password: 'opensesame' }],
   [mqttPubSub, { url: 'http://:opensesame@broker' }],
   [kafkaPubSub, { brokers: ['kafka://:opensesame@broker'] }],
+  [kafkaPubSub, { brokers: 'kafka://:opensesame@broker' }],
   [kafkaPubSub, { brokers: ['broker'], sasl: 'opensesame' }],
   [kafkaPubSub, { brokers: ['broker'], sasl: { mechanism: 'plain', password: 'opensesame' } }],
   [kafkaPubSub, { brokers: ['broker'], sasl: { mechanism: 'plain', username: 'app', password: ['opensesame'] } }],

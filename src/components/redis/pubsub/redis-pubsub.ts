@@ -1,17 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { SidecarError } from '../../../errors.ts';
 import { type BrokerOptions, brokerDefinition } from '../../broker/broker-pubsub.ts';
-import {
-  ANY_TEXT,
-  BOOLEAN,
-  checkBrokerOptions,
-  type OptionFields,
-  secret,
-  TEXT,
-  TEXTS,
-  TLS,
-  whole,
-} from '../../broker/options.ts';
+import { checkBrokerOptions, TLS } from '../../broker/options.ts';
+import { ANY_TEXT, BOOLEAN, type OptionFields, secret, TEXT, TEXTS, whole } from '../../option-fields.ts';
 import type { PubSubDefinition } from '../../pubsub.ts';
 import { loadRedis } from '../driver.ts';
 import { type RedisConnectionOptions, targetOf } from '../target.ts';
