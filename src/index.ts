@@ -196,7 +196,8 @@ export type { AccessAction, AccessControlOptions, AccessOperation, AccessPolicy 
 export type { ApiOptions, ApiRule } from './security/api-list.ts';
 export type { CorsOptions } from './security/cors.ts';
 export type { IdentityKey, IdentityOptions, KeyPair, SharedKey } from './security/identity-options.ts';
-export type { AppOptions, SidecarOptions } from './sidecar/options.ts';
+export type { AppOptions } from './sidecar/app-options.ts';
+export type { SidecarOptions } from './sidecar/options.ts';
 export { Sidecar } from './sidecar/sidecar.ts';
 export { ConflictError, isConflict, isStateError, StateError, type StateErrorKind } from './state/errors.ts';
 export {

@@ -1,6 +1,7 @@
 import { SidecarError } from '../errors.ts';
 import type { SidecarRequest } from '../http/message.ts';
 import { checkFields, checkFunction, fieldNames } from '../util/known-fields.ts';
+import { EXPECTED_TOKEN, isToken } from '../util/token.ts';
 import type { Role } from './api/apps.ts';
 import type { PayloadOption } from './payload.ts';
 
@@ -88,8 +89,7 @@ function checkAccess(options: InspectOptions): void {
   const given = WAYS.filter((way) => options[way] !== undefined);
   if (given.length > 1)
     throw invalid(`options of inspect: ${given.join(' and ')} exclude each other: expected one of ${WAYS.join(', ')}`);
-  if (token !== undefined && !(typeof token === 'string' && /^[!-~]+$/.test(token)))
-    throw invalid('options.token of inspect: expected visible ASCII characters without spaces, at least one');
+  if (token !== undefined && !isToken(token)) throw invalid(`options.token of inspect: expected ${EXPECTED_TOKEN}`);
   if (authorize !== undefined) checkFunction(authorize, 'options.authorize of inspect');
   if (access !== undefined) demand(access === 'open', 'access', '"open"', access);
 }

@@ -1,5 +1,4 @@
-import type { AppTarget } from '../app/channel.ts';
-import { APP_HEALTH_SCHEMA, type AppHealthOptions, type HealthSettings, resolveHealth } from '../app/health.ts';
+import { type HealthSettings, resolveHealth } from '../app/health.ts';
 import type { HttpEndpointOptions } from '../blocks/invocation/endpoints.ts';
 import { INVOCATION_OPTIONS_SCHEMA, type InvocationOptions } from '../blocks/invocation/options.ts';
 import {
@@ -40,20 +39,8 @@ import { NAME_PATTERN } from '../util/name-pattern.ts';
 import { NOT_NEGATIVE, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 import { validator } from '../util/schema.ts';
 import { type Wire, type WireName, wireNames } from '../wire.ts';
-
-/** The application: its address and its limits. @public */
-export type AppOptions = AppTarget & {
-  /**
-   * The maximum number of concurrent requests to it, of all kinds together. A request that has timed out, or whose
-   * caller has gone, does not count, though the application may still be at work on it. Default: no limit.
-   */
-  readonly maxConcurrency?: number;
-  /**
-   * Health checks of the application; `true` for the defaults. While it is unhealthy, nothing is sent to it.
-   * Default: no health checks; it counts as healthy.
-   */
-  readonly health?: boolean | AppHealthOptions;
-};
+import { APP_SCHEMA, type AppOptions, appProblem, grpcProblem } from './app-options.ts';
+import { resolveTokens, type Tokens } from './tokens.ts';
 
 /** Options of a {@link Sidecar}. @public */
 export interface SidecarOptions {
@@ -96,14 +83,15 @@ export interface SidecarOptions {
   readonly wire?: WireName;
   /**
    * The token that callers of the HTTP API must send in `sidecar-api-token` (`dapr-api-token`).
-   * Default: environment variable `SIDECAR_API_TOKEN` (`DAPR_API_TOKEN`); empty for none.
+   * Visible ASCII characters. Default: environment variable `SIDECAR_API_TOKEN` (`DAPR_API_TOKEN`), where empty means
+   * none.
    */
-  readonly apiToken?: string;
+  readonly apiToken?: string | undefined;
   /**
    * The token that the sidecar sends to the application in the header of the same name.
-   * Default: environment variable `APP_API_TOKEN`; empty for none.
+   * Visible ASCII characters. Default: environment variable `APP_API_TOKEN`, where empty means none.
    */
-  readonly appToken?: string;
+  readonly appToken?: string | undefined;
   /** Time-outs, retries and circuit breakers of the sidecar's calls. Default: only the defaults of each block. */
   readonly resiliency?: ResiliencySpec | readonly ResiliencySpec[];
   /**
@@ -143,7 +131,7 @@ export interface SidecarOptions {
 type Optional = 'app' | 'address' | 'identity' | 'accessControl' | 'cors' | 'telemetry';
 
 /** Options of blocks with their defaults, and values derived from options. */
-interface Resolved {
+interface Resolved extends Tokens {
   readonly invocation: Required<InvocationOptions>;
   readonly placement: PlacementSettings;
   readonly jobs: Required<JobsOptions>;
@@ -166,15 +154,7 @@ const problemOf = validator(
   optionsSchema<SidecarOptions>({
     appId: name,
     namespace: name,
-    app: optionsSchema<AppOptions>({
-      port: { type: 'integer', minimum: 1, maximum: 65_535 },
-      host: { type: 'string', minLength: 1 },
-      protocol: { enum: ['http', 'grpc'] },
-      listener: {},
-      fetch: callable,
-      maxConcurrency: POSITIVE,
-      health: APP_HEALTH_SCHEMA,
-    }),
+    app: APP_SCHEMA,
     components: {
       type: 'array',
       items: {
@@ -192,8 +172,9 @@ const problemOf = validator(
     jobs: JOBS_OPTIONS_SCHEMA,
     workflows: WORKFLOWS_OPTIONS_SCHEMA,
     wire: { enum: ['sidecar', 'dapr'] },
-    apiToken: text,
-    appToken: text,
+    // Validated when they are read: error messages must not show them.
+    apiToken: {},
+    appToken: {},
     // Validated when it is parsed.
     resiliency: {},
     // Validated when they are parsed: error messages must not show keys or header fields.
@@ -232,6 +213,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
   if (given.address !== undefined) checkedBaseUrl(given.address, 'options.address');
   const wire = wireNames(given.wire ?? 'sidecar');
   const prefix = wire.environmentPrefix;
+  const tokens = resolveTokens(given, environment, prefix);
   return {
     app: undefined,
     address: undefined,
@@ -241,8 +223,6 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     components: [],
     subscriptions: [],
     nameResolution: {},
-    apiToken: environment[`${prefix}API_TOKEN`] ?? '',
-    appToken: environment['APP_API_TOKEN'] ?? '',
     api: {},
     features: [],
     bodyLimitBytes: 4 * 1024 * 1024,
@@ -250,6 +230,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     stopTimeoutMs: 10_000,
     clock: systemClock,
     ...given,
+    ...tokens,
     state: given.state ?? memoryStore(),
     identity: given.identity ?? identityOf(environment),
     httpEndpoints: given.httpEndpoints ?? [],
@@ -269,30 +250,4 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
 /** The default logger; its lines name the present trace, if there is one. */
 function ownLogger(telemetry: Telemetry | undefined): Logger {
   return telemetry === undefined ? standardErrorLogger : errorLogger(telemetry.logFields);
-}
-
-function appProblem(app: AppOptions | undefined): string | undefined {
-  if (app === undefined) return undefined;
-  const ways = ['port', 'listener', 'fetch'].filter((way) => Object.hasOwn(app, way));
-  if (ways.length !== 1)
-    return `options.app must have exactly one of port, listener and fetch: actual is ${ways.join(' and ') || 'none'}`;
-  if (!('listener' in app)) return undefined;
-  return isListener(app.listener)
-    ? undefined
-    : 'options.app.listener must be a request listener, an Express app, a Koa app or a Fastify app';
-}
-
-function isListener(listener: unknown): boolean {
-  if (typeof listener === 'function') return true;
-  const app = listener as { callback?: unknown; routing?: unknown } | undefined | null;
-  return typeof app?.callback === 'function' || typeof app?.routing === 'function';
-}
-
-/** Rejects subscriptions that can never be delivered. */
-function grpcProblem({ app, subscriptions = [] }: SidecarOptions): string | undefined {
-  if (app === undefined || !('protocol' in app) || app.protocol !== 'grpc') return undefined;
-  if (!('port' in app))
-    return 'options.app.protocol "grpc" needs options.app.port: an application in this process is called by HTTP';
-  if (subscriptions.length === 0) return undefined;
-  return 'options.subscriptions need an HTTP application: options.app.protocol is "grpc", which gets invocations only';
 }

@@ -10,7 +10,9 @@ type NumberSchema = {
 
 type TextSchema<Text> =
   | { readonly type: 'string'; readonly minLength?: number; readonly maxLength?: number; readonly pattern?: string }
-  | { readonly enum: readonly Text[] };
+  | { readonly enum: readonly Text[] }
+  // Validated elsewhere.
+  | Readonly<Record<string, never>>;
 
 /** The schema type of these values; not specific for objects and lists. */
 type SchemaOf<Value> = [Value] extends [number]

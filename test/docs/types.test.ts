@@ -85,6 +85,8 @@ test('every example compiles', () => {
     target: 'es2022',
     types: ['node'],
     strict: true,
+    // The strictest setting that readers may have.
+    exactOptionalPropertyTypes: true,
     noEmit: true,
     experimentalDecorators: true,
   };

@@ -4,7 +4,7 @@ import { checkPath, cleanedPath } from '../../src/blocks/invocation/method-path.
 import { isSidecarError } from '../../src/errors.ts';
 import { type AccessControl, makeAccessControl } from '../../src/security/access-control.ts';
 import type { AccessAction, AccessControlOptions, AccessOperation } from '../../src/security/access-options.ts';
-import type { AppOptions } from '../../src/sidecar/options.ts';
+import type { AppOptions } from '../../src/sidecar/app-options.ts';
 import { Sidecar } from '../../src/sidecar/sidecar.ts';
 import { daprDecision } from '../support/dapr-access-model.ts';
 import { RecordingLogger } from '../support/logger.ts';

@@ -36,7 +36,7 @@ interface Asked extends Partial<SidecarOptions> {
 /** The warnings of a sidecar that is asked for these paths from that address. */
 async function warningsOf({ address = ELSEWHERE, mount = nodeListener, paths = ['/v1.0/metadata'], ...rest }: Asked) {
   const logger = new RecordingLogger();
-  await using sidecar = new Sidecar({ appId: 'shop', apiToken: '', logger, ...rest });
+  await using sidecar = new Sidecar({ appId: 'shop', logger, ...rest });
   await sidecar.start();
   await using server = await listen(from(address, await mount(sidecar)));
   const statuses: number[] = [];

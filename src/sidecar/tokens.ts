@@ -1,0 +1,35 @@
+import { SidecarError } from '../errors.ts';
+import { EXPECTED_TOKEN, isToken } from '../util/token.ts';
+
+/** The tokens of an application; empty for none. */
+export interface Tokens {
+  readonly apiToken: string;
+  readonly appToken: string;
+}
+
+/** Tokens as they are given in options. */
+type GivenTokens = { readonly [Name in keyof Tokens]?: unknown };
+
+/**
+ * The tokens of the options, else of the environment, where an empty one is none. An empty option is an error: it is
+ * most likely a secret that could not be read, and would open the API.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` naming the option or the variable, without its value.
+ */
+export function resolveTokens(given: GivenTokens, environment: NodeJS.ProcessEnv, prefix: string): Tokens {
+  const tokenOf = (name: keyof Tokens, variable: string): string => {
+    const option = given[name];
+    if (option !== undefined) return checked(option, `options.${name}`);
+    const value = environment[variable];
+    return value ? checked(value, `environment variable ${variable}`) : '';
+  };
+  return { apiToken: tokenOf('apiToken', `${prefix}API_TOKEN`), appToken: tokenOf('appToken', 'APP_API_TOKEN') };
+}
+
+function checked(token: unknown, what: string): string {
+  if (isToken(token)) return token;
+  throw new SidecarError(
+    'ERR_CONFIGURATION',
+    `${what} ${token === '' ? 'is empty' : 'cannot be sent in a header'}: expected ${EXPECTED_TOKEN}`,
+  );
+}
