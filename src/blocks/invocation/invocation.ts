@@ -17,13 +17,13 @@ import type { Probe } from '../../probe.ts';
 import type { Policy } from '../../resiliency/policy.ts';
 import { CancelSource, type CancelToken, cancelWith, unlessAborted } from '../../util/cancel-token.ts';
 import { setGracePeriod } from '../../util/grace-period.ts';
-import { checkFields, fieldNames } from '../../util/known-fields.ts';
+import { checkFields, fieldNames, nameOfKind } from '../../util/known-fields.ts';
 import { Linked } from '../../util/linked.ts';
 import { nodeHttp } from '../../util/node-http.ts';
 import type { Address } from './address.ts';
 import type { Destination } from './destination.ts';
 import type { Destinations } from './destinations.ts';
-import { asFailed, notOffered, shown } from './errors.ts';
+import { asFailed, notOffered, refused, shown } from './errors.ts';
 import { asksForUpgrade, passOn, type RequestHeaders } from './headers.ts';
 import { checkPath, checkQuery } from './method-path.ts';
 import { ObservedDestination } from './observed-destination.ts';
@@ -112,6 +112,7 @@ export class Invocation {
     if (body instanceof Readable) body.on('error', () => undefined);
     try {
       this.#deps.admit();
+      checkArguments(target, method, path);
       const request = makeRequest(method.toUpperCase(), urlOf(path, query), {
         headers,
         body,
@@ -214,6 +215,14 @@ export class Invocation {
     for (const call of this.#calls.take()) call.abort(reason);
     await this.#deps.close();
   }
+}
+
+/** Plain JavaScript may leave them out. */
+function checkArguments(target: unknown, method: unknown, path: unknown): void {
+  if (typeof target !== 'string') throw refused(`the target is ${nameOfKind(target)}: expected an app ID or a URL`);
+  if (typeof method !== 'string')
+    throw refused(`the HTTP method is ${nameOfKind(method)}: expected one such as "POST"`);
+  if (typeof path !== 'string') throw refused(`the path is ${nameOfKind(path)}: expected a text`);
 }
 
 function checkMethod({ method, headers }: SidecarRequest): void {

@@ -1,6 +1,7 @@
 import { type ErrorCode, messageOf, SidecarError } from '../../errors.ts';
+import { shown } from '../../util/shown.ts';
 import { didYouMean } from '../../util/suggest.ts';
-import type { Address } from './publishing/envelope.ts';
+import type { Address, Destination } from './publishing/envelope.ts';
 import type { Metadata } from './publishing/request-metadata.ts';
 
 /** The errors of publishing, with the details that Dapr's clients expect. */
@@ -9,10 +10,11 @@ export function pubsubNameEmpty(metadata: Metadata): SidecarError {
   return named('ERR_PUBSUB_EMPTY', 'pubsub name is empty', 'NAME_EMPTY', '', { metadata });
 }
 
-export function topicEmpty(pubsubName: string, metadata: Metadata): SidecarError {
-  return named('ERR_TOPIC_NAME_EMPTY', `topic is empty in pubsub ${pubsubName}`, 'TOPIC_NAME_EMPTY', pubsubName, {
-    metadata,
-  });
+/** For an empty topic, in the words of Dapr, and for what plain JavaScript gives in place of one. */
+export function topicEmpty({ pubsubName, topic }: Destination, metadata: Metadata): SidecarError {
+  const problem = topic === '' ? 'empty' : `${shown(topic)}, expected a text that is not empty,`;
+  const message = `topic is ${problem} in pubsub ${pubsubName}`;
+  return named('ERR_TOPIC_NAME_EMPTY', message, 'TOPIC_NAME_EMPTY', pubsubName, { metadata });
 }
 
 /**
@@ -31,11 +33,11 @@ export function pubsubNotFound(
   });
 }
 
-/** Lists the available components, as the end of a sentence. */
+/** Lists the available components, as the end of a sentence. Plain JavaScript may give a name that is no text. */
 export function knownNames(pubsubName: string, known: Iterable<string>): string {
   const names = [...known];
   if (names.length === 0) return ': there is no pub/sub component';
-  return `: expected ${names.join(', ')}${didYouMean(pubsubName, names)}`;
+  return `: expected ${names.join(', ')}${didYouMean(String(pubsubName), names)}`;
 }
 
 export function topicForbidden({ appId, pubsubName, topic }: Address): SidecarError {

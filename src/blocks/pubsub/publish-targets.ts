@@ -34,7 +34,7 @@ export class PublishTargets {
   #look({ pubsubName, topic }: Destination, metadata: Metadata, bulk: boolean): PublishTarget {
     const address = { appId: this.#appId, pubsubName, topic };
     if (pubsubName === '') throw pubsubNameEmpty(metadata);
-    if (topic === '') throw topicEmpty(pubsubName, metadata);
+    if (typeof topic !== 'string' || topic === '') throw topicEmpty({ pubsubName, topic }, metadata);
     const pubsub = this.#pubsubs.get(pubsubName);
     if (pubsub === undefined) throw pubsubNotFound(pubsubName, metadata, { bulk });
     if (!mayPublish(topic, this.#appId, pubsub.topics)) throw topicForbidden(address);

@@ -2,6 +2,7 @@ import type { Message } from '../../../components/pubsub.ts';
 import type { GroupQueue, QueueAccess, QueueEntry, QueueStatus } from '../../../components/queue-access.ts';
 import { isSidecarError, SidecarError } from '../../../errors.ts';
 import { isStateError } from '../../../state/errors.ts';
+import { nameOfKind } from '../../../util/known-fields.ts';
 import type { Logger } from '../../../util/logger.ts';
 import type { QueueName } from '../delivery/subscription-info.ts';
 import type { SubscribablePubSub } from '../delivery/subscriptions.ts';
@@ -9,7 +10,7 @@ import { pubsubNotFound } from '../errors.ts';
 import { NO_METADATA } from '../publishing/request-metadata.ts';
 import { redelivered } from './edit.ts';
 import type { MessageSelection, QueuedPage, QueueReadOptions, QueueState, RedeliverOptions } from './queue-types.ts';
-import { checkRead, checkRedelivery, parseSelection } from './selection.ts';
+import { checkQueue, checkRead, checkRedelivery, parseSelection } from './selection.ts';
 
 const DEFAULT_LIMIT = 50;
 
@@ -52,7 +53,7 @@ export class QueueOperations {
 
   async read(name: QueueName, options: QueueReadOptions): Promise<QueuedPage> {
     checkRead(options);
-    const queues = this.#access(name.pubsubName);
+    const queues = this.#accessTo(name);
     const read = { ...options, limit: options.limit ?? DEFAULT_LIMIT };
     const { entries, ...rest } = await work(() => queues.read(queueOf(name), read));
     return { messages: entries, ...rest };
@@ -61,20 +62,20 @@ export class QueueOperations {
   async find(name: QueueName, key: string): Promise<QueueEntry | undefined> {
     if (typeof key !== 'string')
       throw new SidecarError('ERR_BAD_REQUEST', `the key is ${JSON.stringify(key)}: expected a string`);
-    const queues = this.#access(name.pubsubName);
+    const queues = this.#accessTo(name);
     return work(() => queues.find(queueOf(name), key));
   }
 
   async redeliver(name: QueueName, given: MessageSelection, options: RedeliverOptions): Promise<number> {
     const selection = parseSelection(given);
     checkRedelivery(selection, options);
+    const queues = this.#accessTo(name);
     const { data, to } = options;
     if (to?.topic === name.topic && to.group === name.group)
       throw new SidecarError(
         'ERR_BAD_REQUEST',
         'the messages are in this queue: expected another one in the option to',
       );
-    const queues = this.#access(name.pubsubName);
     const count = await work(() =>
       queues.redeliver(queueOf(name), selection, ({ message }) => {
         const target = to ?? message.deadLetter;
@@ -86,28 +87,37 @@ export class QueueOperations {
 
   async discard(name: QueueName, given: MessageSelection): Promise<number> {
     const selection = parseSelection(given);
-    const queues = this.#access(name.pubsubName);
+    const queues = this.#accessTo(name);
     return this.#told(name, await work(() => queues.discard(queueOf(name), selection)), 'messages discarded');
   }
 
   async setPaused(name: QueueName, isPaused: boolean): Promise<void> {
-    const queues = this.#access(name.pubsubName);
+    const queues = this.#accessTo(name);
     await work(() => queues.setPaused(queueOf(name), isPaused));
     this.#deps.logger.info({ ...queueOf(name) }, isPaused ? 'queue paused' : 'queue resumed');
   }
 
   async addGroup(name: QueueName): Promise<boolean> {
-    const queues = this.#access(name.pubsubName);
+    const queues = this.#accessTo(name);
     const isNew = await work(() => queues.addGroup(queueOf(name)));
     if (isNew) this.#deps.logger.info({ ...queueOf(name) }, 'group added');
     return isNew;
   }
 
   async removeGroup(name: QueueName): Promise<boolean> {
-    const queues = this.#access(name.pubsubName);
+    const queues = this.#accessTo(name);
     const wasThere = await work(() => queues.removeGroup(queueOf(name)));
     if (wasThere) this.#deps.logger.info({ ...queueOf(name) }, 'group removed, with its messages');
     return wasThere;
+  }
+
+  /** Plain JavaScript may leave a part of the name out. */
+  #accessTo(name: QueueName): QueueAccess {
+    if (nameOfKind(name) !== 'an object')
+      throw new SidecarError('ERR_BAD_REQUEST', `the queue is ${nameOfKind(name)}: expected an object`);
+    const queues = this.#access(name.pubsubName);
+    checkQueue(name, 'the queue');
+    return queues;
   }
 
   #access(pubsubName: string): QueueAccess {

@@ -1,6 +1,7 @@
-import type { QueueEntry, QueueSelection } from '../../../components/queue-access.ts';
+import type { GroupQueue, QueueEntry, QueueSelection } from '../../../components/queue-access.ts';
 import { SidecarError } from '../../../errors.ts';
 import { checkFields, fieldNames } from '../../../util/known-fields.ts';
+import { shown } from '../../../util/shown.ts';
 import type { DeadLetterFilter, MessageSelection, QueueReadOptions, RedeliverOptions } from './queue-types.ts';
 
 const FILTER_FIELDS = fieldNames<DeadLetterFilter>({
@@ -14,6 +15,15 @@ const READ_FIELDS = fieldNames<QueueReadOptions>({ state: true, cursor: true, li
 const REDELIVER_FIELDS = fieldNames<RedeliverOptions>({ data: true, to: true });
 const STATES: readonly unknown[] = ['ready', 'delayed', 'inFlight'];
 const MAX_LIMIT = 1_000;
+
+/** Checks the name of a queue; `what` names it. @throws SidecarError `ERR_BAD_REQUEST`. */
+export function checkQueue(queue: GroupQueue, what: string): void {
+  for (const name of ['topic', 'group'] as const) {
+    const text: unknown = queue[name];
+    if (typeof text !== 'string' || text === '')
+      throw invalid(`${name} of ${what} is ${shown(text)}: expected a text that is not empty`);
+  }
+}
 
 /** @throws SidecarError `ERR_BAD_REQUEST`. */
 export function parseSelection(selection: MessageSelection): QueueSelection {
@@ -54,6 +64,7 @@ function instant(given: Date | number | undefined, name: string): number | undef
 /** @throws SidecarError `ERR_BAD_REQUEST`. */
 export function checkRedelivery(selection: QueueSelection, options: RedeliverOptions): void {
   checkFields(options, REDELIVER_FIELDS, 'options of redeliver');
+  if (options.to !== undefined) checkQueue(options.to, 'the option to');
   if ('data' in options && options.data !== undefined && selection.keys?.length !== 1)
     throw invalid('data is given for other than one message: expected one key');
 }

@@ -1,5 +1,6 @@
 import type { Trace } from '../../../components/pubsub.ts';
-import { checkFields, fieldNames } from '../../../util/known-fields.ts';
+import { SidecarError } from '../../../errors.ts';
+import { checkFields, fieldNames, nameOfKind } from '../../../util/known-fields.ts';
 import { type Metadata, metadataFrom, NO_METADATA } from './request-metadata.ts';
 
 /** How a message is published. @public */
@@ -78,6 +79,10 @@ export function checkPublishOptions(options: PublishOptions): void {
 export function checkBulkOptions(options: BulkPublishOptions, entries: readonly BulkPublishEntry[]): void {
   check(options, BULK_PUBLISH_FIELDS, 'options of publishBulk');
   checkEvent(options);
+  if (!Array.isArray(entries)) {
+    const problem = `entries of publishBulk are ${nameOfKind(entries)}: expected an array`;
+    throw new SidecarError('ERR_CONFIGURATION', problem);
+  }
   for (const [index, entry] of entries.entries()) check(entry, ENTRY_FIELDS, `entry ${index} of publishBulk`);
 }
 

@@ -1,0 +1,131 @@
+/** What plain JavaScript leaves out, such as `process.env.TOPIC`, is an error of the API: never lost, never a TypeError. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { durablePubSub, isSidecarError, memoryPubSub, Sidecar } from '../../src/index.ts';
+import { virtualClock } from '../../src/testing/index.ts';
+import { RecordingLogger } from '../support/logger.ts';
+
+type Call = (sidecar: Sidecar, missing: never) => unknown;
+
+async function errorOf(component: (name: string) => ReturnType<typeof memoryPubSub>, call: Call, value: unknown) {
+  const clock = virtualClock();
+  const sidecar = new Sidecar({ appId: 'shop', components: [component('p')], clock, logger: new RecordingLogger() });
+  onTestFinished(() => sidecar.stop());
+  await sidecar.start();
+  try {
+    await call(sidecar, value as never);
+    return undefined;
+  } catch (error) {
+    return isSidecarError(error) ? [error.code, error.message] : error;
+  }
+}
+
+const TEXT = 'expected a text that is not empty';
+
+describe.each([
+  ['memoryPubSub', memoryPubSub],
+  ['durablePubSub', durablePubSub],
+])('%s', (_, component) => {
+  test.each<[what: string, call: Call, value: unknown, code: string, problem: string]>([
+    [
+      'publish without a topic',
+      ({ pubsub }, topic) => pubsub.publish('p', topic, { id: 1 }),
+      undefined,
+      'ERR_TOPIC_NAME_EMPTY',
+      `topic is undefined, ${TEXT}, in pubsub p`,
+    ],
+    [
+      'publish to a number',
+      ({ pubsub }, topic) => pubsub.publish('p', topic, { id: 1 }),
+      5,
+      'ERR_TOPIC_NAME_EMPTY',
+      `topic is 5, ${TEXT}, in pubsub p`,
+    ],
+    [
+      'publishBulk without a topic',
+      ({ pubsub }, topic) => pubsub.publishBulk('p', topic, [{ entryId: '1', event: 1 }]),
+      undefined,
+      'ERR_TOPIC_NAME_EMPTY',
+      `topic is undefined, ${TEXT}, in pubsub p`,
+    ],
+    [
+      'publish without a component',
+      ({ pubsub }, name) => pubsub.publish(name, 'orders', 1),
+      undefined,
+      'ERR_PUBSUB_NOT_FOUND',
+      'pubsub undefined is not found: expected p',
+    ],
+    [
+      'publishBulk of an object',
+      ({ pubsub }, entries) => pubsub.publishBulk('p', 'orders', entries),
+      {},
+      'ERR_CONFIGURATION',
+      'entries of publishBulk are an object: expected an array',
+    ],
+    [
+      'subscribe without a topic',
+      ({ pubsub }, topic) => pubsub.subscribe('p', topic, () => undefined),
+      undefined,
+      'ERR_CONFIGURATION',
+      'subscription.topic is missing',
+    ],
+    [
+      'pause without a group',
+      ({ pubsub }, queue) => pubsub.pause(queue),
+      { pubsubName: 'p', topic: 'orders' },
+      'ERR_BAD_REQUEST',
+      `group of the queue is undefined: ${TEXT}`,
+    ],
+    [
+      'addGroup without a group',
+      ({ pubsub }, queue) => pubsub.addGroup(queue),
+      { pubsubName: 'p', topic: 'orders' },
+      'ERR_BAD_REQUEST',
+      `group of the queue is undefined: ${TEXT}`,
+    ],
+    [
+      'messages without a topic',
+      ({ pubsub }, queue) => pubsub.messages(queue),
+      { pubsubName: 'p', group: 'shop' },
+      'ERR_BAD_REQUEST',
+      `topic of the queue is undefined: ${TEXT}`,
+    ],
+    [
+      'purge without a component',
+      ({ pubsub }, queue) => pubsub.purge(queue),
+      { topic: 'orders', group: 'shop' },
+      'ERR_PUBSUB_NOT_FOUND',
+      'pubsub undefined is not found: expected p',
+    ],
+    [
+      'redeliver without a queue',
+      ({ pubsub }, queue) => pubsub.redeliver(queue, 'all'),
+      undefined,
+      'ERR_BAD_REQUEST',
+      'the queue is undefined: expected an object',
+    ],
+    [
+      'redeliver to no group',
+      ({ pubsub }, to) => pubsub.redeliver({ pubsubName: 'p', topic: 'dead', group: 'shop' }, 'all', { to }),
+      { topic: 'orders' },
+      'ERR_BAD_REQUEST',
+      `group of the option to is undefined: ${TEXT}`,
+    ],
+    [
+      'explain without a topic',
+      ({ pubsub }, topic) => pubsub.explain('p', topic, 1),
+      undefined,
+      'ERR_TOPIC_NAME_EMPTY',
+      `topic is undefined, ${TEXT}, in pubsub p`,
+    ],
+  ])('%s', async (_what, call, value, code, problem) => {
+    expect(await errorOf(component, call, value)).toEqual([code, problem]);
+  });
+});
+
+test.each<[what: string, call: Call, problem: string]>([
+  ['target', ({ invocation }, none) => invocation.invoke(none, 'GET', '/'), 'the target is undefined: expected an app'],
+  ['method', ({ invocation }, none) => invocation.invoke('x', none, '/'), 'the HTTP method is undefined: expected one'],
+  ['path', ({ invocation }, none) => invocation.invoke('x', 'GET', none), 'the path is undefined: expected a text'],
+])('invoke without a %s', async (_what, call, problem) => {
+  expect(await errorOf(memoryPubSub, call, undefined)).toEqual(['ERR_DIRECT_INVOKE', expect.stringContaining(problem)]);
+});
