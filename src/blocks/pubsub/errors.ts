@@ -54,6 +54,13 @@ export function publishFailed({ pubsubName, topic }: Address, cause: unknown): S
   });
 }
 
+/** For functions in code: subscriptions of other kinds are tried again. */
+export function subscribeFailed({ pubsubName, topic }: Destination, cause: unknown): SidecarError {
+  const error = messageOf(cause);
+  const message = `error when subscribing to topic ${topic} in pubsub ${pubsubName}: ${error}`;
+  return named('ERR_PUBSUB_SUBSCRIBE', message, 'SUBSCRIBE', pubsubName, { metadata: { topic, error }, cause });
+}
+
 export function invalidMetadata(pubsubName: string, metadata: Metadata, problem: string): SidecarError {
   const message = `failed deserializing metadata. Error: ${problem}`;
   return named('ERR_PUBSUB_REQUEST_METADATA', message, 'METADATA_DESERIALIZATION', pubsubName, { metadata });

@@ -112,7 +112,8 @@ export class PubSub {
    * minutes is logged as a warning, once.
    *
    * @throws SidecarError `ERR_PUBSUB_NOT_FOUND`; `ERR_PUBSUB_FORBIDDEN`; `ERR_CONFIGURATION` for invalid options, a
-   * handler that is not a function, or a second subscription to a topic in one group without `competing: true`.
+   * handler that is not a function, or a second subscription to a topic in one group without `competing: true`;
+   * `ERR_PUBSUB_SUBSCRIBE` if the component cannot, for example because its broker does not answer.
    */
   async subscribe<T = unknown>(
     pubsubName: string,

@@ -1,8 +1,8 @@
 import type { TopicScopes } from '../../../components/pubsub.ts';
-import { messageOf, SidecarError } from '../../../errors.ts';
+import { isSidecarError, messageOf, SidecarError } from '../../../errors.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
-import { knownNames } from '../errors.ts';
+import { knownNames, subscribeFailed } from '../errors.ts';
 import { maySubscribe } from '../scopes.ts';
 import { Consumer, type ConsumerDeps } from './consumer.ts';
 import type { DeliveryDeps, OpenPubSub } from './delivery-deps.ts';
@@ -105,7 +105,8 @@ export class Subscriptions {
   /**
    * Adds a function's subscription; resolves when it receives messages. Call the returned function to end it.
    *
-   * @throws SidecarError `ERR_CONFIGURATION` when another subscription has its group.
+   * @throws SidecarError `ERR_CONFIGURATION` when another subscription has its group; `ERR_PUBSUB_SUBSCRIBE` when the
+   * component rejects it.
    */
   async addStreaming(
     spec: SubscriptionSpec,
@@ -121,7 +122,7 @@ export class Subscriptions {
       await consumer.start();
     } catch (error) {
       this.#streaming.delete(state);
-      throw error;
+      throw isSidecarError(error) ? error : subscribeFailed(spec, error);
     }
     if (this.#stopping.signal.aborted) {
       this.#streaming.delete(state);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { SidecarError } from '../../../errors.ts';
 import { type BrokerOptions, brokerDefinition } from '../../broker/broker-pubsub.ts';
 import { checkBrokerOptions, TLS } from '../../broker/options.ts';
+import type { ComponentContext } from '../../component.ts';
 import { ANY_TEXT, BOOLEAN, type OptionFields, secret, TEXT, TEXTS, whole } from '../../option-fields.ts';
 import type { PubSubDefinition } from '../../pubsub.ts';
 import { loadRedis } from '../driver.ts';
@@ -91,7 +92,10 @@ export function redisPubSub(name: string, options: RedisPubSubOptions): PubSubDe
     trimAcknowledged: options.trimAcknowledged ?? false,
     callTimeoutMs: options.callTimeoutMs ?? 5_000,
   };
-  const connect = (context: Parameters<PubSubDefinition['open']>[0]): RedisBroker =>
-    new RedisBroker(settings, context, randomUUID);
+  const connect = async (context: ComponentContext): Promise<RedisBroker> => {
+    // A package that is not installed is an error of the start: it would look like a server that is down for ever.
+    await settings.load();
+    return new RedisBroker(settings, context, randomUUID);
+  };
   return brokerDefinition({ name, type: 'pubsub.redis', options, connect });
 }
