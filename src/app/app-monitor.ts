@@ -1,6 +1,6 @@
 import type { SidecarEventEmitter } from '../events.ts';
 import { type Backoff, backoffDelayMs } from '../util/backoff.ts';
-import { type Clock, sleep } from '../util/clock.ts';
+import { type Clock, sleep, type Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Work } from '../util/work.ts';
 import type { AppChannel } from './channel.ts';
@@ -21,8 +21,10 @@ export type AppListener = (state: AppState) => unknown;
 
 /** The dependencies of an {@link AppMonitor}. */
 export interface AppMonitorDeps {
-  readonly app: Pick<AppChannel, 'isReachable' | 'probe'>;
+  readonly app: Pick<AppChannel, 'isReachable' | 'probe' | 'address'>;
   readonly health: HealthSettings | undefined;
+  /** After how long an application on a port is warned about that takes no requests. */
+  readonly startTimeoutMs: number | undefined;
   readonly events: SidecarEventEmitter;
   readonly work: Work;
   readonly clock: Clock;
@@ -31,6 +33,7 @@ export interface AppMonitorDeps {
   readonly random: () => number;
 }
 
+const DEFAULT_START_TIMEOUT_MS = 10_000;
 const POLL_INTERVAL_MS = 100;
 const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
 /** How long a start waits for the first response of an application that already accepts connections. */
@@ -50,6 +53,8 @@ export class AppMonitor {
   #state: AppState = 'absent';
   #epoch = 0;
   #greeted: Promise<void> | undefined;
+  /** While the application has not been ready yet. */
+  #lateness: Timer | undefined;
 
   constructor(deps: AppMonitorDeps) {
     this.#deps = deps;
@@ -99,6 +104,7 @@ export class AppMonitor {
   async start(): Promise<void> {
     const { app, clock } = this.#deps;
     const limitMs = clock.realGracePeriodMs === undefined ? FIRST_ANSWER_MS : FIRST_ANSWER_IN_TEST_MS;
+    this.#warnWhenLate();
     const isReachable = await app.isReachable();
     if (this.#stopping.signal.aborted) return;
     if (isReachable) await within(this.#arrived(), limitMs);
@@ -110,6 +116,7 @@ export class AppMonitor {
     this.#epoch++;
     this.#stopping.abort(new Error('the sidecar is stopping'));
     this.#health?.stop();
+    this.#lateness?.cancel();
     this.#setKnown();
   }
 
@@ -120,6 +127,21 @@ export class AppMonitor {
     this.#deps.logger.warn({ reason }, 'the application cannot be reached: jobs wait for it');
     this.#enter('unreachable');
     void this.#awaitReturn();
+  }
+
+  /** Else nobody would be told of a wrong port: messages and jobs wait for the application. */
+  #warnWhenLate(): void {
+    const { app, clock, logger, startTimeoutMs = DEFAULT_START_TIMEOUT_MS } = this.#deps;
+    const { host, port } = app.address;
+    if (port === undefined) return;
+    const startedAt = clock.now();
+    this.#lateness = clock.setTimeout(() => {
+      const seconds = Math.round((clock.now() - startedAt) / 1_000);
+      logger.warn(
+        { host, port },
+        `the application takes no requests at ${host}:${port} after ${seconds} s: does it listen on that port?`,
+      );
+    }, startTimeoutMs);
   }
 
   async #awaitArrival(): Promise<void> {
@@ -183,6 +205,7 @@ export class AppMonitor {
 
   #enter(state: AppState): readonly unknown[] {
     this.#state = state;
+    if (this.isReady) this.#lateness?.cancel();
     return [...this.#listeners].map((listener) => listener(state));
   }
 }

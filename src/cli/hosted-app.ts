@@ -3,7 +3,7 @@ import { type NodeListener, nodeListener } from '../adapters/node.ts';
 import { accepts } from '../app/http-channel.ts';
 import { SECRET_VARIABLE } from '../security/identity-options.ts';
 import { Sidecar } from '../sidecar/sidecar.ts';
-import type { Clock, Timer } from '../util/clock.ts';
+import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
 import { TOKEN_VARIABLE } from './inspector/token.ts';
 import { inWordsOfCommand } from './option-names.ts';
@@ -42,7 +42,6 @@ export class HostedApp {
   /** That of its HTTP API. */
   readonly port: number;
   #command: Command | undefined;
-  #warning: Timer | undefined;
 
   private constructor(
     app: { settings: AppSettings; logger: Logger; sidecar: Sidecar },
@@ -100,9 +99,8 @@ export class HostedApp {
 
   /** Starts the command, if there is one. All sidecars must be running, because it may call them. */
   async startCommand(): Promise<void> {
-    const { appPort, appHost, command } = this.#settings;
+    const { command } = this.#settings;
     if (command.length > 0) await this.#start(command);
-    if (appPort !== undefined) this.#watchReadiness(`${appHost}:${appPort}`);
   }
 
   async #start(command: readonly string[]): Promise<void> {
@@ -140,21 +138,6 @@ export class HostedApp {
     };
   }
 
-  #watchReadiness(address: string): void {
-    const { clock, run } = this.#deps;
-    let isReady = false;
-    const startedAt = clock.now();
-    void this.sidecar.ready().then(() => {
-      isReady = true;
-      this.#warning?.cancel();
-    });
-    this.#warning = clock.setTimeout(() => {
-      const seconds = Math.round((clock.now() - startedAt) / 1_000);
-      const message = `the application takes no requests at ${address} after ${seconds} s: does it listen on that port?`;
-      if (!isReady) this.#logger.warn({}, message);
-    }, run.startTimeoutMs);
-  }
-
   /** Logs events of the sidecar. */
   #tell(): void {
     const { events } = this.sidecar;
@@ -187,7 +170,6 @@ export class HostedApp {
 
   /** Stops the sidecar after its command has ended. */
   async close(): Promise<void> {
-    this.#warning?.cancel();
     try {
       await this.sidecar.stop();
     } finally {

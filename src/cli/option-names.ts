@@ -8,6 +8,7 @@ const NAMES: Readonly<Record<string, readonly [flag: string, field: string]>> = 
   'app.host': ['--app-channel-address', 'appChannelAddress'],
   'app.protocol': ['--app-protocol', 'appProtocol'],
   'app.maxConcurrency': ['--app-max-concurrency', 'appMaxConcurrency'],
+  'app.startTimeoutMs': ['--app-start-timeout', '--app-start-timeout'],
   'app.health': ['--enable-app-health-check', 'enableAppHealthCheck'],
   'app.health.path': ['--app-health-check-path', 'appHealthCheckPath'],
   'app.health.intervalMs': ['--app-health-probe-interval', 'appHealthProbeInterval'],

@@ -68,19 +68,20 @@ export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarO
     logger,
     address,
     ...given('telemetry', telemetry?.of(app.appId)),
-    ...given('app', appOptions(app)),
+    ...given('app', appOptions(app, run)),
     ...given('bodyLimitBytes', app.bodyLimitBytes),
     ...given('cors', run.allowedOrigins && { origins: run.allowedOrigins }),
   };
 }
 
-function appOptions(app: AppSettings): SidecarOptions['app'] {
+function appOptions(app: AppSettings, { startTimeoutMs }: RunSettings): SidecarOptions['app'] {
   const { appPort, appHost, appProtocol, maxConcurrency, health } = app;
   if (appPort === undefined) return undefined;
   return {
     port: appPort,
     host: appHost,
     protocol: appProtocol,
+    startTimeoutMs,
     ...given('maxConcurrency', maxConcurrency),
     ...given('health', health),
   };

@@ -1,7 +1,7 @@
 import type { AppTarget } from '../app/channel.ts';
 import { APP_HEALTH_SCHEMA, type AppHealthOptions } from '../app/health.ts';
 import type { SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
-import { type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema.ts';
+import { type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 
 /** The application: its address and its limits. @public */
 export type AppOptions = AppTarget & {
@@ -15,6 +15,11 @@ export type AppOptions = AppTarget & {
    * Default: no health checks; it counts as healthy.
    */
   readonly health?: boolean | AppHealthOptions;
+  /**
+   * How long an application on a port may take to accept requests before a warning is logged, in milliseconds. The
+   * sidecar goes on waiting for it. Default 10,000.
+   */
+  readonly startTimeoutMs?: number;
 };
 
 /** The options that depend on the application. */
@@ -32,6 +37,7 @@ export const APP_SCHEMA: JsonSchema = optionsSchema<AppOptions>({
   fetch: callable,
   maxConcurrency: POSITIVE,
   health: APP_HEALTH_SCHEMA,
+  startTimeoutMs: NOT_NEGATIVE,
 });
 
 /** What is wrong with the application, beyond the types of its options. */

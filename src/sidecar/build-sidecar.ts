@@ -96,7 +96,8 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const isGrpc = app?.address.protocol === 'grpc';
   // A gRPC application gets invocations only: functions in code receive messages and jobs.
   const httpApp = isGrpc ? undefined : app;
-  const monitor = app && new AppMonitor({ ...deps, app, health: options.appHealth });
+  const monitor =
+    app && new AppMonitor({ ...deps, app, health: options.appHealth, startTimeoutMs: options.app?.startTimeoutMs });
   const changed = (change: CircuitBreakerChange): void => void host.events.emit('circuitBreaker', change);
   const resiliency = makeResiliency(options.resiliency, { ...deps, changed });
   const resolver = new NameResolver({ ...deps, options: options.nameResolution });

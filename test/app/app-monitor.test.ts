@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AppMonitor, type AppState } from '../../src/app/app-monitor.ts';
 import type { HealthSettings } from '../../src/app/health.ts';
+import type { AppAddress } from '../../src/app/transport.ts';
 import { eventEmitter } from '../../src/events.ts';
 import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
 import type { Clock } from '../../src/util/clock.ts';
@@ -15,6 +16,7 @@ class FakeApp {
   isUp = true;
   problem: string | undefined;
   looks = 0;
+  address: AppAddress = { host: '127.0.0.1', port: 3998, protocol: 'http' };
 
   async isReachable(): Promise<boolean> {
     this.looks++;
@@ -32,6 +34,7 @@ interface Watched {
   readonly monitor: AppMonitor;
   readonly states: AppState[];
   readonly events: string[];
+  readonly logger: RecordingLogger;
 }
 
 function watch(health?: HealthSettings, time: VirtualClock = virtualClock(), clock: Clock = time): Watched {
@@ -41,10 +44,11 @@ function watch(health?: HealthSettings, time: VirtualClock = virtualClock(), clo
   for (const name of ['appReady', 'appHealthy', 'appUnhealthy'] as const) emitter.on(name, () => events.push(name));
   const work = new Work();
   time.watch(work);
-  const monitor = new AppMonitor({ app, health, events: emitter, work, clock, logger, random: () => 0.5 });
+  const deps = { app, health, events: emitter, work, clock, logger, random: () => 0.5 };
+  const monitor = new AppMonitor({ ...deps, startTimeoutMs: undefined });
   const states: AppState[] = [];
   monitor.onChange((state) => states.push(state));
-  return { app, clock: time, monitor, states, events };
+  return { app, clock: time, monitor, states, events, logger };
 }
 
 describe('the application', () => {
@@ -185,6 +189,49 @@ describe('with health checks, the application', () => {
     await clock.advance('1s');
     expect(states.slice(4)).toEqual(['unhealthy', 'greeting', 'ready']);
     monitor.stop();
+  });
+});
+
+describe('an application that takes no requests', () => {
+  const LATE = 'the application takes no requests at 127.0.0.1:3998 after 10 s: does it listen on that port?';
+  const warnings = ({ logger }: Watched): string[] => logger.at('warn').map(({ message }) => message);
+
+  test.each([undefined, HEALTH])(
+    'is warned about once, after ten seconds, with its address: health %j',
+    async (health) => {
+      const watched = watch(health);
+      watched.app.isUp = false;
+      await watched.monitor.start();
+      await watched.clock.advance('9.9s');
+      expect(warnings(watched)).toEqual([]);
+      await watched.clock.advance('1h');
+      expect(warnings(watched)).toEqual([LATE]);
+      watched.monitor.stop();
+    },
+  );
+
+  test('is not warned about when it does in time', async () => {
+    const watched = watch();
+    watched.app.isUp = false;
+    await watched.monitor.start();
+    await watched.clock.advance('9s');
+    watched.app.isUp = true;
+    await watched.clock.advance('1h');
+    expect([watched.monitor.state, warnings(watched)]).toEqual(['ready', []]);
+  });
+
+  test.each<[what: string, change: (watched: Watched) => void]>([
+    ['after a stop', ({ monitor }) => monitor.stop()],
+    ['in this process, where it needs no port', () => undefined],
+  ])('is not warned about %s', async (what, change) => {
+    const watched = watch();
+    watched.app.isUp = false;
+    if (what.startsWith('in this')) watched.app.address = { host: '', protocol: 'http' };
+    await watched.monitor.start();
+    change(watched);
+    await watched.clock.advance('1h');
+    expect(warnings(watched)).toEqual([]);
+    watched.monitor.stop();
   });
 });
 

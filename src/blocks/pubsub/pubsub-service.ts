@@ -223,7 +223,9 @@ export class PubSubService implements BlockService {
       if (this.#hasStopped) throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped');
     }
     await this.#subscriptions.setDeclarative(parseSubscriptions(subscriptions, 'DECLARATIVE', this.#subscriber));
-    if (!asksApp) this.#subscriptionsAreKnown();
+    if (asksApp) return;
+    this.#subscriptions.warnOfNobody();
+    this.#subscriptionsAreKnown();
   }
 
   /** Nothing to do: the application's subscriptions start with the application, all others at once. */

@@ -73,6 +73,16 @@ export class Subscriptions {
     await this.#reconcile();
   }
 
+  /** Without an application, nobody gets the messages of declarative subscriptions, which wait. */
+  warnOfNobody(): void {
+    for (const { pubsubName, topic, group, spec, problem } of this.#declarative)
+      if (problem === undefined)
+        this.#deps.logger.warn(
+          { pubsubName, topic, group, routes: routesOf(spec) },
+          'a subscription has no application to call, its messages wait: set the option app (--app-port of the command)',
+        );
+  }
+
   /** Sets the application's subscriptions: of several in one group, the last counts; they replace declarative ones. */
   async setProgrammatic(parsed: readonly (SubscriptionSpec | RefusedSubscription)[]): Promise<void> {
     // The consumer of an unchanged subscription goes on; the component sees nobody leave. Competing ones may be alike.
@@ -98,8 +108,7 @@ export class Subscriptions {
   #warnIgnored(state: SubscriptionState, why: string, warned: ReadonlySet<string> = new Set()): void {
     if (warned.has(JSON.stringify(state))) return;
     const { pubsubName, topic, group, type, spec } = state;
-    const routes = (spec?.rules ?? []).map(({ path }) => path);
-    this.#deps.logger.warn({ pubsubName, topic, group, type, routes }, `subscription ignored: ${why}`);
+    this.#deps.logger.warn({ pubsubName, topic, group, type, routes: routesOf(spec) }, `subscription ignored: ${why}`);
   }
 
   /**
@@ -272,4 +281,8 @@ export class Subscriptions {
   #emitSubscribed({ pubsubName, topic }: SubscriptionState): void {
     this.#deps.events.emit('subscribed', { pubsubName, topic });
   }
+}
+
+function routesOf(spec: SubscriptionSpec | undefined): string[] {
+  return (spec?.rules ?? []).map(({ path }) => path);
 }
