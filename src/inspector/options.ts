@@ -1,7 +1,7 @@
 import { SidecarError } from '../errors.ts';
 import type { SidecarRequest } from '../http/message.ts';
+import { isHeaderText } from '../util/header-text.ts';
 import { checkFields, checkFunction, fieldNames } from '../util/known-fields.ts';
-import { EXPECTED_TOKEN, isToken } from '../util/token.ts';
 import type { Role } from './api/apps.ts';
 import type { PayloadOption } from './payload.ts';
 
@@ -89,7 +89,9 @@ function checkAccess(options: InspectOptions): void {
   const given = WAYS.filter((way) => options[way] !== undefined);
   if (given.length > 1)
     throw invalid(`options of inspect: ${given.join(' and ')} exclude each other: expected one of ${WAYS.join(', ')}`);
-  if (token !== undefined && !isToken(token)) throw invalid(`options.token of inspect: expected ${EXPECTED_TOKEN}`);
+  // What follows `Bearer` has no spaces.
+  if (token !== undefined && !(isHeaderText(token) && !token.includes(' ')))
+    throw invalid('options.token of inspect: expected visible ASCII characters without spaces, at least one');
   if (authorize !== undefined) checkFunction(authorize, 'options.authorize of inspect');
   if (access !== undefined) demand(access === 'open', 'access', '"open"', access);
 }

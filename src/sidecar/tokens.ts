@@ -1,5 +1,5 @@
 import { SidecarError } from '../errors.ts';
-import { EXPECTED_TOKEN, isToken } from '../util/token.ts';
+import { isHeaderText } from '../util/header-text.ts';
 
 /** The tokens of an application; empty for none. */
 export interface Tokens {
@@ -27,9 +27,9 @@ export function resolveTokens(given: GivenTokens, environment: NodeJS.ProcessEnv
 }
 
 function checked(token: unknown, what: string): string {
-  if (isToken(token)) return token;
+  if (isHeaderText(token)) return token;
   throw new SidecarError(
     'ERR_CONFIGURATION',
-    `${what} ${token === '' ? 'is empty' : 'cannot be sent in a header'}: expected ${EXPECTED_TOKEN}`,
+    `${what} ${token === '' ? 'is empty' : 'cannot be sent in a header'}: expected visible ASCII characters, spaces only between them`,
   );
 }

@@ -6,10 +6,18 @@ const TOKENS = [
   ['apiToken', 'SIDECAR_API_TOKEN'],
   ['appToken', 'APP_API_TOKEN'],
 ] as const;
-const EXPECTED = 'expected visible ASCII characters without spaces, at least one';
+const EXPECTED = 'expected visible ASCII characters, spaces only between them';
 
 /** What no header can carry as it is. */
-const UNSENDABLE = ['opensesame\n', 'opensesame\r\n', ' opensesame', 'open sesame', 'opensesame\0', 'öffne-opensesame'];
+const UNSENDABLE = [
+  'opensesame\n',
+  'opensesame\r\n',
+  ' opensesame',
+  'opensesame ',
+  'open\tsesame',
+  'opensesame\0',
+  'öffne-opensesame',
+];
 
 /** The message of what is thrown; it must be an error of the configuration. */
 function problemOf(options: object, environment: NodeJS.ProcessEnv = {}): string | undefined {
@@ -41,6 +49,10 @@ describe.each(TOKENS)('%s', (option, variable) => {
 
   test.each([7_700_143, null, ['opensesame']])('that is no text is an error that does not show it: %j', (token) => {
     expect(problemOf({ [option]: token })).toBe(`options.${option} cannot be sent in a header: ${EXPECTED}`);
+  });
+
+  test('may have spaces within', () => {
+    expect(resolveOptions({ appId: 'shop', [option]: 'open  sesame' }, {})[option]).toBe('open  sesame');
   });
 
   test('undefined stands for that of the environment, and nothing there for none', () => {
