@@ -18,7 +18,7 @@ export interface AppHealthOptions {
 /** The JSON schema of the option. */
 export const APP_HEALTH_SCHEMA: JsonSchema = {
   ...optionsSchema<AppHealthOptions>({
-    path: { type: 'string', pattern: '^[\\x21-\\x7e]*$' },
+    path: { type: 'string', pattern: '^[\\x21-\\x7e]*$', expects: 'visible ASCII characters without spaces' },
     intervalMs: POSITIVE,
     timeoutMs: POSITIVE,
     threshold: POSITIVE,

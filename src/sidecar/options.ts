@@ -35,8 +35,8 @@ import { type Clock, systemClock } from '../util/clock.ts';
 import { definedOnly } from '../util/defined-only.ts';
 import { loggingErrors } from '../util/logged-error.ts';
 import { errorLogger, type Logger, standardErrorLogger } from '../util/logger.ts';
-import { NAME_PATTERN } from '../util/name-pattern.ts';
-import { NOT_NEGATIVE, optionsSchema, POSITIVE } from '../util/options-schema.ts';
+import { NAME_FORM } from '../util/name-pattern.ts';
+import { type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../util/options-schema.ts';
 import { validator } from '../util/schema.ts';
 import { type Wire, type WireName, wireNames } from '../wire.ts';
 import { APP_SCHEMA, type AppOptions, appProblem, grpcProblem } from './app-options.ts';
@@ -148,8 +148,13 @@ export type ResolvedOptions = Resolved &
 const DEFAULT_NAMESPACE = 'default';
 
 const text = { type: 'string' } as const;
-const name = { type: 'string', pattern: NAME_PATTERN } as const;
+const name = { type: 'string', ...NAME_FORM } as const;
 const callable = { isFunction: true };
+/** An object that has these methods, its own or inherited ones. */
+function methods(...names: readonly string[]): JsonSchema {
+  return { type: 'object', required: names, properties: Object.fromEntries(names.map((name) => [name, callable])) };
+}
+
 const problemOf = validator(
   optionsSchema<SidecarOptions>({
     appId: name,
@@ -187,8 +192,8 @@ const problemOf = validator(
     bodyLimitBytes: POSITIVE,
     deliveryTimeoutMs: NOT_NEGATIVE,
     stopTimeoutMs: NOT_NEGATIVE,
-    clock: { type: 'object', properties: { now: callable, setTimeout: callable } },
-    logger: { type: 'object', properties: { debug: callable, info: callable, warn: callable, error: callable } },
+    clock: methods('now', 'setTimeout'),
+    logger: methods('debug', 'info', 'warn', 'error'),
     telemetry: {
       type: 'object',
       required: ['type', 'attach', 'logFields'],

@@ -9,7 +9,14 @@ type NumberSchema = {
 };
 
 type TextSchema<Text> =
-  | { readonly type: 'string'; readonly minLength?: number; readonly maxLength?: number; readonly pattern?: string }
+  | {
+      readonly type: 'string';
+      readonly minLength?: number;
+      readonly maxLength?: number;
+      readonly pattern?: string;
+      /** What the pattern stands for, in words. */
+      readonly expects?: string;
+    }
   | { readonly enum: readonly Text[] }
   // Validated elsewhere.
   | Readonly<Record<string, never>>;

@@ -11,7 +11,7 @@ export type Validator = (value: unknown) => string | undefined;
 
 /**
  * Compiles a schema; `what` names the value in messages. Messages never show any part of a `secret` value. Beside JSON
- * Schema's keywords, `isFunction` is supported.
+ * Schema's keywords, `isFunction` is supported, and `expects`, the words for what a value must be.
  */
 export function validator(
   schema: Schema,
@@ -43,6 +43,7 @@ function compile(schema: Schema): ValidateFunction {
     validateSchema: false,
     code: { optimize: false },
   });
+  ajv.addVocabulary(['expects']);
   ajv.addKeyword({
     keyword: 'isFunction',
     schemaType: 'boolean',
@@ -60,8 +61,22 @@ function describe(error: ErrorObject | undefined, what: string, secret: boolean)
     return unknownField(String(error.params['additionalProperty']), known, field);
   }
   if (error.keyword === 'required') return `${field}.${error.params['missingProperty']} is missing`;
-  const must = error.keyword === 'enum' ? oneOf(error.params['allowedValues']) : error.message;
+  const must = mustOf(error);
   return secret ? `${field} ${must}` : `${field} ${must}: actual is ${shown(error.data)}`;
+}
+
+function mustOf({ keyword, params, parentSchema, message }: ErrorObject): string | undefined {
+  const expected: unknown = parentSchema?.['expects'];
+  // About the names of fields, not about the value.
+  if (expected !== undefined && keyword !== 'propertyNames') return `must be ${expected}`;
+  if (keyword === 'enum') return oneOf(params['allowedValues']);
+  // Where `null` is allowed, it stands for none, which nobody would write.
+  if (keyword === 'type')
+    return `must be ${[params['type']]
+      .flat()
+      .filter((type) => type !== 'null')
+      .join(' or ')}`;
+  return message;
 }
 
 function oneOf(values: readonly unknown[]): string {

@@ -340,7 +340,7 @@ test.each<[health: unknown, message: RegExp]>([
     /options\.app\.health\.timeoutMs is 6000 ms: expected at most options\.app\.health\.intervalMs, 5000 ms/,
   ],
   [{ intervalMs: 0 }, /health\.intervalMs must be >= 1/],
-  [{ path: '/a b' }, /health\.path must match pattern/],
+  [{ path: '/a b' }, /health\.path must be visible ASCII characters without spaces: actual is "\/a b"/],
   [{ threshold: 0 }, /health\.threshold must be >= 1/],
   [{ every: 1 }, /health: unknown field "every"/],
   ['yes', /options\.app\.health must be/],

@@ -305,7 +305,7 @@ describe('keys that cannot be used are refused, and not shown', () => {
     [() => ({ keys: [{ privateKey: pem(ed.privateKey), publicKey: pem(pair().publicKey) }] }), 'it is another'],
     [() => ({ keys: shared, peers: { b: { publicKey: pem(ed.privateKey) } } }), 'peers.b.publicKey cannot be read'],
     [() => ({ keys: shared, peers: { b: [] } }), 'peers.b must NOT have fewer than 1 items'],
-    [() => ({ keys: shared, peers: { b: secretive } }), 'options.identity.peers.b must be object,array'],
+    [() => ({ keys: shared, peers: { b: secretive } }), 'options.identity.peers.b must be object or array'],
     [() => ({ keys: shared, peers: { b: { key: secretive } } }), 'peers.b.0: unknown field "key"'],
     [() => ({ keys: shared, peers: { 'a.b.c': shared } }), 'expected <appId> or <appId>.<namespace>'],
     [

@@ -15,21 +15,30 @@ export interface NameResolutionOptions {
   };
 }
 
+const URL_SCHEMA = {
+  type: 'string',
+  pattern: '^https?://',
+  expects: 'a URL that begins with http:// or https://',
+} as const;
+
 /** The JSON schema of {@link NameResolutionOptions}. */
 export const NAME_RESOLUTION_SCHEMA: JsonSchema = optionsSchema<NameResolutionOptions>({
   static: {
     type: 'object',
     propertyNames: { pattern: '^[^./\\s]+(\\.[^./\\s]+)?$' },
     additionalProperties: {
-      anyOf: [
-        { type: 'string', pattern: '^https?://' },
-        { type: 'array', items: { type: 'string', pattern: '^https?://' }, minItems: 1, maxItems: 1_000 },
-      ],
+      anyOf: [URL_SCHEMA, { type: 'array', items: URL_SCHEMA, minItems: 1, maxItems: 1_000 }],
+      expects: `${URL_SCHEMA.expects}, or a list of 1 to 1,000 such URLs`,
     },
   },
   dns: optionsSchema<NonNullable<NameResolutionOptions['dns']>>(
     {
-      template: { type: 'string', pattern: '^[A-Za-z0-9_.{}-]+$', maxLength: 253 },
+      template: {
+        type: 'string',
+        pattern: '^[A-Za-z0-9_.{}-]+$',
+        maxLength: 253,
+        expects: 'a host name with {appId} in it',
+      },
       port: { type: 'integer', minimum: 1, maximum: 65_535 },
     },
     ['template', 'port'],
@@ -37,7 +46,7 @@ export const NAME_RESOLUTION_SCHEMA: JsonSchema = optionsSchema<NameResolutionOp
 });
 
 /** The JSON schema of the option `address`. */
-export const ADDRESS_SCHEMA = { type: 'string', pattern: '^https?://' } as const;
+export const ADDRESS_SCHEMA: typeof URL_SCHEMA = URL_SCHEMA;
 
 /** Parsed options. */
 export interface Names {

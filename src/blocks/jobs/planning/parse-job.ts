@@ -126,7 +126,7 @@ export class JobParser {
     const problem = optionsProblem(options);
     if (problem !== undefined) throw this.#errors.malformed(problem);
     const { data, dueTime, ttl, ...rest } = options;
-    const given = { ...rest, dueTime: instantText(dueTime), ttl: instantText(ttl) };
+    const given = { ...rest, dueTime: this.#instantText('dueTime', dueTime), ttl: this.#instantText('ttl', ttl) };
     const fields = this.#checkedFields(this.#pickFields(given, OPTION_FIELDS, 'job'));
     if (data === undefined) return fields;
     return { ...fields, data: this.#dataText(data) };
@@ -146,6 +146,13 @@ export class JobParser {
     if (fields.schedule === undefined)
       throw this.#errors.malformed(`${about} has no schedule: schedule() takes a dueTime alone`);
     return fields;
+  }
+
+  #instantText(name: string, value: unknown): unknown {
+    if (!(value instanceof Date)) return value;
+    if (Number.isNaN(value.getTime()))
+      throw this.#errors.malformed(`job.${name} is an invalid Date: expected a valid one`);
+    return value.toISOString();
   }
 
   #dataText(data: unknown): string {
@@ -236,10 +243,6 @@ export function timeLimitOf(pattern: string, options: JobHandlerOptions): number
   const problem = handlerOptionsProblem(isObject(options) ? definedOnly(options) : options);
   if (problem === undefined) return options.timeoutMs ?? 0;
   throw new SidecarError('ERR_CONFIGURATION', `handler of jobs ${JSON.stringify(pattern)}: ${problem}`);
-}
-
-function instantText(value: unknown): unknown {
-  return value instanceof Date && !Number.isNaN(value.getTime()) ? value.toISOString() : value;
 }
 
 function isObject(value: unknown): value is Fields {

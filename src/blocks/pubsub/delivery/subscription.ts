@@ -1,6 +1,6 @@
 import type { CloudEvent } from 'cloudevents';
 import type { DeadLetterOrigin, Message } from '../../../components/pubsub.ts';
-import { NAME_PATTERN } from '../../../util/name-pattern.ts';
+import { NAME_FORM } from '../../../util/name-pattern.ts';
 import { NOT_NEGATIVE, POSITIVE, type SchemasOf } from '../../../util/options-schema.ts';
 import { validator } from '../../../util/schema.ts';
 import type { Wire } from '../../../wire.ts';
@@ -178,7 +178,7 @@ const SCHEMA = {
       } satisfies SchemasOf<RetryOptions>,
     },
     timeoutMs: { type: ['integer', 'null'], minimum: 0 },
-    group: { type: ['string', 'null'], pattern: NAME_PATTERN },
+    group: { type: ['string', 'null'], ...NAME_FORM },
     competing: { type: ['boolean', 'null'] },
   } satisfies SchemasOf<SubscriptionOptions>,
 };

@@ -1,6 +1,7 @@
 import type { Trace } from '../../../components/pubsub.ts';
 import { SidecarError } from '../../../errors.ts';
 import { checkFields, fieldNames, nameOfKind } from '../../../util/known-fields.ts';
+import { shown } from '../../../util/shown.ts';
 import { type Metadata, metadataFrom, NO_METADATA } from './request-metadata.ts';
 
 /** How a message is published. @public */
@@ -69,21 +70,32 @@ const EVENT_FIELDS = fieldNames<NonNullable<PublishOptions['cloudEvent']>>({
 });
 const ENTRY_FIELDS = fieldNames<BulkPublishEntry>({ entryId: true, event: true, contentType: true, metadata: true });
 
-/** @throws SidecarError `ERR_CONFIGURATION` for an unknown field. */
+/** @throws SidecarError `ERR_CONFIGURATION` for an unknown field; `ERR_PUBSUB_REQUEST_METADATA` for a wrong time. */
 export function checkPublishOptions(options: PublishOptions): void {
   check(options, PUBLISH_FIELDS, 'options of publish');
+  checkTtl(options.ttlMs, 'publish');
   checkEvent(options);
 }
 
 /** Checks the options of a bulk publish and its entries. */
 export function checkBulkOptions(options: BulkPublishOptions, entries: readonly BulkPublishEntry[]): void {
   check(options, BULK_PUBLISH_FIELDS, 'options of publishBulk');
+  checkTtl(options.ttlMs, 'publishBulk');
   checkEvent(options);
   if (!Array.isArray(entries)) {
     const problem = `entries of publishBulk are ${nameOfKind(entries)}: expected an array`;
     throw new SidecarError('ERR_CONFIGURATION', problem);
   }
   for (const [index, entry] of entries.entries()) check(entry, ENTRY_FIELDS, `entry ${index} of publishBulk`);
+}
+
+/** As a part of the metadata, it would be refused as something else than what was written. */
+function checkTtl(ttlMs: unknown, what: string): void {
+  if (ttlMs === undefined || (Number.isFinite(ttlMs) && Number(ttlMs) > 0)) return;
+  throw new SidecarError(
+    'ERR_PUBSUB_REQUEST_METADATA',
+    `ttlMs in options of ${what} is ${shown(ttlMs)}: expected a positive number of milliseconds`,
+  );
 }
 
 function checkEvent({ cloudEvent }: Pick<PublishOptions, 'cloudEvent'>): void {
