@@ -185,6 +185,7 @@ describe('a function that throws', () => {
     expect(told).toEqual([true, stackTrace, true, stackTrace]);
     expect(logger.at('warn')).toMatchObject([
       { message: 'a task of a workflow failed: will be tried again', details: { reason: 'declined', stackTrace } },
+      { message: 'a task of a workflow failed', details: { reason: 'declined', stackTrace } },
       { message: 'a workflow failed', details: { reason: 'declined', stackTrace } },
     ]);
   });

@@ -2,7 +2,9 @@ import type { SidecarEventEmitter, WorkflowInfo } from '../../../events.ts';
 import type { Observation, Probe } from '../../../probe.ts';
 import { told } from '../../failure.ts';
 import type { IncomingEvent } from '../model/events.ts';
+import type { WorkflowFailure } from '../model/failure.ts';
 import { isFinished } from '../model/instance.ts';
+import type { FailedAttempt } from '../replay/core.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import type { Followed } from './engine-services.ts';
@@ -62,19 +64,31 @@ function endedRun(probe: Probe, { plan, before, end }: Followed): Observation | 
   return probe.begin({ type: 'workflow', workflowName, instanceId, startedAt: trace?.startedAt ?? startAt, trace });
 }
 
-function tellTurn({ events, logger }: WorkflowsDeps, { plan, before, retries }: Followed): void {
+function tellTurn({ events, logger }: WorkflowsDeps, { plan, before, failures }: Followed): void {
   const { record } = plan;
   if (before.chunks === 0) tellStarted(events, record);
   for (const child of plan.children) tellStarted(events, child.record);
-  for (const { what, attempt, delayMs, failure } of retries) {
-    const { message: reason, stackTrace } = failure;
-    logger.warn(
-      { instanceId: record.instanceId, task: what, attempt, reason, stackTrace },
-      'a task of a workflow failed: will be tried again',
-    );
-    events.emit('workflowTaskRetrying', { ...infoOf(record), task: what, attempt, delayMs, reason, failure });
-  }
+  for (const failed of failures) tellFailedAttempt({ events, logger }, record, failed);
   if (isFinished(record.status) && !isFinished(before.status)) tellEnded({ events, logger }, record);
+}
+
+function tellFailedAttempt(
+  { events, logger }: Pick<WorkflowsDeps, 'events' | 'logger'>,
+  record: InstanceRecord,
+  { what: task, attempt, delayMs, failure }: FailedAttempt,
+): void {
+  const { message: reason, stackTrace } = failure;
+  const details = { instanceId: record.instanceId, task, attempt, reason, stackTrace };
+  if (delayMs !== undefined) {
+    logger.warn(details, 'a task of a workflow failed: will be tried again');
+    events.emit('workflowTaskRetrying', { ...infoOf(record), task, attempt, delayMs, reason, failure });
+  } else if (!isCauseOf(failure, record.failure)) logger.warn(details, 'a task of a workflow failed');
+}
+
+/** Whether the line about the failed workflow tells of the task as well. */
+function isCauseOf({ stackTrace, message }: WorkflowFailure, ended: WorkflowFailure | undefined): boolean {
+  if (ended === undefined) return false;
+  return stackTrace === undefined ? ended.message.endsWith(message) : ended.stackTrace?.includes(stackTrace) === true;
 }
 
 /** An instance has been stored. */

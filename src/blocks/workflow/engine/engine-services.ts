@@ -1,5 +1,5 @@
 import type { Precondition } from '../../../state/store.ts';
-import type { Core, Retry } from '../replay/core.ts';
+import type { Core, FailedAttempt } from '../replay/core.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import type { TurnPlan, TurnResult } from '../storage/turn-plan.ts';
@@ -15,7 +15,7 @@ export interface Followed {
   readonly version: number;
   readonly end: TurnResult;
   readonly before: InstanceRecord;
-  readonly retries: readonly Retry[];
+  readonly failures: readonly FailedAttempt[];
 }
 
 /** The parts of the engine that instances use. */

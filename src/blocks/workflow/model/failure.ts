@@ -6,7 +6,7 @@ export interface WorkflowFailure {
   readonly errorType: string;
   /** The error's message. */
   readonly message: string;
-  /** The stack trace, if known, followed by those of the causes. */
+  /** The stack trace, if known, followed by those of the causes: among them what an activity or child has thrown. */
   readonly stackTrace?: string;
 }
 
@@ -32,7 +32,7 @@ function failureOfError(error: Error): WorkflowFailure {
   return {
     errorType: shortened(typeOf(error), MAX_TYPE_LENGTH),
     message: shortened(messageOf(error), MAX_MESSAGE_LENGTH),
-    ...(stack === undefined ? undefined : { stackTrace: shortened(stack, MAX_STACK_LENGTH) }),
+    ...(stack === undefined ? undefined : { stackTrace: shortenedStack(stack) }),
   };
 }
 
@@ -48,13 +48,32 @@ function typeOf(error: Error): string {
 
 /** The stack trace of the error, followed by those of its causes. */
 function stackOf(error: Error, causes: number): string | undefined {
-  const { stack, cause }: { readonly stack?: unknown; readonly cause?: unknown } = error;
-  if (typeof stack !== 'string') return undefined;
-  if (causes === 0 || cause === undefined) return stack;
-  return `${stack}\ncaused by: ${(isError(cause) ? stackOf(cause, causes - 1) : undefined) ?? messageOf(cause)}`;
+  const { cause }: { readonly cause?: unknown } = error;
+  const own = ownStackOf(error);
+  if (own === undefined) return undefined;
+  if (causes === 0 || cause === undefined) return own;
+  return `${own}\ncaused by: ${(isError(cause) ? stackOf(cause, causes - 1) : undefined) ?? messageOf(cause)}`;
 }
 
-/** Thrown by `await` in a workflow when the activity or child workflow has failed for good. @public */
+/** The engine throws a {@link TaskFailedError}: its frames show none of the application's code. */
+function ownStackOf(error: Error): string | undefined {
+  if (error instanceof TaskFailedError) return `${error.name}: ${error.message}`;
+  const { stack }: { readonly stack?: unknown } = error;
+  return typeof stack === 'string' ? stack : undefined;
+}
+
+/** Its beginning and its end, where the first cause is: what is too long is mostly a message. */
+function shortenedStack(stack: string): string {
+  if (stack.length <= MAX_STACK_LENGTH) return stack;
+  return `${stack.slice(0, MAX_STACK_LENGTH / 2)}…\n…${stack.slice(-MAX_STACK_LENGTH / 2)}`;
+}
+
+/**
+ * Thrown by `await` in a workflow when the activity or child workflow has failed for good. Its `cause` is an error with
+ * the recorded type, message and stack of what was thrown there, if the stack is known.
+ *
+ * @public
+ */
 export class TaskFailedError extends Error {
   /** `TaskFailedError`. */
   override readonly name: string = 'TaskFailedError';
@@ -65,10 +84,19 @@ export class TaskFailedError extends Error {
 
   /** Makes the error. */
   constructor(task: string, failure: WorkflowFailure) {
-    super(`${task} failed: ${failure.message}`);
+    super(`${task} failed: ${failure.message}`, causeOf(failure));
     this.task = task;
     this.failure = failure;
   }
+}
+
+/** Without a stack, the failure tells no more than the message does. */
+function causeOf({ errorType, message, stackTrace }: WorkflowFailure): { readonly cause: Error } | undefined {
+  if (stackTrace === undefined) return undefined;
+  const cause = new Error(message);
+  cause.name = errorType;
+  cause.stack = stackTrace;
+  return { cause };
 }
 
 /** Thrown by `await` in a workflow when an event did not arrive in time. @public */

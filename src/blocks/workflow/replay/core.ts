@@ -8,11 +8,12 @@ import type { UnreadEvent } from './event-buffer.ts';
 import type { ActivityToRun, OpenAttempt } from './open-actions.ts';
 import { Run, type RunDeps } from './run.ts';
 
-/** A failed attempt that will be retried. */
-export interface Retry {
+/** A failed attempt of a task. */
+export interface FailedAttempt {
   readonly what: string;
   readonly attempt: number;
-  readonly delayMs: number;
+  /** After which delay it is tried again; `undefined` when it has failed for good. */
+  readonly delayMs: number | undefined;
   readonly failure: WorkflowFailure;
 }
 
@@ -29,7 +30,7 @@ export class Core {
   #held: IncomingEvent[] | undefined;
   /** Activities whose result is among the held events: they are not run again. */
   #reported: Set<number> | undefined;
-  #retries: Retry[] = [];
+  #failures: FailedAttempt[] = [];
 
   constructor(deps: RunDeps) {
     this.#deps = deps;
@@ -197,16 +198,18 @@ export class Core {
   }
 
   #attemptFailed(failed: OpenAttempt | undefined, failure: WorkflowFailure): boolean {
-    if (failed === undefined || this.outcome !== undefined) return false;
-    const delayMs = this.#delayOf(failed, failure);
-    const { attempt } = failed;
+    if (failed === undefined) return false;
+    const { task, attempt } = failed;
+    const hasEnded = this.outcome !== undefined;
+    const delayMs = hasEnded ? undefined : this.#delayOf(failed, failure);
+    if (!this.#run.isReplaying) this.#failures.push({ what: task.what, attempt, delayMs, failure });
+    if (hasEnded) return false;
     if (delayMs === undefined) {
-      failed.task.fail(failure);
+      task.fail(failure);
       return true;
     }
     const timer = this.#run.startTimer(this.#run.now + delayMs);
-    if (!this.#run.isReplaying) this.#retries.push({ what: failed.task.what, attempt, delayMs, failure });
-    this.#run.open.addTimer({ ...timer, task: failed.task, fire: failed.again });
+    this.#run.open.addTimer({ ...timer, task, fire: failed.again });
     return false;
   }
 
@@ -238,11 +241,11 @@ export class Core {
     return this.#run.actions.take();
   }
 
-  /** Takes the retries decided since the last call. */
-  takeRetries(): readonly Retry[] {
-    const retries = this.#retries;
-    if (retries.length > 0) this.#retries = [];
-    return retries;
+  /** Takes the attempts that have failed since the last call. */
+  takeFailures(): readonly FailedAttempt[] {
+    const failures = this.#failures;
+    if (failures.length > 0) this.#failures = [];
+    return failures;
   }
 
   /** Unread events that the next run takes over. */
