@@ -27,6 +27,16 @@ const patched = release(async (ctx) => {
   await ctx.callActivity('after');
 });
 
+const patchedLate = release(async (ctx) => {
+  await ctx.callActivity('old');
+  if (ctx.isPatched('late')) await ctx.waitForEvent('go');
+});
+
+/** Throws a `TypeError`. */
+function priceOf(product: unknown): unknown {
+  return (product as { readonly price: unknown }).price;
+}
+
 describe('patches', () => {
   test('an instance that passed the place before the patch stays on the old path', async () => {
     await using world = await workflowWorld(before);
@@ -97,6 +107,48 @@ describe('code that no longer fits its history', () => {
     expect([status, failure?.errorType]).toEqual(['FAILED', 'NonDeterminismError']);
     for (const side of sides) expect(failure?.message).toContain(side);
     expect(world.seen).toEqual(['old']);
+  });
+
+  test.each<[what: string, code: WorkflowFunction<unknown>, message: string]>([
+    [
+      'before an action of the history',
+      () => priceOf(undefined),
+      'the history has activity "old" as action 1, and the code fails before that with TypeError: ',
+    ],
+    [
+      'after the last action of the history',
+      async (ctx) => priceOf(await ctx.callActivity('old')),
+      'the history continues, and the code fails before that with TypeError: ',
+    ],
+    [
+      'before a patch of the history',
+      async (ctx) => {
+        await ctx.callActivity('old');
+        return priceOf(undefined);
+      },
+      'the history has the patch "late", and the code fails before that with TypeError: ',
+    ],
+  ])('an exception %s: FAILED with NonDeterminismError, which has it as its cause', async (what, code, message) => {
+    await using world = await workflowWorld(what.includes('patch') ? patchedLate : before);
+    await world.run('flow');
+    await world.restart(release(code));
+    const { failure } = await world.raise('go');
+    expect(failure).toEqual({
+      errorType: 'NonDeterminismError',
+      message: expect.stringMatching(new RegExp(`^${message}.*reading 'price'`)),
+      stackTrace: expect.stringMatching(
+        /^NonDeterminismError: the history .*\ncaused by: TypeError: .*\n +at priceOf .*inventory-versions/,
+      ),
+    });
+    expect(world.logger.at('warn')).toMatchObject([{ details: { stackTrace: failure?.stackTrace } }]);
+  });
+
+  test('a promise of its own in place of an action: the failure says so', async () => {
+    await using world = await workflowWorld(before);
+    await world.run('flow');
+    await world.restart(release(() => new Promise(() => undefined)));
+    const { failure } = await world.raise('go');
+    expect(failure?.message).toMatch(/^the history has activity "old" .* fails before that with WorkflowAwaitError: /);
   });
 
   test('other inputs are no matter: the history has the results', async () => {

@@ -36,6 +36,16 @@ function failureOfError(error: Error): WorkflowFailure {
   };
 }
 
+/** A failure of the engine's own, with the stack of the one that is its cause. */
+export function failureBecause(
+  { errorType, message }: WorkflowFailure,
+  cause: WorkflowFailure | undefined,
+): WorkflowFailure {
+  const own = { errorType, message: shortened(message, MAX_MESSAGE_LENGTH) };
+  if (cause?.stackTrace === undefined) return own;
+  return { ...own, stackTrace: shortenedStack(joined(`${errorType}: ${message}`, cause.stackTrace)) };
+}
+
 /** The name of the error's class; if the class has none of its own, the error's name. */
 function typeOf(error: Error): string {
   const { name, constructor: type }: { readonly name: unknown; readonly constructor?: { readonly name?: unknown } } =
@@ -52,7 +62,11 @@ function stackOf(error: Error, causes: number): string | undefined {
   const own = ownStackOf(error);
   if (own === undefined) return undefined;
   if (causes === 0 || cause === undefined) return own;
-  return `${own}\ncaused by: ${(isError(cause) ? stackOf(cause, causes - 1) : undefined) ?? messageOf(cause)}`;
+  return joined(own, (isError(cause) ? stackOf(cause, causes - 1) : undefined) ?? messageOf(cause));
+}
+
+function joined(stack: string, cause: string): string {
+  return `${stack}\ncaused by: ${cause}`;
 }
 
 /** The engine throws a {@link TaskFailedError}: its frames show none of the application's code. */

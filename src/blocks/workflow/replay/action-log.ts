@@ -1,5 +1,5 @@
 import type { ActionEvent } from '../model/events.ts';
-import { ExpectedActions } from './expected-actions.ts';
+import { ExpectedActions, type Mismatch } from './expected-actions.ts';
 
 const NONE: readonly never[] = [];
 
@@ -23,7 +23,7 @@ export class ActionLog {
   }
 
   /** Describes an action of the replayed turn that the code omitted. */
-  missing(): string | undefined {
+  missing(): Mismatch | undefined {
     return this.#expected?.missing();
   }
 

@@ -75,13 +75,13 @@ export class Core {
     // This failure was reported already.
     if (this.isNonDeterministic) return;
     const missing = this.#run.actions.missing();
-    if (missing !== undefined) this.#run.nonDeterministic(missing);
+    if (missing !== undefined) this.#run.endsTooEarly(`the history has ${missing.history}`, missing.code);
   }
 
   /** Ends the replay: later events are new. `hasEnded` says whether the code should have ended by now. */
   endReplay(hasEnded: boolean): void {
     if (!hasEnded && this.outcome !== undefined && !this.isNonDeterministic)
-      this.#run.nonDeterministic('the history continues, but the code ends');
+      this.#run.endsTooEarly('the history continues', 'ends');
     this.#run.actions.live();
     if (this.isNonDeterministic) this.dropOpen();
   }

@@ -1,6 +1,12 @@
 import { describeAction } from '../model/event-table.ts';
 import type { ActionEvent } from '../model/events.ts';
 
+/** What the history has, and what the code does instead. */
+export interface Mismatch {
+  readonly history: string;
+  readonly code: string;
+}
+
 /** The actions of a replayed turn, which the code must repeat. */
 export class ExpectedActions {
   readonly #bySequence = new Map<number, ActionEvent>();
@@ -38,13 +44,13 @@ export class ExpectedActions {
   }
 
   /** Describes an action that the code omitted, if any. */
-  missing(): string | undefined {
+  missing(): Mismatch | undefined {
     for (const action of this.#bySequence.values()) {
       const number = action.type === 'patched' ? '' : ` as action ${action.sequence}`;
-      return `the history has ${describeAction(action)}${number}, and the code does not call it at this point`;
+      return { history: `${describeAction(action)}${number}`, code: 'does not call it at this point' };
     }
     for (const name of this.#patches)
-      return `the history has the patch ${JSON.stringify(name)}, and the code does not ask for it at this point`;
+      return { history: `the patch ${JSON.stringify(name)}`, code: 'does not ask for it at this point' };
     return undefined;
   }
 }

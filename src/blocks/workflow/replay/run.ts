@@ -2,7 +2,7 @@ import { SidecarError } from '../../../errors.ts';
 import { nameOfKind } from '../../../util/known-fields.ts';
 import type { Logger } from '../../../util/logger.ts';
 import type { ActionEvent } from '../model/events.ts';
-import { FOREIGN_AWAIT, NON_DETERMINISM, TIMED_OUT, type WorkflowFailure } from '../model/failure.ts';
+import { FOREIGN_AWAIT, failureBecause, NON_DETERMINISM, TIMED_OUT, type WorkflowFailure } from '../model/failure.ts';
 import type { Payload } from '../model/payload.ts';
 import { checkRetryPolicy } from '../model/retry.ts';
 import type { RunOutcome } from '../model/run-outcome.ts';
@@ -208,9 +208,16 @@ export class Run implements Execution {
     if (this.#outcome === undefined || isFinal) this.#outcome = outcome;
   }
 
-  /** Fails the run because the code no longer matches its history. */
-  nonDeterministic(message: string): void {
-    this.end({ kind: 'failed', failure: { errorType: NON_DETERMINISM, message } }, true);
+  /** Fails the run because the code no longer matches its history. `cause` says why, if the code has failed. */
+  nonDeterministic(message: string, cause?: WorkflowFailure): void {
+    this.end({ kind: 'failed', failure: failureBecause({ errorType: NON_DETERMINISM, message }, cause) }, true);
+  }
+
+  /** The code does not do what the history has: `code` says what it does instead, unless it has failed. */
+  endsTooEarly(history: string, code: string): void {
+    const cause = this.#outcome?.kind === 'failed' ? this.#outcome.failure : undefined;
+    const instead = cause === undefined ? code : `fails before that with ${cause.errorType}: ${cause.message}`;
+    this.nonDeterministic(`${history}, and the code ${instead}`, cause);
   }
 
   act(action: Exclude<ActionEvent, { type: 'patched' }>): void {
