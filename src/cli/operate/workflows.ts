@@ -22,7 +22,7 @@ const STYLES: Readonly<Partial<Record<WorkflowState['status'], Style>>> = {
 async function list(call: Call): Promise<void> {
   const { flags, api } = call;
   const { status, ...filter } = filterOf(call);
-  // The newest first: IDs that were made sort by time.
+  // Of IDs that were made, which sort by time, the newest comes first.
   const which = { ...filter, status: status?.join(','), reverse: flags.isOn('oldest-first') !== true };
   const reply = await call.page(
     (page) => api.get<WorkflowsReply>('workflows', { ...which, ...page }),
@@ -194,8 +194,8 @@ export const WORKFLOWS: ActionGroup = {
   actions: [
     {
       name: 'list',
-      help: 'all instances, the newest first',
-      flags: [...FILTERS, { name: 'oldest-first', help: 'of list: in the order of the IDs' }, ...PAGE_FLAGS],
+      help: 'all instances, from the last ID on',
+      flags: [...FILTERS, { name: 'oldest-first', help: 'of list: from the first ID on' }, ...PAGE_FLAGS],
       takes: [0, 0],
       run: list,
     },
@@ -233,5 +233,8 @@ export const WORKFLOWS: ActionGroup = {
     },
     { name: 'purge', ...ID_OR_ALL, help: 'remove one that is over', flags: [...FILTERS, ALL, YES], run: purge },
   ],
-  notes: ['NUMBER is that of an action in the history.'],
+  notes: [
+    'list has the order of the IDs. IDs that were made, not given, sort by the time of the start.',
+    'NUMBER is that of an action in the history.',
+  ],
 };
