@@ -57,7 +57,7 @@ export function isDeferred(fileName) {
 }
 
 const EXPORT =
-  /^Object\.defineProperty\(exports, "(\w+)", \{\n\tenumerable: true,\n\tget: function\(\) \{\n\t\treturn (.+);\n\t\}\n\}\);\n/gm;
+  /^Object\.defineProperty\(exports, "([\w$]+)", \{\n\tenumerable: true,\n\tget: function\(\) \{\n\t\treturn (.+);\n\t\}\n\}\);\n/gm;
 
 /**
  * Exports as properties instead of getters, which take a call each, and each a part of what V8 inlines into a function.
@@ -72,14 +72,17 @@ function withPlainExports(code) {
   );
   // One object literal: an object that more than 128 properties are added to becomes a slow one.
   const line = `module.exports = { ${entries.join(', ')} };\n`;
-  return code.replaceAll(EXPORT, '').replace(/(\n\/\/# sourceMappingURL=.*)?$/, (map) => `${line}${map}`);
+  const rest = code.replaceAll(EXPORT, '');
+  const [left] = /^Object\.defineProperty\(exports, "(?!__esModule).*/m.exec(rest) ?? [];
+  if (left !== undefined) throw new Error(`the object literal would replace this export: ${left}`);
+  return rest.replace(/(\n\/\/# sourceMappingURL=.*)?$/, (map) => `${line}${map}`);
 }
 
 /** Rewrites a built file. Every line stays where it is, so its source map does too. */
 export async function loadOnDemand(path) {
   const code = withPlainExports(await readFile(path, 'utf8'));
   const deferred = code.replaceAll(waitingIn(path), (_all, variable, load) => {
-    const names = new Set([...code.matchAll(new RegExp(`\\b${variable}\\.(\\w+)`, 'g'))].map(([, name]) => name));
+    const names = new Set([...code.matchAll(new RegExp(`\\b${variable}\\.([\\w$]+)`, 'g'))].map(([, name]) => name));
     const loaded = `${variable}_loaded`;
     const getters = [...names].map((name) => `get ${name}() { return (${loaded} ??= ${load}).${name}; }`);
     return `let ${loaded}; const ${variable} = { ${getters.join(', ')} };`;

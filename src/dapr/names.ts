@@ -1,4 +1,4 @@
-import { checkName } from '../blocks/workflow/model/definition.ts';
+import { checkCanHaveName, checkName } from '../blocks/workflow/model/definition.ts';
 import type { TWorkflow, TWorkflowActivity } from './types.ts';
 
 /** A named function, or its name. */
@@ -14,6 +14,7 @@ export class Names {
 
   /** The registered name of a function, else the function's own name. */
   of(what: 'workflow' | 'activity', named: Named | string): string {
+    if (typeof named !== 'string') checkCanHaveName(what, named);
     const name = typeof named === 'string' ? named : (this.#names.get(named) ?? named.name);
     checkName(what, name);
     return name;

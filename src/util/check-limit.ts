@@ -1,4 +1,5 @@
 import { SidecarError } from '../errors.ts';
+import { shown } from './shown.ts';
 
 /** Which names to list, and from where on. */
 export interface NamePage {
@@ -17,7 +18,7 @@ export function checkNamePage({ prefix, cursor = prefix }: NamePage): void {
     ['cursor', cursor],
   ] as const)
     if (typeof text !== 'string' || !text.isWellFormed())
-      throw new SidecarError('ERR_BAD_REQUEST', `${what} is ${JSON.stringify(text)}: expected well-formed text`);
+      throw new SidecarError('ERR_BAD_REQUEST', `${what} is ${shown(text)}: expected well-formed text`);
   if (cursor.startsWith(prefix)) return;
   const given = `cursor is ${JSON.stringify(cursor)}`;
   throw new SidecarError('ERR_BAD_REQUEST', `${given}: expected that of a page with prefix ${JSON.stringify(prefix)}`);
@@ -30,5 +31,5 @@ export function checkNamePage({ prefix, cursor = prefix }: NamePage): void {
  */
 export function checkLimit(limit: number, max: number): void {
   if (Number.isInteger(limit) && limit >= 1 && limit <= max) return;
-  throw new SidecarError('ERR_BAD_REQUEST', `limit is ${limit}: expected a whole number from 1 to ${max}`);
+  throw new SidecarError('ERR_BAD_REQUEST', `limit is ${shown(limit)}: expected a whole number from 1 to ${max}`);
 }

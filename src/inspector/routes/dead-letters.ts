@@ -1,6 +1,7 @@
 import { SidecarError } from '../../errors.ts';
 import type { DeadLetterOrigin, QueueEntry, QueueName } from '../../index.ts';
 import type { Sidecar } from '../../sidecar/sidecar.ts';
+import { checkLimit } from '../../util/check-limit.ts';
 import type { DeadLetter, DeadLettersReply, QueueInfo } from '../api/queues.ts';
 import type { PayloadViews } from '../payload.ts';
 import type { Query } from '../query.ts';
@@ -75,8 +76,7 @@ async function readAll(sidecar: Sidecar, queues: readonly QueueInfo[], page: Pag
 
 function pageOf(query: Query): Omit<Page, 'isMeant'> {
   const limit = query.number('limit') ?? DEFAULT_LIMIT;
-  if (limit < 1 || limit > MAX_LIMIT)
-    throw new SidecarError('ERR_BAD_REQUEST', `limit is ${limit}: expected a whole number from 1 to ${MAX_LIMIT}`);
+  checkLimit(limit, MAX_LIMIT);
   const cursor = query.text('cursor');
   return { limit, reverse: query.flag('reverse') ?? false, from: cursor === undefined ? undefined : placeOf(cursor) };
 }

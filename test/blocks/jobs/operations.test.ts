@@ -375,6 +375,7 @@ describe('options of list', () => {
   test.each([
     [{ limit: 0 }, 'limit is 0: expected a whole number from 1 to 1000'],
     [{ limit: 1_001 }, 'limit is 1001: expected a whole number from 1 to 1000'],
+    [{ limit: '5' }, 'limit is "5": expected a whole number from 1 to 1000'],
     [
       { prefixes: 'a' },
       expect.stringContaining('options of list: unknown field "prefixes": expected prefix, cursor, limit'),

@@ -1,5 +1,6 @@
 import type { GroupQueue, QueueEntry, QueueSelection } from '../../../components/queue-access.ts';
 import { SidecarError } from '../../../errors.ts';
+import { checkLimit } from '../../../util/check-limit.ts';
 import { checkFields, fieldNames } from '../../../util/known-fields.ts';
 import { shown } from '../../../util/shown.ts';
 import type { DeadLetterFilter, MessageSelection, QueueReadOptions, RedeliverOptions } from './queue-types.ts';
@@ -73,8 +74,7 @@ export function checkRedelivery(selection: QueueSelection, options: RedeliverOpt
 export function checkRead(options: QueueReadOptions): void {
   checkFields(options, READ_FIELDS, 'options of messages');
   const { state, limit = 1 } = options;
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-    throw invalid(`limit is ${String(limit)}: expected a whole number from 1 to ${MAX_LIMIT}`);
+  checkLimit(limit, MAX_LIMIT);
   if (state !== undefined && !STATES.includes(state))
     throw invalid(`state is ${JSON.stringify(state)}: expected ${STATES.join(', ')}`);
 }

@@ -3,6 +3,7 @@ import { checkFunction, nameOfKind } from '../../../util/known-fields.ts';
 import {
   type ActivityDefinition,
   type ActivityFunction,
+  checkCanHaveName,
   checkName,
   type Replacement,
   type WorkflowDefinition,
@@ -111,6 +112,7 @@ function nameOf(
   code: WorkflowDefinition | WorkflowFunction | ActivityDefinition | ActivityFunction,
   registered: ReadonlyMap<object, string>,
 ): string {
+  checkCanHaveName(kind, code);
   const name = typeof code === 'object' ? code.name : (registered.get(code) ?? code.name);
   // A definition has a checked name, but in JavaScript any object may come.
   if (typeof code !== 'object' || typeof name !== 'string') checkName(kind, name);

@@ -1,5 +1,6 @@
 import { SidecarError } from '../../../errors.ts';
 import { checkFields, checkFunction, fieldNames } from '../../../util/known-fields.ts';
+import { shown } from '../../../util/shown.ts';
 import type { WorkflowContext } from './context.ts';
 import type { WorkflowFailure } from './failure.ts';
 
@@ -143,6 +144,15 @@ export function checkStartOptions(options: StartOptions): void {
 }
 
 const MAX_NAME_LENGTH = 256;
+
+/** Rejects what is no code and no definition: in JavaScript it is mostly `undefined`, of a misspelt import. */
+export function checkCanHaveName(what: 'workflow' | 'activity', code: unknown): void {
+  if (typeof code === 'function' || (typeof code === 'object' && code !== null)) return;
+  throw new SidecarError(
+    'ERR_CONFIGURATION',
+    `the ${what} is ${shown(code)}: expected its name, its function or its definition`,
+  );
+}
 
 /** Rejects a name that is empty or too long. */
 export function checkName(what: string, name: string): void {

@@ -1,11 +1,13 @@
 import { SidecarError } from '../../../errors.ts';
+import { shown } from '../../../util/shown.ts';
 
 const MAX_LENGTH = 64;
 const ALLOWED = /^[A-Za-z0-9_-]*$/;
 
 /** Rejects an invalid ID for a new instance. */
 export function checkInstanceId(instanceId: string): void {
-  if (typeof instanceId !== 'string' || instanceId === '')
+  checkIsText(instanceId);
+  if (instanceId === '')
     throw new SidecarError(
       'ERR_INSTANCE_ID_INVALID',
       'workflow instance ID is empty: expected letters, digits, _ and -',
@@ -22,6 +24,15 @@ export function checkInstanceId(instanceId: string): void {
     );
 }
 
+/** In JavaScript anything may come, mostly `undefined`. */
+function checkIsText(instanceId: unknown): void {
+  if (typeof instanceId === 'string') return;
+  throw new SidecarError(
+    'ERR_INSTANCE_ID_INVALID',
+    `workflow instance ID is ${shown(instanceId)}: expected a string of letters, digits, _ and -`,
+  );
+}
+
 function shownOf(instanceId: string): string {
   return JSON.stringify(instanceId.slice(0, MAX_LENGTH));
 }
@@ -29,8 +40,13 @@ function shownOf(instanceId: string): string {
 /** The longest ID that is derived from a parent's: it limits how deep workflows can be nested. */
 export const MAX_CHILD_ID_LENGTH = 400;
 
-/** Whether an instance, possibly a child, can have an ID. */
+/**
+ * Whether an instance, possibly a child, can have an ID.
+ *
+ * @throws SidecarError `ERR_INSTANCE_ID_INVALID` for what is no text.
+ */
 export function canBeInstanceId(instanceId: string): boolean {
+  checkIsText(instanceId);
   return instanceId !== '' && instanceId.length <= MAX_CHILD_ID_LENGTH && ALLOWED.test(instanceId);
 }
 

@@ -9,6 +9,11 @@ import type { Payload } from './payload.ts';
  */
 export type WorkflowStatus = 'PENDING' | 'RUNNING' | 'SUSPENDED' | 'COMPLETED' | 'FAILED' | 'TERMINATED';
 
+/** All statuses that are reported. */
+export const STATUSES: readonly WorkflowStatus[] = [
+  ...(['PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETED', 'FAILED', 'TERMINATED'] as const),
+];
+
 /** Whether an instance with this status has finished. */
 export function isFinished(status: WorkflowStatus): boolean {
   return status === 'COMPLETED' || status === 'FAILED' || status === 'TERMINATED';

@@ -1,8 +1,8 @@
 import { messageOf, SidecarError } from '../../../errors.ts';
 import { checkLimit } from '../../../util/check-limit.ts';
 import { checkFields } from '../../../util/known-fields.ts';
-import { isFinished, type WorkflowStatus } from '../model/instance.ts';
-import { FILTER_FIELDS, type InstancePage, type ListOptions, type WorkflowFilter } from './list.ts';
+import { isFinished, STATUSES, type WorkflowStatus } from '../model/instance.ts';
+import { FILTER_FIELDS, type InstancePage, type ListOptions, statusesOf, type WorkflowFilter } from './list.ts';
 
 /** Which instances to act on: at least one field of the filter is needed. @public */
 export interface BulkOptions extends WorkflowFilter {
@@ -38,11 +38,10 @@ const MAX_LIMIT = 10_000;
 const MAX_AT_ONCE = 32;
 const PAGE = 1_000;
 
-const ALL: readonly WorkflowStatus[] = ['PENDING', 'RUNNING', 'SUSPENDED', 'COMPLETED', 'FAILED', 'TERMINATED'];
 /** The statuses of instances that are over. */
-export const OVER: readonly WorkflowStatus[] = ALL.filter(isFinished);
+export const OVER: readonly WorkflowStatus[] = STATUSES.filter(isFinished);
 /** The statuses of instances that are not over. */
-export const NOT_OVER: readonly WorkflowStatus[] = ALL.filter((status) => !isFinished(status));
+export const NOT_OVER: readonly WorkflowStatus[] = STATUSES.filter((status) => !isFinished(status));
 
 /** An operation on instances with some of these statuses. */
 export interface BulkWork {
@@ -75,9 +74,8 @@ async function idsOf(
   checkLimit(limit, MAX_LIMIT);
   if (Object.values(filter).every((value) => value === undefined))
     throw new SidecarError('ERR_BAD_REQUEST', `the filter is empty: expected one of ${[...FILTER_FIELDS].join(', ')}`);
-  const { status = statuses } = filter;
-  const asked = new Set(typeof status === 'string' ? [status] : status);
-  const meant = statuses.filter((one) => asked.has(one));
+  const asked = statusesOf(filter);
+  const meant = statuses.filter((one) => asked?.has(one) ?? true);
   const ids: string[] = [];
   let cursor: string | undefined;
   do {

@@ -1,8 +1,12 @@
 import { SidecarError } from '../../../errors.ts';
 import { checkLimit, checkNamePage } from '../../../util/check-limit.ts';
 import { checkFields, fieldNames } from '../../../util/known-fields.ts';
+import { parseInstantOption } from '../../../util/parse-instant-option.ts';
+import { shown } from '../../../util/shown.ts';
+import { didYouMean } from '../../../util/suggest.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { WorkflowState, WorkflowStatus } from '../model/instance.ts';
+import { STATUSES, type WorkflowState, type WorkflowStatus } from '../model/instance.ts';
+import { canBeInstanceId } from '../model/instance-id.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import { stateOf, viewOf } from '../storage/render-instance.ts';
 
@@ -59,6 +63,7 @@ export async function listInstances(
   const { limit = DEFAULT_LIMIT, prefix = '', parentId, reverse = false } = options;
   checkLimit(limit, MAX_LIMIT);
   checkNamePage({ prefix, cursor: options.cursor });
+  checkCursor(options.cursor);
   const isAsked = matcherOf(options);
   const instances: WorkflowState[] = [];
   let from = options.cursor;
@@ -76,12 +81,30 @@ export async function listInstances(
   return from === undefined ? { instances } : { instances, cursor: from };
 }
 
+/** The cursor of a page is the ID of an instance, which may be gone by now. */
+function checkCursor(cursor: string | undefined): void {
+  if (cursor === undefined || canBeInstanceId(cursor)) return;
+  throw new SidecarError('ERR_BAD_REQUEST', `cursor is ${shown(cursor)}: expected that of a page`);
+}
+
+/** The statuses that a filter asks for; `undefined` for all. */
+export function statusesOf({ status }: WorkflowFilter): ReadonlySet<WorkflowStatus> | undefined {
+  if (status === undefined) return undefined;
+  const asked: readonly unknown[] = Array.isArray(status) ? status : [status];
+  return new Set(asked.map(parseStatus));
+}
+
+function parseStatus(given: unknown): WorkflowStatus {
+  const known = STATUSES.find((one) => one === given);
+  if (known !== undefined) return known;
+  const hint = typeof given === 'string' ? didYouMean(given, STATUSES) : '';
+  throw new SidecarError('ERR_BAD_REQUEST', `status is ${shown(given)}: expected ${STATUSES.join(', ')}${hint}`);
+}
+
 /** Whether an instance is meant, by what its record tells. */
-function matcherOf({ status, name, since }: WorkflowFilter): (record: InstanceRecord) => boolean {
-  const statuses = status === undefined ? undefined : new Set(typeof status === 'string' ? [status] : status);
-  const sinceAt = since === undefined ? Number.NEGATIVE_INFINITY : Number(since);
-  if (Number.isNaN(sinceAt))
-    throw new SidecarError('ERR_BAD_REQUEST', 'since is not an instant: expected a Date or milliseconds since 1970');
+function matcherOf({ name, since, ...filter }: WorkflowFilter): (record: InstanceRecord) => boolean {
+  const statuses = statusesOf(filter);
+  const sinceAt = since === undefined ? Number.NEGATIVE_INFINITY : parseInstantOption('since', since);
   return (record) =>
     (statuses?.has(record.status) ?? true) &&
     (name === undefined || record.name === name) &&

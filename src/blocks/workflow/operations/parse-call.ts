@@ -1,6 +1,6 @@
 import { SidecarError } from '../../../errors.ts';
-import { LAST_INSTANT } from '../../../util/clock.ts';
 import { nameOfKind } from '../../../util/known-fields.ts';
+import { parseInstantOption } from '../../../util/parse-instant-option.ts';
 import { checkPayload } from '../../../util/payload-limit.ts';
 import { checkStartOptions, type StartOptions } from '../model/definition.ts';
 import { checkInstanceId } from '../model/instance-id.ts';
@@ -51,11 +51,6 @@ export function parseStart(
   const { instanceId = newId(), startAt = 0 } = options;
   checkWorkflowName(name);
   checkInstanceId(instanceId);
-  return { instanceId, name, input: checkInput(input, 'the input of the workflow'), startAt: instantOf(startAt) };
-}
-
-function instantOf(startAt: Date | number): number {
-  const at = typeof startAt === 'number' ? startAt : startAt.getTime();
-  if (Math.abs(at) <= LAST_INSTANT) return Math.ceil(at);
-  throw new SidecarError('ERR_BAD_REQUEST', 'startAt is not an instant: expected a Date or milliseconds since 1970');
+  const at = Math.ceil(parseInstantOption('startAt', startAt));
+  return { instanceId, name, input: checkInput(input, 'the input of the workflow'), startAt: at };
 }

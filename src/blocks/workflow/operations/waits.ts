@@ -37,6 +37,7 @@ export class Waits {
     { until, isForOther = false }: { readonly until: AwaitedStatus; readonly isForOther?: boolean },
     options: WaitOptions,
   ): Promise<InstanceView> {
+    if (!canBeInstanceId(id)) throw notFound(id);
     const { engine, completions } = this.#deps;
     const isSo = REACHED[until];
     let watch: InstanceWatch | undefined;
@@ -61,7 +62,7 @@ export class Waits {
   /** The view of an instance that is in the expected state, else `undefined` after one read. */
   #viewOnce(id: string, isSo: (status: WorkflowStatus) => boolean): Promise<InstanceView | undefined> {
     return this.#deps.call(async ({ store, pool }) => {
-      const stored = canBeInstanceId(id) ? await store.readRecord(id) : undefined;
+      const stored = await store.readRecord(id);
       if (stored === undefined) throw notFound(id);
       if (!isSo(stored.record.status)) return undefined;
       const { record } = await store.caughtUp(stored);

@@ -136,6 +136,7 @@ export class Run implements Execution {
   }
 
   waitForEvent(name: string, timeoutMs?: number): Task {
+    checkIsText('the name of an event', name);
     const what = `event ${JSON.stringify(name)}`;
     if (this.#isTooLate(`the wait for ${what}`)) return this.#never(what);
     const unread = this.buffer.take(name);
@@ -152,8 +153,7 @@ export class Run implements Execution {
 
   isPatched(patch: string): boolean {
     // It could be stored, but not read again.
-    if (typeof patch !== 'string')
-      throw new SidecarError('ERR_BAD_REQUEST', `the name of a patch is ${nameOfKind(patch)}: expected a string`);
+    checkIsText('the name of a patch', patch);
     this.#check(`isPatched(${JSON.stringify(patch)})`);
     this.#patches ??= new Map();
     let answer = this.#patches.get(patch);
@@ -263,6 +263,12 @@ interface First<Call> {
   readonly call: Call;
   readonly task: OpenTask;
   readonly firstAt: number;
+}
+
+/** In JavaScript anything may come. */
+function checkIsText(what: string, name: unknown): void {
+  if (typeof name !== 'string')
+    throw new SidecarError('ERR_BAD_REQUEST', `${what} is ${nameOfKind(name)}: expected a string`);
 }
 
 function logOf({ logger, instanceId }: RunDeps, isReplaying: () => boolean): Logger {
