@@ -187,7 +187,7 @@ export class Engine implements EngineServices {
     // The instance may have left memory meanwhile: reload it, since nothing else would deliver the message.
     while (typeof instance === 'object' && instance.isGone && !this.#isStopping && this.owns(id))
       instance = await this.pool.loadFor(id, message.event);
-    if (typeof instance === 'object' && instance.isGone) return false;
+    if (typeof instance === 'object' && (instance.isGone || this.inbox.hasLeft(id))) return false;
     if (typeof instance === 'object') instance.post(message);
     else if (instance !== 'no-code' && message.entry !== undefined)
       await this.store.commit({ delete: [message.entry.key] });

@@ -4,6 +4,8 @@ import type { InstanceStore } from '../storage/instance-store.ts';
 import type { Message } from './turn-intake.ts';
 
 const PAGE = 256;
+/** For more instances at once, all messages are read. */
+const MAX_LOOKS = 64;
 
 /** A stored message. Without an entry, it has not been read yet. */
 interface Found {
@@ -44,8 +46,10 @@ export class Inbox {
   #leftBefore: ReadonlySet<string> = NONE;
   /** Whether there may be messages that nobody has tried to deliver. */
   #isUnread = false;
-  /** Deliveries of all messages of an instance that wait in its line. */
-  readonly #catchingUp = new Map<string, Promise<void>>();
+  /** Looks for the messages of an instance that wait in its line. */
+  readonly #looks = new Map<string, Promise<void>>();
+  /** How many keys have been released. */
+  #releases = 0;
 
   constructor(deps: InboxDeps) {
     this.#deps = deps;
@@ -62,18 +66,32 @@ export class Inbox {
   release(key: string): void {
     this.#inHand.delete(key);
     this.#released?.add(key);
+    this.#releases++;
   }
 
-  /** Delivers the messages of some keys, or all messages when `keys` is empty. */
+  /**
+   * There may be messages under some keys, or under any when `keys` is empty: delivers all messages of their instances
+   * in order. The one before may be of a hint that was lost, or of a failed turn.
+   */
   async changed(keys: readonly string[]): Promise<void> {
-    if (keys.length === 0) return this.#read();
+    const ids = this.#instancesOf(keys);
+    if (keys.length === 0 || ids.size > MAX_LOOKS) return this.#read();
     const failures: Failures = new Map();
-    for (let from = 0; from < keys.length; from += PAGE) {
-      const page = keys.slice(from, from + PAGE).map((key) => ({ key }));
-      await this.#handOutAll(page, failures).catch(this.#deps.onFailure);
-    }
-    for (const id of failures.keys()) this.#left.add(id);
+    const looks = [...ids].map((id) => this.#look(id).catch((error: unknown) => void failures.set(id, error)));
+    await Promise.all(looks);
     this.#report(failures);
+  }
+
+  /** The instances of this host to which some keys belong. */
+  #instancesOf(keys: readonly string[]): ReadonlySet<string> {
+    const { store, isOurs, onFailure } = this.#deps;
+    const ids = new Set<string>();
+    try {
+      for (const key of keys) ids.add(store.layout.instanceIdOf(key));
+    } catch (error) {
+      onFailure(error);
+    }
+    return new Set([...ids].filter(isOurs));
   }
 
   /** Messages have come back from a failed turn: what is sent to their instance must not overtake them. */
@@ -92,6 +110,11 @@ export class Inbox {
     return this.#read();
   }
 
+  /** Whether messages of an instance have come back, so that later ones must wait for them. */
+  hasLeft(id: string): boolean {
+    return this.#left.has(id);
+  }
+
   /** Whether an instance may have stored messages that must be delivered before what is sent to it now. */
   isBehind(id: string): boolean {
     return this.#isLeft(id) || this.#lines.has(id);
@@ -102,34 +125,43 @@ export class Inbox {
   }
 
   /** Delivers the stored messages of an instance. One that cannot be delivered does not keep back what is sent now. */
-  catchUp(id: string): Promise<void> {
+  async catchUp(id: string): Promise<void> {
     const line = this.#lines.get(id);
-    if (line === undefined) return this.#inLine(id, () => this.#catchUp(id));
     // What is known of is in line.
-    if (!this.#isLeft(id)) return line;
-    let catchingUp = this.#catchingUp.get(id);
-    if (catchingUp === undefined) {
-      catchingUp = this.#inLine(id, () => {
-        this.#catchingUp.delete(id);
-        return this.#catchUp(id);
-      });
-      this.#catchingUp.set(id, catchingUp);
-    }
-    return catchingUp;
+    if (line !== undefined && !this.#isLeft(id)) return line;
+    await this.#look(id).catch(this.#deps.onFailure);
   }
 
-  async #catchUp(id: string): Promise<void> {
-    const { store, onFailure } = this.#deps;
-    for await (const entries of store.messages(store.layout.inboxRangeOf(id), PAGE)) {
-      try {
-        // Not what was read: its turn may have taken it meanwhile.
-        for (const { key } of entries) await this.#handOut(id, key, undefined);
-      } catch (error) {
-        this.#left.add(id);
-        return onFailure(error);
-      }
+  /** Delivers the stored messages of an instance once those in its line are delivered; many looks may be one. */
+  #look(id: string): Promise<void> {
+    if (!this.#lines.has(id)) return this.#inLine(id, () => this.#deliverAll(id));
+    let look = this.#looks.get(id);
+    if (look === undefined) {
+      look = this.#inLine(id, () => {
+        this.#looks.delete(id);
+        return this.#deliverAll(id);
+      });
+      this.#looks.set(id, look);
     }
+    return look;
+  }
+
+  async #deliverAll(id: string): Promise<void> {
+    const { store } = this.#deps;
     this.#left.delete(id);
+    try {
+      const releases = this.#releases;
+      for await (const entries of store.messages(store.layout.inboxRangeOf(id), PAGE))
+        for (const entry of entries) {
+          // Some have come back: they will be delivered again, and these after them.
+          if (this.#left.has(id)) return;
+          // A turn may have taken it since it was read.
+          await this.#handOut(id, entry.key, releases === this.#releases ? entry : undefined);
+        }
+    } catch (error) {
+      this.#left.add(id);
+      throw error;
+    }
   }
 
   async #read(): Promise<void> {

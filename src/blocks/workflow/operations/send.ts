@@ -139,6 +139,7 @@ async function sendElsewhere(engine: Engine, message: Put, receipt: string | und
 export async function find(engine: Engine, id: string, event: IncomingEvent): Promise<Target> {
   if (engine.owns(id)) {
     const found = await loadHere(engine, id, event);
+    if (found === 'behind') return 'elsewhere';
     if (typeof found === 'object') return isFinished(found.record.status) ? 'finished' : found;
     if (found === 'missing') throw notFound(id);
     return found === 'finished' ? found : 'elsewhere';
@@ -149,11 +150,16 @@ export async function find(engine: Engine, id: string, event: IncomingEvent): Pr
 }
 
 /** Loads an instance of this host. It gets the events that are stored for it before another one. */
-async function loadHere({ pool, inbox }: Engine, id: string, event: IncomingEvent): Promise<LiveInstance | Absent> {
+async function loadHere(
+  { pool, inbox }: Engine,
+  id: string,
+  event: IncomingEvent,
+): Promise<LiveInstance | Absent | 'behind'> {
   const found = await pool.loadFor(id, event);
   if (typeof found !== 'object' || event.type !== 'eventRaised' || !inbox.isBehind(id)) return found;
   await inbox.catchUp(id);
-  return pool.loadFor(id, event);
+  // Those could not be delivered: this one waits behind them.
+  return inbox.hasLeft(id) ? 'behind' : pool.loadFor(id, event);
 }
 
 /** Whether the instance has left this host, so that the event is not stored. */
