@@ -16,6 +16,10 @@ const dead = { pubsubname: 'pubsub', topic: 'dead', route: '/dead' };
 
 const data = (world: World): unknown[] => world.deliveries.map((delivery) => delivery.data);
 
+/** Metadata of so many keys of one value. */
+const keys = (count: number, value: string, prefix = 'k'): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`${prefix}${n}`, value]));
+
 /** A promise and what resolves it. */
 function deferred(): { promise: Promise<undefined>; resolve: () => void } {
   let resolve = (): void => undefined;
@@ -104,6 +108,42 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     const { headers } = world.deliveries[0] ?? {};
     expect(headers).toMatchObject({ good: '1' });
     for (const name of ['evil', 'injected', 'my name', 'my:name']) expect(headers).not.toHaveProperty(name);
+  });
+
+  test.each<[what: string, metadata: Record<string, string>, reaching: number]>([
+    ['a value of 100,000 characters', { big: 'x'.repeat(100_000), good: '1' }, 1],
+    ['values of 9 KiB in all', { ...keys(9, 'x'.repeat(1_022)), good: '1' }, 8],
+    ['3,000 keys', keys(3_000, 'v'), 64],
+    ['1,000 long keys', keys(1_000, 'v', 'k'.repeat(500)), 16],
+    ['as much as may be', keys(8, 'x'.repeat(1_022)), 8],
+    [
+      'traces that are too long',
+      { 'cloudevent.traceparent': 'x'.repeat(6_000), 'cloudevent.tracestate': 'y'.repeat(6_000) },
+      1,
+    ],
+  ])('of metadata only what a head can hold reaches the application: %s', async (_, metadata, reaching) => {
+    await using world = await startWorld({ via });
+    const entry = { entryId: '1', event: 'x', contentType: 'text/plain', metadata };
+    for (let n = 0; n < 2; n++) expect((await world.publishBulk([entry])).status).toBe(204);
+    await world.pass('1m');
+    expect(data(world)).toEqual(['x', 'x']);
+    const names = new Set(Object.keys(metadata));
+    const came = Object.keys(world.deliveries[0]?.headers ?? {}).filter((name) => names.has(name));
+    expect(came).toHaveLength(reaching);
+    const warned = world.logger.at('warn').filter(({ message }) => message.startsWith('metadata does not reach'));
+    expect(warned).toHaveLength(reaching < names.size ? 1 : 0);
+  });
+
+  test('a raw payload with a content type that no head can hold comes as octets', async () => {
+    const discovery = [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders', metadata: { rawPayload: 'true' } }];
+    await using world = await startWorld({ via, discovery });
+    const contentType = `text/plain; x=${'y'.repeat(20_000)}`;
+    const entry = { entryId: '1', event: 'raw', contentType, metadata: { rawPayload: 'true' } };
+    expect((await world.publishBulk([entry])).status).toBe(204);
+    await world.pass('1m');
+    expect(world.deliveries.map(({ text, headers }) => [text, headers['content-type']])).toEqual([
+      ['raw', 'application/octet-stream'],
+    ]);
   });
 
   test.each<[what: string, reply: Reply]>([

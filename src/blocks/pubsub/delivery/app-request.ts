@@ -17,6 +17,14 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 // Everything a field value may hold by RFC 9110, section 5.5: no control characters but the tab.
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
+/**
+ * What messages may fill of a request's head. Servers refuse a larger one, and would do so each time: Node takes 16 KiB
+ * in all, others 8 KiB or 100 fields.
+ */
+const MAX_METADATA = { fields: 64, bytes: 8 * 1024 };
+/** Of a content type and of the fields of a trace. */
+const MAX_VALUE_BYTES = 512;
+
 /** Makes the requests that carry a subscription's messages to the application. */
 export class AppRequests {
   readonly #spec: SubscriptionSpec;
@@ -25,6 +33,7 @@ export class AppRequests {
   /** As a header can hold it. */
   readonly #pubsubName: string;
   readonly #eventHeaders: HeaderMap;
+  #hasWarned = false;
 
   constructor(spec: SubscriptionSpec, deps: DeliveryDeps, timeLimitMs: number) {
     this.#spec = spec;
@@ -91,37 +100,61 @@ export class AppRequests {
     return wrap(payload, this.#deps.envelope).data;
   }
 
-  #headers({ metadata, trace, deadLetter }: Message, contentType: string, traced: HeaderMap | undefined): HeaderMap {
+  #headers(message: Message, contentType: string, traced: HeaderMap | undefined): HeaderMap {
+    const { metadata, trace, deadLetter } = message;
     const isPlain = metadata === NO_METADATA && trace === undefined && deadLetter === undefined;
     if (isPlain && contentType === CLOUD_EVENT_TYPE)
       return traced === undefined ? this.#eventHeaders : { ...traced, ...this.#eventHeaders };
     const { deadLetter: prefix } = this.#deps.wire.headers;
     const headers: Record<string, HeaderMap[string]> = {
-      ...metadataHeaders(metadata, prefix),
+      ...this.#metadataHeaders(message, prefix),
       ...(deadLetter === undefined ? undefined : originHeaders(deadLetter, prefix)),
       'content-type': contentType,
       pubsubname: this.#pubsubName,
     };
-    if (!HEADER_VALUE.test(contentType)) headers['content-type'] = 'application/octet-stream';
-    if (trace !== undefined && HEADER_VALUE.test(trace.traceparent)) headers['traceparent'] = trace.traceparent;
-    if (trace?.tracestate !== undefined && HEADER_VALUE.test(trace.tracestate))
-      headers['tracestate'] = trace.tracestate;
+    if (!isShortValue(contentType)) headers['content-type'] = 'application/octet-stream';
+    if (trace !== undefined && isShortValue(trace.traceparent)) headers['traceparent'] = trace.traceparent;
+    if (trace?.tracestate !== undefined && isShortValue(trace.tracestate)) headers['tracestate'] = trace.tracestate;
     return traced?.['traceparent'] === undefined ? headers : withTrace(headers, traced);
   }
+
+  /** Without reserved names, values that no header can hold, and what is too much. */
+  #metadataHeaders({ id, metadata }: Message, originPrefix: string): Record<string, string> {
+    const headers: Record<string, string> = {};
+    let [fields, bytes] = [0, 0];
+    for (const [key, value] of Object.entries(metadata)) {
+      const name = key.toLowerCase();
+      if (RESERVED.test(name) || isOfOrigin(name, originPrefix)) continue;
+      if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value)) continue;
+      const size = name.length + value.length;
+      if (fields === MAX_METADATA.fields || bytes + size > MAX_METADATA.bytes) {
+        this.#warnOfLeftOut(id);
+        continue;
+      }
+      fields++;
+      bytes += size;
+      headers[name] = value;
+    }
+    return headers;
+  }
+
+  #warnOfLeftOut(messageId: string): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    const { pubsubName, topic } = this.#spec;
+    const { fields, bytes } = MAX_METADATA;
+    this.#deps.logger.warn(
+      { pubsubName, topic, messageId },
+      `metadata does not reach the application: more than ${fields} keys, or ${bytes / 1024} KiB, in its headers`,
+    );
+  }
+}
+
+function isShortValue(value: string): boolean {
+  return value.length <= MAX_VALUE_BYTES && HEADER_VALUE.test(value);
 }
 
 /** With the fields of the present trace in place of those of the message's own. */
 function withTrace({ tracestate: _former, ...headers }: HeaderMap, traced: HeaderMap): HeaderMap {
   return { ...headers, ...traced };
-}
-
-/** A message's metadata as headers, without reserved names and values that no header can hold. */
-function metadataHeaders(metadata: Message['metadata'], originPrefix: string): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [key, value] of Object.entries(metadata)) {
-    const name = key.toLowerCase();
-    if (RESERVED.test(name) || isOfOrigin(name, originPrefix)) continue;
-    if (HEADER_NAME.test(name) && HEADER_VALUE.test(value)) headers[name] = value;
-  }
-  return headers;
 }
