@@ -1,5 +1,6 @@
 import { isError, messageOf } from '../errors.ts';
 import type { FailureInfo } from '../events.ts';
+import { classNameOf } from '../util/logged-error.ts';
 
 /** Why something failed. */
 export interface Failure {
@@ -9,9 +10,9 @@ export interface Failure {
   readonly thrown?: { readonly value: unknown } | undefined;
 }
 
-/** Something was thrown. */
+/** Something was thrown. An error without a message, which would tell nothing, is told by its class. */
 export function thrown(value: unknown): Failure {
-  return { reason: messageOf(value), thrown: { value } };
+  return { reason: messageOf(value) || classNameOf(value), thrown: { value } };
 }
 
 /** What events tell: what was thrown, as it was thrown, else an error with the reason. */

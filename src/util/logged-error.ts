@@ -25,7 +25,7 @@ export function loggedError(error: unknown, causes: number = MAX_CAUSES): Logged
   const [code, stack, cause] = (['code', 'stack', 'cause'] as const).map((name) => read(error, name));
   const mayGoOn = causes > 0;
   return {
-    type: shortened(typeOf(error), MAX_NAME_LENGTH),
+    type: shortened(classNameOf(error), MAX_NAME_LENGTH),
     message: shortened(messageOf(error), MAX_MESSAGE_LENGTH),
     ...codeOf(code),
     ...(typeof stack === 'string' ? { stack: shortened(stack, MAX_STACK_LENGTH) } : undefined),
@@ -59,7 +59,8 @@ export function messageOfLogged(detail: unknown): string | undefined {
   return typeof type === 'string' && typeof message === 'string' ? message : undefined;
 }
 
-function typeOf(error: unknown): string {
+/** The name of an error's class; of any other value, that of its type. */
+export function classNameOf(error: unknown): string {
   if (!isError(error)) return error === null ? 'null' : typeof error;
   const [own, given] = [read(read(error, 'constructor'), 'name'), read(error, 'name')];
   return [own, given].find((name): name is string => typeof name === 'string' && name !== '') ?? 'Error';
