@@ -114,7 +114,10 @@ describe('errors about options name the flags of the command', () => {
       [...health, '--app-health-probe-timeout', '9000'],
       '--app-health-probe-timeout is 9000 ms: expected at most --app-health-probe-interval, 5000 ms',
     ],
-    [[...health, '--app-health-check-path', 'a b'], '--app-health-check-path must be visible ASCII characters without spaces'],
+    [
+      [...health, '--app-health-check-path', 'a b'],
+      '--app-health-check-path must be visible ASCII characters without spaces',
+    ],
     [[...base, '--allowed-origins', 'shop.example.com'], '--allowed-origins "shop.example.com" is no origin: expected'],
     [
       [...base, '--map', 'pubsub.redis=redis', '-d', '.'],
