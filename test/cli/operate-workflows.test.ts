@@ -71,6 +71,11 @@ test('workflows are listed, shown with their history, paused, resumed, given eve
   expect(await ids('--since', '2999-01-01')).toEqual([]);
   expect(await ids('--parent', 'nobody')).toEqual([]);
 
+  await workflows.raiseEvent('a-1', 'aproved');
+  const waiting = await run('show', 'a-1');
+  expect(waiting.stdout).toMatch(/^events +waits for event approved$/m);
+  expect(waiting.stdout).toMatch(/^unread events +aproved$/m);
+
   const shown = await run('show', 'c-1');
   expect(shown.stdout).toMatch(/^status +COMPLETED$/m);
   expect(shown.stdout).toMatch(/^input +\{"id":7\}$/m);

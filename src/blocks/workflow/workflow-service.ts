@@ -173,7 +173,7 @@ export class WorkflowService implements BlockService {
   find(instanceId: string): Promise<InstanceView | undefined> {
     return this.#call('ERR_GET_WORKFLOW', async ({ store, pool }) => {
       const stored = canBeInstanceId(instanceId) ? await store.read(instanceId) : undefined;
-      return stored && viewOf(stored.record, await store.inputOf(instanceId), pool.missingCodeOf(stored.record));
+      return stored && viewOf(stored.record, await store.inputOf(instanceId), pool.waitsOf(stored.record));
     });
   }
 

@@ -40,7 +40,11 @@ function columnsOf({ now, isStopped }: Call): readonly Column<Instance>[] {
     { title: 'STATUS', of: ({ status }) => status, style: ({ status }) => STYLES[status] },
     { title: 'STARTED', of: ({ createdAt }) => relative(createdAt, now) },
     { title: 'TOOK', of: (one) => (isOver(one.status) ? lasting(one.lastUpdatedAt - one.createdAt) : '') },
-    { title: 'MORE', of: (one) => moreOf(one) ?? (isStopped ? undefined : waitsFor(one)), isLong: true },
+    {
+      title: 'MORE',
+      of: (one) => moreOf(one) ?? (isStopped ? undefined : waitsForCode(one)) ?? waitsForEvents(one),
+      isLong: true,
+    },
   ];
 }
 
@@ -49,8 +53,12 @@ function moreOf({ failure, customStatus }: Instance): string | undefined {
 }
 
 /** Of a stopped application nothing has its code. */
-function waitsFor({ missingCode }: Instance): string | undefined {
+function waitsForCode({ missingCode }: Instance): string | undefined {
   return missingCode && `waits for the code of ${missingCode.map(({ kind, name }) => `${kind} ${name}`).join(', ')}`;
+}
+
+function waitsForEvents({ awaitedEvents }: Instance): string | undefined {
+  return awaitedEvents && `waits for event ${awaitedEvents.join(', ')}`;
 }
 
 async function show(call: Call): Promise<void> {
@@ -65,7 +73,9 @@ async function show(call: Call): Promise<void> {
     [isOver(instance.status) ? 'ended' : 'last turn']: instant(instance.lastUpdatedAt),
     took: isOver(instance.status) ? lasting(instance.lastUpdatedAt - instance.createdAt) : undefined,
     'custom status': instance.customStatus,
-    code: call.isStopped ? undefined : waitsFor(instance),
+    code: call.isStopped ? undefined : waitsForCode(instance),
+    events: waitsForEvents(instance),
+    'unread events': instance.unreadEvents?.join(', '),
     parent: instance.parentId,
     'rerun of': instance.rerunOf,
     children: children.length === 0 ? undefined : children.map(childLine).join('\n'),

@@ -1,7 +1,7 @@
 import type { Registry } from '../authoring/registry.ts';
 import type { IncomingEvent } from '../model/events.ts';
 import { NOT_REGISTERED } from '../model/failure.ts';
-import { isFinished, type MissingCode } from '../model/instance.ts';
+import { type InstanceWaits, isFinished, type MissingCode } from '../model/instance.ts';
 import type { Payload } from '../model/payload.ts';
 import { Core } from '../replay/core.ts';
 import type { Program } from '../replay/execution.ts';
@@ -203,8 +203,16 @@ export class InstancePool {
     return this.#deps.registry.program(name) !== undefined;
   }
 
-  /** The unregistered code that an instance of this host waits for. */
-  missingCodeOf({ instanceId, name, status }: InstanceRecord): readonly MissingCode[] {
+  /** What an instance of this host waits for: events, and code that is not registered. */
+  waitsOf(record: InstanceRecord): InstanceWaits {
+    const missingCode = this.#missingCodeOf(record);
+    const events = this.#live.get(record.instanceId)?.core.eventNames;
+    return events === undefined
+      ? { missingCode }
+      : { missingCode, awaitedEvents: events.awaited, unreadEvents: events.unread };
+  }
+
+  #missingCodeOf({ instanceId, name, status }: InstanceRecord): readonly MissingCode[] {
     const { home, registry } = this.#deps;
     const live = this.#live.get(instanceId);
     if (live !== undefined)

@@ -49,11 +49,21 @@ export interface WorkflowState<Output = unknown, Input = unknown> {
   readonly customStatus?: string;
   /** Code that it waits for, as far as this process runs the instance; absent if it waits for none. */
   readonly missingCode?: readonly MissingCode[];
+  /**
+   * The names of the events that it waits for, at most 100. Known to the process that runs the instance, while it is in
+   * memory; absent if it waits for none.
+   */
+  readonly awaitedEvents?: readonly string[];
+  /** The names of the events that it has got and not waited for so far; like `awaitedEvents`. */
+  readonly unreadEvents?: readonly string[];
   /** The instance that started it as a child. */
   readonly parentId?: string;
   /** The instance that it runs again: see {@link Workflows.rerun}. */
   readonly rerunOf?: string;
 }
+
+/** What keeps an instance waiting, as far as this process knows it. */
+export type InstanceWaits = Pick<WorkflowState, 'missingCode' | 'awaitedEvents' | 'unreadEvents'>;
 
 /** An instance with its payloads as text. */
 export interface InstanceView extends Omit<WorkflowState, 'input' | 'output'> {

@@ -73,7 +73,7 @@ export async function listInstances(
     const { found, next } = await store.list({ ...page, from }, (id) => pool.get(id)?.record);
     for (const { record } of found) {
       if (instances.length >= limit) return { instances, cursor: record.instanceId };
-      if (isAsked(record)) instances.push(stateOf(viewOf(record, undefined, pool.missingCodeOf(record))));
+      if (isAsked(record)) instances.push(stateOf(viewOf(record, undefined, pool.waitsOf(record))));
     }
     from = next;
     if (from === undefined) return { instances };

@@ -66,7 +66,7 @@ export class Waits {
       if (stored === undefined) throw notFound(id);
       if (!isSo(stored.record.status)) return undefined;
       const { record } = await store.caughtUp(stored);
-      return viewOf(record, await store.inputOf(id), pool.missingCodeOf(record));
+      return viewOf(record, await store.inputOf(id), pool.waitsOf(record));
     });
   }
 

@@ -4,7 +4,7 @@ import { failureOf, NON_DETERMINISM, type WorkflowFailure } from '../model/failu
 import type { Payload } from '../model/payload.ts';
 import { retryDelayMs } from '../model/retry.ts';
 import type { RunOutcome } from '../model/run-outcome.ts';
-import type { UnreadEvent } from './event-buffer.ts';
+import type { EventNames, UnreadEvent } from './event-buffer.ts';
 import type { ActivityToRun, OpenAttempt } from './open-actions.ts';
 import { Run, type RunDeps } from './run.ts';
 
@@ -251,6 +251,11 @@ export class Core {
   /** Unread events that the next run takes over. */
   takeUnread(): readonly UnreadEvent[] {
     return this.#run.takeUnread();
+  }
+
+  /** The names of the events that the code waits for, or has not waited for. */
+  get eventNames(): EventNames | undefined {
+    return this.outcome === undefined ? this.#run.eventNames : undefined;
   }
 
   get nextTimerAt(): number | undefined {

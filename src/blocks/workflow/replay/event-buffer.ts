@@ -9,6 +9,21 @@ export interface UnreadEvent {
   readonly data: Payload;
 }
 
+/** The tasks that wait for an event. */
+interface Line {
+  /** As the first of them has written it. */
+  readonly name: string;
+  readonly tasks: Deque<OpenTask>;
+}
+
+/** The names of events, for display. */
+export interface EventNames {
+  readonly awaited: readonly string[];
+  readonly unread: readonly string[];
+}
+
+const MAX_NAMES = 100;
+
 interface Numbered extends UnreadEvent {
   readonly number: number;
 }
@@ -16,13 +31,13 @@ interface Numbered extends UnreadEvent {
 /** Matches events from outside with waits, both in order of arrival. */
 export class EventBuffer {
   readonly #unread = new Map<string, Deque<Numbered>>();
-  readonly #waiting = new Map<string, Deque<OpenTask>>();
+  readonly #waiting = new Map<string, Line>();
   #arrived = 0;
 
   /** Adds an event; returns the task that it completed, if one was waiting. */
   raise(name: string, data: Payload): OpenTask | undefined {
     const key = eventKey(name);
-    const waiting = this.#waiting.get(key);
+    const waiting = this.#waiting.get(key)?.tasks;
     for (let task = waiting?.shift(); task !== undefined; task = waiting?.shift()) {
       // Tasks that have timed out are still queued.
       if (task.state !== 'pending') continue;
@@ -51,8 +66,27 @@ export class EventBuffer {
 
   /** Queues a task. */
   wait(name: string, task: OpenTask): void {
-    const line = queueOf(this.#waiting, eventKey(name));
-    line.push(task);
+    const key = eventKey(name);
+    const line = this.#waiting.get(key);
+    if (line !== undefined) return line.tasks.push(task);
+    const tasks = new Deque<OpenTask>();
+    tasks.push(task);
+    this.#waiting.set(key, { name, tasks });
+  }
+
+  /** Which events code waits for, and which ones it has not waited for: at most 100 of each. */
+  names(): EventNames {
+    const awaited: string[] = [];
+    for (const { name, tasks } of this.#waiting.values()) {
+      if (awaited.length === MAX_NAMES) break;
+      if (tasks.values().some(({ state }) => state === 'pending')) awaited.push(name);
+    }
+    const unread: string[] = [];
+    for (const events of this.#unread.values()) {
+      const first = events.peek();
+      if (first !== undefined && unread.push(first.name) === MAX_NAMES) break;
+    }
+    return { awaited, unread };
   }
 
   /** The unread events, in order of arrival. */

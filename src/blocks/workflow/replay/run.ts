@@ -7,7 +7,7 @@ import type { Payload } from '../model/payload.ts';
 import { checkRetryPolicy } from '../model/retry.ts';
 import type { RunOutcome } from '../model/run-outcome.ts';
 import { ActionLog } from './action-log.ts';
-import { EventBuffer, type UnreadEvent } from './event-buffer.ts';
+import { EventBuffer, type EventNames, type UnreadEvent } from './event-buffer.ts';
 import type { ActivityCall, ChildCall, Execution, Program, Task } from './execution.ts';
 import type { Drain } from './microtask-drain.ts';
 import { OpenActions } from './open-actions.ts';
@@ -68,6 +68,11 @@ export class Run implements Execution {
   get buffer(): EventBuffer {
     this.#buffer ??= new EventBuffer();
     return this.#buffer;
+  }
+
+  /** The names of events; `undefined` if there were none so far. */
+  get eventNames(): EventNames | undefined {
+    return this.#buffer?.names();
   }
 
   get #seeded(): SeededRandom {

@@ -66,7 +66,8 @@ function StatusLine({ of: { instance } }: { readonly of: WorkflowReply }) {
 }
 
 function About({ reply: { instance, children } }: { readonly reply: WorkflowReply }) {
-  const { instanceId, parentId, rerunOf, customStatus, missingCode, failure, createdAt } = instance;
+  const { instanceId, parentId, rerunOf, customStatus, missingCode, awaitedEvents, unreadEvents, failure, createdAt } =
+    instance;
   return (
     <>
       {missingCode && <Notice tone="warn">It waits for code that is not registered: {missingIn(instance)}</Notice>}
@@ -75,6 +76,8 @@ function About({ reply: { instance, children } }: { readonly reply: WorkflowRepl
         items={{
           Started: <Ago at={createdAt} />,
           'Custom status': customStatus,
+          'Waits for event': awaitedEvents?.join(', '),
+          'Unread events': unreadEvents?.join(', '),
           Parent: parentId && <InstanceLink id={parentId} mark="↑" />,
           'Runs again': rerunOf && <InstanceLink id={rerunOf} mark="↺" />,
           Children:
