@@ -1,26 +1,55 @@
 import type { OnChange } from '../state/local-watch.ts';
-import type { Batch, StateStore } from '../state/store.ts';
+import type { Batch, Entry, KeyedEntry, KeyRange, Scan, StateStore } from '../state/store.ts';
 import type { Logger } from '../util/logger.ts';
 import { keepLocalHosts, type LocalHosts } from './local-hosts.ts';
+import type { Patience } from './patience.ts';
 import { StoreView } from './store-view.ts';
 import { isMarkConflict, NO_MARK, unfinishedError } from './unfinished-move.ts';
 
-/** One host's access to a store. Its watches report the changes of other hosts, not the host's own. */
+/** The dependencies of a {@link HostStore}. */
+export interface HostStoreDeps {
+  readonly logger: Logger;
+  /** Absent: calls are waited for. */
+  readonly patience?: Pick<Patience, 'isLimited' | 'note'>;
+}
+
+/**
+ * One host's access to a store. Its watches report the changes of other hosts, not the host's own. When the host stops,
+ * calls that the store does not answer are given up.
+ */
 export class HostStore extends StoreView {
   readonly #logger: Logger;
+  readonly #patience: HostStoreDeps['patience'];
   /** Whether a commit has shown that no move to the store is unfinished. A move begins only where nothing is stored. */
   #isComplete = false;
   #hasWarned = false;
 
-  constructor(store: StateStore, hosts: LocalHosts, logger: Logger) {
+  constructor(store: StateStore, hosts: LocalHosts, { logger, patience }: HostStoreDeps) {
     super(store);
     this.#logger = logger;
+    this.#patience = patience?.isLimited === true ? patience : undefined;
     keepLocalHosts(this, hosts);
+  }
+
+  override get(key: string): Promise<Entry | undefined> {
+    return this.#noted(super.get(key));
+  }
+
+  override scan(scan: Scan): Promise<readonly KeyedEntry[]> {
+    return this.#noted(super.scan(scan));
+  }
+
+  override count(range: KeyRange, limit: number): Promise<number> {
+    return this.#noted(super.count(range, limit));
   }
 
   override commit(batch: Batch): Promise<number> {
     const own = { ...batch, by: this };
-    return this.#isComplete ? super.commit(own) : this.#commitFirst(own);
+    return this.#noted(this.#isComplete ? super.commit(own) : this.#commitFirst(own));
+  }
+
+  #noted<T>(answer: Promise<T>): Promise<T> {
+    return this.#patience?.note(answer) ?? answer;
   }
 
   /** The start has looked for an unfinished move only if the store worked then. */

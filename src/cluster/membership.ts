@@ -10,6 +10,7 @@ import { Liveness } from './liveness.ts';
 import { areHostsLocal, type LocalHosts, type LocalOwner, localHostsOf } from './local-hosts.ts';
 import { HEARTBEAT_MS, LEASE_MS, type MembershipOptions } from './membership-options.ts';
 import { OwnerEntries } from './owner-entries.ts';
+import { AT_START, Patience } from './patience.ts';
 import { RemoteWatch } from './remote-watch.ts';
 import { batchOf, planShards, ShardOwners, type ShardPlan } from './shard-plan.ts';
 import { ShardTable } from './shard-table.ts';
@@ -25,6 +26,8 @@ export class Membership implements LocalOwner {
   readonly local: LocalHosts;
   /** The store. Its watches report the changes of other hosts only. */
   readonly store: StateStore;
+  /** How long this host waits for the store at its start and its stop. */
+  readonly patience: Patience;
   offered: object | undefined;
   readonly owners: ShardOwners = new ShardOwners();
   readonly #options: MembershipOptions;
@@ -52,7 +55,8 @@ export class Membership implements LocalOwner {
     this.#options = options;
     this.local = localHostsOf(options.store);
     this.#areHostsLocal = areHostsLocal(options.store);
-    this.store = new HostStore(options.store, this.local, logger);
+    this.patience = new Patience(options);
+    this.store = new HostStore(options.store, this.local, { logger, patience: this.patience });
     this.#layout = new ShardLayout(appId);
     this.#ownerEntries = new OwnerEntries(this.store, this.#layout.range);
     const remoteWatch = new RemoteWatch(this.store, clock);
@@ -73,7 +77,7 @@ export class Membership implements LocalOwner {
     this.#own = new HostRegistration({ id: newId(), appId, namespace, address, actorTypes, updatedAt: this.#now });
   }
 
-  /** Joins the hosts of the store. When this resolves, it owns the shards that no other host owns. */
+  /** Joins the hosts of the store, and owns the shards that no other owns: later if the store does not respond. */
   static async join(options: MembershipOptions): Promise<Membership> {
     const membership = new Membership(options);
     await membership.#join();
@@ -117,14 +121,13 @@ export class Membership implements LocalOwner {
     return Math.floor(this.#options.clock.now());
   }
 
-  /** If the store does not respond, this host owns no shard until it does. */
   async #join(): Promise<void> {
     this.local.add({ id: this.id, appId: this.#options.appId, owner: this, onOthers: () => this.#meetOthers() });
     this.#meetOthers();
-    await this.#looking;
+    await this.patience.waitFor(this.#looking, AT_START);
     this.local.revision++;
     this.#remoteWatch.watch(HOSTS_PREFIX, (keys) => {
-      if (keys.length === 0 && this.#isSole) return this.#look();
+      if (keys.length === 0 && (this.#isSole || this.#hasFailed)) return this.#look();
       const others = keys.map(hostIdOf).filter((id) => id !== this.id);
       if (others.length > 0) this.#heartbeat.renewed();
       if (others.every((id) => this.#liveness.knows(id))) return;
@@ -204,7 +207,8 @@ export class Membership implements LocalOwner {
         await retryOnConflict(MAX_TRIES, () => this.#step(), onConflict);
         this.#hasFailed = false;
       } catch (error) {
-        if (!this.#hasFailed) logger.error({ error }, 'the hosts of the store cannot be read: will be tried again');
+        const isTold = this.#hasFailed || this.#leaving.signal.aborted;
+        if (!isTold) logger.error({ error }, 'the hosts of the store cannot be read: will be tried again');
         this.#hasFailed = true;
         this.#toRead = true;
       }
@@ -295,12 +299,8 @@ export class Membership implements LocalOwner {
     this.#remoteWatch.isOn = false;
     await this.#looking;
     await this.#handover.ended();
-    const { logger, track } = this.#options;
-    const done = track('leaving the hosts of the store');
-    // The blocks have stopped before: no work is in flight.
-    void this.#table.drain(this.#table.held);
-    await withdraw({ store: this.store, own: this.#own, table: this.#table, logger });
+    await withdraw({ ...this.#options, store: this.store, own: this.#own, table: this.#table });
+    this.patience.end();
     this.local.remove(this.id);
-    done();
   }
 }

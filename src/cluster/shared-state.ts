@@ -144,7 +144,8 @@ class Handle extends StoreView {
 
   async #close(): Promise<void> {
     for (const watching of this.#watches) watching[Symbol.dispose]();
-    await Promise.allSettled(this.#running);
+    // Calls that a failed store has not answered are not waited for: others may use it.
+    if (this.failure === undefined) await Promise.allSettled(this.#running);
     await this.#release();
   }
 }

@@ -14,11 +14,16 @@ export interface WithdrawDeps {
   readonly own: HostRegistration;
   readonly table: ShardTable;
   readonly logger: Logger;
+  /** Registers work that tests wait for. Call the returned function at its end. */
+  readonly track: (what: string) => () => void;
 }
 
 /** Removes the record of a leaving host and gives up its shards; only logs failures. */
 export async function withdraw(deps: WithdrawDeps): Promise<void> {
-  const { table, logger } = deps;
+  const { table, logger, track } = deps;
+  const done = track('leaving the hosts of the store');
+  // The blocks have stopped before: no work is in flight.
+  void table.drain(table.held);
   // Shards that were taken away need no release.
   const onConflict = (): void => table.drop(table.held);
   try {
@@ -26,6 +31,8 @@ export async function withdraw(deps: WithdrawDeps): Promise<void> {
   } catch (error) {
     // Other hosts then consider this host dead after its lease.
     logger.warn({ error }, 'the record of this host could not be removed');
+  } finally {
+    done();
   }
 }
 

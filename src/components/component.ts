@@ -18,6 +18,11 @@ export interface ComponentContext {
   readonly shards?: Shards;
   /** Records the start of the component's own work, so that tests can wait for it; call the result at its end. */
   readonly track: (what: string) => () => void;
+  /**
+   * Does something with the state that must be done before the component is used, except while the state does not work:
+   * then it is done as soon as that does. Absent: it is always waited for. @internal
+   */
+  readonly begin?: (what: string, work: () => Promise<void>) => Promise<void>;
   /** The application, expected until its subscriptions are known. Absent: they are known. @internal */
   readonly subscriber?: ExpectedOne;
   /** Reports messages lost because their topic has no group. @internal */

@@ -245,6 +245,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   /** The second time, closes what has opened since. */
   async #close(): Promise<readonly PromiseSettledResult<unknown>[]> {
     if (this.#host !== undefined) withdrawPeer(this.#host);
+    this.#host?.patience.beginStop();
     const inFlight = { work: this.#work, answers: this.answers };
     const blocks = await windDown([...this.#services, this.invocation], inFlight, this.#options);
     // The work that the stop waited for may have made calls until now.

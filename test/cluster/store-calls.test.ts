@@ -41,7 +41,7 @@ describe('hints of changes', () => {
   test('are told to the other hosts of a store, not to the one that has made them', async () => {
     const logger = new RecordingLogger();
     const store = new MemoryStore({ clock: virtualClock(), logger });
-    const join = (): HostStore => new HostStore(store, localHostsOf(store), logger);
+    const join = (): HostStore => new HostStore(store, localHostsOf(store), { logger });
     const [a, b] = [join(), join()];
     const told: string[] = [];
     a.watch('job/', (keys) => told.push(...keys.map((key) => `a: ${key}`)));
@@ -60,8 +60,8 @@ describe('hints of changes', () => {
     const state = sharedState(memoryStore());
     const context = { clock: virtualClock(), logger: new RecordingLogger() };
     const [a, b] = [await state.open(context), await state.open(context)];
-    const atA = new HostStore(a, localHostsOf(a), context.logger);
-    const atB = new HostStore(b, localHostsOf(b), context.logger);
+    const atA = new HostStore(a, localHostsOf(a), context);
+    const atB = new HostStore(b, localHostsOf(b), context);
     const told: string[] = [];
     atA.watch('', (keys) => told.push(...keys));
     await atA.commit({ put: [put('own')] });

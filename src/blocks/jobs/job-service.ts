@@ -1,8 +1,8 @@
 import type { Membership } from '../../cluster/membership.ts';
 import { workplaceOf } from '../../cluster/workplace-of.ts';
-import { isSidecarError, messageOf, type SidecarError } from '../../errors.ts';
+import { isSidecarError, type SidecarError } from '../../errors.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
-import { isConflict, StateError } from '../../state/errors.ts';
+import { isConflict } from '../../state/errors.ts';
 import type { BlockService } from '../block-service.ts';
 import { JobErrors, type Operation } from './model/errors.ts';
 import type { JobFields, StoredJob } from './model/job.ts';
@@ -15,6 +15,8 @@ import { Schedules } from './planning/schedule-cache.ts';
 import { firstInstantOf, isExpired } from './planning/transition.ts';
 import { upcomingRuns } from './planning/upcoming.ts';
 import { localZoneName } from './planning/zone.ts';
+import { checkData, dataMissing } from './running/damaged-data.ts';
+import { DeclaredJobs } from './running/declared-jobs.ts';
 import { Delivery } from './running/delivery.ts';
 import { emitGone, emitScheduled } from './running/emit-events.ts';
 import { type HandledJob, Handlers } from './running/handlers.ts';
@@ -52,10 +54,12 @@ export class JobService implements BlockService {
   readonly #rules: PlanRules;
   readonly #handlers = new Handlers();
   readonly #delivery: Delivery;
-  /** Declared before the store was open. */
-  readonly #declared = new Map<string, JobFields>();
+  /** Declared before the store was open, until they are stored. */
+  readonly #declared = new DeclaredJobs();
   #opening: Opened | undefined;
   #opened: Opened | undefined;
+  #areDeclaredStored = false;
+  #isAtRest = false;
 
   constructor(deps: JobsDeps) {
     const { appId, namespace, wire } = deps;
@@ -79,7 +83,7 @@ export class JobService implements BlockService {
   /** Schedules a job now, or before any job runs if the store is not open yet. */
   async declare(name: string, fields: JobFields): Promise<void> {
     if (this.#opened !== undefined) return void (await this.schedule(name, fields));
-    if (this.#opening === undefined) return void this.#declared.set(name, fields);
+    if (this.#opening === undefined) return this.#declared.add(name, fields);
     const scheduled = await this.#write(this.#opening.store, name, fields);
     // The scheduler may have started meanwhile.
     if (scheduled !== undefined) this.#tellScheduler(scheduled);
@@ -89,9 +93,11 @@ export class JobService implements BlockService {
   schedule(name: string, fields: JobFields): Promise<boolean> {
     return this.#callToChange('SCHEDULE_JOB', name, async ({ store }) => {
       const scheduled = await this.#write(store, name, fields);
-      if (scheduled !== undefined) this.#tellScheduler(scheduled);
-      else if (fields.ifExists === 'fail') throw this.errors.exists(name);
-      return scheduled !== undefined;
+      if (scheduled === undefined && fields.ifExists === 'fail') throw this.errors.exists(name);
+      if (scheduled === undefined) return false;
+      this.#declared.forget(name);
+      this.#tellScheduler(scheduled);
+      return true;
     });
   }
 
@@ -169,6 +175,7 @@ export class JobService implements BlockService {
   delete(name: string): Promise<boolean> {
     return this.#callToChange('DELETE_JOB', name, async ({ store, scheduler }) => {
       const removed = await store.remove(name);
+      this.#declared.forget(name);
       if (removed === undefined) return false;
       const { key, job } = removed;
       scheduler.remove({ key, name });
@@ -225,8 +232,8 @@ export class JobService implements BlockService {
     return this.#opened?.scheduler.unhandled.list() ?? [];
   }
 
-  /** Writes the declared jobs before any job runs, so that no outdated definition runs. */
-  async open({ store: state, shards }: Membership): Promise<void> {
+  /** Writes the declared jobs; while the store does not work, they are written as soon as it does. */
+  async open({ store: state, shards, patience }: Membership): Promise<void> {
     const { appId, newId } = this.#deps;
     const owned = new OwnedShards(shards);
     const { logger } = this.#deps;
@@ -235,13 +242,23 @@ export class JobService implements BlockService {
     this.#delivery.workplace = workplaceOf({ state, shards }, 'jobs', appId);
     const scheduler = new Scheduler({ store, schedules, delivery: this.#delivery, host: this.#deps, owned });
     this.#opening = { store, scheduler };
-    await Promise.all([...this.#declared].map(([name, fields]) => this.#write(store, name, fields)));
+    await patience.begin('jobs defined in code', async () => {
+      await this.#declared.write((name, fields) => this.#write(store, name, fields));
+      this.#areDeclaredStored = true;
+      this.#run();
+    });
   }
 
   /** Begins to run jobs; those for the application wait until that is present. At rest, none runs. */
   start(isAtRest: boolean): void {
+    this.#isAtRest = isAtRest;
     this.#opened = this.#opening;
-    this.#opened?.scheduler.start(isAtRest);
+    this.#run();
+  }
+
+  /** Runs jobs once the sidecar runs and the declared ones are stored, so that no outdated definition runs. */
+  #run(): void {
+    if (this.#areDeclaredStored) this.#opened?.scheduler.start(this.#isAtRest);
   }
 
   /** Begins no new runs, and waits for those in progress. */
@@ -275,20 +292,6 @@ export class JobService implements BlockService {
     if (operation !== 'GET_JOB' && operation !== 'LIST_JOBS' && !isConflict(error)) scheduler.readAnew();
     return this.errors.failed(operation, error);
   }
-}
-
-/** Answers splice the data in as they are stored. */
-function checkData(name: string, data: string): void {
-  try {
-    JSON.parse(data);
-  } catch (error) {
-    const problem = `the data of job ${JSON.stringify(name)} in the store are damaged (${messageOf(error)})`;
-    throw new StateError('corrupt', problem, error);
-  }
-}
-
-function dataMissing(name: string): StateError {
-  return new StateError('corrupt', `the data of job ${JSON.stringify(name)} are missing in the store`);
 }
 
 /** When a job runs next; of a paused one, when it would. */

@@ -1,4 +1,5 @@
 import type { Membership } from '../../cluster/membership.ts';
+import { type Patience, WHILE_IT_WORKS } from '../../cluster/patience.ts';
 import type { Message, PublishFailure, PubSubDefinition } from '../../components/pubsub.ts';
 import { SidecarError } from '../../errors.ts';
 import { type Observation, observe } from '../../probe.ts';
@@ -61,6 +62,7 @@ export class PubSubService implements BlockService {
   /** By component: the announcement that this application will subscribe there. */
   readonly #expected = new Map<string, ExpectedOne>();
   #hasStopped = false;
+  #patience: Patience | undefined;
 
   constructor(deps: PubSubServiceDeps) {
     this.#deps = deps;
@@ -208,9 +210,14 @@ export class PubSubService implements BlockService {
   }
 
   /** Opens the components one after the other, and joins the groups of declarative subscriptions. */
-  async open({ store: state, shards }: Membership): Promise<void> {
+  async open({ store: state, shards, patience }: Membership): Promise<void> {
     const { appId, definitions, subscriptions, resiliency, asksApp, clock, logger, work } = this.#deps;
-    const context = { appId, clock, logger, state, shards, track: (what: string): (() => void) => work.begin(what) };
+    const context = {
+      ...{ appId, clock, logger, state, shards },
+      track: (what: string): (() => void) => work.begin(what),
+      begin: (what: string, read: () => Promise<void>) => patience.begin(what, read),
+    };
+    this.#patience = patience;
     for (const definition of definitions) {
       const { name } = definition;
       const subscriber = this.#expected.get(name);
@@ -222,10 +229,9 @@ export class PubSubService implements BlockService {
       // A stop did not wait for this one. It is closed by the next.
       if (this.#hasStopped) throw new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped');
     }
-    await this.#subscriptions.setDeclarative(parseSubscriptions(subscriptions, 'DECLARATIVE', this.#subscriber));
-    if (asksApp) return;
-    this.#subscriptions.warnOfNobody();
-    this.#subscriptionsAreKnown();
+    const parsed = parseSubscriptions(subscriptions, 'DECLARATIVE', this.#subscriber);
+    await this.#set(this.#subscriptions.setDeclarative(parsed), !asksApp);
+    if (!asksApp) this.#subscriptions.warnOfNobody();
   }
 
   /** Nothing to do: the application's subscriptions start with the application, all others at once. */
@@ -236,8 +242,14 @@ export class PubSubService implements BlockService {
   }
 
   async #takeDiscovered(list: readonly unknown[]): Promise<void> {
-    await this.#subscriptions.setProgrammatic(parseSubscriptions(list, 'PROGRAMMATIC', this.#subscriber));
-    this.#subscriptionsAreKnown();
+    const parsed = parseSubscriptions(list, 'PROGRAMMATIC', this.#subscriber);
+    await this.#set(this.#subscriptions.setProgrammatic(parsed), true);
+  }
+
+  /** Subscriptions are being set. Each is tried again until it starts; while the state does not work, none is waited for. */
+  async #set(setting: Promise<void>, areAll: boolean): Promise<void> {
+    const set = areAll ? setting.then(() => this.#subscriptionsAreKnown()) : setting;
+    await this.#patience?.waitFor(set, WHILE_IT_WORKS);
   }
 
   /** Ends the announcements once every known group exists: messages kept for them can then be removed. */

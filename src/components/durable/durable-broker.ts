@@ -90,15 +90,19 @@ export class DurableBroker implements Broker {
     });
   }
 
-  /** Opens the broker and reads its groups. */
+  /** Opens the broker and reads its groups. While the state does not work, it knows none, and each publish reads them. */
   static async open(component: string, context: ComponentContext, limits: BrokerLimits): Promise<DurableBroker> {
     const broker = new DurableBroker(component, context, limits);
-    await broker.#standIns.read();
-    await broker.#startup.inherit();
     broker.#follow();
-    broker.#finishEnded();
+    await (context.begin?.(`the groups of ${component}`, () => broker.#read()) ?? broker.#read());
     broker.#upkeep.start();
     return broker;
+  }
+
+  async #read(): Promise<void> {
+    await this.#standIns.read();
+    await this.#startup.inherit();
+    this.#finishEnded();
   }
 
   /** Follows the changes of other hosts. */

@@ -41,6 +41,7 @@ export class StartupMessages {
   #kept = new Map<string, string>();
   #dropping: Promise<void> = Promise.resolve();
   #timer: Timer | undefined;
+  #isClosed = false;
 
   constructor(deps: StartupMessagesDeps) {
     this.#deps = deps;
@@ -74,7 +75,8 @@ export class StartupMessages {
     const { store, layout, context } = this.#deps;
     const now = context.clock.now();
     const [first] = await store.scan({ ...layout.allKept(), limit: 1 });
-    if (first !== undefined) this.#timer = context.clock.setTimeout(() => this.#dropInherited(now), STARTUP_LIMITS.ms);
+    if (first !== undefined && !this.#isClosed)
+      this.#timer = context.clock.setTimeout(() => this.#dropInherited(now), STARTUP_LIMITS.ms);
   }
 
   /** Gives a new group the messages published before it, in order of publication, before any message is handed out. */
@@ -102,6 +104,7 @@ export class StartupMessages {
 
   /** The component is no longer in use. Kept messages stay for the next start. */
   close(): void {
+    this.#isClosed = true;
     this.#period.close();
     this.#timer?.cancel();
   }

@@ -34,7 +34,7 @@ export class Link {
   #connecting: Promise<RemoteConnection> | undefined;
   #connectedAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
-  #lastFailure: string | undefined;
+  #lastFailure: Error | undefined;
   readonly #closed = new AbortController();
 
   constructor(deps: LinkDeps) {
@@ -46,10 +46,13 @@ export class Link {
     await this.#connected(waitMs);
   }
 
+  get isConnected(): boolean {
+    return this.#connection !== undefined;
+  }
+
   #connected(waitMs: number): Promise<RemoteConnection> | RemoteConnection {
     if (this.#connection !== undefined) return this.#connection;
-    const makeError = (): Error =>
-      new ConnectionLostError(this.#lastFailure ?? `${this.#deps.server.name} is not connected`);
+    const makeError = (): Error => this.#lastFailure ?? unreachable(this.#deps.server.name, 'it has not answered');
     return withTimeLimit(this.#reconnect(), waitMs, makeError);
   }
 
@@ -70,8 +73,11 @@ export class Link {
         if (this.#closed.signal.aborted) connection.destroy();
         else return this.#keep(connection);
       } catch (error) {
-        this.#lastFailure = (error as Error).message;
-        this.#deps.onFailure(error as Error);
+        const failure = isStateError(error)
+          ? error
+          : unreachable(this.#deps.server.name, (error as Error).message, error);
+        this.#lastFailure = failure;
+        this.#deps.onFailure(failure);
         if (isStateError(error)) throw error;
         await this.#backOff();
       }
@@ -149,6 +155,12 @@ export class Link {
     this.#connection?.destroy();
     this.#connection = undefined;
   }
+}
+
+/** Says which server it is: its own messages often do not. */
+function unreachable(server: string, reason: string, cause?: unknown): ConnectionLostError {
+  const message = reason.startsWith(server) ? reason : `${server} cannot be reached: ${reason}`;
+  return new ConnectionLostError(message, { cause });
 }
 
 /** Resolves after some time, or as soon as the signal fires. */

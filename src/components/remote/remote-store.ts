@@ -24,7 +24,7 @@ import type { RemoteTimeouts } from './timeouts.ts';
 
 /** Max time that a start waits for a server that does not respond. */
 const OPEN_WAIT_MS = 3_000;
-/** Max time that a close waits for commits while the server does not respond. */
+/** Max time that a close waits for calls of a server that is said to work. */
 const CLOSE_WAIT_MS = 5_000;
 
 /** What a store on a server is opened with, whatever the engine. */
@@ -114,11 +114,17 @@ export class RemoteStore implements StateStore {
     try {
       await Promise.all(this.#links.map((link) => link.open(OPEN_WAIT_MS)));
     } catch (error) {
-      if (error instanceof ConnectionLostError) return;
+      if (error instanceof ConnectionLostError) return this.#noteSilence(error);
       this.#ended = isStateError(error) ? error : new StateError('failed', String(error), error);
       for (const link of this.#links) link.close();
       throw this.#ended;
     }
+  }
+
+  /** An attempt to connect takes longer than a start waits. */
+  #noteSilence(error: ConnectionLostError): void {
+    for (const link of this.#links)
+      if (!link.isConnected && !this.#failures.has(link)) this.#outcome(link, this.#unreachable(error));
   }
 
   get failure(): StateError | undefined {
@@ -150,7 +156,7 @@ export class RemoteStore implements StateStore {
 
   #unreachable(error: Error): StateError {
     if (isStateError(error)) return error;
-    return new StateError('failed', `${this.#server.name} cannot be reached: ${error.message}`, error);
+    return new StateError('failed', error.message, error);
   }
 
   /** Something has failed, or works. The first failure and the end of the last one are logged. */
@@ -213,7 +219,8 @@ export class RemoteStore implements StateStore {
   async #close(): Promise<void> {
     this.#ended ??= closedError();
     this.#watch.clear();
-    const stop = setTimeout(() => this.#breakOff(), CLOSE_WAIT_MS);
+    // Who made calls that are still open has given them up.
+    const stop = setTimeout(() => this.#breakOff(), this.failure === undefined ? CLOSE_WAIT_MS : 0);
     await Promise.all([this.#commits.idle(), this.#reads.idle()]);
     clearTimeout(stop);
     await this.#hints.stop();

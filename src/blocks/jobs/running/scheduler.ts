@@ -42,6 +42,7 @@ export class Scheduler {
   readonly #work = new Work();
   #appWatch: Disposable | undefined;
   #running = 0;
+  #isStarted = false;
   readonly #retry: ReadRetry;
   readonly #recorder: Recorder;
   /** Jobs that were due without a handler or application. */
@@ -88,13 +89,15 @@ export class Scheduler {
 
   /** Starts running jobs. At rest, none runs, whatever is written. */
   start(isAtRest: boolean): void {
-    if (isAtRest) return this.#pump.stop();
+    if (isAtRest || this.#stopped) return this.#pump.stop();
+    this.#isStarted = true;
     const { owned, store, host } = this.#deps;
     const { app } = host;
     this.#appWatch = app?.monitor.onChange(() => app.monitor.isPresent && this.targetsChanged());
     owned.onChange(() => this.#forgetAll());
     owned.watch(store.stored.duePrefix, (keys) => void this.#onHint(keys));
-    this.#pump.pump();
+    // What was read before is of the shards that this host had then.
+    this.readAnew();
   }
 
   /** A job was written. */
@@ -166,7 +169,7 @@ export class Scheduler {
 
   get #hasRoom(): boolean {
     const { concurrency } = this.#deps.host;
-    return this.#running < concurrency && this.#inHand.size < concurrency + MAX_UNRECORDED;
+    return this.#isStarted && this.#running < concurrency && this.#inHand.size < concurrency + MAX_UNRECORDED;
   }
 
   #begin(due: Due, now: number): void {

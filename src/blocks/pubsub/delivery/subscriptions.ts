@@ -1,5 +1,6 @@
 import type { TopicScopes } from '../../../components/pubsub.ts';
 import { isSidecarError, messageOf, SidecarError } from '../../../errors.ts';
+import { isStateError } from '../../../state/errors.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
 import { knownNames, subscribeFailed } from '../errors.ts';
@@ -24,6 +25,11 @@ export interface SubscribablePubSub extends OpenPubSub {
 }
 
 const START_BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 60_000, factor: 2, jitter: 0.2 };
+/** The delay after a failure of the state store: each try waits for that store itself. */
+const STATE_RETRY_MS = 1_000;
+
+/** What has become of the start of a consumer; `waiting` if the state store does not work. */
+type Start = 'over' | 'failed' | 'waiting';
 
 /** The subscriptions of a sidecar, from all three sources, and the consumers of those that are active. */
 export class Subscriptions {
@@ -241,40 +247,44 @@ export class Subscriptions {
     if (this.#stopping.signal.aborted) return;
     const consumer = this.#makeConsumer(spec, {});
     this.#active.set(state, consumer);
-    if (await this.#tryStart(state, consumer)) return;
-    const later = this.#startLater(state, consumer).finally(() => this.#beginning.delete(later));
+    const start = await this.#tryStart(state, consumer);
+    if (start === 'over') return;
+    const later = this.#startLater(state, consumer, start).finally(() => this.#beginning.delete(later));
     this.#beginning.add(later);
   }
 
-  async #tryStart(state: SubscriptionState, consumer: Consumer): Promise<boolean> {
+  async #tryStart(state: SubscriptionState, consumer: Consumer, before?: Start): Promise<Start> {
     try {
       await consumer.start();
       // It was ended while the component was subscribing: its messages go to others.
       if (this.#active.get(state) !== consumer) {
         await consumer.stop(0);
-        return true;
+        return 'over';
       }
     } catch (error) {
-      this.#deps.logger.error(
-        { pubsubName: state.pubsubName, topic: state.topic, error },
-        'subscription could not be started: will be tried again',
-      );
-      return false;
+      const { pubsubName, topic } = state;
+      const start = isStateError(error) && error.kind === 'failed' ? 'waiting' : 'failed';
+      // A server that is down for long is told of once.
+      if (!this.#stopping.signal.aborted && !(start === 'waiting' && before === 'waiting'))
+        this.#deps.logger.error({ pubsubName, topic, error }, 'subscription could not be started: will be tried again');
+      return start;
     }
     consumer.followApp();
     this.#emitSubscribed(state);
-    return true;
+    return 'over';
   }
 
-  async #startLater(state: SubscriptionState, consumer: Consumer): Promise<void> {
-    const { signal } = this.#stopping;
-    for (let attempt = 1; this.#active.get(state) === consumer; attempt++) {
+  async #startLater(state: SubscriptionState, consumer: Consumer, first: Start): Promise<void> {
+    const { clock, random } = this.#deps;
+    let start = first;
+    for (let attempt = 1; this.#active.get(state) === consumer && start !== 'over'; attempt++) {
+      const delayMs = start === 'waiting' ? STATE_RETRY_MS : backoffDelayMs(START_BACKOFF, attempt, random);
       try {
-        await sleep(this.#deps.clock, backoffDelayMs(START_BACKOFF, attempt, this.#deps.random), signal);
+        await sleep(clock, delayMs, this.#stopping.signal);
       } catch {
         return;
       }
-      if (this.#active.get(state) !== consumer || (await this.#tryStart(state, consumer))) return;
+      if (this.#active.get(state) === consumer) start = await this.#tryStart(state, consumer, start);
     }
   }
 

@@ -1,0 +1,175 @@
+import { isStateError, StateError } from '../state/errors.ts';
+import type { StateStore } from '../state/store.ts';
+import { type Clock, sleep } from '../util/clock.ts';
+import type { Logger } from '../util/logger.ts';
+
+// Captured at load time, because tests replace the global functions with fake timers: how long a server takes is
+// independent of the sidecar's clock.
+const { setTimeout, setInterval, clearInterval } = globalThis;
+
+/** How often to look whether the store works, in real time. */
+const LOOK_MS = 20;
+/** How long to wait before the next try of what a start could not do. */
+const RETRY_MS = 1_000;
+
+/** How long to wait for an answer of the store, in milliseconds of real time. */
+interface WaitLimits {
+  /** After its last answer, if it is said to work. */
+  readonly silenceMs: number;
+  /** If it is known not to work. */
+  readonly failingMs: number;
+}
+
+/** A store that is down is not waited for: its opening has taken long enough. */
+export const AT_START: WaitLimits = { silenceMs: 3_000, failingMs: 0 };
+/** The same, for what also waits for others than the store. */
+export const WHILE_IT_WORKS: WaitLimits = { silenceMs: Number.POSITIVE_INFINITY, failingMs: 0 };
+/** A store that is only slow answers sooner: hosts that renew their records more slowly would count as dead. */
+const AT_STOP: WaitLimits = { silenceMs: 5_000, failingMs: 1_000 };
+
+/** A call of the store that is not answered. */
+interface Call {
+  readonly since: number;
+  readonly reject: (error: Error) => void;
+}
+
+/** The dependencies of a {@link Patience}. */
+export interface PatienceDeps {
+  readonly store: Pick<StateStore, 'failure' | 'isExclusive'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Registers work that tests wait for. Call the returned function at its end. */
+  readonly track: (what: string) => () => void;
+}
+
+/**
+ * How long a host waits for its store at its start and its stop: as long as that answers. What a start could not do is
+ * done as soon as the store works. What a stop could not do is left undone: other hosts take over when the lease ends.
+ * A store that only one process can have open is always waited for: it answers, or is lost.
+ */
+export class Patience {
+  readonly #deps: PatienceDeps;
+  readonly #stopping = new AbortController();
+  readonly #calls = new Set<Call>();
+  #answeredAt = Number.NEGATIVE_INFINITY;
+  /** How much of a start is under way that it does not wait for any more. */
+  #unawaited = 0;
+  #looking: NodeJS.Timeout | undefined;
+  #hasGivenUp = false;
+
+  constructor(deps: PatienceDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether calls have to be noted. */
+  get isLimited(): boolean {
+    return this.#deps.store.isExclusive !== true;
+  }
+
+  /** Notes a call of the store, which a stop may give up. */
+  note<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const call = { since: performance.now(), reject };
+      this.#calls.add(call);
+      const settle = (): void => {
+        this.#answeredAt = performance.now();
+        this.#calls.delete(call);
+        resolve(answer);
+      };
+      answer.then(settle, settle);
+    });
+  }
+
+  /**
+   * Waits for the end of work at a start, and answers true. Answers false when the store does not respond: the work then
+   * goes on, and has to report its own failure. Rejects as the work does.
+   */
+  async waitFor(work: Promise<unknown> | undefined, limits: WaitLimits): Promise<boolean> {
+    if (work === undefined) return true;
+    if (!this.isLimited) return work.then(() => true);
+    const ended = new AbortController();
+    const done = work.then(() => true).finally(() => ended.abort());
+    if (await Promise.race([done, this.#silence(limits, ended.signal)])) return true;
+    this.#unawaited++;
+    void done.catch(() => false).finally(() => this.#unawaited--);
+    return false;
+  }
+
+  /** Resolves with false when the store has not answered for too long. */
+  async #silence({ silenceMs, failingMs }: WaitLimits, ended: AbortSignal): Promise<false> {
+    const since = performance.now();
+    // The first look comes after what needs no answer of the store.
+    for (let looks = 0; ; looks++) {
+      await new Promise((resolve) => setTimeout(resolve, looks === 0 ? 0 : LOOK_MS));
+      if (ended.aborted) return new Promise(() => undefined);
+      const isDown = this.#unawaited > 0 || this.#deps.store.failure !== undefined;
+      if (performance.now() - Math.max(since, this.#answeredAt) >= (isDown ? failingMs : silenceMs)) return false;
+    }
+  }
+
+  /**
+   * Does something that a start needs from the store. If the store does not respond, resolves all the same, and tries
+   * again until it is done, or the host stops. Rejects as `work` does.
+   *
+   * @param what - for the log: `jobs defined in code`
+   */
+  async begin(what: string, work: () => Promise<unknown>): Promise<void> {
+    const first = work();
+    try {
+      if (await this.waitFor(first, AT_START)) return;
+    } catch (error) {
+      if (!this.#isOutage(error)) throw error;
+    }
+    void this.#repeat(what, work, first);
+  }
+
+  #isOutage(error: unknown): boolean {
+    const { failure } = this.#deps.store;
+    return this.isLimited && isStateError(failure) && isStateError(error) && error.kind === failure.kind;
+  }
+
+  async #repeat(what: string, work: () => Promise<unknown>, first: Promise<unknown>): Promise<void> {
+    const { clock, logger, track } = this.#deps;
+    const { signal } = this.#stopping;
+    for (let tries = 1; !signal.aborted; tries++) {
+      const done = track(what);
+      try {
+        await (tries === 1 ? first : work());
+        return;
+      } catch (error) {
+        if (tries === 1 && !signal.aborted) logger.error({ error }, `${what} must wait for the state store`);
+      } finally {
+        done();
+      }
+      await sleep(clock, RETRY_MS, signal).catch(() => undefined);
+    }
+  }
+
+  /** The host begins to stop. From now on, calls that the store does not answer are given up. */
+  beginStop(): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#stopping.abort(new Error('the sidecar is stopping'));
+    const since = performance.now();
+    if (this.isLimited) this.#looking = setInterval(() => this.#giveUp(since), LOOK_MS).unref();
+  }
+
+  #giveUp(stoppingSince: number): void {
+    const { failure } = this.#deps.store;
+    const { silenceMs, failingMs } = AT_STOP;
+    // A second time, it is not waited for again.
+    const whileDownMs = this.#hasGivenUp ? 0 : failingMs;
+    const [waitMs, answeredAt] = failure === undefined ? [silenceMs, this.#answeredAt] : [whileDownMs, 0];
+    const now = performance.now();
+    for (const call of [...this.#calls]) {
+      if (now - Math.max(stoppingSince, call.since, answeredAt) < waitMs) continue;
+      this.#hasGivenUp = true;
+      this.#calls.delete(call);
+      call.reject(failure ?? new StateError('failed', `The state store has not answered for ${silenceMs} ms.`));
+    }
+  }
+
+  /** The host has left. */
+  end(): void {
+    clearInterval(this.#looking);
+  }
+}
