@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
 
 const LISTENING = '0A';
 
@@ -8,9 +9,17 @@ export function portHolder(port: number): string | undefined {
   if (sockets.size === 0) return undefined;
   for (const pid of listOf('/proc').filter((name) => /^\d+$/.test(name))) {
     const isHolder = listOf(`/proc/${pid}/fd`).some((fd) => sockets.has(linkOf(`/proc/${pid}/fd/${fd}`)));
-    if (isHolder) return `process ${pid} (${textOf(`/proc/${pid}/comm`).trim()})`;
+    if (isHolder) return `process ${pid} (${programOf(pid)})`;
   }
   return undefined;
+}
+
+/** The name of a process's program. `comm` is the name of its thread, which Node 24 sets, and may be cut off. */
+function programOf(pid: string): string {
+  // The file of a program may have been replaced since by another release.
+  const file = linkOf(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, '');
+  const [command = ''] = textOf(`/proc/${pid}/cmdline`).split('\0');
+  return basename(file) || basename(command) || textOf(`/proc/${pid}/comm`).trim();
 }
 
 /** Whether a process listens on a port of this machine; `undefined` if that cannot be known. */
