@@ -125,6 +125,24 @@ describe('lifecycle of a sidecar', () => {
     },
   );
 
+  test('a stop says nothing of an application that has not told its subscriptions yet', async () => {
+    const clock = virtualClock();
+    const logs = new RecordingLogger();
+    const components = [memoryPubSub('pubsub')];
+    let asked = (): void => undefined;
+    const isAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const app = { listener: () => asked() };
+    const sidecar = new Sidecar({ appId: 'a', logger: logs, clock, components, app });
+    const starting = sidecar.start();
+    await isAsked;
+    const stopping = sidecar.stop();
+    await clock.advance('10s');
+    await Promise.all([starting, stopping]);
+    expect(logs.lines.filter(({ message }) => message.includes('could not be asked'))).toEqual([]);
+  });
+
   test('a stop tells a function that is still at work after half of its time, and leaves no timer', async () => {
     const clock = virtualClock();
     const sidecar = new Sidecar({ appId: 'a', logger, clock, components: [memoryPubSub('pubsub')] });

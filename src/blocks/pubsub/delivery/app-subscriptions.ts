@@ -43,6 +43,7 @@ export class AppSubscriptions {
       if (epoch === this.#epoch) await take(list);
       return true;
     } catch (error) {
+      if (this.#stopping.signal.aborted) return false;
       logger.warn(
         { error: messageOf(error) },
         'the application could not be asked for its subscriptions: will be tried again',
