@@ -1,5 +1,5 @@
 import type { StateError } from '../../state/errors.ts';
-import { databaseFileOf } from './directory.ts';
+import { DatabaseFile } from './database-file.ts';
 import type { Connection, SqlValue } from './driver.ts';
 import { canRecover, corruptError, stateErrorOf } from './failures.ts';
 import type { Failure, Outcome, PackedBatch, PackedRange, PackedRead, PackedScan, Row } from './protocol.ts';
@@ -55,7 +55,7 @@ export interface EngineOptions {
 export class Engine {
   readonly #connection: Connection;
   readonly #options: EngineOptions;
-  readonly #file: string;
+  readonly #file: DatabaseFile;
   /** The last version assigned. */
   #version: number;
   /** The last reserved version. */
@@ -70,7 +70,7 @@ export class Engine {
   constructor(connection: Connection, options: EngineOptions) {
     this.#connection = connection;
     this.#options = options;
-    this.#file = databaseFileOf(options.path);
+    this.#file = new DatabaseFile(options.path);
     this.#version = reservedOf(connection);
     this.#reserved = this.#version;
     this.#reserve();
@@ -92,7 +92,7 @@ export class Engine {
 
   /** The rows of a read, at most one for a `get`; the number of a count. */
   read(read: PackedRead): readonly Row[] | number | Failure {
-    if (this.#failure !== undefined && !canRecover(this.#failure.kind)) return failureOf(this.#failure);
+    if (this.#failure !== undefined && !this.#canRead(this.#failure)) return failureOf(this.#failure);
     try {
       if ('count' in read) return this.#count(read.count);
       return 'get' in read ? this.#get(read.get) : this.#scan(read.scan);
@@ -101,9 +101,14 @@ export class Engine {
     }
   }
 
+  /** A file that is not in its place any more is intact. */
+  #canRead({ kind }: StateError): boolean {
+    return canRecover(kind) || !this.#file.isInPlace;
+  }
+
   #get(key: Uint8Array): readonly Row[] {
     const row = this.#connection.statement(GET).get(key);
-    return row === undefined ? [] : [checkedRow(row as StoredRow, key, this.#file)];
+    return row === undefined ? [] : [checkedRow(row as StoredRow, key, this.#file.path)];
   }
 
   #count({ limit, ...range }: PackedRange & { readonly limit: number }): number {
@@ -118,7 +123,7 @@ export class Engine {
     const sql = `SELECT key, version, value, checksum ${tail}`;
     const rows = this.#connection.statement(sql).all(...bounds, limit) as ScannedRow[];
     checkOrder(rows, scan);
-    return rows.map((row) => checkedRow(row, row.key, this.#file));
+    return rows.map((row) => checkedRow(row, row.key, this.#file.path));
   }
 
   /** The number of entries until their values reach `maxBytes`: their lengths are known without reading them. */
@@ -152,12 +157,14 @@ export class Engine {
 
   #write(batches: readonly PackedBatch[]): readonly Outcome[] {
     if (this.#version + batches.length > this.#reserved) this.#reserve();
-    return this.#inTransaction(() => {
+    const outcomes = this.#inTransaction(() => {
       this.#rows.length = 0;
-      const outcomes = batches.map((batch) => this.#apply(batch));
+      const applied = batches.map((batch) => this.#apply(batch));
       this.#putRows();
-      return outcomes;
+      return applied;
     });
+    this.#file.checkInPlace();
+    return outcomes;
   }
 
   #inTransaction<T>(change: () => T): T {
@@ -270,7 +277,9 @@ export class Engine {
   /** Closes the engine. SQLite removes the log when nothing of the connection is left. */
   close(): void {
     if (this.hasLog && this.#failure === undefined) this.checkpoint();
-    closeDatabase(this.#connection, this.#options.path);
+    // Another process may have the directory now. SQLite leaves its files alone then, too.
+    if (this.#file.isInPlace) closeDatabase(this.#connection, this.#options.path);
+    else this.#connection.close();
   }
 }
 

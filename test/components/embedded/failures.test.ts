@@ -1,14 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { databaseFileOf } from '../../../src/components/embedded/directory.ts';
 import { Connection, loadSqlite } from '../../../src/components/embedded/driver.ts';
-import { EmbeddedStore } from '../../../src/components/embedded/embedded-store.ts';
+import { EmbeddedStore, openEmbeddedStore } from '../../../src/components/embedded/embedded-store.ts';
 import { Engine } from '../../../src/components/embedded/engine.ts';
 import { openDatabase } from '../../../src/components/embedded/schema.ts';
 import { Thread } from '../../../src/components/embedded/thread.ts';
 import { context, openStore, put, temporaryDirectory } from '../../support/embedded-store.ts';
+import { RecordingLogger } from '../../support/logger.ts';
 import { mountTmpfs, remountTmpfs } from '../../support/tmpfs.ts';
 
 const PAGE_BYTES = 4096;
@@ -109,6 +110,42 @@ test('damage that shows later fails the calls and the health, for good', async (
       await store.scan({ from: '' });
     })(),
   ).rejects.toMatchObject({ kind: 'corrupt', message: expect.stringContaining(path) });
+});
+
+describe('a directory that is removed while it is in use', () => {
+  test('fails the commits and the health from then on, and names itself', async () => {
+    const path = temporaryDirectory();
+    const logger = new RecordingLogger();
+    await using store = await openEmbeddedStore(path, { ...context, logger });
+    await store.commit({ put: [put('a')] });
+    rmSync(path, { recursive: true });
+    const refused = {
+      kind: 'failed',
+      message: expect.stringContaining(`${JSON.stringify(path)} was removed or replaced`),
+    };
+    await expect(store.commit({ put: [put('b')] })).rejects.toMatchObject(refused);
+    await expect(store.commit({ put: [put('c')] })).rejects.toMatchObject(refused);
+    expect(store.failure).toMatchObject(refused);
+    expect(await store.get('a')).toBeDefined();
+    expect(logger.lines.map(({ message }) => message)).toEqual(['the state store does not work']);
+  });
+
+  test('leaves the files of whoever has the directory now as they are', async () => {
+    const path = temporaryDirectory();
+    const store = await openStore(path);
+    await store.commit({ put: [put('a')] });
+    rmSync(path, { recursive: true });
+    await using next = await openStore(path);
+    await next.commit({ put: [put('b')] });
+    await expect(store.commit({ put: [put('c')] })).rejects.toMatchObject({ kind: 'failed' });
+    const files = (): readonly string[] =>
+      readdirSync(path).map((file) => `${file}: ${statSync(join(path, file)).ino}`);
+    const before = files();
+    await store.close();
+    expect(files()).toEqual(before);
+    expect(readFileSync(join(path, 'holder.json'), 'utf8')).toContain('"isOpen":true');
+    expect(await next.get('b')).toBeDefined();
+  });
 });
 
 test('a thread that is lost fails the calls in flight, those to come, and the health', async () => {
