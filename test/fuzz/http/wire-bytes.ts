@@ -65,7 +65,7 @@ const HOSTILE_BYTES = [
     '0\r\n\r\n',
     'ffffffffffffffff\r\n',
     '5;ext="\r\n',
-    'x-smuggled: 1\r\n',
+    'x-inserted: 1\r\n',
     'connection: upgrade\r\nupgrade: websocket\r\n',
   ],
 ];
