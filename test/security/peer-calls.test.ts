@@ -77,6 +77,18 @@ describe('a call of another sidecar', () => {
     expect([answer.status, world.deliveries.length]).toEqual([401, 0]);
   });
 
+  test('may name its target in a header field, as for the root; it is checked in the same way', async () => {
+    await using world = await startWorld(guarded);
+    const ask = async (path: string, proof: string, target = 'shop.default'): Promise<number> => {
+      const headers = { 'sidecar-identity': proof, 'sidecar-app-id': target };
+      return (await world.send('POST', path, { headers })).status;
+    };
+    const proof = await tokenOf(world, 'cart');
+    expect([await ask('/orders', proof), await ask('/', proof), await ask('/orders', 'junk')]).toEqual([200, 403, 401]);
+    expect([await ask('/orders', proof, 'other'), await ask('/orders', 'junk', '%zz')]).toEqual([500, 401]);
+    expect(world.deliveries.map(({ path }) => path)).toEqual(['/orders']);
+  });
+
   test('opens no other door of the API', async () => {
     await using world = await startWorld(guarded);
     const headers = { 'sidecar-identity': await tokenOf(world, 'cart') };
