@@ -55,7 +55,7 @@ export class Membership implements LocalOwner {
     this.#options = options;
     this.local = localHostsOf(options.store);
     this.#areHostsLocal = areHostsLocal(options.store);
-    this.patience = new Patience(options);
+    this.patience = new Patience({ ...options, leaving: this.#leaving.signal });
     this.store = new HostStore(options.store, this.local, { logger, patience: this.patience });
     this.#layout = new ShardLayout(appId);
     this.#ownerEntries = new OwnerEntries(this.store, this.#layout.range);

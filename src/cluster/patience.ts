@@ -24,8 +24,11 @@ interface WaitLimits {
 export const AT_START: WaitLimits = { silenceMs: 3_000, failingMs: 0 };
 /** The same, for what also waits for others than the store. */
 export const WHILE_IT_WORKS: WaitLimits = { silenceMs: Number.POSITIVE_INFINITY, failingMs: 0 };
-/** A store that is only slow answers sooner: hosts that renew their records more slowly would count as dead. */
-const AT_STOP: WaitLimits = { silenceMs: 5_000, failingMs: 1_000 };
+/**
+ * A store that is only slow answers sooner: hosts that renew their records more slowly would count as dead. A server that
+ * is restarted may be back in time.
+ */
+const AT_STOP: WaitLimits = { silenceMs: 5_000, failingMs: 2_000 };
 
 /** A call of the store that is not answered. */
 interface Call {
@@ -40,6 +43,8 @@ export interface PatienceDeps {
   readonly logger: Logger;
   /** Registers work that tests wait for. Call the returned function at its end. */
   readonly track: (what: string) => () => void;
+  /** Fires when no work is in flight any more. */
+  readonly leaving: AbortSignal;
 }
 
 /**
@@ -156,15 +161,17 @@ export class Patience {
   #giveUp(stoppingSince: number): void {
     const { failure } = this.#deps.store;
     const { silenceMs, failingMs } = AT_STOP;
-    // A second time, it is not waited for again.
-    const whileDownMs = this.#hasGivenUp ? 0 : failingMs;
+    // Work in flight may still have something to record, each in its time; a host that leaves waits once.
+    const whileDownMs = this.#hasGivenUp && this.#deps.leaving.aborted ? 0 : failingMs;
     const [waitMs, answeredAt] = failure === undefined ? [silenceMs, this.#answeredAt] : [whileDownMs, 0];
     const now = performance.now();
     for (const call of [...this.#calls]) {
       if (now - Math.max(stoppingSince, call.since, answeredAt) < waitMs) continue;
       this.#hasGivenUp = true;
       this.#calls.delete(call);
-      call.reject(failure ?? new StateError('failed', `The state store has not answered for ${silenceMs} ms.`));
+      // `failed`: a commit may be written all the same.
+      const why = failure?.message ?? `it has not answered for ${silenceMs} ms`;
+      call.reject(new StateError('failed', `A stop gave up waiting for the state store: ${why}`, failure));
     }
   }
 
