@@ -60,7 +60,7 @@ export class Patience {
   /** How much of a start is under way that it does not wait for any more. */
   #unawaited = 0;
   #looking: NodeJS.Timeout | undefined;
-  #hasGivenUp = false;
+  #gaveUpAt = Number.NEGATIVE_INFINITY;
 
   constructor(deps: PatienceDeps) {
     this.#deps = deps;
@@ -77,11 +77,13 @@ export class Patience {
       const call = { since: performance.now(), reject };
       this.#calls.add(call);
       const settle = (): void => {
-        this.#answeredAt = performance.now();
         this.#calls.delete(call);
         resolve(answer);
       };
-      answer.then(settle, settle);
+      answer.then(() => {
+        this.#answeredAt = performance.now();
+        settle();
+      }, settle);
     });
   }
 
@@ -162,15 +164,17 @@ export class Patience {
     const { failure } = this.#deps.store;
     const { silenceMs, failingMs } = AT_STOP;
     // Work in flight may still have something to record, each in its time; a host that leaves waits once.
-    const whileDownMs = this.#hasGivenUp && this.#deps.leaving.aborted ? 0 : failingMs;
-    const [waitMs, answeredAt] = failure === undefined ? [silenceMs, this.#answeredAt] : [whileDownMs, 0];
+    const hasGivenUp = this.#gaveUpAt > this.#answeredAt;
+    const whileDownMs = hasGivenUp && this.#deps.leaving.aborted ? 0 : failingMs;
+    const isDown = failure !== undefined || hasGivenUp;
+    const [waitMs, answeredAt] = isDown ? [whileDownMs, 0] : [silenceMs, this.#answeredAt];
     const now = performance.now();
     for (const call of [...this.#calls]) {
       if (now - Math.max(stoppingSince, call.since, answeredAt) < waitMs) continue;
-      this.#hasGivenUp = true;
+      this.#gaveUpAt = now;
       this.#calls.delete(call);
       // `failed`: a commit may be written all the same.
-      const why = failure?.message ?? `it has not answered for ${silenceMs} ms`;
+      const why = failure?.message ?? `it has not answered for ${waitMs} ms`;
       call.reject(new StateError('failed', `A stop gave up waiting for the state store: ${why}`, failure));
     }
   }
