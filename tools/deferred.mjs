@@ -10,15 +10,15 @@ import { basename } from 'node:path';
 const WORKFLOW_RUNS = [
   'authoring/(durable-promise|async-program)',
   'engine/(emit-events|turn-commit|turn-intake|turn-result|live-instance)',
-  'forwarding/(line-stream|time-limit|open-waits|host-lane|inbound-session|refusal|instance-watch)',
-  'operations/(operations|parse-call|purge|rerun)',
+  'forwarding/(line-stream|time-limit|open-waits|host-lane|inbound-session|refusal|instance-watch|instance-line)',
+  'operations/(operations|parse-call|purge|rerun|send)',
   'replay/(?!microtask-drain)',
   'storage/(?!instance-store|layout)',
 ].join('|');
 
 /** The files, and what belongs into each. */
 export const DEFERRED = [
-  { name: 'cel', test: /\/@marcbachmann\/cel-js\/|\/src\/util\/cel\.ts$/ },
+  { name: 'cel', test: /\/@marcbachmann\/cel-js\/|\/src\/util\/(cel|re2|re2-class)\.ts$/ },
   { name: 'durable', test: /\/src\/components\/durable\/(?!durable-pubsub)/ },
   {
     name: 'security',

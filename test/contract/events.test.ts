@@ -81,7 +81,7 @@ describe('sidecar.events', () => {
     await world.sidecar.pubsub.publish('pubsub', 'second', 1);
     await world[Symbol.asyncDispose]();
     expect(world.emitted('unsettled')).toMatchObject([
-      { topic: 'second', group: 'shop', attempt: 1, reason: 'the subscription has ended' },
+      { topic: 'second', group: 'shop', attempt: 1, reason: 'broken off' },
     ]);
   });
 

@@ -244,7 +244,7 @@ export const WORKFLOWS: ActionGroup = {
     { name: 'purge', ...ID_OR_ALL, help: 'remove one that is over', flags: [...FILTERS, ALL, YES], run: purge },
   ],
   notes: [
-    'list has the order of the IDs. IDs that were made, not given, sort by the time of the start.',
+    'list has the order of the IDs; those that were not given sort by their start.',
     'NUMBER is that of an action in the history.',
   ],
 };

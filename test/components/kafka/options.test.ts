@@ -14,7 +14,7 @@ test.each<[KafkaPubSubOptions]>([
 });
 
 test.each([
-  [{}, 'brokers undefined in options of kafkaPubSub "pubsub": expected addresses like "kafka.internal:9092"'],
+  [{}, 'brokers in options of kafkaPubSub "pubsub": expected addresses like "kafka.internal:9092"'],
   [{ brokers: [] }, 'at least one'],
   [{ brokers: ['kafka', 'kafka:one'] }, 'at least one, unlike brokers[1]'],
   [{ brokers, clientId: '' }, 'clientId "" in options of kafkaPubSub "pubsub": expected a text that is not empty'],
