@@ -65,7 +65,7 @@ export class InboundCalls implements HostPeer {
       receipts.add(key, receipt);
       return DONE;
     } catch (error) {
-      return refusalOf(error) ?? UNSURE;
+      return refusalOf(error, work) ?? UNSURE;
     } finally {
       this.#underWay.delete(key);
     }

@@ -1,13 +1,15 @@
 import { isSidecarError, SidecarError } from '../../../errors.ts';
+import type { InstanceWork } from '../operations/work.ts';
 import type { CallOutcome, RefusalCode } from './call.ts';
 
-/** The errors by which an owner refuses a call. */
-const CODES: ReadonlySet<string> = new Set<RefusalCode>(['ERR_INSTANCE_ID_NOT_FOUND', 'ERR_START_WORKFLOW']);
-
-/** Converts an error to the outcome of a call; `undefined` when it is not a refusal. */
-export function refusalOf(error: unknown): CallOutcome | undefined {
-  if (!isSidecarError(error) || !CODES.has(error.code)) return undefined;
-  return { is: 'refused', code: error.code as RefusalCode, message: error.message };
+/**
+ * Converts the error of a call to its outcome; `undefined` when it is not a refusal. An event that was to be stored
+ * with a start fails as that start does: another instance may have the ID, and is the one that was meant.
+ */
+export function refusalOf(error: unknown, { type }: Pick<InstanceWork, 'type'>): CallOutcome | undefined {
+  const code: RefusalCode = type === 'start' ? 'ERR_START_WORKFLOW' : 'ERR_INSTANCE_ID_NOT_FOUND';
+  if (!isSidecarError(error) || error.code !== code) return undefined;
+  return { is: 'refused', code, message: error.message };
 }
 
 /** The error of a refused call. */
