@@ -139,7 +139,7 @@ export class AppMonitor {
       const seconds = Math.round((clock.now() - startedAt) / 1_000);
       logger.warn(
         { host, port },
-        `the application takes no requests at ${host}:${port} after ${seconds} s: does it listen on that port?`,
+        `the application takes no requests at ${host}:${port} after ${seconds} s: does it listen on that port, and is it healthy?`,
       );
     }, startTimeoutMs);
   }

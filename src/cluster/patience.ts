@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts';
 import { isStateError, StateError } from '../state/errors.ts';
 import type { StateStore } from '../state/store.ts';
 import { type Clock, sleep } from '../util/clock.ts';
@@ -125,12 +126,13 @@ export class Patience {
     try {
       if (await this.waitFor(first, AT_START)) return;
     } catch (error) {
-      if (!this.#isOutage(error)) throw error;
+      if (!this.isOutage(error)) throw error;
     }
     void this.#repeat(what, work, first);
   }
 
-  #isOutage(error: unknown): boolean {
+  /** Whether an error is due to a store that does not work now. */
+  isOutage(error: unknown): boolean {
     const { failure } = this.#deps.store;
     return this.isLimited && isStateError(failure) && isStateError(error) && error.kind === failure.kind;
   }
@@ -138,13 +140,16 @@ export class Patience {
   async #repeat(what: string, work: () => Promise<unknown>, first: Promise<unknown>): Promise<void> {
     const { clock, logger, track } = this.#deps;
     const { signal } = this.#stopping;
+    let told = '';
     for (let tries = 1; !signal.aborted; tries++) {
       const done = track(what);
       try {
         await (tries === 1 ? first : work());
         return;
       } catch (error) {
-        if (tries === 1 && !signal.aborted) logger.error({ error }, `${what} must wait for the state store`);
+        const isNew = tries === 1 || (!this.isOutage(error) && messageOf(error) !== told);
+        told = messageOf(error);
+        if (isNew && !signal.aborted) logger.error({ error }, `${what} must wait for the state store`);
       } finally {
         done();
       }

@@ -155,10 +155,17 @@ class Translation {
     const [, next = ''] = this.#rest();
     if (next === 'A') return this.#take(2, '^');
     if (next === 'z') return this.#take(2, '$');
-    if (next === 'b' || next === 'B') return this.#take(2, `\\${next}`);
+    if (next === 'b' || next === 'B') return this.#boundary(next);
     if (next === 'Q') return this.#quoted();
     const { set, length } = parseEscape(this.#rest(), this.#isFolded);
     return this.#take(length, this.#text(set, false));
+  }
+
+  /** In any case of letters, JavaScript counts two more characters among those of words than RE2. */
+  #boundary(name: string): string {
+    if (this.#isFolded)
+      throw new Error(`\\${name} with (?i) has no equal here: write what may stand there, as in (^|\\W)`);
+    return this.#take(2, `\\${name}`);
   }
 
   /** `\Q…\E`: text as it stands. */

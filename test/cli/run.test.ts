@@ -352,7 +352,7 @@ describe('what goes wrong', () => {
     const cli = startCli(await flags('--app-port', String(port), '--app-start-timeout', '1', '--', ...program(STAYS)));
     await untilSaid(
       cli.stderr,
-      `the application takes no requests at 127.0.0.1:${port} after 1 s: does it listen on that port?`,
+      `the application takes no requests at 127.0.0.1:${port} after 1 s: does it listen on that port, and is it healthy?`,
     );
   });
 

@@ -16,7 +16,7 @@ import { firstInstantOf, isExpired } from './planning/transition.ts';
 import { upcomingRuns } from './planning/upcoming.ts';
 import { localZoneName } from './planning/zone.ts';
 import { checkData, dataMissing } from './running/damaged-data.ts';
-import { DeclaredJobs } from './running/declared-jobs.ts';
+import { DeclaredJobs, type WriteDeclared } from './running/declared-jobs.ts';
 import { Delivery } from './running/delivery.ts';
 import { emitGone, emitScheduled } from './running/emit-events.ts';
 import { type HandledJob, Handlers } from './running/handlers.ts';
@@ -24,7 +24,7 @@ import { JobStore, type Scheduled } from './running/job-store.ts';
 import type { JobsDeps } from './running/jobs-deps.ts';
 import { JobLayout } from './running/layout.ts';
 import { Scheduler } from './running/scheduler.ts';
-import type { Due } from './running/stored-jobs.ts';
+import { type Due, nextRunOf } from './running/stored-jobs.ts';
 import type { UnhandledJob } from './running/unhandled.ts';
 
 /** A job that was found; its data is text. */
@@ -45,6 +45,8 @@ interface Opened {
   readonly store: JobStore;
   readonly scheduler: Scheduler;
 }
+
+const ALWAYS = (): boolean => true;
 
 /** Stores jobs and runs them. Routes and the public class parse its arguments. */
 export class JobService implements BlockService {
@@ -205,12 +207,13 @@ export class JobService implements BlockService {
   }
 
   /** Answers `undefined` if an existing job was left as it is. */
-  async #write(store: JobStore, name: string, fields: JobFields): Promise<Scheduled | undefined> {
+  async #write(store: JobStore, name: string, fields: JobFields, isWanted = ALWAYS): Promise<Scheduled | undefined> {
     const now = this.#now;
     const planned: PlannedJob = this.#plan(name, fields, now);
-    const scheduled = await store.schedule(planned, (present) =>
-      isExpired(present.job, now) ? planned : replacementOf(planned, present, fields.ifExists),
-    );
+    const scheduled = await store.schedule(planned, (present) => {
+      if (!isWanted()) return undefined;
+      return isExpired(present.job, now) ? planned : replacementOf(planned, present, fields.ifExists);
+    });
     if (scheduled !== undefined) emitScheduled(this.#deps.events, scheduled.due.job);
     return scheduled;
   }
@@ -234,19 +237,20 @@ export class JobService implements BlockService {
 
   /** Writes the declared jobs; while the store does not work, they are written as soon as it does. */
   async open({ store: state, shards, patience }: Membership): Promise<void> {
-    const { appId, newId } = this.#deps;
+    const { appId, newId, logger } = this.#deps;
     const owned = new OwnedShards(shards);
-    const { logger } = this.#deps;
     const store = new JobStore({ store: state, layout: new JobLayout(appId), newId, owned, logger });
-    const { schedules } = this.#rules;
     this.#delivery.workplace = workplaceOf({ state, shards }, 'jobs', appId);
-    const scheduler = new Scheduler({ store, schedules, delivery: this.#delivery, host: this.#deps, owned });
+    const scheduler = new Scheduler({ ...this.#rules, store, delivery: this.#delivery, host: this.#deps, owned });
     this.#opening = { store, scheduler };
-    await patience.begin('jobs defined in code', async () => {
-      await this.#declared.write((name, fields) => this.#write(store, name, fields));
-      this.#areDeclaredStored = true;
-      this.#run();
-    });
+    const write: WriteDeclared = (name, fields, isWanted) => this.#write(store, name, fields, isWanted);
+    await patience.begin('jobs defined in code', () =>
+      this.#declared.write(write, (error) => {
+        // One that can never be stored must not keep the others from running.
+        this.#areDeclaredStored ||= !patience.isOutage(error);
+        this.#run();
+      }),
+    );
   }
 
   /** Begins to run jobs; those for the application wait until that is present. At rest, none runs. */
@@ -292,9 +296,4 @@ export class JobService implements BlockService {
     if (operation !== 'GET_JOB' && operation !== 'LIST_JOBS' && !isConflict(error)) scheduler.readAnew();
     return this.errors.failed(operation, error);
   }
-}
-
-/** When a job runs next; of a paused one, when it would. */
-function nextRunOf({ job, at }: Due): number {
-  return job.heldTickAt === undefined ? (job.resumeAt ?? at) : at;
 }

@@ -27,7 +27,13 @@ export class DatabaseFile {
   /** Whether it is still the file at its path. Takes 2 to 3 µs. Some file systems number no files: assumed there. */
   get isInPlace(): boolean {
     if (this.#opened === undefined || this.#opened.ino === 0) return true;
-    const present = fileIdOf(this.path);
+    let present: FileId | undefined;
+    try {
+      present = fileIdOf(this.path);
+    } catch {
+      // It cannot be told, as when the directory may not be read any more: what is open works all the same.
+      return true;
+    }
     return present?.ino === this.#opened.ino && present.dev === this.#opened.dev;
   }
 

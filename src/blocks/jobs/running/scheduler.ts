@@ -90,6 +90,7 @@ export class Scheduler {
   /** Starts running jobs. At rest, none runs, whatever is written. */
   start(isAtRest: boolean): void {
     if (isAtRest || this.#stopped) return this.#pump.stop();
+    if (this.#isStarted) return;
     this.#isStarted = true;
     const { owned, store, host } = this.#deps;
     const { app } = host;

@@ -147,3 +147,8 @@ export class StoredJobs {
     return { key, version, at, job: decodeJob(key, value) };
   }
 }
+
+/** When a job runs next; of a paused one, when it would. */
+export function nextRunOf({ job, at }: Due): number {
+  return job.heldTickAt === undefined ? (job.resumeAt ?? at) : at;
+}

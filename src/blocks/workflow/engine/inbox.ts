@@ -35,7 +35,7 @@ export class Inbox {
   readonly #deps: InboxDeps;
   readonly #inHand = new Set<string>();
   /** The last delivery to each instance, while it is under way. The next one waits for it, to keep the order. */
-  readonly #lines = new Map<string, Promise<void>>();
+  readonly #lines = new Map<string, Promise<boolean>>();
   /** Keys released since the page in hand was asked for: what was read of them may be out of date. */
   #released: Set<string> | undefined;
   #isReading = false;
@@ -47,7 +47,7 @@ export class Inbox {
   /** Whether there may be messages that nobody has tried to deliver. */
   #isUnread = false;
   /** Looks for the messages of an instance that wait in its line. */
-  readonly #looks = new Map<string, Promise<void>>();
+  readonly #looks = new Map<string, Promise<boolean>>();
   /** How many keys have been released. */
   #releases = 0;
 
@@ -124,16 +124,21 @@ export class Inbox {
     return this.#isUnread || this.#left.has(id) || this.#leftBefore.has(id);
   }
 
-  /** Delivers the stored messages of an instance. One that cannot be delivered does not keep back what is sent now. */
-  async catchUp(id: string): Promise<void> {
+  /** Delivers the stored messages of an instance; answers whether all were: what is sent now must not overtake one. */
+  async catchUp(id: string): Promise<boolean> {
     const line = this.#lines.get(id);
     // What is known of is in line.
     if (line !== undefined && !this.#isLeft(id)) return line;
-    await this.#look(id).catch(this.#deps.onFailure);
+    try {
+      return await this.#look(id);
+    } catch (error) {
+      this.#deps.onFailure(error);
+      return false;
+    }
   }
 
   /** Delivers the stored messages of an instance once those in its line are delivered; many looks may be one. */
-  #look(id: string): Promise<void> {
+  #look(id: string): Promise<boolean> {
     if (!this.#lines.has(id)) return this.#inLine(id, () => this.#deliverAll(id));
     let look = this.#looks.get(id);
     if (look === undefined) {
@@ -146,7 +151,8 @@ export class Inbox {
     return look;
   }
 
-  async #deliverAll(id: string): Promise<void> {
+  /** Answers false when some have come back meanwhile, so that those behind them were not delivered. */
+  async #deliverAll(id: string): Promise<boolean> {
     const { store } = this.#deps;
     this.#left.delete(id);
     try {
@@ -154,10 +160,11 @@ export class Inbox {
       for await (const entries of store.messages(store.layout.inboxRangeOf(id), PAGE))
         for (const entry of entries) {
           // Some have come back: they will be delivered again, and these after them.
-          if (this.#left.has(id)) return;
+          if (this.#left.has(id)) return false;
           // A turn may have taken it since it was read.
           await this.#handOut(id, entry.key, releases === this.#releases ? entry : undefined);
         }
+      return !this.#left.has(id);
     } catch (error) {
       this.#left.add(id);
       throw error;
@@ -222,20 +229,22 @@ export class Inbox {
     await Promise.all(deliveries);
   }
 
-  #handOutTo(id: string, messages: readonly Found[]): Promise<void> {
+  #handOutTo(id: string, messages: readonly Found[]): Promise<boolean> {
     return this.#inLine(id, async () => {
       for (const { key, entry } of messages) await this.#handOut(id, key, entry);
+      return !this.#left.has(id);
     });
   }
 
   /** Begins a delivery to an instance once the one before it has ended. */
-  #inLine(id: string, deliver: () => Promise<void>): Promise<void> {
+  #inLine(id: string, deliver: () => Promise<boolean>): Promise<boolean> {
     const before = this.#lines.get(id);
     const delivered = before === undefined ? deliver() : before.then(deliver);
-    const end = (): void => {
+    const end = (areDelivered: boolean): boolean => {
       if (this.#lines.get(id) === line) this.#lines.delete(id);
+      return areDelivered;
     };
-    const line = delivered.then(end, end);
+    const line = delivered.then(end, () => end(false));
     this.#lines.set(id, line);
     return delivered;
   }

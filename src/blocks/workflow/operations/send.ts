@@ -157,9 +157,9 @@ async function loadHere(
 ): Promise<LiveInstance | Absent | 'behind'> {
   const found = await pool.loadFor(id, event);
   if (typeof found !== 'object' || event.type !== 'eventRaised' || !inbox.isBehind(id)) return found;
-  await inbox.catchUp(id);
-  // Those could not be delivered: this one waits behind them.
-  return inbox.hasLeft(id) ? 'behind' : pool.loadFor(id, event);
+  // Those that could not be delivered: this one waits behind them.
+  const areDelivered = await inbox.catchUp(id);
+  return areDelivered && !inbox.hasLeft(id) ? pool.loadFor(id, event) : 'behind';
 }
 
 /** Whether the instance has left this host, so that the event is not stored. */

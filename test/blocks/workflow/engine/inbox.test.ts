@@ -194,3 +194,19 @@ test('messages behind one that has come back from a failed turn wait for it', as
   await inbox.again(keys.slice(0, 1));
   expect([delivered, inbox.hasLeft('a')]).toEqual([[...keys.slice(0, 1), ...keys], false]);
 });
+
+test('who catches up is told when messages have come back, even though another look has begun since', async () => {
+  const { inbox, keys, delivered } = await filledInbox(
+    async () => {
+      if (delivered.length > 1) return true;
+      inbox.release(keys[0] ?? '');
+      inbox.left(keys.slice(0, 1));
+      void inbox.changed(keys);
+      return true;
+    },
+    { a: PER_INSTANCE },
+  );
+  expect(await inbox.catchUp('a')).toBe(false);
+  expect(await inbox.catchUp('a')).toBe(true);
+  expect(delivered.slice(1)).toEqual(keys);
+});
