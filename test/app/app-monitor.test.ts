@@ -193,7 +193,8 @@ describe('with health checks, the application', () => {
 });
 
 describe('an application that takes no requests', () => {
-  const LATE = 'the application takes no requests at 127.0.0.1:3998 after 10 s: does it listen on that port?';
+  const LATE =
+    'the application takes no requests at 127.0.0.1:3998 after 10 s: does it listen on that port, and is it healthy?';
   const warnings = ({ logger }: Watched): string[] => logger.at('warn').map(({ message }) => message);
 
   test.each([undefined, HEALTH])(

@@ -67,14 +67,12 @@ async function pair({ shop = {}, billing = {}, at = 'peers' }: PairOptions = {})
 }
 
 describe.each(['peers', 'api'] as const)('an application with a sidecar of its own, reached at its %s port', (at) => {
+  const caller = { 'sidecar-caller-app-id': 'shop', 'sidecar-caller-namespace': 'default' };
+
   test.each([
-    [
-      'with keys, and is told who calls',
-      KEYS,
-      { 'sidecar-caller-app-id': 'shop', 'sidecar-caller-namespace': 'default' },
-    ],
-    ['without keys, by a caller without a name', {}, {}],
-  ])('is called with path, query, body and answer as they are, %s', async (_, keys, caller) => {
+    ['with keys', KEYS],
+    ['without keys, from a sidecar of the same process', {}],
+  ])('is called with path, query, body and answer as they are, and is told who calls, %s', async (_, keys) => {
     await using world = await pair({
       at,
       shop: keys,
@@ -146,17 +144,27 @@ describe.each(['peers', 'api'] as const)('an application with a sidecar of its o
     expect([...world.billing.app.list, ...bare.billing.app.list]).toEqual([]);
   });
 
-  test.each([
-    ['only the callee has', {}, KEYS],
-    ['only the caller has', KEYS, {}],
-    ['nobody has', {}, {}],
-  ])('who proves nothing has no name there, when %s keys', async (_, shop, billing) => {
-    await using world = await pair({ at, shop, billing });
+  test('who proves nothing has no name there, when it has keys', async () => {
+    await using world = await pair({ at, billing: KEYS });
     expect((await world.shop.send('GET', '/v1.0/invoke/billing/method/read')).status).toBe(200);
     expect(world.billing.app.last.headers).not.toHaveProperty('sidecar-caller-app-id');
     expect(world.billing.app.last.headers).not.toHaveProperty('sidecar-caller-namespace');
     expect(world.billing.app.last.headers['sidecar-callee-app-id']).toBe('billing');
   });
+});
+
+test('a mark counts only while its call is under way', async () => {
+  const marks: unknown[] = [];
+  await using spy = await listen((req, res) => {
+    marks.push(req.headers['sidecar-peer']);
+    res.end();
+  });
+  await using shop = await startInvocation({ nameResolution: { static: { billing: spy.url } } });
+  expect((await shop.send('GET', '/v1.0/invoke/billing/method/read')).status).toBe(200);
+  await using billing = await startInvocation({ appId: 'billing' });
+  const headers = { 'sidecar-peer': String(marks[0]), 'sidecar-caller-app-id': 'shop' };
+  expect((await billing.send('GET', '/v1.0/invoke/billing/method/read', { headers })).status).toBe(200);
+  expect(billing.app.last.headers).not.toHaveProperty('sidecar-caller-app-id');
 });
 
 describe('header fields of a client that claims to be another sidecar', () => {

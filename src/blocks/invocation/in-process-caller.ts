@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { PlainRequest, type SidecarRequest } from '../../http/message.ts';
 import type { NamedCaller } from './own-app.ts';
 
@@ -12,4 +13,31 @@ export class CallOfApp extends PlainRequest {
 /** The sender of a request, if it is a sidecar of this process. */
 export function vouchedCaller(request: SidecarRequest): NamedCaller | undefined {
   return request instanceof CallOfApp ? request.caller : undefined;
+}
+
+/** Calls of this process to sidecars at an address, by the mark that each carries. */
+const underWay = new Map<string, NamedCaller>();
+
+/** The mark of a call at an address. */
+export class CallMark {
+  /** Not of the source of IDs: nobody may guess it. */
+  readonly value: string = randomUUID();
+
+  constructor(caller: NamedCaller) {
+    underWay.set(this.value, caller);
+  }
+
+  /** The call has ended. */
+  end(): void {
+    underWay.delete(this.value);
+  }
+}
+
+/**
+ * The sender of a call with a mark, if it is a sidecar of this process. Others see the marks of the calls that they
+ * get: with one they could only name its sender again while it waits for them. It is told to the application, and
+ * proves nothing to access control.
+ */
+export function senderOf(mark: unknown): NamedCaller | undefined {
+  return typeof mark === 'string' ? underWay.get(mark) : undefined;
 }

@@ -5,7 +5,7 @@ import type { Wire } from '../../wire.ts';
 import type { Address } from './address.ts';
 import type { Destinations } from './destinations.ts';
 import { denied, failed } from './errors.ts';
-import { vouchedCaller } from './in-process-caller.ts';
+import { senderOf, vouchedCaller } from './in-process-caller.ts';
 import type { Invocation } from './invocation.ts';
 import { checkPath, cleanedPath } from './method-path.ts';
 import type { NamedCaller } from './own-app.ts';
@@ -51,19 +51,26 @@ export class Peers {
     const { accessControl, isApiGuarded, destinations, invocation } = this.#deps;
     if (accessControl === undefined || isApiGuarded || !destinations.isOwnName(address.target))
       return invocation.forward(address, request);
-    return this.#callOwn(request, address, undefined);
+    return this.#callOwn(request, address, { caller: undefined, named: undefined });
   }
 
   /** Answers another sidecar, which may call only the own application. */
   async answerPeer(request: SidecarRequest, address: Address): Promise<SidecarResponse> {
-    const { destinations, own } = this.#deps;
+    const { destinations, identity, own, wire } = this.#deps;
     const caller = await this.#callerOf(request);
     if (!destinations.isOwnName(address.target))
       throw failed(address.target, `this is the sidecar of ${own.appId} in namespace ${own.namespace}`);
-    return this.#callOwn(request, address, caller);
+    // With keys, who proves nothing has no name.
+    const named = caller ?? (identity === undefined ? senderOf(request.headers[wire.headers.peer]) : undefined);
+    return this.#callOwn(request, address, { caller, named });
   }
 
-  async #callOwn(request: SidecarRequest, address: Address, caller: Caller | undefined): Promise<SidecarResponse> {
+  /** `caller` is authenticated; `named` is who the application is told to be called by. */
+  async #callOwn(
+    request: SidecarRequest,
+    address: Address,
+    { caller, named }: { readonly caller: Caller | undefined; readonly named: NamedCaller | undefined },
+  ): Promise<SidecarResponse> {
     const { accessControl, destinations, invocation } = this.#deps;
     checkPath(address.path);
     if (accessControl !== undefined) {
@@ -71,7 +78,7 @@ export class Peers {
       const verdict = accessControl.check({ caller, verb: request.method, path, rawPath: address.path });
       if (verdict !== 'allow') throw denied(address.target, nameOf(caller), `${request.method} ${path}`);
     }
-    return invocation.forward(address, request, destinations.ownFor(caller));
+    return invocation.forward(address, request, destinations.ownFor(named));
   }
 
   /** The caller, if authenticated. Names in header fields are never believed. */

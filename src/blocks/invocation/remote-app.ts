@@ -9,9 +9,9 @@ import { isRoot } from './address.ts';
 import type { Destination } from './destination.ts';
 import { failed } from './errors.ts';
 import type { Fields } from './headers.ts';
-import { CallOfApp } from './in-process-caller.ts';
+import { CallMark, CallOfApp } from './in-process-caller.ts';
 import type { NamedCaller } from './own-app.ts';
-import type { Resolver } from './resolver.ts';
+import type { Instance, Resolver } from './resolver.ts';
 
 export interface RemoteAppDeps {
   readonly own: NamedCaller;
@@ -62,12 +62,21 @@ export class RemoteApp implements Destination {
     const { resolver } = this.#deps;
     const { appId, namespace } = this.#callee;
     const instances = (await resolver?.resolve(appId, namespace)) ?? [];
-    let problem: unknown = failed(this.#target, 'no application of this name is known');
-    if (instances.length === 0) throw problem;
-    const proved = await this.#prove(request);
+    if (instances.length === 0) throw failed(this.#target, 'no application of this name is known');
+    const mark = new CallMark(this.#deps.own);
+    try {
+      return await this.#sendTo(instances, await this.#prove(request, mark));
+    } finally {
+      mark.end();
+    }
+  }
+
+  async #sendTo(instances: readonly Instance[], request: SidecarRequest): Promise<SidecarResponse> {
+    const { resolver } = this.#deps;
+    let problem: unknown;
     for (const instance of instances) {
       try {
-        return await instance.handle(proved);
+        return await instance.handle(request);
       } catch (error) {
         if (!isNoConnection(error)) throw error;
         resolver?.failed(instance);
@@ -79,10 +88,10 @@ export class RemoteApp implements Destination {
   }
 
   /** Signs a token for each attempt: a retry may come after the previous token has expired. */
-  async #prove(request: SidecarRequest): Promise<SidecarRequest> {
+  async #prove(request: SidecarRequest, { value }: CallMark): Promise<SidecarRequest> {
     const { identity, wire, own } = this.#deps;
     const { method, path, search, headers, body } = request;
-    const fields: Fields = { ...(headers as Fields), [wire.headers.peer]: '1' };
+    const fields: Fields = { ...(headers as Fields), [wire.headers.peer]: value };
     if (identity !== undefined) fields[wire.headers.identity] = await identity.sign(this.#callee);
     if (isRoot(path)) fields[wire.headers.appId] = this.#escapedTarget();
     const call = new CallOfApp(method, requestTarget(path, search), fields, body, cancelTokenOf(request));
