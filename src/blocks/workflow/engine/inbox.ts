@@ -1,4 +1,4 @@
-import type { Entry } from '../../../state/store.ts';
+import type { Entry, KeyedEntry } from '../../../state/store.ts';
 import { decodeMessage } from '../storage/codec.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
 import type { Message } from './turn-intake.ts';
@@ -6,12 +6,6 @@ import type { Message } from './turn-intake.ts';
 const PAGE = 256;
 /** For more instances at once, all messages are read. */
 const MAX_LOOKS = 64;
-
-/** A stored message. Without an entry, it has not been read yet. */
-interface Found {
-  readonly key: string;
-  readonly entry?: Entry;
-}
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -200,8 +194,7 @@ export class Inbox {
     this.#leftBefore = new Set([...this.#leftBefore, ...this.#left]);
     this.#left = new Set();
     for await (const entries of store.messages(store.layout.inboxRange, PAGE)) {
-      const page = entries.map((entry) => ({ key: entry.key, entry }));
-      await this.#handOutAll(page, failures);
+      await this.#handOutAll(entries, failures);
       this.#released = new Set();
     }
     return failures;
@@ -213,8 +206,8 @@ export class Inbox {
   }
 
   /** Delivers in order per instance, and to several instances in parallel. Adds failures to those of earlier pages. */
-  async #handOutAll(messages: readonly Found[], failures: Failures): Promise<void> {
-    const byInstance = new Map<string, Found[]>();
+  async #handOutAll(messages: readonly KeyedEntry[], failures: Failures): Promise<void> {
+    const byInstance = new Map<string, KeyedEntry[]>();
     for (const message of messages) {
       const id = this.#deps.store.layout.instanceIdOf(message.key);
       // It must not overtake one of an earlier page.
@@ -229,9 +222,9 @@ export class Inbox {
     await Promise.all(deliveries);
   }
 
-  #handOutTo(id: string, messages: readonly Found[]): Promise<boolean> {
+  #handOutTo(id: string, messages: readonly KeyedEntry[]): Promise<boolean> {
     return this.#inLine(id, async () => {
-      for (const { key, entry } of messages) await this.#handOut(id, key, entry);
+      for (const entry of messages) await this.#handOut(id, entry.key, entry);
       return !this.#left.has(id);
     });
   }

@@ -49,7 +49,7 @@ export async function sendEvent(
     try {
       target = await find(engine, id, event);
       if (target === 'finished') return undefined;
-      if (target === 'elsewhere') return await sendElsewhere(engine, messagePut(engine, id, event), receipt);
+      if (target === 'elsewhere') return await sendElsewhere(engine, [messagePut(engine, id, event)], receipt);
       await posted(target, event, receipt);
       return undefined;
     } catch (error) {
@@ -117,22 +117,21 @@ async function sendAllHere(engine: Engine, id: string, sendings: readonly Sendin
 
 /** One commit for all: what is tried again cannot come after a later one. */
 async function sendAllElsewhere(engine: Engine, id: string, sendings: readonly Sending[]): Promise<string | undefined> {
-  const stored = await engine.store.read(id);
-  if (stored === undefined) throw notFound(id);
-  if (isFinished(stored.record.status)) return undefined;
-  const put = sendings.map(({ event }) => messagePut(engine, id, event));
-  const keys = put.map(({ key }) => key);
-  await engine.store.commit({ put });
-  void engine.inbox.changed(keys);
-  return keys.at(-1);
+  if ((await findStored(engine, id)) === 'finished') return undefined;
+  return sendElsewhere(
+    engine,
+    sendings.map(({ event }) => messagePut(engine, id, event)),
+  );
 }
 
-async function sendElsewhere(engine: Engine, message: Put, receipt: string | undefined): Promise<string> {
+/** Answers the key of the last message. */
+async function sendElsewhere(engine: Engine, messages: readonly Put[], receipt?: string): Promise<string | undefined> {
   const { require, put } = receiptChange(receipt);
-  await engine.store.commit({ require, put: [message, ...put] });
-  // Its owner hears of it. Meanwhile that may be this host.
-  void engine.inbox.changed([message.key]);
-  return message.key;
+  await engine.store.commit({ require, put: [...messages, ...put] });
+  const keys = messages.map(({ key }) => key);
+  // Its owner hears of them. Meanwhile that may be this host.
+  void engine.inbox.changed(keys);
+  return keys.at(-1);
 }
 
 /** Finds the live instance. */
@@ -144,7 +143,11 @@ export async function find(engine: Engine, id: string, event: IncomingEvent): Pr
     if (found === 'missing') throw notFound(id);
     return found === 'finished' ? found : 'elsewhere';
   }
-  const stored = await engine.store.read(id);
+  return findStored(engine, id);
+}
+
+async function findStored({ store }: Engine, id: string): Promise<'finished' | 'elsewhere'> {
+  const stored = await store.read(id);
   if (stored === undefined) throw notFound(id);
   return isFinished(stored.record.status) ? 'finished' : 'elsewhere';
 }
