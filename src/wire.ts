@@ -39,6 +39,8 @@ export interface Wire {
   readonly rawObjectAsEvent: boolean;
   /** `metadata.cloudevent.tracestate` of a publish is kept in the event also when no `traceparent` goes with it. */
   readonly keepsLoneTracestate: boolean;
+  /** The application's time limit for a delivery and for a run of a job, unless the options say so; 0 for none. */
+  readonly appTimeLimitMs: number;
   readonly jobs: JobRules;
   readonly workflows: WorkflowRules;
   /** Prefix of the names of the runtime's own actor types. */
@@ -104,6 +106,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     rawPayloadAsEvent: false,
     rawObjectAsEvent: false,
     keepsLoneTracestate: false,
+    appTimeLimitMs: 60_000,
     jobs: {
       lenientBodies: false,
       maxCount: MAX_INT32,
@@ -138,6 +141,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     rawPayloadAsEvent: true,
     rawObjectAsEvent: true,
     keepsLoneTracestate: true,
+    appTimeLimitMs: 0,
     jobs: {
       lenientBodies: true,
       maxCount: MAX_UINT32,

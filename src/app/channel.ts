@@ -20,6 +20,7 @@ import { type FetchApp, fetchTransport } from './fetch-app.ts';
 import { grpcTransport } from './grpc-channel.ts';
 import { portTransport } from './http-channel.ts';
 import { listenerTransport, type RequestListener } from './in-process.ts';
+import { TimeLimitError } from './time-limit-error.ts';
 import { type AppAddress, type AppTransport, quietTransport } from './transport.ts';
 
 /** An application in this process by shape: what Koa's `app` is. @public */
@@ -89,15 +90,21 @@ function routingListener(app: RoutingApp): RequestListener {
   };
 }
 
+/** The time limit of a call. */
+export interface AppTimeLimit {
+  /** How long the application may take, in milliseconds; 0 for no limit. */
+  readonly timeLimitMs: number;
+  /** Where the limit can be changed, for the log. */
+  readonly remedy?: string;
+}
+
 /** A call to the application. */
-export interface AppCall {
+export interface AppCall extends AppTimeLimit {
   readonly method: string;
   /** Path and query. */
   readonly url: string;
   readonly headers: HeaderMap;
   readonly body: Uint8Array;
-  /** How long the application may take, in milliseconds; 0 for no limit. */
-  readonly timeLimitMs: number;
 }
 
 /** The whole answer of the application. */
@@ -184,7 +191,7 @@ export class AppChannel {
     const running = this.#begin();
     try {
       const request = new PlainRequest(call.method, call.url, call.headers, call.body, running);
-      const { status, headers, body } = await this.#pass(request, () => this.#limit(running, call.timeLimitMs));
+      const { status, headers, body } = await this.#pass(request, () => this.#limit(running, call));
       return {
         status,
         headers,
@@ -203,7 +210,7 @@ export class AppChannel {
     if (this.#transport.address.protocol === 'grpc')
       return (await this.#transport.isReachable()) ? undefined : 'it takes no connection';
     const running = this.#begin();
-    this.#limit(running, timeLimitMs);
+    this.#limit(running, { timeLimitMs });
     try {
       const { status, body } = await this.#transport.handle(new PlainRequest('GET', url, {}, EMPTY_BODY, running));
       // Read the body, so that the connection can be kept.
@@ -223,9 +230,9 @@ export class AppChannel {
   }
 
   /** Begins the time limit; 0 for none. */
-  #limit(call: RunningCall, timeLimitMs: number): void {
-    const giveUp = (): void => call.abort(new Error(`no answer within ${timeLimitMs} ms`));
-    if (timeLimitMs !== 0) call.timer = this.#options.clock.setTimeout(giveUp, timeLimitMs);
+  #limit(running: RunningCall, { timeLimitMs, remedy }: AppTimeLimit): void {
+    const giveUp = (): void => running.abort(new TimeLimitError(timeLimitMs, remedy));
+    if (timeLimitMs !== 0) running.timer = this.#options.clock.setTimeout(giveUp, timeLimitMs);
   }
 
   #end({ timer, place }: RunningCall): void {

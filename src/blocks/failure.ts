@@ -1,3 +1,4 @@
+import { TimeLimitError } from '../app/time-limit-error.ts';
 import { isError, messageOf } from '../errors.ts';
 import type { FailureInfo } from '../events.ts';
 import { classNameOf } from '../util/logged-error.ts';
@@ -20,7 +21,17 @@ export function told({ reason, thrown: caught }: Failure): FailureInfo {
   return { reason, error: caught === undefined ? new Error(reason) : caught.value };
 }
 
-/** What the log tells: an error with its stack and its causes. Of what is no error, the reason tells everything. */
-export function logged({ reason, thrown: caught }: Failure): { readonly reason: string; readonly error?: Error } {
+/** The fields of a failure in the log. */
+export interface LoggedFailure {
+  readonly reason: string;
+  /** With stack and causes. */
+  readonly error?: Error;
+  /** How to change a time limit that was exceeded. */
+  readonly remedy?: string | undefined;
+}
+
+/** The log's fields of a failure. A thrown value that is not an error, and an exceeded time limit, have no stack worth showing. */
+export function logged({ reason, thrown: caught }: Failure): LoggedFailure {
+  if (caught?.value instanceof TimeLimitError) return { reason, remedy: caught.value.remedy };
   return isError(caught?.value) ? { reason, error: caught.value } : { reason };
 }

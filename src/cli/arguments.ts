@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { parseGoDuration } from '../util/duration.ts';
 import { suggest } from '../util/suggest.ts';
 import { type Failure, misuse } from './failure.ts';
 
@@ -175,6 +176,15 @@ export class FlagValues {
     const bytes = Number(digits) * step ** ['', 'k', 'm', 'g'].indexOf(unit.slice(0, 1).toLowerCase());
     if (digits === '' || !Number.isSafeInteger(bytes) || bytes < 1) throw this.#refuse(name, 'a size such as 4Mi');
     return bytes;
+  }
+
+  /** A duration such as `5m` or `1h30m`, in milliseconds; `0` and `0s` are 0. */
+  durationMs(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const ms = text === '0' ? 0 : parseGoDuration(text);
+    if (ms === undefined || ms < 0) throw this.#refuse(name, 'a duration such as 5m or 1h30m, 0 for no limit');
+    return Math.ceil(ms);
   }
 
   #refuse(name: string, expected: string): Failure {

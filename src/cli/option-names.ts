@@ -14,6 +14,8 @@ const NAMES: Readonly<Record<string, readonly [flag: string, field: string]>> = 
   'app.health.intervalMs': ['--app-health-probe-interval', 'appHealthProbeInterval'],
   'app.health.timeoutMs': ['--app-health-probe-timeout', 'appHealthProbeTimeout'],
   'app.health.threshold': ['--app-health-threshold', 'appHealthThreshold'],
+  deliveryTimeoutMs: ['--delivery-timeout', '--delivery-timeout'],
+  'jobs.timeoutMs': ['--job-timeout', '--job-timeout'],
   bodyLimitBytes: ['--max-body-size', 'maxBodySize'],
   'cors.origins': ['--allowed-origins', '--allowed-origins'],
   stopTimeoutMs: ['--graceful-shutdown-seconds', '--graceful-shutdown-seconds'],

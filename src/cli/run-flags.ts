@@ -27,6 +27,8 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
       { name: 'app-health-probe-timeout', value: 'MS', help: 'milliseconds a probe may take (500)' },
       { name: 'app-health-threshold', value: 'N', help: 'failures until it is unhealthy (3)' },
       { name: 'app-start-timeout', value: 'S', help: 'warn if it is not ready after that (10)' },
+      { name: 'delivery-timeout', value: 'DURATION', help: 'its time for a message (no limit)' },
+      { name: 'job-timeout', value: 'DURATION', help: 'its time for a job run (no limit)' },
     ],
   },
   {

@@ -46,6 +46,9 @@ export interface RunSettings {
   readonly stopWhen: (typeof STOP_WHEN)[number];
   readonly gracePeriodMs: number;
   readonly startTimeoutMs: number;
+  /** The applications' time limit for a message, and for a run of a job. Default: that of the wire. */
+  readonly deliveryTimeoutMs?: number;
+  readonly jobTimeoutMs?: number;
   readonly allowedOrigins?: readonly string[];
   /** Whether URLs can be targets of invocations. */
   readonly invokesUrls: boolean;
@@ -101,6 +104,8 @@ export function runSettings(
     showsPlacement: flags.isOn('metadata-enabled') ?? PLACEMENT.some((name) => isSwitchedOn(environment, name)),
     logAsJson: flags.isOn('log-json') ?? !isTerminal,
     ...given('advertisedHost', advertisedHost),
+    ...given('deliveryTimeoutMs', flags.durationMs('delivery-timeout')),
+    ...given('jobTimeoutMs', flags.durationMs('job-timeout')),
     ...given('statePath', flags.text('state-path')),
     ...given('allowedOrigins', flags.text('allowed-origins')?.split(',')),
     ...given('logLevel', flags.choice('log-level', LOG_LEVELS)),

@@ -69,6 +69,8 @@ export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarO
     address,
     ...given('telemetry', telemetry?.of(app.appId)),
     ...given('app', appOptions(app, run)),
+    ...given('deliveryTimeoutMs', run.deliveryTimeoutMs),
+    ...given('jobs', run.jobTimeoutMs === undefined ? undefined : { timeoutMs: run.jobTimeoutMs }),
     ...given('bodyLimitBytes', app.bodyLimitBytes),
     ...given('cors', run.allowedOrigins && { origins: run.allowedOrigins }),
   };

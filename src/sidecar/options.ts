@@ -111,7 +111,7 @@ export interface SidecarOptions {
   readonly bodyLimitBytes?: number;
   /**
    * The application's time limit for a message, in milliseconds; 0 for no limit. Functions in code have only the time
-   * limit of their subscription. Default 60,000.
+   * limit of their subscription. Default 60,000; none with `wire: 'dapr'`, as in daprd.
    */
   readonly deliveryTimeoutMs?: number;
   /**
@@ -231,7 +231,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     api: {},
     features: [],
     bodyLimitBytes: 4 * 1024 * 1024,
-    deliveryTimeoutMs: 60_000,
+    deliveryTimeoutMs: wire.appTimeLimitMs,
     stopTimeoutMs: 10_000,
     clock: systemClock,
     ...given,

@@ -72,6 +72,11 @@ describe('insidecar', () => {
       ['run', '--app-id', 'x', '--max-body-size', '4 MB'],
       '--max-body-size must be a size such as 4Mi: actual is "4 MB"',
     ],
+    [
+      ['run', '--app-id', 'x', '--delivery-timeout', '5 min'],
+      '--delivery-timeout must be a duration such as 5m or 1h30m, 0 for no limit: actual is "5 min"',
+    ],
+    [['run', '--app-id', 'x', '--job-timeout=-1s'], '--job-timeout must be a duration such as 5m'],
     [['run', '--app-id', 'x', '--inspect=no'], '--inspect must be an integer from 1 to 65535: actual is "no"'],
     [['run', '--inspect', '5000', '--app-id', 'x'], '--inspect takes its value after =: --inspect=5000'],
     [['run', '--app-id', 'x', '--inspect-token', 'x'], '--inspect-token goes with --inspect'],

@@ -356,6 +356,24 @@ describe('what goes wrong', () => {
     );
   });
 
+  test('--delivery-timeout and --job-timeout limit the time of the application, and the log says so', async () => {
+    const port = await freePort();
+    const app = `
+      import { createServer } from 'node:http';
+      const subscriptions = JSON.stringify([{ pubsubname: 'pubsub', topic: 'orders', route: '/on-order' }]);
+      createServer((req, res) => {
+        if (req.url === '/dapr/subscribe') res.end(subscriptions);
+        else if (!/on-order|job/.test(req.url)) res.end();
+      }).listen(${port}, '127.0.0.1');
+      const api = 'http://127.0.0.1:' + process.env.DAPR_HTTP_PORT;
+      const post = (path, body) => fetch(api + path, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+      setTimeout(() => Promise.all([post('/v1.0/publish/pubsub/orders', '1'), post('/v1.0/jobs/report', '{"dueTime":"0s"}')]), 300);`;
+    const limits = ['--delivery-timeout', '300ms', '--job-timeout', '400ms', '--log-json'];
+    const cli = startCli(await flags('--app-port', String(port), ...limits, '--', ...program(app)));
+    await untilSaid(cli.stderr, /no answer within 300 ms","remedy":"the limit is deliveryTimeoutMs/);
+    await untilSaid(cli.stderr, /no answer within 400 ms","remedy":"the limit is jobs\.timeoutMs/);
+  });
+
   test('an application whose port somebody else has is warned about', async () => {
     await using server = await listen((_req, res) => res.writeHead(404).end());
     const { stderr } = await runCli(await flags('--app-port', String(server.port), '--', ...program('')));

@@ -229,6 +229,25 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     expect(world.deliveries).toHaveLength(2);
   });
 
+  test('wire dapr: no time limit by default, as in daprd', async () => {
+    await using world = await startWorld({ via, wire: 'dapr', answer: () => NEVER });
+    await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'x' });
+    await world.received(1);
+    await world.clock.advance('24h');
+    expect(world.deliveries).toHaveLength(1);
+    expect(world.emitted('retrying')).toEqual([]);
+  });
+
+  test('the log says where the time limit that was exceeded can be changed', async () => {
+    await using world = await startWorld({ via, answer: (_, nth) => (nth === 1 ? NEVER : undefined) });
+    await world.send('POST', '/v1.0/publish/pubsub/orders', { body: 'x' });
+    await world.pass('61s');
+    expect(world.logger.at('warn')[0]?.details).toMatchObject({
+      reason: 'no answer within 60000 ms',
+      remedy: 'the limit is deliveryTimeoutMs (insidecar run: --delivery-timeout); 0 is no limit',
+    });
+  });
+
   test('the time limit is that of the options', async () => {
     await using world = await startWorld({
       via,

@@ -324,6 +324,23 @@ describe.each(WAYS)('jobs: trigger, application via %s', (via) => {
     expect(world.deliveries.length).toBe(2);
   });
 
+  test('wire dapr: a run has no time limit by default, as in daprd', async () => {
+    await using world = await jobsWorld({ via, wire: 'dapr', answer: () => NEVER });
+    await schedule(world, 'job', { dueTime: '1s' });
+    await world.clock.advance('24h');
+    expect(world.deliveries.length).toBe(1);
+  });
+
+  test('the log says where the time limit of a run can be changed', async () => {
+    await using world = await jobsWorld({ via, answer: (_got, nth) => (nth === 1 ? NEVER : undefined) });
+    await schedule(world, 'job', { dueTime: '1s' });
+    await world.clock.advance('62s');
+    expect(world.logger.at('warn')[0]?.details).toMatchObject({
+      reason: 'no answer within 60000 ms',
+      remedy: 'the limit is jobs.timeoutMs (insidecar run: --job-timeout); 0 is no limit',
+    });
+  });
+
   test('repeats 2: two triggers; @every 1s with ttl 3s: three', async () => {
     await using world = await jobsWorld({ via });
     await schedule(world, 'twice', { schedule: '@every 1s', repeats: 2 });

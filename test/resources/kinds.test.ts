@@ -275,6 +275,15 @@ spec: {pubsubname: events, topic: placed, route: /first}
     ]);
   });
 
+  test.each([v1, v2])('timeoutMs is the time limit of a delivery', async (text) => {
+    const [yaml, bad] = [300_000, '5m'].map((ms) =>
+      text.replace('pubsubname: events', `pubsubname: events${text === v1 ? ',' : '\n '} timeoutMs: ${ms}`),
+    );
+    const { options } = await load(yaml ?? '');
+    expect(options.subscriptions).toMatchObject([{ topic: 'placed', timeoutMs: 300_000 }]);
+    expect(await problemsOf(bad ?? '')).toMatchObject([expect.stringContaining('spec.timeoutMs must be integer')]);
+  });
+
   test('a version has only its own fields', async () => {
     expect(await problemsOf(v1.replace('route: /first', 'routes: {default: /first}'))).toEqual([
       'a.yaml:4:7 (document 1): spec.route is missing',

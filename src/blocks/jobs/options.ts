@@ -13,7 +13,7 @@ export interface JobsOptions {
   readonly missedTicks?: 'once' | 'all';
   /**
    * The application's time limit for a run, in milliseconds; 0 for no limit. Functions in code have only the time
-   * limit of {@link JobHandlerOptions}. Default 60,000.
+   * limit of {@link JobHandlerOptions}. Default 60,000; none with `wire: 'dapr'`.
    */
   readonly timeoutMs?: number;
 }
@@ -26,6 +26,9 @@ export const JOBS_OPTIONS_SCHEMA: JsonSchema = optionsSchema<JobsOptions>({
 });
 
 /** Fills in defaults. */
-export function resolveJobs(options: JobsOptions, { jobs: { missedTicks } }: Wire): Required<JobsOptions> {
-  return { concurrency: 100, missedTicks, timeoutMs: 60_000, ...definedOnly(options) };
+export function resolveJobs(
+  options: JobsOptions,
+  { appTimeLimitMs, jobs: { missedTicks } }: Wire,
+): Required<JobsOptions> {
+  return { concurrency: 100, missedTicks, timeoutMs: appTimeLimitMs, ...definedOnly(options) };
 }

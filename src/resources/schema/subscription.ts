@@ -5,6 +5,11 @@ const common = {
   topic: { type: 'string', minLength: 1, description: 'The topic.' },
   metadata: { type: 'object', additionalProperties: text, description: 'Metadata for the component.' },
   deadLetterTopic: { ...text, description: 'The dead-letter topic for messages that cannot be processed.' },
+  timeoutMs: {
+    type: 'integer',
+    minimum: 0,
+    description: "The application's time limit for a message, in milliseconds; 0 for none. Not known to Dapr.",
+  },
   bulkSubscribe: {
     type: 'object',
     additionalProperties: false,

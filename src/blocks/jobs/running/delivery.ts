@@ -24,6 +24,8 @@ export type Target = (job: StoredJob, data: string | undefined) => Promise<Attem
 
 const DONE: AttemptOutcome = { kind: 'done' };
 const HEADERS: HeaderMap = { 'content-type': 'application/json' };
+/** Where the time limit of a run can be changed. */
+const REMEDY = 'the limit is jobs.timeoutMs (insidecar run: --job-timeout); 0 is no limit';
 
 /** Runs jobs by a function in code, or by the application. */
 export class Delivery {
@@ -87,7 +89,14 @@ export class Delivery {
     const { logger, timeLimitMs } = this.#deps;
     const body = data === undefined ? EMPTY_BODY : Buffer.from(data);
     try {
-      const call = { method: 'POST', url: pathOf(job.name), headers: { ...HEADERS, ...headers }, body, timeLimitMs };
+      const call = {
+        method: 'POST',
+        url: pathOf(job.name),
+        headers: { ...HEADERS, ...headers },
+        body,
+        timeLimitMs,
+        remedy: REMEDY,
+      };
       const { status } = await app.call(call);
       if (status >= 200 && status <= 299) return DONE;
       if (status !== 404) return this.#failed({ reason: `the application answered ${status}` });

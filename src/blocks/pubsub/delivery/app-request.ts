@@ -1,4 +1,4 @@
-import type { AppCall } from '../../../app/channel.ts';
+import type { AppCall, AppTimeLimit } from '../../../app/channel.ts';
 import type { Delivery, Message } from '../../../components/pubsub.ts';
 import { asBuffer } from '../../../http/body.ts';
 import { asHeaderValue } from '../../../http/header-value.ts';
@@ -29,16 +29,16 @@ const MAX_VALUE_BYTES = 512;
 export class AppRequests {
   readonly #spec: SubscriptionSpec;
   readonly #deps: DeliveryDeps;
-  readonly #timeLimitMs: number;
+  readonly #limit: AppTimeLimit;
   /** As a header can hold it. */
   readonly #pubsubName: string;
   readonly #eventHeaders: HeaderMap;
   #hasWarned = false;
 
-  constructor(spec: SubscriptionSpec, deps: DeliveryDeps, timeLimitMs: number) {
+  constructor(spec: SubscriptionSpec, deps: DeliveryDeps, limit: AppTimeLimit) {
     this.#spec = spec;
     this.#deps = deps;
-    this.#timeLimitMs = timeLimitMs;
+    this.#limit = limit;
     this.#pubsubName = asHeaderValue(spec.pubsubName);
     this.#eventHeaders = { 'content-type': CLOUD_EVENT_TYPE, pubsubname: this.#pubsubName };
   }
@@ -53,7 +53,7 @@ export class AppRequests {
       url: path,
       headers: this.#headers(message, contentType, traced),
       body,
-      timeLimitMs: this.#timeLimitMs,
+      ...this.#limit,
     };
   }
 
@@ -65,7 +65,7 @@ export class AppRequests {
     const tail = `"metadata":{"pubsubName":${quote(pubsubName)}},"pubsubname":${quote(pubsubName)},"topic":${quote(topic)}`;
     const body = `{"id":${quote(newId())},"entries":[${list}],${tail},"type":${quote(wire.bulkEventType)}}`;
     const headers = { ...traced, 'content-type': 'application/json', pubsubname: this.#pubsubName };
-    return { method: 'POST', url: path, headers, body: Buffer.from(body), timeLimitMs: this.#timeLimitMs };
+    return { method: 'POST', url: path, headers, body: Buffer.from(body), ...this.#limit };
   }
 
   /** The event for rules and functions. A raw payload is wrapped in an envelope. */

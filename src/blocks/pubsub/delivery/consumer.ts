@@ -7,7 +7,7 @@ import { Work } from '../../../util/work.ts';
 import { type AnsweredBulk, endingOf, endingOfBulk, failureOf, failureOfBulk, operationOf } from './answered-bulk.ts';
 import { AppRequests } from './app-request.ts';
 import { BulkBatches, maxInBulk } from './bulk-batches.ts';
-import { ownLimitMs } from './delivery-deps.ts';
+import { ownLimitMs, routeLimit } from './delivery-deps.ts';
 import { Gate } from './gate.ts';
 import {
   BROKEN_OFF,
@@ -54,14 +54,13 @@ export class Consumer {
   constructor(deps: ConsumerDeps) {
     const { spec, pubsub, clock, logger, group } = deps;
     this.#deps = deps;
-    const limitMs = ownLimitMs(spec, pubsub);
-    this.#requests = new AppRequests(spec, deps, limitMs ?? deps.timeLimitMs);
+    this.#requests = new AppRequests(spec, deps, routeLimit(spec, pubsub, deps));
     this.#calls = new CodeCalls(deps, workplaceOf(pubsub.access, 'messages', pubsub.name, spec.topic, group));
     this.#code = deps.deliverToCode && {
       deliver: deps.deliverToCode,
       eventOf: (message) => this.#requests.eventOf(message),
       calls: this.#calls,
-      timeLimitMs: limitMs ?? 0,
+      timeLimitMs: ownLimitMs(spec, pubsub) ?? 0,
       spec,
     };
     this.#gate = new Gate(pubsub.inbound?.breaker, clock, () => this.#isAppAway);

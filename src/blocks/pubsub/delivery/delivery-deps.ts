@@ -1,5 +1,5 @@
 import type { AppMonitor } from '../../../app/app-monitor.ts';
-import type { AppCall, AppReply } from '../../../app/channel.ts';
+import type { AppCall, AppReply, AppTimeLimit } from '../../../app/channel.ts';
 import type { WorkAccess } from '../../../cluster/workplace-of.ts';
 import type { PubSubComponent } from '../../../components/pubsub.ts';
 import type { Policy } from '../../../resiliency/policy.ts';
@@ -31,4 +31,16 @@ export interface OpenPubSub {
 /** The time limit that the subscription or the component's policy sets for a delivery, if any; 0 for no limit. */
 export function ownLimitMs({ timeoutMs }: SubscriptionSpec, { inbound }: OpenPubSub): number | undefined {
   return timeoutMs ?? inbound?.timeoutMs;
+}
+
+/** The time limit of a delivery to the application. */
+export function routeLimit(spec: SubscriptionSpec, pubsub: OpenPubSub, { timeLimitMs }: DeliveryDeps): AppTimeLimit {
+  const ownMs = ownLimitMs(spec, pubsub);
+  if (ownMs === undefined)
+    return { timeLimitMs, remedy: 'the limit is deliveryTimeoutMs (insidecar run: --delivery-timeout); 0 is no limit' };
+  const setBy =
+    spec.timeoutMs === undefined
+      ? "the time-out of the component's resiliency policy"
+      : 'timeoutMs of the subscription';
+  return { timeLimitMs: ownMs, remedy: `the limit is ${setBy}` };
 }
