@@ -50,6 +50,6 @@ export interface GrpcModule {
  * @throws SidecarError `ERR_CONFIGURATION` saying what to install.
  */
 export function loadGrpc(name = '@grpc/grpc-js'): Promise<GrpcModule> {
-  const message = `options.app.protocol "grpc" needs the package ${name}: run "npm install ${name}"`;
-  return loadPackage(name, (cause) => new SidecarError('ERR_CONFIGURATION', message, { cause }));
+  const wanted = { name, version: '1', neededBy: 'options.app.protocol "grpc"' };
+  return loadPackage(wanted, (message, cause) => new SidecarError('ERR_CONFIGURATION', message, { cause }));
 }

@@ -1,5 +1,5 @@
 import type { Meter, TracerProvider } from '@opentelemetry/api';
-import { loadPackage } from '../util/load-package.ts';
+import { installName, loadPackage } from '../util/load-package.ts';
 import { Failure } from './failure.ts';
 
 /** The used parts of OpenTelemetry's SDK, by shape: its packages may be absent. */
@@ -69,6 +69,9 @@ export interface PrometheusExporter {
 /** What needs a package, in words of the command. */
 export type Need = '--metrics-port' | 'spec.tracing of a Configuration' | 'OTEL_EXPORTER_OTLP_ENDPOINT';
 
+/** Packages of OpenTelemetry are not installed. */
+export class MissingPackages extends Failure {}
+
 /** The lines of the packages that run on Node 20; newer ones need a newer API. */
 const VERSIONS: Readonly<Record<string, string>> = {
   '@opentelemetry/api': '1.9',
@@ -84,23 +87,26 @@ const VERSIONS: Readonly<Record<string, string>> = {
 /**
  * Loads packages that are not installed with the command.
  *
- * @throws Failure naming all that have to be installed
+ * @throws MissingPackages naming all that have to be installed
  */
 export async function loadPackages<Packages extends readonly unknown[]>(
   need: Need,
   names: { readonly [At in keyof Packages]: string },
 ): Promise<Packages> {
-  const missing: string[] = [];
+  const missing = new Set<string>();
   const all = await Promise.all(
     names.map((name) =>
-      loadPackage<unknown>(name, (cause) => (cause instanceof Error ? cause : new Error(String(cause)))).catch(() => {
-        missing.push(name);
+      loadPackage<unknown>({ name, neededBy: need }, (message, cause) => new Error(message, { cause })).catch(() => {
+        missing.add(name);
       }),
     ),
   );
-  if (missing.length > 0) {
-    const versions = missing.map((name) => `${name}@${VERSIONS[name] ?? 'latest'}`).join(' ');
-    throw new Failure(`${need} needs packages that are not installed: run "npm install ${versions}"`);
+  if (missing.size > 0) {
+    const versions = names
+      .filter((name) => missing.has(name))
+      .map((name) => installName({ name, version: VERSIONS[name] ?? 'latest' }))
+      .join(' ');
+    throw new MissingPackages(`${need} needs packages that are not installed: run "npm install ${versions}"`);
   }
   // The cast is safe as far as the packages are those of their names.
   return all as unknown as Packages;

@@ -1,8 +1,8 @@
 import type { Telemetry } from '../probe.ts';
-import type { LoadedResources, TelemetrySettings } from '../resources/index.ts';
+import type { LoadedResources, MetricsSettings, TelemetrySettings } from '../resources/index.ts';
 import { type Clock, sleep } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
-import { type ApiPackage, loadPackages } from './otel-packages.ts';
+import { type ApiPackage, loadPackages, MissingPackages } from './otel-packages.ts';
 import { type MetricsAddress, RunMetrics } from './run-metrics.ts';
 import { RunTracing } from './run-tracing.ts';
 
@@ -32,15 +32,14 @@ export class RunTelemetry {
     this.#clock = clock;
   }
 
-  /** @throws Failure if packages are missing or the port cannot be used */
+  /** @throws Failure if packages for tracing are missing or the port of the metrics cannot be used */
   static async open(options: RunTelemetryOptions): Promise<RunTelemetry> {
     const { metrics, appIds, resources, environment, clock, log } = options;
     const settingsOf = (appId: string): TelemetrySettings | undefined => resources.get(appId)?.telemetry;
     const measured = appIds.filter((appId) => settingsOf(appId)?.metrics?.isEnabled !== false);
     const [withBounds] = measured.flatMap((appId) => settingsOf(appId)?.metrics ?? []);
-    const served =
-      metrics === undefined || measured.length === 0 ? undefined : await RunMetrics.open(metrics, withBounds, clock);
-    if (served !== undefined) log.info({}, `metrics at ${served.url}`);
+    const isServed = metrics !== undefined && measured.length > 0;
+    const served = isServed ? await openMetrics(metrics, withBounds, { clock, log }) : undefined;
     const run = new RunTelemetry(new RunTracing(environment), served, clock);
     try {
       for (const appId of appIds) await run.#add(appId, settingsOf(appId), measured.includes(appId));
@@ -82,5 +81,22 @@ export class RunTelemetry {
   async close(): Promise<void> {
     await Promise.race([this.#tracing.close(), sleep(this.#clock, LAST_SPANS_MS)]);
     await this.#metrics?.close();
+  }
+}
+
+/** Without its packages nothing is served: scripts made for daprd name the port, and few of them look at the metrics. */
+async function openMetrics(
+  address: MetricsAddress,
+  settings: MetricsSettings | undefined,
+  { clock, log }: Pick<RunTelemetryOptions, 'clock' | 'log'>,
+): Promise<RunMetrics | undefined> {
+  try {
+    const served = await RunMetrics.open(address, settings, clock);
+    log.info({}, `metrics at ${served.url}`);
+    return served;
+  } catch (error) {
+    if (!(error instanceof MissingPackages)) throw error;
+    log.warn({}, `no metrics are served: ${error.message}`);
+    return undefined;
   }
 }

@@ -77,6 +77,11 @@ export function isConflict(value: unknown): value is ConflictError {
   return isStateError(value) && value.kind === 'conflict';
 }
 
+/** The log fields of a store's failure. The stack of a missing package says nothing. */
+export function failureFields(error: StateError): { readonly error: StateError } | { readonly reason: string } {
+  return error.kind === 'driver-missing' ? { reason: error.message } : { error };
+}
+
 /** The error of every call on a closed store. */
 export function closedError(): StateError {
   return new StateError('closed', 'The state store is closed.');

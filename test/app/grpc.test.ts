@@ -231,7 +231,7 @@ describe('a call of a gRPC application', () => {
     const transport = grpcTransport(1, '127.0.0.1', () => loadGrpc('@grpc/not-there'));
     await expect(transport.open?.()).rejects.toMatchObject({
       code: 'ERR_CONFIGURATION',
-      message: 'options.app.protocol "grpc" needs the package @grpc/not-there: run "npm install @grpc/not-there"',
+      message: 'options.app.protocol "grpc" needs the package @grpc/not-there: run "npm install @grpc/not-there@1".',
     });
     await transport.close();
   });

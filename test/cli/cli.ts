@@ -29,13 +29,15 @@ export interface RunningCli {
 export interface CliOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
+  /** The command's program. Default: the built one. */
+  readonly main?: string;
 }
 
 /** Starts the command; it is killed at the end of the test. */
-export function startCli(args: readonly string[], { env = {}, cwd }: CliOptions = {}): RunningCli {
+export function startCli(args: readonly string[], { env = {}, cwd, main = MAIN }: CliOptions = {}): RunningCli {
   const plain = { NODE_ENV: '', NODE_V8_COVERAGE: '', NODE_OPTIONS: '', FORCE_COLOR: undefined, NO_COLOR: undefined };
   const inherited = { ...process.env, ...plain };
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...inherited, ...env }, ...(cwd && { cwd }) });
+  const child = spawn(process.execPath, [main, ...args], { env: { ...inherited, ...env }, ...(cwd && { cwd }) });
   onTestFinished(() => void child.kill('SIGKILL'));
   const collect = (stream: NodeJS.ReadableStream): (() => string) => {
     const chunks: Buffer[] = [];

@@ -1,4 +1,5 @@
 import { StateError } from '../../state/errors.ts';
+import { loadPackage } from '../../util/load-package.ts';
 
 /** The SQLite values used here. Bytes must be blobs: the fallback driver cuts text at a NUL. */
 export type SqlValue = number | string | Uint8Array | null;
@@ -22,10 +23,8 @@ export interface SqliteModule {
   readonly DatabaseSync: new (file: string) => DatabaseLike;
 }
 
-/** Variables, so that neither TypeScript nor a bundler resolves modules that may be missing. */
+/** Typed as any text, so that TypeScript does not resolve it: it may be missing. */
 const BUILT_IN: string = 'node:sqlite';
-const FALLBACK: string = '@photostructure/sqlite';
-const FALLBACK_VERSION = '1.2.1';
 
 /** The runtime's own SQLite (Node 22.13 and later), else the optional package with the same interface. */
 export async function loadSqlite(): Promise<SqliteModule> {
@@ -40,17 +39,13 @@ async function tryImport(name: string): Promise<SqliteModule | undefined> {
   }
 }
 
-async function importFallback(): Promise<SqliteModule> {
-  try {
-    return (await import(FALLBACK)) as SqliteModule;
-  } catch (error) {
-    throw new StateError(
-      'driver-missing',
-      `Embedded state needs SQLite, which Node ${process.versions.node} does not bring along: ` +
-        `run "npm install ${FALLBACK}@${FALLBACK_VERSION}", or use Node 22.13 or later.`,
-      error,
-    );
-  }
+function importFallback(): Promise<SqliteModule> {
+  const neededBy = `Embedded state on Node ${process.versions.node}, which has no SQLite,`;
+  const wanted = { name: '@photostructure/sqlite', version: '1.2.1', neededBy };
+  return loadPackage(
+    wanted,
+    (message, cause) => new StateError('driver-missing', `${message} Node 22.13 and later have SQLite.`, cause),
+  );
 }
 
 /**

@@ -1,6 +1,6 @@
 import { changedKeys } from '../../state/changed-keys.ts';
 import { checkBatch, checkCount, checkKey, checkScan } from '../../state/checks.ts';
-import { ConflictError, closedError, type StateError } from '../../state/errors.ts';
+import { ConflictError, closedError, failureFields, type StateError } from '../../state/errors.ts';
 import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, KeyRange, Scan, StateContext, StateStore } from '../../state/store.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
@@ -200,7 +200,7 @@ export class EmbeddedStore implements StateStore {
   #onFailure(failure: Failure | null): void {
     this.#failure = failure === null ? undefined : errorOf(failure);
     if (this.#failure === undefined) this.#logger.warn({}, 'the state store works again');
-    else this.#logger.error({ error: this.#failure }, 'the state store does not work');
+    else this.#logger.error(failureFields(this.#failure), 'the state store does not work');
     this.#scheduleProbe();
   }
 
@@ -216,7 +216,7 @@ export class EmbeddedStore implements StateStore {
 
   #onLost(error: StateError): void {
     this.#failure = error;
-    this.#logger.error({ error }, 'the state store does not work');
+    this.#logger.error(failureFields(error), 'the state store does not work');
     this.#ended ??= error;
     this.#reads.fail(error);
     this.#commits.fail(error);

@@ -1,5 +1,4 @@
-import { SidecarError } from '../../errors.ts';
-import { loadPackage } from '../../util/load-package.ts';
+import { loadPubSubDriver } from '../broker/load-driver.ts';
 
 /** The used part of a message's headers. */
 export interface NatsHeaders {
@@ -58,6 +57,5 @@ export interface NatsModule {
  * @throws SidecarError `ERR_CONFIGURATION` naming the package to install.
  */
 export function loadNats(name = '@nats-io/transport-node'): Promise<NatsModule> {
-  const message = `The pub/sub component of type pubsub.jetstream needs the package ${name}: run "npm install ${name}".`;
-  return loadPackage(name, (cause) => new SidecarError('ERR_CONFIGURATION', message, { cause }));
+  return loadPubSubDriver({ name, version: '3' }, 'pubsub.jetstream');
 }

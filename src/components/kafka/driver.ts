@@ -1,5 +1,5 @@
-import { loadPackage } from '../../util/load-package.ts';
 import { withTimeLimit } from '../../util/time-limit.ts';
+import { loadPubSubDriver } from '../broker/load-driver.ts';
 
 const CLOSE_LIMIT_MS = 1_000;
 
@@ -119,11 +119,10 @@ export interface KafkaModule {
 /**
  * Loads the driver.
  *
- * @throws Error naming the package to install.
+ * @throws SidecarError `ERR_CONFIGURATION` naming the package to install.
  */
 export function loadKafka(name = '@platformatic/kafka'): Promise<KafkaModule> {
-  const message = `The pub/sub component of type pubsub.kafka needs the package ${name}: run "npm install ${name}@1".`;
-  return loadPackage(name, (cause) => new Error(message, { cause }));
+  return loadPubSubDriver({ name, version: '1' }, 'pubsub.kafka');
 }
 
 /** Whether the driver reports an error of the broker, such as `OFFSET_OUT_OF_RANGE`. */

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { loadPackage } from '../../util/load-package.ts';
+import { loadPubSubDriver } from '../broker/load-driver.ts';
 
 /** Properties of MQTT 5, in the terms of `mqtt-packet`. */
 export interface MqttProperties {
@@ -56,9 +56,8 @@ export interface MqttPacketModule {
 /**
  * Loads the driver.
  *
- * @throws Error naming the package to install.
+ * @throws SidecarError `ERR_CONFIGURATION` naming the package to install.
  */
 export function loadMqttPacket(type: string, name = 'mqtt-packet'): Promise<MqttPacketModule> {
-  const message = `The pub/sub component of type ${type} needs the package ${name}: run "npm install ${name}".`;
-  return loadPackage(name, (cause) => new Error(message, { cause }));
+  return loadPubSubDriver({ name, version: '9' }, type);
 }

@@ -44,6 +44,6 @@ interface PgModule {
  * @throws StateError `driver-missing` naming the package to install.
  */
 export function loadPg(name = 'pg'): Promise<PgModule> {
-  const message = `State in PostgreSQL needs the package ${name}: run "npm install ${name}".`;
-  return loadPackage(name, (cause) => new StateError('driver-missing', message, cause));
+  const wanted = { name, version: '8', neededBy: 'State in PostgreSQL' };
+  return loadPackage(wanted, (message, cause) => new StateError('driver-missing', message, cause));
 }

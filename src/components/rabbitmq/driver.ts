@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events';
-import { loadPackage } from '../../util/load-package.ts';
+import { loadPubSubDriver } from '../broker/load-driver.ts';
 
 /** A value in a table of headers or arguments. */
 export type TableValue = string | number | boolean | Buffer | null | undefined | object;
@@ -116,9 +116,8 @@ export interface AmqpModule {
 /**
  * Loads the driver.
  *
- * @throws Error naming the package to install.
+ * @throws SidecarError `ERR_CONFIGURATION` naming the package to install.
  */
 export function loadAmqp(name = 'amqplib'): Promise<AmqpModule> {
-  const message = `The pub/sub component of type pubsub.rabbitmq needs the package ${name}: run "npm install ${name}".`;
-  return loadPackage(name, (cause) => new Error(message, { cause }));
+  return loadPubSubDriver({ name, version: '2' }, 'pubsub.rabbitmq');
 }

@@ -24,10 +24,10 @@ export interface RedisModule {
 /**
  * Loads the driver.
  *
- * @param what - what needs it, for the error
+ * @param neededBy - the feature that needs it, for the error
  * @throws StateError `driver-missing` naming the package to install.
  */
-export function loadRedis(name = 'redis', what = 'State in Redis'): Promise<RedisModule> {
-  const message = `${what} needs the package ${name}: run "npm install ${name}".`;
-  return loadPackage(name, (cause) => new StateError('driver-missing', message, cause));
+export function loadRedis(name = 'redis', neededBy = 'State in Redis'): Promise<RedisModule> {
+  const wanted = { name, version: '6', neededBy };
+  return loadPackage(wanted, (message, cause) => new StateError('driver-missing', message, cause));
 }

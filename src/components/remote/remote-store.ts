@@ -1,7 +1,7 @@
 import { localHostsOf } from '../../cluster/local-hosts.ts';
 import { changedKeys } from '../../state/changed-keys.ts';
 import { checkBatch, checkCount, checkKey, checkScan } from '../../state/checks.ts';
-import { closedError, isStateError, StateError } from '../../state/errors.ts';
+import { closedError, failureFields, isStateError, StateError } from '../../state/errors.ts';
 import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
 import type {
   Batch,
@@ -166,7 +166,7 @@ export class RemoteStore implements StateStore {
     if (failure !== undefined) {
       // Calls fail while there is no connection, and work as soon as there is.
       if (typeof part === 'string' && this.#failures.size > 0) return;
-      if (this.#failures.size === 0) logger.error({ error: failure }, 'the state store does not work');
+      if (this.#failures.size === 0) logger.error(failureFields(failure), 'the state store does not work');
       this.#failures.set(part, failure);
     } else if (this.#failures.delete(part) && this.#failures.size === 0)
       logger.warn({ server: this.#server.name }, 'the state store works again');

@@ -37,6 +37,6 @@ test.each([
 
 test('a missing package is named', async () => {
   await expect(loadNats('@nats-io/not-there')).rejects.toThrow(
-    'The pub/sub component of type pubsub.jetstream needs the package @nats-io/not-there: run "npm install @nats-io/not-there".',
+    'The pub/sub component of type pubsub.jetstream needs the package @nats-io/not-there: run "npm install @nats-io/not-there@3".',
   );
 });

@@ -55,7 +55,7 @@ describe('options of mqttPubSub', () => {
 
   test('a missing driver is named', async () => {
     await expect(loadMqttPacket('pubsub.mqtt5', 'mqtt-packet-missing')).rejects.toThrow(
-      'The pub/sub component of type pubsub.mqtt5 needs the package mqtt-packet-missing: run "npm install mqtt-packet-missing".',
+      'The pub/sub component of type pubsub.mqtt5 needs the package mqtt-packet-missing: run "npm install mqtt-packet-missing@9".',
     );
   });
 });
