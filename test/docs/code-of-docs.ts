@@ -32,8 +32,13 @@ export function start(name: string, code: string, environment: NodeJS.ProcessEnv
   mkdirSync(`${root}temp`, { recursive: true });
   const file = `${root}temp/${name}.ts`;
   writeFileSync(file, code);
-  const child = spawn(process.execPath, ['--import', 'tsx', file], {
-    cwd: root,
+  return startIn(root, ['--import', 'tsx', file], environment);
+}
+
+/** Starts a program of Node in a directory; answers as {@link start} does. */
+export function startIn(cwd: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}): () => string {
+  const child = spawn(process.execPath, args, {
+    cwd,
     env: { ...process.env, NODE_ENV: '', NODE_V8_COVERAGE: '', NODE_OPTIONS: '', ...environment },
   });
   onTestFinished(() => void child.kill('SIGKILL'));

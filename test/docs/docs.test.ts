@@ -1,11 +1,13 @@
 /** Runs the code of the documentation as it stands there. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { codeOf, RUNNER, start } from './code-of-docs.ts';
+import { codeOf, RUNNER, start, startIn } from './code-of-docs.ts';
 
 const PATIENCE = { timeout: 15_000 };
+const README = readFileSync('README.md', 'utf8');
 
 function codeWith(text: string): string {
   const code = codeOf('README.md').find((block) => block.includes(text));
@@ -19,6 +21,25 @@ test('the example that README.md opens with does what it says', async () => {
   expect(output()).toContain('order 1, attempt 1\n');
   expect(output()).not.toContain('attempt 4');
 });
+
+test.each(['commonjs', 'module', undefined])(
+  'the example that README.md opens with runs when pasted into a new folder, with "type": %j',
+  async (type) => {
+    const folder = await mkdtemp(join(tmpdir(), 'insidecar-readme-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'orders', version: '1.0.0', type }));
+    await mkdir(join(folder, 'node_modules'));
+    const installed = /^npm install (.+)$/m.exec(README)?.[1]?.split(' ') ?? [];
+    expect(installed).toContain('insidecar');
+    for (const name of installed) {
+      const from = name === 'insidecar' ? '.' : join('node_modules', name);
+      await symlink(resolve(from), join(folder, 'node_modules', name));
+    }
+    await writeFile(join(folder, 'orders.ts'), codeWith('express.json').replace('3500', '0'));
+    const output = startIn(folder, ['node_modules/tsx/dist/cli.mjs', 'orders.ts']);
+    await expect.poll(output, PATIENCE).toContain('order 1, attempt 3');
+  },
+);
 
 test('the example of README.md that keeps messages on disk runs', async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-readme-'));
