@@ -1,6 +1,7 @@
 import { messageOf } from '../../errors.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import type { Logger } from '../../util/logger.ts';
+import { OutageLog } from '../broker/outage-log.ts';
 import type { NatsConnection } from './driver.ts';
 import { NatsSession } from './session.ts';
 
@@ -50,10 +51,12 @@ export class NatsLink {
   readonly #problems = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #wake: (() => void) | undefined;
+  readonly #outages: OutageLog;
   readonly #running: Promise<void>;
 
   constructor(deps: NatsLinkDeps) {
     this.#deps = deps;
+    this.#outages = new OutageLog(deps.logger, deps.server);
     this.#running = this.#run();
   }
 
@@ -107,25 +110,24 @@ export class NatsLink {
     } catch (error) {
       this.#failure = messageOf(error);
       const failure = new Error(`cannot connect to ${server}: ${this.#failure}`, { cause: error });
-      this.#report(failure.message);
+      this.#outages.onLost(this, this.#failure);
       for (const { reject } of this.#takeWaiters()) reject(failure);
       return undefined;
     }
   }
 
   async #serve(session: NatsSession): Promise<void> {
-    const { server, logger } = this.#deps;
     if (this.#isClosed) return session.close();
     this.#session = session;
     this.#others = session.otherServers;
-    if (this.#problems.size > 0) logger.info({}, `connected to ${server} again`);
+    this.#outages.onConnected(this);
     this.#problems.clear();
     for (const user of this.#users) user.connected(session);
     for (const { resolve } of this.#takeWaiters()) resolve(session);
     const reason = await session.ended;
     this.#session = undefined;
     this.#failure = reason.message;
-    if (!this.#isClosed) this.#report(`the connection to ${server} is gone: ${reason.message}`);
+    if (!this.#isClosed) this.#outages.onLost(this, reason.message);
     for (const user of this.#users) user.disconnected();
   }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { BrokerClient } from '../broker/broker-pubsub.ts';
 import type { Deadline } from '../broker/deadlines.ts';
 import type { LineOptions, LineReceiver } from '../broker/line.ts';
+import { OutageLog } from '../broker/outage-log.ts';
 import type { ComponentContext } from '../component.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
 import type { MqttPacketModule } from './driver.ts';
@@ -38,11 +39,13 @@ export class MqttClient implements BrokerClient<MqttHandle> {
   readonly #deps: MqttClientDeps;
   readonly #writing: Writing;
   readonly #publisher: MqttPublisher;
+  readonly #outages: OutageLog;
 
   constructor(deps: MqttClientDeps) {
     this.#deps = deps;
     const { settings, context } = deps;
-    const { protocolVersion } = settings.broker;
+    const { protocolVersion, name } = settings.broker;
+    this.#outages = new OutageLog(context.logger, name);
     this.#writing = { protocolVersion, retain: settings.retain, now: () => context.clock.now() };
     // Nobody sends to it, so it may have another ID each time.
     const clientId = clientIdOf(this.#prefix, randomUUID());
@@ -71,7 +74,15 @@ export class MqttClient implements BrokerClient<MqttHandle> {
     const session = { clientId, clean, receiveMaximum };
     const { broker } = settings;
     return {
-      ...{ packets, broker, session, logger: context.logger, takenOver: TAKEN_OVER, random: Math.random },
+      ...{
+        packets,
+        broker,
+        session,
+        logger: context.logger,
+        outages: this.#outages,
+        takenOver: TAKEN_OVER,
+        random: Math.random,
+      },
       purpose: { broker: broker.name, ...purpose },
     };
   }

@@ -1,6 +1,7 @@
 import { messageOf } from '../../errors.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import type { Logger } from '../../util/logger.ts';
+import type { OutageLog } from '../broker/outage-log.ts';
 import type { MqttPacket, MqttPacketModule } from './driver.ts';
 import { type MqttBroker, MqttConnection, type MqttSession } from './mqtt-connection.ts';
 import { RefusedError, SESSION_TAKEN_OVER } from './refusals.ts';
@@ -30,6 +31,7 @@ export interface LinkDeps {
   readonly broker: MqttBroker;
   readonly session: MqttSession;
   readonly logger: Logger;
+  readonly outages: OutageLog;
   /** What the connection is for, for the log. */
   readonly purpose: object;
   readonly random: () => number;
@@ -48,8 +50,8 @@ export class MqttLink {
   #shortLives = 0;
   #takeovers = 0;
   #isEnded = false;
-  /** What was logged last, so that it is not repeated with every attempt. */
-  #reported: string | undefined;
+  /** Why there is no connection, if an attempt has failed. */
+  #failure: string | undefined;
 
   constructor(deps: LinkDeps, user: LinkUser) {
     this.#deps = deps;
@@ -58,7 +60,7 @@ export class MqttLink {
 
   /** Why there is no connection, if that is known. */
   get failure(): string | undefined {
-    return this.#reported;
+    return this.#failure;
   }
 
   connect(): void {
@@ -76,8 +78,8 @@ export class MqttLink {
     this.#connection?.established();
     this.#establishedAt = performance.now();
     this.#failures = 0;
-    if (this.#reported !== undefined) this.#deps.logger.info(this.#deps.purpose, 'connected to the broker again');
-    this.#reported = undefined;
+    this.#deps.outages.onConnected(this);
+    this.#failure = undefined;
   }
 
   #closed(connection: MqttConnection, error: Error): void {
@@ -110,16 +112,16 @@ export class MqttLink {
   }
 
   #failed(error: Error): number {
-    const { logger, purpose, random } = this.#deps;
-    const text = messageOf(error);
-    if (this.#reported !== text) logger.warn({ ...purpose, error: text }, 'no connection to the broker: trying again');
-    this.#reported = text;
+    const { outages, random } = this.#deps;
+    this.#failure = messageOf(error);
+    outages.onLost(this, this.#failure);
     return backoffDelayMs(RECONNECT, ++this.#failures, random);
   }
 
   /** Ends the connection and all attempts. */
   async end(): Promise<void> {
     this.#isEnded = true;
+    this.#deps.outages.onClosed(this);
     clearTimeout(this.#timer);
     await this.#connection?.end();
   }

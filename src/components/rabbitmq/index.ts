@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
 import { checkBrokerOptions, TLS_OPTIONS } from '../broker/options.ts';
+import { OutageLog } from '../broker/outage-log.ts';
 import type { ComponentContext } from '../component.ts';
 import { BOOLEAN, choice, type OptionFields, secret, TEXT, whole } from '../option-fields.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
@@ -135,11 +136,12 @@ async function makeClient(
   const amqp = await loadAmqp();
   const random = Math.random;
   const backoff = { ...RECONNECT, maxDelayMs: options.maxReconnectDelayMs ?? RECONNECT.maxDelayMs };
+  const outages = new OutageLog(logger, server.name);
   const connection = (purpose: string): RabbitConnection => {
     const connectionName = `${options.clientName ?? appId} (${purpose})`;
     const connect = (): ReturnType<typeof amqp.connect> =>
       amqp.connect(server.target, server.socket(amqp, connectionName));
-    return new RabbitConnection({ server: server.name, connect, backoff, random, logger });
+    return new RabbitConnection({ server: server.name, connect, backoff, random, logger, outages });
   };
   return new RabbitClient({
     name: server.name,

@@ -2,6 +2,7 @@ import { messageOf } from '../../errors.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import type { Logger } from '../../util/logger.ts';
 import { withTimeLimit } from '../../util/time-limit.ts';
+import type { OutageLog } from '../broker/outage-log.ts';
 import type { AmqpConnection } from './driver.ts';
 import { SHORT_LIFE_MS } from './reconnect.ts';
 
@@ -21,6 +22,7 @@ export interface RabbitConnectionDeps {
   readonly backoff: Backoff;
   readonly random: () => number;
   readonly logger: Logger;
+  readonly outages: OutageLog;
 }
 
 interface Waiter {
@@ -131,7 +133,9 @@ export class RabbitConnection {
   #failed(cause: unknown): Error {
     const failure = new Error(`${this.#deps.server} cannot be reached: ${reasonOf(cause)}`, { cause });
     this.#failure = failure;
-    if (!this.#isClosed) this.#later();
+    if (this.#isClosed) return failure;
+    this.#deps.outages.onLost(this, reasonOf(cause));
+    this.#later();
     return failure;
   }
 
@@ -149,6 +153,7 @@ export class RabbitConnection {
   #use(connection: AmqpConnection): void {
     this.#current = connection;
     this.#failure = undefined;
+    this.#deps.outages.onConnected(this);
     this.#connectedAt = performance.now();
     this.isBlocked = false;
     this.version = versionOf(connection);
@@ -179,8 +184,7 @@ export class RabbitConnection {
     this.#current = undefined;
     this.isBlocked = false;
     if (this.#isClosed) return;
-    const { logger, server } = this.#deps;
-    logger.warn({ server, error: reasonOf(error ?? 'closed') }, 'the connection to the broker is lost');
+    this.#deps.outages.onLost(this, reasonOf(error ?? 'closed'));
     // The first time at once.
     const isShort = performance.now() - this.#connectedAt < SHORT_LIFE_MS;
     this.#failures = isShort ? this.#failures + 1 : 0;

@@ -129,8 +129,8 @@ describe.skipIf(!hasNats())('access to NATS', () => {
     await using _server = await NatsForTests.own([`listen: 127.0.0.1:${port}`]);
     await eventually('it is connected', () => logger.at('info').length > 0);
     expect(logger.lines.map(({ level, message }) => [level, message])).toEqual([
-      ['warn', `cannot connect to NATS at 127.0.0.1:${port}: connection refused`],
-      ['info', `connected to NATS at 127.0.0.1:${port} again`],
+      ['warn', 'no connection to the server: trying again'],
+      ['info', 'connected to the server again'],
     ]);
     await component.close();
   });

@@ -1,5 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
+import { OutageLog } from '../../../src/components/broker/outage-log.ts';
 import { loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { RabbitConnection } from '../../../src/components/rabbitmq/rabbit-connection.ts';
 import { RECONNECT } from '../../../src/components/rabbitmq/reconnect.ts';
@@ -110,6 +111,7 @@ export function closing(port: () => number): void {
         backoff: RECONNECT,
         random: () => 0,
         logger: new RecordingLogger(),
+        outages: new OutageLog(new RecordingLogger(), name),
       });
       way.left = Number.POSITIVE_INFINITY;
       const startedAt = performance.now();

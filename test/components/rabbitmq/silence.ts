@@ -1,5 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { OutageLog } from '../../../src/components/broker/outage-log.ts';
 import { type AmqpConnection, loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { RabbitConnection } from '../../../src/components/rabbitmq/rabbit-connection.ts';
 import { RECONNECT } from '../../../src/components/rabbitmq/reconnect.ts';
@@ -44,6 +45,7 @@ async function connected(port: number, heartbeatMs: number) {
     backoff: RECONNECT,
     random: Math.random,
     logger: new RecordingLogger(),
+    outages: new OutageLog(new RecordingLogger(), name),
   });
   await connection.open();
   if (made === undefined) throw new Error('not connected');

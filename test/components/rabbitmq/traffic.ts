@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
+import { OutageLog } from '../../../src/components/broker/outage-log.ts';
 import { DelayQueues } from '../../../src/components/rabbitmq/delay-queues.ts';
 import { loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { RabbitConnection } from '../../../src/components/rabbitmq/rabbit-connection.ts';
@@ -293,6 +294,7 @@ export function traffic(port: () => number): void {
         backoff: RECONNECT,
         random: Math.random,
         logger: new RecordingLogger(),
+        outages: new OutageLog(new RecordingLogger(), server.name),
       });
       await connection.open();
       const delays = new DelayQueues(new Topology(connection), connection);

@@ -1,6 +1,6 @@
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
-import type { Logger } from '../../../util/logger.ts';
 import { withTimeLimit } from '../../../util/time-limit.ts';
+import type { OutageLog } from '../../broker/outage-log.ts';
 import { ConnectionLostError } from '../../remote/connection.ts';
 import { destroy } from '../dialer.ts';
 import type { RedisClient } from '../driver.ts';
@@ -22,7 +22,7 @@ export interface EndpointDeps {
   readonly server: string;
   /** The time limit of an attempt to connect, and of the answer to a ping. */
   readonly timeoutMs: number;
-  readonly logger: Logger;
+  readonly outages: OutageLog;
   readonly onConnected?: (client: RedisClient) => void;
   readonly onFailure?: (error: Error) => void;
 }
@@ -39,7 +39,6 @@ export class Endpoint {
   #failure: Error | undefined;
   #failures = 0;
   #connectedAt = 0;
-  #isDown = false;
   #waiting: Waiting[] = [];
   #pause: NodeJS.Timeout | undefined;
   #beat: NodeJS.Timeout | undefined;
@@ -89,25 +88,22 @@ export class Endpoint {
 
   #keep(client: RedisClient): void {
     if (this.#closed) return destroy(client);
-    const { server, logger, onConnected } = this.#deps;
+    const { outages, onConnected } = this.#deps;
     for (const event of ['end', 'error'] as const) client.on(event, () => this.drop(client));
     this.#client = client;
     this.#failure = undefined;
     this.#connectedAt = performance.now();
     this.#unanswered = 0;
     this.#beat = setInterval(() => this.#ping(client), BEAT_MS);
-    if (this.#isDown) logger.info({ server }, 'connected to the broker again');
-    this.#isDown = false;
+    outages.onConnected(this);
     onConnected?.(client);
     for (const { resolve } of this.#waiting.splice(0)) resolve(client);
   }
 
   #fail(error: Error): void {
     if (this.#closed) return;
-    const { server, logger, onFailure } = this.#deps;
-    if (!this.#isDown || this.#failure?.message !== error.message)
-      logger.warn({ server, error: error.message }, 'the broker cannot be reached');
-    this.#isDown = true;
+    const { outages, onFailure } = this.#deps;
+    outages.onLost(this, error.message);
     this.#failure = error;
     for (const { reject } of this.#waiting.splice(0)) reject(error);
     onFailure?.(error);
@@ -141,6 +137,7 @@ export class Endpoint {
 
   close(): void {
     this.#closed = true;
+    this.#deps.outages.onClosed(this);
     clearTimeout(this.#pause);
     clearInterval(this.#beat);
     if (this.#client !== undefined) destroy(this.#client);

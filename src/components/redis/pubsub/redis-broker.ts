@@ -3,12 +3,14 @@ import { messageOf } from '../../../errors.ts';
 import type { BrokerClient } from '../../broker/broker-pubsub.ts';
 import type { Deadline } from '../../broker/deadlines.ts';
 import type { LineOptions, LineReceiver } from '../../broker/line.ts';
+import { OutageLog } from '../../broker/outage-log.ts';
 import type { ComponentContext } from '../../component.ts';
 import type { Message, PublishFailure } from '../../pubsub.ts';
 import { ConnectionLostError } from '../../remote/connection.ts';
 import { Dialer } from '../dialer.ts';
 import type { RedisArgument, RedisModule } from '../driver.ts';
 import type { RedisTarget } from '../target.ts';
+import { targetName } from '../target.ts';
 import { fieldsOf } from './entries.ts';
 import { GroupReader } from './group-reader.ts';
 import { Router } from './router.ts';
@@ -53,6 +55,7 @@ export class RedisBroker implements BrokerClient<string> {
   /** By slot and group. */
   readonly #readers = new Map<string, SharedReader>();
   readonly #lines = new Set<StreamLine>();
+  readonly #outages: OutageLog;
   readonly #timer: NodeJS.Timeout;
   #ticks = 0;
   #isClosed = false;
@@ -62,11 +65,13 @@ export class RedisBroker implements BrokerClient<string> {
     this.#settings = settings;
     this.#context = context;
     this.#consumer = `${CONSUMER_PREFIX}${newId()}`;
+    this.#outages = new OutageLog(context.logger, targetName(target));
     this.#router = new Router({
       target,
       dialer: new Dialer({ target, load, protocol: 2 }),
       timeoutMs,
       logger: context.logger,
+      outages: this.#outages,
       onConnected: () => {
         for (const line of this.#lines) line.reconnected();
       },
@@ -179,8 +184,8 @@ export class RedisBroker implements BrokerClient<string> {
   #newReader({ slot, group }: StreamGroup): GroupReader {
     const [router, consumer] = [this.#router, this.#consumer];
     const { callTimeoutMs: timeoutMs } = this.#settings;
-    const { logger } = this.#context;
-    return new GroupReader({ router, group, consumer, slot, server: this.name, timeoutMs, logger });
+    const outages = this.#outages;
+    return new GroupReader({ router, group, consumer, slot, server: this.name, timeoutMs, outages });
   }
 
   /** A reader that nobody uses any more has no connection. */

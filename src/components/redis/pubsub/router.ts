@@ -1,4 +1,5 @@
 import type { Logger } from '../../../util/logger.ts';
+import type { OutageLog } from '../../broker/outage-log.ts';
 import { ConnectionLostError } from '../../remote/connection.ts';
 import { firstOf } from '../../remote/first-of.ts';
 import { type Dialer, destroy } from '../dialer.ts';
@@ -18,6 +19,7 @@ export interface RouterDeps {
   readonly dialer: Dialer;
   readonly timeoutMs: number;
   readonly logger: Logger;
+  readonly outages: OutageLog;
   /** Called when a connection for commands has been made. */
   readonly onConnected: () => void;
 }
@@ -160,9 +162,9 @@ export class Router {
   }
 
   #endpoint(open: (signal: AbortSignal) => Promise<RedisClient>, onFailure?: () => void): Endpoint {
-    const { timeoutMs, logger, onConnected } = this.#deps;
+    const { timeoutMs, outages, onConnected } = this.#deps;
     const more = onFailure === undefined ? {} : { onFailure };
-    return new Endpoint({ open, server: this.name, timeoutMs, logger, onConnected, ...more });
+    return new Endpoint({ open, server: this.name, timeoutMs, outages, onConnected, ...more });
   }
 
   async #openFirst(signal: AbortSignal): Promise<RedisClient> {
