@@ -37,7 +37,10 @@ const YAML = join(root, 'node_modules/yaml/browser/dist/index.js');
  * another.
  */
 const SHARED = [
-  { name: 'base', test: /\/src\/(errors|version|state\/errors|util\/(cancel-token|clock|linked|suggest))\.ts$/ },
+  {
+    name: 'base',
+    test: /\/src\/(errors|version|state\/errors|util\/(cancel-token|clock|harmless-text|linked|suggest))\.ts$/,
+  },
   ...DEFERRED,
   { name: 'sidecar', test: /\/src\/sidecar\// },
   { name: 'workflows', test: /\/src\/blocks\/workflow\// },

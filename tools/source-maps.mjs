@@ -4,11 +4,17 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { decode, encode } from '@jridgewell/sourcemap-codec';
 
-/** Thins out the map of a built file, if it has one. */
+/** Where the sources of this version are: they are not in the package. */
+const { repository, version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
+const [, project] = /github\.com\/(.+?)\.git$/.exec(repository.url);
+const PUBLISHED = `https://raw.githubusercontent.com/${project}/v${version}/`;
+
+/** Thins out the map of a built file, and leads to its sources. */
 export async function keepLines(path) {
   const map = JSON.parse(await readFile(path, 'utf8'));
+  const sources = map.sources.map((source) => source.replace(/^\.\.\/(?=src\/)/, PUBLISHED));
   const mappings = encode(decode(map.mappings).map(placesOf));
-  await writeFile(path, JSON.stringify({ ...map, names: [], mappings }));
+  await writeFile(path, JSON.stringify({ ...map, sources, names: [], mappings }));
 }
 
 /** Of the segments of a line, those whose source or line differs from that of the one before. */

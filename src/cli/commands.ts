@@ -1,11 +1,11 @@
 import { isSidecarError, messageOf } from '../errors.ts';
 import { isStateError } from '../state/errors.ts';
+import { harmlessLines } from '../util/harmless-text.ts';
 import { suggest } from '../util/suggest.ts';
 import { VERSION } from '../version.ts';
 import type { CommandContext } from './command-context.ts';
 import { EXIT, Failure } from './failure.ts';
 import { generalHelp } from './help.ts';
-import { harmlessLines } from './operate/text.ts';
 import { inWordsOfCommand } from './option-names.ts';
 
 const COMMANDS = ['run', 'validate', 'queues', 'dead-letters', 'jobs', 'workflows', 'migrate-state', 'postgresql-ddl'];

@@ -1,7 +1,7 @@
 import type { Clock } from '../util/clock.ts';
-import { loggingErrors, messageOfLogged } from '../util/logged-error.ts';
+import { loggingErrors } from '../util/logged-error.ts';
 import type { Logger } from '../util/logger.ts';
-import { harmlessLines } from './operate/text.ts';
+import { readableLine } from '../util/readable-line.ts';
 import { type Output, styled } from './output.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const;
@@ -54,40 +54,7 @@ function prettyLogger(name: string, { level, output, clock, label }: LogOptions)
   const logAt = (at: LineLevel): Logger['info'] => {
     if (LOG_LEVELS.indexOf(at) < lowest) return () => undefined;
     const shown = isColoured ? styled(LEVEL_STYLES[at], at.padEnd(5)) : at.padEnd(5);
-    return (details, message) => {
-      const words = harmlessLines(`${message}${wordsOf(details)}`);
-      output.offer(`${start} ${timeOf(clock.now())} ${shown} ${words}\n`);
-    };
+    return (details, message) => output.offer(`${start} ${readableLine(shown, details, message, clock.now())}\n`);
   };
   return { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
-}
-
-/** The time of day: readers watch the log live. */
-function timeOf(instant: number): string {
-  const time = new Date(instant);
-  const two = (number: number): string => String(number).padStart(2, '0');
-  return `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
-}
-
-function wordsOf(details: object): string {
-  return Object.entries(details)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => ` ${key}=${wordOf(value)}`)
-    .join('');
-}
-
-/** Quotes a value unless it is one word, so that its content cannot look like other fields. */
-function wordOf(value: unknown): string {
-  const words = typeof value === 'string' ? value : messageOfLogged(value);
-  const text = words ?? asJson(value);
-  const isData = words === undefined && typeof value === 'object';
-  return isData || /^[\w./:@+*#-]+$/.test(text) ? text : JSON.stringify(text);
-}
-
-function asJson(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? String(value);
-  } catch {
-    return String(value);
-  }
 }

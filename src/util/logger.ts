@@ -1,5 +1,7 @@
 import { isError } from '../errors.ts';
-import { loggedError } from './logged-error.ts';
+import { harmlessLines } from './harmless-text.ts';
+import { type LoggedError, loggedError } from './logged-error.ts';
+import { readableLine } from './readable-line.ts';
 
 /**
  * The sidecar's logger: the object first, then the message. `pino`, `winston` and `console` fit. An error in the
@@ -18,7 +20,10 @@ export interface Logger {
   error(details: object, message: string): void;
 }
 
-/** The default: warnings and errors as one line of JSON each on standard error; the rest is discarded. */
+/**
+ * The default: warnings and errors on standard error, as one line of JSON each, or as readable lines with the stacks of
+ * errors when that is a terminal; the rest is discarded.
+ */
 export const standardErrorLogger: Logger = errorLogger(() => undefined);
 
 /** The same, with fields that name the present trace. */
@@ -34,6 +39,11 @@ export function errorLogger(traceFields: () => object | undefined): Logger {
 }
 
 function writeLine(level: string, details: object, message: string): void {
+  if (process.stderr.isTTY) {
+    const line = readableLine(level.padEnd(5), details, message, Date.now());
+    process.stderr.write(`insidecar | ${line}\n${stacksOf(details)}`);
+    return;
+  }
   const entry = { level, time: new Date().toISOString(), logger: 'insidecar', message };
   process.stderr.write(`${asJson({ ...entry, ...details }) ?? asJson(entry)}\n`);
 }
@@ -49,4 +59,17 @@ function asJson(value: object): string | undefined {
 
 function replaceErrors(_key: string, value: unknown): unknown {
   return isError(value) ? loggedError(value) : value;
+}
+
+/** The stacks of the errors in the details, with their causes, below the line. */
+function stacksOf(details: object): string {
+  const logged = Object.values(details).map((value: unknown) => (isError(value) ? loggedError(value) : value));
+  return logged.map((value) => stackOf(value as Partial<LoggedError> | null)).join('');
+}
+
+function stackOf(error: Partial<LoggedError> | null | undefined): string {
+  if (typeof error?.stack !== 'string') return '';
+  const own = harmlessLines(error.stack).replace(/^/gm, '    ');
+  const cause = stackOf(error.cause);
+  return `${own}\n${cause === '' ? '' : `    caused by\n${cause}`}`;
 }

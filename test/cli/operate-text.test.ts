@@ -2,18 +2,10 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { openLog } from '../../src/cli/log.ts';
 import { tableOf } from '../../src/cli/operate/table.ts';
-import {
-  cut,
-  harmless,
-  harmlessJson,
-  harmlessLines,
-  instantMeant,
-  lasting,
-  relative,
-  widthOf,
-} from '../../src/cli/operate/text.ts';
+import { cut, instantMeant, lasting, relative, widthOf } from '../../src/cli/operate/text.ts';
 import { Output } from '../../src/cli/output.ts';
 import { systemClock } from '../../src/util/clock.ts';
+import { harmless, harmlessJson, harmlessLines } from '../../src/util/harmless-text.ts';
 import { runHere } from './cli.ts';
 
 const NOW = Date.parse('2026-08-04T10:00:00Z');

@@ -50,12 +50,14 @@ async function checkCommand(cwd) {
   check('npx insidecar run', { ...byNpx, ok: byNpx.ok && /received$/.test(byNpx.said) });
 }
 
-/** Stack traces name the sources when Node reads source maps, as it does under tsx and in Jest. */
+/** Stack traces lead to the sources when Node reads source maps, as it does under tsx and in Jest. */
 function checkTraces(cwd) {
   const program = "try { new (require('insidecar').Sidecar)({ appId: 5 }) } catch (error) { console.log(error.stack) }";
   const traced = run(cwd, process.execPath, '--enable-source-maps', '-e', program);
-  const ok = traced.ok && /insidecar\/src\/sidecar\/options\.ts:\d+/.test(traced.said);
-  check('stack traces name the sources', { ...traced, said: '', ok });
+  const ok =
+    traced.ok &&
+    /githubusercontent\.com\/insidecar\/insidecar\/v\d[\w.-]*\/src\/sidecar\/options\.ts:\d+/.test(traced.said);
+  check('stack traces lead to the sources', { ...traced, said: '', ok });
 }
 
 export async function runtime() {

@@ -24,3 +24,20 @@ test('every line of the default logger is JSON', () => {
   ]);
   expect(lines[0].time).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
 });
+
+test('on a terminal, the default logger writes readable lines, with the stacks of errors below', () => {
+  const code = `
+    import { standardErrorLogger as log } from ${JSON.stringify(logger)};
+    process.stderr.isTTY = true;
+    log.warn({ topic: 'a\\u001b[31mb c', reason: undefined }, 'first');
+    log.error({ error: new Error('no', { cause: new TypeError('why') }) }, 'second');
+  `;
+  const { stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], {
+    encoding: 'utf8',
+  });
+  const [first, second, third, ...rest] = stderr.split('\n');
+  expect(first).toMatch(/^insidecar \| \d\d:\d\d:\d\d warn {2}first topic="a\\u001b\[31mb c"$/);
+  expect(second).toMatch(/^insidecar \| \d\d:\d\d:\d\d error second error=no$/);
+  expect(third).toBe('    Error: no');
+  expect(rest.join('\n')).toMatch(/ {4}caused by\n {4}TypeError: why\n {8}at /);
+});

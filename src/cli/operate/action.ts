@@ -1,12 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { harmless, harmlessJson, harmlessLines } from '../../util/harmless-text.ts';
 import type { Flag, FlagValues } from '../arguments.ts';
 import type { CommandContext } from '../command-context.ts';
 import { Failure, misuse } from '../failure.ts';
 import type { Api, Query } from './api-client.ts';
 import { type Column, tableOf } from './table.ts';
-import { harmless, harmlessJson, harmlessLines, instantMeant, widthOf } from './text.ts';
+import { instantMeant, widthOf } from './text.ts';
 
 /** What a command does to one kind of thing, such as `insidecar queues purge`. */
 export interface Action {

@@ -1,5 +1,5 @@
+import { harmlessLines } from '../../util/harmless-text.ts';
 import { Failure } from '../failure.ts';
-import { harmlessLines } from './text.ts';
 
 /** The parameters of a `GET`; those that are `undefined` are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;

@@ -1,5 +1,6 @@
+import { harmless } from '../../util/harmless-text.ts';
 import { type Style, styled } from '../output.ts';
-import { cut, harmless, widthOf } from './text.ts';
+import { cut, widthOf } from './text.ts';
 
 const GAP = 2;
 /** No column that grows becomes narrower than this. */

@@ -1,6 +1,3 @@
-/** Characters that could control a terminal, break a line, or make text look like other text (Trojan Source). */
-const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
-const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 /** Characters that take no column of their own. */
 const NO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 const WIDE =
@@ -12,31 +9,6 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const UNITS = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY } as const;
-
-/** Text of others for a terminal, on one line: control characters are written as escapes. */
-export function harmless(text: string): string {
-  return text.replace(CONTROLS, escapeOf);
-}
-
-/** The same for text of several lines: its line ends and tabs stay. */
-export function harmlessLines(text: string): string {
-  return text.replace(CONTROLS, (character) => (/[\n\t]/.test(character) ? character : escapeOf(character)));
-}
-
-/** JSON for a terminal: the characters that `JSON.stringify` leaves as they are become escapes, too. */
-export function harmlessJson(value: unknown): string {
-  return JSON.stringify(value, undefined, 2).replace(CONTROLS, (character) =>
-    character === '\n' ? character : codeOf(character),
-  );
-}
-
-function escapeOf(character: string): string {
-  return SHORT[character] ?? codeOf(character);
-}
-
-function codeOf(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-}
 
 /** The columns that text takes on a terminal. */
 export function widthOf(text: string): number {
