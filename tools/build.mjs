@@ -8,7 +8,7 @@
 // Some packages are bundled in (INLINED): those that are ES modules only and cannot be required everywhere, and those
 // of vendored.mjs.
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -250,3 +250,5 @@ const [chunks] = await Promise.all([
 ]);
 checkLoading(chunks);
 await writeImports(chunks);
+// npm makes the command of an installed package executable; here it is run as `./dist/cli.cjs`.
+await chmod(join(dist, 'cli.cjs'), 0o755);

@@ -1,9 +1,11 @@
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import nodeModule from 'node:module';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { runCli, runHere, temporaryDirectory } from './cli.ts';
+import { MAIN, runCli, runHere, temporaryDirectory } from './cli.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -103,6 +105,10 @@ describe('insidecar', () => {
     expect(stderr).toContain(`insidecar: ${message}`);
     expect(stderr.trimEnd().split('\n')).toHaveLength(2);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  });
+
+  test('the built command can be executed as it is', async () => {
+    expect((await promisify(execFile)(MAIN, ['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+/);
   });
 
   test('a refusal is told on standard error, and is the exit code of the process', async () => {
