@@ -3,6 +3,7 @@ import type { WorkflowFailure } from './blocks/workflow/model/failure.ts';
 import type { Message, Trace } from './components/pubsub.ts';
 import type { CircuitBreakerChange } from './resiliency/resiliency.ts';
 import type { Logger } from './util/logger.ts';
+import { type Apart, outside } from './util/outside.ts';
 
 /** Common to all events about a message. @public */
 export interface MessageInfo {
@@ -186,13 +187,15 @@ type ListenerOf<N extends Name> = EventEmitter.EventListener<SidecarEvents, N>;
  */
 class IsolatingEmitter extends EventEmitter<SidecarEvents> {
   readonly #logger: Logger;
+  readonly #apart: Apart;
   /** Those that were added with `once`, and those with a `this` of their own. */
   readonly #once = new WeakSet<object>();
   readonly #contexts = new WeakMap<object, unknown>();
 
-  constructor(logger: Logger) {
+  constructor(logger: Logger, apart: Apart) {
     super();
     this.#logger = logger;
+    this.#apart = apart;
   }
 
   override on<N extends Name>(name: N, listener: ListenerOf<N>, context?: unknown): this {
@@ -211,9 +214,11 @@ class IsolatingEmitter extends EventEmitter<SidecarEvents> {
   }
 
   override emit<N extends Name>(name: N, ...told: EventEmitter.EventArgs<SidecarEvents, N>): boolean {
-    if (this.listenerCount(name) > 1) return this.#emitToEach(name, told);
+    const listeners = this.listenerCount(name);
+    if (listeners === 0) return false;
+    if (listeners > 1) return this.#emitToEach(name, told);
     try {
-      return super.emit(name, ...told);
+      return this.#apart()(() => super.emit(name, ...told));
     } catch (error) {
       this.#failed(name, error);
       return true;
@@ -224,7 +229,7 @@ class IsolatingEmitter extends EventEmitter<SidecarEvents> {
     for (const listener of this.listeners(name)) {
       if (this.#once.has(listener)) super.off(name, listener, undefined, true);
       try {
-        Reflect.apply(listener, this.#contexts.get(listener) ?? this, told);
+        this.#apart()(() => Reflect.apply(listener, this.#contexts.get(listener) ?? this, told));
       } catch (error) {
         this.#failed(name, error);
       }
@@ -237,6 +242,6 @@ class IsolatingEmitter extends EventEmitter<SidecarEvents> {
   }
 }
 
-export function eventEmitter(logger: Logger): SidecarEventEmitter {
-  return new IsolatingEmitter(logger);
+export function eventEmitter(logger: Logger, apart: Apart = () => outside): SidecarEventEmitter {
+  return new IsolatingEmitter(logger, apart);
 }

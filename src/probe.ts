@@ -3,6 +3,7 @@ import { messageOf } from './errors.ts';
 import type { SidecarEventEmitter } from './events.ts';
 import type { HeaderMap } from './http/message.ts';
 import type { Clock } from './util/clock.ts';
+import { type Apart, outside, type Run } from './util/outside.ts';
 
 /** A publish of one message or of several at once. */
 export interface PublishOperation {
@@ -147,8 +148,6 @@ export interface Probe {
   current(): Observation['trace'];
   /** The header fields that carry the trace context of the code that runs now. */
   headers(): HeaderMap;
-  /** What runs code in the trace of the code that runs now, wherever it is called. */
-  bound(): <T>(work: () => T) => T;
   /** Runs the transport of a call that is observed already, so that instrumented clients do not observe it again. */
   quietly<T>(work: () => T): T;
   /** A policy has a call tried again. */
@@ -214,6 +213,17 @@ export interface Telemetry {
   readonly attach: (sidecar: ObservedSidecar) => Probe;
   /** The fields of a log line that name the present trace; `undefined` outside of traces. @internal */
   readonly logFields: () => object | undefined;
+  /** Runs code in the trace of the code that runs now, wherever it is called. @internal */
+  readonly bound: () => Run;
+}
+
+/** How code of the user's is called: without telemetry, in no trace either. */
+export function apart(telemetry: Telemetry | undefined): Apart {
+  if (telemetry === undefined) return () => outside;
+  return () => {
+    const within = telemetry.bound();
+    return (work) => outside(() => within(work));
+  };
 }
 
 /** Runs work as an operation, which ends with it unless the work has ended it. */

@@ -39,7 +39,7 @@ const YAML = join(root, 'node_modules/yaml/browser/dist/index.js');
 const SHARED = [
   {
     name: 'base',
-    test: /\/src\/(errors|version|state\/errors|util\/(cancel-token|clock|harmless-text|linked|suggest))\.ts$/,
+    test: /\/src\/(errors|version|state\/errors|util\/(cancel-token|clock|harmless-text|linked|outside|suggest))\.ts$/,
   },
   ...DEFERRED,
   { name: 'sidecar', test: /\/src\/sidecar\// },

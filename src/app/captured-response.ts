@@ -3,6 +3,7 @@ import type { OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { asBuffer } from '../http/body.ts';
 import { ByteStream } from '../http/byte-stream.ts';
 import { EMPTY_BODY, type HeaderMap, type SidecarResponse } from '../http/message.ts';
+import { outside } from '../util/outside.ts';
 
 type Callback = (error?: Error | null) => void;
 type WriteArguments = [chunk?: unknown, encoding?: BufferEncoding | Callback, callback?: Callback];
@@ -21,10 +22,11 @@ export function captureResponse(
   res.removeHeader('x');
   const callbacks = new WriteCallbacks();
   const onDrain = (): void => {
-    res.emit('drain');
+    // The reader makes room, in its own context.
+    outside(() => res.emit('drain'));
     callbacks.call();
   };
-  const stream = new ByteStream({ onDrain, onCancel: () => res.destroy() });
+  const stream = new ByteStream({ onDrain, onCancel: () => outside(() => res.destroy()) });
   const trailers: Record<string, string | readonly string[]> = {};
   let streaming = false;
   let whole: SidecarResponse | undefined;

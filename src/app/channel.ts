@@ -15,6 +15,7 @@ import type { Probe } from '../probe.ts';
 import { CancelSource, type CancelToken } from '../util/cancel-token.ts';
 import type { Clock, Timer } from '../util/clock.ts';
 import { type Link, Linked } from '../util/linked.ts';
+import type { Apart } from '../util/outside.ts';
 import { Semaphore } from '../util/semaphore.ts';
 import { type FetchApp, fetchTransport } from './fetch-app.ts';
 import { grpcTransport } from './grpc-channel.ts';
@@ -59,15 +60,22 @@ export type AppTarget =
       readonly fetch: FetchApp;
     };
 
+/** How calls of an application are observed. */
+export interface AppObservers {
+  readonly probe?: Probe | undefined;
+  /** How an application in this process is called. Default: in no trace. */
+  readonly apart?: Apart;
+}
+
 /** Opens the way to an application. */
-export function openTransport(target: AppTarget, probe?: Probe): AppTransport {
+export function openTransport(target: AppTarget, { probe, apart }: AppObservers = {}): AppTransport {
   if ('port' in target) {
     const { port, host = '127.0.0.1', protocol } = target;
     const transport = protocol === 'grpc' ? grpcTransport(port, host) : portTransport(port, host);
     return probe === undefined ? transport : quietTransport(transport, probe);
   }
-  if ('fetch' in target) return fetchTransport(target.fetch, probe);
-  return listenerTransport(listenerOf(target.listener), probe);
+  if ('fetch' in target) return fetchTransport(target.fetch, apart);
+  return listenerTransport(listenerOf(target.listener), apart);
 }
 
 /** Koa fixes its middleware in `callback()`, Fastify its routes in `ready()`: call them at the first request. */

@@ -9,9 +9,8 @@ import {
   type SidecarRequest,
   type SidecarResponse,
 } from '../http/message.ts';
-import type { Probe } from '../probe.ts';
 import { cancelTokenOfSignal, cancelWith, unlessAborted } from '../util/cancel-token.ts';
-import { apart } from './apart.ts';
+import { type Apart, outside, type Run } from '../util/outside.ts';
 import type { AppTransport } from './transport.ts';
 
 /** An application as a fetch function, such as a Hono app's `fetch`. @public */
@@ -28,29 +27,28 @@ export class UnfitRequest extends SidecarError {
 }
 
 /** The application is a fetch function in this process. */
-export function fetchTransport(app: FetchApp, probe?: Probe): AppTransport {
-  const call = apart(probe);
+export function fetchTransport(app: FetchApp, apart: Apart = () => outside): AppTransport {
   const calls = new WeakSet<object>();
-  const isolated: FetchApp = (request) => {
+  const called: FetchApp = (request) => {
     calls.add(request);
-    return call(() => app(request));
+    return app(request);
   };
   return {
     address: { host: '127.0.0.1', protocol: 'http' },
     calls,
-    handle: (request) => callFetch(isolated, request),
+    handle: (request) => callFetch(called, request, apart()),
     isReachable: async () => true,
     close: async () => undefined,
   };
 }
 
-async function callFetch(app: FetchApp, request: SidecarRequest): Promise<SidecarResponse> {
+async function callFetch(app: FetchApp, request: SidecarRequest, run: Run): Promise<SidecarResponse> {
   const { signal, done } = signalUntilDone(cancelTokenOf(request));
   try {
     signal.throwIfAborted();
     const check = checkFit(request, signal);
     if (check !== undefined) await check;
-    const work = Promise.resolve(app(toWebRequest(request, signal)));
+    const work = Promise.resolve(run(() => app(toWebRequest(request, signal))));
     const answer = await untilAborted(work, signal).catch((error: unknown) => {
       // Nobody will read the body of a late answer.
       work.then(discard, () => undefined);
@@ -59,7 +57,7 @@ async function callFetch(app: FetchApp, request: SidecarRequest): Promise<Sideca
     const { status } = answer;
     const headers = fromWebHeaders(answer.headers);
     if (answer.body !== null && request.method !== 'HEAD')
-      return { status, headers, body: new AbortableBody(answer.body, signal, done) };
+      return { status, headers, body: new AbortableBody(answer.body, signal, { run, done }) };
     discard(answer);
     done();
     return { status, headers, body: EMPTY_BODY };
@@ -89,17 +87,27 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 class AbortableBody implements AsyncIterableIterator<Uint8Array> {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #signal: AbortSignal;
+  /** Its source is code of the application. */
+  readonly #run: Run;
   readonly #done: () => void;
 
-  constructor(stream: ReadableStream<Uint8Array>, signal: AbortSignal, done: () => void) {
+  constructor(
+    stream: ReadableStream<Uint8Array>,
+    signal: AbortSignal,
+    { run, done }: { readonly run: Run; readonly done: () => void },
+  ) {
     this.#reader = stream.getReader();
     this.#signal = signal;
+    this.#run = run;
     this.#done = done;
   }
 
   async next(): Promise<IteratorResult<Uint8Array>> {
     try {
-      const { done, value } = await untilAborted(this.#reader.read(), this.#signal);
+      const { done, value } = await untilAborted(
+        this.#run(() => this.#reader.read()),
+        this.#signal,
+      );
       if (done) this.#done();
       return done ? { done, value: undefined } : { done, value };
     } catch (error) {
@@ -111,7 +119,7 @@ class AbortableBody implements AsyncIterableIterator<Uint8Array> {
   async return(): Promise<IteratorResult<Uint8Array>> {
     this.#done();
     // Not awaited: we don't depend on it.
-    this.#reader.cancel().then(undefined, () => undefined);
+    this.#run(() => this.#reader.cancel()).then(undefined, () => undefined);
     return { done: true, value: undefined };
   }
 

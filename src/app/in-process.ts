@@ -3,9 +3,8 @@ import type { Socket } from 'node:net';
 import { isError, messageOf } from '../errors.ts';
 import { asBuffer, chunkOf } from '../http/body.ts';
 import { type Body, cancelTokenOf, requestTarget, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
-import type { Probe } from '../probe.ts';
 import { nodeHttp } from '../util/node-http.ts';
-import { apart } from './apart.ts';
+import { type Apart, outside } from '../util/outside.ts';
 import { captureResponse } from './captured-response.ts';
 import { NullSocket } from './null-socket.ts';
 import type { AppTransport } from './transport.ts';
@@ -14,12 +13,11 @@ import type { AppTransport } from './transport.ts';
 export type RequestListener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
 /** The application is a request listener in this process: called directly, without a socket. */
-export function listenerTransport(listener: RequestListener, probe?: Probe): AppTransport {
-  const call = apart(probe);
+export function listenerTransport(listener: RequestListener, apart: Apart = () => outside): AppTransport {
   const calls = new WeakSet<object>();
   const isolated = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     calls.add(req);
-    await call(() => listener(req, res));
+    await apart()(() => listener(req, res));
   };
   return {
     address: { host: '127.0.0.1', protocol: 'http' },
@@ -57,7 +55,8 @@ function callListener(
       reject(error);
       req.destroy();
     });
-    const unsubscribe = cancelToken.onAbort(abort);
+    // The application listens for `close`.
+    const unsubscribe = cancelToken.onAbort(() => outside(abort));
     res.once('close', () => {
       unsubscribe();
       if (req.listenerCount('data') + req.listenerCount('readable') === 0) leaveBody();

@@ -2,6 +2,7 @@ import type { SidecarEventEmitter } from '../events.ts';
 import type { Probe } from '../probe.ts';
 import type { Clock } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
+import type { Apart } from '../util/outside.ts';
 import type { Work } from '../util/work.ts';
 import type { Wire } from '../wire.ts';
 
@@ -16,6 +17,8 @@ export interface BlockDeps {
   readonly work: Work;
   /** Sees what the sidecar does; `undefined` if nobody looks. */
   readonly probe: Probe | undefined;
+  /** How code of the user's is called. */
+  readonly apart: Apart;
   /** A number from 0 to 1, for jitter. */
   readonly random: () => number;
   readonly newId: () => string;

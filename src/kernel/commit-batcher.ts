@@ -1,5 +1,6 @@
 import { isConflict, isStateError } from '../state/errors.ts';
 import type { Batch, Precondition, Put, StateStore } from '../state/store.ts';
+import { outside } from '../util/outside.ts';
 
 /** The most changes and the most bytes of values in one commit, unless a single change has more. */
 const MAX_CHANGES = 1_000;
@@ -50,10 +51,12 @@ export class CommitBatcher {
       this.#group.add({ change, resolve, reject });
       if (this.#isScheduled) return;
       this.#isScheduled = true;
-      setImmediate(() => {
-        this.#isScheduled = false;
-        this.#flush();
-      });
+      outside(() =>
+        setImmediate(() => {
+          this.#isScheduled = false;
+          this.#flush();
+        }),
+      );
     });
   }
 

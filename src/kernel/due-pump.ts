@@ -1,5 +1,6 @@
 import { Alarm } from '../util/alarm.ts';
 import { type Clock, LAST_INSTANT } from '../util/clock.ts';
+import { outside } from '../util/outside.ts';
 import type { DueIndex } from './due-index.ts';
 
 /** The dependencies of a {@link DuePump}. */
@@ -38,7 +39,8 @@ export class DuePump<E extends { readonly at: number }> {
     let entry = index.first();
     while (entry !== undefined && entry.at <= now && hasRoom()) {
       index.shift();
-      begin(entry, now);
+      const due = entry;
+      outside(() => begin(due, now));
       entry = index.first();
     }
     this.setAlarm();

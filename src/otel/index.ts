@@ -8,6 +8,7 @@ import { context, type MeterProvider, metrics, type TracerProvider, trace } from
 import { SidecarError } from '../errors.ts';
 import type { ObservedSidecar, Probe, Telemetry } from '../probe.ts';
 import { fieldNames, fieldsProblem } from '../util/known-fields.ts';
+import type { Run } from '../util/outside.ts';
 import { VERSION } from '../version.ts';
 import { AttributeCache } from './attribute-cache.ts';
 import { ATTRIBUTE } from './conventions.ts';
@@ -47,7 +48,7 @@ const SCOPE = 'insidecar';
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   const problem = fieldsProblem(options, FIELDS, 'options of openTelemetry');
   if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
-  return { type: 'opentelemetry', attach: (sidecar) => attach(sidecar, options), logFields };
+  return { type: 'opentelemetry', attach: (sidecar) => attach(sidecar, options), logFields, bound };
 }
 
 function attach(sidecar: ObservedSidecar, options: OpenTelemetryOptions): Probe {
@@ -62,6 +63,11 @@ function attach(sidecar: ObservedSidecar, options: OpenTelemetryOptions): Probe 
     rules: { messageParent: options.messageParent ?? true, common, cache: new AttributeCache() },
     close: observeGauges(meter, sidecar, { common, flush: () => instruments.flush() }),
   });
+}
+
+function bound(): Run {
+  const now = context.active();
+  return (work) => context.with(now, work);
 }
 
 /** As instrumented loggers name them. */

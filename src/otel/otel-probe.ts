@@ -69,11 +69,6 @@ export class OtelProbe implements Probe {
     return fieldsOf(context.active());
   }
 
-  bound(): <T>(work: () => T) => T {
-    const now = context.active();
-    return (work) => context.with(now, work);
-  }
-
   quietly<T>(work: () => T): T {
     return context.with(transportContext(), work);
   }

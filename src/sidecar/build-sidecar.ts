@@ -27,7 +27,7 @@ import type { Answers } from '../http/answers.ts';
 import { type GuardOptions, guard } from '../http/guard.ts';
 import type { Handler, SidecarRequest } from '../http/message.ts';
 import { Router } from '../http/router.ts';
-import type { Gauges, Probe } from '../probe.ts';
+import { apart, type Gauges, type Probe } from '../probe.ts';
 import type { Resiliency } from '../resiliency/policy.ts';
 import { type CircuitBreakerChange, makeResiliency } from '../resiliency/resiliency.ts';
 import { permittedRoutes } from '../security/api-list.ts';
@@ -92,7 +92,7 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   let gauges: Gauges | undefined;
   const probe = options.telemetry?.attach({ ...options, events: host.events, gauges: () => gauges });
   const deps = { ...blockDeps(options, host), probe };
-  const app = openApp(options, probe);
+  const app = openApp(options, deps);
   const isGrpc = app?.address.protocol === 'grpc';
   // A gRPC application gets invocations only: functions in code receive messages and jobs.
   const httpApp = isGrpc ? undefined : app;
@@ -151,13 +151,14 @@ function blockDeps(options: ResolvedOptions, { events, work, admit }: SidecarDep
   const { appId, namespace, wire, clock, logger, stopTimeoutMs: gracePeriodMs } = options;
   const random = Math.random;
   const newId = randomUUID;
-  return { appId, namespace, wire, clock, logger, gracePeriodMs, random, newId, events, work, admit };
+  const own = { appId, namespace, wire, clock, logger, gracePeriodMs };
+  return { ...own, random, newId, events, work, admit, apart: apart(options.telemetry) };
 }
 
-function openApp(options: ResolvedOptions, probe: Probe | undefined): AppChannel | undefined {
+function openApp(options: ResolvedOptions, observers: Pick<BlockDeps, 'probe' | 'apart'>): AppChannel | undefined {
   const { app, clock, logger, appToken, wire } = options;
   if (app === undefined) return undefined;
-  const transport = openTransport(app, probe);
+  const transport = openTransport(app, observers);
   const { port, protocol } = transport.address;
   if (protocol === 'grpc')
     logger.warn({ port }, 'a gRPC application gets invocations only: subscriptions and jobs go to functions in code');

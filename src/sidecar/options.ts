@@ -24,14 +24,14 @@ import {
 import { memoryStore } from '../components/memory/memory-store.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
 import { SidecarError } from '../errors.ts';
-import type { Telemetry } from '../probe.ts';
+import { apart, type Telemetry } from '../probe.ts';
 import type { ResiliencySpec } from '../resiliency/options.ts';
 import type { AccessControlOptions } from '../security/access-options.ts';
 import { API_SCHEMA, type ApiOptions } from '../security/api-list.ts';
 import { CORS_SCHEMA, type CorsOptions } from '../security/cors.ts';
 import { type IdentityOptions, identityOf } from '../security/identity-options.ts';
 import type { StateDefinition } from '../state/store.ts';
-import { type Clock, systemClock } from '../util/clock.ts';
+import { type Clock, clockOutside, systemClock } from '../util/clock.ts';
 import { definedOnly } from '../util/defined-only.ts';
 import { loggingErrors } from '../util/logged-error.ts';
 import { errorLogger, type Logger, standardErrorLogger } from '../util/logger.ts';
@@ -233,9 +233,9 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     bodyLimitBytes: 4 * 1024 * 1024,
     deliveryTimeoutMs: wire.appTimeLimitMs,
     stopTimeoutMs: 10_000,
-    clock: systemClock,
     ...given,
     ...tokens,
+    clock: clockOutside(given.clock ?? systemClock),
     state: given.state ?? memoryStore(),
     identity: given.identity ?? identityOf(environment),
     httpEndpoints: given.httpEndpoints ?? [],
@@ -248,7 +248,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     workflows: resolveWorkflows(given.workflows ?? {}),
     wire,
     appHealth: resolveHealth(app?.health),
-    logger: loggingErrors(given.logger ?? ownLogger(given.telemetry)),
+    logger: loggingErrors(given.logger ?? ownLogger(given.telemetry), apart(given.telemetry)),
   };
 }
 

@@ -15,9 +15,10 @@ import { SidecarError } from '../errors.ts';
 import { eventEmitter, type SidecarEventEmitter } from '../events.ts';
 import { Answers } from '../http/answers.ts';
 import type { Handler, RequestHandler } from '../http/message.ts';
-import type { Probe } from '../probe.ts';
+import { apart, type Probe } from '../probe.ts';
 import type { StateStore } from '../state/store.ts';
 import type { Logger } from '../util/logger.ts';
+import { outside } from '../util/outside.ts';
 import { Work } from '../util/work.ts';
 import { buildSidecar } from './build-sidecar.ts';
 import { closedWithin, windDown } from './closing.ts';
@@ -27,6 +28,7 @@ import { type JoinDeps, joinHosts } from './join-cluster.ts';
 import { ObservedStore } from './observed-store.ts';
 import { Opening } from './opening.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
+import { OutsideStore } from './outside-store.ts';
 
 type Phase = 'created' | 'starting' | 'running' | 'stopping' | 'stopped';
 
@@ -89,7 +91,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   constructor(options: SidecarOptions = {}) {
     this.#options = resolveOptions(options, process.env);
     this.#work = new Work(this.#options.clock);
-    this.events = eventEmitter(this.#options.logger);
+    this.events = eventEmitter(this.#options.logger, apart(this.#options.telemetry));
     this.#options.clock.watch?.(this.#work);
     const parts = buildSidecar(this.#options, {
       events: this.events,
@@ -150,7 +152,12 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
    *
    * @throws SidecarError `ERR_CONFIGURATION` for a component that cannot be used, or the component's own error.
    */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    // Its loops last longer than the request that may have started it.
+    return outside(() => this.#start());
+  }
+
+  async #start(): Promise<void> {
     if (this.#phase !== 'created')
       throw new SidecarError('ERR_CONFIGURATION', `the sidecar is ${this.#phase}: it can be started once`);
     this.#phase = 'starting';
@@ -178,7 +185,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     await this.#app?.open();
     signal.throwIfAborted();
     const { state, clock, logger } = this.#options;
-    const opened = await state.open({ clock, logger });
+    const opened = new OutsideStore(await state.open({ clock, logger }));
     const store = this.#probe === undefined ? opened : new ObservedStore(opened, this.#probe);
     this.#state = store;
     signal.throwIfAborted();
@@ -210,7 +217,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
    * keeps them; responses that have not ended by then are aborted. A second call is harmless.
    */
   stop(): Promise<void> {
-    this.#stopped ??= this.#stop();
+    this.#stopped ??= outside(() => this.#stop());
     return this.#stopped;
   }
 

@@ -1,4 +1,5 @@
 import { Linked } from './linked.ts';
+import { outside } from './outside.ts';
 
 /**
  * Cancels a call whose caller has left or stopped waiting. Replaces AbortSignal: a signal with a listener takes as long
@@ -73,8 +74,11 @@ export function unlessAborted<T>(work: Promise<T>, token: CancelToken): Promise<
   });
 }
 
-/** Cancels `target` with the token, at once if that is already cancelled; call the result to unsubscribe. */
+/**
+ * Cancels `target` with the token, at once if that is already cancelled; call the result to unsubscribe. Code of the
+ * user's may listen to a signal of it: that is called outside of the context of whoever cancels.
+ */
 export function cancelWith(target: { abort(reason: unknown): void }, token: CancelToken): () => void {
   if (token.aborted) target.abort(token.reason);
-  return token.onAbort(() => target.abort(token.reason));
+  return token.onAbort(() => outside(() => target.abort(token.reason)));
 }

@@ -1,4 +1,5 @@
 import { type CancelToken, cancelTokenOfSignal, NEVER } from './cancel-token.ts';
+import { outside } from './outside.ts';
 
 /** A running timer of a {@link Clock}. @public */
 export interface Timer {
@@ -26,12 +27,12 @@ export interface Clock {
    * Whether `now()` and the timers always agree, because this clock cannot be set. Default: false; long waits are then
    * checked against `now()` every minute.
    */
-  readonly isSteady?: boolean;
+  readonly isSteady?: boolean | undefined;
   /**
    * Max real time that a stop waits, in milliseconds: for clocks that only tests advance. Default: a stop waits by this
    * clock alone.
    */
-  readonly realGracePeriodMs?: number;
+  readonly realGracePeriodMs?: number | undefined;
   /**
    * Milliseconds since any fixed moment, unaffected by setting the system's time. A lease ends when either clock says
    * so. Default: `now()` alone counts.
@@ -76,6 +77,25 @@ class SystemTimer implements Timer {
   cancel(): void {
     clearTimeout(this.#handle);
   }
+}
+
+/** A clock whose timers, and the clock itself if it is the user's, run outside of the context of whoever sets them. */
+export function clockOutside(clock: Clock): Clock {
+  const setTimeout: Clock['setTimeout'] = (callback, delayMs) =>
+    outside(() => clock.setTimeout(() => outside(callback), delayMs));
+  if (clock === systemClock) return { ...clock, setTimeout };
+  return {
+    now: () => outside(() => clock.now()),
+    setTimeout,
+    get isSteady() {
+      return clock.isSteady;
+    },
+    get realGracePeriodMs() {
+      return clock.realGracePeriodMs;
+    },
+    ...(clock.monotonic && { monotonic: () => outside(() => clock.monotonic?.() ?? clock.now()) }),
+    ...(clock.watch && { watch: (activity: Activity) => outside(() => clock.watch?.(activity)) }),
+  };
 }
 
 /** An instant on the wall clock and on the monotonic clock. */

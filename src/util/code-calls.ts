@@ -2,6 +2,7 @@ import type { Clock, Timer } from './clock.ts';
 import { setGracePeriod } from './grace-period.ts';
 import { type Link, Linked } from './linked.ts';
 import type { Logger } from './logger.ts';
+import { outside } from './outside.ts';
 import type { Work } from './work.ts';
 import { atWorkElsewhere, enterWorkplace, leaveWorkplace, type Workplace } from './workplaces.ts';
 
@@ -186,7 +187,9 @@ export class CodeCall {
 
   abort(reason: Error): void {
     this.#reason ??= reason;
-    this.#controller?.abort(this.#reason);
+    const controller = this.#controller;
+    // The function's listeners are called outside of the context of whoever aborts it.
+    if (controller !== undefined) outside(() => controller.abort(this.#reason));
   }
 
   /** Calls back when the function has returned. */

@@ -1,5 +1,6 @@
 import { isError, messageOf, shortened } from '../errors.ts';
 import type { Logger } from './logger.ts';
+import { type Apart, outside } from './outside.ts';
 
 /** The form of errors in the log: plain data, because most loggers write a nested `Error` as `{}`. */
 export interface LoggedError {
@@ -76,12 +77,12 @@ function read(value: unknown, name: string | number): unknown {
 }
 
 /** Wraps a logger: errors in the details are logged with stacks and causes, however the logger treats an `Error`. */
-export function loggingErrors(logger: Logger): Logger {
+export function loggingErrors(logger: Logger, apart: Apart = () => outside): Logger {
   return {
-    debug: (details, message) => logger.debug(plain(details), message),
-    info: (details, message) => logger.info(plain(details), message),
-    warn: (details, message) => logger.warn(plain(details), message),
-    error: (details, message) => logger.error(plain(details), message),
+    debug: (details, message) => apart()(() => logger.debug(plain(details), message)),
+    info: (details, message) => apart()(() => logger.info(plain(details), message)),
+    warn: (details, message) => apart()(() => logger.warn(plain(details), message)),
+    error: (details, message) => apart()(() => logger.error(plain(details), message)),
   };
 }
 

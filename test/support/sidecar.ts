@@ -80,7 +80,7 @@ export class TestSidecar implements AsyncDisposable {
 }
 
 /** Every event; the compiler demands that none is left out. */
-const EVENTS = Object.keys({
+export const EVENTS = Object.keys({
   published: true,
   delivering: true,
   delivered: true,

@@ -2,6 +2,7 @@ import type { ComponentContext } from '../../components/component.ts';
 import type { PubSubDefinition } from '../../components/pubsub.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import type { SubscribablePubSub } from './delivery/subscriptions.ts';
+import { OutsidePubSub } from './outside-component.ts';
 import { ResilientPubSub } from './resilient-component.ts';
 
 /** Opens a component with its resiliency policies. */
@@ -12,7 +13,7 @@ export async function openComponent(
 ): Promise<SubscribablePubSub> {
   const { name, topics } = definition;
   const [inbound, outbound] = [resiliency.forComponent(name, 'inbound'), resiliency.forComponent(name, 'outbound')];
-  const opened = await definition.open(context);
+  const opened = new OutsidePubSub(await definition.open(context));
   const component = outbound === undefined ? opened : new ResilientPubSub(opened, outbound);
   return { name, component, access: context, topics, inbound };
 }

@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks';
 import { isNoConnection } from '../../../app/no-connection.ts';
 import { EMPTY_BODY, type HeaderMap } from '../../../http/message.ts';
 import { type Observation, observe } from '../../../probe.ts';
@@ -32,7 +31,6 @@ export class Delivery {
   readonly #deps: JobsDeps;
   readonly #handlers: Handlers;
   readonly #calls: CodeCalls;
-  readonly #outside = new AsyncResource('insidecar.jobs');
 
   constructor(deps: JobsDeps, handlers: Handlers) {
     this.#deps = deps;
@@ -123,7 +121,7 @@ export class Delivery {
     const run = async (): Promise<AttemptOutcome> => {
       const call = this.#calls.begin(job.name, timeLimitMs, () => ({ job: job.name, attempt: job.failures + 1 }));
       try {
-        await handler(new Run(job, data, call));
+        await this.#deps.apart()(() => handler(new Run(job, data, call)));
         return DONE;
       } catch (error) {
         return this.#failed(thrown(error));
@@ -131,8 +129,7 @@ export class Delivery {
         this.#calls.end(call);
       }
     };
-    // Outside the asynchronous context of the code that scheduled the job.
-    return this.#outside.runInAsyncScope(() => this.#observed(pattern, job, run));
+    return this.#observed(pattern, job, run);
   }
 }
 

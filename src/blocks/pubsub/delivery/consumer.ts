@@ -52,16 +52,14 @@ export class Consumer {
 
   /** @throws Error when a rule does not compile. */
   constructor(deps: ConsumerDeps) {
-    const { spec, pubsub, clock, logger, group } = deps;
+    const { spec, pubsub, clock, logger, group, apart } = deps;
     this.#deps = deps;
     this.#requests = new AppRequests(spec, deps, routeLimit(spec, pubsub, deps));
     this.#calls = new CodeCalls(deps, workplaceOf(pubsub.access, 'messages', pubsub.name, spec.topic, group));
     this.#code = deps.deliverToCode && {
-      deliver: deps.deliverToCode,
       eventOf: (message) => this.#requests.eventOf(message),
-      calls: this.#calls,
       timeLimitMs: ownLimitMs(spec, pubsub) ?? 0,
-      spec,
+      ...{ deliver: deps.deliverToCode, calls: this.#calls, apart, spec },
     };
     this.#gate = new Gate(pubsub.inbound?.breaker, clock, () => this.#isAppAway);
     this.#routes = new RouteTable(spec.rules, logger);

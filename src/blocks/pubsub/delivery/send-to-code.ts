@@ -1,5 +1,6 @@
 import type { Delivery, Message } from '../../../components/pubsub.ts';
 import type { CodeCall, CodeCalls } from '../../../util/code-calls.ts';
+import type { Apart } from '../../../util/outside.ts';
 import { BROKEN_OFF, type DeliveryOutcome } from './outcome.ts';
 import type { SubscriptionSpec } from './subscription.ts';
 
@@ -11,6 +12,7 @@ export interface CodeTarget {
   readonly deliver: DeliverToCode;
   readonly eventOf: (message: Message) => unknown;
   readonly calls: CodeCalls;
+  readonly apart: Apart;
   /** 0 for no limit. */
   readonly timeLimitMs: number;
   readonly spec: SubscriptionSpec;
@@ -18,7 +20,7 @@ export interface CodeTarget {
 
 /** Waits however long the function takes: until it returns, its message must not be delivered again. */
 export async function sendToCode(target: CodeTarget, delivery: Delivery): Promise<DeliveryOutcome> {
-  const { deliver, eventOf, calls, timeLimitMs, spec } = target;
+  const { deliver, eventOf, calls, apart, timeLimitMs, spec } = target;
   const { pubsubName, topic } = spec;
   const { message, attempt } = delivery;
   for (let call = calls.elsewhere(message.id); call !== undefined; call = calls.elsewhere(message.id))
@@ -28,7 +30,7 @@ export async function sendToCode(target: CodeTarget, delivery: Delivery): Promis
     }
   const call = calls.begin(message.id, timeLimitMs, () => ({ pubsubName, topic, messageId: message.id, attempt }));
   try {
-    return await deliver(() => eventOf(message), delivery, call);
+    return await apart()(() => deliver(() => eventOf(message), delivery, call));
   } finally {
     calls.end(call);
   }

@@ -3,6 +3,7 @@ import type { Observation } from '../../../probe.ts';
 import { cancelWith } from '../../../util/cancel-token.ts';
 import { Deque } from '../../../util/deque.ts';
 import { Linked } from '../../../util/linked.ts';
+import { outside } from '../../../util/outside.ts';
 import { sinceWhen } from '../../../util/work.ts';
 import type { Registry } from '../authoring/registry.ts';
 import type { ActivityContext, ActivityFunction } from '../model/definition.ts';
@@ -117,7 +118,7 @@ export class ActivityRunner {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       if (next.instance.isGone || !isOfThisRun(next)) continue;
-      if (next.instance.mayBegin) this.#begin(next);
+      if (next.instance.mayBegin) outside(() => this.#begin(next));
       else hold(this.#withheld, next);
     }
   }
@@ -163,7 +164,7 @@ export class ActivityRunner {
     const observation = this.#observe(instance, activity);
     emitActivityStarted(this.#host, instance.id, activity);
     const context = new Context(instance, activity);
-    const call = (): unknown => asTold(run)(context, valueOfText(input));
+    const call = (): unknown => this.#host.apart()(() => asTold(run)(context, valueOfText(input)));
     try {
       const output = await (observation === undefined ? call() : observation.run(call));
       event = { type: 'activityCompleted', sequence, output: textOfValue(output, 'the output of activity', name) };

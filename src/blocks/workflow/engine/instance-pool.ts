@@ -1,3 +1,4 @@
+import { outside } from '../../../util/outside.ts';
 import type { Registry } from '../authoring/registry.ts';
 import type { IncomingEvent } from '../model/events.ts';
 import { NOT_REGISTERED } from '../model/failure.ts';
@@ -113,7 +114,8 @@ export class InstancePool {
     let loading = this.#loading.get(id);
     if (loading === undefined) {
       const done = this.#deps.home.host.work.begin('reading of a workflow');
-      loading = this.#read(id).finally(() => {
+      // Several callers may wait for it: it runs in the context of none.
+      loading = outside(() => this.#read(id)).finally(() => {
         done();
         this.#loading.delete(id);
       });

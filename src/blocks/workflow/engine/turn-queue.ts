@@ -1,4 +1,5 @@
 import { Deque } from '../../../util/deque.ts';
+import { outside } from '../../../util/outside.ts';
 
 // Captured at import: tests replace the global one with timers that stand still.
 const { setImmediate } = globalThis;
@@ -67,7 +68,8 @@ export class TurnQueue {
       this.#startedInTick++;
       this.#running++;
       this.#awaitTick();
-      void next.turn();
+      // The code that has pushed one instance may be a request; this is another instance's turn.
+      void outside(() => next.turn());
     }
   }
 

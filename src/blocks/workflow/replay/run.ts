@@ -1,6 +1,7 @@
 import { SidecarError } from '../../../errors.ts';
 import { nameOfKind } from '../../../util/known-fields.ts';
 import type { Logger } from '../../../util/logger.ts';
+import { outside } from '../../../util/outside.ts';
 import type { ActionEvent } from '../model/events.ts';
 import { FOREIGN_AWAIT, failureBecause, NON_DETERMINISM, TIMED_OUT, type WorkflowFailure } from '../model/failure.ts';
 import type { Payload } from '../model/payload.ts';
@@ -86,7 +87,7 @@ export class Run implements Execution {
 
   /** Starts the code. */
   begin(): void {
-    this.#deps.program(this);
+    outside(() => this.#deps.program(this));
   }
 
   callActivity(call: ActivityCall): Task {
