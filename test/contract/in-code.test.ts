@@ -1,6 +1,7 @@
+import { runInNewContext } from 'node:vm';
 import { CloudEvent } from 'cloudevents';
 import { describe, expect, test } from 'vitest';
-import { isSidecarError, memoryPubSub, type PublishOptions } from '../../src/index.ts';
+import { isSidecarError, type MessageHandler, memoryPubSub, type PublishOptions } from '../../src/index.ts';
 import { startWorld, type World } from '../support/world.ts';
 
 async function publish(world: World, data: unknown, options?: PublishOptions): Promise<Record<string, unknown>> {
@@ -231,12 +232,75 @@ describe('streaming subscriptions in code', () => {
     ['RETRY', 'RETRY', 'retrying'],
     ['a promise of RETRY', Promise.resolve('RETRY'), 'retrying'],
     ['DROP', 'DROP', 'dropped'],
-    ['an unknown status', 'LATER', 'retrying'],
+    ['a status in small letters', 'retry', 'retrying'],
+    ['{ status: RETRY }', { status: 'RETRY' }, 'retrying'],
+    ['{ status: DROP }', { status: 'DROP' }, 'dropped'],
+    ['{ Status: drop }', { Status: 'drop' }, 'dropped'],
+    ['a promise of { status: DROP }', Promise.resolve({ status: 'DROP', reason: 'odd' }), 'dropped'],
+    ['{ status: SUCCESS }', { status: 'SUCCESS' }, 'delivered'],
+    ['a status that HTTP does not know', { status: 'LATER' }, 'retrying'],
+    ['a status that is no text', { status: 503 }, 'delivered'],
+    ['an empty status', { status: '' }, 'delivered'],
+    ['an object with an inherited status', Object.create({ status: 'DROP' }), 'delivered'],
+    ['an Error', new Error('broken'), 'retrying'],
+    ['a promise of an error of another realm', Promise.resolve(runInNewContext('new TypeError("broken")')), 'retrying'],
+    ['a text that is no status', 'OK', 'delivered'],
+    ['an empty text', '', 'delivered'],
+    ['null', null, 'delivered'],
+    ['a number', 1, 'delivered'],
+    ['a list', ['RETRY'], 'delivered'],
   ])('returning %s: %s', async (_, returned, event) => {
     await using world = await startWorld({ discovery: [] });
-    await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', () => returned as 'RETRY');
+    await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', () => returned);
     await world.publish('x');
     expect(world.events.filter(({ name }) => name !== 'published').at(-1)?.name).toBe(event);
+  });
+
+  test('a returned Error is told as a thrown one', async () => {
+    await using world = await startWorld({ discovery: [] });
+    const error = new Error('broken');
+    await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', async () => error);
+    await world.publish('x');
+    expect(world.emitted('retrying')).toMatchObject([{ reason: 'broken', error }]);
+  });
+
+  test('a returned text that is no status is warned of, once for each subscription, without data', async () => {
+    await using world = await startWorld({ discovery: [] });
+    const { pubsub } = world.sidecar;
+    await using _first = await pubsub.subscribe('pubsub', 'orders', () => 'OK');
+    await using _second = await pubsub.subscribe('pubsub', 'orders', () => 'card 4111 1111', { group: 'audit' });
+    for (let nth = 0; nth < 3; nth++) await world.publish(nth);
+    expect(world.emitted('delivered')).toHaveLength(6);
+    const warnings = world.logger.at('warn').map(({ message }) => message);
+    expect(warnings).toHaveLength(2);
+    expect(warnings.toSorted()).toEqual([
+      expect.stringContaining('returned "OK", which is none of SUCCESS, RETRY and DROP: the message is done'),
+      expect.stringContaining('returned a text of 14 characters'),
+    ]);
+  });
+
+  test('every form of a handler compiles', async () => {
+    await using world = await startWorld({ discovery: [] });
+    const save = async (order: number | undefined): Promise<{ readonly order: number | undefined }> => ({ order });
+    const forms: readonly MessageHandler<number>[] = [
+      async () => 'DROP',
+      async (_event) => {
+        return 'DROP';
+      },
+      (_event) => 'DROP',
+      async ({ data }) => {
+        if (data !== undefined) return 'RETRY';
+        return 'DROP';
+      },
+      async ({ data }) => (data === undefined ? undefined : 'RETRY'),
+      ({ data }) => save(data),
+      ({ data }) => ({ status: data === undefined ? 'DROP' : 'RETRY' }),
+      () => undefined,
+      () => {},
+    ];
+    for (const [nth, form] of forms.entries())
+      await world.sidecar.pubsub.subscribe<number>('pubsub', `orders-${nth}`, form);
+    expect(world.sidecar.pubsub.subscriptions()).toHaveLength(forms.length);
   });
 
   test.each([

@@ -22,6 +22,7 @@ import {
 import { ParserHint } from './parser-hint.ts';
 import { rawObjectAsEvent } from './raw-object.ts';
 import { refusalOf } from './refusal.ts';
+import { ReturnHint } from './return-hint.ts';
 import { RouteTable } from './routing.ts';
 import { type CodeTarget, type DeliverToCode, sendToCode } from './send-to-code.ts';
 import { type Answered, Settlement, type SettlementDeps } from './settlement.ts';
@@ -59,6 +60,7 @@ export class Consumer {
     this.#code = deps.deliverToCode && {
       eventOf: (message) => this.#requests.eventOf(message),
       timeLimitMs: ownLimitMs(spec, pubsub) ?? 0,
+      hint: new ReturnHint(spec, logger),
       ...{ deliver: deps.deliverToCode, calls: this.#calls, apart, spec },
     };
     this.#gate = new Gate(pubsub.inbound?.breaker, clock, () => this.#isAppAway);

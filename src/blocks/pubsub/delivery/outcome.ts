@@ -1,10 +1,13 @@
-import { messageOf } from '../../../errors.ts';
+import { isError, messageOf } from '../../../errors.ts';
 import { type Failure, thrown } from '../../failure.ts';
-import type { ProcessingStatus } from './subscription.ts';
 
 /** What happens to a message next. */
 export type DeliveryOutcome =
-  | { readonly kind: 'success' }
+  | {
+      readonly kind: 'success';
+      /** What a function returned: a text that means nothing. */
+      readonly meaningless?: string;
+    }
   | (Failure & {
       readonly kind: 'retry';
       readonly level: 'info' | 'warn';
@@ -14,6 +17,7 @@ export type DeliveryOutcome =
   | (Failure & { readonly kind: 'drop'; readonly level: 'debug' | 'warn' | 'error' });
 
 const SUCCESS: DeliveryOutcome = { kind: 'success' };
+const STATUSES: ReadonlySet<string> = new Set(['SUCCESS', 'RETRY', 'DROP', '']);
 
 /** The application's answer to a delivery. */
 export interface Reply {
@@ -58,9 +62,19 @@ export function bulkOutcomes({ status, body }: Reply, entryIds: readonly string[
   return outcomes;
 }
 
-/** The outcome that a function in code returned. */
-export function returnedOutcome(status: ProcessingStatus | void): DeliveryOutcome {
-  return byStatus(status);
+/**
+ * What a function in code has returned: a status as text, in any case; an object with a `status`, as over HTTP; an
+ * error, as if it were thrown. Any other value is the result of what it has called last, such as Redis' `OK`, and says
+ * nothing.
+ */
+export function returnedOutcome(value: unknown): DeliveryOutcome {
+  if (isError(value)) return failedOutcome(value);
+  const isText = typeof value === 'string';
+  const status = isText ? value : member(value, 'status');
+  if (typeof status !== 'string') return SUCCESS;
+  const upper = status.toUpperCase();
+  if (STATUSES.has(upper)) return byStatus(upper);
+  return isText ? { kind: 'success', meaningless: status } : byStatus(status);
 }
 
 /** The call failed, or the function threw. */

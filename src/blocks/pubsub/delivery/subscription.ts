@@ -100,14 +100,15 @@ export interface DeliveryContext {
 }
 
 /**
- * Processes a message in code. A thrown error means `RETRY`.
+ * Processes a message in code. It may return anything, also as a promise:
+ *
+ * - a {@link ProcessingStatus}, as text or as `{ status }`; a `status` of another text means `RETRY`, as over HTTP;
+ * - an `Error`, which counts as thrown: a thrown error means `RETRY`;
+ * - anything else, or nothing: the message is done. A text that is no status is warned of, once for each subscription.
  *
  * @public
  */
-export type MessageHandler<T> = (
-  event: CloudEvent<T>,
-  context: DeliveryContext,
-) => ProcessingStatus | void | Promise<ProcessingStatus | void>;
+export type MessageHandler<T> = (event: CloudEvent<T>, context: DeliveryContext) => unknown;
 
 /** Where a subscription comes from. @public */
 export type SubscriptionType = 'DECLARATIVE' | 'PROGRAMMATIC' | 'STREAMING';
