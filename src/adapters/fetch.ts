@@ -1,5 +1,6 @@
 import {
   type AdapterOptions,
+  type Body,
   cancelTokenOfSignal,
   checkAdapterOptions,
   EMPTY_BODY,
@@ -11,6 +12,7 @@ import {
   type SidecarResponse,
 } from '../http/message.ts';
 import { belowPrefix, pathOf } from './mount.ts';
+import { alreadyRead, unreadable } from './parsed-body.ts';
 
 /** Answers a web-standard `Request`. @public */
 export type FetchHandler = (request: Request) => Promise<Response>;
@@ -19,7 +21,8 @@ export type FetchHandler = (request: Request) => Promise<Response>;
 export type FallthroughFetchHandler = (request: Request) => Promise<Response | undefined>;
 
 /**
- * Mounts the sidecar on anything that uses `Request` and `Response`: Hono, Next route handlers, Bun, Deno.
+ * Mounts the sidecar on anything that uses `Request` and `Response`: Hono, Next route handlers, Bun, Deno. A body that
+ * was read before it is refused: give it a request whose body is whole, such as Hono's `await cloneRawRequest(c.req)`.
  *
  * @example
  * ```ts
@@ -59,8 +62,9 @@ function toSidecarRequest(request: Request, url: string): SidecarRequest {
 class FetchRequest extends PlainRequest {
   readonly #url: string;
 
-  constructor({ method, url, body, signal }: Request, below: string, headers: HeaderMap) {
-    super(method.toUpperCase(), below, headers, body ?? EMPTY_BODY, cancelTokenOfSignal(signal));
+  constructor(request: Request, below: string, headers: HeaderMap) {
+    const { method, url, signal } = request;
+    super(method.toUpperCase(), below, headers, bodyOf(request), cancelTokenOfSignal(signal));
     this.#url = url;
   }
 
@@ -71,6 +75,14 @@ class FetchRequest extends PlainRequest {
   override get isEncrypted(): boolean {
     return this.#url.startsWith('https:');
   }
+}
+
+const REMEDY =
+  'and a Request keeps no copy: pass on one whose body is whole, in Hono with fetchHandler(sidecar)(await cloneRawRequest(c.req))';
+
+function bodyOf({ body, bodyUsed }: Request): Body {
+  if (body === null) return EMPTY_BODY;
+  return bodyUsed || body.locked ? unreadable(alreadyRead(REMEDY)) : body;
 }
 
 /** The greatest status that a `Response` can have; HTTP/1.1 has no limit but its three digits. */

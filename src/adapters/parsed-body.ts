@@ -67,13 +67,12 @@ function headersFor(body: Uint8Array, headers: HeaderMap): HeaderMap {
 }
 
 /** What a body is refused with whose bytes somebody else has. */
-export function alreadyRead(): Error {
-  return new Error(
-    'the request body was read by another middleware, which kept it neither in req.rawBody nor in req.body',
-  );
+export function alreadyRead(remedy = 'which kept it neither in req.rawBody nor in req.body'): Error {
+  return new Error(`the request body was read by another middleware, ${remedy}`);
 }
 
-async function* unreadable(error: unknown): AsyncGenerator<Uint8Array> {
+/** A body that fails when it is read. */
+export async function* unreadable(error: unknown): AsyncGenerator<Uint8Array> {
   yield* [];
   throw error;
 }
