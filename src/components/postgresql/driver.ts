@@ -1,5 +1,6 @@
 import { StateError } from '../../state/errors.ts';
 import { loadPackage } from '../../util/load-package.ts';
+import { resultTypes } from './result-types.ts';
 
 /** A row as a list of columns. */
 export type Row = readonly unknown[];
@@ -36,6 +37,33 @@ export interface PgConfig {
 
 interface PgModule {
   readonly Client: new (config: PgConfig) => PgClient;
+  /** What all clients of the process take where their options have nothing. */
+  readonly defaults: Record<string, unknown>;
+}
+
+/** `defaults` of the package as it is loaded, as far as a client reads them. */
+const DEFAULTS: Readonly<Record<string, unknown>> = {
+  ...{ host: 'localhost', port: 5432, database: undefined, password: null, options: undefined, replication: undefined },
+  ...{ ssl: false, sslnegotiation: undefined, client_encoding: '', binary: false, rows: 0 },
+  ...{ application_name: undefined, fallback_application_name: undefined },
+  ...{ statement_timeout: false, lock_timeout: false, idle_in_transaction_session_timeout: false },
+  query_timeout: false,
+};
+
+/**
+ * Makes a client that the application's global settings of the package do not change: it has parsers of its own, and
+ * the defaults, which a client reads as it is made, are put back for that moment.
+ */
+export function makeClient({ Client, defaults }: PgModule, config: PgConfig): PgClient {
+  const user = process.platform === 'win32' ? process.env['USERNAME'] : process.env['USER'];
+  const own = { ...DEFAULTS, user };
+  const given = Object.fromEntries(Object.keys(own).map((name) => [name, defaults[name]]));
+  Object.assign(defaults, own);
+  try {
+    return new Client({ ...config, types: resultTypes });
+  } finally {
+    Object.assign(defaults, given);
+  }
 }
 
 /**

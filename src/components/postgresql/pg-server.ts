@@ -8,7 +8,7 @@ import {
 import { checkDurability, type FoundDurability, type RequiredDurability } from '../remote/durability.ts';
 import { firstOf, type OpenAt } from '../remote/first-of.ts';
 import type { PgHost } from './connection-string.ts';
-import { loadPg, type PgClient, type PgConfig } from './driver.ts';
+import { loadPg, makeClient, type PgClient, type PgConfig } from './driver.ts';
 import { errorOf } from './failures.ts';
 import { PgConnection } from './pg-connection.ts';
 import { ddlOf, FORMAT, FUNCTIONS, quoteName } from './schema.ts';
@@ -86,10 +86,10 @@ export class PgServer implements RemoteServer {
   }
 
   async #openPrimary(config: PgConfig, signal: AbortSignal): Promise<Primary> {
-    const { Client } = await loadPg();
+    const pg = await loadPg();
     // It fires once: what connects after it would stay connected.
     signal.throwIfAborted();
-    const client = new Client({ ...config, pipeline: true });
+    const client = makeClient(pg, { ...config, pipeline: true });
     signal.addEventListener('abort', () => discard(client));
     // `end` follows; without a listener, the error would end the process.
     client.on('error', () => undefined);
