@@ -1,3 +1,4 @@
+import { EventEmitter, getMaxListeners, setMaxListeners } from 'node:events';
 import { Linked } from './linked.ts';
 import { outside } from './outside.ts';
 
@@ -52,10 +53,23 @@ export function cancelTokenOfSignal(signal: AbortSignal): CancelToken {
       return signal.reason as unknown;
     },
     onAbort: (listener) => {
+      allowManyListeners(signal);
       signal.addEventListener('abort', listener, { once: true });
       return () => signal.removeEventListener('abort', listener);
     },
   };
+}
+
+/**
+ * Many calls may wait for one signal, such as that of a stop, or one of the user's: each takes its listener away in the
+ * end, so Node shall not warn of a leak. Who has set a limit keeps it.
+ */
+function allowManyListeners(signal: AbortSignal): void {
+  try {
+    if (getMaxListeners(signal) === EventEmitter.defaultMaxListeners) setMaxListeners(0, signal);
+  } catch {
+    // A signal of another implementation, such as jsdom's, has no limit.
+  }
 }
 
 export function signalOfCancelToken(cancelToken: CancelToken): AbortSignal {

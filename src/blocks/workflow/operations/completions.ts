@@ -1,4 +1,5 @@
 import { SidecarError } from '../../../errors.ts';
+import { cancelTokenOfSignal } from '../../../util/cancel-token.ts';
 import type { Clock, Timer } from '../../../util/clock.ts';
 import { checkFields, fieldNames } from '../../../util/known-fields.ts';
 import type { InstanceView } from '../model/instance.ts';
@@ -51,8 +52,7 @@ export class Completions {
     const remove = this.#add(id, (view) => line.move(view));
     const timer: Timer | undefined =
       timeoutMs === undefined ? undefined : this.#clock.setTimeout(() => line.end(timedOut(id, timeoutMs)), timeoutMs);
-    const onAbort = (): void => line.end(signal?.reason);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const unsubscribe = signal && cancelTokenOfSignal(signal).onAbort(() => line.end(signal.reason));
     try {
       for (let told: InstanceView | undefined; ; told = await line.next()) {
         const answer = ask(told);
@@ -61,7 +61,7 @@ export class Completions {
       }
     } finally {
       timer?.cancel();
-      signal?.removeEventListener('abort', onAbort);
+      unsubscribe?.();
       remove();
     }
   }
