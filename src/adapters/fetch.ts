@@ -40,7 +40,7 @@ export function fetchHandler(sidecar: RequestHandler, options?: AdapterOptions):
 export function fetchHandler(sidecar: RequestHandler, options: AdapterOptions = {}): FallthroughFetchHandler {
   checkAdapterOptions(options);
   return async (request) => {
-    const url = sidecar.ownCalls?.has(request) ? undefined : belowPrefix(targetOf(request.url), options.prefix);
+    const url = belowPrefix(targetOf(request.url), options.prefix);
     if (url === undefined && options.fallthrough) return undefined;
     const response = await sidecar.handle(toSidecarRequest(request, url ?? ''));
     return response.unrouted && options.fallthrough ? undefined : toFetchResponse(response, request.method);

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { type CancelToken, PlainRequest } from '../http/message.ts';
 import { originForm, pathOf } from './mount.ts';
 import { alreadyRead, contentOf, type ParsedBody } from './parsed-body.ts';
@@ -47,6 +48,10 @@ export class NodeRequest extends PlainRequest {
 
   override get isEncrypted(): boolean {
     return 'encrypted' in this.#req.socket;
+  }
+
+  override get isOverConnection(): boolean {
+    return this.#req.socket instanceof Socket;
   }
 }
 

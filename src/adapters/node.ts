@@ -94,7 +94,7 @@ export function handleNode(
   { req, res, url, originalUrl, parsed }: NodeExchange,
   { prefix, fallthrough }: AdapterOptions,
 ): Promise<SidecarResponse> | undefined {
-  const below = sidecar.ownCalls?.has(req) ? undefined : belowPrefix(originForm(url), prefix);
+  const below = belowPrefix(originForm(url), prefix);
   if (below === undefined && fallthrough) return undefined;
   if (res.socket === null && !res.writableEnded) closeWith(req.socket, res);
   return sidecar.handle(new NodeRequest(req, res, { url: below ?? '', originalUrl, parsed }));

@@ -154,11 +154,6 @@ export class AppChannel {
     this.#places = options.maxConcurrency === undefined ? undefined : new Semaphore(options.maxConcurrency);
   }
 
-  /** The request objects with which an application in this process is called. */
-  get calls(): AppTransport['calls'] {
-    return this.#transport.calls;
-  }
-
   /** Where the application is. */
   get address(): AppAddress {
     return this.#transport.address;

@@ -9,6 +9,7 @@ import {
   type SidecarRequest,
   type SidecarResponse,
 } from '../http/message.ts';
+import { markedAsOwnCall } from '../http/own-calls.ts';
 import { cancelTokenOfSignal, cancelWith, unlessAborted } from '../util/cancel-token.ts';
 import { type Apart, outside, type Run } from '../util/outside.ts';
 import type { AppTransport } from './transport.ts';
@@ -28,15 +29,9 @@ export class UnfitRequest extends SidecarError {
 
 /** The application is a fetch function in this process. */
 export function fetchTransport(app: FetchApp, apart: Apart = () => outside): AppTransport {
-  const calls = new WeakSet<object>();
-  const called: FetchApp = (request) => {
-    calls.add(request);
-    return app(request);
-  };
   return {
     address: { host: '127.0.0.1', protocol: 'http' },
-    calls,
-    handle: (request) => callFetch(called, request, apart()),
+    handle: (request) => callFetch(app, request, apart()),
     isReachable: async () => true,
     close: async () => undefined,
   };
@@ -164,7 +159,8 @@ function toBodyInit(body: Body): Uint8Array<ArrayBuffer> {
 }
 
 function toWebHeaders(headers: HeaderMap): [string, string][] {
-  const all = headers['host'] === undefined ? { host: '127.0.0.1', ...headers } : headers;
+  const marked = markedAsOwnCall(headers);
+  const all = headers['host'] === undefined ? { host: '127.0.0.1', ...marked } : marked;
   return Object.entries(all).flatMap(([name, value]) =>
     [value ?? []].flat().map((one): [string, string] => [name, one]),
   );

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { isError, messageOf } from '../errors.ts';
 import { asBuffer, chunkOf } from '../http/body.ts';
 import { type Body, cancelTokenOf, requestTarget, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
+import { markedAsOwnCall } from '../http/own-calls.ts';
 import { nodeHttp } from '../util/node-http.ts';
 import { type Apart, outside } from '../util/outside.ts';
 import { captureResponse } from './captured-response.ts';
@@ -14,14 +15,11 @@ export type RequestListener = (req: IncomingMessage, res: ServerResponse) => unk
 
 /** The application is a request listener in this process: called directly, without a socket. */
 export function listenerTransport(listener: RequestListener, apart: Apart = () => outside): AppTransport {
-  const calls = new WeakSet<object>();
   const isolated = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    calls.add(req);
     await apart()(() => listener(req, res));
   };
   return {
     address: { host: '127.0.0.1', protocol: 'http' },
-    calls,
     handle: (request) => callListener(isolated, request),
     isReachable: async () => true,
     close: async () => undefined,
@@ -84,7 +82,8 @@ function incoming(request: SidecarRequest, socket: Socket): IncomingMessage {
   return req;
 }
 
-function rawHeaders({ headers, body }: SidecarRequest): string[] {
+function rawHeaders({ headers: given, body }: SidecarRequest): string[] {
+  const headers = markedAsOwnCall(given);
   const raw = headers['host'] === undefined ? ['host', '127.0.0.1'] : [];
   for (const name in headers) {
     const value = headers[name];

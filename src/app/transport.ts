@@ -13,8 +13,6 @@ export interface AppAddress {
 export interface AppTransport {
   readonly address: AppAddress;
   readonly handle: Handler;
-  /** For an application in this process: the request objects of our calls. */
-  readonly calls?: Pick<WeakSet<object>, 'has'>;
   /** Loads what the first call needs; throws when that is not installed. */
   open?(): Promise<void>;
   /** Whether the application takes connections now. */

@@ -41,6 +41,8 @@ export interface SidecarRequest {
   readonly originalPath?: string | undefined;
   /** Whether the connection is encrypted, if known; that of the proxy if there is one. */
   readonly isEncrypted?: boolean | undefined;
+  /** Whether the request came over a network connection, and not from code of this process, if known. */
+  readonly isOverConnection?: boolean | undefined;
 }
 
 /** A response. @public */
@@ -69,11 +71,6 @@ export type Handler = (request: SidecarRequest) => Promise<SidecarResponse>;
 export interface RequestHandler {
   /** Answers a request; never rejects. */
   readonly handle: Handler;
-  /**
-   * The request objects of the sidecar's calls to its application in this process. A sidecar mounted in that
-   * application does not answer them: otherwise everyone who may call the application could reach the whole API.
-   */
-  readonly ownCalls?: Pick<WeakSet<object>, 'has'> | undefined;
 }
 
 /** Options of every adapter. @public */
@@ -218,6 +215,10 @@ export class PlainRequest implements SidecarRequest {
   }
 
   get isEncrypted(): boolean | undefined {
+    return undefined;
+  }
+
+  get isOverConnection(): boolean | undefined {
     return undefined;
   }
 }

@@ -6,12 +6,13 @@ import {
   type SidecarRequest,
   type SidecarResponse,
 } from '../http/message.ts';
+import { leavingOwnCalls } from '../http/own-calls.ts';
 import type { Sidecar } from '../sidecar/sidecar.ts';
 import type { Logger } from '../util/logger.ts';
 import { Access } from './access/access.ts';
 import { ApiCalls } from './api-calls.ts';
 import { Assets } from './assets.ts';
-import { type InspectedApp, inspectedApps } from './inspected-app.ts';
+import { inspectedApps } from './inspected-app.ts';
 import { type InspectOptions, resolveInspectOptions } from './options.ts';
 import { errorResponse, guarded, knownError } from './reply.ts';
 
@@ -49,8 +50,9 @@ export function inspect(sidecars: Sidecar | readonly Sidecar[], options: Inspect
     }
   };
   return {
-    handle: handler({ access, assets: new Assets(), calls: new ApiCalls(apps, access, settings), logger }),
-    ownCalls: ownCallsOf(apps),
+    handle: leavingOwnCalls(
+      handler({ access, assets: new Assets(), calls: new ApiCalls(apps, access, settings), logger }),
+    ),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -58,11 +60,6 @@ export function inspect(sidecars: Sidecar | readonly Sidecar[], options: Inspect
 
 function isSidecar(given: unknown): boolean {
   return typeof given === 'object' && given !== null && 'pubsub' in given && 'handle' in given;
-}
-
-/** The calls of the sidecars to an application that the inspector is mounted in: not answered by it. */
-function ownCallsOf(apps: ReadonlyMap<string, InspectedApp>): RequestHandler['ownCalls'] {
-  return { has: (request) => [...apps.values()].some(({ sidecar }) => sidecar.ownCalls?.has(request)) };
 }
 
 interface HandlerDeps {

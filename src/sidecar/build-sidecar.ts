@@ -26,6 +26,7 @@ import type { SidecarEventEmitter } from '../events.ts';
 import type { Answers } from '../http/answers.ts';
 import { type GuardOptions, guard } from '../http/guard.ts';
 import type { Handler, SidecarRequest } from '../http/message.ts';
+import { leavingOwnCalls } from '../http/own-calls.ts';
 import { Router } from '../http/router.ts';
 import { apart, type Gauges, type Probe } from '../probe.ts';
 import type { Resiliency } from '../resiliency/policy.ts';
@@ -121,7 +122,12 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
     probe,
   });
   gauges = gaugesOf(host, { pubsub, workflows, resiliency }, monitor);
-  return { ...blocks, app, monitor, invocation: opened.invocation, resolver, handle, handlePeer, probe };
+  return {
+    ...blocks,
+    ...{ app, monitor, invocation: opened.invocation, resolver, probe },
+    handle: leavingOwnCalls(handle),
+    handlePeer: leavingOwnCalls(handlePeer),
+  };
 }
 
 function gaugesOf(

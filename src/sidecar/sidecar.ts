@@ -67,8 +67,6 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
    * port; on the port of the API, {@link Sidecar.handle} accepts these calls too.
    */
   readonly peers: RequestHandler;
-  /** The sidecar's own calls: not answered where the sidecar is mounted in its application. @internal */
-  readonly ownCalls: RequestHandler['ownCalls'];
   readonly #options: ResolvedOptions;
   readonly #work: Work;
   /** Requests in progress. @internal */
@@ -117,8 +115,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.#joinDeps = parts;
     this.#probe = parts.probe;
     this.handle = parts.handle;
-    this.ownCalls = parts.app?.calls;
-    this.peers = { handle: parts.handlePeer, ownCalls: this.ownCalls };
+    this.peers = { handle: parts.handlePeer };
     // Last: announce nothing if the constructor throws.
     parts.pubsub.announce();
   }

@@ -1,4 +1,5 @@
 import type { Body, HeaderMap, SidecarResponse } from '../../http/message.ts';
+import { OWN_CALL_HEADER } from '../../http/own-calls.ts';
 import type { Wire } from '../../wire.ts';
 import { appIdOfCredentials } from './address.ts';
 import { refused, shown } from './errors.ts';
@@ -42,7 +43,8 @@ export class RequestHeaders {
   constructor({ headers }: Wire) {
     this.#appIdHeader = headers.appId;
     // Our own fields are never accepted from outside; the host is the target's; Node has handled `expect`.
-    this.#dropped = new Set([...HOP_BY_HOP, 'host', 'expect', 'content-length', ...Object.values(headers)]);
+    const ours = [...Object.values(headers), OWN_CALL_HEADER];
+    this.#dropped = new Set([...HOP_BY_HOP, 'host', 'expect', 'content-length', ...ours]);
   }
 
   /**
