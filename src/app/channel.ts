@@ -165,26 +165,22 @@ export class AppChannel {
   }
 
   /** Passes a request on, streaming both ways; counts as a request until the answer has been read. */
-  readonly handle: Handler = (request) => this.#pass(request);
+  readonly handle: Handler = (request) => this.#pass(request, this.#send);
+
+  /** The same without the token: for a caller that has not proved who it is. */
+  readonly handleWithoutToken: Handler = (request) => this.#pass(request, (passed) => this.#transport.handle(passed));
 
   /** `begin` is called as soon as it is the request's turn. */
-  #pass(request: SidecarRequest, begin?: () => void): Promise<SidecarResponse> {
-    if (this.#places !== undefined) return this.#passInTurn(this.#places, request, begin);
+  #pass(request: SidecarRequest, send: Handler, begin?: () => void): Promise<SidecarResponse> {
+    if (this.#places !== undefined) return passInTurn(this.#places, request, send, begin);
     begin?.();
-    return this.#send(request);
+    return send(request);
   }
 
-  async #passInTurn(places: Semaphore, request: SidecarRequest, begin?: () => void): Promise<SidecarResponse> {
-    const cancelToken = cancelTokenOf(request);
-    await places.acquire(cancelToken);
-    begin?.();
-    return withPlace(places, cancelToken, () => this.#send(request));
-  }
-
-  #send(request: SidecarRequest): Promise<SidecarResponse> {
+  readonly #send: Handler = (request) => {
     const { token } = this.#options;
     return this.#transport.handle(token === undefined ? request : withHeader(request, token.header, token.value));
-  }
+  };
 
   /**
    * Calls the application and reads its whole answer, within the call's time limit. The time for which the call waits
@@ -194,7 +190,7 @@ export class AppChannel {
     const running = this.#begin();
     try {
       const request = new PlainRequest(call.method, call.url, call.headers, call.body, running);
-      const { status, headers, body } = await this.#pass(request, () => this.#limit(running, call));
+      const { status, headers, body } = await this.#pass(request, this.#send, () => this.#limit(running, call));
       return {
         status,
         headers,
@@ -264,6 +260,18 @@ function withHeader(request: SidecarRequest, name: string, value: string): Sidec
   const { method, path, search, headers, body } = request;
   const withIt = { ...headers, [name]: value };
   return new PlainRequest(method, requestTarget(path, search), withIt, body, cancelTokenOf(request));
+}
+
+async function passInTurn(
+  places: Semaphore,
+  request: SidecarRequest,
+  send: Handler,
+  begin?: () => void,
+): Promise<SidecarResponse> {
+  const cancelToken = cancelTokenOf(request);
+  await places.acquire(cancelToken);
+  begin?.();
+  return withPlace(places, cancelToken, () => send(request));
 }
 
 /** Releases the semaphore when the answer's body has been read or left, when the caller goes, or without an answer. */

@@ -4,7 +4,7 @@ import { baseUrlOf, type HttpEndpoint } from './endpoints.ts';
 import { failed, refused, shown } from './errors.ts';
 import { Service } from './external-service.ts';
 import { checkPath } from './method-path.ts';
-import { type NamedCaller, OwnApp, type OwnAppDeps } from './own-app.ts';
+import { type NamedCaller, OwnApp, type OwnAppDeps, type STRANGER } from './own-app.ts';
 import { RemoteApp, type RemoteAppDeps } from './remote-app.ts';
 
 export interface DestinationsDeps extends OwnAppDeps, RemoteAppDeps {
@@ -52,7 +52,7 @@ export class Destinations {
   }
 
   /** The own application, called by another or by an anonymous caller. */
-  ownFor(caller: NamedCaller | undefined): Destination {
+  ownFor(caller: NamedCaller | typeof STRANGER | undefined): Destination {
     return new OwnApp(this.#deps, caller);
   }
 

@@ -16,15 +16,15 @@ export function vouchedCaller(request: SidecarRequest): NamedCaller | undefined 
 }
 
 /** Calls of this process to sidecars at an address, by the mark that each carries. */
-const underWay = new Map<string, NamedCaller>();
+const underWay = new Map<string, { readonly caller: NamedCaller; readonly callee: NamedCaller }>();
 
 /** The mark of a call at an address. */
 export class CallMark {
   /** Not of the source of IDs: nobody may guess it. */
   readonly value: string = randomUUID();
 
-  constructor(caller: NamedCaller) {
-    underWay.set(this.value, caller);
+  constructor(caller: NamedCaller, callee: NamedCaller) {
+    underWay.set(this.value, { caller, callee });
   }
 
   /** The call has ended. */
@@ -34,10 +34,11 @@ export class CallMark {
 }
 
 /**
- * The sender of a call with a mark, if it is a sidecar of this process. Others see the marks of the calls that they
- * get: with one they could only name its sender again while it waits for them. It is told to the application, and
- * proves nothing to access control.
+ * The sender of a call with a mark, if it is a sidecar of this process that calls this application. Another application
+ * that gets a call sees its mark, and cannot use it here. It is told to the application, and proves nothing to access
+ * control.
  */
-export function senderOf(mark: unknown): NamedCaller | undefined {
-  return typeof mark === 'string' ? underWay.get(mark) : undefined;
+export function senderOf(mark: unknown, { appId, namespace }: NamedCaller): NamedCaller | undefined {
+  const call = typeof mark === 'string' ? underWay.get(mark) : undefined;
+  return call?.callee.appId === appId && call.callee.namespace === namespace ? call.caller : undefined;
 }

@@ -8,7 +8,7 @@ import { denied, failed } from './errors.ts';
 import { senderOf, vouchedCaller } from './in-process-caller.ts';
 import type { Invocation } from './invocation.ts';
 import { checkPath, cleanedPath } from './method-path.ts';
-import type { NamedCaller } from './own-app.ts';
+import { type NamedCaller, STRANGER } from './own-app.ts';
 
 export interface PeersDeps {
   readonly invocation: Invocation;
@@ -21,6 +21,13 @@ export interface PeersDeps {
   readonly trustDomain: string;
   /** Whether API callers have proved with a token that they are the own application. */
   readonly isApiGuarded: boolean;
+  /** Called for callers of the port for other sidecars that prove nothing and may call all the same. */
+  readonly noticeStranger: (request: SidecarRequest) => void;
+}
+
+interface OwnCall {
+  readonly caller: Caller | undefined;
+  readonly named: NamedCaller | typeof STRANGER | undefined;
 }
 
 /** Calls to the own application, by other sidecars and by clients of the API. */
@@ -47,30 +54,35 @@ export class Peers {
 
   /** Answers an API request, from another sidecar on the same port or from the application. */
   answer(request: SidecarRequest, address: Address): Promise<SidecarResponse> {
-    if (this.isPeer(request)) return this.answerPeer(request, address);
+    if (this.isPeer(request)) return this.#answerSidecar(request, address);
     const { accessControl, isApiGuarded, destinations, invocation } = this.#deps;
     if (accessControl === undefined || isApiGuarded || !destinations.isOwnName(address.target))
       return invocation.forward(address, request);
     return this.#callOwn(request, address, { caller: undefined, named: undefined });
   }
 
-  /** Answers another sidecar, which may call only the own application. */
-  async answerPeer(request: SidecarRequest, address: Address): Promise<SidecarResponse> {
+  /** Answers a request to the port for other sidecars: nobody there has shown an API token. */
+  answerPeer(request: SidecarRequest, address: Address): Promise<SidecarResponse> {
+    return this.#answerSidecar(request, address, STRANGER);
+  }
+
+  /** Answers another sidecar, which may call only the own application. `unproved` is one that proves nothing. */
+  async #answerSidecar(
+    request: SidecarRequest,
+    address: Address,
+    unproved?: typeof STRANGER,
+  ): Promise<SidecarResponse> {
     const { destinations, identity, own, wire } = this.#deps;
     const caller = await this.#callerOf(request);
     if (!destinations.isOwnName(address.target))
       throw failed(address.target, `this is the sidecar of ${own.appId} in namespace ${own.namespace}`);
     // With keys, who proves nothing has no name.
-    const named = caller ?? (identity === undefined ? senderOf(request.headers[wire.headers.peer]) : undefined);
-    return this.#callOwn(request, address, { caller, named });
+    const sender = identity === undefined ? senderOf(request.headers[wire.headers.peer], own) : undefined;
+    return this.#callOwn(request, address, { caller, named: caller ?? sender ?? unproved });
   }
 
   /** `caller` is authenticated; `named` is who the application is told to be called by. */
-  async #callOwn(
-    request: SidecarRequest,
-    address: Address,
-    { caller, named }: { readonly caller: Caller | undefined; readonly named: NamedCaller | undefined },
-  ): Promise<SidecarResponse> {
+  async #callOwn(request: SidecarRequest, address: Address, { caller, named }: OwnCall): Promise<SidecarResponse> {
     const { accessControl, destinations, invocation } = this.#deps;
     checkPath(address.path);
     if (accessControl !== undefined) {
@@ -78,6 +90,7 @@ export class Peers {
       const verdict = accessControl.check({ caller, verb: request.method, path, rawPath: address.path });
       if (verdict !== 'allow') throw denied(address.target, nameOf(caller), `${request.method} ${path}`);
     }
+    if (named === STRANGER) this.#deps.noticeStranger(request);
     return invocation.forward(address, request, destinations.ownFor(named));
   }
 

@@ -4,6 +4,7 @@ import type { SidecarRequest } from '../../http/message.ts';
 import type { Match, Route } from '../../http/router.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import type { AccessControl } from '../../security/access-control.ts';
+import { strangerWarning } from '../../security/exposure.ts';
 import type { Identity } from '../../security/identity.ts';
 import type { BlockDeps } from '../block-deps.ts';
 import { Destinations } from './destinations.ts';
@@ -70,7 +71,10 @@ export function makeInvocation(deps: InvocationBlockDeps, settings: InvocationSe
       await Promise.all([clients?.close(), ...[...endpoints.values()].map((endpoint) => endpoint.close())]);
     },
   });
-  const peers = new Peers({ ...deps, invocation, destinations, own, isApiGuarded: apiToken !== '' });
+  // With both, the options say what callers may do that prove nothing.
+  const isDecided = deps.identity !== undefined && deps.accessControl !== undefined;
+  const noticeStranger = isDecided ? () => undefined : strangerWarning(deps.logger, deps.identity !== undefined);
+  const peers = new Peers({ ...deps, invocation, destinations, own, isApiGuarded: apiToken !== '', noticeStranger });
   return {
     invocation,
     routes: invocationRoutes(peers),

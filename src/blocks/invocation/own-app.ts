@@ -14,6 +14,8 @@ import type { Fields } from './headers.ts';
 /** The part of the application's channel that invocation uses. */
 export interface InvokedApp {
   readonly handle: Handler;
+  /** The same without the token that the application expects of the sidecar. */
+  readonly handleWithoutToken: Handler;
   readonly address: AppAddress;
 }
 
@@ -28,15 +30,20 @@ export interface OwnAppDeps {
 /** The caller's names, as passed to the application. */
 export type NamedCaller = Pick<Caller, 'appId' | 'namespace'>;
 
+/** A caller of `sidecar.peers` that proves nothing: the application is told no name, and sent no token. */
+export const STRANGER = 'stranger';
+
 /** The application of this sidecar. */
 export class OwnApp implements Destination {
   readonly isOwn = true;
   readonly #deps: OwnAppDeps;
   readonly #caller: NamedCaller | undefined;
+  readonly #hasToken: boolean;
 
-  constructor(deps: OwnAppDeps, caller: NamedCaller | undefined) {
+  constructor(deps: OwnAppDeps, caller: NamedCaller | typeof STRANGER | undefined) {
     this.#deps = deps;
-    this.#caller = caller;
+    this.#caller = caller === STRANGER ? undefined : caller;
+    this.#hasToken = caller !== STRANGER;
   }
 
   get callerId(): string | undefined {
@@ -66,13 +73,14 @@ export class OwnApp implements Destination {
     if (app === undefined)
       return Promise.reject(failed(appId, 'there is no application: set the option app (--app-port of the command)'));
     if (monitor?.isHealthy === false) return Promise.reject(failed(appId, 'the application is not healthy'));
-    return isRemote(app) ? app.handle(request) : this.#callInProcess(app, request);
+    const handle = this.#hasToken ? app.handle : app.handleWithoutToken;
+    return isRemote(app) ? handle(request) : this.#callInProcess(handle, request);
   }
 
   /** Errors thrown by the application are logged, not sent to the caller. */
-  async #callInProcess(app: InvokedApp, request: SidecarRequest): Promise<SidecarResponse> {
+  async #callInProcess(handle: Handler, request: SidecarRequest): Promise<SidecarResponse> {
     try {
-      return await app.handle(request);
+      return await handle(request);
     } catch (error) {
       if (cancelTokenOf(request).aborted || error instanceof UnfitRequest) throw error;
       throw failed(this.#deps.appId, 'the application broke off before it answered', error);
