@@ -85,13 +85,50 @@ describe.each(WAYS)('receive topic events, application via %s', (via) => {
     'sidecar-app-id',
     'sidecar-caller-namespace',
     'accept-encoding',
-  ])('metadata %s does not override a header of ours or of HTTP', async (name) => {
+    'authorization',
+    'cookie',
+    'dapr-identity',
+    'forwarded',
+    'from',
+    'insidecar-call',
+    'origin',
+    'remote_user',
+    'sidecar-caller-app-id',
+    'sidecar-identity',
+    'sidecar-peer',
+    'true-client-ip',
+    'via',
+    'X-Forwarded-For',
+    'x_forwarded_for',
+    'x-http-method-override',
+    'x-method-override',
+    'x-original-url',
+    'x-real-ip',
+    'x-rewrite-url',
+    'x-user',
+  ])('metadata %s takes the place of no header of ours, of HTTP or of a proxy', async (name) => {
     await using world = await startWorld({ via, appToken: 'right' });
     await world.publish('x', { query: `metadata.${name}=999` });
     expect(data(world)).toEqual(['x']);
     const { headers } = world.deliveries[0] ?? {};
     expect(headers?.[name.toLowerCase()]).not.toBe('999');
-    expect(headers).toMatchObject({ pubsubname: 'pubsub', 'sidecar-api-token': 'right' });
+    expect(headers).toMatchObject({
+      pubsubname: 'pubsub',
+      'sidecar-api-token': 'right',
+      [`metadata-${name.toLowerCase()}`]: '999',
+    });
+  });
+
+  test.each([
+    ...['__key', '__topic', 'ce_type', 'cloudevent.subject', 'correlationID', 'messageID', 'mqtt-topic', 'mine'],
+    ...['partitionKey', 'priority', 'rawPayload', 'retain', 'routingKey', 'Topic', 'ttl', 'type'],
+  ])('metadata %s is a header of that name', async (name) => {
+    await using world = await startWorld({ via });
+    const value = { ttl: '60', rawPayload: 'false' }[name] ?? 'a value';
+    const entry = { entryId: '1', event: 'x', contentType: 'text/plain', metadata: { [name]: value } };
+    expect((await world.publishBulk([entry])).status).toBe(204);
+    await world.clock.settled();
+    expect(world.deliveries[0]?.headers).toMatchObject({ [name.toLowerCase()]: value });
   });
 
   test.each([

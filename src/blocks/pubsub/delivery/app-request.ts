@@ -8,11 +8,9 @@ import { quote, wrap } from '../publishing/envelope.ts';
 import { NO_METADATA } from '../publishing/request-metadata.ts';
 import { entryMetadata, isOfOrigin, originHeaders } from './dead-letter.ts';
 import type { DeliveryDeps } from './delivery-deps.ts';
+import { metadataHeaderName } from './metadata-headers.ts';
 import type { SubscriptionSpec } from './subscription.ts';
 
-/** Header names that a message's metadata may not set in a request to the application. */
-const RESERVED =
-  /^(?:accept.*|authorization|cookie|forwarded|x-forwarded-.*|x-http-method.*|content-.*|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|http2-settings|proxy-.*|pubsubname|traceparent|tracestate|.*-(?:api-token|app-id|caller-namespace|bin))$/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 // Everything a field value may hold by RFC 9110, section 5.5: no control characters but the tab.
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -118,13 +116,13 @@ export class AppRequests {
     return traced?.['traceparent'] === undefined ? headers : withTrace(headers, traced);
   }
 
-  /** Without reserved names, values that no header can hold, and what is too much. */
+  /** Without names and values that no header can hold, and what is too much. */
   #metadataHeaders({ id, metadata }: Message, originPrefix: string): Record<string, string> {
     const headers: Record<string, string> = {};
     let [fields, bytes] = [0, 0];
     for (const [key, value] of Object.entries(metadata)) {
-      const name = key.toLowerCase();
-      if (RESERVED.test(name) || isOfOrigin(name, originPrefix)) continue;
+      if (isOfOrigin(key, originPrefix)) continue;
+      const name = metadataHeaderName(key);
       if (!HEADER_NAME.test(name) || !HEADER_VALUE.test(value)) continue;
       const size = name.length + value.length;
       if (fields === MAX_METADATA.fields || bytes + size > MAX_METADATA.bytes) {
