@@ -1,5 +1,6 @@
 import { withParts } from '../components/postgresql/connection-string.ts';
 import { type PostgresqlOptions, postgresql } from '../components/postgresql/index.ts';
+import { isSchemaName, SCHEMA_FORM } from '../components/postgresql/schema.ts';
 import { type RedisOptions, redis } from '../components/redis/index.ts';
 import { isStateError } from '../state/errors.ts';
 import type { StateDefinition } from '../state/store.ts';
@@ -55,6 +56,7 @@ function postgresqlOptions(reader: MetadataReader): PostgresqlOptions {
   reader.number('port', { min: 1, max: 65_535 });
   const timeoutMs = reader.durationMs('timeout', TIME_LIMIT) || reader.durationMs('timeoutInSeconds', TIME_LIMIT);
   const schema = schemaOf(reader);
+  if (schema !== undefined && !isSchemaName(schema)) reader.problem(`metadata schema must be ${SCHEMA_FORM}`);
   return {
     connection: withParts(text, parts),
     preparedStatements: (reader.text('queryExecMode') ?? 'cache_statement') === 'cache_statement',
@@ -70,11 +72,7 @@ function postgresqlOptions(reader: MetadataReader): PostgresqlOptions {
  */
 function schemaOf(reader: MetadataReader): string | undefined {
   const own = reader.values.get('schema');
-  if (own !== undefined) {
-    if (own === '' || own.includes('\0') || Buffer.byteLength(own) > 53)
-      reader.problem('metadata schema must be a name of 1 to 53 bytes');
-    return own;
-  }
+  if (own !== undefined) return own;
   for (const name of ['tablePrefix', 'tableName', 'metadataTableName']) {
     const [schema = '', ...table] = (reader.text(name) ?? '').split('.');
     if (table.length > 0 && schema !== '' && schema !== 'public') return schema;

@@ -218,6 +218,23 @@ test('insidecar postgresql-ddl prints the statements for a schema', async () => 
   expect(await runHere(['postgresql-ddl'])).toEqual({ code: 0, stderr: '', stdout: postgresqlDdl() });
   const { stdout } = await runHere(['postgresql-ddl', '--schema', 'shop']);
   expect(stdout).toBe(postgresqlDdl('shop'));
-  const { code, stderr } = await runHere(['postgresql-ddl', '--schema', 'x'.repeat(60)]);
-  expect([code, stderr]).toEqual([1, expect.stringContaining('must be a name of 1 to 53 bytes')]);
+});
+
+test.each([
+  'x'.repeat(60),
+  'h9$$;CREATE TABLE public.pwned();DO $$BEGIN--\n',
+  'x$$',
+  '$$$',
+  "x\\'; DROP TABLE users; --",
+  'two\nlines',
+])('insidecar postgresql-ddl refuses the schema %j, and so do postgresqlDdl() and postgresql()', async (schema) => {
+  const refusal = 'must be a name of 1 to 53 bytes, without $$, backslashes and control characters';
+  const { code, stdout, stderr } = await runHere(['postgresql-ddl', `--schema=${schema}`]);
+  expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(refusal)]);
+  for (const use of [() => postgresqlDdl(schema), () => postgresql({ connection: 'postgresql://a/b', schema })])
+    expect(use).toThrow(refusal);
+});
+
+test('a schema may have quotes and single dollar signs', () => {
+  expect(postgresqlDdl(`o'n$e"`)).toContain(`CREATE SCHEMA "o'n$e"""`);
 });

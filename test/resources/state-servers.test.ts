@@ -93,6 +93,8 @@ describe('state.postgresql', () => {
     [{ connectionString, port: 'opensesame' }, 'metadata port must be a whole number from 1 to 65535'],
     [{ connectionString, port: '65536' }, 'metadata port must be a whole number from 1 to 65535'],
     [{ connectionString, schema: 'opensesame'.repeat(6) }, 'metadata schema must be a name of 1 to 53 bytes'],
+    [{ connectionString, schema: 'opensesame$$;' }, 'bytes, without $$, backslashes and control characters'],
+    [{ connectionString, tableName: 'opensesame$$;.state' }, 'bytes, without $$, backslashes and control characters'],
   ])('refuses %j without its value', async (values, message) => {
     const problem = await problemOf('state.postgresql', values);
     expect(problem).toContain(message);

@@ -13,7 +13,7 @@ import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
 import { timeoutsOf } from '../remote/timeouts.ts';
 import { hostsOf, nameOf, type PgTarget, parseConnectionString } from './connection-string.ts';
 import { PgServer } from './pg-server.ts';
-import { ddlOf } from './schema.ts';
+import { ddlOf, isSchemaName, SCHEMA_FORM } from './schema.ts';
 
 /** The connection to a PostgreSQL server: options of the `Client` of the package `pg`. @public */
 export interface PostgresqlConnection {
@@ -94,8 +94,6 @@ const CONNECTION_FIELDS = fieldNames<PostgresqlConnection>({
   ssl: true,
 });
 const DEFAULT_SCHEMA = 'insidecar';
-/** With the prefix `insidecar:`, the schema names a channel, whose name has at most 63 bytes. */
-const MAX_NAME_BYTES = 53;
 
 /**
  * State in PostgreSQL 13 or later, for sidecars on several machines. Needs the package `pg` 8. A commit resolves when
@@ -147,14 +145,6 @@ function check(options: PostgresqlOptions): void {
 }
 
 function checkSchema(schema: string): void {
-  if (
-    typeof schema !== 'string' ||
-    schema === '' ||
-    schema.includes('\0') ||
-    Buffer.byteLength(schema) > MAX_NAME_BYTES
-  )
-    throw new StateError(
-      'invalid',
-      `The schema ${JSON.stringify(schema)} of postgresql must be a name of 1 to ${MAX_NAME_BYTES} bytes.`,
-    );
+  if (!isSchemaName(schema))
+    throw new StateError('invalid', `The schema ${JSON.stringify(schema)} of postgresql must be ${SCHEMA_FORM}.`);
 }

@@ -17,6 +17,25 @@ export const FUNCTIONS: readonly string[] = [
 const PLANNER = `SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
   SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off`;
 
+/** With the prefix `insidecar:`, the schema names a channel, whose name has at most 63 bytes. */
+const MAX_NAME_BYTES = 53;
+
+/**
+ * What ends a text in SQL, whatever its quotes: `$$` ends a block, and a backslash hides the quote that follows where
+ * `standard_conforming_strings` is off.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it refuses
+const NOT_IN_NAME = /\$\$|[\\\x00-\x1f\x7f]/;
+
+/** What a schema must be, for messages. */
+export const SCHEMA_FORM: string = `a name of 1 to ${MAX_NAME_BYTES} bytes, without $$, backslashes and control characters`;
+
+/** Whether the statements of {@link ddlOf} can be made for a schema. */
+export function isSchemaName(schema: unknown): boolean {
+  if (typeof schema !== 'string' || schema === '' || NOT_IN_NAME.test(schema)) return false;
+  return Buffer.byteLength(schema) <= MAX_NAME_BYTES;
+}
+
 /** Quotes an SQL identifier. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
