@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import {
   type AdapterOptions,
   checkAdapterOptions,
+  EMPTY_BODY,
   type RequestHandler,
   type SidecarResponse,
 } from '../http/message.ts';
@@ -10,6 +10,7 @@ import { belowPrefix, originForm } from './mount.ts';
 import { NodeRequest } from './node-request.ts';
 import { writeResponse } from './node-response.ts';
 import type { ParsedBody } from './parsed-body.ts';
+import { joinPipeline } from './pipeline.ts';
 
 /** A listener for node:http's `createServer`; calls `next` for requests to pass on. @public */
 export type NodeListener = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void) => void;
@@ -61,33 +62,6 @@ export function isPassedOn({ unrouted }: SidecarResponse, { fallthrough }: Adapt
   return unrouted === true && fallthrough === true;
 }
 
-/** Responses that wait for those before them, by connection. */
-const queued = new WeakMap<Socket, Set<ServerResponse>>();
-
-/**
- * Closes a response with its connection. Node 20 does so only for the response whose turn it is. One listener for each
- * connection: a client may send thousands of requests without waiting.
- */
-function closeWith(socket: Socket, res: ServerResponse): void {
-  if (socket.destroyed) return close(res);
-  const waiting = queued.get(socket) ?? new Set();
-  if (!queued.has(socket)) {
-    queued.set(socket, waiting);
-    socket.once('close', () => {
-      for (const one of waiting) close(one);
-    });
-  }
-  waiting.add(res);
-  res.once('socket', () => waiting.delete(res));
-}
-
-function close(res: ServerResponse): void {
-  res.destroy();
-  process.nextTick(() => {
-    if (!res.closed) res.emit('close');
-  });
-}
-
 /** Passes an exchange to the sidecar; `undefined` if it is to be passed on instead. */
 export function handleNode(
   sidecar: RequestHandler,
@@ -96,6 +70,11 @@ export function handleNode(
 ): Promise<SidecarResponse> | undefined {
   const below = belowPrefix(originForm(url), prefix);
   if (below === undefined && fallthrough) return undefined;
-  if (res.socket === null && !res.writableEnded) closeWith(req.socket, res);
-  return sidecar.handle(new NodeRequest(req, res, { url: below ?? '', originalUrl, parsed }));
+  const begin = (): Promise<SidecarResponse> =>
+    sidecar.handle(new NodeRequest(req, res, { url: below ?? '', originalUrl, parsed }));
+  const turn = res.socket === null && !res.writableEnded ? joinPipeline(req.socket, res) : undefined;
+  return turn === undefined ? begin() : turn.then(() => (res.destroyed ? NOT_BEGUN : begin()));
 }
+
+/** What becomes of a call whose client has left before it began: it is not sent. */
+const NOT_BEGUN: SidecarResponse = { status: 503, headers: {}, body: EMPTY_BODY };
