@@ -178,9 +178,37 @@ describe('CloudEvents binary mode', () => {
 
   test('a ce- header that does not decode is refused by name', async () => {
     await using world = await startWorld();
-    const answer = await world.publish('x', { headers: { ...BINDING, 'ce-subject': '%zz' } });
+    const answer = await world.publish('x', { headers: { ...BINDING, 'ce-subject': '%ff' } });
     expect(answer.error).toEqual([500, 'ERR_PUBSUB_CLOUD_EVENTS_SER']);
     expect(answer.json['message']).toContain('ce-subject');
+  });
+
+  test.each([
+    ['100%', '100%'],
+    ['%', '%'],
+    ['%zz %4 %%20%', '%zz %4 % %'],
+    ['50% of %E2%82%AC', '50% of €'],
+    ['"quoted"', 'quoted'],
+    ['"a \\"b\\" \\\\ c"', 'a "b" \\ c'],
+    ['"Euro%20%E2%82%AC"', 'Euro €'],
+    ['"100%"', '100%'],
+    ['"%22"', '"'],
+    ['%22a%22', '"a"'],
+    ['say "hi"', 'say "hi"'],
+    ['"open', '"open'],
+    ['"', '"'],
+    ['"a" "b"', '"a" "b"'],
+    ['"ends in a backslash\\"', '"ends in a backslash\\"'],
+  ])('the ce- header %s has the value %j', async (sent, value) => {
+    await using world = await startWorld();
+    expect((await world.publish('x', { headers: { ...BINDING, 'ce-subject': sent } })).status).toBe(204);
+    expect(world.deliveries[0]?.json['subject']).toBe(value);
+  });
+
+  test('the ce_ form is not unquoted', async () => {
+    await using world = await startWorld();
+    await world.publish('x', { headers: { ...REQUIRED, ce_subject: '"a"' } });
+    expect(world.deliveries[0]?.json['subject']).toBe('"a"');
   });
 
   test('both forms together complete each other, ce_ first', async () => {

@@ -107,7 +107,7 @@ const NOT_TAKEN = new Set(['datacontenttype', 'topic', 'pubsubname', 'expiration
 
 /**
  * Reads the attributes of CloudEvents binary mode from `ce_` headers (the API document's form) and `ce-` headers
- * (CloudEvents' HTTP binding, percent-decoded); `undefined` when none of the four required ones is there.
+ * (CloudEvents' HTTP binding, unquoted and percent-decoded: its section 3.1.3.2); `undefined` when none of the four required ones is there.
  *
  * @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` naming what is missing or forbidden.
  */
@@ -119,7 +119,7 @@ export function binaryAttributes(headers: HeaderMap, address: Address): BinaryAt
     if (name === undefined || NOT_TAKEN.has(name) || (separator === '-' && headers[`ce_${name}`] !== undefined))
       continue;
     const text = utf8Of(headerOf(headers, header) ?? '');
-    attributes.set(name, separator === '-' ? percentDecoded(text, header, address) : text);
+    attributes.set(name, separator === '-' ? percentDecoded(unquoted(text), header, address) : text);
   }
   const missing = REQUIRED.filter((name) => !attributes.has(name));
   if (missing.length > 0)
@@ -143,9 +143,19 @@ function utf8Of(text: string): string {
   return isUtf8(bytes) ? bytes.toString() : text;
 }
 
+const QUOTED = /^"(?:[^"\\]|\\.)*"$/s;
+
+/** A quoted string without its quotes and backslashes (RFC 9110, 5.6.4); any other text as it is. */
+function unquoted(text: string): string {
+  return QUOTED.test(text) ? text.slice(1, -1).replace(/\\(.)/gs, '$1') : text;
+}
+
+const ESCAPES = /(?:%[0-9a-f]{2})+/gi;
+
+/** A `%` that begins no escape is itself: not every client escapes it. */
 function percentDecoded(text: string, header: string, address: Address): string {
   try {
-    return decodeURIComponent(text);
+    return text.replace(ESCAPES, decodeURIComponent);
   } catch (cause) {
     throw invalidEvent(
       address,
