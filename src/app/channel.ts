@@ -257,9 +257,9 @@ export class AppChannel {
 }
 
 function withHeader(request: SidecarRequest, name: string, value: string): SidecarRequest {
-  const { method, path, search, headers, body } = request;
+  const { method, headers, body } = request;
   const withIt = { ...headers, [name]: value };
-  return new PlainRequest(method, requestTarget(path, search), withIt, body, cancelTokenOf(request));
+  return new PlainRequest(method, requestTarget(request), withIt, body, cancelTokenOf(request));
 }
 
 async function passInTurn(

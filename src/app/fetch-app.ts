@@ -146,8 +146,9 @@ async function hasBytes({ headers, body }: SidecarRequest): Promise<boolean> {
   return false;
 }
 
-function toWebRequest({ method, path, search, headers, body }: SidecarRequest, signal: AbortSignal): Request {
-  const url = `http://127.0.0.1${requestTarget(path, search)}`;
+function toWebRequest(request: SidecarRequest, signal: AbortSignal): Request {
+  const { method, headers, body } = request;
+  const url = `http://127.0.0.1${requestTarget(request)}`;
   const hasBody = method !== 'GET' && method !== 'HEAD' && !(body instanceof Uint8Array && body.length === 0);
   const init = { method, headers: toWebHeaders(headers), signal };
   return new Request(url, hasBody ? { ...init, body: toBodyInit(body), duplex: 'half' } : init);

@@ -73,7 +73,7 @@ function nowhere(): Socket {
 function incoming(request: SidecarRequest, socket: Socket): IncomingMessage {
   const req = new (nodeHttp().IncomingMessage)(socket);
   req.method = request.method;
-  req.url = requestTarget(request.path, request.search);
+  req.url = requestTarget(request);
   req.httpVersion = '1.1';
   req.httpVersionMajor = 1;
   req.httpVersionMinor = 1;

@@ -101,7 +101,7 @@ function dispatch(pool: Pool, request: SidecarRequest): Promise<SidecarResponse>
     pool.dispatch(
       {
         method: request.method as Dispatcher.HttpMethod,
-        path: requestTarget(request.path, request.search),
+        path: requestTarget(request),
         headers: request.headers as Record<string, string | string[]>,
         body: request.body instanceof Uint8Array && request.body.length === 0 ? null : toUndiciBody(request.body),
       },

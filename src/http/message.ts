@@ -27,6 +27,8 @@ export interface SidecarRequest {
   readonly path: string;
   /** The query as received, without its question mark; empty if there is none. */
   readonly search: string;
+  /** Whether the path is followed by a question mark and nothing else, as in `/orders?`. */
+  readonly hasEmptyQuery?: boolean | undefined;
   /** The decoded query. Created on first use. */
   readonly query: URLSearchParams;
   /** Header fields. */
@@ -175,6 +177,7 @@ export class PlainRequest implements SidecarRequest {
   readonly method: string;
   readonly path: string;
   readonly search: string;
+  readonly hasEmptyQuery: boolean;
   readonly headers: HeaderMap;
   readonly body: Body;
   readonly #cancelToken: CancelToken;
@@ -186,6 +189,7 @@ export class PlainRequest implements SidecarRequest {
     this.method = method;
     this.path = question === -1 ? url : url.slice(0, question);
     this.search = question === -1 ? '' : url.slice(question + 1);
+    this.hasEmptyQuery = question !== -1 && question === url.length - 1;
     this.headers = headers;
     this.body = body;
     this.#cancelToken = cancelToken;
@@ -230,8 +234,11 @@ export function cancelTokenOf(request: SidecarRequest): CancelToken {
 }
 
 /** The target of a request line: path and query. */
-export function requestTarget(path: string, search: string): string {
-  return search === '' ? path : `${path}?${search}`;
+export function requestTarget(
+  { path: own, search, hasEmptyQuery }: Pick<SidecarRequest, 'path' | 'search' | 'hasEmptyQuery'>,
+  path: string = own,
+): string {
+  return search !== '' || hasEmptyQuery ? `${path}?${search}` : path;
 }
 
 /** A header's value as one string; `undefined` if it is absent. */

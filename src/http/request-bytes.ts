@@ -16,9 +16,9 @@ export type RequestBytes = readonly [head: Buffer, body?: Uint8Array];
 
 /** The bytes of a plain request; `undefined` if its body is a stream, or if it has anything unusual or invalid. */
 export function requestBytes(request: SidecarRequest, host: string): RequestBytes | undefined {
-  const { method, path, search, headers, body } = request;
+  const { method, headers, body } = request;
   if (!(body instanceof Uint8Array) || !TOKEN.test(method) || method === 'CONNECT') return undefined;
-  const target = requestTarget(path, search);
+  const target = requestTarget(request);
   const fields = fieldsOf(headers, host);
   if (!TARGET.test(target) || fields === undefined) return undefined;
   const length = body.length > 0 || WITH_LENGTH.has(method) ? `content-length: ${body.length}\r\n` : '';

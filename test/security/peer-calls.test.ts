@@ -131,6 +131,10 @@ describe('a call of another sidecar', () => {
     '/public/%00/../admin',
     '/public%23/../../admin',
     '/public%3f/../../admin',
+    '/public/x%23y',
+    '/public/x%3Fy',
+    '/orders%3F',
+    '/orders%23/x',
     '/PUBLIC/x',
     '/%41dmin',
     '//public/admin',
@@ -174,6 +178,15 @@ describe('a call of another sidecar', () => {
     for (const part of [...token.split('.'), SECRET]) expect(seen).not.toContain(part);
   });
 });
+
+test.each(['/a%23b', '/a%3Fb'])(
+  'where every call is allowed by default, %s is denied: it cannot be decided',
+  async (path) => {
+    await using world = await startWorld({ identity, accessControl: { defaultAction: 'allow' } });
+    expect((await call(world, path)).status).toBe(403);
+    expect((await call(world, '/a%20b')).status).toBe(200);
+  },
+);
 
 describe('the own application', () => {
   test('with the API token, or through the typed class, needs no permission', async () => {

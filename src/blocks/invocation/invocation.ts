@@ -183,9 +183,9 @@ export class Invocation {
   }
 
   #outgoing(request: SidecarRequest, destination: Destination, { path, body, call }: Sendable): SidecarRequest {
-    const { method, search, headers } = request;
+    const { method, headers } = request;
     const fields = destination.addTo(this.#deps.headers.copy(headers, body));
-    return new PlainRequest(method, requestTarget(destination.pathOf(path), search), fields, body, call);
+    return new PlainRequest(method, requestTarget(request, destination.pathOf(path)), fields, body, call);
   }
 
   /** How much of a streamed body of known length to read before sending it: if it is short or may be sent again. */

@@ -17,9 +17,9 @@ const MAX_DECODINGS = 5;
 
 /**
  * Checks the callee's path as received. It is passed on unchanged, so it must mean the same to everyone: no segment
- * that leads upwards, no control characters, and no `#` or `?`, in any encoding. Double encoding (`%252e%252e`) is
- * checked for applications that decode twice, except for `#` and `?`: a URL that was encoded twice is a legitimate
- * parameter.
+ * that leads upwards and no control characters, in any encoding. Double encoding (`%252e%252e`) is checked for
+ * applications that decode twice. `#` and `?` in escapes are parts of a name; access control, which cannot know how an
+ * application takes them, denies them.
  *
  * @throws SidecarError `ERR_DIRECT_INVOKE` (400), or `ERR_BAD_REQUEST` for a path that cannot be decoded.
  */
@@ -29,7 +29,7 @@ export function checkPath(path: string): void {
   decoded(path);
   let text = path;
   for (let level = 0; level <= MAX_DECODINGS; level++) {
-    checkLevel(path, text, level);
+    checkLevel(path, text);
     const next = text.replace(ESCAPE, byteOf);
     if (next === text) return;
     text = next;
@@ -47,10 +47,9 @@ export function checkQuery(query: string): void {
     throw refused(`query ${shown(query)} has a character that none can have`);
 }
 
-function checkLevel(path: string, text: string, level: number): void {
+function checkLevel(path: string, text: string): void {
   if (UPWARDS.test(text)) throw refused(`method ${shown(path)} has a segment that leads upwards`);
   if (CONTROL.test(text)) throw refused(`method ${shown(path)} has a control character`);
-  if (level === 1 && /[#?]/.test(text)) throw refused(`method ${shown(path)} has a # or ? in an escape`);
 }
 
 function byteOf(code: string): string {

@@ -64,7 +64,7 @@ export class ObservedDestination implements Destination {
 
 /** The fields replace those of the same name, which are of the operation before. */
 function withFields(request: SidecarRequest, fields: SidecarRequest['headers']): SidecarRequest {
-  const { method, path, search, headers, body } = request;
+  const { method, headers, body } = request;
   const merged = { ...headers, ...fields };
-  return new PlainRequest(method, requestTarget(path, search), merged, body, cancelTokenOf(request));
+  return new PlainRequest(method, requestTarget(request), merged, body, cancelTokenOf(request));
 }

@@ -90,11 +90,11 @@ export class RemoteApp implements Destination {
   /** Signs a token for each attempt: a retry may come after the previous token has expired. */
   async #prove(request: SidecarRequest, { value }: CallMark): Promise<SidecarRequest> {
     const { identity, wire, own } = this.#deps;
-    const { method, path, search, headers, body } = request;
+    const { method, path, headers, body } = request;
     const fields: Fields = { ...(headers as Fields), [wire.headers.peer]: value };
     if (identity !== undefined) fields[wire.headers.identity] = await identity.sign(this.#callee);
     if (isRoot(path)) fields[wire.headers.appId] = this.#escapedTarget();
-    const call = new CallOfApp(method, requestTarget(path, search), fields, body, cancelTokenOf(request));
+    const call = new CallOfApp(method, requestTarget(request), fields, body, cancelTokenOf(request));
     call.caller = own;
     return call;
   }

@@ -73,9 +73,9 @@ export function sendByPolicy(
     async (cancelToken) => {
       leave();
       if (counted !== undefined) counted.attempts++;
-      const { method, path, search, headers, body } = request;
+      const { method, headers, body } = request;
       const either = eitherOf(cancelToken, cancelTokenOf(request));
-      before = await destination.send(new PlainRequest(method, requestTarget(path, search), headers, body, either));
+      before = await destination.send(new PlainRequest(method, requestTarget(request), headers, body, either));
       return before;
     },
     judge,

@@ -106,7 +106,7 @@ function connect(id: string, { origin, base }: BaseUrl): KnownInstance {
   const client = httpClient(origin);
   if (base === '') return new KnownInstance(id, client.handle, client);
   const below: Handler = (request) => {
-    const url = base + requestTarget(request.path, request.search);
+    const url = base + requestTarget(request);
     return client.handle(new PlainRequest(request.method, url, request.headers, request.body, cancelTokenOf(request)));
   };
   return new KnownInstance(id, below, client);
