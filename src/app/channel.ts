@@ -60,18 +60,23 @@ export type AppTarget =
       readonly fetch: FetchApp;
     };
 
-/** How calls of an application are observed. */
-export interface AppObservers {
+/** How an application is called. */
+export interface TransportOptions {
   readonly probe?: Probe | undefined;
   /** How an application in this process is called. Default: in no trace. */
   readonly apart?: Apart;
+  /** The largest head of a response of an application on a port, in bytes. Default 16 KiB. */
+  readonly headLimitBytes?: number;
 }
 
 /** Opens the way to an application. */
-export function openTransport(target: AppTarget, { probe, apart }: AppObservers = {}): AppTransport {
+export function openTransport(
+  target: AppTarget,
+  { probe, apart, headLimitBytes }: TransportOptions = {},
+): AppTransport {
   if ('port' in target) {
     const { port, host = '127.0.0.1', protocol } = target;
-    const transport = protocol === 'grpc' ? grpcTransport(port, host) : portTransport(port, host);
+    const transport = protocol === 'grpc' ? grpcTransport(port, host) : portTransport(port, host, headLimitBytes);
     return probe === undefined ? transport : quietTransport(transport, probe);
   }
   if ('fetch' in target) return fetchTransport(target.fetch, apart);

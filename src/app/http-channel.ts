@@ -5,8 +5,8 @@ import type { AppTransport } from './transport.ts';
 const PROBE_TIMEOUT_MS = 500;
 
 /** The application listens on a port: HTTP/1.1 with keep-alive. */
-export function portTransport(port: number, host: string): AppTransport {
-  const client = directClient(host, port);
+export function portTransport(port: number, host: string, headLimitBytes?: number): AppTransport {
+  const client = directClient(host, port, headLimitBytes);
   return {
     address: { host, port, protocol: 'http' },
     handle: client.handle,

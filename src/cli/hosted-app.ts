@@ -66,6 +66,7 @@ export class HostedApp {
       host: run.listenAddress,
       port: settings.httpPort ?? 0,
       listener: (req, res) => listener(req, res),
+      ...(settings.headLimitBytes === undefined ? {} : { headLimitBytes: settings.headLimitBytes }),
       chosenBy:
         settings.mayMove || settings.command.length === 0 ? '--http-port' : '--http-port (daprHTTPPort in a file)',
       ...(settings.mayMove ? { onMoved: (message: string) => logger.warn({}, `${message}: taking a free one`) } : {}),

@@ -5,7 +5,7 @@ import { formatFinding, loadMultiApp, type MultiAppEntry, type MultiAppHealth } 
 import type { CommandLine } from './arguments.ts';
 import { Failure, misuse } from './failure.ts';
 import { LOG_LEVELS } from './log.ts';
-import { type AppSettings, given } from './settings.ts';
+import { type AppSettings, given, limits } from './settings.ts';
 
 /** Settings of each application in a multi-app file, which are therefore not allowed on the command line. */
 const BELONG_INTO_FILE = [
@@ -41,7 +41,7 @@ export async function readRunFile(path: string, { flags, rest }: CommandLine): P
   const shared = {
     resourcesPaths: flags.texts('resources-path').flatMap((paths) => paths.split(',')),
     configPaths: flags.texts('config'),
-    ...given('bodyLimitBytes', flags.bytes('max-body-size')),
+    ...limits(flags),
   };
   const problems = [...sharedPorts(apps), ...apps.flatMap(problemsOf)];
   if (problems.length > 0) throw new Failure(problems.join('\n'));
@@ -98,7 +98,7 @@ function fileAt(path: string): string {
 
 function settingsOf(
   app: MultiAppEntry,
-  shared: Pick<AppSettings, 'resourcesPaths' | 'configPaths' | 'bodyLimitBytes'>,
+  shared: Pick<AppSettings, 'resourcesPaths' | 'configPaths' | 'bodyLimitBytes' | 'headLimitBytes'>,
 ): AppSettings {
   const { appId, appProtocol, appPort, daprHTTPPort } = app;
   return {
@@ -117,6 +117,7 @@ function settingsOf(
     ...given('maxConcurrency', app.appMaxConcurrency),
     ...given('health', app.health && healthOf(app.health)),
     ...given('bodyLimitBytes', shared.bodyLimitBytes ?? app.bodyLimitBytes),
+    ...given('headLimitBytes', shared.headLimitBytes ?? app.headLimitBytes),
     ...given(
       'logLevel',
       LOG_LEVELS.find((level) => level === app.logLevel),

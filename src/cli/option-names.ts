@@ -17,6 +17,7 @@ const NAMES: Readonly<Record<string, readonly [flag: string, field: string]>> = 
   deliveryTimeoutMs: ['--delivery-timeout', '--delivery-timeout'],
   'jobs.timeoutMs': ['--job-timeout', '--job-timeout'],
   bodyLimitBytes: ['--max-body-size', 'maxBodySize'],
+  headLimitBytes: ['--read-buffer-size', 'readBufferSize'],
   'cors.origins': ['--allowed-origins', '--allowed-origins'],
   stopTimeoutMs: ['--graceful-shutdown-seconds', '--graceful-shutdown-seconds'],
   substitute: ['--map', '--map'],

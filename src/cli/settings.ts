@@ -23,6 +23,8 @@ export interface AppSettings {
   readonly resourcesPaths: readonly string[];
   readonly configPaths: readonly string[];
   readonly bodyLimitBytes?: number;
+  /** The largest head of a request and of a response. */
+  readonly headLimitBytes?: number;
   /** The program with its arguments; empty if it is started elsewhere. */
   readonly command: readonly string[];
   readonly directory: string;
@@ -76,7 +78,8 @@ const HOST = /^[\w.:-]+$/;
 const DEFAULT_HTTP_PORT = 3500;
 /** The API document's variable, and Dapr's: the command does not ask which wire they are for. */
 const PLACEMENT = ['SIDECAR_PLACEMENT_METADATA_ENABLED', 'DAPR_PLACEMENT_METADATA_ENABLED'];
-const MEBIBYTE = 1024 * 1024;
+const KIBIBYTE = 1024;
+const MEBIBYTE = 1024 * KIBIBYTE;
 
 /** @throws Failure naming the flag and what was expected; SidecarError for a variable of the environment. */
 export function runSettings(
@@ -139,7 +142,6 @@ export function appSettings({ flags, rest }: CommandLine, place: { appId?: strin
     );
   if (rest[0] === '') throw misuse('the command is empty');
   const httpPort = flags.port('http-port');
-  const megabytes = flags.integer('dapr-http-max-request-size', { from: 1, to: 1024 });
   const appPort = flags.integer('app-port', { from: -1, to: 65_535 });
   if (appPort !== undefined && appPort > 0 && appPort === (httpPort ?? DEFAULT_HTTP_PORT))
     throw misuse(`--app-port and --http-port must differ: both are ${appPort}`);
@@ -158,7 +160,20 @@ export function appSettings({ flags, rest }: CommandLine, place: { appId?: strin
     ...given('appPort', positive(appPort)),
     ...given('maxConcurrency', positive(flags.integer('app-max-concurrency', { from: -1 }))),
     ...given('health', healthSettings(flags)),
-    ...given('bodyLimitBytes', flags.bytes('max-body-size') ?? (megabytes && megabytes * MEBIBYTE)),
+    ...limits(flags),
+  };
+}
+
+/** The largest body and the largest head, by the flags and by their old forms, which are numbers without a unit. */
+export function limits(flags: FlagValues): Pick<AppSettings, 'bodyLimitBytes' | 'headLimitBytes'> {
+  const bytes = (name: string, old: string, unitBytes: number, to: number): number | undefined => {
+    const isNumber = /^[+-]?\d*$/.test(flags.text(old) ?? '');
+    const given = isNumber ? flags.integer(old, { from: 1, to }) : flags.bytes(old);
+    return flags.bytes(name) ?? (given && given * (isNumber ? unitBytes : 1));
+  };
+  return {
+    ...given('bodyLimitBytes', bytes('max-body-size', 'dapr-http-max-request-size', MEBIBYTE, 1024)),
+    ...given('headLimitBytes', bytes('read-buffer-size', 'dapr-http-read-buffer-size', KIBIBYTE, 1024 * 1024)),
   };
 }
 

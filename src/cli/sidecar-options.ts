@@ -72,6 +72,7 @@ export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarO
     ...given('deliveryTimeoutMs', run.deliveryTimeoutMs),
     ...given('jobs', run.jobTimeoutMs === undefined ? undefined : { timeoutMs: run.jobTimeoutMs }),
     ...given('bodyLimitBytes', app.bodyLimitBytes),
+    ...given('headLimitBytes', app.headLimitBytes),
     ...given('cors', run.allowedOrigins && { origins: run.allowedOrigins }),
   };
 }

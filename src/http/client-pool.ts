@@ -1,17 +1,20 @@
 import { LruCache } from '../util/lru.ts';
 import { type HttpClient, httpClient } from './client.ts';
+import { HEAD_LIMIT_BYTES } from './head-limit.ts';
 
 /** HTTP clients by origin, up to a maximum; beyond it, the least recently used one is retired. */
 export class ClientPool {
   readonly #clients: LruCache<HttpClient>;
+  readonly #headLimitBytes: number;
   readonly #retiring = new Set<HttpClient>();
 
-  constructor(maxOrigins: number) {
+  constructor(maxOrigins: number, headLimitBytes: number = HEAD_LIMIT_BYTES) {
+    this.#headLimitBytes = headLimitBytes;
     this.#clients = new LruCache(maxOrigins, (client) => this.#retire(client));
   }
 
   clientOf(origin: string): HttpClient {
-    return this.#clients.getOrMake(origin, () => httpClient(origin));
+    return this.#clients.getOrMake(origin, () => httpClient(origin, { headLimitBytes: this.#headLimitBytes }));
   }
 
   #retire(client: HttpClient): void {

@@ -1,6 +1,7 @@
 import type { Dispatcher, Pool } from 'undici';
 import type { CancelToken } from '../util/cancel-token.ts';
 import { ByteStream } from './byte-stream.ts';
+import { HEAD_LIMIT_BYTES, headTooLarge } from './head-limit.ts';
 import {
   type Body,
   cancelTokenOf,
@@ -38,24 +39,35 @@ export interface ClientTls {
   readonly privateKey?: string;
 }
 
+/** Options of a client. */
+export interface ClientOptions {
+  readonly tls?: ClientTls;
+  /** The largest head of a response that is read. */
+  readonly headLimitBytes?: number;
+}
+
 /** Makes a client. It has no time limits of its own: the request's signal cancels a call. */
-export function httpClient(origin: string, tls: ClientTls = {}): HttpClient {
-  return new PoolClient(origin, tls);
+export function httpClient(origin: string, options: ClientOptions = {}): HttpClient {
+  return new PoolClient(origin, options);
 }
 
 /** Loads undici with the first request: its 112 files would add a third to the load time of this package. */
 class PoolClient implements HttpClient {
   readonly handle: Handler = (request) =>
-    this.#pool === undefined ? this.#open().then((pool) => dispatch(pool, request)) : dispatch(this.#pool, request);
+    this.#pool === undefined
+      ? this.#open().then((pool) => dispatch(pool, request, this.#headLimitBytes))
+      : dispatch(this.#pool, request, this.#headLimitBytes);
   readonly #origin: string;
   readonly #tls: ClientTls;
+  readonly #headLimitBytes: number;
   #pool: Pool | undefined;
   #opening: Promise<Pool> | undefined;
   #isClosed = false;
 
-  constructor(origin: string, tls: ClientTls) {
+  constructor(origin: string, { tls = {}, headLimitBytes = HEAD_LIMIT_BYTES }: ClientOptions) {
     this.#origin = origin;
     this.#tls = tls;
+    this.#headLimitBytes = headLimitBytes;
   }
 
   async close(): Promise<void> {
@@ -80,6 +92,7 @@ class PoolClient implements HttpClient {
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: 30_000,
+      maxHeaderSize: this.#headLimitBytes,
       connect: {
         timeout: 5_000,
         ...(rootCA === undefined ? {} : { ca: rootCA }),
@@ -93,11 +106,12 @@ class PoolClient implements HttpClient {
   }
 }
 
-function dispatch(pool: Pool, request: SidecarRequest): Promise<SidecarResponse> {
+function dispatch(pool: Pool, request: SidecarRequest, headLimitBytes: number): Promise<SidecarResponse> {
   return new Promise((resolve, reject) => {
     const { aborted, reason } = cancelTokenOf(request);
     if (aborted) throw reason;
     const exchange = new Exchange(request, resolve, reject);
+    exchange.headLimitBytes = headLimitBytes;
     pool.dispatch(
       {
         method: request.method as Dispatcher.HttpMethod,
@@ -108,6 +122,10 @@ function dispatch(pool: Pool, request: SidecarRequest): Promise<SidecarResponse>
       exchange,
     );
   });
+}
+
+function isHeadOverflow(error: Error): boolean {
+  return 'code' in error && error.code === 'UND_ERR_HEADERS_OVERFLOW';
 }
 
 /** undici sends any async iterable; its types name only Node's own streams. */
@@ -131,6 +149,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #isHead: boolean;
   readonly #resolve: (response: SidecarResponse) => void;
   readonly #reject: (error: unknown) => void;
+  headLimitBytes: number = HEAD_LIMIT_BYTES;
   #controller: Dispatcher.DispatchController | undefined;
   #head: { status: number; headers: HeaderMap } | undefined;
   #whole: Uint8Array[] | undefined;
@@ -202,7 +221,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#unsubscribe();
     if (this.#stream !== undefined) this.#stream.fail(error);
-    else this.#reject(error);
+    else this.#reject(isHeadOverflow(error) ? headTooLarge(this.headLimitBytes, error) : error);
   }
 }
 

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { type HttpClient, httpClient } from './client.ts';
 import { Exchange } from './exchange.ts';
+import { HEAD_LIMIT_BYTES } from './head-limit.ts';
 import { cancelTokenOf, type Handler } from './message.ts';
 import { requestBytes } from './request-bytes.ts';
 import { ResponseHeads, ResponseParser } from './response-parser.ts';
@@ -22,24 +23,30 @@ const { setImmediate, setTimeout } = globalThis;
  * the CPU time of undici, and a third in a new process, as there is less code and no WebAssembly to compile. Requests
  * with anything unusual go through undici.
  */
-export function directClient(host: string, port: number): Pick<HttpClient, 'handle' | 'close'> {
-  return new DirectClient(host, port);
+export function directClient(
+  host: string,
+  port: number,
+  headLimitBytes: number = HEAD_LIMIT_BYTES,
+): Pick<HttpClient, 'handle' | 'close'> {
+  return new DirectClient(host, port, headLimitBytes);
 }
 
 class DirectClient {
   readonly #address: { readonly host: string; readonly port: number };
   readonly #authority: string;
   readonly #other: HttpClient;
+  readonly #headLimitBytes: number;
   readonly #heads = new ResponseHeads();
   readonly #open = new Set<Connection>();
   readonly #idle: Connection[] = [];
   #sweep: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(host: string, port: number) {
+  constructor(host: string, port: number, headLimitBytes: number) {
+    this.#headLimitBytes = headLimitBytes;
     this.#address = { host, port };
     this.#authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-    this.#other = httpClient(`http://${this.#authority}`);
+    this.#other = httpClient(`http://${this.#authority}`, { headLimitBytes });
   }
 
   readonly handle: Handler = (request) => {
@@ -77,6 +84,7 @@ class DirectClient {
   #connect(): Connection {
     const connection = new Connection(this.#address, {
       heads: this.#heads,
+      headLimitBytes: this.#headLimitBytes,
       onIdle: () => this.#release(connection),
       onClose: () => this.#forget(connection),
     });
@@ -114,6 +122,7 @@ class DirectClient {
 
 interface ConnectionDeps {
   readonly heads: ResponseHeads;
+  readonly headLimitBytes: number;
   /** The response has been read: the next request may be sent. */
   readonly onIdle: () => void;
   readonly onClose: () => void;
@@ -131,7 +140,7 @@ class Connection {
 
   constructor(address: { readonly host: string; readonly port: number }, deps: ConnectionDeps) {
     this.#deps = deps;
-    this.#parser = new ResponseParser(deps.heads);
+    this.#parser = new ResponseParser(deps.heads, deps.headLimitBytes);
     const tcp = { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS };
     this.#socket = connect({ ...address, ...tcp });
     const timer = setTimeout(() => this.destroy(connectTimeout(address)), CONNECT_TIMEOUT_MS);

@@ -1,7 +1,8 @@
+import { HEAD_LIMIT_BYTES, headTooLarge } from './head-limit.ts';
 import type { HeaderMap } from './message.ts';
 
-/** The longest head of a response, the longest line of a chunk's size, and the longest trailer, in bytes. */
-const MAX_HEAD_BYTES = 16 * 1024;
+/** The longest line of a chunk's size, and the longest trailer, in bytes. */
+const MAX_LINE_BYTES = 16 * 1024;
 const LINE_END = '\r\n';
 const HEAD_END = '\r\n\r\n';
 const NOTHING: Buffer = Buffer.alloc(0);
@@ -61,6 +62,7 @@ export class ResponseHeads {
  */
 export class ResponseParser {
   readonly #heads: ResponseHeads;
+  readonly #headLimitBytes: number;
   #state: 'head' | 'data' | 'size' | 'data-end' | 'trailers' | 'until-close' | 'done' = 'done';
   #sink: ResponseSink | undefined;
   #isHead = false;
@@ -71,8 +73,9 @@ export class ResponseParser {
   #isChunked = false;
   #trailers = '';
 
-  constructor(heads: ResponseHeads) {
+  constructor(heads: ResponseHeads, headLimitBytes: number = HEAD_LIMIT_BYTES) {
     this.#heads = heads;
+    this.#headLimitBytes = headLimitBytes;
   }
 
   /** Expects the response to a request; `isHead` for the method HEAD. */
@@ -123,7 +126,7 @@ export class ResponseParser {
   #readHead(bytes: Buffer): Buffer {
     const end = bytes.indexOf(HEAD_END);
     if (end === -1) return this.#hold(bytes);
-    if (end > MAX_HEAD_BYTES) throw malformed(`its head has more than ${MAX_HEAD_BYTES} bytes`);
+    if (end > this.#headLimitBytes) throw headTooLarge(this.#headLimitBytes);
     const head = this.#heads.parse(bytes.toString('latin1', 0, end));
     if (head.status >= 200) this.#begin(head);
     else if (head.status === 101) throw malformed('it switches protocols');
@@ -161,7 +164,7 @@ export class ResponseParser {
   }
 
   #readSize(line: string): void {
-    const size = line.length <= MAX_HEAD_BYTES ? CHUNK_SIZE.exec(line)?.[1] : undefined;
+    const size = line.length <= MAX_LINE_BYTES ? CHUNK_SIZE.exec(line)?.[1] : undefined;
     if (size === undefined) throw malformed('the size of a chunk cannot be read');
     this.#left = Number.parseInt(size, 16);
     this.#trailers = '';
@@ -171,11 +174,13 @@ export class ResponseParser {
   #readTrailer(line: string): void {
     if (line === '') return this.#end(this.#trailers === '' ? NO_FIELDS : parseFields(this.#trailers));
     this.#trailers += `${LINE_END}${line}`;
-    if (this.#trailers.length > MAX_HEAD_BYTES) throw malformed(`its trailer has more than ${MAX_HEAD_BYTES} bytes`);
+    if (this.#trailers.length > MAX_LINE_BYTES) throw malformed(`its trailer has more than ${MAX_LINE_BYTES} bytes`);
   }
 
   #hold(bytes: Buffer): Buffer {
-    if (bytes.length > MAX_HEAD_BYTES) throw malformed(`a line or its head has more than ${MAX_HEAD_BYTES} bytes`);
+    if (this.#state === 'head') {
+      if (bytes.length > this.#headLimitBytes) throw headTooLarge(this.#headLimitBytes);
+    } else if (bytes.length > MAX_LINE_BYTES) throw malformed(`a line has more than ${MAX_LINE_BYTES} bytes`);
     this.#held = bytes;
     return NOTHING;
   }

@@ -18,6 +18,11 @@ export interface RunFileShared {
   readonly daprdLogDestination?: 'console' | 'file' | 'fileAndConsole';
   readonly logLevel?: string;
   readonly maxBodySize?: string | number;
+  /** In megabytes. */
+  readonly daprHTTPMaxRequestSize?: number;
+  readonly readBufferSize?: string | number;
+  /** In kilobytes. */
+  readonly daprHTTPReadBufferSize?: number;
 }
 
 /** The further settings of one application. */
@@ -50,6 +55,12 @@ const count = { type: 'integer' };
 const port = { type: 'integer', minimum: -1, maximum: 65_535 };
 const destination = { enum: ['console', 'file', 'fileAndConsole'] };
 
+const size = {
+  type: ['string', 'integer'],
+  pattern: '^-?[0-9.]+(k|K|M|G|Ki|Mi|Gi)?$',
+  expects: 'a number of bytes, such as 4Mi',
+};
+
 const shared = {
   resourcesPath: { ...text, description: 'A directory with resource files. Old name of resourcesPaths.' },
   resourcesPaths: { type: ['string', 'array'], items: text, description: 'Directories with resource files.' },
@@ -70,12 +81,10 @@ const shared = {
   appLogDestination: { ...destination, description: 'Where its output goes. Default fileAndConsole.' },
   daprdLogDestination: { ...destination, description: "Where its sidecar's output goes. Default file." },
   logLevel: { ...text, description: "The sidecar's log level." },
-  maxBodySize: {
-    type: ['string', 'integer'],
-    pattern: '^-?[0-9.]+(k|K|M|G|Ki|Mi|Gi)?$',
-    expects: 'a number of bytes, such as 4Mi',
-    description: 'The largest request body, such as 4Mi.',
-  },
+  maxBodySize: { ...size, description: 'The largest request body, such as 4Mi.' },
+  daprHTTPMaxRequestSize: { ...count, description: 'Old form of maxBodySize: in megabytes.' },
+  readBufferSize: { ...size, description: 'The largest head of a request and of a response, such as 64Ki.' },
+  daprHTTPReadBufferSize: { ...count, description: 'Old form of readBufferSize: in kilobytes.' },
 };
 
 const app = {
@@ -100,15 +109,12 @@ export const UNUSED_FIELDS: ReadonlySet<string> = new Set([
   'containerImagePullPolicy',
   'createService',
   'daprGRPCPort',
-  'daprHTTPMaxRequestSize',
-  'daprHTTPReadBufferSize',
   'daprInternalGRPCPort',
   'enableApiLogging',
   'enableProfiling',
   'metricsPort',
   'placementHostAddress',
   'profilePort',
-  'readBufferSize',
   'runtimePath',
   'schedulerHostAddress',
   'unixDomainSocket',

@@ -64,6 +64,8 @@ export interface MultiAppEntry {
   readonly logLevel?: string;
   /** The largest request body, in bytes. */
   readonly bodyLimitBytes?: number;
+  /** The largest head of a request and of a response, in bytes. */
+  readonly headLimitBytes?: number;
 }
 
 /** A multi-app file. @public */
@@ -199,7 +201,8 @@ function settingsOf(app: RunFileApp): Omit<MultiAppEntry, 'appId' | 'appDirPath'
     ...(app.appChannelAddress ? { appChannelAddress: app.appChannelAddress } : {}),
     ...(app.logLevel ? { logLevel: app.logLevel } : {}),
     ...(app.enableAppHealthCheck === true ? { health: healthOf(app) } : {}),
-    ...(app.maxBodySize === undefined ? {} : whenPositive('bodyLimitBytes', bytesOf(app.maxBodySize))),
+    ...whenPositive('bodyLimitBytes', sizeOf(app.maxBodySize, app.daprHTTPMaxRequestSize, 'Mi')),
+    ...whenPositive('headLimitBytes', sizeOf(app.readBufferSize, app.daprHTTPReadBufferSize, 'Ki')),
   };
 }
 
@@ -231,6 +234,12 @@ const UNIT_BYTES: Readonly<Record<string, number>> = {
   Mi: 1024 ** 2,
   Gi: 1024 ** 3,
 };
+
+/** A size, else the number of units of its old form; `undefined` if neither is given. */
+function sizeOf(size: string | number | undefined, old: number | undefined, unit: 'Ki' | 'Mi'): number | undefined {
+  if (size !== undefined) return bytesOf(size);
+  return old === undefined ? undefined : bytesOf(`${old}${unit}`);
+}
 
 /** Parses a Kubernetes quantity such as `4Mi`; the schema has checked its form. */
 function bytesOf(size: string | number): number {

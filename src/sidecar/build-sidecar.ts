@@ -48,6 +48,7 @@ import {
   describeUnhandled,
 } from './metadata-sources.ts';
 import type { ResolvedOptions } from './options.ts';
+import { warnOfEqualTokens } from './tokens.ts';
 
 /** The parts of the {@link Sidecar} object that the built parts depend on. */
 export interface SidecarDeps {
@@ -101,7 +102,11 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
     app && new AppMonitor({ ...deps, app, health: options.appHealth, startTimeoutMs: options.app?.startTimeoutMs });
   const changed = (change: CircuitBreakerChange): void => void host.events.emit('circuitBreaker', change);
   const resiliency = makeResiliency(options.resiliency, { ...deps, changed });
-  const resolver = new NameResolver({ ...deps, options: options.nameResolution });
+  const resolver = new NameResolver({
+    ...deps,
+    options: options.nameResolution,
+    headLimitBytes: options.headLimitBytes,
+  });
   const placement = new Placement({ ...deps, ...options.placement });
   const pubsub = makePubSub(options, deps, { app: httpApp, monitor, resiliency });
   const jobs = makeJobs({ ...deps, app: httpApp, monitor }, options.jobs);
@@ -145,14 +150,6 @@ function gaugesOf(
   };
 }
 
-function warnOfEqualTokens({ apiToken, appToken, logger }: ResolvedOptions): void {
-  if (apiToken !== '' && apiToken === appToken)
-    logger.warn(
-      {},
-      'apiToken and appToken are equal: the token that the sidecar sends to the application also opens the API',
-    );
-}
-
 function blockDeps(options: ResolvedOptions, { events, work, admit }: SidecarDeps): Omit<BlockDeps, 'probe'> {
   const { appId, namespace, wire, clock, logger, stopTimeoutMs: gracePeriodMs } = options;
   const random = Math.random;
@@ -162,9 +159,9 @@ function blockDeps(options: ResolvedOptions, { events, work, admit }: SidecarDep
 }
 
 function openApp(options: ResolvedOptions, observers: Pick<BlockDeps, 'probe' | 'apart'>): AppChannel | undefined {
-  const { app, clock, logger, appToken, wire } = options;
+  const { app, clock, logger, appToken, wire, headLimitBytes } = options;
   if (app === undefined) return undefined;
-  const transport = openTransport(app, observers);
+  const transport = openTransport(app, { ...observers, headLimitBytes });
   const { port, protocol } = transport.address;
   if (protocol === 'grpc')
     logger.warn({ port }, 'a gRPC application gets invocations only: subscriptions and jobs go to functions in code');

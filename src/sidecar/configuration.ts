@@ -13,11 +13,20 @@ type Shown = Readonly<Record<keyof SidecarOptions, unknown>>;
  * is not named does not appear.
  */
 export function configurationOf(options: ResolvedOptions): Readonly<Record<string, unknown>> {
-  const { appId, namespace, bodyLimitBytes, deliveryTimeoutMs, stopTimeoutMs, components, subscriptions } = options;
+  const {
+    appId,
+    namespace,
+    bodyLimitBytes,
+    headLimitBytes,
+    deliveryTimeoutMs,
+    stopTimeoutMs,
+    components,
+    subscriptions,
+  } = options;
   const { invocation, placement, jobs, workflows, resiliency, accessControl, api, cors, features } = options;
   const { address, identity, state, wire, telemetry } = options;
   const shown: Shown = {
-    ...{ appId, namespace, bodyLimitBytes, deliveryTimeoutMs, stopTimeoutMs, subscriptions },
+    ...{ appId, namespace, bodyLimitBytes, headLimitBytes, deliveryTimeoutMs, stopTimeoutMs, subscriptions },
     ...{ invocation, placement, jobs, workflows, resiliency, accessControl, api, cors, features },
     app: appOf(options),
     components: components.map(({ name, type, version, scopes }) => ({ name, type, version, scopes })),

@@ -24,6 +24,7 @@ import {
 import { memoryStore } from '../components/memory/memory-store.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
 import { SidecarError } from '../errors.ts';
+import { HEAD_LIMIT_BYTES } from '../http/head-limit.ts';
 import { apart, type Telemetry } from '../probe.ts';
 import type { ResiliencySpec } from '../resiliency/options.ts';
 import type { AccessControlOptions } from '../security/access-options.ts';
@@ -110,6 +111,12 @@ export interface SidecarOptions {
   /** The largest request body, in bytes. Default 4 MiB. */
   readonly bodyLimitBytes?: number;
   /**
+   * The largest head of a response that is read, in bytes: of the application, other sidecars, HTTP endpoints and URLs.
+   * A larger one fails the call. The head of a request is limited by the server that the sidecar is mounted in
+   * (`maxHeaderSize` of `node:http`). Default 16 KiB.
+   */
+  readonly headLimitBytes?: number;
+  /**
    * The application's time limit for a message, in milliseconds; 0 for no limit. Functions in code have only the time
    * limit of their subscription. Default 60,000; none with `wire: 'dapr'`, as in daprd.
    */
@@ -190,6 +197,7 @@ const problemOf = validator(
     cors: CORS_SCHEMA,
     features: { type: 'array', items: { type: 'string', minLength: 1 } },
     bodyLimitBytes: POSITIVE,
+    headLimitBytes: POSITIVE,
     deliveryTimeoutMs: NOT_NEGATIVE,
     stopTimeoutMs: NOT_NEGATIVE,
     clock: methods('now', 'setTimeout'),
@@ -231,6 +239,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     api: {},
     features: [],
     bodyLimitBytes: 4 * 1024 * 1024,
+    headLimitBytes: HEAD_LIMIT_BYTES,
     deliveryTimeoutMs: wire.appTimeLimitMs,
     stopTimeoutMs: 10_000,
     ...given,

@@ -1,5 +1,6 @@
 import { SidecarError } from '../errors.ts';
 import { isHeaderText } from '../util/header-text.ts';
+import type { Logger } from '../util/logger.ts';
 
 /** The tokens of an application; empty for none. */
 export interface Tokens {
@@ -24,6 +25,15 @@ export function resolveTokens(given: GivenTokens, environment: NodeJS.ProcessEnv
     return value ? checked(value, `environment variable ${variable}`) : '';
   };
   return { apiToken: tokenOf('apiToken', `${prefix}API_TOKEN`), appToken: tokenOf('appToken', 'APP_API_TOKEN') };
+}
+
+/** Warns of an application token that also opens the API. */
+export function warnOfEqualTokens({ apiToken, appToken, logger }: Tokens & { readonly logger: Logger }): void {
+  if (apiToken !== '' && apiToken === appToken)
+    logger.warn(
+      {},
+      'apiToken and appToken are equal: the token that the sidecar sends to the application also opens the API',
+    );
 }
 
 function checked(token: unknown, what: string): string {

@@ -135,8 +135,6 @@ const MALFORMED: readonly (readonly [what: string, text: string])[] = [
   ['a field without a colon', `${OK}x\r\n\r\n`],
   ['a NUL in a field', `${OK}x: a\0b\r\n\r\n`],
   ['a bare line feed in a field', `${OK}x: a\nb: c\r\n\r\n`],
-  ['a long head', `${OK}x: ${LONG}\r\n\r\n`],
-  ['a head without end', `${OK}x: ${LONG}`],
   ['a size of a chunk that is no number', `${CHUNKED}z\r\n`],
   ['a size of a chunk in another notation', `${CHUNKED}0x1\r\nx\r\n0\r\n\r\n`],
   ['a size of a chunk with a sign', `${CHUNKED}+1\r\nx\r\n0\r\n\r\n`],
@@ -146,6 +144,13 @@ const MALFORMED: readonly (readonly [what: string, text: string])[] = [
   ['long trailers', `${CHUNKED}0\r\n${'x: 12345678901234567890\r\n'.repeat(1_000)}\r\n`],
   ['bytes behind the response', `${OK}content-length: 1\r\n\r\nxHTTP/1.1 200 OK\r\n\r\n`],
 ];
+
+test.for([
+  ['a long head', `${OK}x: ${LONG}\r\n\r\n`],
+  ['a head without end', `${OK}x: ${LONG}`],
+] as const)('refuses %s, and says how much is read', ([, text]) => {
+  assert.throws(() => parse([bytes(text)]), /^Error: the head of the response is larger than the 16384 bytes/);
+});
 
 test.for(MALFORMED)('refuses %s', ([, text]) => {
   assert.throws(() => parse([bytes(text)]), /not valid HTTP\/1\.1/);

@@ -45,6 +45,7 @@ apps:
   daprdLogDestination: fileAndConsole
   logLevel: debug
   maxBodySize: 8Mi
+  readBufferSize: 64Ki
 `);
     expect(multi).toEqual({
       file: join(at, 'dapr.yaml'),
@@ -65,6 +66,7 @@ apps:
           daprdLogDestination: 'fileAndConsole',
           logLevel: 'debug',
           bodyLimitBytes: 8 * 1024 * 1024,
+          headLimitBytes: 64 * 1024,
           resourcesPaths: [],
         },
       ],

@@ -85,6 +85,9 @@ export class Answer {
   }
 }
 
+/** More than any server under test reads. */
+const MAX_HEAD_BYTES = 1024 * 1024;
+
 /** One request over a real socket; the path goes out exactly as given. */
 export function send(origin: string, method: string, path: string, sent: Sent = {}): Promise<Answer> {
   const { bytes, contentType } = encode(sent.body);
@@ -95,7 +98,7 @@ export function send(origin: string, method: string, path: string, sent: Sent = 
     headers['content-type'] = contentType;
   const { hostname, port } = new URL(origin);
   return new Promise((resolve, reject) => {
-    const req = httpRequest({ hostname, port, method, path, headers }, (res) => {
+    const req = httpRequest({ hostname, port, method, path, headers, maxHeaderSize: MAX_HEAD_BYTES }, (res) => {
       const parts: Buffer[] = [];
       res.on('data', (part: Buffer) => parts.push(part));
       res.on('end', () => resolve(new Answer(res.statusCode ?? 0, res.headers, Buffer.concat(parts))));

@@ -65,9 +65,10 @@ export class HttpEndpoint {
   readonly baseUrl: BaseUrl;
   readonly #fields: Fields;
   readonly #tls: ClientTls;
+  readonly #headLimitBytes: number;
   #client: HttpClient | undefined;
 
-  constructor({ name, baseUrl, headers = {}, clientTLS = {} }: HttpEndpointOptions) {
+  constructor({ name, baseUrl, headers = {}, clientTLS = {} }: HttpEndpointOptions, headLimitBytes: number) {
     const parsed = baseUrlOf(baseUrl);
     if (parsed === undefined)
       throw new SidecarError(
@@ -78,10 +79,11 @@ export class HttpEndpoint {
     this.baseUrl = parsed;
     this.#fields = Object.fromEntries(Object.entries(headers).map(([field, value]) => [field.toLowerCase(), value]));
     this.#tls = clientTLS;
+    this.#headLimitBytes = headLimitBytes;
   }
 
   get client(): HttpClient {
-    this.#client ??= httpClient(this.baseUrl.origin, this.#tls);
+    this.#client ??= httpClient(this.baseUrl.origin, { tls: this.#tls, headLimitBytes: this.#headLimitBytes });
     return this.#client;
   }
 
@@ -100,14 +102,17 @@ export class HttpEndpoint {
  *
  * @throws SidecarError `ERR_CONFIGURATION` naming the wrong field, without its value.
  */
-export function openEndpoints(options: readonly HttpEndpointOptions[]): ReadonlyMap<string, HttpEndpoint> {
+export function openEndpoints(
+  options: readonly HttpEndpointOptions[],
+  headLimitBytes: number,
+): ReadonlyMap<string, HttpEndpoint> {
   const problem = problemOf(options);
   if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
   const endpoints = new Map<string, HttpEndpoint>();
   for (const one of options) {
     if (endpoints.has(one.name))
       throw new SidecarError('ERR_CONFIGURATION', `httpEndpoints name ${JSON.stringify(one.name)} is used twice`);
-    endpoints.set(one.name, new HttpEndpoint(one));
+    endpoints.set(one.name, new HttpEndpoint(one, headLimitBytes));
   }
   return endpoints;
 }

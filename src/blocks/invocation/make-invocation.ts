@@ -34,6 +34,7 @@ export interface InvocationSettings {
   readonly httpEndpoints: readonly HttpEndpointOptions[];
   readonly apiToken: string;
   readonly bodyLimitBytes: number;
+  readonly headLimitBytes: number;
 }
 
 /** The block with its routes. */
@@ -57,10 +58,10 @@ const MAX_ORIGINS = 100;
  */
 export function makeInvocation(deps: InvocationBlockDeps, settings: InvocationSettings): OpenInvocation {
   const { appId, namespace, wire } = deps;
-  const { httpEndpoints, bodyLimitBytes, apiToken } = settings;
+  const { httpEndpoints, bodyLimitBytes, headLimitBytes, apiToken } = settings;
   const own = { appId, namespace };
-  const endpoints = openEndpoints(httpEndpoints);
-  const clients = settings.invocation.urls ? new ClientPool(MAX_ORIGINS) : undefined;
+  const endpoints = openEndpoints(httpEndpoints, headLimitBytes);
+  const clients = settings.invocation.urls ? new ClientPool(MAX_ORIGINS, headLimitBytes) : undefined;
   const destinations = new Destinations({ ...deps, own, endpoints, clients });
   const invocation = new Invocation({
     ...deps,

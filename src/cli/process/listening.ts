@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { NodeListener } from '../../adapters/node.ts';
+import { HEAD_LIMIT_BYTES } from '../../http/head-limit.ts';
 import { type Clock, sleep } from '../../util/clock.ts';
 import { nodeHttp } from '../../util/node-http.ts';
 import { Failure } from '../failure.ts';
@@ -9,7 +10,6 @@ import { portHolder } from './port-holder.ts';
 /** Longer than the keep-alive of clients, so that they close first and never use a connection that is closing. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_MS = 10_000;
-const HEADER_BYTES = 16 * 1024;
 /** How long slow readers may take for the last bytes of responses. */
 const LAST_BYTES_MS = 1_000;
 
@@ -19,6 +19,8 @@ export interface ListenOptions {
   /** 0 for any free port. */
   readonly port: number;
   readonly listener: NodeListener;
+  /** The largest head of a request. Default 16 KiB. */
+  readonly headLimitBytes?: number;
   /** Called if the port is taken and a free one is used instead; without it, a taken port is an error. */
   readonly onMoved?: (message: string) => void;
   /** The flag or field that sets the port. */
@@ -34,10 +36,10 @@ export interface Listening {
 
 /** @throws Failure naming the port, and its holder if known. */
 export async function listenOn(options: ListenOptions): Promise<Listening> {
-  const { host, port, listener, onMoved, chosenBy } = options;
+  const { host, port, listener, onMoved, chosenBy, headLimitBytes: maxHeaderSize = HEAD_LIMIT_BYTES } = options;
   // No time limit for a whole request: uploads and long responses pass through.
   const server = nodeHttp().createServer(
-    { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_MS, requestTimeout: 0, maxHeaderSize: HEADER_BYTES },
+    { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_MS, requestTimeout: 0, maxHeaderSize },
     listener,
   );
   try {

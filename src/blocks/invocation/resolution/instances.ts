@@ -1,4 +1,5 @@
 import { type HttpClient, httpClient } from '../../../http/client.ts';
+import { HEAD_LIMIT_BYTES } from '../../../http/head-limit.ts';
 import { cancelTokenOf, type Handler, PlainRequest, requestTarget } from '../../../http/message.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import type { Clock } from '../../../util/clock.ts';
@@ -42,10 +43,12 @@ class KnownInstance implements Instance {
 export class Instances {
   readonly #clock: Clock;
   readonly #random: () => number;
+  readonly #headLimitBytes: number;
   readonly #remote = new LruCache<KnownInstance>(MAX_KEPT, retire);
   #local = new WeakMap<Handler, KnownInstance>();
 
-  constructor(clock: Clock, random: () => number) {
+  constructor(clock: Clock, random: () => number, headLimitBytes: number = HEAD_LIMIT_BYTES) {
+    this.#headLimitBytes = headLimitBytes;
     this.#clock = clock;
     this.#random = random;
   }
@@ -53,7 +56,7 @@ export class Instances {
   /** The instance at a URL. */
   at({ origin, base }: BaseUrl): Instance {
     const id = origin + base;
-    return this.#remote.getOrMake(id, () => connect(id, { origin, base }));
+    return this.#remote.getOrMake(id, () => connect(id, { origin, base }, this.#headLimitBytes));
   }
 
   /** An instance in this process. */
@@ -102,8 +105,8 @@ function retire({ client }: KnownInstance): void {
   client?.retire().then(undefined, () => undefined);
 }
 
-function connect(id: string, { origin, base }: BaseUrl): KnownInstance {
-  const client = httpClient(origin);
+function connect(id: string, { origin, base }: BaseUrl, headLimitBytes: number): KnownInstance {
+  const client = httpClient(origin, { headLimitBytes });
   if (base === '') return new KnownInstance(id, client.handle, client);
   const below: Handler = (request) => {
     const url = base + requestTarget(request);

@@ -11,6 +11,8 @@ export interface NameResolverDeps {
   readonly namespace: string;
   readonly clock: Clock;
   readonly random: () => number;
+  /** The largest head of a response that is read. */
+  readonly headLimitBytes?: number;
 }
 
 /**
@@ -24,10 +26,10 @@ export class NameResolver implements Resolver {
   #registry: HostRegistry | undefined;
 
   /** @throws SidecarError `ERR_CONFIGURATION` naming the invalid URL or template. */
-  constructor({ options, namespace, clock, random }: NameResolverDeps) {
+  constructor({ options, namespace, clock, random, headLimitBytes }: NameResolverDeps) {
     this.#names = readNames(options, namespace);
     this.#clock = clock;
-    this.#instances = new Instances(clock, random);
+    this.#instances = new Instances(clock, random, headLimitBytes);
   }
 
   /** Starts resolving through the hosts of the store. */
