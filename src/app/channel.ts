@@ -14,6 +14,7 @@ import {
 import type { Probe } from '../probe.ts';
 import { CancelSource, type CancelToken } from '../util/cancel-token.ts';
 import type { Clock, Timer } from '../util/clock.ts';
+import { withoutBrackets } from '../util/host.ts';
 import { type Link, Linked } from '../util/linked.ts';
 import type { Apart } from '../util/outside.ts';
 import { Semaphore } from '../util/semaphore.ts';
@@ -43,7 +44,10 @@ export type AppTarget =
   | {
       /** The port it listens on. */
       readonly port: number;
-      /** Its host. Default `127.0.0.1`. */
+      /**
+       * Its host: a name, or an address with or without the brackets that one of IPv6 has in a URL. Default: `127.0.0.1`,
+       * or `::1` if it listens only there (not with `protocol: 'grpc'`).
+       */
       readonly host?: string;
       /**
        * What it speaks. A `grpc` application implements Dapr's `AppCallback` and gets invocations only; the package
@@ -75,8 +79,10 @@ export function openTransport(
   { probe, apart, headLimitBytes }: TransportOptions = {},
 ): AppTransport {
   if ('port' in target) {
-    const { port, host = '127.0.0.1', protocol } = target;
-    const transport = protocol === 'grpc' ? grpcTransport(port, host) : portTransport(port, host, headLimitBytes);
+    const { port, protocol } = target;
+    const host = target.host === undefined ? undefined : withoutBrackets(target.host);
+    const transport =
+      protocol === 'grpc' ? grpcTransport(port, host ?? '127.0.0.1') : portTransport(port, host, headLimitBytes);
     return probe === undefined ? transport : quietTransport(transport, probe);
   }
   if ('fetch' in target) return fetchTransport(target.fetch, apart);

@@ -23,7 +23,9 @@ export interface AppTransport {
 /** A transport whose requests over the network only the sidecar itself observes. */
 export function quietTransport(transport: AppTransport, probe: Probe): AppTransport {
   return {
-    address: transport.address,
+    get address() {
+      return transport.address;
+    },
     handle: (request) => probe.quietly(() => transport.handle(request)),
     open: async () => transport.open?.(),
     isReachable: () => transport.isReachable(),

@@ -85,7 +85,7 @@ export class HostedApp {
 
   async startSidecar(): Promise<void> {
     const { appPort, appHost, command } = this.#settings;
-    const app = appPort === undefined ? {} : { application: `${appHost}:${appPort}` };
+    const app = appPort === undefined ? {} : { application: `${appHost ?? '127.0.0.1'}:${appPort}` };
     if (appPort !== undefined && command.length > 0 && (await accepts(appPort, appHost)))
       this.#logger.warn(
         {},

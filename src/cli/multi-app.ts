@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AppHealthOptions } from '../app/health.ts';
 import { formatFinding, loadMultiApp, type MultiAppEntry, type MultiAppHealth } from '../resources/index.ts';
+import { withoutBrackets } from '../util/host.ts';
 import type { CommandLine } from './arguments.ts';
 import { Failure, misuse } from './failure.ts';
 import { LOG_LEVELS } from './log.ts';
@@ -104,7 +105,6 @@ function settingsOf(
   return {
     appId,
     isOfFile: true,
-    appHost: app.appChannelAddress ?? '127.0.0.1',
     appProtocol: appProtocol === 'grpc' ? 'grpc' : 'http',
     mayMove: false,
     resourcesPaths: [...app.resourcesPaths, ...shared.resourcesPaths],
@@ -112,6 +112,7 @@ function settingsOf(
     command: app.command,
     directory: app.appDirPath,
     environment: app.env,
+    ...given('appHost', app.appChannelAddress && withoutBrackets(app.appChannelAddress)),
     ...given('appPort', appPort),
     ...given('httpPort', daprHTTPPort),
     ...given('maxConcurrency', app.appMaxConcurrency),

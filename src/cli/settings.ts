@@ -1,5 +1,6 @@
 import type { AppHealthOptions } from '../app/health.ts';
 import { isSwitchedOn } from '../util/environment-switch.ts';
+import { withoutBrackets } from '../util/host.ts';
 import type { WireName } from '../wire.ts';
 import type { CommandLine, FlagValues } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
@@ -12,7 +13,8 @@ export interface AppSettings {
   /** Whether the settings come from a multi-app file instead of flags. */
   readonly isOfFile: boolean;
   readonly appPort?: number;
-  readonly appHost: string;
+  /** Where it listens. Default: a loopback address. */
+  readonly appHost?: string;
   readonly appProtocol: 'http' | 'grpc';
   readonly maxConcurrency?: number;
   readonly health?: AppHealthOptions;
@@ -88,10 +90,10 @@ export function runSettings(
 ): RunSettings {
   const seconds = (name: string, otherwise: number): number =>
     (flags.integer(name, { from: 0, to: 86_400 }) ?? otherwise) * 1_000;
-  const listenAddress = flags.text('listen-address') ?? '127.0.0.1';
+  const listenAddress = hostIn(flags, 'listen-address') ?? '127.0.0.1';
   if (listenAddress.includes(','))
     throw misuse(`--listen-address must be one address: actual is ${JSON.stringify(listenAddress)}`);
-  const advertisedHost = flags.text('advertise-host');
+  const advertisedHost = hostIn(flags, 'advertise-host');
   if (advertisedHost !== undefined && !HOST.test(advertisedHost))
     throw misuse(`--advertise-host must be a host name or an IP address: actual is ${JSON.stringify(advertisedHost)}`);
   return {
@@ -117,11 +119,17 @@ export function runSettings(
   };
 }
 
+/** The host of a flag; an IPv6 address may have brackets. */
+function hostIn(flags: FlagValues, name: string): string | undefined {
+  const text = flags.text(name);
+  return text === undefined ? undefined : withoutBrackets(text);
+}
+
 /** daprd serves metrics unless it is told not to; here somebody has to ask for them by the port. */
 function metricsAddress(flags: FlagValues): RunSettings['metrics'] {
   const port = flags.port('metrics-port');
   if (port === undefined || flags.isOn('enable-metrics') === false) return undefined;
-  return { port, host: flags.text('metrics-listen-address') ?? '127.0.0.1' };
+  return { port, host: hostIn(flags, 'metrics-listen-address') ?? '127.0.0.1' };
 }
 
 function inspectorSettings(flags: FlagValues): InspectorSettings | undefined {
@@ -148,7 +156,6 @@ export function appSettings({ flags, rest }: CommandLine, place: { appId?: strin
   return {
     appId,
     isOfFile: false,
-    appHost: flags.text('app-channel-address') ?? '127.0.0.1',
     appProtocol: flags.choice('app-protocol', ['http', 'grpc']) ?? 'http',
     httpPort: httpPort ?? DEFAULT_HTTP_PORT,
     mayMove: httpPort === undefined && rest.length > 0,
@@ -157,6 +164,7 @@ export function appSettings({ flags, rest }: CommandLine, place: { appId?: strin
     command: rest,
     directory: place.directory,
     environment: {},
+    ...given('appHost', hostIn(flags, 'app-channel-address')),
     ...given('appPort', positive(appPort)),
     ...given('maxConcurrency', positive(flags.integer('app-max-concurrency', { from: -1 }))),
     ...given('health', healthSettings(flags)),

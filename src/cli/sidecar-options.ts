@@ -82,9 +82,9 @@ function appOptions(app: AppSettings, { startTimeoutMs }: RunSettings): SidecarO
   if (appPort === undefined) return undefined;
   return {
     port: appPort,
-    host: appHost,
     protocol: appProtocol,
     startTimeoutMs,
+    ...given('host', appHost),
     ...given('maxConcurrency', maxConcurrency),
     ...given('health', health),
   };
