@@ -5,6 +5,7 @@ import { HEAD_LIMIT_BYTES } from '../../http/head-limit.ts';
 import { type Clock, sleep } from '../../util/clock.ts';
 import { nodeHttp } from '../../util/node-http.ts';
 import { Failure } from '../failure.ts';
+import { answerClientError, refuseWithoutHost } from './client-errors.ts';
 import { portHolder } from './port-holder.ts';
 
 /** Longer than the keep-alive of clients, so that they close first and never use a connection that is closing. */
@@ -36,12 +37,8 @@ export interface Listening {
 
 /** @throws Failure naming the port, and its holder if known. */
 export async function listenOn(options: ListenOptions): Promise<Listening> {
-  const { host, port, listener, onMoved, chosenBy, headLimitBytes: maxHeaderSize = HEAD_LIMIT_BYTES } = options;
-  // No time limit for a whole request: uploads and long responses pass through.
-  const server = nodeHttp().createServer(
-    { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_MS, requestTimeout: 0, maxHeaderSize },
-    listener,
-  );
+  const { host, port, onMoved, chosenBy } = options;
+  const server = serverOf(options);
   try {
     await opened(server, port, host);
   } catch (error) {
@@ -53,6 +50,22 @@ export async function listenOn(options: ListenOptions): Promise<Listening> {
     onMoved(message);
   }
   return { server, port: (server.address() as AddressInfo).port };
+}
+
+function serverOf({ listener, headLimitBytes = HEAD_LIMIT_BYTES }: ListenOptions): Server {
+  const server = nodeHttp().createServer(
+    {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEADERS_MS,
+      // No time limit for a whole request: uploads and long responses pass through.
+      requestTimeout: 0,
+      maxHeaderSize: headLimitBytes,
+      // Node would refuse it without a body.
+      requireHostHeader: false,
+    },
+    (req, res) => refuseWithoutHost(req, res) || listener(req, res),
+  );
+  return server.on('clientError', (error, socket) => answerClientError(error, socket, headLimitBytes));
 }
 
 function opened(server: Server, port: number, host: string): Promise<void> {
