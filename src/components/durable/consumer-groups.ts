@@ -110,9 +110,10 @@ export class ConsumerGroups {
    */
   async refused(guard: Precondition, error: unknown): Promise<void> {
     if (!isConflict(error) || error.key !== guard.key) throw error;
+    if (this.#guard.version !== guard.version) return;
     this.mayBeOutdated = true;
-    // A read that had begun before may answer the old version.
-    while (this.mayBeOutdated && this.#guard.version === guard.version) await this.read();
+    // A read that had begun before the refusal may answer the old version.
+    await this.readAnew();
     if (this.#guard.version === guard.version) throw contradictionError(guard.key);
   }
 
