@@ -13,7 +13,7 @@ const WORKFLOW_RUNS = [
   'forwarding/(line-stream|time-limit|open-waits|host-lane|inbound-session|refusal|instance-watch|instance-line)',
   'operations/(operations|parse-call|purge|rerun|send)',
   'replay/(?!microtask-drain)',
-  'storage/(?!instance-store|layout)',
+  'storage/(?!begun-attempts|instance-store|layout)',
 ].join('|');
 
 /** The files, and what belongs into each. */

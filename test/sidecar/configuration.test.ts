@@ -54,11 +54,12 @@ describe('configuration', () => {
       nameResolution: { static: { billing: ['http://10.0.0.7:3500'], mail: ['http://10.0.0.8:3500'] } },
       address: 'http://10.0.0.5:3500',
       placement: { enabled: false, actorTypes: [] },
-      jobs: { concurrency: 7, missedTicks: 'all', timeoutMs: 60_000 },
+      jobs: { concurrency: 7, missedTicks: 'all', timeoutMs: 60_000, maxCrashes: 3 },
       workflows: {
         maxConcurrentWorkflows: 1_000,
         maxConcurrentActivities: 1_000,
         maxIdleInstances: 10_000,
+        maxCrashes: 3,
         retention: { maxCount: 1_000 },
       },
       wire: 'dapr',

@@ -13,7 +13,7 @@ interface MakeJobsDeps extends BlockDeps {
 
 /** Makes the block. */
 export function makeJobs({ app, monitor, ...deps }: MakeJobsDeps, options: Required<JobsOptions>): JobService {
-  const { concurrency, missedTicks, timeoutMs } = options;
+  const { concurrency, missedTicks, timeoutMs, maxCrashes } = options;
   return new JobService({
     ...deps,
     app: app && monitor && jobApp(app, monitor),
@@ -21,6 +21,7 @@ export function makeJobs({ app, monitor, ...deps }: MakeJobsDeps, options: Requi
     // A run that waits for a place at the application would use up its time.
     concurrency: Math.min(concurrency, app?.maxConcurrency ?? concurrency),
     everyTick: missedTicks === 'all',
+    maxCrashes,
   });
 }
 

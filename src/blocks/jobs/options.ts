@@ -1,3 +1,4 @@
+import { DEFAULT_MAX_CRASHES } from '../../util/crashes.ts';
 import { definedOnly } from '../../util/defined-only.ts';
 import { type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../../util/options-schema.ts';
 import type { Wire } from '../../wire.ts';
@@ -16,6 +17,12 @@ export interface JobsOptions {
    * limit of {@link JobHandlerOptions}. Default 60,000; none with `wire: 'dapr'`.
    */
   readonly timeoutMs?: number;
+  /**
+   * How often in a row the process may end while the same run is under way before that attempt counts as failed, and
+   * the job's failure policy decides what follows. The first time is not counted, and a stop is none. 0: never.
+   * Default 3.
+   */
+  readonly maxCrashes?: number;
 }
 
 /** The JSON schema of {@link JobsOptions}. */
@@ -23,6 +30,7 @@ export const JOBS_OPTIONS_SCHEMA: JsonSchema = optionsSchema<JobsOptions>({
   concurrency: POSITIVE,
   missedTicks: { enum: ['once', 'all'] },
   timeoutMs: NOT_NEGATIVE,
+  maxCrashes: NOT_NEGATIVE,
 });
 
 /** Fills in defaults. */
@@ -30,5 +38,6 @@ export function resolveJobs(
   options: JobsOptions,
   { appTimeLimitMs, jobs: { missedTicks } }: Wire,
 ): Required<JobsOptions> {
-  return { concurrency: 100, missedTicks, timeoutMs: appTimeLimitMs, ...definedOnly(options) };
+  const defaults = { concurrency: 100, missedTicks, timeoutMs: appTimeLimitMs, maxCrashes: DEFAULT_MAX_CRASHES };
+  return { ...defaults, ...definedOnly(options) };
 }

@@ -1,3 +1,4 @@
+import { DEFAULT_MAX_CRASHES } from '../../util/crashes.ts';
 import { definedOnly } from '../../util/defined-only.ts';
 import { type JsonSchema, NOT_NEGATIVE, optionsSchema, POSITIVE } from '../../util/options-schema.ts';
 import type { WorkflowStatus } from './model/instance.ts';
@@ -18,6 +19,12 @@ export interface WorkflowsOptions {
    * it. After that, they fail with `NotRegisteredError`; 0: at once. Default: no limit.
    */
   readonly missingCodeTimeoutMs?: number;
+  /**
+   * How often in a row the process may end while the same attempt of an activity is under way before that attempt counts
+   * as failed, and the activity's retry policy decides what follows. The first time is not counted, and a stop is none.
+   * 0: never. Default 3.
+   */
+  readonly maxCrashes?: number;
   /** How long finished instances are kept, and how many. Default: all, until they are purged. */
   readonly retention?: WorkflowRetention;
 }
@@ -49,6 +56,7 @@ export const WORKFLOWS_OPTIONS_SCHEMA: JsonSchema = optionsSchema<WorkflowsOptio
   maxConcurrentActivities: POSITIVE,
   maxIdleInstances: NOT_NEGATIVE,
   missingCodeTimeoutMs: NOT_NEGATIVE,
+  maxCrashes: NOT_NEGATIVE,
   retention: optionsSchema<WorkflowRetention>({
     completedMs: NOT_NEGATIVE,
     failedMs: NOT_NEGATIVE,
@@ -86,6 +94,7 @@ export function resolveWorkflows({
     maxConcurrentWorkflows: 1_000,
     maxConcurrentActivities: 1_000,
     maxIdleInstances: 10_000,
+    maxCrashes: DEFAULT_MAX_CRASHES,
     ...definedOnly(limits),
     missingCodeTimeoutMs,
     retention: {

@@ -1,16 +1,11 @@
 import { isConflict } from '../../state/errors.ts';
+import { SUSPECT_AFTER } from '../../util/crashes.ts';
 import { Deque } from '../../util/deque.ts';
 import { encodeQueued } from './codec.ts';
 import type { HeldBack } from './held-back.ts';
 import type { ReadAhead } from './read-ahead.ts';
 import type { Settlement } from './settlements.ts';
 import type { StoredMessage } from './stored-message.ts';
-
-/**
- * After so many deliveries that the end of the process has interrupted, a message is handed out alone: if the process
- * ends again, it was this one.
- */
-const SUSPECT_AFTER = 2;
 
 /** The dependencies of {@link HandOut}. */
 export interface HandOutDeps {

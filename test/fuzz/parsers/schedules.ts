@@ -181,6 +181,7 @@ function checkPlan(fields: JobFields, at: number, wire: WireName): void {
       now: startedAt + 1,
       schedule: read,
       everyTick,
+      maxCrashes: 3,
     };
     const next = within(LIMIT_MS, 'what follows', () => afterAttempt(present, end));
     if (next.kind === 'gone') return;

@@ -199,6 +199,13 @@ export interface StoredJob {
   readonly tickAt: number;
   /** How many attempts of the current run have failed. */
   readonly failures: number;
+  /**
+   * How often in a row the process ended while an attempt was under way, as far as that is known. With `isBegun`, the
+   * attempt under way is counted already: it only has to end to be no crash.
+   */
+  readonly crashes: number;
+  /** Whether an attempt was recorded as begun, and has not ended. */
+  readonly isBegun: boolean;
   /** When the first attempt of the current run began: the run covers ticks up to then. */
   readonly coveredTo: number | undefined;
   /** How many runs have ended, successfully or not. */

@@ -49,6 +49,8 @@ export function planJob(name: string, fields: JobFields, now: number, rules: Pla
     expiresAt,
     tickAt,
     failures: 0,
+    crashes: 0,
+    isBegun: false,
     coveredTo: undefined,
     runs: 0,
     ended: expiresAt !== undefined && tickAt > expiresAt,

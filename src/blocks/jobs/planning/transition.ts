@@ -1,11 +1,12 @@
 import { shortened } from '../../../errors.ts';
 import { LAST_INSTANT } from '../../../util/clock.ts';
+import { isHopeless } from '../../../util/crashes.ts';
 import type { JobOutcome, StoredJob } from '../model/job.ts';
 import { retriesOf } from './policy.ts';
 import type { Schedule } from './schedule.ts';
 
-/** How an attempt ended. */
-export type Attempt = 'done' | 'failed';
+/** How an attempt ended; `crashed`: with the process, once too often. */
+export type Attempt = 'done' | 'failed' | 'crashed';
 
 /** The transition after an attempt. */
 export type Next =
@@ -27,6 +28,7 @@ export interface AttemptEnd {
   readonly schedule: Schedule | undefined;
   /** Missed ticks run one by one, not as a single run. */
   readonly everyTick: boolean;
+  readonly maxCrashes: number;
 }
 
 /** The maximum length of a stored reason. */
@@ -34,12 +36,18 @@ const MAX_REASON_LENGTH = 300;
 
 /** Decides what follows an attempt. Pure: this, `planJob` and the changes in `control.ts` define the life of a job. */
 export function afterAttempt(job: StoredJob, end: AttemptEnd): Next {
-  const next = following(job, end);
+  const next = following(withCrashes(job, end), end);
   if (next.kind === 'gone') return next;
   const held = next.job.resumeAt !== undefined && next.job.heldTickAt === undefined;
   const after = { ...next.job, lastRun: outcomeOf(job, end, next), basis: undefined };
   if (!held) return { kind: next.kind, job: after, at: next.at };
   return { kind: next.kind, job: { ...after, resumeAt: next.at }, at: pausedInstantOf(job) };
+}
+
+/** What ends by itself ends the count of crashes. What has crashed has the next one counted from its beginning. */
+function withCrashes(job: StoredJob, { outcome }: AttemptEnd): StoredJob {
+  if (outcome === 'crashed') return { ...job, isBegun: false };
+  return job.crashes === 0 ? job : { ...job, crashes: 0, isBegun: false };
 }
 
 function outcomeOf(job: StoredJob, { outcome, reason = '', startedAt, now }: AttemptEnd, next: Next): JobOutcome {
@@ -54,7 +62,7 @@ function following(job: StoredJob, end: AttemptEnd): Next {
   const coveredTo = job.coveredTo ?? end.startedAt;
   // Set if the run was asked for: an additional run, or an earlier attempt of a run that has failed.
   const heldTickAt = job.heldTickAt === job.tickAt ? undefined : job.heldTickAt;
-  if (end.outcome === 'failed') {
+  if (end.outcome !== 'done' && !(end.outcome === 'crashed' && isHopeless(job.crashes, end.maxCrashes))) {
     const { maxRetries, intervalMs } = retriesOf(job.policy);
     // Whole, as all instants of entries: the clock of a test may stand between two milliseconds.
     const at = Math.ceil(end.now + intervalMs);

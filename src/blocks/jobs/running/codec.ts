@@ -23,6 +23,9 @@ interface Header {
   readonly e?: number;
   readonly k: number;
   readonly f?: number;
+  /** Crashes, and 1 while an attempt is under way that is counted among them. */
+  readonly i?: number;
+  readonly g?: 1;
   readonly c?: number;
   readonly o?: number;
   readonly z?: 1;
@@ -64,6 +67,8 @@ function stateFields(job: StoredJob): string {
   let text = `,"a":${anchorAt},"k":${tickAt}`;
   if (expiresAt !== undefined) text += `,"e":${expiresAt}`;
   if (failures > 0) text += `,"f":${failures}`;
+  if (job.crashes > 0) text += `,"i":${job.crashes}`;
+  if (job.isBegun) text += ',"g":1';
   if (coveredTo !== undefined) text += `,"c":${coveredTo}`;
   if (runs > 0) text += `,"o":${runs}`;
   if (ended) text += ',"z":1';
@@ -93,7 +98,9 @@ export function decodeJob(key: string, value: Uint8Array): StoredJob {
 function readJob(payload: Uint8Array): StoredJob {
   const text = textOf(payload);
   const headerEnd = text.indexOf('\n');
-  const { n, s, d, r, t, p, x, a, e, k, f, c, o, z, l, h, w, b, y } = JSON.parse(text.slice(0, headerEnd)) as Header;
+  const { n, s, d, r, t, p, x, a, e, k, f, i, g, c, o, z, l, h, w, b, y } = JSON.parse(
+    text.slice(0, headerEnd),
+  ) as Header;
   if (headerEnd < 0 || typeof n !== 'string' || !Number.isSafeInteger(a) || !Number.isSafeInteger(k))
     throw new Error('a header with name, anchor and tick was expected');
   return {
@@ -109,6 +116,8 @@ function readJob(payload: Uint8Array): StoredJob {
     expiresAt: e,
     tickAt: k,
     failures: f ?? 0,
+    crashes: i ?? 0,
+    isBegun: g === 1,
     coveredTo: c,
     runs: o ?? 0,
     ended: z === 1,

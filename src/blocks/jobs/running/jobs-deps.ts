@@ -19,4 +19,6 @@ export interface JobsDeps extends BlockDeps {
   readonly concurrency: number;
   /** Whether to run every missed tick, instead of once for all of them. */
   readonly everyTick: boolean;
+  /** After how many interruptions in a row by the end of the process an attempt counts as failed; 0 for never. */
+  readonly maxCrashes: number;
 }

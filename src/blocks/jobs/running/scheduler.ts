@@ -5,9 +5,11 @@ import type { CodeCall } from '../../../util/code-calls.ts';
 import { Work } from '../../../util/work.ts';
 import type { Schedules } from '../planning/schedule-cache.ts';
 import { type Attempt, afterAttempt, isAtRest, type Next } from '../planning/transition.ts';
-import type { AttemptOutcome, Delivery, Target } from './delivery.ts';
+import { type Attempted, makeAttempt } from './attempt.ts';
+import { CrashCounter } from './crash-counter.ts';
+import type { Delivery, Target } from './delivery.ts';
 import { DueJobs } from './due-jobs.ts';
-import { emitGone, emitOutcome, emitTriggered } from './emit-events.ts';
+import { emitGone, emitOutcome } from './emit-events.ts';
 import type { JobStore } from './job-store.ts';
 import type { JobsDeps } from './jobs-deps.ts';
 import { Recorder } from './recorder.ts';
@@ -45,6 +47,7 @@ export class Scheduler {
   #isStarted = false;
   readonly #retry: ReadRetry;
   readonly #recorder: Recorder;
+  readonly #crashes: CrashCounter;
   /** Jobs that were due without a handler or application. */
   readonly unhandled: UnhandledJobs;
   /** Whether entries were skipped because they had no target. */
@@ -52,13 +55,10 @@ export class Scheduler {
 
   constructor(deps: SchedulerDeps) {
     this.#deps = deps;
-    this.unhandled = new UnhandledJobs(deps.host.logger);
-    this.#due = new DueJobs({
-      stored: deps.store.stored,
-      clock: deps.host.clock,
-      isTaken: (due) => this.#isTaken(due),
-    });
-    const { host } = deps;
+    const { host, store } = deps;
+    this.unhandled = new UnhandledJobs(host.logger);
+    this.#due = new DueJobs({ stored: store.stored, clock: host.clock, isTaken: (due) => this.#isTaken(due) });
+    this.#crashes = new CrashCounter(deps);
     this.#retry = new ReadRetry({ ...host, what: 'jobs', readAnew: () => this.readAnew() });
     this.#recorder = new Recorder({
       store: deps.store,
@@ -95,7 +95,11 @@ export class Scheduler {
     const { owned, store, host } = this.#deps;
     const { app } = host;
     this.#appWatch = app?.monitor.onChange(() => app.monitor.isPresent && this.targetsChanged());
-    owned.onChange(() => this.#forgetAll());
+    this.#crashes.start();
+    owned.onChange((change) => {
+      this.#crashes.onChange(change);
+      this.#forgetAll();
+    });
     owned.watch(store.stored.duePrefix, (keys) => void this.#onHint(keys));
     // What was read before is of the shards that this host had then.
     this.readAnew();
@@ -153,6 +157,7 @@ export class Scheduler {
     this.#appWatch?.[Symbol.dispose]();
     this.#pump.stop();
     this.#retry.stop();
+    void this.#crashes.uncount();
     await this.#deps.delivery.stop(this.#work, gracePeriodMs);
     // Last: another host that takes shards over meanwhile waits for the runs of their jobs.
     this.#deps.owned.stop();
@@ -164,7 +169,7 @@ export class Scheduler {
 
   /** Whether an entry is being handled, runs in another sidecar of this process, or belongs to another host. */
   #isTaken(due: Due): boolean {
-    if (this.#elsewhere.has(due.key)) return true;
+    if (this.#elsewhere.has(due.key) || this.#crashes.isWaiting(due.key)) return true;
     return !this.#deps.owned.owns(due.job.name) || this.#inHand.hasEntry(due);
   }
 
@@ -188,7 +193,7 @@ export class Scheduler {
       if (this.#deps.host.app === undefined) this.unhandled.add(due);
       return;
     }
-    void this.#handle(due, target, now);
+    if (target === undefined || this.#crashes.admits(due)) void this.#handle(due, target, now);
   }
 
   /** Another sidecar of this process still runs this host's job: checks the entry again after that run. */
@@ -224,6 +229,8 @@ export class Scheduler {
     shard.end();
     done();
     doneForAll();
+    const free = this.#crashes.left(due.key);
+    if (free.length > 0) void this.#onHint(free);
     this.#pump.pump();
   }
 
@@ -248,35 +255,23 @@ export class Scheduler {
     if (await this.#recorder.record(due, () => next)) emitGone(this.#deps.host.events, due.job.name, next.reason);
   }
 
-  async #run(due: Due, target: Target, startedAt: number): Promise<void> {
-    const { host, store, schedules, owned } = this.#deps;
+  async #run(found: Due, target: Target, startedAt: number): Promise<void> {
+    const attempted = await this.#attempt(found, target);
+    if (attempted === undefined) return;
+    const { due, outcome, isCrash } = attempted;
+    const { host, schedules } = this.#deps;
     const { job } = due;
-    const schedule = job.schedule === undefined ? undefined : schedules.get(job.schedule);
-    let outcome: AttemptOutcome;
-    this.#running++;
-    try {
-      // Other hosts may have changed the entry: check it before the run.
-      if (owned.hasPeers && !((await this.#due.isCurrent(due)) && owned.owns(job.name))) return;
-      const data = job.dataId === undefined ? job.data : await store.stored.dataOf(job);
-      if (job.dataId !== undefined && data === undefined) return await this.#withoutData(due);
-      // Another sidecar of this process has started it meanwhile.
-      if (this.#deps.delivery.elsewhere(job.name) !== undefined) return this.#inHand.putBack(due);
-      emitTriggered(host.events, job);
-      outcome = await target(job, data);
-    } catch (error) {
-      return this.#retry.failed(error);
-    } finally {
-      this.#running--;
-    }
     if (outcome.kind === 'undelivered') {
       this.#hasPassedOver = true;
       return host.app?.monitor.reportUnreachable(outcome.reason);
     }
     if (outcome.kind === 'brokenOff') return;
     const now = host.clock.now();
-    const kind = outcome.kind satisfies Attempt;
+    const kind: Attempt = isCrash ? 'crashed' : outcome.kind;
     const reason = outcome.kind === 'failed' ? { reason: outcome.reason } : undefined;
-    const end = { outcome: kind, ...reason, startedAt, now, schedule, everyTick: host.everyTick };
+    const schedule = job.schedule === undefined ? undefined : schedules.get(job.schedule);
+    const { everyTick, maxCrashes } = host;
+    const end = { outcome: kind, ...reason, startedAt, now, schedule, everyTick, maxCrashes };
     // The application is free even if the store is slow.
     this.#pump.pump();
     const next = await this.#recorder.record(due, (present) => afterAttempt(present, end));
@@ -285,10 +280,16 @@ export class Scheduler {
     if (next.kind === 'gone') emitGone(host.events, job.name, next.reason);
   }
 
-  /** Replacing or removing a job deletes its data. Those of a job that is still there are damaged. */
-  async #withoutData(due: Due): Promise<void> {
-    if (await this.#due.isCurrent(due))
-      this.#deps.host.logger.error({ job: due.job.name }, 'a job cannot run: its data are missing in the store');
+  async #attempt(found: Due, target: Target): Promise<Attempted | undefined> {
+    this.#running++;
+    try {
+      const [due, crashes, inHand] = [this.#due, this.#crashes, this.#inHand];
+      return await makeAttempt(found, target, { ...this.#deps, due, crashes, inHand });
+    } catch (error) {
+      return void this.#retry.failed(error);
+    } finally {
+      this.#running--;
+    }
   }
 
   /** An entry was recorded to be replaced by the next one, or by none. */

@@ -13,6 +13,8 @@ import type { JobLayout } from './layout.ts';
 /** A stored job and its entry. */
 export interface Due extends StoredEntry {
   readonly key: string;
+  /** Whether it was met in a read of what is due: another process may have begun to run it. */
+  readonly isFound?: boolean;
 }
 
 /** A job found by name, and its pointer. */
@@ -140,11 +142,11 @@ export class StoredJobs {
 
   /** The job of an entry; `undefined`, with a log line, if it cannot be read. */
   readable(entry: KeyedEntry): Due | undefined {
-    return this.#damages.read(entry, () => this.#dueOf(entry));
+    return this.#damages.read(entry, () => this.#dueOf(entry, undefined, true));
   }
 
-  #dueOf({ key, value, version }: KeyedEntry, at: number = this.#layout.instantOf(key)): Due {
-    return { key, version, at, job: decodeJob(key, value) };
+  #dueOf({ key, value, version }: KeyedEntry, at: number = this.#layout.instantOf(key), isFound = false): Due {
+    return { key, version, at, job: decodeJob(key, value), isFound };
   }
 }
 

@@ -1,10 +1,9 @@
 import type { Delivery } from '../../../components/pubsub.ts';
 import type { Clock } from '../../../util/clock.ts';
+import { DEFAULT_MAX_CRASHES } from '../../../util/crashes.ts';
 import type { Logger } from '../../../util/logger.ts';
 import { type DeliveryOutcome, drop } from './outcome.ts';
 import type { SubscriptionSpec } from './subscription.ts';
-
-const DEFAULT_MAX_CRASHES = 3;
 
 /** The dependencies of {@link refusalOf}. */
 export interface RefusalDeps {

@@ -2,29 +2,27 @@ import { messageOf } from '../../../errors.ts';
 import type { Observation } from '../../../probe.ts';
 import { cancelWith } from '../../../util/cancel-token.ts';
 import { Deque } from '../../../util/deque.ts';
-import { Linked } from '../../../util/linked.ts';
+import { type Link, Linked } from '../../../util/linked.ts';
 import { outside } from '../../../util/outside.ts';
 import { sinceWhen } from '../../../util/work.ts';
 import type { Registry } from '../authoring/registry.ts';
 import type { ActivityContext, ActivityFunction } from '../model/definition.ts';
 import type { IncomingEvent } from '../model/events.ts';
-import { failureOf } from '../model/failure.ts';
+import { failureOf, type WorkflowFailure } from '../model/failure.ts';
 import { textOfValue, valueOfText } from '../model/payload.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
+import type { ActivityAttempt, ActivityCrashes } from './activity-crashes.ts';
 import { emitActivity, emitActivityStarted } from './emit-events.ts';
 import type { InFlightCounter } from './in-flight-counter.ts';
 import type { LiveInstance } from './live-instance.ts';
 import { MissingNames } from './missing-names.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
-/** An activity that waits or runs. */
-interface Waiting {
-  readonly instance: LiveInstance;
-  readonly activity: ActivityToRun;
-  /** The run that called it. When that run continues as new, its waiting activities are dropped. */
-  readonly executionId: string;
-  /** Once it runs. */
-  startedAt: number;
+/** The dependencies of an {@link ActivityRunner}, beside the host's. */
+export interface ActivityRunnerDeps {
+  readonly registry: Registry;
+  readonly inFlight: InFlightCounter;
+  readonly crashes: ActivityCrashes;
 }
 
 /** Runs activities in this process, up to a limit at a time. Posts each result as a message to its instance. */
@@ -32,19 +30,21 @@ export class ActivityRunner {
   readonly #host: WorkflowsDeps;
   readonly #registry: Registry;
   readonly #inFlight: InFlightCounter;
-  readonly #waiting = new Deque<Waiting>();
+  readonly #crashes: ActivityCrashes;
+  readonly #waiting = new Deque<ActivityAttempt>();
   /** Activities whose code is not registered, by instance. */
-  readonly #withoutCode = new Map<LiveInstance, Waiting[]>();
+  readonly #withoutCode = new Map<LiveInstance, ActivityAttempt[]>();
   /** Activities of instances that resign. */
-  readonly #withheld = new Map<LiveInstance, Waiting[]>();
+  readonly #withheld = new Map<LiveInstance, ActivityAttempt[]>();
   readonly #missing: MissingNames;
-  readonly #running = new Linked<Waiting>();
+  readonly #running = new Linked<ActivityAttempt>();
   #isStopping = false;
 
-  constructor(host: WorkflowsDeps, registry: Registry, inFlight: InFlightCounter) {
+  constructor(host: WorkflowsDeps, { registry, inFlight, crashes }: ActivityRunnerDeps) {
     this.#host = host;
     this.#registry = registry;
     this.#inFlight = inFlight;
+    this.#crashes = crashes;
     this.#missing = new MissingNames({
       kind: 'activity',
       host,
@@ -55,7 +55,7 @@ export class ActivityRunner {
 
   /** The number of running and waiting activities. */
   get count(): number {
-    let count = this.#running.size + this.#waiting.length;
+    let count = this.#running.size + this.#waiting.length + this.#crashes.heldCount;
     for (const held of [this.#withoutCode, this.#withheld]) for (const own of held.values()) count += own.length;
     return count;
   }
@@ -67,9 +67,16 @@ export class ActivityRunner {
     );
   }
 
-  /** Runs an activity as soon as the limit allows it and its code is registered. */
-  run(instance: LiveInstance, activity: ActivityToRun): void {
-    this.#waiting.push({ instance, activity, executionId: instance.record.executionId, startedAt: 0 });
+  /**
+   * Runs an activity as soon as the limit allows it and its code is registered.
+   *
+   * @param found - of one that another process may have begun: how often the process has ended while it ran
+   */
+  run(instance: LiveInstance, activity: ActivityToRun, found?: number): void {
+    const { executionId } = instance.record;
+    const crashes = found ?? this.#crashes.carriedOf(instance, activity);
+    const isRepeated = found !== undefined && found > 0;
+    this.#waiting.push({ instance, activity, executionId, crashes, isRepeated, startedAt: 0 });
     this.#pump();
   }
 
@@ -84,6 +91,12 @@ export class ActivityRunner {
   forget(instance: LiveInstance): void {
     this.#withoutCode.delete(instance);
     this.#withheld.delete(instance);
+    this.#crashes.forget(instance);
+  }
+
+  /** An instance begins to be handed over: what runs of it ends in order. */
+  handOver(instance: LiveInstance): void {
+    this.#crashes.uncount(instance);
   }
 
   /** An instance that resigned stays after all: runs what it has scheduled meanwhile. */
@@ -110,6 +123,7 @@ export class ActivityRunner {
   /** Starts no more activities. */
   stop(): void {
     this.#isStopping = true;
+    this.#crashes.stop();
     this.#missing.stop();
   }
 
@@ -124,19 +138,23 @@ export class ActivityRunner {
   }
 
   /** A registered function takes precedence over the one that the workflow passed, so that code can be replaced. */
-  #begin(next: Waiting): void {
+  #begin(next: ActivityAttempt): void {
     const { name, run } = next.activity;
+    const verdict = this.#crashes.verdict(next);
+    if (verdict !== undefined) return this.#fail(next, verdict);
     const code = this.#registry.activityOf(name) ?? run;
-    if (code !== undefined) void this.#runOne(next, code);
-    else if (this.#missing.waitsFor(name, next.instance.id)) hold(this.#withoutCode, next);
-    else this.#giveUp(next);
+    if (code !== undefined) {
+      if (this.#crashes.admits(next)) void this.#runOne(next, code);
+    } else if (this.#missing.waitsFor(name, next.instance.id)) hold(this.#withoutCode, next);
+    else this.#fail(next, this.#missing.failureOf(name));
   }
 
-  #giveUp({ instance, activity, executionId }: Waiting): void {
-    const failure = this.#missing.failureOf(activity.name);
+  /** Ends an attempt that is not made. */
+  #fail(next: ActivityAttempt, failure: WorkflowFailure): void {
+    const { instance, activity, executionId } = next;
     const event: IncomingEvent = { type: 'activityFailed', sequence: activity.sequence, failure };
     emitActivity(this.#host, { instanceId: instance.id, activity, event, startedAt: this.#host.clock.now() });
-    instance.post({ event, executionId });
+    instance.post({ event, executionId, begun: this.#crashes.keyOf(next) });
   }
 
   #observe({ id, record }: LiveInstance, { name, activityId, attempt }: ActivityToRun): Observation | undefined {
@@ -151,13 +169,21 @@ export class ActivityRunner {
     });
   }
 
-  async #runOne(next: Waiting, run: ActivityFunction): Promise<void> {
+  async #runOne(next: ActivityAttempt, run: ActivityFunction): Promise<void> {
     const { instance, activity, executionId } = next;
     const startedAt = this.#host.clock.now();
     next.startedAt = startedAt;
     const place = this.#running.add(next);
     instance.running++;
     this.#inFlight.add();
+    if (next.crashes !== undefined && !(await this.#crashes.begin(next))) {
+      this.#leave(next, place);
+      if (instance.isGone) return;
+      // It goes on if the instance stays after all.
+      hold(this.#withheld, next);
+      this.#inFlight.remove();
+      return instance.checkQuiet();
+    }
     const { sequence, name, input } = activity;
     let event: IncomingEvent;
     let thrown: { readonly value: unknown } | undefined;
@@ -174,26 +200,35 @@ export class ActivityRunner {
     }
     context.end();
     observation?.end(thrown && { failure: { reason: messageOf(thrown.value), thrown } });
-    this.#running.delete(place);
-    instance.running--;
+    this.#leave(next, place);
     // One that has left has taken what ran from the count. A listener of the event may make it leave, without this one.
     const { isGone } = instance;
+    if (next.crashes !== undefined) this.#crashes.survived(next);
     emitActivity(this.#host, { instanceId: instance.id, activity, event, startedAt, thrown });
     // What fails during a stop may fail because of it: it runs again.
+    const begun = this.#crashes.keyOf(next);
     const isBrokenOff = this.#isStopping && thrown !== undefined;
-    if (!instance.isGone && !isBrokenOff) instance.post({ event, executionId });
+    if (!instance.isGone && !isBrokenOff) instance.post({ event, executionId, begun });
     if (!isGone) this.#inFlight.remove();
     this.#pump();
   }
+
+  /** An attempt runs no more, or does not begin. */
+  #leave(attempt: ActivityAttempt, place: Link<ActivityAttempt>): void {
+    this.#running.delete(place);
+    attempt.instance.running--;
+    if (attempt.crashes === undefined) return;
+    for (const free of this.#crashes.ended(attempt)) this.#waiting.push(free);
+  }
 }
 
-function hold(held: Map<LiveInstance, Waiting[]>, one: Waiting): void {
+function hold(held: Map<LiveInstance, ActivityAttempt[]>, one: ActivityAttempt): void {
   const own = held.get(one.instance);
   if (own === undefined) held.set(one.instance, [one]);
   else own.push(one);
 }
 
-function isOfThisRun({ instance, executionId }: Waiting): boolean {
+function isOfThisRun({ instance, executionId }: ActivityAttempt): boolean {
   return instance.record.executionId === executionId;
 }
 

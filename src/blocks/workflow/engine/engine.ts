@@ -9,11 +9,13 @@ import { Work } from '../../../util/work.ts';
 import type { Registry } from '../authoring/registry.ts';
 import { type InstanceView, isFinished, type WorkflowStatus } from '../model/instance.ts';
 import type { Core } from '../replay/core.ts';
+import { BegunAttempts } from '../storage/begun-attempts.ts';
 import { InstanceStore } from '../storage/instance-store.ts';
 import type { WorkflowLayout } from '../storage/layout.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import { removeExpired } from '../storage/remove-expired.ts';
 import type { Outgoing } from '../storage/turn-plan.ts';
+import { ActivityCrashes } from './activity-crashes.ts';
 import { ActivityRunner } from './activity-runner.ts';
 import { type DueInstance, DueInstances } from './due-instances.ts';
 import { emitTurn } from './emit-events.ts';
@@ -73,7 +75,15 @@ export class Engine implements EngineServices {
     this.store = new InstanceStore(state, layout, host.logger);
     this.turns = new TurnQueue(this.host.maxConcurrentWorkflows);
     this.inFlight = new InFlightCounter(this.host.work, () => this.activities.running());
-    this.activities = new ActivityRunner(this.host, registry, this.inFlight);
+    const begun = new BegunAttempts(state, layout, host.logger);
+    const crashes = new ActivityCrashes({
+      host: this.host,
+      store: this.store,
+      begun,
+      fence: (id) => this.fence(id),
+      isFenced: (error) => this.#owned.isFenced(error),
+    });
+    this.activities = new ActivityRunner(this.host, { registry, inFlight: this.inFlight, crashes });
     this.#due = new DueInstances(this.store, (id) => this.owns(id) && !this.pool.has(id));
     this.#missing = new MissingNames({
       kind: 'workflow',
@@ -84,6 +94,7 @@ export class Engine implements EngineServices {
     this.pool = new InstancePool({
       home: this,
       store: this.store,
+      begun,
       registry,
       due: this.#due,
       missing: this.#missing,

@@ -7,6 +7,7 @@ import type { Payload } from '../model/payload.ts';
 import { Core } from '../replay/core.ts';
 import type { Program } from '../replay/execution.ts';
 import { Drain } from '../replay/microtask-drain.ts';
+import type { BegunAttempts, CrashCounts } from '../storage/begun-attempts.ts';
 import type { InstanceStore, Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import type { DueInstances } from './due-instances.ts';
@@ -22,6 +23,7 @@ export interface PoolDeps {
   readonly home: EngineServices;
   readonly store: InstanceStore;
   readonly registry: Registry;
+  readonly begun: BegunAttempts;
   readonly due: DueInstances;
   /** Unregistered workflows that instances need. */
   readonly missing: MissingNames;
@@ -141,6 +143,7 @@ export class InstancePool {
     if (!this.hasCode(record.name)) return this.#withoutCode(stored);
     const instance = new LiveInstance(this.#deps.home, (self) => this.coreOf(record, self), record, stored);
     await this.#replay(instance);
+    const counts = await this.#countsOf(instance);
     // A finished instance keeps its result, even if its code has changed.
     if (isFinished(record.status) && (instance.core.outcome === undefined || instance.core.isNonDeterministic))
       return 'finished';
@@ -151,9 +154,17 @@ export class InstancePool {
     this.#live.set(id, instance);
     // It may have a timer but no earlier work.
     this.#deps.due.set(id, instance.nextAt);
-    for (const activity of instance.core.activities()) this.#deps.home.activities.run(instance, activity);
+    for (const activity of instance.core.activities())
+      this.#deps.home.activities.run(instance, activity, counts && (counts.get(activity.sequence) ?? 0));
     instance.wake();
     return instance;
+  }
+
+  /** How often the process ended during the attempts that it has open; `undefined` if that is not counted. */
+  async #countsOf({ core, id, record }: LiveInstance): Promise<CrashCounts | undefined> {
+    const { home, begun } = this.#deps;
+    if (home.host.maxCrashes === 0 || core.activityCount === 0) return undefined;
+    return begun.read(id, record.executionId);
   }
 
   /** A parent that calls a child by its definition registers it when it is replayed. Nothing else might load it. */

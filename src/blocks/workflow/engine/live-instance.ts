@@ -99,9 +99,10 @@ export class LiveInstance {
    * after all.
    */
   resign(): Promise<boolean> {
+    this.#home.activities.handOver(this);
     return new Promise((resolve) => {
       this.#onResigned = resolve;
-      this.#checkQuiet();
+      this.checkQuiet();
     });
   }
 
@@ -113,7 +114,8 @@ export class LiveInstance {
     this.wake();
   }
 
-  #checkQuiet(): void {
+  /** Something of it has ended: perhaps that was the last. */
+  checkQuiet(): void {
     if (this.#isGone || (!this.#isTurning && this.running === 0 && this.#queue.length === 0)) this.#onResigned?.(true);
   }
 
@@ -192,7 +194,7 @@ export class LiveInstance {
     if (!this.#isGone) {
       if (this.#hasWork) this.#request();
       else this.#home.resting(this);
-      this.#checkQuiet();
+      this.checkQuiet();
     }
     this.#home.turns.ended();
     this.#home.inFlight.remove();
@@ -231,7 +233,7 @@ export class LiveInstance {
   #isNothing({ messages, events }: TurnIntake, actions: readonly ActionEvent[]): boolean {
     if (events.length > 0 || actions.length > 0) return false;
     if (this.#core.outcome !== undefined && !isFinished(this.#record.status)) return false;
-    return messages.every(({ entry }) => entry === undefined);
+    return messages.every(({ entry, begun }) => entry === undefined && begun === undefined);
   }
 
   #takeActions({ events }: TurnIntake): readonly ActionEvent[] {

@@ -126,11 +126,12 @@ function batchOf(
   // The record's version alone would not show that another host has continued the instance.
   if (!isRecordWritten && fence !== undefined)
     require.push({ key: layout.history(instanceId, chunks), version: 'absent' });
-  for (const { entry, receipt } of messages) {
+  for (const { entry, receipt, begun } of messages) {
     if (entry !== undefined) {
       require.push(entry);
       remove.push(entry.key);
     }
+    if (begun !== undefined) remove.push(begun);
     if (receipt === undefined) continue;
     const change = receiptChange(receipt);
     require.push(...change.require);

@@ -19,6 +19,8 @@ export interface Message {
   readonly entry?: Precondition | undefined;
   /** The receipt that the turn's commit writes for another host. */
   readonly receipt?: string | undefined;
+  /** The entry with a count of crashes, which goes with the result of the attempt. */
+  readonly begun?: string | undefined;
   /** Called once the message is processed, or with the error. */
   readonly done?: ((error?: unknown) => void) | undefined;
 }

@@ -126,6 +126,7 @@ export const NOT_REGISTERED = 'NotRegisteredError';
 export const ALREADY_EXISTS = 'WorkflowInstanceAlreadyExists';
 export const TERMINATED_CHILD = 'WorkflowTerminated';
 export const TIMED_OUT = 'EventTimeoutError';
+export const PROCESS_ENDED = 'ProcessEndedError';
 export const TOO_LARGE = 'PayloadTooLargeError';
 
 /** Whether a failed task is an event that did not arrive in time: it has no number. Other code may throw that type. */

@@ -206,11 +206,11 @@ export class InstanceStore {
     }
   }
 
-  /** The keys of all messages to an instance. */
-  async messageKeys(id: string): Promise<readonly string[]> {
+  /** The keys of all messages to an instance, and of the counts of its activities. */
+  async #looseKeys(id: string): Promise<readonly string[]> {
     const keys: string[] = [];
-    for await (const entries of this.messages(this.layout.inboxRangeOf(id), PAGE.limit))
-      for (const { key } of entries) keys.push(key);
+    for (const range of [this.layout.inboxRangeOf(id), this.layout.begunRange(id)])
+      for await (const entries of this.messages(range, PAGE.limit)) for (const { key } of entries) keys.push(key);
     return keys;
   }
 
@@ -247,7 +247,7 @@ export class InstanceStore {
     const { instanceId, hasChildren } = record;
     const children = hasChildren ? await this.children(instanceId) : [];
     const keys = [...this.keysOf(record), ...children.map((child) => this.layout.child(instanceId, child))];
-    if (isAll) keys.push(...(await this.messageKeys(instanceId)));
+    if (isAll) keys.push(...(await this.#looseKeys(instanceId)));
     const require: Precondition[] = [{ key: this.layout.instance(instanceId), version }];
     try {
       await this.#store.commit({ require, delete: keys });

@@ -19,6 +19,7 @@ import type { KeyRange } from '../../../state/store.ts';
  * - `history / <ID> / <number>`: the events of a turn, and the number of events up to it
  * - `due / <instant> / <ID>`: when the instance is due; 0 for now. At most one entry for each instance
  * - `inbox / <ID> / <instant> / <number>`: a message for the instance; its owner adds it to the history
+ * - `begun / <ID> / <number>`: how often the process has ended during an attempt of an activity, if this one counts
  * - `child / <parent ID> / <ID>`: the children of an instance
  * - `receipt / <ID> / <key>`: another host's call for an instance has been done; it goes away when the caller knows
  */
@@ -33,6 +34,7 @@ export class WorkflowLayout {
   readonly #instance: string;
   readonly #history: string;
   readonly #due: string;
+  readonly #begun: string;
   readonly #child: string;
 
   constructor(appId: string) {
@@ -40,6 +42,7 @@ export class WorkflowLayout {
     this.#instance = keyOf(...this.#root, 'instance');
     this.#history = keyOf(...this.#root, 'history');
     this.#due = keyOf(...this.#root, 'due');
+    this.#begun = keyOf(...this.#root, 'begun');
     this.#child = keyOf(...this.#root, 'child');
     this.inboxPrefix = keyOf(...this.#root, 'inbox');
     this.instanceRange = this.#range('instance');
@@ -94,6 +97,20 @@ export class WorkflowLayout {
   /** The messages for an instance. */
   inboxRangeOf(id: string): Required<KeyRange> {
     return this.#range('inbox', id);
+  }
+
+  begun(id: string, sequence: number): string {
+    return this.#begun + keyOf(id, counterPart(sequence));
+  }
+
+  /** The counted attempts of an instance's activities. */
+  begunRange(id: string): Required<KeyRange> {
+    return this.#range('begun', id);
+  }
+
+  /** The number of a counted attempt, from its key. */
+  begunNumberOf(key: string): number {
+    return counterOf(partsOf(key.slice(this.#begun.length))[1] ?? '');
   }
 
   child(parentId: string, id: string): string {

@@ -24,6 +24,8 @@ function jobAt(name: string, tickAt: number): StoredJob {
     expiresAt: undefined,
     tickAt,
     failures: 0,
+    crashes: 0,
+    isBegun: false,
     coveredTo: undefined,
     runs: 0,
     ended: false,
