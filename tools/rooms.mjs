@@ -100,7 +100,15 @@ export const ROOMS = {
     contents: 'The command `insidecar`.',
     imports: [
       ...['adapters', 'app', 'components', 'http', 'inspector', 'otel', 'resources', 'security', 'sidecar', 'state'],
-      ...['cluster/shared-state.ts', 'cluster/move-state.ts', 'index.ts', 'probe.ts', 'version.ts', 'wire.ts'],
+      ...[
+        'cluster/shared-state.ts',
+        'cluster/move-state.ts',
+        'cluster/other-hosts.ts',
+        'index.ts',
+        'probe.ts',
+        'version.ts',
+        'wire.ts',
+      ],
     ],
   },
 };

@@ -1,12 +1,6 @@
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { type MovedAmount, type MoveStep, moveState } from '../cluster/move-state.ts';
-import { embedded } from '../components/embedded/index.ts';
-import { postgresql } from '../components/postgresql/index.ts';
-import { redis } from '../components/redis/index.ts';
 import { messageOf } from '../errors.ts';
-import { formatFinding, loadResources } from '../resources/index.ts';
-import type { StateContext, StateDefinition, StateStore } from '../state/store.ts';
+import type { StateDefinition, StateStore } from '../state/store.ts';
 import { type FlagValues, readArguments } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { Failure, misuse } from './failure.ts';
@@ -14,6 +8,7 @@ import { migrateStateHelp } from './help.ts';
 import { openLog } from './log.ts';
 import { labels } from './output.ts';
 import { MIGRATE_STATE_FLAGS } from './run-flags.ts';
+import { openState, stateAt } from './state-place.ts';
 
 const COMMAND = 'migrate-state';
 const PROGRESS_EVERY_MS = 1_000;
@@ -33,8 +28,8 @@ export async function migrateState(args: readonly string[], context: CommandCont
     ...{ level: 'warn', asJson: false, output: context.stderr, clock: context.clock, label: labels(['insidecar']) },
   });
   const opening = { clock: context.clock, logger: loggers('insidecar') };
-  await using source = await open(from, opening);
-  await using target = await open(to, opening);
+  await using source = await openState(from, opening);
+  await using target = await openState(to, opening);
   const { entries, bytes } = await move(source, target, context);
   if (entries === 0) throw new Failure(`there is nothing in ${String(from.place)}`);
   context.stdout.write(
@@ -43,35 +38,12 @@ export async function migrateState(args: readonly string[], context: CommandCont
   return 0;
 }
 
-/** The state that a flag names: a directory, the URL of a server, or a resource file with a state component. */
+/** Where the state is that a flag names. */
 async function placeOf(name: 'from' | 'to', flags: FlagValues, context: CommandContext): Promise<StateDefinition> {
   const given = flags.text(name);
   if (given === undefined || given === '') throw misuse(`--${name} is missing: where the state is`, COMMAND);
-  if (/^postgres(ql)?:\/\//.test(given)) return postgresql({ connection: given });
-  if (/^rediss?:\/\//.test(given)) return redis({ url: given });
-  const path = resolve(context.directory, given);
-  if (/\.ya?ml$/.test(path)) return ofFile(path, flags.text('app-id'), context);
-  if (name === 'from' && !existsSync(join(path, 'state.db')))
-    throw misuse(`--from ${JSON.stringify(given)} is no directory with state: there is no state.db in it`, COMMAND);
-  return embedded({ path });
-}
-
-async function ofFile(path: string, appId = 'app', context: CommandContext): Promise<StateDefinition> {
-  const { environment, directory } = context;
-  const { options, notes } = await loadResources([path], { appId, environment, workingDirectory: directory });
-  for (const note of notes) context.stderr.write(`${formatFinding(note)} (not an error)\n`);
-  if (options.state === undefined || options.state.type === 'memory')
-    throw misuse(`${path} has no component of state that is kept (for the application ${appId}: --app-id)`, COMMAND);
-  return options.state;
-}
-
-/** @throws the store's failure, if its server does not answer. */
-async function open(definition: StateDefinition, context: StateContext): Promise<StateStore> {
-  const store = await definition.open(context);
-  const { failure } = store;
-  if (failure === undefined) return store;
-  await store.close();
-  throw failure;
+  const flag = { name, appId: flags.text('app-id'), command: COMMAND, isThere: name === 'from' };
+  return stateAt(given, flag, context);
 }
 
 async function move(source: StateStore, target: StateStore, context: CommandContext): Promise<MovedAmount> {

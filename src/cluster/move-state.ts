@@ -2,16 +2,15 @@ import { StateError } from '../state/errors.ts';
 import { compareKeys, keyAfter, keyOf } from '../state/keys.ts';
 import type { KeyedEntry, Precondition, StateStore } from '../state/store.ts';
 import { withFormat } from '../state/values.ts';
-import { type Clock, sleep } from '../util/clock.ts';
+import type { Clock } from '../util/clock.ts';
 import { HOSTS_PREFIX, readHosts, type StoredHost } from './hosts.ts';
-import { HEARTBEAT_MS, LEASE_MS } from './membership-options.ts';
+import { isNew, watchHosts } from './other-hosts.ts';
 import { MARK_KEY, unfinishedError } from './unfinished-move.ts';
 
 const MARK = withFormat(1, new Uint8Array());
 const SHARDS_PREFIX = keyOf('shards');
 /** The limits of one read, and so of one commit. */
 const PAGE = { limit: 1_000, maxBytes: 8 * 1024 * 1024 };
-const LOOK_EVERY_MS = 1_000;
 
 /** What a move is doing. */
 export type MoveStep = 'waiting' | 'clearing' | 'copying' | 'comparing';
@@ -59,23 +58,12 @@ function isMoved(key: string): boolean {
   return !key.startsWith(HOSTS_PREFIX) && !key.startsWith(SHARDS_PREFIX) && key !== MARK_KEY;
 }
 
-/** The records that crashed hosts have left in the source. A live host renews its record. */
+/** The records that crashed hosts have left in the source. */
 async function deadHosts({ source, clock, onProgress }: MoveDeps): Promise<readonly StoredHost[]> {
-  const { hosts } = await readHosts(source);
-  if (source.isExclusive === true || hosts.length === 0) return hosts;
-  const until = clock.now() + LEASE_MS + HEARTBEAT_MS;
-  while (clock.now() < until) {
-    onProgress('waiting', { entries: hosts.length, bytes: 0 });
-    await sleep(clock, LOOK_EVERY_MS);
-    const now = await readHosts(source);
-    const alive = now.hosts.filter((host) => isNew(host, hosts));
-    if (alive.length > 0) throw usedError(alive);
-  }
-  return hosts;
-}
-
-function isNew({ id, version }: StoredHost, known: readonly StoredHost[]): boolean {
-  return !known.some((host) => host.id === id && host.version === version);
+  const onWaiting = (entries: number): void => onProgress('waiting', { entries, bytes: 0 });
+  const { alive, dead } = await watchHosts({ store: source, clock, onWaiting });
+  if (alive.length > 0) throw usedError(alive);
+  return dead;
 }
 
 function usedError(hosts: readonly StoredHost[]): StateError {

@@ -4,7 +4,7 @@ import type { Flag } from '../arguments.ts';
 export const TARGET_FLAGS: readonly Flag[] = [
   { name: 'app-id', short: 'a', value: 'ID', help: 'the application, if there are several' },
   { name: 'http-port', short: 'H', value: 'PORT', aliases: ['dapr-http-port'], help: "that of the run's HTTP API" },
-  { name: 'state-path', value: 'DIR', help: 'of a stopped application: its state' },
+  { name: 'state-path', value: 'PLACE', aliases: ['state'], help: 'of a stopped application: its state' },
   { name: 'url', value: 'URL', help: 'an inspector that an application mounts' },
   { name: 'token', value: 'TOKEN', help: 'its token (or INSIDECAR_INSPECT_TOKEN)' },
   { name: 'json', help: 'print JSON' },

@@ -1,51 +1,73 @@
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { watchHosts } from '../../cluster/other-hosts.ts';
 import { sharedState } from '../../cluster/shared-state.ts';
 import { durablePubSub } from '../../components/durable/durable-pubsub.ts';
-import { embedded } from '../../components/embedded/index.ts';
 import type { PubSubDefinition } from '../../components/pubsub.ts';
 import { request } from '../../http/message.ts';
 import { inspect } from '../../inspector/index.ts';
 import { Sidecar } from '../../sidecar/sidecar.ts';
 import { isStateError } from '../../state/errors.ts';
+import type { StateStore } from '../../state/store.ts';
 import type { Clock } from '../../util/clock.ts';
 import type { CommandContext } from '../command-context.ts';
 import { EXIT, Failure } from '../failure.ts';
 import { openLog } from '../log.ts';
 import { labels } from '../output.ts';
+import { openState, stateAt } from '../state-place.ts';
 import type { Answered, ApiRequest, Inspector } from './api-client.ts';
 import { namesIn } from './stored-names.ts';
 
-/** Which application of which directory. */
+/** Which application of which state. */
 export interface StoppedApp {
+  /** A directory, the URL of a server, or a resource file. */
   readonly statePath: string;
   /** `undefined` for the only one. */
   readonly appId: string | undefined;
+  /** The command, for its errors. */
+  readonly about: string;
 }
 
 /**
  * The inspector of a stopped application, in this process: over a sidecar that reads and changes its state but runs
  * nothing.
  *
- * @throws Failure if there is no such state; StateError if another process has it open.
+ * @throws Failure if there is no such state, or the application runs; StateError if another process has it open.
  */
 export async function stoppedInspector(app: StoppedApp, context: CommandContext): Promise<Inspector> {
-  const { statePath } = app;
-  const path = resolve(context.directory, statePath);
-  if (!existsSync(join(path, 'state.db')))
-    throw new Failure(`${JSON.stringify(statePath)} is no directory with state: there is no state.db in it`);
   const { clock, stderr } = context;
+  const flag = { name: 'state-path', appId: app.appId, command: app.about, isThere: true };
+  const definition = await stateAt(app.statePath, flag, context);
   const loggers = await openLog({ level: 'error', asJson: false, output: stderr, clock, label: labels(['insidecar']) });
   const logger = loggers('insidecar');
-  const state = sharedState(embedded({ path }));
-  await using store = await state.open({ clock, logger }).catch(refuseInUse);
+  const state = sharedState(definition);
+  await using store = await openState(state, { clock, logger }).catch(refuseInUse);
+  const place = definition.place ?? JSON.stringify(app.statePath);
   const { appIds, components } = await namesIn(store);
-  const appId = appMeant(appIds, app);
+  const appId = appMeant(appIds, app.appId, place);
+  await refuseRunning(appId, store, context);
   const definitions = components.map((name) => atRest(durablePubSub(name)));
   const sidecar = new Sidecar({ appId, state, components: definitions, logger });
   await sidecar.startAtRest();
   const inspector = inspect(sidecar, { access: 'open' });
   return { send: (call) => send(inspector, call), [Symbol.asyncDispose]: () => sidecar.stop() };
+}
+
+/** A host beside those that run would take work from them, and does none. */
+async function refuseRunning(appId: string, store: StateStore, { clock, stderr }: CommandContext): Promise<void> {
+  let isTold = false;
+  const onWaiting = (hosts: number): void => {
+    if (!isTold) stderr.write(`waiting up to 20 s to see whether ${appId} runs: ${count(hosts, 'host')} left a record\n`);
+    isTold = true;
+  };
+  const isMeant = (host: { readonly appId: string }): boolean => host.appId === appId;
+  const { alive } = await watchHosts({ store, clock, isMeant, onWaiting });
+  if (alive.length === 0) return;
+  throw new Failure(
+    `${appId} runs with that state (${count(alive.length, 'host')}): ask it with --url of its inspector, or without --state-path if it runs with --inspect. Or stop it.`,
+  );
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
 /** Advice for a command: what runs is asked, not opened. */
@@ -57,9 +79,8 @@ function refuseInUse(error: unknown): never {
   throw new Failure(`${what} ${advice}`, EXIT.failed, error);
 }
 
-function appMeant(known: readonly string[], { statePath, appId }: StoppedApp): string {
+function appMeant(known: readonly string[], appId: string | undefined, place: string): string {
   const [only, ...others] = known;
-  const place = JSON.stringify(statePath);
   if (only === undefined) throw new Failure(`there is nothing in ${place}`);
   const names = known.join(', ');
   if (appId !== undefined && !known.includes(appId))

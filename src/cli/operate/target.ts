@@ -7,11 +7,12 @@ import { liveRuns, type RunInfo } from '../inspector/run-files.ts';
 import { TOKEN_VARIABLE } from '../inspector/token.ts';
 import { Api, type Inspector } from './api-client.ts';
 import { httpInspector } from './http-inspector.ts';
+import type { StoppedApp } from './stopped.ts';
 
 /** Which application a command is about. */
 interface Target {
   /** How its inspector is reached, or where the state is of a stopped one. */
-  readonly place: { readonly url: string; readonly token: string | undefined } | { readonly statePath: string };
+  readonly place: { readonly url: string; readonly token: string | undefined } | Omit<StoppedApp, 'appId'>;
   readonly appId: string | undefined;
 }
 
@@ -32,7 +33,7 @@ export function targetOf(flags: FlagValues, about: string, { environment }: Comm
   const token = flags.text('token') ?? (environment[TOKEN_VARIABLE] || undefined);
   if (url !== undefined) return { place: placeOf(url, token, about), appId };
   if (flags.text('token') !== undefined) throw misuse('--token goes with --url', about);
-  if (statePath !== undefined) return { place: { statePath }, appId };
+  if (statePath !== undefined) return { place: { statePath, about }, appId };
   const httpPort = flags.port('http-port');
   const run = runMeant(liveRuns(environment), { httpPort, appId, about });
   const atPort = run.apps.find((app) => app.httpPort === httpPort);
