@@ -18,3 +18,16 @@ test('a message that kills the process becomes a dead letter, alone', async () =
   expect(settled).toHaveLength(19);
   await rm(path, { recursive: true });
 }, 120_000);
+
+test.each(['job', 'activity'])(
+  'a %s that kills the process has failed once it has done so four times',
+  async (kind) => {
+    const path = await mkdtemp(join(tmpdir(), 'insidecar-poison-'));
+    const program = new URL('./poison-work-child.mjs', import.meta.url);
+    const lives = await runWithCrashes({ program, args: [path, kind], kills: 4, killAfterMs: [60_000, 60_000] });
+    const said = lives.map(({ lines }) => lines.filter((line) => line !== 'ready'));
+    expect(said).toEqual([['R 1'], ['R 1'], ['R 1'], ['R 1'], ['F the process ended 3 times in a row while it ran']]);
+    await rm(path, { recursive: true });
+  },
+  120_000,
+);

@@ -55,7 +55,8 @@ export async function stoppedInspector(app: StoppedApp, context: CommandContext)
 async function refuseRunning(appId: string, store: StateStore, { clock, stderr }: CommandContext): Promise<void> {
   let isTold = false;
   const onWaiting = (hosts: number): void => {
-    if (!isTold) stderr.write(`waiting up to 20 s to see whether ${appId} runs: ${count(hosts, 'host')} left a record\n`);
+    if (!isTold)
+      stderr.write(`waiting up to 20 s to see whether ${appId} runs: ${count(hosts, 'host')} left a record\n`);
     isTold = true;
   };
   const isMeant = (host: { readonly appId: string }): boolean => host.appId === appId;
