@@ -14,6 +14,8 @@ export interface TaskSource<T> {
   error(): TaskFailedError;
   /** Calls back once the task has completed or failed; at once if it already has. */
   onSettled(listener: () => void): void;
+  /** Notes that the workflow knows of the result. An event that it does not know of goes along with `continueAsNew`. */
+  noteSeen(): void;
 }
 
 /** A task of the engine. */
@@ -42,6 +44,7 @@ export class SingleSource<T> implements TaskSource<T> {
   value(): T {
     // Callers know the result types of their activities and events.
     this.#result ??= { value: valueOfText(this.#task.value) as T };
+    this.noteSeen();
     return this.#result.value;
   }
 
@@ -51,7 +54,12 @@ export class SingleSource<T> implements TaskSource<T> {
   }
 
   onSettled(listener: () => void): void {
+    this.#task.noteWait(false);
     this.#task.onSettled(listener);
+  }
+
+  noteSeen(): void {
+    this.#task.noteSeen();
   }
 }
 
@@ -120,6 +128,15 @@ export class AllSource<T> implements TaskSource<T[]> {
   onSettled(listener: () => void): void {
     this.#ending.on(listener);
   }
+
+  noteSeen(): void {
+    for (const source of this.#sources) source.noteSeen();
+  }
+}
+
+interface Candidate<T> {
+  readonly task: T;
+  readonly source: TaskSource<unknown>;
 }
 
 /** The first of several tasks to complete or fail; never fails itself. */
@@ -127,16 +144,16 @@ export class AnySource<T> implements TaskSource<T> {
   readonly what: string;
   readonly isFailed = false;
   readonly #ending = new Ending();
-  #first: { readonly task: T } | undefined;
+  #first: Candidate<T> | undefined;
 
-  constructor(candidates: readonly { readonly task: T; readonly source: TaskSource<unknown> }[]) {
+  constructor(candidates: readonly Candidate<T>[]) {
     this.what = `whenAny of ${candidates.length} tasks`;
-    for (const { task, source } of candidates) source.onSettled(() => this.#ended(task));
+    for (const candidate of candidates) candidate.source.onSettled(() => this.#ended(candidate));
   }
 
-  #ended(task: T): void {
+  #ended(candidate: Candidate<T>): void {
     if (this.isComplete) return;
-    this.#first = { task };
+    this.#first = candidate;
     this.#ending.reach();
   }
 
@@ -146,6 +163,7 @@ export class AnySource<T> implements TaskSource<T> {
 
   value(): T {
     if (this.#first === undefined) throw new Error(`${this.what} is not complete`);
+    this.noteSeen();
     return this.#first.task;
   }
 
@@ -155,5 +173,9 @@ export class AnySource<T> implements TaskSource<T> {
 
   onSettled(listener: () => void): void {
     this.#ending.on(listener);
+  }
+
+  noteSeen(): void {
+    this.#first?.source.noteSeen();
   }
 }

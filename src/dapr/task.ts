@@ -21,7 +21,9 @@ export class Task<T> {
 
   /** Whether the task has completed or failed. */
   get isComplete(): boolean {
-    return this.#source.isComplete;
+    const { isComplete } = this.#source;
+    if (isComplete) this.#source.noteSeen();
+    return isComplete;
   }
 
   /** Whether the task has failed. */

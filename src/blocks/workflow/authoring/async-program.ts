@@ -19,8 +19,9 @@ import type {
 import { failureOf } from '../model/failure.ts';
 import { checkInstanceId } from '../model/instance-id.ts';
 import { textOfValue, valueOfText } from '../model/payload.ts';
-import type { Execution, Program } from '../replay/execution.ts';
+import type { Execution, Program, Task } from '../replay/execution.ts';
 import { DurablePromise } from './durable-promise.ts';
+import { Race } from './race.ts';
 
 /** Resolves code in calls to its name and, for activities, its function. */
 export interface CodeNames {
@@ -90,6 +91,10 @@ class AsyncContext implements WorkflowContext {
     return this.#execution.log;
   }
 
+  #promise<T>(task: Task): Promise<T> {
+    return new DurablePromise(task);
+  }
+
   callActivity<Output>(
     activity: ActivityDefinition | ActivityFunction | string,
     input?: unknown,
@@ -99,7 +104,7 @@ class AsyncContext implements WorkflowContext {
     const { name, run } =
       typeof activity === 'string' ? { name: activity, run: undefined } : this.#names.activity(activity);
     const text = textOfValue(input, 'the input of activity', name);
-    return new DurablePromise(this.#execution.callActivity({ name, run, input: text, retry: options.retry }));
+    return this.#promise(this.#execution.callActivity({ name, run, input: text, retry: options.retry }));
   }
 
   callChild<Output>(
@@ -112,11 +117,11 @@ class AsyncContext implements WorkflowContext {
     const name = typeof workflow === 'string' ? workflow : this.#names.workflow(workflow);
     if (instanceId !== undefined) checkInstanceId(instanceId);
     const text = textOfValue(input, 'the input of child workflow', name);
-    return new DurablePromise(this.#execution.callChild({ name, input: text, instanceId, retry }));
+    return this.#promise(this.#execution.callChild({ name, input: text, instanceId, retry }));
   }
 
   sleep(until: number | string | Date): Promise<void> {
-    return new DurablePromise(this.#execution.createTimer(this.#instantOf(until)));
+    return this.#promise(this.#execution.createTimer(this.#instantOf(until)));
   }
 
   #instantOf(until: number | string | Date): number {
@@ -129,7 +134,7 @@ class AsyncContext implements WorkflowContext {
     checkFields(options, EVENT_FIELDS, 'options of waitForEvent');
     const { timeoutMs } = options;
     if (timeoutMs !== undefined) checkInstant(this.#execution.now + timeoutMs, String(timeoutMs));
-    return new DurablePromise(this.#execution.waitForEvent(name, timeoutMs));
+    return this.#promise(this.#execution.waitForEvent(name, timeoutMs));
   }
 
   all<const T extends readonly unknown[]>(values: T): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
@@ -137,11 +142,11 @@ class AsyncContext implements WorkflowContext {
   }
 
   any<const T extends readonly unknown[]>(values: T): Promise<Awaited<T[number]>> {
-    return watched(Promise.any(values));
+    return Race.any(values);
   }
 
   race<const T extends readonly unknown[]>(values: T): Promise<Awaited<T[number]>> {
-    return watched(Promise.race(values));
+    return Race.race(values);
   }
 
   now(): number {

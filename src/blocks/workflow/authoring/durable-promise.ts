@@ -1,6 +1,7 @@
 import { EventTimeoutError, isTimeout, TaskFailedError } from '../model/failure.ts';
 import { valueOfText } from '../model/payload.ts';
 import type { Task } from '../replay/execution.ts';
+import type { Race } from './race.ts';
 
 /**
  * A task as a promise. It subscribes to the task only when code waits for it. So a failed task that no code waits for
@@ -12,20 +13,29 @@ export class DurablePromise<T> extends Promise<T> {
     return Promise;
   }
 
+  readonly #task: Task;
   /** Subscribes to the task, once. */
   #listen: (() => void) | undefined;
 
-  constructor(task: Task) {
+  /** @param race - a race in which the promise is a candidate: an event that loses it has not been seen */
+  constructor(task: Task, race?: Race) {
     let listen: (() => void) | undefined;
     super((resolve, reject) => {
       listen = () =>
         task.onSettled(() => {
+          if (race === undefined || race.takes(task)) task.noteSeen();
           // Only the caller knows the type of an activity's result.
           if (task.state === 'completed') resolve(valueOfText(task.value) as T);
           else reject(errorOf(task));
         });
     });
     this.#listen = listen;
+    this.#task = task;
+  }
+
+  /** The same task as a candidate of a race. */
+  inRace(race: Race): DurablePromise<T> {
+    return new DurablePromise(this.#task, race);
   }
 
   // biome-ignore lint/suspicious/noThenProperty: it is a promise
@@ -35,10 +45,18 @@ export class DurablePromise<T> extends Promise<T> {
   ): Promise<A | B> {
     const listen = this.#listen;
     this.#listen = undefined;
+    this.#task.noteWait(this.#task.sequence === 0 && isOfApplication(onFulfilled));
     listen?.();
     return super.then(onFulfilled, onRejected);
   }
 }
+
+/** Whether a function is one of the application, and none with which `await` and `Promise.race` take a result. */
+function isOfApplication(callback: unknown): boolean {
+  return typeof callback === 'function' && Function.prototype.toString.call(callback) !== NATIVE;
+}
+
+const NATIVE = 'function () { [native code] }';
 
 function errorOf({ what, sequence, failure }: Task): TaskFailedError {
   const known = failure ?? { errorType: 'Error', message: 'unknown' };

@@ -1,10 +1,12 @@
 import type { SidecarEventEmitter, WorkflowInfo } from '../../../events.ts';
 import type { Observation, Probe } from '../../../probe.ts';
+import type { Logger } from '../../../util/logger.ts';
 import { told } from '../../failure.ts';
 import type { IncomingEvent } from '../model/events.ts';
 import type { WorkflowFailure } from '../model/failure.ts';
 import { isFinished } from '../model/instance.ts';
 import type { FailedAttempt } from '../replay/core.ts';
+import type { EventCount } from '../replay/events-at-end.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import type { Followed } from './engine-services.ts';
@@ -19,6 +21,9 @@ export interface EndedActivity {
   /** The thrown value, if the attempt threw. */
   readonly thrown?: { readonly value: unknown } | undefined;
 }
+
+/** Names of lost events in one line of the log. */
+const MAX_LOST_NAMES = 10;
 
 /** Tells that an attempt of an activity begins. */
 export function emitActivityStarted(
@@ -64,12 +69,21 @@ function endedRun(probe: Probe, { plan, before, end }: Followed): Observation | 
   return probe.begin({ type: 'workflow', workflowName, instanceId, startedAt: trace?.startedAt ?? startAt, trace });
 }
 
-function tellTurn({ events, logger }: WorkflowsDeps, { plan, before, failures }: Followed): void {
+function tellTurn({ events, logger }: WorkflowsDeps, { plan, before, failures, lost }: Followed): void {
   const { record } = plan;
   if (before.chunks === 0) tellStarted(events, record);
   for (const child of plan.children) tellStarted(events, child.record);
   for (const failed of failures) tellFailedAttempt({ events, logger }, record, failed);
-  if (isFinished(record.status) && !isFinished(before.status)) tellEnded({ events, logger }, record);
+  if (isFinished(before.status)) return;
+  if (lost.length > 0) tellLost(logger, record, lost);
+  if (isFinished(record.status)) tellEnded({ events, logger }, record);
+}
+
+function tellLost(logger: Logger, { instanceId, name, status }: InstanceRecord, lost: readonly EventCount[]): void {
+  const count = lost.reduce((sum, one) => sum + one.count, 0);
+  const details = { instanceId, workflowName: name, count, events: lost.slice(0, MAX_LOST_NAMES) };
+  const when = isFinished(status) ? 'has ended' : 'continues as new';
+  logger.warn(details, `a workflow ${when}, and its code has made no use of events that came: they are gone`);
 }
 
 function tellFailedAttempt(

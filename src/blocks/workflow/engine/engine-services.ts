@@ -1,5 +1,6 @@
 import type { Precondition } from '../../../state/store.ts';
 import type { Core, FailedAttempt } from '../replay/core.ts';
+import type { EventCount } from '../replay/events-at-end.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import type { TurnPlan, TurnResult } from '../storage/turn-plan.ts';
@@ -16,6 +17,8 @@ export interface Followed {
   readonly end: TurnResult;
   readonly before: InstanceRecord;
   readonly failures: readonly FailedAttempt[];
+  /** Events that end with the run, though no code has got them. */
+  readonly lost: readonly EventCount[];
 }
 
 /** The parts of the engine that instances use. */

@@ -258,7 +258,8 @@ export class LiveInstance {
       if (message.entry !== undefined) this.#home.released(message.entry.key);
       message.done?.();
     }
-    this.#home.follow(this, { plan, version, end, before, failures: this.#core.takeFailures() });
+    const [failures, lost] = [this.#core.takeFailures(), this.#core.takeLost()];
+    this.#home.follow(this, { plan, version, end, before, failures, lost });
     const hasEnded = isFinished(this.#record.status);
     // A turn that could not be written has failed the instance instead.
     if (end.outcome?.kind === 'continued' && !hasEnded) return this.#renew(end.nextEvents, end.now);

@@ -1,6 +1,6 @@
 import type { Precondition } from '../../../state/store.ts';
 import type { Deque } from '../../../util/deque.ts';
-import type { IncomingEvent } from '../model/events.ts';
+import { type IncomingEvent, REPLAY_RULES } from '../model/events.ts';
 import { isFinished } from '../model/instance.ts';
 import type { Core } from '../replay/core.ts';
 import { sizeOf } from '../storage/codec.ts';
@@ -25,6 +25,7 @@ export interface Message {
   readonly done?: ((error?: unknown) => void) | undefined;
 }
 
+const BEGUN: IncomingEvent = { type: 'begun', rules: REPLAY_RULES };
 /** Max messages per turn; the rest waits for the next turn. */
 const MAX_MESSAGES = 4_096;
 const MAX_LENGTH = 8 * 1024 * 1024;
@@ -94,7 +95,7 @@ export class TurnIntake {
   #shiftDue(): IncomingEvent | undefined {
     const core = this.#core;
     if (isFinished(this.#record.status) || core.outcome !== undefined) return undefined;
-    if (!core.hasBegun && !core.isSuspended && this.#record.startAt <= this.now) return { type: 'begun' };
+    if (!core.hasBegun && !core.isSuspended && this.#record.startAt <= this.now) return BEGUN;
     return this.#timers++ < MAX_MESSAGES ? core.shiftDue(this.now) : undefined;
   }
 }

@@ -23,7 +23,7 @@ export interface WaitForEventOptions {
 
 /** Options of continuing as new. @public */
 export interface ContinueAsNewOptions {
-  /** Whether events that no code has waited for yet are kept. Default `true`. */
+  /** Whether events that no code has got yet are kept. Default `true`. */
   readonly keepEvents?: boolean;
 }
 
@@ -77,7 +77,7 @@ export interface WorkflowContext {
   sleep(until: number | string | Date): Promise<void>;
 
   /**
-   * Waits for an event. Case does not matter in names; events that arrived earlier are delivered in order.
+   * Waits for an event. Case does not matter in names; events that arrived earlier are delivered in order, one at a time.
    *
    * @throws EventTimeoutError from the promise, if no event arrives within `timeoutMs` milliseconds.
    */
@@ -85,9 +85,9 @@ export interface WorkflowContext {
 
   /** Like `Promise.all`, but its rejection causes no unhandled rejection while no code waits for the result. */
   all<const T extends readonly unknown[]>(values: T): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }>;
-  /** Like `Promise.any`, without unhandled rejections. */
+  /** Like `Promise.any`, without unhandled rejections. Events that lose go along with `continueAsNew`. */
   any<const T extends readonly unknown[]>(values: T): Promise<Awaited<T[number]>>;
-  /** Like `Promise.race`, without unhandled rejections. */
+  /** Like `Promise.race`, without unhandled rejections. Events that lose go along with `continueAsNew`. */
   race<const T extends readonly unknown[]>(values: T): Promise<Awaited<T[number]>>;
 
   /** The instant of the current turn, in milliseconds since 1970. Use it instead of `Date.now()`. */

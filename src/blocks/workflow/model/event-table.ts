@@ -1,4 +1,4 @@
-import type { ActionEvent, HistoryEvent } from './events.ts';
+import type { ActionEvent, HistoryEvent, ReplayRules } from './events.ts';
 import type { WorkflowFailure } from './failure.ts';
 import type { Payload } from './payload.ts';
 
@@ -40,7 +40,13 @@ const KINDS: KindTable = {
     write: noFields,
     read: (_stored, input) => ({ type: 'started', input }),
   },
-  begun: { code: 'b', payloadOf: undefined, write: noFields, read: () => ({ type: 'begun' }) },
+  begun: {
+    code: 'b',
+    payloadOf: undefined,
+    write: ({ rules }) => (rules === undefined ? '' : `,${rules}`),
+    read: ([, rules]: readonly [string, ReplayRules?]) =>
+      rules === undefined ? { type: 'begun' } : { type: 'begun', rules },
+  },
   activityScheduled: {
     code: 'a',
     payloadOf: ({ input }) => input,

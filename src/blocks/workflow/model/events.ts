@@ -1,11 +1,21 @@
 import type { WorkflowFailure } from './failure.ts';
 import type { Payload } from './payload.ts';
 
+/**
+ * The rules under which a run began, and is replayed. Absent for runs of the first releases: there, events that had
+ * arrived before a wait completed it at the call.
+ * With 1, they complete waits one at a time.
+ */
+export type ReplayRules = 1;
+
+/** The rules of runs that begin now. */
+export const REPLAY_RULES: ReplayRules = 1;
+
 /** An event that happens to an instance. The code reacts to it. */
 export type IncomingEvent =
   | { readonly type: 'started'; readonly input: Payload }
   /** The code begins. This is separate from `started` because it may happen later. */
-  | { readonly type: 'begun' }
+  | { readonly type: 'begun'; readonly rules?: ReplayRules }
   | { readonly type: 'activityCompleted'; readonly sequence: number; readonly output: Payload }
   | { readonly type: 'activityFailed'; readonly sequence: number; readonly failure: WorkflowFailure }
   | { readonly type: 'timerFired'; readonly sequence: number }

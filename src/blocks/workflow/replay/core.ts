@@ -1,12 +1,14 @@
 import { isAction } from '../model/event-table.ts';
-import type { ActionEvent, IncomingEvent, Turn } from '../model/events.ts';
+import type { ActionEvent, IncomingEvent, ReplayRules, Turn } from '../model/events.ts';
 import { failureOf, NON_DETERMINISM, type WorkflowFailure } from '../model/failure.ts';
 import type { Payload } from '../model/payload.ts';
 import { retryDelayMs } from '../model/retry.ts';
 import type { RunOutcome } from '../model/run-outcome.ts';
 import type { EventNames, UnreadEvent } from './event-buffer.ts';
+import { type EventCount, takeEventsForNextRun, takeLostEvents } from './events-at-end.ts';
 import type { ActivityToRun, OpenAttempt } from './open-actions.ts';
 import { Run, type RunDeps } from './run.ts';
+import { runCode } from './run-code.ts';
 
 /** A failed attempt of a task. */
 export interface FailedAttempt {
@@ -120,19 +122,10 @@ export class Core {
   #dispatch(event: IncomingEvent): Promise<void> | undefined {
     const run = this.#run;
     run.isInTurn = true;
-    if (this.#wakes(event)) return this.#drain();
+    run.progress.step++;
+    if (this.#wakes(event)) return runCode(run, this.#deps.drain);
     run.isInTurn = false;
     return undefined;
-  }
-
-  #drain(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#deps.drain.onDrained(() => {
-        this.#run.isInTurn = false;
-        if (this.outcome === undefined && this.#run.awaited.count === 0) this.#run.hangs();
-        resolve();
-      });
-    });
   }
 
   /** Applies an event; returns whether the code may react to it. */
@@ -144,7 +137,7 @@ export class Core {
         this.#hasInput = true;
         return false;
       case 'begun':
-        return this.#begin();
+        return this.#begin(event.rules);
       case 'activityCompleted':
       case 'childCompleted':
         return this.#attemptCompleted(open.take(event.sequence), event.output);
@@ -165,9 +158,10 @@ export class Core {
     }
   }
 
-  #begin(): boolean {
+  #begin(rules: ReplayRules | undefined): boolean {
     if (this.#hasBegun || this.outcome !== undefined) return false;
     this.#hasBegun = true;
+    this.#run.rules = rules;
     try {
       this.#run.begin();
     } catch (error) {
@@ -177,8 +171,11 @@ export class Core {
   }
 
   #raise(name: string, data: Payload): boolean {
-    if (this.outcome?.kind === 'continued') this.#run.buffer.keep(name, data);
-    if (this.outcome !== undefined) return false;
+    if (this.outcome !== undefined) {
+      // It goes along with the next run; without one, a warning names it.
+      this.#run.buffer.keep(name, data);
+      return false;
+    }
     const task = this.#run.buffer.raise(name, data);
     if (task !== undefined) this.#run.open.cancelLimitOf(task);
     return task !== undefined;
@@ -250,12 +247,17 @@ export class Core {
 
   /** Unread events that the next run takes over. */
   takeUnread(): readonly UnreadEvent[] {
-    return this.#run.takeUnread();
+    return takeEventsForNextRun(this.#run.usedBuffer, this.outcome);
+  }
+
+  /** The events that end with the run, though no code has got them. */
+  takeLost(): readonly EventCount[] {
+    return takeLostEvents(this.#run.usedBuffer, this.outcome);
   }
 
   /** The names of the events that the code waits for, or has not waited for. */
   get eventNames(): EventNames | undefined {
-    return this.outcome === undefined ? this.#run.eventNames : undefined;
+    return this.outcome === undefined ? this.#run.usedBuffer?.names() : undefined;
   }
 
   get nextTimerAt(): number | undefined {

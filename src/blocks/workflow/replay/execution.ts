@@ -26,6 +26,10 @@ export interface Task {
    * the code waits for the task: code that waits for no task hangs, which is detected.
    */
   onSettled(listener: (task: Task) => void): void;
+  /** Notes that the code waits for the task now, be it again. `isCallback`: a function of the application gets its result. */
+  noteWait(isCallback: boolean): void;
+  /** Notes that the code has got the result. An event that it has not got goes along with `continueAsNew`. */
+  noteSeen(): void;
 }
 
 /** Calls an activity. */

@@ -12,12 +12,12 @@ export class OpenTask implements Task {
   #value: Payload;
   #failure: WorkflowFailure | undefined;
   #listeners: ((task: Task) => void)[] | undefined;
-  readonly #awaited: AwaitedTasks;
+  protected readonly progress: CodeProgress;
 
-  constructor(what: string, sequence: number, awaited: AwaitedTasks) {
+  constructor(what: string, sequence: number, progress: CodeProgress) {
     this.what = what;
     this.sequence = sequence;
-    this.#awaited = awaited;
+    this.progress = progress;
   }
 
   get state(): Task['state'] {
@@ -36,10 +36,18 @@ export class OpenTask implements Task {
     if (this.#state !== 'pending') return listener(this);
     if (!this.isAwaited) {
       this.isAwaited = true;
-      this.#awaited.count++;
+      this.progress.awaited++;
     }
     this.#listeners ??= [];
     this.#listeners.push(listener);
+  }
+
+  noteWait(_isCallback: boolean): void {
+    this.progress.activeIn = this.progress.step;
+  }
+
+  noteSeen(): void {
+    // Only events are counted: see EventTask.
   }
 
   complete(value: Payload): void {
@@ -56,14 +64,19 @@ export class OpenTask implements Task {
 
   #settle(state: 'completed' | 'failed'): void {
     this.#state = state;
-    if (this.isAwaited) this.#awaited.count--;
+    if (this.isAwaited) this.progress.awaited--;
     const listeners = this.#listeners;
     this.#listeners = undefined;
     for (const listener of listeners ?? []) listener(this);
   }
 }
 
-/** Counts the pending tasks that the code waits for: code that waits for none and has not ended hangs. */
-export interface AwaitedTasks {
-  count: number;
+/** What is known of the code between its waits. */
+export interface CodeProgress {
+  /** The pending tasks that the code waits for: code that waits for none and has not ended hangs. */
+  awaited: number;
+  /** How often something has woken the code. */
+  step: number;
+  /** The last step in which the code made a call or began to wait for a task. */
+  activeIn: number;
 }

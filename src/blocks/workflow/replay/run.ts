@@ -2,17 +2,19 @@ import { SidecarError } from '../../../errors.ts';
 import { nameOfKind } from '../../../util/known-fields.ts';
 import type { Logger } from '../../../util/logger.ts';
 import { outside } from '../../../util/outside.ts';
-import type { ActionEvent } from '../model/events.ts';
-import { FOREIGN_AWAIT, failureBecause, NON_DETERMINISM, TIMED_OUT, type WorkflowFailure } from '../model/failure.ts';
+import type { ActionEvent, ReplayRules } from '../model/events.ts';
+import { failureBecause, NON_DETERMINISM, TIMED_OUT, type WorkflowFailure } from '../model/failure.ts';
 import type { Payload } from '../model/payload.ts';
 import { checkRetryPolicy } from '../model/retry.ts';
 import type { RunOutcome } from '../model/run-outcome.ts';
 import { ActionLog } from './action-log.ts';
-import { EventBuffer, type EventNames, type UnreadEvent } from './event-buffer.ts';
+import { EventBuffer } from './event-buffer.ts';
 import type { ActivityCall, ChildCall, Execution, Program, Task } from './execution.ts';
 import type { Drain } from './microtask-drain.ts';
 import { OpenActions } from './open-actions.ts';
-import { type AwaitedTasks, OpenTask } from './open-task.ts';
+import { type CodeProgress, OpenTask } from './open-task.ts';
+import { hangFailure, strayFailure } from './run-failures.ts';
+import { logOf } from './run-log.ts';
 import { SeededRandom } from './seeded-random.ts';
 
 /** The dependencies of a {@link Run}. */
@@ -37,7 +39,9 @@ export class Run implements Execution {
   #log: Logger | undefined;
   readonly actions: ActionLog;
   readonly open: OpenActions = new OpenActions();
-  readonly awaited: AwaitedTasks = { count: 0 };
+  readonly progress: CodeProgress = { awaited: 0, step: 0, activeIn: 0 };
+  /** The rules under which it began. */
+  rules: ReplayRules | undefined;
   input: Payload;
   now: number = 0;
   isInTurn = false;
@@ -67,13 +71,13 @@ export class Run implements Execution {
 
   /** Created on first use: most code waits for no events. */
   get buffer(): EventBuffer {
-    this.#buffer ??= new EventBuffer();
+    this.#buffer ??= new EventBuffer(this.progress);
     return this.#buffer;
   }
 
-  /** The names of events; `undefined` if there were none so far. */
-  get eventNames(): EventNames | undefined {
-    return this.#buffer?.names();
+  /** The same; `undefined` if there were no events so far. */
+  get usedBuffer(): EventBuffer | undefined {
+    return this.#buffer;
   }
 
   get #seeded(): SeededRandom {
@@ -95,7 +99,7 @@ export class Run implements Execution {
     if (this.#isTooLate(what)) return this.#never(what);
     checkRetryPolicy(call.retry);
     const sequence = ++this.#sequence;
-    const task = new OpenTask(what, sequence, this.awaited);
+    const task = new OpenTask(what, sequence, this.progress);
     this.#schedule({ call, task, firstAt: this.now }, sequence, 1);
     return task;
   }
@@ -113,7 +117,7 @@ export class Run implements Execution {
     if (this.#isTooLate(what)) return this.#never(what);
     checkRetryPolicy(call.retry);
     const sequence = ++this.#sequence;
-    const task = new OpenTask(what, sequence, this.awaited);
+    const task = new OpenTask(what, sequence, this.progress);
     this.#startChild({ call, task, firstAt: this.now }, sequence, 1);
     return task;
   }
@@ -129,7 +133,7 @@ export class Run implements Execution {
 
   createTimer(dueAt: number): Task {
     if (this.#isTooLate('a timer')) return this.#never('timer');
-    const task = new OpenTask('timer', this.#sequence + 1, this.awaited);
+    const task = new OpenTask('timer', this.#sequence + 1, this.progress);
     this.open.addTimer({ ...this.startTimer(dueAt), task, fire: () => task.complete(undefined) });
     return task;
   }
@@ -145,11 +149,10 @@ export class Run implements Execution {
     checkIsText('the name of an event', name);
     const what = `event ${JSON.stringify(name)}`;
     if (this.#isTooLate(`the wait for ${what}`)) return this.#never(what);
-    const unread = this.buffer.take(name);
-    const task = new OpenTask(what, 0, this.awaited);
+    const task = this.buffer.newTask(what);
+    if (this.buffer.match(name, task, this.rules === undefined)) return task;
     const fire = (): void => task.fail({ errorType: TIMED_OUT, message: `did not come within ${timeoutMs} ms` });
-    if (unread !== undefined) task.complete(unread.data);
-    else if (timeoutMs !== undefined && timeoutMs <= 0) fire();
+    if (timeoutMs !== undefined && timeoutMs <= 0) fire();
     else {
       this.buffer.wait(name, task);
       if (timeoutMs !== undefined) this.open.addLimit({ ...this.startTimer(this.now + timeoutMs), task, fire });
@@ -180,9 +183,10 @@ export class Run implements Execution {
     this.end({ kind: 'continued', input, keepEvents });
   }
 
-  /** Unread events, if the next run takes them over. */
-  takeUnread(): readonly UnreadEvent[] {
-    return this.#outcome?.kind === 'continued' && this.#outcome.keepEvents ? this.buffer.unread() : [];
+  /** Completes the next wait whose event was there before it, for another step; returns whether there is one. */
+  completeNextWait(): boolean {
+    this.#buffer?.rest(this.#outcome !== undefined);
+    return this.#outcome === undefined && this.#buffer?.completeNext() === true;
   }
 
   newUuid(): string {
@@ -239,30 +243,27 @@ export class Run implements Execution {
   }
 
   #isTooLate(what: string): boolean {
+    this.progress.activeIn = this.progress.step;
     if (this.#outcome === undefined && !this.isInTurn) this.#stray(`the workflow has called ${what}`);
     return this.#outcome !== undefined;
   }
 
   /** A task that never settles, for code that continues after its end. An error could become an unhandled rejection. */
   #never(what: string): Task {
-    return new OpenTask(what, 0, this.awaited);
+    return new OpenTask(what, 0, this.progress);
   }
 
   /** Fails the run because a foreign promise woke the code. */
   #stray(what: string): void {
-    const message = `${what} after it waited for a promise that is not its context’s: ${ADVICE}`;
-    this.end({ kind: 'failed', failure: { errorType: FOREIGN_AWAIT, message } });
+    this.end({ kind: 'failed', failure: strayFailure(what) });
     this.#deps.onStray();
   }
 
   /** Fails the run because none of its tasks can wake the waiting code. */
   hangs(): void {
-    const message = `the workflow waits for a promise that is not its context’s, and no event can wake it: ${ADVICE}`;
-    this.end({ kind: 'failed', failure: { errorType: FOREIGN_AWAIT, message } });
+    this.end({ kind: 'failed', failure: hangFailure() });
   }
 }
-
-const ADVICE = 'move timers, input and output into activities, and wait only for promises of ctx';
 
 /** The properties shared by all attempts. */
 interface First<Call> {
@@ -275,13 +276,4 @@ interface First<Call> {
 function checkIsText(what: string, name: unknown): void {
   if (typeof name !== 'string')
     throw new SidecarError('ERR_BAD_REQUEST', `${what} is ${nameOfKind(name)}: expected a string`);
-}
-
-function logOf({ logger, instanceId }: RunDeps, isReplaying: () => boolean): Logger {
-  const say =
-    (level: keyof Logger) =>
-    (details: object, message: string): void => {
-      if (!isReplaying()) logger[level]({ instanceId, ...details }, message);
-    };
-  return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
 }
