@@ -92,7 +92,7 @@ class AsyncContext implements WorkflowContext {
   }
 
   #promise<T>(task: Task): Promise<T> {
-    return new DurablePromise(task);
+    return new DurablePromise(task, this.#execution);
   }
 
   callActivity<Output>(

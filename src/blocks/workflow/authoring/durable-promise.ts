@@ -1,6 +1,6 @@
 import { EventTimeoutError, isTimeout, TaskFailedError } from '../model/failure.ts';
 import { valueOfText } from '../model/payload.ts';
-import type { Task } from '../replay/execution.ts';
+import type { Execution, Task } from '../replay/execution.ts';
 import type { Race } from './race.ts';
 
 /**
@@ -14,11 +14,12 @@ export class DurablePromise<T> extends Promise<T> {
   }
 
   readonly #task: Task;
+  readonly #execution: Pick<Execution, 'noteThrown'>;
   /** Subscribes to the task, once. */
   #listen: (() => void) | undefined;
 
   /** @param race - a race in which the promise is a candidate: an event that loses it has not been seen */
-  constructor(task: Task, race?: Race) {
+  constructor(task: Task, execution: Pick<Execution, 'noteThrown'>, race?: Race) {
     let listen: (() => void) | undefined;
     super((resolve, reject) => {
       listen = () =>
@@ -26,16 +27,21 @@ export class DurablePromise<T> extends Promise<T> {
           if (race === undefined || race.takes(task)) task.noteSeen();
           // Only the caller knows the type of an activity's result.
           if (task.state === 'completed') resolve(valueOfText(task.value) as T);
-          else reject(errorOf(task));
+          else {
+            const error = errorOf(task);
+            execution.noteThrown(error);
+            reject(error);
+          }
         });
     });
     this.#listen = listen;
     this.#task = task;
+    this.#execution = execution;
   }
 
   /** The same task as a candidate of a race. */
   inRace(race: Race): DurablePromise<T> {
-    return new DurablePromise(this.#task, race);
+    return new DurablePromise(this.#task, this.#execution, race);
   }
 
   // biome-ignore lint/suspicious/noThenProperty: it is a promise

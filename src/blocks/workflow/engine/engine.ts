@@ -17,6 +17,7 @@ import { removeExpired } from '../storage/remove-expired.ts';
 import type { Outgoing } from '../storage/turn-plan.ts';
 import { ActivityCrashes } from './activity-crashes.ts';
 import { ActivityRunner } from './activity-runner.ts';
+import { reportCrashes } from './crash-report.ts';
 import { type DueInstance, DueInstances } from './due-instances.ts';
 import { emitTurn } from './emit-events.ts';
 import type { EngineServices, Followed } from './engine-services.ts';
@@ -63,6 +64,7 @@ export class Engine implements EngineServices {
   /** Unregistered workflows; their instances wait. */
   readonly #missing: MissingNames;
   readonly #work = new Work();
+  readonly #crashReport: Disposable;
   #isStopping = false;
   /** The number of due instances being loaded. */
   #loading = 0;
@@ -114,6 +116,7 @@ export class Engine implements EngineServices {
       deliver: (id, message) => this.#deliver(id, message),
       onFailure: (error) => this.#retry.failed(error),
     });
+    this.#crashReport = reportCrashes({ logger: host.logger, underWay: () => this.pool.underWay() });
   }
 
   /** Starts to load due instances and to deliver messages. At rest, instances are loaded for calls only. */
@@ -288,6 +291,7 @@ export class Engine implements EngineServices {
     this.#missing.stop();
     await this.#work.idle(this.host.clock, this.host.gracePeriodMs);
     this.#owned.stop();
+    this.#crashReport[Symbol.dispose]();
     for (const instance of this.pool.all()) this.pool.remove(instance, new Error('the sidecar is stopping'));
   }
 }

@@ -10,6 +10,7 @@ import { Drain } from '../replay/microtask-drain.ts';
 import type { BegunAttempts, CrashCounts } from '../storage/begun-attempts.ts';
 import type { InstanceStore, Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
+import type { InstanceUnderWay } from './crash-report.ts';
 import type { DueInstances } from './due-instances.ts';
 import type { EngineServices } from './engine-services.ts';
 import { LiveInstance } from './live-instance.ts';
@@ -58,6 +59,13 @@ export class InstancePool {
 
   all(): readonly LiveInstance[] {
     return [...this.#live.values()];
+  }
+
+  /** The instances that are replayed, or take their turns. */
+  underWay(): readonly InstanceUnderWay[] {
+    const turning = this.all().filter(({ isTurning }) => isTurning);
+    const loading = [...this.#loading.keys()].map((instanceId) => ({ instanceId }));
+    return [...turning.map(({ id, record }) => ({ instanceId: id, workflowName: record.name })), ...loading];
   }
 
   /** Adds a new instance. Its first turn stores it. */

@@ -89,6 +89,11 @@ export class LiveInstance {
     return !this.#isTurning && this.#queue.length === 0 && this.#core.activityCount === 0;
   }
 
+  /** Whether its code runs, or has run in a turn that is not kept so far. */
+  get isTurning(): boolean {
+    return this.#isTurning;
+  }
+
   /** Whether activities may start. */
   get mayBegin(): boolean {
     return !this.#isGone && this.#onResigned === undefined;

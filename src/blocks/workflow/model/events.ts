@@ -3,8 +3,8 @@ import type { Payload } from './payload.ts';
 
 /**
  * The rules under which a run began, and is replayed. Absent for runs of the first releases: there, events that had
- * arrived before a wait completed it at the call.
- * With 1, they complete waits one at a time.
+ * arrived before a wait completed it at the call, and the failure of a branch that no code waits for changed nothing.
+ * With 1, they complete waits one at a time, and that failure fails the instance.
  */
 export type ReplayRules = 1;
 

@@ -122,6 +122,7 @@ export class EventTimeoutError extends TaskFailedError {
 /** Error types of the engine's own failures. */
 export const NON_DETERMINISM = 'NonDeterminismError';
 export const FOREIGN_AWAIT = 'WorkflowAwaitError';
+export const UNHANDLED_BRANCH = 'UnhandledBranchError';
 export const NOT_REGISTERED = 'NotRegisteredError';
 export const ALREADY_EXISTS = 'WorkflowInstanceAlreadyExists';
 export const TERMINATED_CHILD = 'WorkflowTerminated';

@@ -73,6 +73,8 @@ export interface Execution {
   continueAsNew(input: Payload, keepEvents: boolean): void;
   newUuid(): string;
   random(): number;
+  /** Notes that an error of a task is thrown into the code: if no code handles it, the instance fails. */
+  noteThrown(error: Error): void;
   /** Silent during a replay. */
   readonly log: Logger;
   /** The code has returned. */

@@ -3,17 +3,18 @@ import { nameOfKind } from '../../../util/known-fields.ts';
 import type { Logger } from '../../../util/logger.ts';
 import { outside } from '../../../util/outside.ts';
 import type { ActionEvent, ReplayRules } from '../model/events.ts';
-import { failureBecause, NON_DETERMINISM, TIMED_OUT, type WorkflowFailure } from '../model/failure.ts';
+import { failureBecause, failureOf, NON_DETERMINISM, TIMED_OUT, type WorkflowFailure } from '../model/failure.ts';
 import type { Payload } from '../model/payload.ts';
 import { checkRetryPolicy } from '../model/retry.ts';
 import type { RunOutcome } from '../model/run-outcome.ts';
 import { ActionLog } from './action-log.ts';
+import { branchFailures } from './branch-failures.ts';
 import { EventBuffer } from './event-buffer.ts';
 import type { ActivityCall, ChildCall, Execution, Program, Task } from './execution.ts';
 import type { Drain } from './microtask-drain.ts';
 import { OpenActions } from './open-actions.ts';
 import { type CodeProgress, OpenTask } from './open-task.ts';
-import { hangFailure, strayFailure } from './run-failures.ts';
+import { branchFailure, hangFailure, strayFailure } from './run-failures.ts';
 import { logOf } from './run-log.ts';
 import { SeededRandom } from './seeded-random.ts';
 
@@ -45,6 +46,8 @@ export class Run implements Execution {
   input: Payload;
   now: number = 0;
   isInTurn = false;
+  /** Whether code that got the failure of a task may have failed because of it, in a branch that no code waits for. */
+  mayHaveFailedBranches = false;
   customStatus: string | undefined;
   readonly #deps: RunDeps;
   #patches: Map<string, boolean> | undefined;
@@ -211,6 +214,20 @@ export class Run implements Execution {
     if (this.#outcome !== undefined) return;
     if (this.isInTurn) this.end(outcome);
     else this.#stray('the workflow has ended');
+  }
+
+  noteThrown(error: Error): void {
+    this.mayHaveFailedBranches = true;
+    branchFailures.thrown(error, (reason) => this.#branchFailed(failureOf(reason)));
+  }
+
+  #branchFailed(failure: WorkflowFailure): void {
+    // Runs of the first releases go on, as their histories may.
+    if (this.rules !== undefined && this.#outcome === undefined)
+      return this.end({ kind: 'failed', failure: branchFailure(failure) });
+    const { message: reason, stackTrace } = failure;
+    const details = { workflowName: this.workflowName, reason, stackTrace };
+    this.log.warn(details, 'a branch of a workflow that no code waits for has failed');
   }
 
   /** The first outcome counts, unless the engine sets a final one. */
