@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   type InvocationInit,
   type InvocationReply,
@@ -65,6 +65,66 @@ async function pair({ shop = {}, billing = {}, at = 'peers' }: PairOptions = {})
   const caller = await startInvocation({ nameResolution: { static: { billing: url } }, ...shop });
   return new Pair(caller, callee, peers);
 }
+
+describe.each(['sidecar', 'dapr'] as const)('policies of an application, on wire %s', (wire) => {
+  const RETRIES = { policies: { retries: { DefaultAppRetryPolicy: { duration: 0, maxRetries: 3 } } } };
+  const TIMEOUT = { policies: { timeouts: { DefaultAppTimeoutPolicy: '10ms' } } };
+  const BREAKER = { policies: { circuitBreakers: { DefaultAppCircuitBreakerPolicy: { trip: 'totalFailures >= 1' } } } };
+  const fails: RequestListener = (_req, res) => void res.writeHead(500).end();
+
+  describe.each(['peers', 'api'] as const)('reached at its %s port', (at) => {
+    const called = (
+      { shop = {}, billing = {} }: { readonly shop?: TestSidecarOptions; readonly billing?: TestSidecarOptions },
+      callee: RequestListener = fails,
+    ): Promise<Pair> => pair({ at, shop: { wire, ...KEYS, ...shop }, billing: { wire, ...KEYS, ...billing, callee } });
+
+    test.each([
+      ['with one file for both it is called once, and again for each of the caller’s retries', RETRIES, RETRIES, 4],
+      ['with the caller’s file alone it is called as often', RETRIES, undefined, 4],
+      ['with its own file alone it is called once', undefined, RETRIES, 1],
+    ])('%s', async (_, shop, billing, calls) => {
+      await using world = await called({
+        ...(shop && { shop: { resiliency: shop } }),
+        ...(billing && { billing: { resiliency: billing } }),
+      });
+      const answer = world.shop.send('POST', '/v1.0/invoke/billing/method/charge', { body: 'x' });
+      // Both clocks: where a policy of the callee held, its retries would come, too.
+      await vi.waitFor(async () => {
+        for (const { clock } of [world.shop, world.billing]) await clock.advance(1);
+        expect(await Promise.race([answer, undefined])).toBeDefined();
+      });
+      expect((await answer).status).toBe(500);
+      expect(world.billing.app.list).toHaveLength(calls);
+    });
+
+    test('the callee’s time-out does not end a call of another sidecar', async () => {
+      const held: (() => void)[] = [];
+      await using world = await called({ billing: { resiliency: TIMEOUT } }, (_req, res) => {
+        held.push(() => res.end('late'));
+      });
+      const answer = world.shop.send('POST', '/v1.0/invoke/billing/method/charge');
+      await vi.waitFor(() => expect(held).toHaveLength(1));
+      await world.billing.clock.advance('1s');
+      for (const end of held) end();
+      expect(await answer).toMatchObject({ status: 200, text: 'late' });
+    });
+
+    test('the callee’s circuit breaker neither counts nor refuses a call of another sidecar', async () => {
+      await using world = await called({ billing: { resiliency: BREAKER } });
+      for (let nth = 0; nth < 3; nth++) await world.shop.send('POST', '/v1.0/invoke/billing/method/charge');
+      expect(world.billing.app.list).toHaveLength(3);
+      expect(world.billing.sidecar.health.breakers()).toEqual([]);
+    });
+  });
+
+  test('an application that calls itself has the policies of its own ID', async () => {
+    await using world = await startInvocation({ wire, resiliency: BREAKER, callee: fails });
+    const send = () => world.sidecar.invocation.invoke('shop', 'POST', 'charge').then(({ status }) => status);
+    expect(await send()).toBe(500);
+    await expect(send()).rejects.toThrow('circuit breaker is open');
+    expect(world.app.list).toHaveLength(1);
+  });
+});
 
 describe.each(['peers', 'api'] as const)('an application with a sidecar of its own, reached at its %s port', (at) => {
   const caller = { 'sidecar-caller-app-id': 'shop', 'sidecar-caller-namespace': 'default' };

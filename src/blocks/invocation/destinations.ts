@@ -23,10 +23,13 @@ export class Destinations {
   readonly #deps: DestinationsDeps;
   /** The own application, called by itself. */
   readonly #own: OwnApp;
+  /** Policies are the caller's: a call that comes from another sidecar has passed them there. */
+  readonly #ofPeers: OwnAppDeps;
 
   constructor(deps: DestinationsDeps) {
     this.#deps = deps;
     this.#own = new OwnApp(deps, deps.own);
+    this.#ofPeers = { ...deps, resiliency: undefined };
   }
 
   /** @throws SidecarError `ERR_DIRECT_INVOKE`: 400 for a URL that cannot be called, else 500. */
@@ -51,9 +54,14 @@ export class Destinations {
     return this.#isOwn(callee) ? this.#own : new RemoteApp(this.#deps, callee, target);
   }
 
-  /** The own application, called by another or by an anonymous caller. */
-  ownFor(caller: NamedCaller | typeof STRANGER | undefined): Destination {
-    return new OwnApp(this.#deps, caller);
+  /** The own application, called by an anonymous client of the API. */
+  ownForAnyone(): Destination {
+    return new OwnApp(this.#deps, undefined);
+  }
+
+  /** The own application, called by another sidecar; `caller` is who the application is told to be called by. */
+  ownForPeer(caller: NamedCaller | typeof STRANGER | undefined): Destination {
+    return new OwnApp(this.#ofPeers, caller);
   }
 
   /** Whether a target names the own application. */

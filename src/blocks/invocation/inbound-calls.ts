@@ -3,6 +3,7 @@ import type { AccessControl } from '../../security/access-control.ts';
 import type { Caller, Identity } from '../../security/identity.ts';
 import type { Wire } from '../../wire.ts';
 import type { Address } from './address.ts';
+import type { Destination } from './destination.ts';
 import type { Destinations } from './destinations.ts';
 import { denied, failed } from './errors.ts';
 import { senderOf, vouchedCaller } from './in-process-caller.ts';
@@ -26,8 +27,11 @@ export interface PeersDeps {
 }
 
 interface OwnCall {
+  /** Authenticated. */
   readonly caller: Caller | undefined;
-  readonly named: NamedCaller | typeof STRANGER | undefined;
+  readonly destination: Destination;
+  /** Whether it came to the port for other sidecars and proves nothing. */
+  readonly isStranger?: boolean;
 }
 
 /** Calls to the own application, by other sidecars and by clients of the API. */
@@ -58,7 +62,7 @@ export class Peers {
     const { accessControl, isApiGuarded, destinations, invocation } = this.#deps;
     if (accessControl === undefined || isApiGuarded || !destinations.isOwnName(address.target))
       return invocation.forward(address, request);
-    return this.#callOwn(request, address, { caller: undefined, named: undefined });
+    return this.#callOwn(request, address, { caller: undefined, destination: destinations.ownForAnyone() });
   }
 
   /** Answers a request to the port for other sidecars: nobody there has shown an API token. */
@@ -78,20 +82,25 @@ export class Peers {
       throw failed(address.target, `this is the sidecar of ${own.appId} in namespace ${own.namespace}`);
     // With keys, who proves nothing has no name.
     const sender = identity === undefined ? senderOf(request.headers[wire.headers.peer], own) : undefined;
-    return this.#callOwn(request, address, { caller, named: caller ?? sender ?? unproved });
+    const named = caller ?? sender ?? unproved;
+    const destination = destinations.ownForPeer(named);
+    return this.#callOwn(request, address, { caller, destination, isStranger: named === STRANGER });
   }
 
-  /** `caller` is authenticated; `named` is who the application is told to be called by. */
-  async #callOwn(request: SidecarRequest, address: Address, { caller, named }: OwnCall): Promise<SidecarResponse> {
-    const { accessControl, destinations, invocation } = this.#deps;
+  async #callOwn(
+    request: SidecarRequest,
+    address: Address,
+    { caller, destination, isStranger = false }: OwnCall,
+  ): Promise<SidecarResponse> {
+    const { accessControl, invocation } = this.#deps;
     checkPath(address.path);
     if (accessControl !== undefined) {
       const path = cleanedPath(address.path);
       const verdict = accessControl.check({ caller, verb: request.method, path, rawPath: address.path });
       if (verdict !== 'allow') throw denied(address.target, nameOf(caller), `${request.method} ${path}`);
     }
-    if (named === STRANGER) this.#deps.noticeStranger(request);
-    return invocation.forward(address, request, destinations.ownFor(named));
+    if (isStranger) this.#deps.noticeStranger(request);
+    return invocation.forward(address, request, destination);
   }
 
   /** The caller, if authenticated. Names in header fields are never believed. */
