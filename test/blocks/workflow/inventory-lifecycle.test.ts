@@ -1,5 +1,5 @@
 /** What Dapr's own tests of an instance's life show: start, pause, terminate, reuse of IDs, purge. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { defineActivity, defineWorkflow, isSidecarError, type Sidecar } from '../../../src/index.ts';
 import { type WorkflowWorld, workflowWorld } from '../../support/workflow-world.ts';
 
@@ -35,6 +35,55 @@ const code = (promise: Promise<unknown>): Promise<unknown> =>
     () => 'fine',
     (error: unknown) => (isSidecarError(error) ? error.code : error),
   );
+
+test('activities that wait for room when an instance is paused begin when it is resumed', async () => {
+  const ends: (() => void)[] = [];
+  const world = await workflowWorld(
+    ({ workflows }) => {
+      workflows.register(
+        defineActivity('step', () => new Promise<void>((resolve) => void ends.push(resolve))),
+        defineWorkflow('steps', async (ctx) => {
+          await Promise.all([ctx.callActivity('step'), ctx.callActivity('step'), ctx.callActivity('step')]);
+          return 'done';
+        }),
+      );
+    },
+    { workflows: { maxConcurrentActivities: 1 } },
+  );
+  await using _ = world;
+  await world.sidecar.workflows.start('steps', undefined, { instanceId: 'one' });
+  await vi.waitFor(() => expect(ends).toHaveLength(1));
+  await world.sidecar.workflows.pause('one');
+  ends[0]?.();
+  await world.settle();
+  expect(ends).toHaveLength(1);
+  await world.sidecar.workflows.resume('one');
+  for (let nth = 1; nth < 3; nth++) {
+    await vi.waitFor(() => expect(ends).toHaveLength(nth + 1));
+    ends[nth]?.();
+  }
+  expect(await world.sidecar.workflows.waitForCompletion('one')).toMatchObject({ output: 'done' });
+});
+
+test('a paused instance does not begin its activity again after a restart, and does so when it is resumed', async () => {
+  await using world = await workflowWorld((sidecar, { seen }) => {
+    sidecar.workflows.register(
+      defineActivity('hang', ({ signal }) => {
+        seen.push('begun');
+        return new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
+      }),
+      defineWorkflow('hanging', (ctx) => ctx.callActivity('hang')),
+    );
+  });
+  await world.sidecar.workflows.start('hanging', undefined, { instanceId: 'one' });
+  await vi.waitFor(() => expect(world.seen).toEqual(['begun']));
+  await world.sidecar.workflows.pause('one');
+  await world.restart();
+  expect(await world.settle()).toMatchObject({ status: 'SUSPENDED' });
+  expect(world.seen).toEqual(['begun']);
+  await world.sidecar.workflows.resume('one');
+  await vi.waitFor(() => expect(world.seen).toEqual(['begun', 'begun']));
+});
 
 describe.each(['', ' after a restart'])('pause and resume%s', (restarted) => {
   const restart = async (world: WorkflowWorld): Promise<void> => {

@@ -34,7 +34,7 @@ export class ActivityRunner {
   readonly #waiting = new Deque<ActivityAttempt>();
   /** Activities whose code is not registered, by instance. */
   readonly #withoutCode = new Map<LiveInstance, ActivityAttempt[]>();
-  /** Activities of instances that resign. */
+  /** Activities of instances that may not begin them now: they resign, are paused, or are about to be ended. */
   readonly #withheld = new Map<LiveInstance, ActivityAttempt[]>();
   readonly #missing: MissingNames;
   readonly #running = new Linked<ActivityAttempt>();
@@ -99,11 +99,12 @@ export class ActivityRunner {
     this.#crashes.uncount(instance);
   }
 
-  /** An instance that resigned stays after all: runs what it has scheduled meanwhile. */
+  /** Runs what an instance was not allowed to begin, if it is now. */
   resume(instance: LiveInstance): void {
-    const withheld = this.#withheld.get(instance);
+    const withheld = instance.mayBegin ? this.#withheld.get(instance) : undefined;
+    if (withheld === undefined) return;
     this.#withheld.delete(instance);
-    for (const one of withheld ?? []) this.#waiting.push(one);
+    for (const one of withheld) this.#waiting.push(one);
     this.#pump();
   }
 

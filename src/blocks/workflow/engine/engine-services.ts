@@ -36,6 +36,8 @@ export interface EngineServices {
   fence(id: string): Precondition | undefined;
   /** Whether this host owns an instance. */
   owns(id: string): boolean;
+  /** Whether an instance may have stored messages that it has not been given. */
+  isBehind(id: string): boolean;
   /** Whether an instance is in memory and unfinished. */
   isActive(id: string): boolean;
   /** Creates a new run of an instance. */

@@ -114,6 +114,7 @@ export class Engine implements EngineServices {
       store: this.store,
       isOurs: (id) => !this.#isStopping && this.owns(id),
       deliver: (id, message) => this.#deliver(id, message),
+      onDelivered: (id) => this.#release(id),
       onFailure: (error) => this.#retry.failed(error),
     });
     this.#crashReport = reportCrashes({ logger: host.logger, underWay: () => this.pool.underWay() });
@@ -127,8 +128,9 @@ export class Engine implements EngineServices {
     const moves = new ShardMoves({ owned: this.#owned, pool: this.pool, onReleased: (id) => void this.#look(id) });
     this.#owned.onChange((change) => {
       if (change.gained.size > 0 && !this.#isStopping) {
-        moves.takeBack(change);
+        // First: from now on, what is stored for these instances comes before anything that they begin.
         this.#readAll();
+        moves.takeBack(change);
       }
       if (change.lost.size > 0) moves.handOver(change.lost);
     });
@@ -160,6 +162,10 @@ export class Engine implements EngineServices {
   /** Whether this host owns an instance. */
   owns(id: string): boolean {
     return this.#owned.owns(id);
+  }
+
+  isBehind(id: string): boolean {
+    return this.inbox.isBehind(id);
   }
 
   isActive(id: string): boolean {
@@ -253,6 +259,13 @@ export class Engine implements EngineServices {
     this.#pump.readAnew();
     const done = this.host.work.begin('reading messages of workflows');
     void this.inbox.readAll().finally(done);
+  }
+
+  /** Instances that wait for their stored messages go on when they have been given them. */
+  #release(id: string | undefined): void {
+    const delivered = id === undefined ? this.pool.all() : [this.pool.get(id)];
+    for (const instance of delivered)
+      if (instance?.restraint.isHeld === true && !this.inbox.mayHaveMore(instance.id)) instance.release();
   }
 
   /** Wakes an instance; loads it first if it is not in memory. */

@@ -18,6 +18,8 @@ export interface InboxDeps {
   readonly isOurs: (id: string) => boolean;
   /** Delivers a message to its instance. Returns false when that is not possible now. */
   readonly deliver: (id: string, message: Message) => Promise<boolean>;
+  /** What was known to be stored for an instance has been delivered; without an ID, what was stored for any. */
+  readonly onDelivered: (id?: string) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -40,6 +42,8 @@ export class Inbox {
   #leftBefore: ReadonlySet<string> = NONE;
   /** Whether there may be messages that nobody has tried to deliver. */
   #isUnread = false;
+  /** How often that has been said: a read that began before does not count. */
+  #unreads = 0;
   /** Looks for the messages of an instance that wait in its line. */
   readonly #looks = new Map<string, Promise<boolean>>();
   /** How many keys have been released. */
@@ -101,6 +105,7 @@ export class Inbox {
   /** Delivers all messages. Until it has, every instance counts as behind. */
   readAll(): Promise<void> {
     this.#isUnread = true;
+    this.#unreads++;
     return this.#read();
   }
 
@@ -111,10 +116,11 @@ export class Inbox {
 
   /** Whether an instance may have stored messages that must be delivered before what is sent to it now. */
   isBehind(id: string): boolean {
-    return this.#isLeft(id) || this.#lines.has(id);
+    return this.mayHaveMore(id) || this.#lines.has(id);
   }
 
-  #isLeft(id: string): boolean {
+  /** The same without what is in its line: that is delivered next. */
+  mayHaveMore(id: string): boolean {
     return this.#isUnread || this.#left.has(id) || this.#leftBefore.has(id);
   }
 
@@ -122,7 +128,7 @@ export class Inbox {
   async catchUp(id: string): Promise<boolean> {
     const line = this.#lines.get(id);
     // What is known of is in line.
-    if (line !== undefined && !this.#isLeft(id)) return line;
+    if (line !== undefined && !this.mayHaveMore(id)) return line;
     try {
       return await this.#look(id);
     } catch (error) {
@@ -169,18 +175,21 @@ export class Inbox {
     this.#readsAgain = true;
     if (this.#isReading) return;
     this.#isReading = true;
+    const { onDelivered, onFailure } = this.#deps;
     try {
-      let failures: Failures = new Map();
       while (this.#readsAgain) {
         this.#readsAgain = false;
-        failures = await this.#readOnce();
+        const unreads = this.#unreads;
+        const failures = await this.#readOnce();
+        for (const id of failures.keys()) this.#left.add(id);
+        this.#leftBefore = NONE;
+        // Not only at the end: while messages keep coming, there may be none for long.
+        if (unreads === this.#unreads) this.#isUnread = false;
+        this.#report(failures);
+        onDelivered();
       }
-      for (const id of failures.keys()) this.#left.add(id);
-      this.#leftBefore = NONE;
-      this.#isUnread = false;
-      this.#report(failures);
     } catch (error) {
-      this.#deps.onFailure(error);
+      onFailure(error);
     } finally {
       this.#isReading = false;
       this.#released = undefined;
@@ -235,6 +244,7 @@ export class Inbox {
     const delivered = before === undefined ? deliver() : before.then(deliver);
     const end = (areDelivered: boolean): boolean => {
       if (this.#lines.get(id) === line) this.#lines.delete(id);
+      this.#deps.onDelivered(id);
       return areDelivered;
     };
     const line = delivered.then(end, () => end(false));

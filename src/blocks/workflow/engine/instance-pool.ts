@@ -160,6 +160,7 @@ export class InstancePool {
     // The shard was lost during the read: nothing would hand the instance over.
     if (!this.#deps.home.owns(id)) return 'no-code';
     this.#live.set(id, instance);
+    if (this.#deps.home.isBehind(id)) instance.hold();
     // It may have a timer but no earlier work.
     this.#deps.due.set(id, instance.nextAt);
     for (const activity of instance.core.activities())

@@ -5,11 +5,13 @@ import type { ActionEvent, HistoryEvent } from '../model/events.ts';
 import { TOO_LARGE } from '../model/failure.ts';
 import { type InstanceView, isFinished } from '../model/instance.ts';
 import type { Core } from '../replay/core.ts';
+import { descendantsOf } from '../storage/descendants.ts';
 import type { Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import { viewOf } from '../storage/render-instance.ts';
 import type { TurnResult } from '../storage/turn-plan.ts';
 import type { EngineServices } from './engine-services.ts';
+import { Restraint } from './restraint.ts';
 import { commitTurn, type Written } from './turn-commit.ts';
 import { type Message, TurnIntake } from './turn-intake.ts';
 import { endOfTurn } from './turn-result.ts';
@@ -36,8 +38,7 @@ export class LiveInstance {
   readonly dropped: string[] = [];
   #isTurning = false;
   #isGone = false;
-  /** Called once nothing of the instance is in flight. While set, the instance starts nothing new. */
-  #onResigned: ((hasLeft: boolean) => void) | undefined;
+  readonly restraint: Restraint = new Restraint();
 
   /** @param stored - the stored record and its version; `undefined` for a new instance */
   constructor(
@@ -96,7 +97,19 @@ export class LiveInstance {
 
   /** Whether activities may start. */
   get mayBegin(): boolean {
-    return !this.#isGone && this.#onResigned === undefined;
+    return !this.#isGone && this.restraint.mayBegin && !this.#core.isSuspended;
+  }
+
+  /** Takes no turn until what may be stored for it has been delivered: it may have been ended, or paused. */
+  hold(): void {
+    this.restraint.isHeld = true;
+  }
+
+  /** It has what was stored for it. */
+  release(): void {
+    this.restraint.isHeld = false;
+    this.#home.activities.resume(this);
+    this.wake();
   }
 
   /**
@@ -106,22 +119,22 @@ export class LiveInstance {
   resign(): Promise<boolean> {
     this.#home.activities.handOver(this);
     return new Promise((resolve) => {
-      this.#onResigned = resolve;
+      this.restraint.resign(resolve);
       this.checkQuiet();
     });
   }
 
   /** No other host has taken over: goes on. */
   stay(): void {
-    this.#onResigned?.(false);
-    this.#onResigned = undefined;
-    this.#home.activities.resume(this);
-    this.wake();
+    this.restraint.stays();
+    // What came for it meanwhile was left to the other host.
+    if (this.#home.isBehind(this.id)) this.hold();
+    else this.release();
   }
 
   /** Something of it has ended: perhaps that was the last. */
   checkQuiet(): void {
-    if (this.#isGone || (!this.#isTurning && this.running === 0 && this.#queue.length === 0)) this.#onResigned?.(true);
+    if (this.#isGone || (!this.#isTurning && this.running === 0 && this.#queue.length === 0)) this.restraint.left();
   }
 
   get isGone(): boolean {
@@ -136,6 +149,7 @@ export class LiveInstance {
 
   post(message: Message): void {
     if (this.#isGone) return void message.done?.(new Error('the instance is no longer in memory'));
+    this.restraint.queued(message);
     this.#queue.push(message);
     this.#request();
   }
@@ -158,7 +172,7 @@ export class LiveInstance {
       if (message.entry !== undefined) left.push(message.entry.key);
       this.#drop(message, reason);
     }
-    this.#onResigned?.(true);
+    this.restraint.left();
     return left;
   }
 
@@ -172,13 +186,13 @@ export class LiveInstance {
 
   get #hasWork(): boolean {
     if (this.#queue.length > 0) return true;
-    if (this.#home.isStopping || this.#onResigned !== undefined || isFinished(this.#record.status)) return false;
+    if (this.#home.isStopping || this.restraint.isResigning || isFinished(this.#record.status)) return false;
     const at = this.nextAt;
     return this.#core.outcome !== undefined || (at !== undefined && at <= this.#home.now);
   }
 
   #request(): void {
-    if (this.#isTurning || this.#isGone) return;
+    if (this.#isTurning || this.#isGone || this.restraint.isHeld) return;
     this.#isTurning = true;
     this.#home.inFlight.add();
     this.#home.turns.push(this);
@@ -186,17 +200,19 @@ export class LiveInstance {
 
   async turn(): Promise<void> {
     try {
-      if (!this.#isGone) {
+      if (!this.#isGone && !this.restraint.isHeld) {
         const intake = new TurnIntake(this.#core, this.#record, this.#queue, this.#home.now);
         for (let running = intake.next(); running !== undefined; running = intake.next()) await running;
         const committing = this.#commit(intake);
         if (committing !== undefined) await committing;
+        this.restraint.taken(intake.messages);
       }
     } catch (error) {
       this.#home.broken(this, error);
     }
     this.#isTurning = false;
     if (!this.#isGone) {
+      this.#home.activities.resume(this);
       if (this.#hasWork) this.#request();
       else this.#home.resting(this);
       this.checkQuiet();
@@ -217,7 +233,7 @@ export class LiveInstance {
   async #write(intake: TurnIntake, actions: readonly ActionEvent[]): Promise<void> {
     const { messages } = intake;
     try {
-      const orphans = this.#leavesOrphans ? await this.#home.store.children(this.id) : NONE;
+      const orphans = this.#leavesOrphans ? await descendantsOf(this.#home.store, this.id) : NONE;
       const end = endOfTurn(this.#home, { intake, actions, orphans, core: this.#core, record: this.#record });
       const turn = { record: this.#record, stored: this.#stored, end, messages, instance: this };
       const running = this.#follow(await commitTurn(this.#home, turn), end, messages);
@@ -228,7 +244,7 @@ export class LiveInstance {
     }
   }
 
-  /** Whether this turn terminates the instance, and with it its children. */
+  /** Whether this turn terminates the instance, and with it its descendants. */
   get #leavesOrphans(): boolean {
     const { hasChildren, status } = this.#record;
     return hasChildren && !isFinished(status) && this.#core.outcome?.kind === 'terminated';

@@ -26,7 +26,7 @@ export class ShardMoves {
     const { owned, pool } = this.#deps;
     for (const instance of pool.all()) {
       const shard = owned.of(instance.id);
-      if (lost.has(shard) && instance.mayBegin) void this.#resign(instance, shard);
+      if (lost.has(shard) && !instance.restraint.isResigning) void this.#resign(instance, shard);
     }
   }
 
@@ -43,7 +43,7 @@ export class ShardMoves {
     const { owned, pool } = this.#deps;
     for (const instance of pool.all()) {
       const shard = owned.of(instance.id);
-      if (instance.mayBegin || !gained.has(shard)) continue;
+      if (!instance.restraint.isResigning || !gained.has(shard)) continue;
       if (kept.has(shard)) instance.stay();
       else pool.remove(instance, TAKEN_OVER);
     }

@@ -4,6 +4,7 @@ import type { ActionEvent, ChildStarted, HistoryEvent } from '../model/events.ts
 import { isFinished, type WorkflowStatus } from '../model/instance.ts';
 import { retentionOf } from '../options.ts';
 import type { Core } from '../replay/core.ts';
+import type { Descendant } from '../storage/descendants.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import type { TurnResult } from '../storage/turn-plan.ts';
 import type { EngineServices } from './engine-services.ts';
@@ -16,8 +17,8 @@ export interface EndedTurn {
   readonly record: InstanceRecord;
   readonly intake: TurnIntake;
   readonly actions: readonly ActionEvent[];
-  /** Children that are terminated with it. */
-  readonly orphans: readonly string[];
+  /** Descendants that are terminated with it. */
+  readonly orphans: readonly Descendant[];
 }
 
 /** The result of a turn for its instance. */

@@ -6,7 +6,9 @@ import type { LiveInstance } from '../engine/live-instance.ts';
 import type { IncomingEvent } from '../model/events.ts';
 import { isFinished } from '../model/instance.ts';
 import { notFound } from '../model/not-found.ts';
+import { descendantsOf } from '../storage/descendants.ts';
 import { receiptChange } from '../storage/instance-store.ts';
+import { ORPHAN_ENDS, ORPHANED } from '../storage/turn-plan.ts';
 import type { OutsideEvent } from './work.ts';
 
 /** Max tries when the instance or its owner changes at the same time. */
@@ -49,7 +51,7 @@ export async function sendEvent(
     try {
       target = await find(engine, id, event);
       if (target === 'finished') return undefined;
-      if (target === 'elsewhere') return await sendElsewhere(engine, [messagePut(engine, id, event)], receipt);
+      if (target === 'elsewhere') return await sendElsewhere(engine, id, [event], receipt);
       await posted(target, event, receipt);
       return undefined;
     } catch (error) {
@@ -118,20 +120,41 @@ async function sendAllHere(engine: Engine, id: string, sendings: readonly Sendin
 /** One commit for all: what is tried again cannot come after a later one. */
 async function sendAllElsewhere(engine: Engine, id: string, sendings: readonly Sending[]): Promise<string | undefined> {
   if ((await findStored(engine, id)) === 'finished') return undefined;
-  return sendElsewhere(
-    engine,
-    sendings.map(({ event }) => messagePut(engine, id, event)),
-  );
+  const events = sendings.map(({ event }) => event);
+  return sendElsewhere(engine, id, events);
 }
 
 /** Answers the key of the last message. */
-async function sendElsewhere(engine: Engine, messages: readonly Put[], receipt?: string): Promise<string | undefined> {
+async function sendElsewhere(
+  engine: Engine,
+  id: string,
+  events: readonly IncomingEvent[],
+  receipt?: string,
+): Promise<string | undefined> {
   const { require, put } = receiptChange(receipt);
+  const messages = events.map((event) => messagePut(engine, id, event));
   await engine.store.commit({ require, put: [...messages, ...put] });
   const keys = messages.map(({ key }) => key);
+  if (events.some(({ type }) => type === 'terminated')) keys.unshift(...(await endDescendants(engine, id)));
   // Its owner hears of them. Meanwhile that may be this host.
   void engine.inbox.changed(keys);
   return keys.at(-1);
+}
+
+/**
+ * Whoever goes on with a descendant may do so before the instance has had its turn: it finds its own end in the store.
+ * Stored after that of the instance, which a descendant that ends in this way does not tell of it.
+ */
+async function endDescendants(engine: Engine, id: string): Promise<readonly string[]> {
+  const { store, host, now } = engine;
+  const stored = await store.readRecord(id);
+  if (stored?.record.hasChildren !== true) return [];
+  const put = (await descendantsOf(store, id)).map(({ instanceId, parentId }) => {
+    const message = { event: ORPHAN_ENDS, executionId: ORPHANED, parentId };
+    return store.messagePut(store.messageKey(instanceId, now, host.newId()), message);
+  });
+  if (put.length > 0) await store.commit({ put });
+  return put.map(({ key }) => key);
 }
 
 /** Finds the live instance. */

@@ -6,6 +6,7 @@ import { ALREADY_EXISTS, TERMINATED_CHILD, type WorkflowFailure } from '../model
 import { isFinished, type WorkflowStatus } from '../model/instance.ts';
 import { MAX_CHILD_ID_LENGTH } from '../model/instance-id.ts';
 import type { RunOutcome } from '../model/run-outcome.ts';
+import type { Descendant } from './descendants.ts';
 import type { HistoryEnd, InstanceStore, Stored } from './instance-store.ts';
 import type { WorkflowLayout } from './layout.ts';
 import { newRecord, runTrace } from './new-record.ts';
@@ -45,8 +46,8 @@ export interface TurnResult {
   readonly childTraces?: readonly (Trace | undefined)[] | undefined;
   /** The trace of the next run's start. */
   readonly nextTrace?: Trace | undefined;
-  /** Children to terminate together with the instance. */
-  readonly orphans: readonly string[];
+  /** Descendants to terminate together with the instance. */
+  readonly orphans: readonly Descendant[];
   /** The retention of a finished instance. */
   readonly retentionMs: number | undefined;
   /** Whether the parent is notified of the end. */
@@ -266,11 +267,8 @@ function leftOf(old: InstanceRecord, { chunks, parent }: InstanceRecord, store: 
 
 /** Notifies the parent of the end, and terminates the children. */
 function planMessages(record: InstanceRecord, end: TurnResult, outgoing: Outgoing[], context: PlanContext): void {
-  for (const child of end.orphans)
-    outgoing.push({
-      ...messageTo(child, { type: 'terminated', output: undefined }, ORPHANED, end, context),
-      parentId: record.instanceId,
-    });
+  for (const { instanceId, parentId } of end.orphans)
+    outgoing.push({ ...messageTo(instanceId, ORPHAN_ENDS, ORPHANED, end, context), parentId });
   const { parent } = record;
   if (parent === undefined || !end.tellsParent || !isFinished(record.status)) return;
   const event = resultOf(record, parent.sequence);
@@ -279,6 +277,9 @@ function planMessages(record: InstanceRecord, end: TurnResult, outgoing: Outgoin
 
 /** Used in place of a run's ID: the parent was terminated and is not notified. */
 export const ORPHANED = '*';
+
+/** Its event. */
+export const ORPHAN_ENDS: IncomingEvent = { type: 'terminated', output: undefined };
 
 function resultOf({ status, output, failure, instanceId }: InstanceRecord, sequence: number): IncomingEvent {
   if (status === 'COMPLETED') return { type: 'childCompleted', sequence, output };

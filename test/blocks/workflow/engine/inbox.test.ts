@@ -27,6 +27,7 @@ async function filledInbox(deliver: (id: string) => Promise<boolean>, counts = S
       delivered.push(executionId);
       return deliver(id);
     },
+    onDelivered: () => undefined,
     onFailure: (error) => failures.push(error),
   });
   return { inbox, keys, delivered, failures, store };
