@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { messageOf } from '../errors.ts';
+import { limitSteps } from './cel-budget.ts';
 import { translateRe2 } from './re2.ts';
 
 const require = createRequire(import.meta.url);
@@ -8,7 +9,10 @@ const require = createRequire(import.meta.url);
 /** The variables of a condition and their types. */
 export type Variables = Readonly<Record<string, 'int' | 'map'>>;
 
-/** Evaluates a condition; throws if that fails. Values of type `int` are bigints. */
+/**
+ * Evaluates a condition; throws if that fails, `TooManySteps` if it would hold up the process: see `limitSteps`. Values of
+ * type `int` are bigints.
+ */
 export type Condition = (values: Readonly<Record<string, unknown>>) => boolean;
 
 /** Limits of a condition: conditions are short, not programs. */
@@ -34,7 +38,9 @@ export function compileCondition(expression: string, what: string, variables: Va
   const { valid, error, type } = parsed.check();
   if (!valid) throw invalid(subject, messageOf(error));
   if (type !== 'bool' && type !== 'dyn') throw invalid(subject, `its result is of type ${type}: expected bool`);
+  const renewSteps = limitSteps(parsed);
   return (values) => {
+    renewSteps();
     const result: unknown = parsed(values);
     if (typeof result !== 'boolean') throw new Error(`the result of ${what} ${expression} was not a boolean`);
     return result;

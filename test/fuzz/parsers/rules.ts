@@ -70,6 +70,9 @@ const call = fc.oneof(
     .tuple(fc.constantFrom('all', 'exists', 'exists_one', 'filter', 'map'), path)
     .map(([name, what]) => `${what}.${name}(x, x == "a")`),
   fc
+    .tuple(fc.constantFrom('all', 'exists', 'exists_one', 'filter', 'map'), path, path)
+    .map(([name, what, inner]) => `${what}.${name}(x, ${inner}.${name}(y, x == y || ${inner} == ${what}) == x)`),
+  fc
     .tuple(fc.constantFrom('int', 'double', 'string', 'timestamp', 'duration', 'type', 'dyn', 'bytes'), literal)
     .map(([name, value]) => `${name}(${value}) == ${value}`),
 );
@@ -114,13 +117,18 @@ const rule = fc.oneof(
 const long = fc
   .tuple(fc.constantFrom('a', 'ab', 'a ', 'x'), fc.nat({ max: 3_000 }))
   .map(([text, times]) => `${text.repeat(times)}!`);
+const longList = fc.nat({ max: 50_000 }).map((length) => Array.from({ length }, (_, at) => at));
 const event = fc.record(
   {
     type: fc.oneof(fc.constantFrom('order', 'x'), long),
     id: hostileText,
     data: fc.oneof(
       fc.record(
-        { amount: fc.double(), name: fc.oneof(long, hostileText), list: fc.array(fc.string(), { maxLength: 100 }) },
+        {
+          amount: fc.double(),
+          name: fc.oneof(long, hostileText),
+          list: fc.oneof(fc.array(fc.string(), { maxLength: 100 }), longList),
+        },
         { requiredKeys: [] },
       ),
       fc.jsonValue({ maxDepth: 3 }),

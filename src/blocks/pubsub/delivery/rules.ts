@@ -1,4 +1,5 @@
 import { compileCondition } from '../../../util/cel.ts';
+import { TooManySteps } from '../../../util/cel-budget.ts';
 
 /** Decides whether a rule holds for an event; throws when it cannot be evaluated. */
 export type Matcher = (event: unknown) => boolean;
@@ -24,6 +25,7 @@ export function compileMatch(expression: string): Matcher {
     try {
       return holds({ event });
     } catch (error) {
+      if (error instanceof TooManySteps) throw error;
       const form = readable(event);
       if (form === event) throw error;
       return holds({ event: form });

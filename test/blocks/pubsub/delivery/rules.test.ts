@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { compileMatch } from '../../../../src/blocks/pubsub/delivery/rules.ts';
+import { TooManySteps } from '../../../../src/util/cel-budget.ts';
 
 const event: unknown = JSON.parse(
   '{"type":"order.created","source":"shop","data":{"amount":5,"price":1.5,"name":"abc","tags":["old","new"],"nested":{"deep":{"n":1}}}}',
@@ -161,4 +162,61 @@ describe('match expressions', () => {
     expect(() => compileMatch(Array(2_000).fill('true').join(' && '))).toThrow(/^match expression /);
     expect(() => compileMatch(`${'('.repeat(200)}true${')'.repeat(200)}`)).toThrow(/^match expression /);
   });
+});
+
+describe('an evaluation takes a bounded number of steps', () => {
+  const numbers = Array.from({ length: 6_000 }, (_, at) => at);
+  const orders = Array.from({ length: 15_000 }, (_, at) => ({ sku: `s${at}`, quantity: at }));
+  const text = 'a'.repeat(500_000);
+  const keys = Object.fromEntries(Array.from({ length: 30_000 }, (_, at) => [`k${at}`, at]));
+  const doubled = (times: number) => `${'cel.bind(t, t + t, '.repeat(times)}t.contains("b")${')'.repeat(times)}`;
+
+  test.each<[expression: string, data: unknown]>([
+    ['event.data.all(x, event.data.exists_one(y, x == y))', numbers],
+    ['event.data.exists(x, event.data.map(y, y + x).size() == 1)', numbers],
+    ['event.data.filter(x, event.data.filter(y, x == y).size() == 2).size() == 1', numbers],
+    ['event.data.all(x, !(x in event.data.map(y, -1.0)))', numbers],
+    ['event.data.all(x, event.data != event.data.map(y, y + 1.0))', numbers],
+    ['event.data.all(x, (event.data + event.data).size() > 1)', numbers],
+    ['event.data.exists(x, x.nope == 1)', orders],
+    ['event.data.exists(x, x.nope == 1 || x.quantity < 0)', orders],
+    ['event.data.all(x, timestamp("2026-01-01T00:00:00Z").getHours("Europe/Rome") < 24)', orders],
+    ['event.data.all(x, x.sku.split("").size() > 0)', [...orders, ...orders]],
+    ['event.data.text.contains(event.data.part)', { text, part: `${'a'.repeat(2_500)}b${'a'.repeat(2_500)}` }],
+    ['event.data.text.lastIndexOf(event.data.part) == 1', { text, part: `${'a'.repeat(5_000)}b` }],
+    ['event.data.text.split("").size() > 1 && event.data.text.split("").size() > 1', { text }],
+    ['event.data.lines.all(x, event.data.text == event.data.same)', { lines: numbers, text, same: `${text}` }],
+    ['duration(event.data) < duration("5m")', '1'.repeat(1_000)],
+    ['event.data.exists(key, key == "a")', keys],
+    ['size(event.data) == 1', keys],
+    ['[1].all(x, event.data.a == event.data.b && event.data.a == event.data.b)', { a: orders, b: orders.slice() }],
+    [`[event.data].exists(t, ${doubled(22)})`, 'some text that grows'],
+    [Array.from({ length: 150 }, (_, at) => `event.data.contains("x${at}")`).join(' || '), text],
+  ])('%s', (expression, data) => {
+    const matches = compileMatch(expression);
+    expect(() => matches({ data })).toThrow(/takes more than 250000 steps for this event/);
+    expect(() => matches({ data })).toThrow(TooManySteps);
+    expect(() => matches({ data: '' })).not.toThrow(TooManySteps);
+  });
+
+  test.each<[expression: string, data: unknown, holds: boolean]>([
+    ['event.data.exists(x, x.sku == "s14999" && x.quantity > 3)', orders, true],
+    ['event.data.exists(x, event.data.size() == 6000 && x == 5999.0)', numbers, true],
+    ['event.data.text.contains("b") || event.data.text.size() == 400000', { text: text.slice(0, 400_000) }, true],
+    ['event.data.k7 == 7', keys, true],
+    ['event.data == 7', keys, false],
+  ])('a plain rule for a large event: %s', (expression, data, holds) => {
+    expect(compileMatch(expression)({ data })).toBe(holds);
+  });
+
+  test('an expression without large values is evaluated as often as one likes', () => {
+    const matches = compileMatch('event.data.exists(x, x == 5999.0)');
+    for (let count = 0; count < 50; count++) expect(matches({ data: numbers })).toBe(true);
+  });
+});
+
+test('lists and maps of other types are not equal', () => {
+  const given = { data: { numbers: [1], texts: ['a'], map: { a: 1 } } };
+  expect(compileMatch('event.data.numbers != event.data.texts')(given)).toBe(true);
+  expect(compileMatch('event.data.numbers == ["a"] || event.data.map == {"a": "b"}')(given)).toBe(false);
 });
