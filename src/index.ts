@@ -133,6 +133,7 @@ export type {
   PubSubDefinition,
   SubscribeOptions,
   TopicScopes,
+  TopicUse,
   Trace,
 } from './components/pubsub.ts';
 export type {

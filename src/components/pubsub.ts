@@ -159,6 +159,9 @@ export interface TopicScopes {
   readonly protectedTopics?: readonly string[];
 }
 
+/** What a topic is for: to publish to it, dead letters included, or to subscribe to it. @public */
+export type TopicUse = 'publish' | 'subscribe';
+
 /** An unopened pub/sub component, as passed to a sidecar. @public */
 export interface PubSubDefinition extends ComponentDefinition {
   /** The topics that applications may use. */
@@ -168,6 +171,12 @@ export interface PubSubDefinition extends ComponentDefinition {
    * that share a state store share the component. @internal
    */
   readonly expected?: Expected;
+  /**
+   * Why a topic cannot be used, as a clause such as `it belongs to the broker`; `undefined` if it can. Publishes to such
+   * a topic fail with `ERR_PUBSUB_FORBIDDEN`; subscriptions to it, or with it as their dead-letter topic, are refused.
+   * Default: every topic can be used.
+   */
+  readonly topicProblem?: (topic: string, use: TopicUse) => string | undefined;
   /** Opens the component for one sidecar. */
   open(context: ComponentContext): Promise<PubSubComponent>;
 }

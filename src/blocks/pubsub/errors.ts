@@ -40,8 +40,12 @@ export function knownNames(pubsubName: string, known: Iterable<string>): string 
   return `: expected ${names.join(', ')}${didYouMean(String(pubsubName), names)}`;
 }
 
-export function topicForbidden({ appId, pubsubName, topic }: Address): SidecarError {
-  const message = `topic ${topic} is not allowed for app id ${appId}`;
+/** `problem` says why no application may use it. */
+export function topicForbidden({ appId, pubsubName, topic }: Address, problem?: string): SidecarError {
+  const message =
+    problem === undefined
+      ? `topic ${topic} is not allowed for app id ${appId}`
+      : `topic ${topic} cannot be used on pubsub ${pubsubName}: ${problem}`;
   return named('ERR_PUBSUB_FORBIDDEN', message, 'FORBIDDEN', pubsubName, { metadata: { error: message, topic } });
 }
 

@@ -11,9 +11,9 @@ export async function openComponent(
   context: ComponentContext,
   resiliency: Resiliency,
 ): Promise<SubscribablePubSub> {
-  const { name, topics } = definition;
+  const { name, topics, topicProblem = () => undefined } = definition;
   const [inbound, outbound] = [resiliency.forComponent(name, 'inbound'), resiliency.forComponent(name, 'outbound')];
   const opened = new OutsidePubSub(await definition.open(context));
   const component = outbound === undefined ? opened : new ResilientPubSub(opened, outbound);
-  return { name, component, access: context, topics, inbound };
+  return { name, component, access: context, topics, topicProblem, inbound };
 }

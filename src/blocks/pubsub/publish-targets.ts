@@ -38,6 +38,8 @@ export class PublishTargets {
     const pubsub = this.#pubsubs.get(pubsubName);
     if (pubsub === undefined) throw pubsubNotFound(pubsubName, metadata, { bulk });
     if (!mayPublish(topic, this.#appId, pubsub.topics)) throw topicForbidden(address);
+    const problem = pubsub.topicProblem(topic, 'publish');
+    if (problem !== undefined) throw topicForbidden(address, problem);
     const target = { address, pubsub };
     this.#remember(target);
     return target;

@@ -18,7 +18,7 @@ import {
 } from './delivery/subscription.ts';
 import type { SubscriptionInfo } from './delivery/subscription-info.ts';
 import { type SubscribablePubSub, Subscriptions } from './delivery/subscriptions.ts';
-import { publishFailed, pubsubNotFound, topicForbidden } from './errors.ts';
+import { publishFailed, pubsubNotFound, subscribeFailed, topicForbidden } from './errors.ts';
 import { openComponent } from './open-component.ts';
 import { explain } from './operating/explain.ts';
 import { QueueOperations } from './operating/operations.ts';
@@ -164,6 +164,8 @@ export class PubSubService implements BlockService {
     if (pubsub === undefined) throw pubsubNotFound(pubsubName, NO_METADATA, { known: this.#pubsubs.keys() });
     const { appId } = this.#deps;
     if (!maySubscribe(topic, appId, pubsub.topics)) throw topicForbidden({ appId, pubsubName, topic });
+    const problem = pubsub.topicProblem(topic, 'subscribe');
+    if (problem !== undefined) throw subscribeFailed(spec, new Error(problem));
     return this.#subscriptions.addStreaming(spec, { deliverToCode });
   }
 

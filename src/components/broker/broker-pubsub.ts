@@ -49,6 +49,7 @@ export interface BrokerDeps<Handle> {
   readonly type: string;
   /** Checked by `checkBrokerOptions`. */
   readonly options: BrokerOptions;
+  readonly topicProblem?: PubSubDefinition['topicProblem'];
   /** Makes the client. Must not wait for the broker. */
   readonly connect: (context: ComponentContext) => BrokerClient<Handle> | Promise<BrokerClient<Handle>>;
 }
@@ -56,7 +57,8 @@ export interface BrokerDeps<Handle> {
 export const DEFAULT_PUBLISH_TIMEOUT_MS = 5_000;
 
 /** The definition of a pub/sub component on a broker. */
-export function brokerDefinition<Handle>({ name, type, options, connect }: BrokerDeps<Handle>): PubSubDefinition {
+export function brokerDefinition<Handle>(deps: BrokerDeps<Handle>): PubSubDefinition {
+  const { name, type, options, topicProblem, connect } = deps;
   const { scopes, publishTimeoutMs = DEFAULT_PUBLISH_TIMEOUT_MS } = options;
   const { publishingScopes, subscriptionScopes, allowedTopics, protectedTopics } = options;
   return {
@@ -70,6 +72,7 @@ export function brokerDefinition<Handle>({ name, type, options, connect }: Broke
       ...(protectedTopics === undefined ? {} : { protectedTopics }),
     },
     ...(scopes === undefined ? {} : { scopes }),
+    ...(topicProblem === undefined ? {} : { topicProblem }),
     // Groups belong to the broker: nothing is kept for applications that are still to come.
     expected: new Expected(),
     open: async (context) => new BrokerPubSub(await connect(context), context, publishTimeoutMs),

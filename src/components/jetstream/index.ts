@@ -21,6 +21,7 @@ import type { PubSubDefinition } from '../pubsub.ts';
 import { parseAddress } from './address.ts';
 import { loadNats } from './driver.ts';
 import { JetStreamClient, type NatsAccess } from './jetstream-client.ts';
+import { topicProblem } from './names.ts';
 import type { CreatedStreams, JetStreamDeliverPolicy, JetStreamSettings } from './settings.ts';
 
 export type { BrokerOptions, CreatedStreams, JetStreamDeliverPolicy };
@@ -139,6 +140,7 @@ export function jetstreamPubSub(name: string, options: JetStreamPubSubOptions = 
     name,
     type: 'pubsub.jetstream',
     options,
+    topicProblem,
     connect: async (context) =>
       new JetStreamClient({ nats: await loadNats(), access, apiPrefix, settings, context, random: Math.random }),
   });

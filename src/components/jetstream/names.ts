@@ -37,6 +37,11 @@ export function filterOf(topic: string): string {
   return tokens.join('.');
 }
 
+/** Why applications have nothing to do with a topic. Those that begin with `$` are other subjects: see `subjectOf`. */
+export function topicProblem(topic: string): string | undefined {
+  return /^_INBOX(?:\.|$)/.test(topic) ? 'subjects below "_INBOX" belong to the answers of other clients' : undefined;
+}
+
 /** Whether a subscription to this topic gets messages of others. */
 export function isWildcard(topic: string): boolean {
   return filterOf(topic) !== subjectOf(topic);

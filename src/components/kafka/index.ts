@@ -23,6 +23,7 @@ import {
 import type { PubSubDefinition } from '../pubsub.ts';
 import { loadKafka } from './driver.ts';
 import { KafkaClient, type KafkaSettings } from './kafka-client.ts';
+import { topicProblem } from './names.ts';
 
 export type { BrokerOptions };
 
@@ -120,6 +121,7 @@ export function kafkaPubSub(name: string, options: KafkaPubSubOptions): PubSubDe
   const settings = settingsOf(options, wrong, what);
   return brokerDefinition({
     ...{ name, type: 'pubsub.kafka', options },
+    topicProblem,
     connect: async (context) => new KafkaClient({ kafka: await loadKafka(), settings, context }),
   });
 }

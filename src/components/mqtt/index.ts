@@ -25,6 +25,7 @@ import type { PubSubDefinition } from '../pubsub.ts';
 import { loadMqttPacket } from './driver.ts';
 import { MqttClient, type MqttSettings } from './mqtt-client.ts';
 import type { MqttBroker } from './mqtt-connection.ts';
+import { filterProblem, publishTopicProblem } from './names.ts';
 
 export type { BrokerOptions };
 
@@ -129,6 +130,7 @@ export function mqttPubSub(name: string, options: MqttPubSubOptions): PubSubDefi
   const type = settings.broker.protocolVersion === 5 ? 'pubsub.mqtt5' : 'pubsub.mqtt3';
   return brokerDefinition({
     ...{ name, type, options },
+    topicProblem: (topic, use) => (use === 'publish' ? publishTopicProblem(topic) : filterProblem(topic)),
     connect: async (context) => new MqttClient({ packets: await loadMqttPacket(type), settings, context }),
   });
 }

@@ -10,7 +10,7 @@ import { checkBrokerOptions, TLS_OPTIONS } from '../broker/options.ts';
 import { OutageLog } from '../broker/outage-log.ts';
 import type { ComponentContext } from '../component.ts';
 import { BOOLEAN, choice, type OptionFields, secret, TEXT, whole } from '../option-fields.ts';
-import type { PubSubDefinition } from '../pubsub.ts';
+import type { PubSubDefinition, TopicUse } from '../pubsub.ts';
 import { loadAmqp } from './driver.ts';
 import { RabbitClient } from './rabbit-client.ts';
 import { RabbitConnection } from './rabbit-connection.ts';
@@ -125,7 +125,15 @@ export function rabbitmqPubSub(name: string, options: RabbitmqPubSubOptions = {}
     throw wrong('queueType', 'classic, because quorum queues are durable and never deleted with their last consumer');
   const server = serverOf(options, wrong);
   const connect = (context: ComponentContext): Promise<RabbitClient> => makeClient(options, server, context);
-  return brokerDefinition<RabbitHandle>({ name, type: 'pubsub.rabbitmq', options, connect });
+  return brokerDefinition<RabbitHandle>({ name, type: 'pubsub.rabbitmq', options, topicProblem, connect });
+}
+
+/** A topic is an exchange. */
+function topicProblem(topic: string, use: TopicUse): string | undefined {
+  if (/^amq\./.test(topic)) return 'exchanges that begin with "amq." belong to RabbitMQ';
+  return use === 'subscribe' && topic.endsWith('*')
+    ? 'an exchange of RabbitMQ has one topic, so no subscription matches several'
+    : undefined;
 }
 
 async function makeClient(

@@ -14,6 +14,9 @@ const { setTimeout } = globalThis;
 /** Before another channel is asked for, when the server has refused one. */
 const REOPEN_DELAY_MS = 200;
 
+/** The most exchanges that are remembered. */
+const MAX_OUTLETS = 10_000;
+
 /** A message on its way to the broker. */
 export interface Parcel {
   /** Empty for the exchange that leads to each queue by its name. */
@@ -84,9 +87,16 @@ export class Publisher {
   #outlet(exchange: string): Outlet {
     const known = this.#outlets.get(exchange);
     if (known !== undefined) return known;
+    if (this.#outlets.size >= MAX_OUTLETS) this.#forgetIdle();
     const outlet: Outlet = { waiting: new Deque(), state: exchange === '' ? 'ready' : 'unknown' };
     this.#outlets.set(exchange, outlet);
     return outlet;
+  }
+
+  /** Those that are used again are looked for at the broker again. */
+  #forgetIdle(): void {
+    for (const [exchange, { waiting, state }] of this.#outlets)
+      if (exchange !== '' && state !== 'checking' && waiting.length === 0) this.#outlets.delete(exchange);
   }
 
   /** Sends what waits, as soon as the exchange exists. */

@@ -1,3 +1,4 @@
+import { LruCache } from '../../util/lru.ts';
 import { withTimeLimit } from '../../util/time-limit.ts';
 import type { BrokerClient } from '../broker/broker-pubsub.ts';
 import type { Deadline } from '../broker/deadlines.ts';
@@ -11,6 +12,8 @@ import { type PreparedQueue, type RabbitHandle, RabbitLine } from './rabbit-line
 import { exchangeOf, queuePlanOf, type Settings } from './settings.ts';
 import { Topology } from './topology.ts';
 
+/** Of so many topics whose name is cut at the broker the whole name is known, for reports. */
+const MAX_LONG_TOPICS = 1_000;
 /** How long a message that goes back to the broker may take. */
 const SEND_AGAIN_LIMIT_MS = 5_000;
 
@@ -43,7 +46,7 @@ export class RabbitClient implements BrokerClient<RabbitHandle> {
   readonly #delays: DelayQueues;
   readonly #keyPrefix: string;
   /** By the name of the exchange, where that is not the topic. */
-  readonly #longTopics = new Map<string, string>();
+  readonly #longTopics = new LruCache<string>(MAX_LONG_TOPICS);
   #keys = 0;
 
   constructor(deps: RabbitClientDeps) {

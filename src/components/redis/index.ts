@@ -13,6 +13,7 @@ import { checkOnCall, type StateCall } from '../remote/observed-server.ts';
 import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
 import { timeoutsOf } from '../remote/timeouts.ts';
 import { RedisServer } from './redis-server.ts';
+import { DEFAULT_PREFIX } from './state-keys.ts';
 import { type RedisConnectionOptions, targetOf } from './target.ts';
 
 /** Options of {@link redis}. @public */
@@ -75,7 +76,7 @@ const FIELDS = fieldNames<RedisOptions>({
  * @public
  */
 export function redis(options: RedisOptions): StateDefinition {
-  const { prefix = 'insidecar', durability = 'server' } = options;
+  const { prefix = DEFAULT_PREFIX, durability = 'server' } = options;
   check(options, prefix);
   const timeouts = timeoutsOf(options, 'redis');
   checkOnCall(options.onCall, 'redis');

@@ -13,6 +13,7 @@ import { errorOf, movedTo } from './failures.ts';
 import { durabilityOf, fieldOf } from './persistence.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { CHECK_FORMAT, FORMAT } from './scripts.ts';
+import { changesChannel, stateKeys } from './state-keys.ts';
 import { type Address, type RedisNode, type RedisTarget, targetName } from './target.ts';
 
 /** Redirections that a connection follows, while the nodes of a cluster disagree about who holds the keys. */
@@ -65,7 +66,7 @@ export class RedisServer implements RemoteServer {
     const open: OpenAt<RedisNode, Opened> = (node, given) => this.#openVia(node, given);
     const { client, info, durability } = await firstOf(nodes, open, signal, callTimeoutMs);
     try {
-      const [keys, channel] = [this.#keys, `{${prefix}}:changes`];
+      const [keys, channel] = [this.#keys, changesChannel(prefix)];
       const isSharded = isCluster && hasShardedChannels(info);
       const serverId = fieldOf(info, 'run_id') ?? '';
       const described = { serverId, server: this.name, durability };
@@ -83,7 +84,7 @@ export class RedisServer implements RemoteServer {
   }
 
   get #keys(): readonly string[] {
-    return ['meta', 'keys', 'versions', 'values', 'sessions'].map((name) => `{${this.#deps.prefix}}:${name}`);
+    return stateKeys(this.#deps.prefix);
   }
 
   async #openVia(node: RedisNode, signal: AbortSignal): Promise<Opened> {

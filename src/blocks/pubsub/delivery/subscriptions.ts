@@ -1,10 +1,9 @@
-import type { TopicScopes } from '../../../components/pubsub.ts';
+import type { PubSubDefinition, TopicScopes } from '../../../components/pubsub.ts';
 import { isSidecarError, messageOf, SidecarError } from '../../../errors.ts';
 import { isStateError } from '../../../state/errors.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
 import { knownNames, subscribeFailed } from '../errors.ts';
-import { maySubscribe } from '../scopes.ts';
 import { Consumer, type ConsumerDeps } from './consumer.ts';
 import type { DeliveryDeps, OpenPubSub } from './delivery-deps.ts';
 import { describe } from './describe.ts';
@@ -18,10 +17,12 @@ import {
 } from './precedence.ts';
 import type { RefusedSubscription, SubscriptionSpec } from './subscription.ts';
 import type { SubscriptionInfo } from './subscription-info.ts';
+import { topicProblem } from './topic-problem.ts';
 
 /** A component that subscriptions can use. */
 export interface SubscribablePubSub extends OpenPubSub {
   readonly topics: TopicScopes;
+  readonly topicProblem: NonNullable<PubSubDefinition['topicProblem']>;
 }
 
 const START_BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 60_000, factor: 2, jitter: 0.2 };
@@ -188,9 +189,8 @@ export class Subscriptions {
     const pubsub = this.#pubsubs.get(spec.pubsubName);
     if (pubsub === undefined)
       return `pubsub ${spec.pubsubName} is not found${knownNames(spec.pubsubName, this.#pubsubs.keys())}`;
-    if (!maySubscribe(spec.topic, this.#deps.appId, pubsub.topics)) {
-      return `subscription to topic '${spec.topic}' on pubsub '${spec.pubsubName}' is not allowed for app id ${this.#deps.appId}`;
-    }
+    const problem = topicProblem(spec, pubsub, this.#deps.appId);
+    if (problem !== undefined) return problem;
     try {
       this.#makeConsumer(spec, {});
     } catch (error) {

@@ -4,8 +4,9 @@ import { type BrokerOptions, brokerDefinition } from '../../broker/broker-pubsub
 import { checkBrokerOptions, TLS } from '../../broker/options.ts';
 import type { ComponentContext } from '../../component.ts';
 import { ANY_TEXT, BOOLEAN, type OptionFields, secret, TEXT, TEXTS, whole } from '../../option-fields.ts';
-import type { PubSubDefinition } from '../../pubsub.ts';
+import type { PubSubDefinition, TopicUse } from '../../pubsub.ts';
 import { loadRedis } from '../driver.ts';
+import { isStateKey } from '../state-keys.ts';
 import { type RedisConnectionOptions, targetOf } from '../target.ts';
 import { RedisBroker, type RedisBrokerSettings } from './redis-broker.ts';
 
@@ -97,5 +98,13 @@ export function redisPubSub(name: string, options: RedisPubSubOptions): PubSubDe
     await settings.load();
     return new RedisBroker(settings, context, randomUUID);
   };
-  return brokerDefinition({ name, type: 'pubsub.redis', options, connect });
+  return brokerDefinition({ name, type: 'pubsub.redis', options, topicProblem, connect });
+}
+
+/** A topic is a key, verbatim. */
+function topicProblem(topic: string, use: TopicUse): string | undefined {
+  if (isStateKey(topic)) return 'keys like this belong to the state of sidecars on Redis';
+  return use === 'subscribe' && topic.endsWith('*')
+    ? 'a stream of Redis has one topic, so no subscription matches several'
+    : undefined;
 }
