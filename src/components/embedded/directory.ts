@@ -1,5 +1,6 @@
 import {
   accessSync,
+  chmodSync,
   closeSync,
   constants,
   existsSync,
@@ -7,12 +8,13 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  rmSync,
   statSync,
-  writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { quote, StateError } from '../../state/errors.ts';
+import { changeIfPossible, checkDirectoryOwner, createPrivate, makePrivate, replacePrivate } from './private-files.ts';
 
 /** Accessible by the process's user only: messages and job data are private. */
 const DIRECTORY_MODE = 0o700;
@@ -33,19 +35,33 @@ export function logFileOf(path: string): string {
 /**
  * Creates the directory if it is missing, so that it survives a power failure. Throws if the directory or its database
  * is not writable: SQLite would open it read-only and report later errors as disk faults.
+ *
+ * @throws StateError `read-only` also if others could lead the files elsewhere
  */
 export function ensureDirectory(path: string): void {
   createDirectory(path);
+  checkDirectoryOwner(path);
   accessSync(path, constants.W_OK);
   const file = databaseFileOf(path);
-  if (existsSync(file)) accessSync(file, constants.W_OK);
+  if (makePrivate(file)) accessSync(file, constants.W_OK);
+  for (const beside of ['-wal', '-shm', '-journal']) makePrivate(`${file}${beside}`);
+  makePrivate(join(path, HOLDER_FILE));
+}
+
+/** Creates the database file, which SQLite would create with the mode that the umask leaves. */
+export function ensureDatabaseFile(path: string): void {
+  const file = databaseFileOf(path);
+  if (!existsSync(file)) createPrivate(file);
 }
 
 function createDirectory(path: string): void {
   const firstCreated = mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });
   if (firstCreated === undefined) return;
-  for (let created = path; created.length >= firstCreated.length; created = dirname(created))
+  for (let created = path; created.length >= firstCreated.length; created = dirname(created)) {
+    // Whatever the umask.
+    changeIfPossible(() => chmodSync(created, DIRECTORY_MODE));
     syncDirectory(dirname(created));
+  }
 }
 
 /** Makes the entries of a directory durable. Windows cannot open directories and does not need this. */
@@ -69,10 +85,25 @@ interface Holder {
   readonly host?: unknown;
 }
 
-/** Records that this process has the directory open, or is about to close it. */
-export function writeHolder(path: string, isOpen: boolean): void {
+/** Records that this process has the directory open. */
+export function recordOpening(path: string): void {
+  writeHolder(path, true);
+}
+
+function writeHolder(path: string, isOpen: boolean): void {
   const holder: Holder = { pid: process.pid, since: new Date().toISOString(), isOpen, host: hostname() };
-  writeFileSync(join(path, HOLDER_FILE), `${JSON.stringify(holder)}\n`, { mode: 0o600 });
+  replacePrivate(join(path, HOLDER_FILE), `${JSON.stringify(holder)}\n`, databaseFileOf(path));
+}
+
+/** Records that this process is about to close the directory. */
+export function recordClosing(path: string): void {
+  if (!wasLeftOpen(path)) return;
+  try {
+    writeHolder(path, false);
+  } catch {
+    // The disk is full, for example. Without a record nothing is told, instead of that it is open.
+    changeIfPossible(() => rmSync(join(path, HOLDER_FILE), { force: true }));
+  }
 }
 
 /** Whether the last process that had the directory open has not closed it. */

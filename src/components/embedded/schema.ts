@@ -2,11 +2,12 @@ import { quote, StateError } from '../../state/errors.ts';
 import {
   checkDatabaseIsThere,
   databaseFileOf,
+  ensureDatabaseFile,
   ensureDirectory,
   inUseError,
+  recordClosing,
+  recordOpening,
   syncDirectory,
-  wasLeftOpen,
-  writeHolder,
 } from './directory.ts';
 import { Connection, type SqliteModule } from './driver.ts';
 import { corruptError, stateErrorOf } from './failures.ts';
@@ -66,11 +67,7 @@ export function openDatabase(sqlite: SqliteModule, path: string, onWarning?: (te
 
 /** Closes a database of which this process has the lock. SQLite then removes the log: the next start expects none. */
 export function closeDatabase(connection: Connection, path: string): void {
-  try {
-    if (wasLeftOpen(path)) writeHolder(path, false);
-  } catch {
-    // On a full disk the file is empty now, which tells nothing.
-  }
+  recordClosing(path);
   connection.close();
 }
 
@@ -80,6 +77,7 @@ function connect(sqlite: SqliteModule, path: string, onWarning?: (text: string) 
     checkDatabaseIsThere(path);
     const warning = checkLog(path);
     if (warning !== undefined) onWarning?.(warning);
+    ensureDatabaseFile(path);
     return new Connection(sqlite, databaseFileOf(path));
   } catch (error) {
     throw stateErrorOf(error, path);
@@ -105,7 +103,7 @@ function prepare(connection: Connection, path: string): void {
   migrate(connection, schemaVersion);
   syncDirectory(path);
   // Last: now there is a log.
-  writeHolder(path, true);
+  recordOpening(path);
 }
 
 /** Returns the schema version; throws before any change if the file is not ours or from a later release. */

@@ -43,6 +43,12 @@ const modes = {
     say('open');
     setInterval(() => undefined, 1000);
   },
+  /** Is killed with the directory open. */
+  async die(store) {
+    await store.commit({ put: [{ key: 'a', value }] });
+    say('open');
+    process.kill(process.pid, 'SIGKILL');
+  },
   /** Ends by itself, without a close: what resolved must be there. */
   async end(store) {
     await store.commit({ put: [{ key: 'a', value }] });
