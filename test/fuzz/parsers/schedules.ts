@@ -6,6 +6,7 @@ import { planJob } from '../../../src/blocks/jobs/planning/plan.ts';
 import { parseSchedule } from '../../../src/blocks/jobs/planning/schedule.ts';
 import { Schedules } from '../../../src/blocks/jobs/planning/schedule-cache.ts';
 import { afterAttempt } from '../../../src/blocks/jobs/planning/transition.ts';
+import { Zones } from '../../../src/blocks/jobs/planning/zone.ts';
 import { isSidecarError } from '../../../src/errors.ts';
 import { formatInstant } from '../../../src/util/duration.ts';
 import { type WireName, wireNames } from '../../../src/wire.ts';
@@ -127,6 +128,8 @@ const job: fc.Arbitrary<JobFields> = fc.record(
   { requiredKeys: ['ifExists'] },
 ) as fc.Arbitrary<JobFields>;
 
+const zones = new Zones();
+
 /** Schedules, instants and the plans of jobs. */
 export const schedules = pureTarget('schedules', 400, [
   { cases: fc.tuple(schedule, zone, now), check: ([text, place, at]) => checkSchedule(text, place, at) },
@@ -140,7 +143,7 @@ export const schedules = pureTarget('schedules', 400, [
 function checkSchedule(text: string, place: string, from: number): void {
   const read = ours(() =>
     within(LIMIT_MS, 'reading', () =>
-      parseSchedule(text, /^[A-Z]/.test(place) && place !== 'No/Where' ? place : 'UTC'),
+      parseSchedule(text, /^[A-Z]/.test(place) && place !== 'No/Where' ? place : 'UTC', zones),
     ),
   );
   let after = from;

@@ -7,6 +7,9 @@ import { isDuration, parsePointInTime } from './instants.ts';
 import { LONGEST_INTERVAL_MS, type Schedule } from './schedule.ts';
 import type { Schedules } from './schedule-cache.ts';
 
+/** Six fields with all their values and a zone are shorter. */
+const MAX_SCHEDULE_LENGTH = 1_000;
+
 /** The inputs of planning, besides the job. */
 export interface PlanRules {
   readonly schedules: Schedules;
@@ -62,7 +65,13 @@ export function planJob(name: string, fields: JobFields, now: number, rules: Pla
   };
 }
 
+/** Only of new jobs: earlier releases have stored longer ones. */
 function readSchedule(text: string, { schedules, errors }: PlanRules): Schedule {
+  if (text.length > MAX_SCHEDULE_LENGTH)
+    throw errors.invalid(
+      'SCHEDULE_JOB',
+      `schedule has ${text.length} characters: expected at most ${MAX_SCHEDULE_LENGTH}`,
+    );
   try {
     return schedules.get(text);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { LruCache } from '../../../util/lru.ts';
 import { parseSchedule, type Schedule } from './schedule.ts';
+import { Zones } from './zone.ts';
 
 /** Parsing a schedule costs at least 23 µs, and many jobs share one. */
 const MAX_KEPT = 1_000;
@@ -7,6 +8,7 @@ const MAX_KEPT = 1_000;
 /** Recently parsed schedules, by their text. */
 export class Schedules {
   readonly #kept = new LruCache<Schedule>(MAX_KEPT);
+  readonly #zones = new Zones();
   readonly #defaultZone: () => string;
 
   /** @param defaultZone - the zone of schedules that name none; asked whenever one is read. */
@@ -16,6 +18,6 @@ export class Schedules {
 
   /** @throws Error with what was expected. */
   get(text: string): Schedule {
-    return this.#kept.getOrMake(text, () => parseSchedule(text, this.#defaultZone()));
+    return this.#kept.getOrMake(text, () => parseSchedule(text, this.#defaultZone(), this.#zones));
   }
 }

@@ -3,7 +3,7 @@ import { messageOf } from '../../../errors.ts';
 import { LAST_INSTANT } from '../../../util/clock.ts';
 import { parseGoDuration } from '../../../util/duration.ts';
 import { parseCronFields } from './cron-fields.ts';
-import { Zone } from './zone.ts';
+import type { Zone, Zones } from './zone.ts';
 
 /** The recurring instants of a job. */
 export interface Schedule {
@@ -38,13 +38,13 @@ export const LONGEST_INTERVAL_MS: number = 2 ** 63 / 1e6;
  * @param defaultZone - the zone of a schedule that names none
  * @throws Error with what was expected.
  */
-export function parseSchedule(text: string, defaultZone: string): Schedule {
+export function parseSchedule(text: string, defaultZone: string, zones: Zones): Schedule {
   const prefixed = ZONE_PREFIX.exec(text);
-  if (prefixed === null) return parsePlain(text, () => new Zone(defaultZone));
+  if (prefixed === null) return parsePlain(text, () => zones.get(defaultZone));
   const [, zone = '', rest = ''] = prefixed;
   if (rest.trim() === '') throw new Error(`the zone ${JSON.stringify(zone)} is not followed by a schedule`);
   if (rest.trimStart().startsWith('@every')) throw new Error('@every runs by elapsed time: expected no zone before it');
-  return parsePlain(rest.trim(), () => namedZone(zone));
+  return parsePlain(rest.trim(), () => namedZone(zone, zones));
 }
 
 function parsePlain(text: string, zone: () => Zone): Schedule {
@@ -57,11 +57,11 @@ function parsePlain(text: string, zone: () => Zone): Schedule {
   return cronSchedule(pattern, isFixed, zone());
 }
 
-function namedZone(name: string): Zone {
+function namedZone(name: string, zones: Zones): Zone {
   // Node accepts offsets as zones, the API does not.
   if (!/^[A-Za-z]/.test(name)) throw unknownZone(name);
   try {
-    return new Zone(name);
+    return zones.get(name);
   } catch (error) {
     throw unknownZone(name, error);
   }

@@ -1,13 +1,41 @@
+import { LruCache } from '../../../util/lru.ts';
+
 const DAY_MS = 86_400_000;
 const SECOND_MS = 1_000;
+/** Zones that are kept: each has a formatter of some 100 KB. */
+const MAX_KEPT = 50;
+
+/** Time zones by name, in any case: schedules of one zone share it. */
+export class Zones {
+  readonly #kept = new LruCache<Zone>(MAX_KEPT);
+  /** By name in small letters, of which there are some 600. */
+  readonly #names = new Map<string, string>();
+
+  /** @throws RangeError when there is no such zone. */
+  get(name: string): Zone {
+    const known = this.#kept.get(name);
+    if (known !== undefined) return known;
+    const canonical = this.#canonicalName(name);
+    return this.#kept.getOrMake(canonical, () => new Zone(canonical));
+  }
+
+  /** As the time zone database writes it. croner keeps a formatter for every spelling that it sees, for ever. */
+  #canonicalName(name: string): string {
+    const lowerCased = name.toLowerCase();
+    const known = this.#names.get(lowerCased);
+    if (known !== undefined) return known;
+    const { timeZone } = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions();
+    this.#names.set(lowerCased, timeZone);
+    return timeZone;
+  }
+}
 
 /** A time zone. Local times are milliseconds since 1970, as if the zone were UTC. */
 export class Zone {
-  /** Its IANA name. */
+  /** Its IANA name, in its own case. */
   readonly name: string;
   readonly #format: Intl.DateTimeFormat | undefined;
 
-  /** @throws RangeError when there is no such zone. */
   constructor(name: string) {
     this.name = name;
     this.#format = name === 'UTC' ? undefined : formatOf(name);

@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseSchedule } from '../../../../src/blocks/jobs/planning/schedule.ts';
+import { Zones } from '../../../../src/blocks/jobs/planning/zone.ts';
+
+const zones = new Zones();
 
 interface Vector {
   readonly spec: string;
@@ -19,7 +22,7 @@ const vectors = JSON.parse(readFileSync(new URL('./schedule-vectors.json', impor
 function follow({ spec, from = '2026-01-01T00:00:00Z' }: Vector): readonly number[] | string {
   let schedule: ReturnType<typeof parseSchedule>;
   try {
-    schedule = parseSchedule(spec, 'UTC');
+    schedule = parseSchedule(spec, 'UTC', zones);
   } catch {
     return 'error';
   }
@@ -140,10 +143,12 @@ describe('schedules: more of the same kind', () => {
   });
 
   test('messages name the field, its text and what was expected', () => {
-    expect(() => parseSchedule('0 0 25 * * *', 'UTC')).toThrow('hours "25": 25 is outside of 0-23');
-    expect(() => parseSchedule('0 0 0 * * 1,x', 'UTC')).toThrow('day of week "1,x": "x" is not a number or sun-sat');
-    expect(() => parseSchedule('TZ=Mars/Olympus @daily', 'UTC')).toThrow('unknown time zone "Mars/Olympus"');
-    expect(() => parseSchedule('* * *', 'UTC')).toThrow(
+    expect(() => parseSchedule('0 0 25 * * *', 'UTC', zones)).toThrow('hours "25": 25 is outside of 0-23');
+    expect(() => parseSchedule('0 0 0 * * 1,x', 'UTC', zones)).toThrow(
+      'day of week "1,x": "x" is not a number or sun-sat',
+    );
+    expect(() => parseSchedule('TZ=Mars/Olympus @daily', 'UTC', zones)).toThrow('unknown time zone "Mars/Olympus"');
+    expect(() => parseSchedule('* * *', 'UTC', zones)).toThrow(
       'expected 6 fields (seconds to day of week) or an @ period, found 3',
     );
   });
@@ -157,14 +162,14 @@ describe('schedules: more of the same kind', () => {
   );
 
   test('a number beyond all bounds is named as such', () => {
-    expect(() => parseSchedule('*/9007199254740993 * * * * *', 'UTC')).toThrow(
+    expect(() => parseSchedule('*/9007199254740993 * * * * *', 'UTC', zones)).toThrow(
       'seconds "*/9007199254740993": "9007199254740993" is too large: expected at most 9007199254740991',
     );
-    expect(() => parseSchedule('100000 * * * * *', 'UTC')).toThrow('100000 is outside of 0-59');
+    expect(() => parseSchedule('100000 * * * * *', 'UTC', zones)).toThrow('100000 is outside of 0-59');
   });
 
   test('for the five fields of crontab the message says what to write', () => {
-    expect(() => parseSchedule('TZ=Europe/Rome 30 2  * * mon-fri', 'UTC')).toThrow(
+    expect(() => parseSchedule('TZ=Europe/Rome 30 2  * * mon-fri', 'UTC', zones)).toThrow(
       'found 5: put 0 for the seconds in front, "0 30 2 * * mon-fri"',
     );
   });
@@ -172,7 +177,7 @@ describe('schedules: more of the same kind', () => {
 
 describe('schedules: time changes', () => {
   const inZone = (spec: string, zone: string, from: string, count: number): string[] => {
-    const schedule = parseSchedule(spec, zone);
+    const schedule = parseSchedule(spec, zone, zones);
     const instants: string[] = [];
     for (let at: number | undefined = Date.parse(from); instants.length < count; ) {
       at = schedule.next(at ?? Number.NaN, 0);
@@ -232,7 +237,7 @@ describe('schedules: time changes', () => {
 
   test('@every takes no notice of a time change', () => {
     const at = Date.parse(SPRING);
-    expect(parseSchedule('@every 24h', NEW_YORK).next(at, at)).toBe(at + 86_400_000);
+    expect(parseSchedule('@every 24h', NEW_YORK, zones).next(at, at)).toBe(at + 86_400_000);
   });
 });
 
@@ -305,7 +310,7 @@ describe('schedules against a matcher that looks at every second', () => {
     const instant = fc.integer({ min: start, max: start + 3 * 366 * 86_400_000 });
     fc.assert(
       fc.property(spec, instant, (text, from) => {
-        const next = parseSchedule(text, 'UTC').next(from, from);
+        const next = parseSchedule(text, 'UTC', zones).next(from, from);
         const limit = from + 40 * 86_400_000;
         const brute = bruteNext(text.split(' '), from, limit);
         if (brute !== undefined) expect(next).toBe(brute);
@@ -314,4 +319,63 @@ describe('schedules against a matcher that looks at every second', () => {
       { numRuns: 500 },
     );
   });
+});
+
+/** How many formatters of dates some work makes: each takes some 100 KB. */
+function countFormatters(work: () => void): number {
+  const { DateTimeFormat } = Intl;
+  let count = 0;
+  Intl.DateTimeFormat = new Proxy(DateTimeFormat, {
+    construct(target, args) {
+      count++;
+      return new target(...args);
+    },
+  });
+  try {
+    work();
+  } finally {
+    Intl.DateTimeFormat = DateTimeFormat;
+  }
+  return count;
+}
+
+describe('zones', () => {
+  test('a zone is the same one in every case', () => {
+    const kept = new Zones();
+    const zone = kept.get('Europe/Rome');
+    expect(zone.name).toBe('Europe/Rome');
+    for (const name of ['europe/rome', 'EUROPE/ROME', 'eUrOpE/rOmE']) expect(kept.get(name)).toBe(zone);
+    expect(kept.get('utc').name).toBe('UTC');
+  });
+
+  test.each(['us/eastern', 'US/Eastern', 'uS/eASTERN'])('%s is another name of a zone', (name) => {
+    const [from, anchor] = [Date.parse('2026-01-01T00:00:00Z'), 0];
+    for (const fields of ['0 30 3 * * *', '0 */7 * * * *'])
+      expect(parseSchedule(`TZ=${name} ${fields}`, 'UTC', zones).next(from, anchor)).toBe(
+        parseSchedule(`TZ=America/New_York ${fields}`, 'UTC', zones).next(from, anchor),
+      );
+  });
+
+  test.each(['0 30 3 * * *', '0 */5 * * * *'])(
+    'a zone in thousands of spellings takes no more memory: %s',
+    (fields) => {
+      const name = 'america/argentina/buenos_aires';
+      const spelling = (number: number): string =>
+        [...name].map((letter, at) => ((number >> at) & 1 ? letter.toUpperCase() : letter)).join('');
+      const known = new Zones();
+      const made = countFormatters(() => {
+        for (let number = 0; number < 2_000; number++)
+          expect(parseSchedule(`TZ=${spelling(number)} ${fields}`, 'UTC', known).next(0, 0)).toBeGreaterThan(0);
+      });
+      // For its name, for us and for croner.
+      expect(made).toBeLessThanOrEqual(3);
+    },
+  );
+
+  test.each(['europe/room', 'Europe/Rome ', 'constructor', '__proto__', 'é', '+02:00'])(
+    'there is no zone %j',
+    (name) => {
+      expect(() => parseSchedule(`TZ=${name.trimEnd()}x 0 0 0 * * *`, 'UTC', zones)).toThrow('unknown time zone');
+    },
+  );
 });
