@@ -1,4 +1,5 @@
 import { SidecarError } from '../errors.ts';
+import { bytesOf } from '../util/bytes.ts';
 import { nameOfKind } from '../util/known-fields.ts';
 import { nodeHttp } from '../util/node-http.ts';
 import { type Body, headerOf, type SidecarRequest } from './message.ts';
@@ -87,11 +88,13 @@ export function asBuffer(bytes: Uint8Array): Buffer {
 /** A chunk of a stream as bytes: a stream of text yields strings, whatever its type says. */
 export function chunkOf(chunk: Uint8Array | string): Buffer {
   if (typeof chunk === 'string') return Buffer.from(chunk);
-  if (chunk instanceof Uint8Array) return asBuffer(chunk);
+  const bytes = bytesOf(chunk);
+  if (bytes !== undefined) return asBuffer(bytes);
   throw new TypeError(`a chunk of the body is ${nameOfKind(chunk)}: expected bytes or text`);
 }
 
-function tooLarge(limitBytes: number): SidecarError {
+/** The error for a body over the limit. */
+export function tooLarge(limitBytes: number): SidecarError {
   return new SidecarError('ERR_BODY_TOO_LARGE', `request body is too large: at most ${limitBytes} bytes are accepted`);
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { messageOf, SidecarError } from '../errors.ts';
+import { bytesOf } from '../util/bytes.ts';
 import { type CancelToken, cancelTokenOfSignal, NEVER, signalOfCancelToken } from '../util/cancel-token.ts';
 import { jsonTextOf } from '../util/json-value.ts';
 import { checkFields, fieldNames } from '../util/known-fields.ts';
@@ -154,7 +155,8 @@ export function request(method: string, url: string, init: RequestParts = {}): S
 
 function encodeBody(body: unknown): { body: Body; contentType?: string } {
   if (body === undefined) return { body: EMPTY_BODY };
-  if (body instanceof Uint8Array) return { body };
+  const bytes = bytesOf(body);
+  if (bytes !== undefined) return { body: bytes };
   if (typeof body === 'string') return { body: Buffer.from(body) };
   if (isAsyncIterable(body)) return { body };
   return { body: Buffer.from(jsonOf(body)), contentType: 'application/json' };

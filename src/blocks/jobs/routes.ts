@@ -1,4 +1,4 @@
-import { readBody } from '../../http/body.ts';
+import { readContent } from '../../http/content.ts';
 import { NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
 import type { Wire } from '../../wire.ts';
@@ -39,7 +39,7 @@ async function scheduleJob(
   request: SidecarRequest,
   name: string,
 ): Promise<SidecarResponse> {
-  const body = await readBody(request, bodyLimitBytes);
+  const body = await readContent(request, bodyLimitBytes);
   await jobs.schedule(name, jobs.parser.parseBody(body));
   return NO_CONTENT;
 }

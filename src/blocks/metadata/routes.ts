@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { SidecarError } from '../../errors.ts';
-import { readBody } from '../../http/body.ts';
+import { readContent } from '../../http/content.ts';
 import { jsonResponse, NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
 import { MAX_ATTRIBUTE_BYTES, type Metadata } from './metadata.ts';
@@ -24,7 +24,7 @@ async function putAttribute(
 ): Promise<SidecarResponse> {
   if (name === '')
     throw new SidecarError('ERR_NOT_FOUND', 'attribute name is empty: expected /v1.0/metadata/<attributeName>');
-  const body = await readBody(request, limitBytes);
+  const body = await readContent(request, limitBytes);
   if (!isUtf8(body))
     throw new SidecarError('ERR_BAD_REQUEST', `value of attribute ${name} is not UTF-8: expected text`);
   metadata.set(name, body.toString());

@@ -1,4 +1,4 @@
-import { readBody } from '../../http/body.ts';
+import { readContent } from '../../http/content.ts';
 import { headerOf, NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
 import { traceOfHeaders } from '../../http/trace-headers.ts';
@@ -49,7 +49,7 @@ async function publish(
   const target = pubsub.target(to, metadata);
   const { address } = target;
   const rules = publishRules(metadata, to.pubsubName);
-  const bytes = await readBody(request, limitBytes);
+  const bytes = await readContent(request, limitBytes);
   const contentType = headerOf(request.headers, 'content-type') || DEFAULT_CONTENT_TYPE;
   const isEvent = contentKind(contentType) === 'event';
   const binary = isEvent ? undefined : binaryAttributes(request.headers, address);
@@ -76,7 +76,7 @@ async function publishBulk(
   const { address } = target;
   publishRules(metadata, to.pubsubName);
   const maxBytes = maxBulkPubBytes(metadata, to.pubsubName);
-  const body = await readBody(request, limitBytes);
+  const body = await readContent(request, limitBytes);
   const trace = traceOfHeaders(request.headers);
   const entries = parseBulkEntries(body, address).map(({ entryId, bytes, contentType, metadata: own }) => {
     const merged = mergedMetadata(metadata, own);

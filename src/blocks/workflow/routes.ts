@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { SidecarError } from '../../errors.ts';
-import { readBody } from '../../http/body.ts';
+import { readContent } from '../../http/content.ts';
 import { EMPTY_BODY, jsonResponse, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
 import type { Wire, WorkflowRules } from '../../wire.ts';
@@ -147,7 +147,7 @@ function instanceIdOf({ query }: SidecarRequest, { emptyIdIsNone }: WorkflowRule
 
 /** The body as text; `undefined` if it is empty. */
 async function readText(request: SidecarRequest, limitBytes: number, what: string): Promise<Payload> {
-  const body = await readBody(request, limitBytes);
+  const body = await readContent(request, limitBytes);
   if (body.length === 0) return undefined;
   if (!isUtf8(body)) throw new SidecarError('ERR_MALFORMED_REQUEST', `${what} is not UTF-8: expected text`);
   return body.toString();
