@@ -37,6 +37,8 @@ export interface Wire {
   readonly rawPayloadAsEvent: boolean;
   /** A JSON object that is no CloudEvent is delivered as it is to a subscription that does not ask for raw payloads. */
   readonly rawObjectAsEvent: boolean;
+  /** A published body of a media type that is not known is text if it is UTF-8. */
+  readonly takesText: boolean;
   /** `metadata.cloudevent.tracestate` of a publish is kept in the event also when no `traceparent` goes with it. */
   readonly keepsLoneTracestate: boolean;
   /** The application's time limit for a delivery and for a run of a job, unless the options say so; 0 for none. */
@@ -105,6 +107,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     bulkSubscribeNeedsEnabled: false,
     rawPayloadAsEvent: false,
     rawObjectAsEvent: false,
+    takesText: false,
     keepsLoneTracestate: false,
     appTimeLimitMs: 60_000,
     jobs: {
@@ -140,6 +143,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     bulkSubscribeNeedsEnabled: true,
     rawPayloadAsEvent: true,
     rawObjectAsEvent: true,
+    takesText: true,
     keepsLoneTracestate: true,
     appTimeLimitMs: 0,
     jobs: {

@@ -113,11 +113,34 @@ describe('wrapping by media type', () => {
     ['image/png', Buffer.from([0, 1, 255]), '"data_base64":"AAH/"'],
     ['application/cloudevents+protobuf', 'x', `"data_base64":"${base64('x')}"`],
     ['foo/bar', 'x', `"data_base64":"${base64('x')}"`],
+    ['application/yaml', 'a: 1', '"data":"a: 1"'],
+    ['application/openapi+yaml', 'a: 1', '"data":"a: 1"'],
+    ['application/x-ndjson', '{"a":1}\n{"a":2}\n', '"data":"{\\"a\\":1}\\n{\\"a\\":2}\\n"'],
+    ['Application/GraphQL; charset=utf-8', '{ a }', '"data":"{ a }"'],
+    ['application/sql', 'select 1', '"data":"select 1"'],
+    ['application/javascript', 'a()', '"data":"a()"'],
+    ['application/javascript', latin1, `"data_base64":"${base64(latin1)}"`],
   ])('%j %j', async (contentType, body, member) => {
     await using world = await startWorld();
     const event = await wrapped(world, body, contentType);
     expect(event.endsWith(`,${member}}`), event).toBe(true);
     expect(() => JSON.parse(event)).not.toThrow();
+  });
+
+  test.each<[contentType: string, body: string | Uint8Array, member: string]>([
+    ['foo/bar', 'x', '"data":"x"'],
+    ['foo/bar', '{"a":1}', '"data":"{\\"a\\":1}"'],
+    ['foo/bar', latin1, `"data_base64":"${base64(latin1)}"`],
+    ['image/svg', '<svg/>', '"data":"<svg/>"'],
+    ['application/x-ndjson', '{"a":1}\n', '"data":"{\\"a\\":1}\\n"'],
+    ['application/octet-stream', 'bytes', `"data_base64":"${base64('bytes')}"`],
+    ['Application/Octet-Stream; a=b', 'bytes', `"data_base64":"${base64('bytes')}"`],
+    ['application/cloudevents+protobuf', 'x', `"data_base64":"${base64('x')}"`],
+    ['image/png', Buffer.from([0, 1, 255]), '"data_base64":"AAH/"'],
+  ])('with wire dapr, UTF-8 is text, but for two types: %j %j', async (contentType, body, member) => {
+    await using world = await startWorld({ wire: 'dapr' });
+    const event = await wrapped(world, body, contentType);
+    expect(event.endsWith(`,${member}}`), event).toBe(true);
   });
 
   test.each(['12345678901234567890', '1e400', '-1E+400', '1.10', '0.1000000000000000055511151231257827', '-0'])(
@@ -325,6 +348,49 @@ describe('the caller’s own CloudEvent', () => {
     const answer = await world.publish(body, { headers });
     expect(answer.error).toEqual([500, 'ERR_PUBSUB_CLOUD_EVENTS_SER']);
     expect(answer.json['message']).toContain(`data_base64 is ${kind}: expected a string in base64`);
+  });
+
+  test.each(['no base64!', 'QQ', 'QQ=', 'QUI=\n', '_-==', 'QR=='])(
+    'data_base64 %j is no base64, and refused by name, in a bulk publish and in code, too',
+    async (text) => {
+      await using world = await startWorld();
+      const { data: _data, ...event } = complete as Record<string, unknown>;
+      const { headers, body } = own({ ...event, data_base64: text });
+      const problem = 'expected standard base64';
+      const single = await world.publish(body, { headers });
+      expect(single.error).toEqual([500, 'ERR_PUBSUB_CLOUD_EVENTS_SER']);
+      expect(single.json['message']).toContain(`data_base64 is ${JSON.stringify(text)}: ${problem}`);
+      const entry = {
+        entryId: '1',
+        event: { ...event, data_base64: text },
+        contentType: 'application/cloudevents+json',
+      };
+      expect((await world.publishBulk([entry])).json).toMatchObject({ message: expect.stringContaining(problem) });
+      const contentType = 'application/cloudevents+json';
+      const inCode = world.sidecar.pubsub.publish('pubsub', 'orders', JSON.parse(body), { contentType });
+      await expect(inCode).rejects.toThrow(problem);
+      expect(world.deliveries).toEqual([]);
+    },
+  );
+
+  test('an event with both data and data_base64 is refused by name', async () => {
+    await using world = await startWorld();
+    const { headers, body } = own({ ...complete, data: { id: 1 }, data_base64: 'QQ==' });
+    const answer = await world.publish(body, { headers });
+    expect(answer.error).toEqual([500, 'ERR_PUBSUB_CLOUD_EVENTS_SER']);
+    expect(answer.json['message']).toContain('both data and data_base64');
+    expect(world.deliveries).toEqual([]);
+  });
+
+  test('one of data and data_base64 may be null', async () => {
+    await using world = await startWorld();
+    for (const members of [
+      { data: null, data_base64: 'QQ==' },
+      { data: 5, data_base64: null },
+    ]) {
+      const { headers, body } = own({ ...complete, ...members });
+      expect((await world.publish(body, { headers })).status).toBe(204);
+    }
   });
 
   test.each(['', 'not JSON', '[]', '"text"', '5', 'null', 'true', '{"id":"1"} {}'])(

@@ -1,5 +1,6 @@
 import type { Message } from '../../../components/pubsub.ts';
 import { messageOf, SidecarError } from '../../../errors.ts';
+import { bytesOf } from '../../../util/bytes.ts';
 import { jsonTextOf } from '../../../util/json-value.ts';
 import { contentKind } from '../publishing/content-type.ts';
 import { withData } from '../publishing/envelope.ts';
@@ -21,16 +22,17 @@ export function redelivered({ deadLetter: _origin, ...message }: Message, topic:
 
 /** The same CloudEvent with other data. */
 function withNewData(message: Message, data: unknown): Uint8Array {
-  const { data: _data, data_base64: _bytes, ...attributes } = eventOf(message);
+  const { data: wasText, data_base64: _bytes, ...attributes } = eventOf(message);
   const before = attributes['datacontenttype'];
   const { bytes, contentType } = encoded(data, typeof before === 'string' ? before : 'application/json');
   const head = JSON.stringify({ ...attributes, datacontenttype: contentType });
-  return withData(head.slice(0, -1), bytes, contentType);
+  return withData(head.slice(0, -1), bytes, contentType, wasText !== undefined);
 }
 
 /** Bytes stay what they are, and so does text, unless the content was JSON: then every value becomes JSON. */
 function encoded(data: unknown, before: string): Encoded {
-  if (data instanceof Uint8Array) return { bytes: data, contentType: before };
+  const bytes = bytesOf(data);
+  if (bytes !== undefined) return { bytes, contentType: before };
   const isJson = contentKind(before) === 'json';
   if (typeof data === 'string' && !isJson) return { bytes: Buffer.from(data), contentType: before };
   return { bytes: Buffer.from(jsonOf(data)), contentType: isJson ? before : 'application/json' };

@@ -5,6 +5,7 @@ import { asBuffer } from '../../../http/body.ts';
 import { type HeaderMap, headerOf } from '../../../http/message.ts';
 import { formatInstant, parseInstant } from '../../../util/duration.ts';
 import { jsonMembers, kindOfJson, parseJsonBody } from '../../../util/json-text.ts';
+import { shown } from '../../../util/shown.ts';
 import { invalidEvent } from '../errors.ts';
 import { type Address, type EncodedEvent, type EnvelopeDefaults, type Payload, quote, withData } from './envelope.ts';
 
@@ -45,7 +46,7 @@ export function completeEvent(payload: Payload, defaults: EnvelopeDefaults): Enc
     const value = event[name];
     if (value !== undefined && value !== null) checkAttribute(name, value, address);
   }
-  checkBinaryData(event['data_base64'], address);
+  checkBinaryData(event, address);
   const members = new Map<string, string>();
   for (const { key, value } of jsonMembers(text)) members.set(key, value);
   fillIn(members, payload, defaults);
@@ -55,9 +56,14 @@ export function completeEvent(payload: Payload, defaults: EnvelopeDefaults): Enc
   return { id, data, trace: traceOfMembers(members), ...(typeof expiration === 'string' ? { expiration } : {}) };
 }
 
-function checkBinaryData(value: unknown, address: Address): void {
-  if (value === undefined || value === null || typeof value === 'string') return;
-  throw invalidEvent(address, `data_base64 is ${kindOfJson(value)}: expected a string in base64`);
+function checkBinaryData({ data, data_base64: binary }: Readonly<Record<string, unknown>>, address: Address): void {
+  if (binary === undefined || binary === null) return;
+  if (typeof binary !== 'string')
+    throw invalidEvent(address, `data_base64 is ${kindOfJson(binary)}: expected a string in base64`);
+  if (Buffer.from(binary, 'base64').toString('base64') !== binary)
+    throw invalidEvent(address, `data_base64 is ${shown(binary)}: expected standard base64, with padding`);
+  if (data !== undefined && data !== null)
+    throw invalidEvent(address, 'the event has both data and data_base64: expected one of them');
 }
 
 function parseEvent(bytes: Uint8Array, address: Address): { text: string; event: Readonly<Record<string, unknown>> } {
@@ -183,6 +189,6 @@ export function binaryEvent(payload: Payload, attributes: BinaryAttributes, defa
   members.set('datacontenttype', quote(payload.contentType));
   fillIn(members, payload, defaults);
   const head = `{${[...members].map(([key, value]) => `${quote(key)}:${value}`).join(',')}`;
-  const data = withData(head, payload.bytes, payload.contentType);
+  const data = withData(head, payload.bytes, payload.contentType, defaults.takesText);
   return { id: attributes.get('id') ?? '', data, trace: traceOfMembers(members) };
 }

@@ -32,6 +32,8 @@ export interface EnvelopeDefaults {
   readonly newId: () => string;
   /** `source` and `type` as members of an envelope: encoded once, not for every message. */
   readonly members: string;
+  /** Whether bytes of an unknown media type that are UTF-8 are text. */
+  readonly takesText: boolean;
   /** Whether a `tracestate` in the metadata is kept even without a `traceparent`. */
   readonly keepsLoneTracestate: boolean;
   /** The last frame of each destination. */
@@ -51,13 +53,22 @@ const BEFORE_ID = '{"id":"';
 /** Makes the common parts of a sidecar's envelopes. */
 export function envelopeDefaults(
   source: string,
-  { eventType: type, keepsLoneTracestate }: Wire,
+  { eventType: type, keepsLoneTracestate, takesText }: Wire,
   host: { readonly clock: Clock; readonly newId: () => string },
 ): EnvelopeDefaults {
   const { clock, newId } = host;
   const members = ownMembers(source, type);
   const frames = new WeakMap<Address, Frame>();
-  return { source, type, newId, timestamp: timestamps(() => clock.now()), members, keepsLoneTracestate, frames };
+  return {
+    source,
+    type,
+    newId,
+    timestamp: timestamps(() => clock.now()),
+    members,
+    takesText,
+    keepsLoneTracestate,
+    frames,
+  };
 }
 
 function ownMembers(source: string, type: string): string {
@@ -104,7 +115,7 @@ export function wrap(payload: Payload, defaults: EnvelopeDefaults): EncodedEvent
   if (trace !== undefined) head += traceMembers(trace, metadata);
   else if (metadata !== NO_METADATA && defaults.keepsLoneTracestate) head += loneTracestate(metadata);
   if (payload.expiresAt !== undefined) head += `,"expiration":"${formatInstant(payload.expiresAt)}"`;
-  return { id, data: withData(head, payload.bytes, contentType), trace };
+  return { id, data: withData(head, payload.bytes, contentType, defaults.takesText), trace };
 }
 
 /** An envelope whose only own part is its ID, around JSON: copying bytes takes half the time of joining texts. */
@@ -182,13 +193,15 @@ function loneTracestate({ 'cloudevent.tracestate': tracestate }: Metadata): stri
 
 /**
  * Closes an envelope with `data` or `data_base64`, depending on the content type. JSON is copied byte for byte, so that
- * numbers keep every digit. Invalid JSON becomes a string; bytes that are not text become base64.
+ * numbers keep every digit. Invalid JSON becomes a string; bytes that are not text become base64, and with `takesText`
+ * false those of an unknown media type.
  */
-export function withData(head: string, bytes: Uint8Array, contentType: string): Buffer {
+export function withData(head: string, bytes: Uint8Array, contentType: string, takesText: boolean): Buffer {
   const buffer = asBuffer(bytes);
   const kind = contentKind(contentType);
-  if (kind === 'binary' || !isUtf8(buffer)) return Buffer.from(`${head},"data_base64":"${buffer.toString('base64')}"}`);
-  if (kind === 'text' || !isJson(buffer)) return Buffer.from(`${head},"data":${quote(buffer.toString())}}`);
+  if (kind === 'binary' || (kind === 'other' && !takesText) || !isUtf8(buffer))
+    return Buffer.from(`${head},"data_base64":"${buffer.toString('base64')}"}`);
+  if (kind !== 'json' || !isJson(buffer)) return Buffer.from(`${head},"data":${quote(buffer.toString())}}`);
   return splice(`${head},"data":`, buffer);
 }
 

@@ -1,4 +1,5 @@
 import { messageOf } from '../../../errors.ts';
+import { bytesOf } from '../../../util/bytes.ts';
 import { jsonTextOf } from '../../../util/json-value.ts';
 import { invalidEvent } from '../errors.ts';
 import { CLOUD_EVENT_TYPE } from './content-type.ts';
@@ -23,8 +24,9 @@ export interface DataForm {
  * @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` for a value without a JSON form.
  */
 export function encodeData(data: unknown, { contentType, rawPayload }: DataForm, address: Address): EncodedData {
-  if (data instanceof Uint8Array)
-    return { bytes: rawPayload ? Buffer.from(data) : data, contentType: contentType ?? 'application/octet-stream' };
+  const bytes = bytesOf(data);
+  if (bytes !== undefined)
+    return { bytes: rawPayload ? Buffer.from(bytes) : bytes, contentType: contentType ?? 'application/octet-stream' };
   if (typeof data === 'string') return { bytes: Buffer.from(data), contentType: contentType ?? 'text/plain' };
   const type = contentType ?? (isCloudEvent(data) ? CLOUD_EVENT_TYPE : 'application/json');
   return { bytes: Buffer.from(stringify(data, address)), contentType: type };
