@@ -1,8 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { jsonElements, jsonMembers } from '../util/json-text.ts';
 import type { Report } from './report.ts';
 import type { YamlDocument } from './yaml-document.ts';
 import { readTextFile } from './yaml-file.ts';
+
+/** How deep secrets may be nested: each level is read again for the one above it. */
+const MAX_DEPTH = 100;
 
 /** A source of secrets; `undefined` if there is no secret of that name and key. */
 export interface SecretStore {
@@ -64,8 +68,8 @@ export async function fileSecrets(
   const text = await readTextFile(await fileBeside(settings.secretsFile, location), report);
   if (text === undefined) return undefined;
   try {
-    const content: unknown = JSON.parse(text);
-    if (typeof content !== 'object' || content === null || Array.isArray(content)) throw new Error('not an object');
+    const content = text.trim();
+    if (!content.startsWith('{') || isDeep(JSON.parse(content), 0)) throw new Error('no object, or too deep');
     return storeOf(content, settings);
   } catch {
     // The parser's message quotes the text, which is secret.
@@ -77,26 +81,46 @@ export async function fileSecrets(
   }
 }
 
-function storeOf(content: object, { nestedSeparator, multiValued }: SecretFile): SecretStore {
+function isDeep(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return depth > MAX_DEPTH || Object.values(value).some((inner) => isDeep(inner, depth + 1));
+}
+
+function storeOf(content: string, { nestedSeparator, multiValued }: SecretFile): SecretStore {
   if (!multiValued) {
     const values = new Map<string, string>();
     flatten(content, '', nestedSeparator, values);
     return { get: (name, key) => (key === name ? values.get(name) : undefined) };
   }
   const secrets = new Map<string, Map<string, string>>();
-  for (const [name, secret] of Object.entries(content)) {
+  for (const [name, secret] of membersOf(content)) {
     const values = new Map<string, string>();
-    if (typeof secret === 'object' && secret !== null) flatten(secret, '', nestedSeparator, values);
-    else values.set(name, String(secret));
+    if (isNested(secret)) flatten(secret, '', nestedSeparator, values);
+    else values.set(name, textOf(secret));
     secrets.set(name, values);
   }
   return { get: (name, key) => secrets.get(name)?.get(key) };
 }
 
-function flatten(value: object, prefix: string, separator: string, into: Map<string, string>): void {
-  for (const [name, inner] of Object.entries(value)) {
+function flatten(json: string, prefix: string, separator: string, into: Map<string, string>): void {
+  for (const [name, inner] of membersOf(json)) {
     const full = prefix === '' ? name : prefix + separator + name;
-    if (typeof inner === 'object' && inner !== null) flatten(inner, full, separator, into);
-    else into.set(full, String(inner));
+    if (isNested(inner)) flatten(inner, full, separator, into);
+    else into.set(full, textOf(inner));
   }
+}
+
+/** The texts of the members of an object, of which the last of a name counts, or of an array, by their index. */
+function membersOf(json: string): Iterable<[string, string]> {
+  if (json.startsWith('[')) return jsonElements(json).map((element, index) => [String(index), element]);
+  return new Map(jsonMembers(json).map(({ key, value }) => [key, value]));
+}
+
+function isNested(json: string): boolean {
+  return json.startsWith('{') || json.startsWith('[');
+}
+
+/** A number as it is written: it may have more digits than JavaScript's numbers. */
+function textOf(json: string): string {
+  return json.startsWith('"') ? (JSON.parse(json) as string) : json;
 }

@@ -1,6 +1,8 @@
-/** Types that JSON writes as an empty object although they have content. */
+/** Types with content that JSON writes as an empty object, or as one with a member for each number. */
 const LOST_TAGS: ReadonlySet<string> = new Set(
   [
+    ...['Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array', 'Uint32Array'],
+    ...['Float16Array', 'Float32Array', 'Float64Array', 'BigInt64Array', 'BigUint64Array'],
     ...['Map', 'Set', 'WeakMap', 'WeakSet', 'Promise', 'ArrayBuffer', 'SharedArrayBuffer', 'DataView'],
     ...['URLSearchParams', 'FormData', 'Blob', 'File', 'Headers', 'Error', 'DOMException', 'RegExp'],
   ].map((name) => `[object ${name}]`),
@@ -97,7 +99,7 @@ function lostItself(value: object): string | undefined {
   // An error with own fields, such as that of a failed task, is described by them.
   if (tag === '[object Error]' && Object.keys(value).length > 0) return undefined;
   const name = tag.slice('[object '.length, -1);
-  return /^[AE]/.test(name) ? `an ${name}` : `a ${name}`;
+  return /^[AEI]/.test(name) ? `an ${name}` : `a ${name}`;
 }
 
 const MAX_SHOWN_NAME = 64;

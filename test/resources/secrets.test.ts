@@ -135,6 +135,24 @@ describe('secretstores.local.file', () => {
     },
   );
 
+  test.each(['12345678901234567890', '1.10', '1e400', '0.30000000000000004000', '1000000', 'true', 'null'])(
+    'the value %s is kept as it is written',
+    async (text) => {
+      for (const [settings, reference] of [
+        [{}, '{name: "a:list:0"}'],
+        [{ multiValued: 'true' }, '{name: a, key: "list:0"}'],
+        [{}, '{name: plain}'],
+        [{ multiValued: 'true' }, '{name: plain}'],
+      ] as const) {
+        const workingDirectory = await directoryWith({ 's.json': ` {"a": {"list": [ ${text} ]}, "plain":${text} }\n` });
+        const store = component('secrets', 'secretstores.local.file', metadata({ secretsFile: 's.json', ...settings }));
+        expect(await shown(documents(store, showing(`secretKeyRef: ${reference}`)), { workingDirectory })).toEqual([
+          text,
+        ]);
+      }
+    },
+  );
+
   test('another separator can be chosen', async () => {
     expect(await fromFile('{name: nested.inner.deep}', { nestedSeparator: '.' })).toEqual(['a']);
   });
