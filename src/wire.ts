@@ -43,6 +43,8 @@ export interface Wire {
   readonly keepsLoneTracestate: boolean;
   /** The application's time limit for a delivery and for a run of a job, unless the options say so; 0 for none. */
   readonly appTimeLimitMs: number;
+  /** Keys of JSON from the application, and names of envelope attributes in metadata, are understood in any case. */
+  readonly keysInAnyCase: boolean;
   readonly jobs: JobRules;
   readonly workflows: WorkflowRules;
   /** Prefix of the names of the runtime's own actor types. */
@@ -110,6 +112,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     takesText: false,
     keepsLoneTracestate: false,
     appTimeLimitMs: 60_000,
+    keysInAnyCase: false,
     jobs: {
       lenientBodies: false,
       maxCount: MAX_INT32,
@@ -146,6 +149,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
     takesText: true,
     keepsLoneTracestate: true,
     appTimeLimitMs: 0,
+    keysInAnyCase: true,
     jobs: {
       lenientBodies: true,
       maxCount: MAX_UINT32,

@@ -60,9 +60,18 @@ function describe(error: ErrorObject | undefined, what: string, secret: boolean)
     const known = Object.keys(error.parentSchema?.['properties'] ?? {});
     return unknownField(String(error.params['additionalProperty']), known, field);
   }
-  if (error.keyword === 'required') return `${field}.${error.params['missingProperty']} is missing`;
+  if (error.keyword === 'required') {
+    const missing = String(error.params['missingProperty']);
+    return `${field}.${missing} is missing${inOtherCase(missing, error.data)}`;
+  }
   const must = mustOf(error);
   return secret ? `${field} ${must}` : `${field} ${must}: actual is ${shown(error.data)}`;
+}
+
+/** A hint at a key that is the missing one but for its case, if there is one. */
+function inOtherCase(missing: string, data: unknown): string {
+  const key = Object.keys(Object(data)).find((one) => one.toLowerCase() === missing.toLowerCase());
+  return key === undefined ? '' : `: it has ${JSON.stringify(key)}; did you mean ${JSON.stringify(missing)}?`;
 }
 
 function mustOf({ keyword, params, parentSchema, message }: ErrorObject): string | undefined {

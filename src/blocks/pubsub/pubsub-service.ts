@@ -15,6 +15,7 @@ import {
   parseSubscriptions,
   type Subscriber,
   type SubscriptionOptions,
+  withKnownNames,
 } from './delivery/subscription.ts';
 import type { SubscriptionInfo } from './delivery/subscription-info.ts';
 import { type SubscribablePubSub, Subscriptions } from './delivery/subscriptions.ts';
@@ -244,8 +245,20 @@ export class PubSubService implements BlockService {
   }
 
   async #takeDiscovered(list: readonly unknown[]): Promise<void> {
-    const parsed = parseSubscriptions(list, 'PROGRAMMATIC', this.#subscriber);
+    const parsed = parseSubscriptions(this.#inKnownNames(list), 'PROGRAMMATIC', this.#subscriber);
     await this.#set(this.#subscriptions.setProgrammatic(parsed), true);
+  }
+
+  /** Where names are case-sensitive, another case is warned of: the key would have no effect, in silence. */
+  #inKnownNames(list: readonly unknown[]): readonly unknown[] {
+    const { wire, logger } = this.#deps;
+    const known = withKnownNames(list, ({ written, known, path }) => {
+      if (wire.keysInAnyCase) return;
+      const key = JSON.stringify(written);
+      const place = path.join('.');
+      logger.warn({ place }, `the application lists the key ${key}, which is not used; did you mean "${known}"?`);
+    });
+    return wire.keysInAnyCase ? known : list;
   }
 
   /** Subscriptions are being set. Each is tried again until it starts; while the state does not work, none is waited for. */

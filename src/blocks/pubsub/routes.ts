@@ -16,12 +16,18 @@ export const RESERVED_PUBSUB_NAME = 'bulk';
 const METHODS = ['POST', 'PUT'];
 const DEFAULT_CONTENT_TYPE = 'text/plain';
 
+interface PublishRouteOptions {
+  readonly wire: Wire;
+  readonly bodyLimitBytes: number;
+}
+
 /** The routes of publishing. */
 export function pubsubRoutes(pubsub: PubSubService, wire: Wire, bodyLimitBytes: number): Route[] {
+  const options = { wire, bodyLimitBytes };
   const single = (request: SidecarRequest, to: Destination): Promise<SidecarResponse> =>
-    publish(pubsub, request, to, bodyLimitBytes);
+    publish(pubsub, request, to, options);
   const bulk = (request: SidecarRequest, to: Destination): Promise<SidecarResponse> =>
-    publishBulk(pubsub, request, to, bodyLimitBytes);
+    publishBulk(pubsub, request, to, options);
   return [
     route('publish', METHODS, '/v1.0/publish', (request) => single(request, { pubsubName: '', topic: '' })),
     route('publish', METHODS, '/v1.0/publish/:pubsubName/*topic', single),
@@ -43,13 +49,13 @@ async function publish(
   pubsub: PubSubService,
   request: SidecarRequest,
   to: Destination,
-  limitBytes: number,
+  { wire, bodyLimitBytes }: PublishRouteOptions,
 ): Promise<SidecarResponse> {
-  const metadata = metadataOfQuery(request.search, () => request.query);
+  const metadata = metadataOfQuery(request.search, () => request.query, wire);
   const target = pubsub.target(to, metadata);
   const { address } = target;
   const rules = publishRules(metadata, to.pubsubName);
-  const bytes = await readContent(request, limitBytes);
+  const bytes = await readContent(request, bodyLimitBytes);
   const contentType = headerOf(request.headers, 'content-type') || DEFAULT_CONTENT_TYPE;
   const isEvent = contentKind(contentType) === 'event';
   const binary = isEvent ? undefined : binaryAttributes(request.headers, address);
@@ -69,16 +75,16 @@ async function publishBulk(
   pubsub: PubSubService,
   request: SidecarRequest,
   to: Destination,
-  limitBytes: number,
+  { wire, bodyLimitBytes }: PublishRouteOptions,
 ): Promise<SidecarResponse> {
-  const metadata = metadataOfQuery(request.search, () => request.query);
+  const metadata = metadataOfQuery(request.search, () => request.query, wire);
   const target = pubsub.target(to, metadata, true);
   const { address } = target;
   publishRules(metadata, to.pubsubName);
   const maxBytes = maxBulkPubBytes(metadata, to.pubsubName);
-  const body = await readContent(request, limitBytes);
+  const body = await readContent(request, bodyLimitBytes);
   const trace = traceOfHeaders(request.headers);
-  const entries = parseBulkEntries(body, address).map(({ entryId, bytes, contentType, metadata: own }) => {
+  const entries = parseBulkEntries(body, address, wire).map(({ entryId, bytes, contentType, metadata: own }) => {
     const merged = mergedMetadata(metadata, own);
     const rules = publishRules(merged, to.pubsubName);
     return { entryId, publish: { address, bytes, contentType, metadata: merged, rules, trace } };

@@ -1,5 +1,6 @@
 import type { CloudEvent } from 'cloudevents';
 import type { DeadLetterOrigin, Message } from '../../../components/pubsub.ts';
+import { type OnOtherCase, withKnownKeys } from '../../../util/known-keys.ts';
 import { NAME_FORM } from '../../../util/name-pattern.ts';
 import { NOT_NEGATIVE, POSITIVE, type SchemasOf } from '../../../util/options-schema.ts';
 import { validator } from '../../../util/schema.ts';
@@ -201,6 +202,12 @@ const problemOf = validator(SCHEMA, 'subscription');
 
 const DEFAULT_CONCURRENCY = 10;
 const DEFAULT_BULK = { maxMessages: 100, maxAwaitMs: 1_000 };
+
+/** The application's list of subscriptions with the names of our schema, whatever the case of its own. */
+export function withKnownNames(list: readonly unknown[], onOtherCase: OnOtherCase): readonly unknown[] {
+  // The cast is safe: an array stays one.
+  return withKnownKeys(list, { items: SCHEMA }, onOtherCase) as readonly unknown[];
+}
 
 /** The subscriber whose subscriptions are parsed. */
 export interface Subscriber {

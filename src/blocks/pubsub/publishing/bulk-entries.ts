@@ -1,10 +1,11 @@
 import { messageOf, type SidecarError } from '../../../errors.ts';
 import { asBuffer } from '../../../http/body.ts';
 import { jsonElements, jsonMembers, kindOfJson, parseJsonBody } from '../../../util/json-text.ts';
+import type { Wire } from '../../../wire.ts';
 import { invalidEntries } from '../errors.ts';
 import { contentKind } from './content-type.ts';
 import type { Address } from './envelope.ts';
-import { type Metadata, metadataFrom } from './request-metadata.ts';
+import { type Metadata, metadataFrom, requestMetadata } from './request-metadata.ts';
 
 /** One entry of a bulk publish, checked. */
 export interface BulkEntry {
@@ -22,12 +23,12 @@ type Refuse = (problem: string, cause?: unknown) => SidecarError;
  *
  * @throws SidecarError `ERR_PUBSUB_EVENTS_SER` naming the entry and what was expected.
  */
-export function parseBulkEntries(body: Uint8Array, address: Address): BulkEntry[] {
+export function parseBulkEntries(body: Uint8Array, address: Address, wire: Wire): BulkEntry[] {
   const refuse: Refuse = (problem, cause) => invalidEntries(address, problem, cause);
   const text = parseArray(asBuffer(body), refuse);
   const seen = new Set<string>();
   return jsonElements(text).map((element, index) => {
-    const entry = parseEntry(element, (problem, cause) => refuse(`entry ${index}: ${problem}`, cause));
+    const entry = parseEntry(element, wire, (problem, cause) => refuse(`entry ${index}: ${problem}`, cause));
     if (seen.has(entry.entryId)) throw refuse(`entry ${index}: entryId ${JSON.stringify(entry.entryId)} is repeated`);
     seen.add(entry.entryId);
     return entry;
@@ -42,7 +43,7 @@ function parseArray(body: Buffer, refuse: Refuse): string {
   return text;
 }
 
-function parseEntry(element: string, refuse: Refuse): BulkEntry {
+function parseEntry(element: string, wire: Wire, refuse: Refuse): BulkEntry {
   if (!element.startsWith('{')) throw refuse(`is ${kindOfJson(JSON.parse(element))}: expected an object`);
   const members = new Map<string, string>();
   for (const { key, value } of jsonMembers(element)) members.set(key.toLowerCase(), value);
@@ -53,7 +54,7 @@ function parseEntry(element: string, refuse: Refuse): BulkEntry {
   const isText = event.startsWith('"');
   const contentType =
     parseString('contentType', members.get('contenttype'), refuse) ?? (isText ? 'text/plain' : 'application/json');
-  const metadata = parseMetadata(members.get('metadata'), refuse);
+  const metadata = parseMetadata(members.get('metadata'), wire, refuse);
   return { entryId, contentType, metadata, bytes: eventBytes(event, contentType, refuse) };
 }
 
@@ -64,7 +65,7 @@ function parseString(name: string, text: string | undefined, refuse: Refuse): st
   return value;
 }
 
-function parseMetadata(text: string | undefined, refuse: Refuse): Metadata {
+function parseMetadata(text: string | undefined, wire: Wire, refuse: Refuse): Metadata {
   const value: unknown = text === undefined ? null : JSON.parse(text);
   if (value === null) return metadataFrom([]);
   if (typeof value !== 'object' || Array.isArray(value))
@@ -73,7 +74,7 @@ function parseMetadata(text: string | undefined, refuse: Refuse): Metadata {
   for (const [name, one] of entries) {
     if (typeof one !== 'string') throw refuse(`metadata.${name} is ${kindOfJson(one)}: expected a string`);
   }
-  return metadataFrom(entries as [string, string][]);
+  return requestMetadata(entries as [string, string][], wire);
 }
 
 /** Decodes the `event` of an entry by its content type. */

@@ -1,5 +1,7 @@
 import { NO_METADATA } from '../../../components/pubsub.ts';
 import { parseGoDuration } from '../../../util/duration.ts';
+import { withKnownKeys } from '../../../util/known-keys.ts';
+import type { Wire } from '../../../wire.ts';
 import { invalidMetadata } from '../errors.ts';
 
 /** Metadata by name. The object has no prototype, so any name is safe. */
@@ -31,10 +33,31 @@ function isTtl(name: string): boolean {
 const PREFIX = 'metadata.';
 
 /** The `metadata.<name>` parameters of a query, without the prefix. If one is repeated, the first wins. */
-export function metadataOfQuery(search: string, query: () => URLSearchParams): Metadata {
+export function metadataOfQuery(search: string, query: () => URLSearchParams, wire: Wire): Metadata {
   if (search === '') return NO_METADATA;
   const entries = [...query()].filter(([name]) => name.startsWith(PREFIX) && name.length > PREFIX.length);
-  return metadataFrom(entries.reverse().map(([name, value]) => [name.slice(PREFIX.length), value] as const));
+  return requestMetadata(
+    entries.reverse().map(([name, value]) => [name.slice(PREFIX.length), value] as const),
+    wire,
+  );
+}
+
+/** The attributes of the envelope that metadata may replace. */
+const ATTRIBUTES: object = {
+  properties: Object.fromEntries(
+    ['id', 'source', 'type', 'subject', 'traceid', 'traceparent', 'tracestate'].map((name) => [
+      `cloudevent.${name}`,
+      {},
+    ]),
+  ),
+};
+
+/** The metadata of a request or of one entry in it. Names that mean nothing to us keep their case: they are data. */
+export function requestMetadata(entries: readonly (readonly [string, string])[], wire: Wire): Metadata {
+  if (!wire.keysInAnyCase) return metadataFrom(entries);
+  // The cast is safe: only names change.
+  const known = withKnownKeys(Object.fromEntries(entries), ATTRIBUTES) as Readonly<Record<string, string>>;
+  return metadataFrom(Object.entries(known));
 }
 
 /** The publish options in metadata. */
