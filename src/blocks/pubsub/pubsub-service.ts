@@ -13,6 +13,7 @@ import type { DeliverToCode } from './delivery/send-to-code.ts';
 import {
   parseSubscription,
   parseSubscriptions,
+  REQUIRED_NAMES,
   type Subscriber,
   type SubscriptionOptions,
   withKnownNames,
@@ -253,7 +254,8 @@ export class PubSubService implements BlockService {
   #inKnownNames(list: readonly unknown[]): readonly unknown[] {
     const { wire, logger } = this.#deps;
     const known = withKnownNames(list, ({ written, known, path }) => {
-      if (wire.keysInAnyCase) return;
+      // A refusal tells of those that are required.
+      if (wire.keysInAnyCase || REQUIRED_NAMES.has(known)) return;
       const key = JSON.stringify(written);
       const place = path.join('.');
       logger.warn({ place }, `the application lists the key ${key}, which is not used; did you mean "${known}"?`);

@@ -185,6 +185,9 @@ const SCHEMA = {
   } satisfies SchemasOf<SubscriptionOptions>,
 };
 
+/** Names of fields without which a subscription or one of its rules is refused. */
+export const REQUIRED_NAMES: ReadonlySet<string> = new Set([...SCHEMA.required, ...rule.required]);
+
 /** For options in code, where an unknown field is a mistake. An application may send fields that we don't use. */
 export const SUBSCRIPTION_OPTIONS_SCHEMA: object = closed(SCHEMA);
 
