@@ -162,7 +162,7 @@ export class FlagValues {
   choice<Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
-    const chosen = choices.find((choice) => choice === text);
+    const chosen = choices.find((choice) => choice.toLowerCase() === text.toLowerCase());
     if (chosen === undefined) throw this.#refuse(name, `one of ${choices.join(', ')}`);
     return chosen;
   }

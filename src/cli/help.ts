@@ -49,6 +49,7 @@ Options
   -a, --app-id ID      resources for this application; default: for any
   -c, --config FILE    a Configuration resource
       --map TYPE=TYPE  use one component type for another; repeat
+      --wire NAME      as for run: dapr (default), sidecar
   -h, --help           this text
 
 Exit codes

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import type { AppHealthOptions } from '../app/health.ts';
 import { formatFinding, loadMultiApp, type MultiAppEntry, type MultiAppHealth } from '../resources/index.ts';
 import { withoutBrackets } from '../util/host.ts';
+import type { WireName } from '../wire.ts';
 import type { CommandLine } from './arguments.ts';
 import { Failure, misuse } from './failure.ts';
-import { LOG_LEVELS } from './log.ts';
+import { LOG_LEVELS, type LogLevel } from './log.ts';
 import { type AppSettings, given, limits } from './settings.ts';
 
 /** Settings of each application in a multi-app file, which are therefore not allowed on the command line. */
@@ -32,13 +33,17 @@ export interface RunFileSettings {
 }
 
 /** @throws Failure or SidecarError with all problems, each with file and line. */
-export async function readRunFile(path: string, { flags, rest }: CommandLine): Promise<RunFileSettings> {
+export async function readRunFile(
+  path: string,
+  { flags, rest }: CommandLine,
+  wire: WireName,
+): Promise<RunFileSettings> {
   const misplaced = flags.given.find((name) => BELONG_INTO_FILE.includes(name));
   if (misplaced !== undefined)
     throw misuse(`--${misplaced} does not go with --run-file: the file says it for each app`);
   if (rest.length > 0)
     throw misuse(`a command does not go with --run-file: actual is ${JSON.stringify(rest.join(' '))}`);
-  const { file, apps, notes } = await loadMultiApp(fileAt(path));
+  const { file, apps, notes } = await loadMultiApp(fileAt(path), { wire });
   const shared = {
     resourcesPaths: flags.texts('resources-path').flatMap((paths) => paths.split(',')),
     configPaths: flags.texts('config'),
@@ -64,15 +69,25 @@ function sharedPorts(apps: readonly MultiAppEntry[]): readonly string[] {
   return problems;
 }
 
-function problemsOf({ appId, appProtocol, appPort, daprHTTPPort, command }: MultiAppEntry): readonly string[] {
+function problemsOf(app: MultiAppEntry): readonly string[] {
+  const { appId, appProtocol, appPort, daprHTTPPort, command, logLevel } = app;
   const problems: string[] = [];
   if (appProtocol !== 'http' && appProtocol !== 'grpc')
     problems.push(`appProtocol of ${appId} must be http or grpc: actual is ${JSON.stringify(appProtocol)}`);
+  if (logLevel !== undefined && logLevelOf({ logLevel }) === undefined)
+    problems.push(
+      `logLevel of ${appId} must be one of ${LOG_LEVELS.join(', ')}: actual is ${JSON.stringify(logLevel)}`,
+    );
   if (command[0] === '') problems.push(`the command of ${appId} is empty`);
   // With a command, the check of all ports already reports this.
   if (command.length === 0 && appPort !== undefined && appPort === daprHTTPPort)
     problems.push(`appPort and daprHTTPPort of ${appId} must differ: both are ${appPort}`);
   return problems;
+}
+
+/** Dapr takes it in any case. */
+function logLevelOf({ logLevel }: Pick<MultiAppEntry, 'logLevel'>): LogLevel | undefined {
+  return LOG_LEVELS.find((level) => level === logLevel?.toLowerCase());
 }
 
 function healthOf({ path, probeIntervalMs, probeTimeoutMs, threshold }: MultiAppHealth): AppHealthOptions {
@@ -119,9 +134,6 @@ function settingsOf(
     ...given('health', app.health && healthOf(app.health)),
     ...given('bodyLimitBytes', shared.bodyLimitBytes ?? app.bodyLimitBytes),
     ...given('headLimitBytes', shared.headLimitBytes ?? app.headLimitBytes),
-    ...given(
-      'logLevel',
-      LOG_LEVELS.find((level) => level === app.logLevel),
-    ),
+    ...given('logLevel', logLevelOf(app)),
   };
 }

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { isSidecarError, SidecarError } from '../errors.ts';
 import type { LoadedResources } from '../resources/index.ts';
 import type { StateDefinition } from '../state/store.ts';
+import type { WireName } from '../wire.ts';
 import type { AppSettings } from './settings.ts';
 
 export interface RunResources {
@@ -16,13 +17,14 @@ export interface ResourceSettings {
   readonly statePath?: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly substitute: Readonly<Record<string, string>>;
+  readonly wire: WireName;
   /** The multi-app file, if the run has one. */
   readonly runFile?: string;
 }
 
 /** Reads the files of all applications before any is started. @throws SidecarError with all problems, by line. */
 export async function readResources(apps: readonly AppSettings[], settings: ResourceSettings): Promise<RunResources> {
-  const { statePath, environment, substitute, runFile } = settings;
+  const { statePath, environment, substitute, runFile, wire } = settings;
   const byApp = new Map<string, LoadedResources>();
   const notes = new Set<string>();
   const refused: SidecarError[] = [];
@@ -30,7 +32,7 @@ export async function readResources(apps: readonly AppSettings[], settings: Reso
     if (resourcesPaths.length === 0 && configPaths.length === 0) continue;
     // Loaded on demand: a run without files needs no YAML parser.
     const { formatFinding, loadResources } = await import('../resources/index.ts');
-    const read = { environment, configPaths, substitute, workingDirectory: directory };
+    const read = { environment, configPaths, substitute, workingDirectory: directory, wire };
     const options = { appId, appliesTelemetry: true, ...read };
     const loaded = await loadResources(resourcesPaths, options).catch((error: unknown) => {
       if (!isSidecarError(error)) throw error;

@@ -9,6 +9,7 @@ export interface FlagGroup {
 const HELP: Flag = { name: 'help', short: 'h', help: 'this text' };
 const APP_ID: Flag = { name: 'app-id', short: 'a', value: 'ID', help: 'its name (or APP_ID)' };
 const CONFIG: Flag = { name: 'config', short: 'c', value: 'FILE', help: 'a Configuration resource' };
+const WIRE: Flag = { name: 'wire', value: 'NAME', help: 'names in the API: dapr (default), sidecar' };
 const MAP: Flag = { name: 'map', value: 'TYPE=TYPE', help: 'use one component type for another; repeat' };
 
 /** The flags of `insidecar run`, named after those of daprd and `dapr run`. */
@@ -42,7 +43,7 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
         help: 'where it listens (127.0.0.1)',
       },
       { name: 'advertise-host', value: 'HOST', help: 'the host that other machines call' },
-      { name: 'wire', value: 'NAME', help: 'names in the API: dapr (default), sidecar' },
+      WIRE,
       {
         name: 'resources-path',
         short: 'd',
@@ -130,4 +131,4 @@ export const MIGRATE_STATE_FLAGS: readonly Flag[] = [
 
 export const POSTGRESQL_DDL_FLAGS: readonly Flag[] = [{ name: 'schema', value: 'NAME' }, HELP];
 
-export const VALIDATE_FLAGS: readonly Flag[] = [APP_ID, CONFIG, MAP, HELP];
+export const VALIDATE_FLAGS: readonly Flag[] = [APP_ID, CONFIG, MAP, WIRE, HELP];

@@ -33,7 +33,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
     return 0;
   }
   const settings = runSettings(commandLine.flags, context);
-  const { apps, notes, runFile } = await appsOf(commandLine, context);
+  const { apps, notes, runFile } = await appsOf(commandLine, settings, context);
   const { environment } = context;
   const resources = await readResources(apps, { ...settings, environment, ...given('runFile', runFile) });
 
@@ -122,13 +122,17 @@ interface Apps {
   readonly runFile?: string;
 }
 
-async function appsOf(commandLine: CommandLine, { environment, directory }: CommandContext): Promise<Apps> {
+async function appsOf(
+  commandLine: CommandLine,
+  { wire }: RunSettings,
+  { environment, directory }: CommandContext,
+): Promise<Apps> {
   const path = commandLine.flags.text('run-file');
   if (path === undefined) {
     const appId = environment['APP_ID'];
     return { apps: [appSettings(commandLine, { directory, ...given('appId', appId) })], notes: commandLine.notes };
   }
-  const { apps, notes, file } = await (await import('./multi-app.ts')).readRunFile(path, commandLine);
+  const { apps, notes, file } = await (await import('./multi-app.ts')).readRunFile(path, commandLine, wire);
   return { apps, notes: [...commandLine.notes, ...notes], runFile: file };
 }
 

@@ -83,6 +83,11 @@ const PLACEMENT = ['SIDECAR_PLACEMENT_METADATA_ENABLED', 'DAPR_PLACEMENT_METADAT
 const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;
 
+/** The names that the APIs of the sidecars use, and in which files are read. */
+export function wireOf(flags: FlagValues): WireName {
+  return flags.choice('wire', ['dapr', 'sidecar']) ?? 'dapr';
+}
+
 /** @throws Failure naming the flag and what was expected; SidecarError for a variable of the environment. */
 export function runSettings(
   flags: FlagValues,
@@ -100,7 +105,7 @@ export function runSettings(
     listenAddress,
     // The command is mostly used for applications written for Dapr. Applications written for insidecar use the library,
     // whose default is `sidecar`.
-    wire: flags.choice('wire', ['dapr', 'sidecar']) ?? 'dapr',
+    wire: wireOf(flags),
     stopWhen: flags.choice('stop-when', STOP_WHEN) ?? 'failure',
     gracePeriodMs: seconds('graceful-shutdown-seconds', 10),
     startTimeoutMs: seconds('app-start-timeout', 10),

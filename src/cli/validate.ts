@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isSidecarError } from '../errors.ts';
 import { type CheckOptions, checkResources, formatFinding, loadMultiApp } from '../resources/index.ts';
 import { type FlagValues, readArguments } from './arguments.ts';
@@ -7,7 +7,7 @@ import type { CommandContext } from './command-context.ts';
 import { EXIT, misuse } from './failure.ts';
 import { validateHelp } from './help.ts';
 import { VALIDATE_FLAGS } from './run-flags.ts';
-import { given, substitutes } from './settings.ts';
+import { given, substitutes, wireOf } from './settings.ts';
 
 /** The findings for one path. */
 interface Findings {
@@ -43,6 +43,7 @@ function checkOptions(flags: FlagValues, { environment }: CommandContext): Check
   return {
     environment,
     substitute: substitutes(flags),
+    wire: wireOf(flags),
     configPaths: flags.texts('config'),
     ...given('appId', flags.text('app-id')),
   };
@@ -69,11 +70,12 @@ function yamlFilesIn(directory: string): string[] {
   return names.sort().map((name) => join(directory, name));
 }
 
-/** A multi-app file has `apps` instead of a kind. */
+/** A multi-app file has `apps` instead of a kind. Other files may have `apps` too, but no directories in them. */
 function isRunFile(path: string): boolean {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
   const text = readFileSync(path, 'utf8');
-  return /^apps:/m.test(text) && !/^kind:/m.test(text);
+  const isLikely = basename(path).startsWith('dapr.') || /^version:|\bappDirPath\b/im.test(text);
+  return isLikely && /^apps:/im.test(text) && !/^kind:/im.test(text);
 }
 
 async function checkFiles(paths: readonly string[], options: CheckOptions): Promise<Findings> {
@@ -91,7 +93,7 @@ async function checkFiles(paths: readonly string[], options: CheckOptions): Prom
 /** Checks the file and the resources of all its applications. */
 async function checkRunFile(path: string, { configPaths = [], ...shared }: CheckOptions): Promise<Findings> {
   try {
-    const { apps, notes } = await loadMultiApp(path);
+    const { apps, notes } = await loadMultiApp(path, given('wire', shared.wire));
     const problems = new Set<string>();
     const warnings = new Set(notes.map(formatFinding));
     for (const { appId, appDirPath, resourcesPaths, configFilePath } of apps) {

@@ -1,4 +1,4 @@
-import { didYouMean } from '../util/suggest.ts';
+import { didYouMean, suggest } from '../util/suggest.ts';
 import type { MakeBrokerPubSub } from './broker-pubsub.ts';
 import { jetstreamMetadata, makeJetStreamPubSub } from './jetstream-pubsub.ts';
 import { kafkaMetadata, makeKafkaPubSub } from './kafka-pubsub.ts';
@@ -161,19 +161,37 @@ const DAPR_CATEGORIES: readonly string[] = [
 /** The substitute that leaves a component out. */
 export const NO_COMPONENT = 'none';
 
-/** Replacements by type: for one type, or with `pubsub.*` for every unsupported type of a kind. */
+/** Every unsupported type of every kind. */
+const ALL = '*';
+
+/** Replacements by type: for one type, with `pubsub.*` for every unsupported type of a kind, with `*` for all of them. */
 export type Substitutes = Readonly<Record<string, string>>;
 
 /** The type that replaces a component's type, or the type itself. */
 export function substituted(type: string, substitute: Substitutes): string {
   if (Object.hasOwn(substitute, type)) return substitute[type] ?? type;
+  if (COMPONENT_TYPES.has(type)) return type;
   const category = `${type.slice(0, type.indexOf('.'))}.*`;
-  return !COMPONENT_TYPES.has(type) && Object.hasOwn(substitute, category) ? (substitute[category] ?? type) : type;
+  if (Object.hasOwn(substitute, category)) return substitute[category] ?? type;
+  return Object.hasOwn(substitute, ALL) && !isMisspelt(type) ? NO_COMPONENT : type;
+}
+
+/** A slip of the pen in a type that there is must not leave the component out. */
+function isMisspelt(type: string): boolean {
+  return !isDaprs(type) && suggest(type, COMPONENT_TYPES.keys()) !== undefined;
+}
+
+function isDaprs(type: string): boolean {
+  const [category = ''] = type.split('.', 1);
+  const isListed = DAPR_ONLY.get(category)?.includes(type.slice(category.length + 1));
+  return isListed === true || DAPR_CATEGORIES.includes(category);
 }
 
 /** The first problem in a table of substitutes, if any. */
 export function substituteProblem(substitute: Substitutes): string | undefined {
   for (const [type, replacement] of Object.entries(substitute)) {
+    if (type === ALL && replacement !== NO_COMPONENT)
+      return `${ALL} cannot be replaced by ${JSON.stringify(replacement)}: expected ${NO_COMPONENT}, which leaves out all types that there are not`;
     if (replacement === NO_COMPONENT || COMPONENT_TYPES.has(replacement)) continue;
     const known = [...COMPONENT_TYPES.keys(), NO_COMPONENT];
     const hint = didYouMean(replacement, known);

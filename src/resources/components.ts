@@ -26,6 +26,8 @@ export interface ComponentContext {
   readonly origins: Omit<ValueOrigins, 'secretStores'>;
   readonly substitute: Substitutes;
   readonly workingDirectory: string;
+  /** Whether component types are understood in any case. */
+  readonly inAnyCase: boolean;
 }
 
 export interface ReadComponents {
@@ -53,6 +55,8 @@ interface Known {
   readonly resource: Resource;
   readonly type: ComponentType;
   readonly typeName: string;
+  /** Whether the type stands in for that of the file. */
+  readonly isSubstitute: boolean;
 }
 
 /** Makes the components of resources; secret stores first, because the others may need them. */
@@ -62,7 +66,7 @@ export async function readComponents(
   report: Report,
 ): Promise<ReadComponents> {
   const maker = new ComponentMaker(context);
-  const isSecretStore = ({ spec }: Resource): boolean => typeOf(spec).startsWith('secretstores.');
+  const isSecretStore = ({ spec }: Resource): boolean => /^secretstores\./i.test(typeOf(spec));
   for (const wanted of [true, false]) {
     for (const resource of resources) {
       if (isSecretStore(resource) !== wanted) continue;
@@ -143,6 +147,11 @@ class ComponentMaker {
     return this.#onDisk();
   }
 
+  /** Dapr's component types and versions have no case. */
+  #inCase(name: string): string {
+    return this.#context.inAnyCase ? name.toLowerCase() : name;
+  }
+
   get #appId(): string {
     return this.#context.origins.appId;
   }
@@ -155,7 +164,7 @@ class ComponentMaker {
 
   #knownType(resource: Resource, report: Report): Known | undefined {
     const { document, name, spec } = resource;
-    const written = typeOf(spec);
+    const written = this.#inCase(typeOf(spec));
     const typeName = substituted(written, this.#context.substitute);
     const at = document.location(['spec', 'type']);
     if (typeName === NO_COMPONENT) {
@@ -168,7 +177,7 @@ class ComponentMaker {
       return undefined;
     }
     // The cast is safe: the schema of the kind was checked.
-    const { version = '' } = spec as ComponentSpec;
+    const version = this.#inCase((spec as ComponentSpec).version ?? '');
     const { versions = ['v1'] } = type;
     if (typeName === written && version !== '' && !versions.includes(version)) {
       const there = document.location(['spec', 'version']);
@@ -178,14 +187,14 @@ class ComponentMaker {
     }
     if (typeName !== written)
       report.note(at, `component ${JSON.stringify(name)} is ${typeName} in place of ${written}`);
-    return { resource, type, typeName };
+    return { resource, type, typeName, isSubstitute: typeName !== written };
   }
 
   /** Resolves only metadata that the type uses: a replaced type may refer to secrets that do not exist here. */
-  #values({ resource, type, typeName }: Known, report: Report): ReadonlyMap<string, string> {
+  #values({ resource, type, typeName, isSubstitute }: Known, report: Report): ReadonlyMap<string, string> {
     const { document, secretStore, spec } = resource;
     // The cast is safe: the schema of the kind was checked.
-    const { type: written, metadata = [] } = spec as ComponentSpec;
+    const { metadata = [] } = spec as ComponentSpec;
     const values = new Map<string, string>();
     const unused: string[] = [];
     for (const [index, entry] of metadata.entries()) {
@@ -193,7 +202,7 @@ class ComponentMaker {
       const at = document.location([...path, 'name']);
       const name = type.uses.find((used) => used.toLowerCase() === entry.name.toLowerCase());
       if (name === undefined) {
-        const isKnown = typeName !== written || isIgnored(entry.name, type);
+        const isKnown = isSubstitute || isIgnored(entry.name, type);
         const hint = isKnown ? '' : didYouMean(entry.name, type.uses);
         if (hint === '') unused.push(entry.name);
         else report.problem(at, `${typeName} has no metadata ${JSON.stringify(entry.name)}${hint}`);

@@ -28,7 +28,7 @@ export async function readConfiguration(
   const merged = new Map<string, { readonly content: unknown; readonly resource: Resource }>();
   for (const resource of resources) {
     const { document, spec } = resource;
-    for (const [section, content] of Object.entries(spec ?? {})) {
+    for (const [section, content] of Object.entries(Object(spec))) {
       if (!UNUSED_SECTIONS.includes(section)) merged.set(section, { content, resource });
       else report.note(document.keyLocation(['spec'], section), `spec.${section} has no use here`);
     }
@@ -70,7 +70,7 @@ export async function readConfiguration(
     ...(api === undefined ? {} : { api }),
     ...(names === undefined ? {} : { nameResolution: names }),
     ...(known === undefined ? {} : { identity: known }),
-    features: features.filter(({ enabled }) => enabled).map(({ name }) => name),
+    features: features.filter(({ enabled = false }) => enabled).map(({ name }) => name),
   };
 }
 

@@ -10,18 +10,18 @@ import type { ApiOptions } from '../security/api-list.ts';
 import type { IdentityOptions } from '../security/identity-options.ts';
 import type { StateDefinition } from '../state/store.ts';
 import type { Logger } from '../util/logger.ts';
+import { type WireName, wireNames } from '../wire.ts';
 import { type Substitutes, substituteProblem } from './component-types.ts';
 import { readComponents, type StateWish, stateOnDisk } from './components.ts';
 import { chooseConfigurations, type ReadConfiguration, readConfiguration } from './configuration.ts';
-import { expandVariables } from './expand-variables.ts';
 import { findFiles } from './find-files.ts';
 import { readHttpEndpoints } from './http-endpoints.ts';
+import { type ReadFilesOptions, readFiles } from './read-files.ts';
 import { Report, type ResourceFinding, wholeFile } from './report.ts';
 import { readResiliency } from './resiliency.ts';
-import { type Resource, readResource, selectResources } from './resource.ts';
+import { type Resource, selectResources } from './resource.ts';
 import { readSubscriptions } from './subscriptions.ts';
 import type { TelemetrySettings } from './telemetry-settings.ts';
-import { readYamlFile } from './yaml-file.ts';
 
 /** Options of {@link checkResources}. @public */
 export interface CheckOptions {
@@ -40,11 +40,16 @@ export interface CheckOptions {
   readonly statePath?: string;
   /**
    * Replacements of component types, such as `{ 'pubsub.redis': 'pubsub.in-memory' }`. `pubsub.*` matches every
-   * unsupported pub/sub type; `none` leaves components of that type out.
+   * unsupported pub/sub type; `none` leaves components of that type out, and `{ '*': 'none' }` all of unsupported types.
    */
   readonly substitute?: Readonly<Record<string, string>>;
   /** The base of relative paths in components. Default: the working directory. */
   readonly workingDirectory?: string;
+  /**
+   * The names that the API of the application's sidecar uses. With `dapr`, keys, kinds and component types are
+   * understood in any case, as daprd does; with `sidecar` they are case-sensitive. Default: `sidecar`.
+   */
+  readonly wire?: WireName;
   /** Whether the caller applies {@link LoadedResources.telemetry}; else a note says that nobody does. @internal */
   readonly appliesTelemetry?: boolean;
 }
@@ -186,14 +191,15 @@ async function readAll(
   refuseSubstitutes(substitute);
   const namespace = options.namespace ?? environment['NAMESPACE'] ?? '';
   const audience = { appId: options.appId, namespace };
-  const configs = await readConfigs(configPaths, environment, report);
-  const found = await readFiles(await findFiles(paths, report), report);
+  const inAnyCase = options.wire === undefined ? false : wireNames(options.wire).keysInAnyCase;
+  const configs = await readConfigs(configPaths, { environment, inAnyCase }, report);
+  const found = await readFiles(await findFiles(paths, report), report, { inAnyCase });
   const selected = selectResources(found, audience, report);
   const configurations = chooseConfigurations(configs, selected, report);
 
   const origins = { appId: options.appId ?? 'app', namespace, environment, newId: randomUUID };
   const ofComponents = selected.filter(({ kind }) => kind === 'Component');
-  const read = await readComponents(ofComponents, { origins, substitute, workingDirectory }, report);
+  const read = await readComponents(ofComponents, { origins, substitute, workingDirectory, inAnyCase }, report);
   const withSecrets = { ...origins, secretStores: read.secretStores };
   const made = {
     components: read.pubsubs,
@@ -215,12 +221,12 @@ async function readAll(
 /** The Configurations of explicitly named files; `undefined` if no file is named. */
 async function readConfigs(
   paths: readonly string[],
-  environment: NodeJS.ProcessEnv,
+  reading: Required<ReadFilesOptions>,
   report: Report,
 ): Promise<readonly Resource[] | undefined> {
   if (paths.length === 0) return undefined;
   const before = report.problems.length;
-  const found = await readFiles(await findFiles(paths, report), report, environment);
+  const found = await readFiles(await findFiles(paths, report), report, reading);
   for (const { kind, document } of found) {
     if (kind !== 'Configuration')
       report.note(document.location(), `this ${kind} is not used: the file is named for a Configuration`);
@@ -230,25 +236,6 @@ async function readConfigs(
   if (configurations.length === 0 && report.problems.length === before)
     report.problem(wholeFile(paths.join(', ')), 'there is no Configuration in it');
   return configurations;
-}
-
-/** With an environment, replaces variables in the files. */
-async function readFiles(
-  files: readonly string[],
-  report: Report,
-  environment?: NodeJS.ProcessEnv,
-): Promise<readonly Resource[]> {
-  const resources: Resource[] = [];
-  // One after the other: only one file is in memory at a time.
-  for (const file of files) {
-    for (const document of await readYamlFile(file, report)) {
-      const expanded =
-        environment === undefined ? document : document.mapped((value) => expandVariables(value, environment));
-      const resource = readResource(expanded, report);
-      if (resource !== undefined) resources.push(resource);
-    }
-  }
-  return resources;
 }
 
 function refuseSubstitutes(substitute: Substitutes): void {

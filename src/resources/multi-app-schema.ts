@@ -1,9 +1,14 @@
+import type { JsonSchema } from '../util/options-schema.ts';
+
+/** A text in a multi-app file that need not be quoted. */
+export type RunFileScalar = string | number | boolean | null;
+
 /** The settings that applications of a multi-app file can share. */
 export interface RunFileShared {
   readonly resourcesPath?: string;
   readonly resourcesPaths?: string | readonly string[];
   readonly configFilePath?: string;
-  readonly env?: Readonly<Record<string, string | number | boolean>>;
+  readonly env?: Readonly<Record<string, RunFileScalar>>;
   readonly appProtocol?: string;
   readonly appSSL?: boolean;
   readonly appMaxConcurrency?: number;
@@ -32,7 +37,7 @@ export interface RunFileOwn {
   readonly appPort?: number;
   readonly appChannelAddress?: string;
   readonly daprHTTPPort?: number;
-  readonly command?: readonly string[];
+  readonly command?: readonly RunFileScalar[];
 }
 
 /** One application in a file. */
@@ -51,6 +56,7 @@ export const APP_ID = 'up to 256 characters without dots, slashes and white spac
 
 const text = { type: 'string' };
 const flag = { type: 'boolean' };
+const scalar = { type: ['string', 'number', 'boolean', 'null'] };
 const count = { type: 'integer' };
 const port = { type: 'integer', minimum: -1, maximum: 65_535 };
 const destination = { enum: ['console', 'file', 'fileAndConsole'] };
@@ -99,7 +105,7 @@ const app = {
   appPort: { ...port, description: 'The port on which it listens.' },
   appChannelAddress: { ...text, description: 'The host on which it listens. Default 127.0.0.1.' },
   daprHTTPPort: { ...port, description: "The port of its sidecar's HTTP API." },
-  command: { type: 'array', items: text, description: 'The command that runs it, with arguments.' },
+  command: { type: 'array', items: scalar, description: 'The command that runs it, with arguments.' },
 };
 
 /** Fields of Dapr's that have no effect here. */
@@ -121,7 +127,7 @@ export const UNUSED_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /** Dapr's multi-app run template, version 1. */
-export const MULTI_APP_SCHEMA: object = {
+export const MULTI_APP_SCHEMA: JsonSchema = {
   type: 'object',
   additionalProperties: false,
   required: ['version', 'apps'],

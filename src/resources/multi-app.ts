@@ -1,15 +1,18 @@
-import { stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import type { Logger } from '../util/logger.ts';
+import { type WireName, wireNames } from '../wire.ts';
+import { inCaseOf } from './document-case.ts';
+import { PathResolver } from './multi-app-paths.ts';
 import {
   APP_ID,
   MULTI_APP_SCHEMA,
   type RunFile,
   type RunFileApp,
+  type RunFileScalar,
   type RunFileShared,
   UNUSED_FIELDS,
 } from './multi-app-schema.ts';
+import { withoutEmpties, withoutNulls } from './present-members.ts';
 import { Report, type ResourceFinding } from './report.ts';
 import { documentCheck } from './validate.ts';
 import type { YamlDocument, YamlPath } from './yaml-document.ts';
@@ -84,6 +87,11 @@ export interface MultiApp {
 export interface MultiAppOptions {
   /** Logs unused parts of the file. Default: no log; see {@link MultiApp.notes}. */
   readonly logger?: Logger;
+  /**
+   * The names that the APIs of the sidecars use. With `dapr`, keys and choices such as `appProtocol: HTTP` are
+   * understood in any case; with `sidecar` they are case-sensitive. Default: `sidecar`.
+   */
+  readonly wire?: WireName;
 }
 
 const check = documentCheck(MULTI_APP_SCHEMA, { unused: UNUSED_FIELDS });
@@ -99,13 +107,17 @@ const check = documentCheck(MULTI_APP_SCHEMA, { unused: UNUSED_FIELDS });
 export async function loadMultiApp(path: string, options: MultiAppOptions = {}): Promise<MultiApp> {
   const file = resolve(path);
   const report = new Report();
-  const [document, second] = await readYamlFile(path, report);
+  const [written, second] = await readYamlFile(path, report);
   if (second !== undefined) report.problem(second.location(), 'a multi-app file has one document');
   let apps: readonly MultiAppEntry[] = [];
   let name: string | undefined;
-  if (document === undefined && report.problems.length === 0)
+  if (written === undefined && report.problems.length === 0)
     report.problem({ file: path, document: 0, line: 0, column: 0 }, 'it is empty: expected version and apps');
-  if (document !== undefined) {
+  if (written !== undefined) {
+    const present = written.mapped(withoutNulls);
+    const isInAnyCase = wireNames(options.wire ?? 'sidecar').keysInAnyCase;
+    const inCase = isInAnyCase ? inCaseOf(present, MULTI_APP_SCHEMA, report) : present;
+    const document = inCase.mapped((value) => withoutEmpties(value, MULTI_APP_SCHEMA));
     const template = soundPart(document.value, check(document, report));
     name = template.name;
     apps = await resolveApps(template, dirname(file), document, report);
@@ -181,18 +193,36 @@ async function resolveApps(
       (await resolver.byConvention(appDirPath, 'config.yaml')) ??
       (await resolver.config(shared, common));
     const found = { appId, appDirPath, resourcesPaths, ...(configFilePath === undefined ? {} : { configFilePath }) };
-    apps.push({ ...settingsOf({ ...shared, ...app, env: { ...shared.env, ...app.env } }), ...found });
+    apps.push({
+      ...settingsOf({ ...shared, ...app }),
+      command: textsAt(document, app.command, [...own.at, 'command']),
+      env: { ...textsOf(document, shared.env, ['common', 'env']), ...textsOf(document, app.env, [...own.at, 'env']) },
+      ...found,
+    });
   }
   return apps;
 }
 
+/** Scalars as they are written: `1.10` and `~` are texts to a command. */
+function textsAt(document: YamlDocument, values: readonly RunFileScalar[] = [], at: YamlPath): string[] {
+  return values.map((value, index) => document.text([...at, index]) ?? String(value));
+}
+
+function textsOf(
+  document: YamlDocument,
+  values: Readonly<Record<string, RunFileScalar>> = {},
+  at: YamlPath,
+): Record<string, string> {
+  const entries = Object.entries(values).map(([name, value]) => [name, document.text([...at, name]) ?? String(value)]);
+  return Object.fromEntries(entries);
+}
+
+type SettingsOfFile = Omit<MultiAppEntry, 'appId' | 'appDirPath' | 'resourcesPaths' | 'command' | 'env'>;
+
 /** The settings that do not depend on the file system. */
-function settingsOf(app: RunFileApp): Omit<MultiAppEntry, 'appId' | 'appDirPath' | 'resourcesPaths'> {
-  const env = Object.entries(app.env ?? {}).map(([name, value]) => [name, String(value)]);
+function settingsOf(app: RunFileApp): SettingsOfFile {
   return {
     appProtocol: protocolOf(app),
-    command: app.command ?? [],
-    env: Object.fromEntries(env),
     appLogDestination: app.appLogDestination ?? 'fileAndConsole',
     daprdLogDestination: app.daprdLogDestination ?? 'file',
     ...whenPositive('appPort', app.appPort),
@@ -247,52 +277,6 @@ function bytesOf(size: string | number): number {
   return Math.floor(Number(amount) * (UNIT_BYTES[unit] ?? 1));
 }
 
-/** Makes paths absolute and reports missing ones. */
-class PathResolver {
-  readonly #document: YamlDocument;
-  readonly #report: Report;
-
-  constructor(document: YamlDocument, report: Report) {
-    this.#document = document;
-    this.#report = report;
-  }
-
-  async existing(from: string, path: string, at: YamlPath): Promise<string> {
-    const absolute = resolve(from, path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path);
-    if (!(await exists(absolute)))
-      this.#report.problem(this.#document.location(at), `${path} is not there: looked for ${absolute}`);
-    return absolute;
-  }
-
-  /** `undefined` if there are none. */
-  async resources(shared: RunFileShared, base: { from: string; at: YamlPath }): Promise<string[] | undefined> {
-    const { resourcesPaths, resourcesPath } = shared;
-    const list = typeof resourcesPaths === 'string' ? resourcesPaths.split(',') : (resourcesPaths ?? []);
-    const named = list.map((path, index) => ({ path: path.trim(), at: [...base.at, 'resourcesPaths', index] }));
-    if (resourcesPath) named.push({ path: resourcesPath, at: [...base.at, 'resourcesPath'] });
-    const present = named.filter(({ path }) => path !== '');
-    if (present.length === 0) return undefined;
-    return Promise.all(present.map(({ path, at }) => this.existing(base.from, path, at)));
-  }
-
-  async config(shared: RunFileShared, base: { from: string; at: YamlPath }): Promise<string | undefined> {
-    const { configFilePath } = shared;
-    return configFilePath ? this.existing(base.from, configFilePath, [...base.at, 'configFilePath']) : undefined;
-  }
-
-  async byConvention(appDirPath: string, name: string): Promise<string | undefined> {
-    const path = join(appDirPath, '.dapr', name);
-    return (await exists(path)) ? path : undefined;
-  }
-}
-
 function asList(path: string | undefined): string[] | undefined {
   return path === undefined ? undefined : [path];
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

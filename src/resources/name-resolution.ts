@@ -11,7 +11,7 @@ import type { NameResolutionSpec } from './schema/configuration.ts';
 import type { YamlDocument } from './yaml-document.ts';
 
 /** Name resolution components of Dapr's that are not needed here: sidecars that share their state find each other. */
-const NOT_NEEDED = ['mdns', 'sqlite', 'kubernetes', 'hashicorp.consul', 'aws.cloudmap'];
+const NOT_NEEDED = ['mdns', 'sqlite', 'kubernetes', 'consul', 'hashicorp.consul', 'aws.cloudmap'];
 
 const KNOWN = ['static', 'dns', 'nameformat', ...NOT_NEEDED];
 
@@ -19,10 +19,12 @@ const problemOf = validator(NAME_RESOLUTION_SCHEMA, 'spec.nameResolution');
 
 /** Reads `spec.nameResolution` of a Configuration: `static` and `dns` are ours, `nameformat` is Dapr's. */
 export function readNameResolution(
-  { component, configuration }: NameResolutionSpec,
+  { component = '', configuration }: NameResolutionSpec,
   document: YamlDocument,
   report: Report,
 ): NameResolutionOptions | undefined {
+  // As in Dapr, where it means the default of the platform.
+  if (component === '') return undefined;
   const at = document.location(['spec', 'nameResolution', 'component']);
   if (NOT_NEEDED.includes(component)) {
     report.note(at, `name resolution ${component} has no use here: sidecars that share their state find each other`);

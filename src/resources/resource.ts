@@ -1,4 +1,8 @@
+import type { JsonSchema } from '../util/options-schema.ts';
 import { didYouMean } from '../util/suggest.ts';
+import { inCaseOf } from './document-case.ts';
+import { readKind } from './manifest.ts';
+import { withoutEmpties, withoutNulls } from './present-members.ts';
 import type { Report } from './report.ts';
 import { GROUPS } from './schema/envelope.ts';
 import { KIND_SCHEMAS } from './schema/kinds.ts';
@@ -23,7 +27,7 @@ export interface Resource {
 /** The fields of every manifest, once its schema was checked. */
 interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
-  readonly spec: unknown;
+  readonly spec?: unknown;
   readonly scopes?: readonly string[];
   readonly auth?: { readonly secretStore?: string };
 }
@@ -42,56 +46,49 @@ const CHECKS: ReadonlyMap<string, DocumentCheck> = new Map(
   ),
 );
 
-/** A multi-app file has `apps` instead of a kind. */
-function isRunFile(value: unknown): boolean {
-  const { apiVersion, kind, apps } = Object(value) as Readonly<Record<string, unknown>>;
-  return apiVersion === undefined && kind === undefined && apps !== undefined;
-}
-
-/** Reads a document as a resource. Notes documents of other kinds and reports invalid ones. */
-export function readResource(document: YamlDocument, report: Report): Resource | undefined {
-  if (isRunFile(document.value)) {
-    report.note(document.location(), 'it is a multi-app file, for --run-file: it is not used as a resource');
-    return undefined;
-  }
-  const { apiVersion, kind } = Object(document.value) as Readonly<Record<string, unknown>>;
-  if (typeof apiVersion !== 'string' || typeof kind !== 'string') {
-    const missing = typeof apiVersion === 'string' ? 'kind' : 'apiVersion';
-    report.problem(
-      document.location([missing]),
-      `${missing} is missing or no text: a resource has apiVersion and kind`,
-    );
-    return undefined;
-  }
-  const versions = KIND_SCHEMAS.get(kind);
+/**
+ * Reads a document as a resource. Notes documents of other kinds and reports invalid ones.
+ *
+ * @param inAnyCase - whether keys and kinds are understood in any case, as Dapr's are
+ */
+export function readResource(written: YamlDocument, report: Report, inAnyCase = false): Resource | undefined {
+  const present = written.mapped(withoutNulls);
+  const before = report.problems.length;
+  const named = inAnyCase ? inCaseOf(present, ENVELOPE, report) : present;
+  const manifest = readKind(named, report, inAnyCase);
+  if (manifest === undefined) return undefined;
+  const { apiVersion, kind } = manifest;
+  const versions = KIND_SCHEMAS.get(kind) ?? new Map<string, object>();
   const [group = '', version = ''] = apiVersion.split('/', 2);
-  if (!GROUPS.some((known) => known === group) && versions === undefined && didYouMean(group, GROUPS) === '') {
-    report.note(document.location(), `${apiVersion} ${kind} is not a resource of a sidecar: it is not used`);
-    return undefined;
-  }
-  if (versions === undefined) {
-    const hint = didYouMean(kind, KIND_SCHEMAS.keys());
-    const known = [...KIND_SCHEMAS.keys()].join(', ');
-    report.problem(document.location(['kind']), `unknown kind ${JSON.stringify(kind)}: expected ${known}${hint}`);
-    return undefined;
-  }
-  const check = GROUPS.some((known) => known === group) ? CHECKS.get(`${version} ${kind}`) : undefined;
-  if (check === undefined) {
+  const schema = GROUPS.some((known) => known === group) ? versions.get(version) : undefined;
+  const check = CHECKS.get(`${version} ${kind}`);
+  if (schema === undefined || check === undefined) {
     const known = [...versions.keys()].flatMap((one) => GROUPS.map((name) => `${name}/${one}`));
-    const location = document.location(['apiVersion']);
     const hint = didYouMean(apiVersion, known);
-    report.problem(
-      location,
-      `apiVersion ${JSON.stringify(apiVersion)} of ${kind}: expected ${known.join(', ')}${hint}`,
-    );
+    const problem = `apiVersion ${JSON.stringify(apiVersion)} of ${kind}: expected ${known.join(', ')}${hint}`;
+    report.problem(named.location(['apiVersion']), problem);
     return undefined;
   }
-  if (check(document, report).length > 0) return undefined;
+  const ofKind = named.mapped((value) => ({ ...Object(value), kind }));
+  const inCase = inAnyCase ? inCaseOf(ofKind, schema, report) : ofKind;
+  const document = inCase.mapped((value) => withoutEmpties(value, schema as JsonSchema));
+  if (check(document, report).length > 0 || report.problems.length > before) return undefined;
   // The cast is safe: the schema was just checked.
   const { metadata, spec, scopes, auth } = document.value as Manifest;
   const { name, namespace } = metadata;
-  return { kind, version, name, namespace, scopes: scopes ?? [], spec, secretStore: auth?.secretStore, document };
+  return {
+    kind,
+    version,
+    name,
+    namespace,
+    scopes: scopes ?? [],
+    spec: spec ?? {},
+    secretStore: auth?.secretStore,
+    document,
+  };
 }
+
+const ENVELOPE = { properties: { apiVersion: {}, kind: {} } };
 
 /**
  * Excludes resources for other namespaces and applications, then reports duplicate names. Subscriptions apply to every

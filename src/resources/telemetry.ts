@@ -1,3 +1,4 @@
+import { parseGoDuration } from '../util/duration.ts';
 import type { Report } from './report.ts';
 import type { Resource } from './resource.ts';
 import { type MetricsSpec, type TracingSpec, UNUSED_TELEMETRY } from './schema/telemetry.ts';
@@ -43,31 +44,51 @@ function noteUnused({ name, spec, resource: { document } }: Section<object>, isA
 }
 
 function tracingOf({ spec, resource }: Section<TracingSpec>, report: Report): TracingSettings | undefined {
-  const { samplingRate, stdout = false, otel } = spec;
-  const samplingRatio = samplingRate === undefined ? DEFAULT_SAMPLING_RATIO : Number(samplingRate);
-  if (!(samplingRatio >= 0 && samplingRatio <= 1) || String(samplingRate).trim() === '') {
+  const { samplingRate = '', stdout = false, otel } = spec;
+  const samplingRatio = String(samplingRate).trim() === '' ? DEFAULT_SAMPLING_RATIO : Number(samplingRate);
+  if (!(samplingRatio >= 0 && samplingRatio <= 1)) {
     const problem = `spec.tracing.samplingRate is ${JSON.stringify(samplingRate)}: expected a number from 0 to 1`;
     report.problem(resource.document.location(['spec', 'tracing', 'samplingRate']), problem);
     return undefined;
   }
-  const collector = otel?.endpointAddress ? collectorOf(otel, otel.endpointAddress) : undefined;
+  const collector = otel?.endpointAddress ? collectorOf(otel, otel.endpointAddress, resource, report) : undefined;
   return { samplingRatio, prints: stdout, ...definedAs('collector', collector) };
 }
 
 function collectorOf(
-  { isSecure = true, protocol = 'grpc', headers = '', timeout = DEFAULT_TIMEOUT_MS }: NonNullable<TracingSpec['otel']>,
+  { isSecure = true, protocol = 'grpc', headers = [], timeout = '' }: NonNullable<TracingSpec['otel']>,
   address: string,
+  { document }: Resource,
+  report: Report,
 ): NonNullable<TracingSettings['collector']> {
+  const timeoutMs = timeout === '' ? DEFAULT_TIMEOUT_MS : (millisecondsOf(timeout) ?? Number.NaN);
+  if (!(timeoutMs > 0)) {
+    const problem = `spec.tracing.otel.timeout is ${JSON.stringify(timeout)}: expected a duration such as 10s, or milliseconds`;
+    report.problem(document.location(['spec', 'tracing', 'otel', 'timeout']), problem);
+  }
+  const refuse = (problem: string): void =>
+    report.problem(document.location(['spec', 'tracing', 'otel', 'headers']), problem);
   const base = /^https?:\/\//.test(address) ? address : `${isSecure ? 'https' : 'http'}://${address}`;
   const url = protocol === 'http' ? `${base.replace(/\/+$/, '')}/v1/traces` : base;
-  return { url, protocol, headers: fieldsOf(headers), timeoutMs: timeout };
+  return { url, protocol, headers: fieldsOf(headers, refuse), timeoutMs };
 }
 
-/** `name=value`, separated by commas; what has no name is left out. */
-function fieldsOf(text: string): Readonly<Record<string, string>> {
-  const pairs = text.split(',').map((pair): [string, string] => {
+function millisecondsOf(time: string | number): number | undefined {
+  return typeof time === 'number' || /^\d+$/.test(time) ? Number(time) : parseGoDuration(time);
+}
+
+/**
+ * `name=value`, in a list or separated by commas. In a text, what has no name is left out; in a list, it is refused.
+ * Messages must not repeat a value.
+ */
+function fieldsOf(headers: string | readonly string[], refuse: (problem: string) => void): Record<string, string> {
+  const written = typeof headers === 'string' ? headers.split(',') : headers;
+  const pairs = written.map((pair, index): [string, string] => {
     const at = pair.indexOf('=');
-    return [pair.slice(0, Math.max(at, 0)).trim().toLowerCase(), pair.slice(at + 1).trim()];
+    const name = pair.slice(0, Math.max(at, 0)).trim().toLowerCase();
+    if (name === '' && typeof headers !== 'string')
+      refuse(`spec.tracing.otel.headers[${index}] has no name: expected name=value`);
+    return [name, pair.slice(at + 1).trim()];
   });
   return Object.fromEntries(pairs.filter(([name]) => name !== ''));
 }

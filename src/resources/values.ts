@@ -27,8 +27,10 @@ export function resolveValue(
   origins: ValueOrigins,
   report: Report,
 ): string | undefined {
-  const { value, secretKeyRef, envRef } = source;
-  const given = Object.keys(source).filter((name) => name !== 'name');
+  const { value, secretKeyRef, envRef } = givenSource(source);
+  const given = Object.entries({ value, secretKeyRef, envRef }).flatMap(([name, part]) =>
+    part === undefined ? [] : name,
+  );
   const field = fieldName(path);
   if (given.length > 1) {
     report.problem(document.location(path), `${field} has ${given.join(' and ')}: expected one of them`);
@@ -47,6 +49,10 @@ export function resolveValue(
   if (secretKeyRef !== undefined) {
     const { name, key } = secretKeyRef;
     const at = document.location([...path, 'secretKeyRef']);
+    if (!name) {
+      report.problem(at, `${field}.secretKeyRef.name is missing`);
+      return undefined;
+    }
     const problem = storeProblem(secretStore, origins);
     const found = secretStore === undefined ? undefined : origins.secretStores.get(secretStore)?.get(name, key || name);
     const full = key ? `${JSON.stringify(name)}, key ${JSON.stringify(key)},` : JSON.stringify(name);
@@ -55,10 +61,24 @@ export function resolveValue(
       report.problem(at, `${field}.secretKeyRef: ${full} is not in ${JSON.stringify(secretStore)}`);
     return found;
   }
-  if (value === undefined || value === null) return '';
+  if (value === undefined) return '';
   const written = typeof value === 'number' ? (document.text([...path, 'value']) ?? String(value)) : String(value);
   return fillTemplate(written, origins);
 }
+
+/** Tools write all fields out: an empty one beside another stands for none, as in Dapr. */
+function givenSource({ value, secretKeyRef, envRef }: ValueSource): Given {
+  const filled = {
+    value: value === '' ? undefined : value,
+    secretKeyRef: secretKeyRef?.name ? secretKeyRef : undefined,
+    envRef: envRef || undefined,
+  };
+  if (Object.values(filled).some((part) => part !== undefined)) return filled;
+  if (value !== undefined) return { value };
+  return secretKeyRef === undefined ? { envRef } : { secretKeyRef };
+}
+
+type Given = { readonly [Part in keyof ValueSource]?: ValueSource[Part] | undefined };
 
 function storeProblem(secretStore: string | undefined, { secretStores }: ValueOrigins): string | undefined {
   if (secretStore === undefined || secretStore === '') return 'auth.secretStore is missing, which says where to look';

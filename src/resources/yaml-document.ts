@@ -73,5 +73,8 @@ export class YamlDocument {
 
 function pairOf(node: Node | undefined | null, key: string): Pair | undefined {
   if (!isMap(node)) return undefined;
-  return node.items.find((pair) => isScalar(pair.key) && String(pair.key.value) === key);
+  const keyOf = ({ key }: Pair): string => (isScalar(key) ? String(key.value) : '');
+  // Keys of the value may have got the case of the schema.
+  const isSame = (pair: Pair): boolean => keyOf(pair).toLowerCase() === key.toLowerCase();
+  return node.items.find((pair) => isScalar(pair.key) && keyOf(pair) === key) ?? node.items.find(isSame);
 }

@@ -15,6 +15,9 @@ const LIMITS = {
   aliases: 100,
 };
 
+/** How a problem of the text itself begins. */
+export const NOT_YAML = 'not valid YAML';
+
 /** Reads the text of a file; `undefined` after reporting that it cannot be read. */
 export async function readTextFile(file: string, report: Report): Promise<string | undefined> {
   try {
@@ -77,7 +80,7 @@ function readDocument(
   const faults: readonly Fault[] = [...document.errors, ...document.warnings, ...repeatedKeys(document)];
   for (const { message, pos } of faults) {
     const { line, col } = lines.linePos(pos[0]);
-    report.problem({ file: location.file, document: location.index, line, column: col }, `not valid YAML: ${message}`);
+    report.problem({ file: location.file, document: location.index, line, column: col }, `${NOT_YAML}: ${message}`);
   }
   if (faults.length > 0 || document.contents === null) return undefined;
   try {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { withKnownKeys } from '../../src/util/known-keys.ts';
+import { inSchemaCase } from '../../src/util/schema-case.ts';
 import { startWorld, type World } from '../support/world.ts';
 
 /** What applications of SDKs in Go, Java and .NET answer: the names of their own fields. */
@@ -57,7 +57,7 @@ describe('keys of the list of subscriptions, wire dapr', () => {
     await using world = await startWorld({ wire: 'dapr', discovery: { body: list } });
     await world.publish('x');
     expect(world.deliveries).toHaveLength(1);
-    const known = withKnownKeys(JSON.parse(list)[0], { properties: { topic: {} } }) as object;
+    const known = inSchemaCase(JSON.parse(list)[0], { properties: { topic: {} } }) as object;
     expect([Object.getPrototypeOf(known), Object.hasOwn(known, '__proto__')]).toEqual([Object.prototype, true]);
   });
 });

@@ -35,8 +35,8 @@ export interface ComponentSpec {
 
 /** A literal value or its source. */
 export interface ValueSource {
-  readonly value?: string | number | boolean | null;
-  readonly secretKeyRef?: { readonly name: string; readonly key?: string };
+  readonly value?: string | number | boolean;
+  readonly secretKeyRef?: { readonly name?: string; readonly key?: string };
   readonly envRef?: string;
 }
 

@@ -22,7 +22,7 @@ export const CONFIGURATION_SCHEMA: object = kindSchema({
   versions: ['v1alpha1'],
   description: 'Settings of the sidecar: access control, identity, HTTP API and name resolution.',
   spec: {
-    type: ['object', 'null'],
+    type: 'object',
     additionalProperties: false,
     properties: {
       accessControl: {
@@ -34,11 +34,10 @@ export const CONFIGURATION_SCHEMA: object = kindSchema({
       nameResolution: {
         type: 'object',
         additionalProperties: false,
-        required: ['component'],
         properties: {
-          component: { type: 'string', minLength: 1, description: 'How other applications are found.' },
+          component: { ...text, description: 'How other applications are found.' },
           version: text,
-          configuration: { type: ['object', 'null'], description: 'Its settings.' },
+          configuration: { type: 'object', description: 'Its settings.' },
         },
       },
       features: {
@@ -46,7 +45,7 @@ export const CONFIGURATION_SCHEMA: object = kindSchema({
         items: {
           type: 'object',
           additionalProperties: false,
-          required: ['name', 'enabled'],
+          required: ['name'],
           properties: { name: text, enabled: flag },
         },
       },
@@ -57,6 +56,7 @@ export const CONFIGURATION_SCHEMA: object = kindSchema({
       ...Object.fromEntries(UNUSED_SECTIONS.map((name) => [name, { description: 'Accepted, but has no effect.' }])),
     },
   },
+  isSpecOptional: true,
   beside: { auth },
 });
 
@@ -66,15 +66,15 @@ export interface ConfigurationSpec {
   readonly identity?: IdentitySpec;
   readonly api?: ApiOptions;
   readonly nameResolution?: NameResolutionSpec;
-  readonly tracing?: TracingSpec | null;
-  readonly metrics?: MetricsSpec | null;
-  readonly metric?: MetricsSpec | null;
-  readonly features?: readonly { readonly name: string; readonly enabled: boolean }[];
+  readonly tracing?: TracingSpec;
+  readonly metrics?: MetricsSpec;
+  readonly metric?: MetricsSpec;
+  readonly features?: readonly { readonly name: string; readonly enabled?: boolean }[];
 }
 
 /** Name resolution in a file. */
 export interface NameResolutionSpec {
-  readonly component: string;
+  readonly component?: string;
   readonly version?: string;
-  readonly configuration?: Readonly<Record<string, unknown>> | null;
+  readonly configuration?: Readonly<Record<string, unknown>>;
 }

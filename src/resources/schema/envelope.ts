@@ -22,8 +22,9 @@ const metadata = {
   properties: {
     name: {
       type: 'string',
-      pattern: '^(?!\\.{1,2}$)[^/%\\s\\u0000-\\u001f\\u007f]{1,253}$',
-      expects: 'a name of 1 to 253 characters without slashes, percent signs and white space',
+      // Not an expression of a template.
+      pattern: '^(?!\\.{1,2}$)(?!.*\\{\\{)[^/\\u0000-\\u001f\\u007f]{1,253}$',
+      expects: 'a name of 1 to 253 characters without slashes and control characters',
       description: 'The name of the resource.',
     },
     namespace: { ...text, description: 'The namespace to which it applies, where one is set.' },
@@ -48,17 +49,20 @@ export interface KindSchema {
   readonly versions: readonly string[];
   readonly description: string;
   readonly spec: object;
+  /** Whether `spec` may be left out. */
+  readonly isSpecOptional?: true;
   /** Further fields beside `spec`. */
   readonly beside?: Readonly<Record<string, object>>;
 }
 
 /** The schema of a whole document. */
-export function kindSchema({ kind, versions, description, spec, beside = {} }: KindSchema): object {
+export function kindSchema(parts: KindSchema): object {
+  const { kind, versions, description, spec, isSpecOptional = false, beside = {} } = parts;
   return {
     type: 'object',
     description,
     additionalProperties: false,
-    required: ['apiVersion', 'kind', 'metadata', 'spec'],
+    required: ['apiVersion', 'kind', 'metadata', ...(isSpecOptional ? [] : ['spec'])],
     properties: {
       apiVersion: { enum: GROUPS.flatMap((group) => versions.map((version) => `${group}/${version}`)) },
       kind: { const: kind },
@@ -72,16 +76,15 @@ export function kindSchema({ kind, versions, description, spec, beside = {} }: K
 const secretKeyRef = {
   type: 'object',
   additionalProperties: false,
-  required: ['name'],
   properties: {
-    name: { type: 'string', minLength: 1, description: 'The secret.' },
+    name: { ...text, description: 'The secret.' },
     key: { ...text, description: 'The key in it. Default: its name.' },
   },
 };
 
 /** A value: literal, or from a secret store or the environment. */
 export const valueFields: Readonly<Record<string, object>> = {
-  value: { type: ['string', 'number', 'boolean', 'null'], isSecret: true, description: 'The value.' },
+  value: { type: ['string', 'number', 'boolean'], isSecret: true, description: 'The value.' },
   secretKeyRef: { ...secretKeyRef, description: 'A secret of the store that auth.secretStore names.' },
   envRef: { ...text, description: 'An environment variable.' },
 };

@@ -1,5 +1,5 @@
 import type { NamedValue, ValueSource } from './component.ts';
-import { auth, kindSchema, namedValues, scopes, valueFields } from './envelope.ts';
+import { auth, kindSchema, namedValues, scopes, text, valueFields } from './envelope.ts';
 
 const pem = {
   type: 'object',
@@ -25,6 +25,7 @@ export const HTTP_ENDPOINT_SCHEMA: object = kindSchema({
         expects: 'an http or https URL',
         description: 'The URL to which paths are appended.',
       },
+      version: { ...text, description: 'Accepted, but has no effect.' },
       headers: { ...namedValues, description: 'Headers added to every request.' },
       clientTLS: {
         type: 'object',

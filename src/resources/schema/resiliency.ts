@@ -7,5 +7,6 @@ export const RESILIENCY_SCHEMA: object = kindSchema({
   versions: ['v1alpha1'],
   description: 'Time-outs, retries and circuit breakers, and their targets.',
   spec: SPEC_SCHEMA,
+  isSpecOptional: true,
   beside: { scopes },
 });

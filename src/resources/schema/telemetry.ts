@@ -28,8 +28,16 @@ export const TRACING_SCHEMA: object = {
         endpointAddress: { ...text, description: 'Its host and port, such as localhost:4317.' },
         isSecure: { ...flag, description: 'Whether to use TLS. Default: true.' },
         protocol: { enum: ['grpc', 'http'], description: 'Default: grpc.' },
-        headers: { ...text, isSecret: true, description: 'Fields of each request: name=value, separated by commas.' },
-        timeout: { type: 'number', exclusiveMinimum: 0, description: 'Time limit of a request, in milliseconds.' },
+        headers: {
+          type: ['string', 'array'],
+          items: { ...text, isSecret: true },
+          isSecret: true,
+          description: 'Fields of each request: a list of name=value, or a text with commas between them.',
+        },
+        timeout: {
+          type: ['string', 'number'],
+          description: 'Time limit of a request: a duration such as 10s, or a number of milliseconds.',
+        },
       },
     },
     zipkin: { type: 'object', ...unused },
@@ -71,8 +79,8 @@ export interface TracingSpec {
     readonly endpointAddress?: string;
     readonly isSecure?: boolean;
     readonly protocol?: 'grpc' | 'http';
-    readonly headers?: string;
-    readonly timeout?: number;
+    readonly headers?: string | readonly string[];
+    readonly timeout?: string | number;
   };
   readonly zipkin?: object;
 }

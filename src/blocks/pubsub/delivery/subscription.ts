@@ -1,9 +1,9 @@
 import type { CloudEvent } from 'cloudevents';
 import type { DeadLetterOrigin, Message } from '../../../components/pubsub.ts';
-import { type OnOtherCase, withKnownKeys } from '../../../util/known-keys.ts';
 import { NAME_FORM } from '../../../util/name-pattern.ts';
 import { NOT_NEGATIVE, POSITIVE, type SchemasOf } from '../../../util/options-schema.ts';
 import { validator } from '../../../util/schema.ts';
+import { inSchemaCase, type OnOtherCase } from '../../../util/schema-case.ts';
 import type { Wire } from '../../../wire.ts';
 import { readBoolean } from '../publishing/request-metadata.ts';
 
@@ -209,7 +209,7 @@ const DEFAULT_BULK = { maxMessages: 100, maxAwaitMs: 1_000 };
 /** The application's list of subscriptions with the names of our schema, whatever the case of its own. */
 export function withKnownNames(list: readonly unknown[], onOtherCase: OnOtherCase): readonly unknown[] {
   // The cast is safe: an array stays one.
-  return withKnownKeys(list, { items: SCHEMA }, onOtherCase) as readonly unknown[];
+  return inSchemaCase(list, { items: SCHEMA }, onOtherCase) as readonly unknown[];
 }
 
 /** The subscriber whose subscriptions are parsed. */

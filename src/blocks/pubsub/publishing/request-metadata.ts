@@ -1,6 +1,6 @@
 import { NO_METADATA } from '../../../components/pubsub.ts';
 import { parseGoDuration } from '../../../util/duration.ts';
-import { withKnownKeys } from '../../../util/known-keys.ts';
+import { inSchemaCase } from '../../../util/schema-case.ts';
 import type { Wire } from '../../../wire.ts';
 import { invalidMetadata } from '../errors.ts';
 
@@ -56,7 +56,7 @@ const ATTRIBUTES: object = {
 export function requestMetadata(entries: readonly (readonly [string, string])[], wire: Wire): Metadata {
   if (!wire.keysInAnyCase) return metadataFrom(entries);
   // The cast is safe: only names change.
-  const known = withKnownKeys(Object.fromEntries(entries), ATTRIBUTES) as Readonly<Record<string, string>>;
+  const known = inSchemaCase(Object.fromEntries(entries), ATTRIBUTES) as Readonly<Record<string, string>>;
   return metadataFrom(Object.entries(known));
 }
 
