@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { absentBlockOf } from '../blocks/dapr-only/absent-blocks.ts';
 import { durablePubSub } from '../components/durable/durable-pubsub.ts';
 import { embedded } from '../components/embedded/index.ts';
 import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
@@ -26,8 +27,8 @@ export interface ComponentContext {
   readonly origins: Omit<ValueOrigins, 'secretStores'>;
   readonly substitute: Substitutes;
   readonly workingDirectory: string;
-  /** Whether component types are understood in any case. */
-  readonly inAnyCase: boolean;
+  /** Whether the application speaks Dapr's API: component types are then understood in any case. */
+  readonly isForDapr: boolean;
 }
 
 export interface ReadComponents {
@@ -103,6 +104,7 @@ class ComponentMaker {
     const before = report.problems.length;
     const values = this.#values(known, report);
     if (report.problems.length > before) return;
+    this.#noteAbsentBlock(known, report);
     const { name } = resource;
     const { role } = known.type;
     switch (role) {
@@ -129,6 +131,16 @@ class ComponentMaker {
     }
   }
 
+  /** Applications written for Dapr expect an API for the component. */
+  #noteAbsentBlock({ resource: { document, name }, typeName }: Known, report: Report): void {
+    const block = absentBlockOf(typeName);
+    if (!this.#context.isForDapr || block === undefined) return;
+    const [operation = ''] = block.operations;
+    const paths = `insidecar does not serve ${block.what} (/v1.0/${operation})`;
+    const only = `component ${JSON.stringify(name)} of type ${typeName} is used by the sidecar only`;
+    report.note(document.location(['spec', 'type']), `${only}: ${paths}, applications get 404`);
+  }
+
   /** The state that the files request; more than one is a problem. */
   state(report: Report): StateWish | undefined {
     const preferred = this.#states.filter(({ isPreferred }) => isPreferred);
@@ -149,7 +161,7 @@ class ComponentMaker {
 
   /** Dapr's component types and versions have no case. */
   #inCase(name: string): string {
-    return this.#context.inAnyCase ? name.toLowerCase() : name;
+    return this.#context.isForDapr ? name.toLowerCase() : name;
   }
 
   get #appId(): string {

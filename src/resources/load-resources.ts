@@ -199,7 +199,11 @@ async function readAll(
 
   const origins = { appId: options.appId ?? 'app', namespace, environment, newId: randomUUID };
   const ofComponents = selected.filter(({ kind }) => kind === 'Component');
-  const read = await readComponents(ofComponents, { origins, substitute, workingDirectory, inAnyCase }, report);
+  const read = await readComponents(
+    ofComponents,
+    { origins, substitute, workingDirectory, isForDapr: inAnyCase },
+    report,
+  );
   const withSecrets = { ...origins, secretStores: read.secretStores };
   const made = {
     components: read.pubsubs,

@@ -52,7 +52,7 @@ export function readKind(document: YamlDocument, report: Report, inAnyCase: bool
   const { apiVersion, kind, apps } = value as Readonly<Record<string, unknown>>;
   if (typeof apiVersion === 'string' && typeof kind === 'string')
     return nameOf({ apiVersion, kind }, { inAnyCase, problem, note });
-  if (apiVersion === undefined && kind === undefined && apps !== undefined)
+  if (apiVersion === undefined && kind === undefined && Array.isArray(apps))
     return note('it is a multi-app file, for --run-file: it is not used as a resource');
   if (!isMeantForResource(value as Readonly<Record<string, unknown>>))
     return note('it is no resource, which has apiVersion and kind: it is not used');

@@ -261,7 +261,7 @@ function makeHandler(
     ...metadataRoutes(metadata, bodyLimitBytes),
     ...healthRoutes(health),
     ...placementRoutes(placement),
-    ...(wire.extraRoutes ? daprOnlyRoutes(host.shutDown) : []),
+    ...(wire.extraRoutes ? daprOnlyRoutes(host.shutDown, options.logger) : []),
   ];
   const routes = permittedRoutes(all, api);
   const router = new Router(routes);

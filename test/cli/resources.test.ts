@@ -32,6 +32,42 @@ describe('insidecar validate', () => {
     expect(stdout).toBe(`${directory}: 1 Component\n`);
   });
 
+  test('notes components of a block that there is not, with wire dapr', async () => {
+    const store = PULSAR.replace('pubsub.pulsar', 'state.in-memory').replace(/ {2}metadata:.*/s, '');
+    const directory = await resources({ 'store.yaml': store });
+    const { code, stderr } = await runHere(['validate', directory]);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr:
+        `${directory}/store.yaml:6:9 (document 1): component "messages" of type state.in-memory is used by the sidecar only: ` +
+        'insidecar does not serve state stores (/v1.0/state), applications get 404 (not an error)\n',
+    });
+    expect((await runHere(['validate', '--wire', 'sidecar', directory])).stderr).toBe('');
+  });
+
+  test('takes a directory with files of other systems, and keys in any case', async () => {
+    const directory = await resources({
+      'pubsub.yaml': PULSAR.replace('pulsar', 'in-memory')
+        .replace(/ {2}metadata:.*/s, '')
+        .replace('kind', 'Kind'),
+      'compose.yaml': 'services: {redis: {image: redis}}\n',
+      'values.yaml': 'apps: {one: {replicas: 1}}\n',
+    });
+    const { code, stdout, stderr } = await runHere(['validate', directory]);
+    expect(code).toBe(0);
+    expect(stdout).toBe(`${directory}: 1 Component\n`);
+    expect(stderr.match(/not used \(not an error\)$/gm)).toHaveLength(2);
+    expect((await runHere(['validate', '--wire', 'sidecar', directory])).stderr).toContain('did you mean "kind"?');
+  });
+
+  test("leaves out what there is not with --map '*=none'", async () => {
+    const directory = await resources({
+      'a.yaml': PULSAR,
+      'b.yaml': PULSAR.replace('pubsub.pulsar', 'bindings.cron').replace('messages', 'timer'),
+    });
+    expect((await runHere(['validate', '--map', '*=none', directory])).code).toBe(0);
+  });
+
   test('tells every problem with file and line', async () => {
     const directory = await resources({ 'a.yaml': PULSAR, 'b.yml': 'kind: [' });
     const { code, stdout, stderr } = await runHere(['validate', directory]);

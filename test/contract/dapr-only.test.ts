@@ -44,3 +44,46 @@ describe("what only Dapr's clients need", () => {
     expect(answer.json['failedEntries']).toEqual(expected);
   });
 });
+
+describe('a block of Dapr that there is not', () => {
+  test.each([
+    ['state', 'state stores', ['GET /v1.0/state/store/key', 'POST /v1.0/state/store', 'PUT /v1.0/state/store/bulk']],
+    ['secrets', 'secret stores', ['GET /v1.0/secrets/store/key', 'GET /v1.0/secrets/store/bulk']],
+    [
+      'configuration',
+      'configuration stores',
+      ['GET /v1.0/configuration/store', 'GET /v1.0-alpha1/configuration/store'],
+    ],
+    ['locks', 'distributed locks', ['POST /v1.0-alpha1/lock/store', 'POST /v1.0-alpha1/unlock/store']],
+    ['bindings', 'bindings', ['POST /v1.0/bindings/mail']],
+    ['actors', 'actors', ['POST /v1.0/actors/type/1/method/a', 'GET /v1.0/actors/type/1/state/a']],
+    [
+      'cryptography',
+      'cryptography',
+      ['POST /v1.0-alpha1/crypto/a/encrypt', 'POST /v1.0-alpha1/subtlecrypto/a/wrapkey'],
+    ],
+    ['conversation', 'conversations', ['POST /v1.0-alpha2/conversation/a/converse']],
+  ])('%s: 404 that names it, and one warning at its first use', async (_, what, requests) => {
+    await using world = await startWorld({ wire: 'dapr' });
+    for (const request of [...requests, ...requests]) {
+      const [method = '', path = ''] = request.split(' ');
+      const answer = await world.send(method, path);
+      expect(answer.error).toEqual([404, 'ERR_NOT_FOUND']);
+      expect(answer.json['message']).toContain(`insidecar does not serve ${what}`);
+    }
+    const [method, path] = requests[0]?.split(' ') ?? [];
+    expect(world.logger.at('warn')).toEqual([
+      expect.objectContaining({
+        details: { method, path },
+        message: `the application gets 404 for a request: insidecar does not serve ${what}`,
+      }),
+    ]);
+  });
+
+  test('each is warned of by itself', async () => {
+    await using world = await startWorld({ wire: 'dapr' });
+    await world.send('GET', '/v1.0/state/store/key');
+    await world.send('GET', '/v1.0/secrets/store/key');
+    expect(world.logger.at('warn')).toHaveLength(2);
+  });
+});
