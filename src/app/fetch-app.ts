@@ -17,9 +17,6 @@ import type { AppTransport } from './transport.ts';
 /** An application as a fetch function, such as a Hono app's `fetch`. @public */
 export type FetchApp = (request: Request) => Response | Promise<Response>;
 
-/** Methods that `Request` refuses. */
-const REFUSED_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
-
 /** A request that a `Request` cannot carry; the application was not called. */
 export class UnfitRequest extends SidecarError {
   constructor(what: string) {
@@ -124,13 +121,12 @@ class AbortableBody implements AsyncIterableIterator<Uint8Array> {
 }
 
 /**
- * Checks that a `Request` can carry a request: it refuses some methods, and takes no body with GET and HEAD.
+ * Checks that a `Request` can carry a request: it takes no body with GET and HEAD.
  *
  * @throws UnfitRequest
  */
 function checkFit(request: SidecarRequest, signal: AbortSignal): Promise<void> | undefined {
   const { method, body } = request;
-  if (REFUSED_METHODS.has(method)) throw new UnfitRequest(`a ${method} request`);
   if ((method !== 'GET' && method !== 'HEAD') || (body instanceof Uint8Array && body.length === 0)) return undefined;
   return untilAborted(hasBytes(request), signal).then((has) => {
     if (has) throw new UnfitRequest(`a ${method} with a body`);

@@ -49,7 +49,7 @@ describe('what a Request cannot carry', () => {
     const answer = await opened.world.send('TRACE', PATH, withLength(body));
     expect(answer.json).toEqual({
       errorCode: 'ERR_DIRECT_INVOKE',
-      message: 'a TRACE request cannot be passed to a fetch function',
+      message: 'TRACE is not offered: expected another method',
     });
     expect([answer.status, opened.called]).toEqual([501, []]);
   });
@@ -73,7 +73,7 @@ describe('what a Request cannot carry', () => {
     await using opened = await fetchWorld({
       resiliency: { policies: { retries }, targets: { apps: { shop: { retry: 'r' } } } },
     });
-    const answer = opened.world.send('TRACE', PATH);
+    const answer = opened.world.send('GET', PATH, withLength('hello'));
     await opened.world.pass('1h');
     expect((await answer).status).toBe(501);
     expect(opened.world.events.filter(({ name }) => name === 'invoked').map(({ info }) => info['attempts'])).toEqual([

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
 import { describe, expect, test } from 'vitest';
 import { expressHandler, fetchHandler, nodeListener, request, Sidecar, type WireName } from '../../src/index.ts';
@@ -6,7 +7,10 @@ import { type Answer, freePort, listen, send } from '../support/http.ts';
 import { startInvocation } from '../support/invocation-world.ts';
 import { WAYS } from '../support/served.ts';
 
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'HEAD', 'PROPFIND'];
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'PROPFIND'];
+
+/** Answers with the request, as a server may answer TRACE (RFC 9110, 9.3.8). */
+const traced = (req: IncomingMessage, res: ServerResponse): unknown => res.end(req.rawHeaders.join('\n'));
 
 describe.each(WAYS)('the own application (%s)', (via) => {
   test.each(METHODS)('%s reaches it, and its answer the caller', async (method) => {
@@ -30,6 +34,14 @@ describe.each(WAYS)('the own application (%s)', (via) => {
     expect([last.text, last.headers['content-type']]).toEqual(
       hasBody ? ['{"id":1}', 'application/json'] : ['', undefined],
     );
+  });
+
+  test('TRACE is 501 and not called: its answer would show what the sidecar adds to a request', async () => {
+    await using world = await startInvocation({ via, appToken: 'the-token-of-the-app', callee: traced });
+    const answer = await world.send('TRACE', '/v1.0/invoke/shop/method/x');
+    expect(answer.error).toEqual([501, 'ERR_DIRECT_INVOKE']);
+    expect(answer.text).not.toContain('the-token-of-the-app');
+    expect(world.app.list).toEqual([]);
   });
 
   test('no method name is 400 ERR_DIRECT_INVOKE, no target too; nothing is called', async () => {

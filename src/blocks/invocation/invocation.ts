@@ -226,7 +226,8 @@ function checkArguments(target: unknown, method: unknown, path: unknown): void {
 }
 
 function checkMethod({ method, headers }: SidecarRequest): void {
-  if (method === 'CONNECT') throw notOffered('CONNECT is not offered: expected another method');
+  // TRACE is answered with the request as it arrived, with the tokens that the sidecar has added.
+  if (method === 'CONNECT' || method === 'TRACE') throw notOffered(`${method} is not offered: expected another method`);
   knownMethods ??= new Set(nodeHttp().METHODS);
   if (!knownMethods.has(method)) throw notOffered(`method ${shown(method)} is not known`);
   if (asksForUpgrade(headers)) throw notOffered(`upgrade to ${shown(String(headers['upgrade']))} is not offered`);
