@@ -5,6 +5,8 @@ import type { Fields } from './headers.ts';
 export interface Destination {
   /** Whether it is the application of this sidecar. */
   readonly isOwn: boolean;
+  /** What it is, if it is a service without a sidecar. */
+  readonly service?: 'endpoint' | 'url' | undefined;
   /** The app ID of the caller that the own application is told. */
   readonly callerId?: string | undefined;
   /** The policy for calls of this path, if one is configured. */

@@ -19,10 +19,12 @@ export interface ServiceDeps {
 /** A service without a sidecar: it gets none of the sidecar's own header fields. */
 export class Service implements Destination {
   readonly isOwn = false;
+  readonly service: 'endpoint' | 'url';
   readonly #deps: ServiceDeps;
 
   constructor(deps: ServiceDeps) {
     this.#deps = deps;
+    this.service = deps.endpoint === undefined ? 'url' : 'endpoint';
   }
 
   policy(path: string): Policy | undefined {

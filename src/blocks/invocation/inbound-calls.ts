@@ -10,6 +10,7 @@ import { senderOf, vouchedCaller } from './in-process-caller.ts';
 import type { Invocation } from './invocation.ts';
 import { checkPath, cleanedPath } from './method-path.ts';
 import { type NamedCaller, STRANGER } from './own-app.ts';
+import { fromService, toService } from './service-headers.ts';
 
 export interface PeersDeps {
   readonly invocation: Invocation;
@@ -60,9 +61,21 @@ export class Peers {
   answer(request: SidecarRequest, address: Address): Promise<SidecarResponse> {
     if (this.isPeer(request)) return this.#answerSidecar(request, address);
     const { accessControl, isApiGuarded, destinations, invocation } = this.#deps;
-    if (accessControl === undefined || isApiGuarded || !destinations.isOwnName(address.target))
-      return invocation.forward(address, request);
-    return this.#callOwn(request, address, { caller: undefined, destination: destinations.ownForAnyone() });
+    if (accessControl !== undefined && !isApiGuarded && destinations.isOwnName(address.target))
+      return this.#callOwn(request, address, { caller: undefined, destination: destinations.ownForAnyone() });
+    const destination = destinations.find(address.target);
+    if (destination.service === undefined) return invocation.forward(address, request, destination);
+    return this.#callService(request, address, destination, destination.service);
+  }
+
+  async #callService(
+    request: SidecarRequest,
+    address: Address,
+    destination: Destination,
+    kind: NonNullable<Destination['service']>,
+  ): Promise<SidecarResponse> {
+    const { invocation } = this.#deps;
+    return fromService(await invocation.forward(address, toService(request, kind), destination), kind);
   }
 
   /** Answers a request to the port for other sidecars: nobody there has shown an API token. */
