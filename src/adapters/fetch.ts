@@ -53,9 +53,17 @@ function targetOf(url: string): string {
   return path === -1 ? '/' : url.slice(path, end === -1 ? undefined : end);
 }
 
+function hostOf(url: string): string {
+  const start = url.indexOf('://') + 3;
+  const end = url.indexOf('/', start);
+  return url.slice(start, end === -1 ? undefined : end);
+}
+
 function toSidecarRequest(request: Request, url: string): SidecarRequest {
   const headers: Record<string, string> = {};
   for (const [name, value] of request.headers) headers[name] = value;
+  // Over HTTP/2 the host may be in the URL only.
+  headers['host'] ??= hostOf(request.url);
   return new FetchRequest(request, url, headers);
 }
 

@@ -19,6 +19,7 @@ const NAMES: Readonly<Record<string, readonly [flag: string, field: string]>> = 
   bodyLimitBytes: ['--max-body-size', 'maxBodySize'],
   headLimitBytes: ['--read-buffer-size', 'readBufferSize'],
   'cors.origins': ['--allowed-origins', '--allowed-origins'],
+  allowedHosts: ['--allowed-hosts', '--allowed-hosts'],
   stopTimeoutMs: ['--graceful-shutdown-seconds', '--graceful-shutdown-seconds'],
   substitute: ['--map', '--map'],
   namespace: ['the environment variable NAMESPACE', 'the environment variable NAMESPACE'],

@@ -43,6 +43,7 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
         help: 'where it listens (127.0.0.1)',
       },
       { name: 'advertise-host', value: 'HOST', help: 'the host that other machines call' },
+      { name: 'allowed-hosts', value: 'NAMES', help: 'more names by which clients reach it' },
       WIRE,
       {
         name: 'resources-path',

@@ -54,6 +54,7 @@ export interface RunSettings {
   readonly deliveryTimeoutMs?: number;
   readonly jobTimeoutMs?: number;
   readonly allowedOrigins?: readonly string[];
+  readonly allowedHosts?: readonly string[];
   /** Whether URLs can be targets of invocations. */
   readonly invokesUrls: boolean;
   /** Whether the placement table is shown. */
@@ -118,6 +119,7 @@ export function runSettings(
     ...given('jobTimeoutMs', flags.durationMs('job-timeout')),
     ...given('statePath', flags.text('state-path')),
     ...given('allowedOrigins', flags.text('allowed-origins')?.split(',')),
+    ...given('allowedHosts', flags.text('allowed-hosts')?.split(',')),
     ...given('logLevel', flags.choice('log-level', LOG_LEVELS)),
     ...given('metrics', metricsAddress(flags)),
     ...given('inspector', inspectorSettings(flags)),

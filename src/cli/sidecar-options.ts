@@ -74,6 +74,7 @@ export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarO
     ...given('bodyLimitBytes', app.bodyLimitBytes),
     ...given('headLimitBytes', app.headLimitBytes),
     ...given('cors', run.allowedOrigins && { origins: run.allowedOrigins }),
+    ...given('allowedHosts', run.allowedHosts),
   };
 }
 

@@ -3,6 +3,7 @@ import { type FailedEntry, isSidecarError, messageOf, SidecarError } from '../er
 import { observe, type Probe } from '../probe.ts';
 import type { Logger } from '../util/logger.ts';
 import type { Answers } from './answers.ts';
+import { type BrowserGuard, forbidden } from './browser-guard.ts';
 import {
   cancelTokenOf,
   EMPTY_BODY,
@@ -20,6 +21,8 @@ export interface GuardOptions {
   readonly logger: Logger;
   /** The token that callers must send, and its header. */
   readonly token?: { readonly header: string; readonly value: string };
+  /** Refuses requests of browsers where no token is asked for; `advice` says what to do. */
+  readonly browsers?: { readonly guard: BrowserGuard; readonly advice: string };
   /** Names used in error bodies. */
   readonly errors: {
     readonly domain: string;
@@ -39,17 +42,17 @@ export interface GuardOptions {
 }
 
 /**
- * Wraps the route table: finds the route, checks the API token, turns thrown errors into responses. The returned
- * handler never rejects.
+ * Wraps the route table: finds the route, checks the API token or else that no stranger's page calls, turns thrown errors
+ * into responses. The returned handler never rejects.
  */
 export function guard(options: GuardOptions): Handler {
-  const authorised = tokenCheck(options.token);
-  // Callers without the token must not learn which methods and paths exist.
+  const refusalOf = admission(options);
+  // Callers without access must not learn which methods and paths exist.
   const find = (request: SidecarRequest): Match | undefined => {
     try {
       return options.router.match(request.method, request.path) ?? options.fallback?.(request);
     } catch (error) {
-      throw authorised(request) ? error : unauthorized(options);
+      throw refusalOf(request) ?? error;
     }
   };
   const { answers, unguarded, probe } = options;
@@ -62,11 +65,12 @@ export function guard(options: GuardOptions): Handler {
     try {
       const match = find(request);
       if (match === undefined) {
-        const error = authorised(request) ? notFound(request) : unauthorized(options);
+        const error = refusalOf(request) ?? notFound(request);
         return { ...refuse(error, request), unrouted: true };
       }
       if (!isOpen(match, request) && !match.route.identifies?.(request)) {
-        if (!authorised(request)) throw unauthorized(options);
+        const refusal = refusalOf(request);
+        if (refusal !== undefined) throw refusal;
         unguarded?.(request);
       }
       options.admit(match);
@@ -97,11 +101,24 @@ function observed(probe: Probe, { route, params }: Match, request: SidecarReques
   });
 }
 
+/** Why a request may not use the API; `undefined` if it may. */
+type Admission = (request: SidecarRequest) => SidecarError | undefined;
+
+function admission({ token, browsers }: GuardOptions): Admission {
+  if (token !== undefined) return tokenCheck(token);
+  if (browsers === undefined) return () => undefined;
+  const { guard, advice } = browsers;
+  return (request) => {
+    const problem = guard.problemOf(request);
+    return problem === undefined ? undefined : forbidden(`${problem}; ${advice}`);
+  };
+}
+
 /** Compares digests, so that the time taken reveals neither length nor content of the token. */
-function tokenCheck(token: GuardOptions['token']): (request: SidecarRequest) => boolean {
-  if (token === undefined) return () => true;
-  const expected = digest(token.value);
-  return (request) => timingSafeEqual(digest(headerOf(request.headers, token.header) ?? ''), expected);
+function tokenCheck({ header, value }: NonNullable<GuardOptions['token']>): Admission {
+  const expected = digest(value);
+  return ({ headers }) =>
+    timingSafeEqual(digest(headerOf(headers, header) ?? ''), expected) ? undefined : unauthorized(header);
 }
 
 function digest(text: string): Buffer {
@@ -112,11 +129,8 @@ function isOpen(match: Match, request: SidecarRequest): boolean {
   return match.route.open && (request.method === 'GET' || request.method === 'HEAD');
 }
 
-function unauthorized(options: GuardOptions): SidecarError {
-  return new SidecarError(
-    'ERR_UNAUTHORIZED',
-    `API token is missing or wrong: expected in header ${options.token?.header}`,
-  );
+function unauthorized(header: string): SidecarError {
+  return new SidecarError('ERR_UNAUTHORIZED', `API token is missing or wrong: expected in header ${header}`);
 }
 
 function notFound(request: SidecarRequest): SidecarError {

@@ -1,11 +1,11 @@
 import { SidecarError } from '../errors.ts';
 import { readBody } from '../http/body.ts';
+import { forbidden } from '../http/browser-guard.ts';
 import { jsonResponse, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
 import { parseJsonBody } from '../util/json-text.ts';
 import { didYouMean } from '../util/suggest.ts';
 import { VERSION } from '../version.ts';
 import type { Access, Caller } from './access/access.ts';
-import { forbidden } from './access/refusal.ts';
 import { checkOrigin, checkWrite } from './access/same-site.ts';
 import type { AppsReply } from './api/apps.ts';
 import { appOf, type InspectedApp, infoOf } from './inspected-app.ts';

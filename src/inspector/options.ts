@@ -1,4 +1,5 @@
 import { SidecarError } from '../errors.ts';
+import { HOST_NAME } from '../http/browser-guard.ts';
 import type { SidecarRequest } from '../http/message.ts';
 import { isHeaderText } from '../util/header-text.ts';
 import { checkFields, checkFunction, fieldNames } from '../util/known-fields.ts';
@@ -25,9 +26,9 @@ export interface InspectOptions {
   /** Whether nobody may act, whatever else is set. Default: false. */
   readonly readOnly?: boolean;
   /**
-   * The names by which the inspector is reached on this host beside `localhost`, `127.0.0.1` and `[::1]`, without ports:
-   * needed behind a proxy on the same host that passes the name on. Others are refused, because a web page could have
-   * its own name lead here.
+   * The names by which the inspector is reached on this host beside `localhost`, names that end in `.localhost`, and IP
+   * addresses, without ports: needed behind a proxy on the same host that passes the name on. Others are refused,
+   * because a web page could have its own name lead here. With `access: 'open'` browsers need them on any host.
    */
   readonly hosts?: readonly string[];
   /**
@@ -97,7 +98,7 @@ function checkAccess(options: InspectOptions): void {
 }
 
 function isHostName(host: unknown): boolean {
-  return typeof host === 'string' && /^(?:\[[\da-f:.]+\]|[^\s:/[\]]+)$/i.test(host);
+  return typeof host === 'string' && new RegExp(HOST_NAME).test(host);
 }
 
 function isTraceUrl(url: unknown): boolean {

@@ -33,15 +33,12 @@ const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$
  * Adds CORS to the HTTP API. Preflights are answered before the API token is checked, because browsers send them
  * without it. An adapter may pass on a preflight whose path or requested header fields are not ours: the application
  * has its own rules.
- *
- * @throws SidecarError `ERR_CONFIGURATION` for an invalid origin.
  */
 export function withCors(
-  { origins }: CorsOptions,
+  list: OriginList,
   handle: Handler,
   isOwn: (request: SidecarRequest, fields: readonly string[]) => boolean,
 ): Handler {
-  const list = new OriginList(origins);
   return async (request) => {
     const origin = headerOf(request.headers, 'origin');
     const allowed = origin === undefined ? undefined : list.answerTo(origin);
@@ -95,13 +92,14 @@ function corsHeaders({ headers }: SidecarResponse, allowed: string | undefined, 
 }
 
 /** The allowed origins; compared in lower case, as browsers send them. */
-class OriginList {
+export class OriginList {
   /** Whether every page is allowed. */
   readonly isOpen: boolean;
   readonly #exact = new Set<string>();
   readonly #wildcards: { readonly before: string; readonly after: string }[] = [];
 
-  constructor(origins: readonly string[]) {
+  /** @throws SidecarError `ERR_CONFIGURATION` for an invalid origin. */
+  constructor({ origins }: CorsOptions) {
     this.isOpen = origins.length === 1 && origins[0] === '*';
     if (!this.isOpen) for (const [index, origin] of origins.entries()) this.#add(origin.toLowerCase(), index);
   }

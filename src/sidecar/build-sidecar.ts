@@ -2,43 +2,32 @@ import { randomUUID } from 'node:crypto';
 import { AppMonitor } from '../app/app-monitor.ts';
 import { AppChannel, openTransport } from '../app/channel.ts';
 import type { BlockDeps } from '../blocks/block-deps.ts';
-import { daprOnlyRoutes } from '../blocks/dapr-only/routes.ts';
 import type { Health } from '../blocks/health/health.ts';
-import { healthRoutes } from '../blocks/health/routes.ts';
 import type { Invocation } from '../blocks/invocation/invocation.ts';
-import { makeInvocation, type OpenInvocation } from '../blocks/invocation/make-invocation.ts';
+import { makeInvocation } from '../blocks/invocation/make-invocation.ts';
 import { NameResolver } from '../blocks/invocation/resolution/name-resolver.ts';
 import type { JobService } from '../blocks/jobs/job-service.ts';
 import { makeJobs } from '../blocks/jobs/make-jobs.ts';
-import { jobRoutes } from '../blocks/jobs/routes.ts';
 import { Metadata } from '../blocks/metadata/metadata.ts';
-import { metadataRoutes } from '../blocks/metadata/routes.ts';
 import { Placement } from '../blocks/placement/placement.ts';
-import { placementRoutes } from '../blocks/placement/routes.ts';
 import { envelopeDefaults } from '../blocks/pubsub/publishing/envelope.ts';
 import { PubSubService } from '../blocks/pubsub/pubsub-service.ts';
-import { pubsubRoutes } from '../blocks/pubsub/routes.ts';
 import type { HostIdentity } from '../blocks/workflow/forwarding/forwarding.ts';
 import { hostRoutes } from '../blocks/workflow/forwarding/routes.ts';
-import { workflowRoutes } from '../blocks/workflow/routes.ts';
 import { WorkflowService } from '../blocks/workflow/workflow-service.ts';
 import type { SidecarEventEmitter } from '../events.ts';
 import type { Answers } from '../http/answers.ts';
-import { type GuardOptions, guard } from '../http/guard.ts';
-import type { Handler, SidecarRequest } from '../http/message.ts';
+import type { Handler } from '../http/message.ts';
 import { leavingOwnCalls } from '../http/own-calls.ts';
-import { Router } from '../http/router.ts';
 import { apart, type Gauges, type Probe } from '../probe.ts';
 import type { Resiliency } from '../resiliency/policy.ts';
 import { type CircuitBreakerChange, makeResiliency } from '../resiliency/resiliency.ts';
-import { permittedRoutes } from '../security/api-list.ts';
-import { withCors } from '../security/cors.ts';
-import { exposureWarning } from '../security/exposure.ts';
 import { makeSecurity, type Security } from '../security/make-security.ts';
 import type { StateStore } from '../state/store.ts';
 import { Expected } from '../util/expected.ts';
 import type { Work } from '../util/work.ts';
 import { VERSION } from '../version.ts';
+import { makeHandler, makePeerHandler } from './make-handlers.ts';
 import { makeHealth } from './make-health.ts';
 import {
   describeComponents,
@@ -121,11 +110,7 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const blocks = { pubsub, jobs, workflows, metadata, health, placement };
   const handle = makeHandler(options, host, { ...blocks, opened, probe });
   const toHosts = hostRoutes({ ...deps, ...options, ...hostIdentity, inbound: () => workflows.inbound });
-  const handlePeer = guarded(options, host, {
-    router: new Router([...opened.peerRoutes, ...toHosts]),
-    fallback: opened.peerFallback,
-    probe,
-  });
+  const handlePeer = makePeerHandler(options, host, { opened, routes: toHosts, probe });
   gauges = gaugesOf(host, { pubsub, workflows, resiliency }, monitor);
   return {
     ...blocks,
@@ -233,64 +218,5 @@ function makeMetadata(
     connectedWorkers: () => workflows.connectedWorkers,
     state: () => describeState(state.type, host.state()),
     unhandled: () => describeUnhandled(pubsub.unsubscribed(), pubsub.queues.abandoned(), jobs.unhandled()),
-  });
-}
-
-function makeHandler(
-  options: ResolvedOptions,
-  host: SidecarDeps,
-  {
-    pubsub,
-    jobs,
-    workflows,
-    metadata,
-    health,
-    placement,
-    opened,
-    probe,
-  }: Pick<BuiltSidecar, 'pubsub' | 'jobs' | 'workflows' | 'metadata' | 'health' | 'placement' | 'probe'> & {
-    readonly opened: OpenInvocation;
-  },
-): Handler {
-  const { wire, apiToken, bodyLimitBytes, api, cors } = options;
-  const all = [
-    ...pubsubRoutes(pubsub, wire, bodyLimitBytes),
-    ...jobRoutes({ jobs, wire, bodyLimitBytes }),
-    ...workflowRoutes({ workflows, wire, bodyLimitBytes }),
-    ...opened.routes,
-    ...metadataRoutes(metadata, bodyLimitBytes),
-    ...healthRoutes(health),
-    ...placementRoutes(placement),
-    ...(wire.extraRoutes ? daprOnlyRoutes(host.shutDown, options.logger) : []),
-  ];
-  const routes = permittedRoutes(all, api);
-  const router = new Router(routes);
-  // If invocation by path is disabled, so is invocation by header.
-  const mayInvoke = opened.routes.every((route) => routes.includes(route));
-  const handle = guarded(options, host, {
-    router,
-    probe,
-    ...(mayInvoke ? { fallback: opened.fallback } : {}),
-    ...(apiToken === ''
-      ? { unguarded: exposureWarning(options.logger, `${wire.environmentPrefix}API_TOKEN`) }
-      : { token: { header: wire.headers.apiToken, value: apiToken } }),
-  });
-  if (cors === undefined) return handle;
-  const isOwn = ({ path }: SidecarRequest, fields: readonly string[]): boolean =>
-    router.has(path) || (mayInvoke && fields.includes(wire.headers.appId));
-  return withCors(cors, handle, isOwn);
-}
-
-function guarded(
-  { wire, logger }: ResolvedOptions,
-  { admit, answers }: SidecarDeps,
-  parts: Pick<GuardOptions, 'router' | 'fallback' | 'token' | 'unguarded' | 'probe'>,
-): Handler {
-  return guard({
-    logger,
-    errors: { domain: wire.errorDomain, reasonPrefix: wire.reasonPrefix, failedEntryKeys: wire.failedEntryKeys },
-    admit: ({ route }) => route.open || admit(),
-    answers,
-    ...parts,
   });
 }

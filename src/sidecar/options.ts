@@ -24,6 +24,7 @@ import {
 import { memoryStore } from '../components/memory/memory-store.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
 import { SidecarError } from '../errors.ts';
+import { HOST_NAME } from '../http/browser-guard.ts';
 import { HEAD_LIMIT_BYTES } from '../http/head-limit.ts';
 import { apart, type Telemetry } from '../probe.ts';
 import type { ResiliencySpec } from '../resiliency/options.ts';
@@ -104,8 +105,16 @@ export interface SidecarOptions {
   readonly accessControl?: AccessControlOptions;
   /** The enabled parts of the HTTP API. Default: all. */
   readonly api?: ApiOptions;
-  /** The web pages that may read responses of the HTTP API. Default: none. */
+  /** The web pages that may use the HTTP API and read its responses. Default: none. */
   readonly cors?: CorsOptions;
+  /**
+   * The names by which clients reach the HTTP API, without ports, such as `sidecar.example.com`: needed without an
+   * `apiToken` behind a proxy on the same host that passes `Host` on, and for web pages of that name. `localhost`, names
+   * that end in `.localhost`, IP addresses and the host of `address` always are. Other names are refused (403) to
+   * browsers, and on a loopback connection to every client, because the page of a stranger may have its own name lead
+   * here (DNS rebinding). Default: none.
+   */
+  readonly allowedHosts?: readonly string[];
   /** Names to show as `enabledFeatures` in the metadata; nothing else depends on them. Default: none. */
   readonly features?: readonly string[];
   /** The largest request body, in bytes. Default 4 MiB. */
@@ -135,7 +144,7 @@ export interface SidecarOptions {
 }
 
 /** Options without a default: their absence has a meaning. */
-type Optional = 'app' | 'address' | 'identity' | 'accessControl' | 'cors' | 'telemetry';
+type Optional = 'app' | 'address' | 'identity' | 'accessControl' | 'cors' | 'allowedHosts' | 'telemetry';
 
 /** Options of blocks with their defaults, and values derived from options. */
 interface Resolved extends Tokens {
@@ -195,6 +204,11 @@ const problemOf = validator(
     accessControl: {},
     api: API_SCHEMA,
     cors: CORS_SCHEMA,
+    allowedHosts: {
+      type: 'array',
+      maxItems: 1_000,
+      items: { type: 'string', pattern: HOST_NAME, expects: 'the name of a host, without a port' },
+    },
     features: { type: 'array', items: { type: 'string', minLength: 1 } },
     bodyLimitBytes: POSITIVE,
     headLimitBytes: POSITIVE,
@@ -232,6 +246,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     address: undefined,
     accessControl: undefined,
     cors: undefined,
+    allowedHosts: undefined,
     telemetry: undefined,
     components: [],
     subscriptions: [],

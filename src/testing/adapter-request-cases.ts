@@ -34,6 +34,18 @@ const targets: readonly AdapterCase[] = [
       }
     },
   })),
+  mounted('passes on the host, and what a browser tells of its page', {}, () => ({
+    handler: telling(({ headers }) => [
+      headers['host'] ?? headers[':authority'],
+      ...['origin', 'sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest'].map((name) => headers[name]),
+    ]),
+    async check(url) {
+      const [origin, site, mode, dest] = ['http://evil.example', 'cross-site', 'navigate', 'iframe'];
+      const told = { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest };
+      const { body } = await send(url, { headers: { host: 'rebound.example:3500', origin, ...told } });
+      assert.deepEqual(JSON.parse(body.toString()), ['rebound.example:3500', origin, site, mode, dest]);
+    },
+  })),
   mounted('takes a request target with scheme and host for its path', { prefix: '/sidecar' }, () => ({
     handler: telling(({ path, search, originalPath }) => [path, search, originalPath ?? `/sidecar${path}`]),
     async check(url) {

@@ -10,7 +10,11 @@ const PATH = '/v1.0/invoke/shop/method/x';
 
 describe.each(WAYS)('header fields of the request (%s)', (via) => {
   test('are passed on, those of one connection and those nominated are not', async () => {
-    await using world = await startInvocation({ via });
+    await using world = await startInvocation({
+      via,
+      allowedHosts: ['front.example'],
+      cors: { origins: ['http://x'] },
+    });
     await world.raw(
       `POST ${PATH} HTTP/1.1`,
       'Host: front.example',

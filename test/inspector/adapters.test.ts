@@ -1,69 +1,13 @@
 /** The inspector behind every adapter, with and without a prefix, and behind a proxy that strips one. */
-import { createServer, type RequestListener } from 'node:http';
+import { createServer } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import express from 'express';
-import express4 from 'express4';
-import fastify from 'fastify';
-import Koa from 'koa';
 import { describe, expect, test } from 'vitest';
-import {
-  expressHandler,
-  fastifySidecar,
-  fetchHandler,
-  koaHandler,
-  memoryPubSub,
-  nodeListener,
-  type RequestHandler,
-  Sidecar,
-} from '../../src/index.ts';
+import { expressHandler, memoryPubSub, Sidecar } from '../../src/index.ts';
 import { inspect } from '../../src/inspector/index.ts';
-import { fetchListener } from '../adapters/fetch-bridge.ts';
+import { MOUNTS, type Mount } from '../adapters/mounts.ts';
 import { Answer, listen, send } from '../support/http.ts';
 import { TOKEN, untilEnd, WRITE } from './inspected.ts';
-
-/** Mounts a handler under a path; an empty one is the root. */
-type Mount = (handler: RequestHandler, path: string) => RequestListener | Promise<RequestListener>;
-
-function expressApp(make: typeof express, useParser: boolean): Mount {
-  return (handler, path) => {
-    const app = make();
-    if (useParser) app.use(make.json());
-    app.use(path === '' ? '/' : path, expressHandler(handler));
-    return app;
-  };
-}
-
-const MOUNTS: Readonly<Record<string, Mount>> = {
-  'node:http': (handler, prefix) => nodeListener(handler, { prefix }),
-  'Express 4': expressApp(express4 as unknown as typeof express, false),
-  'Express 5': expressApp(express, false),
-  'Express 5 after a body parser': expressApp(express, true),
-  'Express 5, prefix of the adapter': (handler, prefix) => {
-    const app = express();
-    app.use(expressHandler(handler, { prefix, fallthrough: true }));
-    return app;
-  },
-  Koa: (handler, prefix) => new Koa().use(koaHandler(handler, { prefix })).callback(),
-  'Koa, mounted': (handler, path) => {
-    const mounted = koaHandler(handler);
-    const app = new Koa();
-    app.use(async (context, next) => {
-      if (!context.url.startsWith(path)) return next();
-      // What koa-mount does.
-      context.path = context.path.slice(path.length) || '/';
-      await mounted(context, next);
-    });
-    return app.callback();
-  },
-  Fastify: async (handler, prefix) => {
-    const app = fastify();
-    await app.register(fastifySidecar(handler), prefix === '' ? {} : { prefix });
-    await app.ready();
-    untilEnd({ [Symbol.asyncDispose]: async () => void (await app.close()) });
-    return app.routing as RequestListener;
-  },
-  fetch: (handler, prefix) => fetchListener(fetchHandler(handler, { prefix })),
-};
 
 async function mounted(mount: Mount, prefix: string): Promise<string> {
   const sidecar = new Sidecar({ appId: 'shop', components: [memoryPubSub('pubsub')] });

@@ -14,18 +14,10 @@ import {
   type SidecarOptions,
 } from '../../src/index.ts';
 import { fetchListener } from '../adapters/fetch-bridge.ts';
-import { listen, send } from '../support/http.ts';
+import { comingFrom, listen, send } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
 
 const ELSEWHERE = '10.0.0.7';
-
-/** As if the connection came from that address. */
-function from(address: string, listener: RequestListener): RequestListener {
-  return (req, res) => {
-    Object.defineProperty(req.socket, 'remoteAddress', { value: address, configurable: true });
-    listener(req, res);
-  };
-}
 
 interface Asked extends Partial<SidecarOptions> {
   readonly address?: string;
@@ -38,7 +30,7 @@ async function warningsOf({ address = ELSEWHERE, mount = nodeListener, paths = [
   const logger = new RecordingLogger();
   await using sidecar = new Sidecar({ appId: 'shop', logger, ...rest });
   await sidecar.start();
-  await using server = await listen(from(address, await mount(sidecar)));
+  await using server = await listen(comingFrom(address, await mount(sidecar)));
   const statuses: number[] = [];
   for (const path of paths) statuses.push((await send(server.url, 'GET', path)).status);
   return { statuses, warnings: logger.at('warn').map(({ message, details }) => ({ message, ...details })) };

@@ -26,6 +26,14 @@ export async function listen(listener?: RequestListener, port = 0): Promise<List
   return { port: address.port, url: `http://127.0.0.1:${address.port}`, use, [Symbol.asyncDispose]: close };
 }
 
+/** As if the connections came from that address. */
+export function comingFrom(address: string, listener: RequestListener): RequestListener {
+  return (req, res) => {
+    Object.defineProperty(req.socket, 'remoteAddress', { value: address, configurable: true });
+    listener(req, res);
+  };
+}
+
 /** Test files that run at the same time take from different ranges. */
 const PORTS = 1_500;
 const { VITEST_POOL_ID: pool = '0' } = process.env;

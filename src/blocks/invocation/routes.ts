@@ -17,7 +17,11 @@ export function invocationRoutes(peers: Peers): Route[] {
 
 /** The only route for other sidecars; the root of the application is reached by {@link peerFallback}. */
 export function peerRoutes(peers: Peers): Route[] {
-  return [route('invoke', ['*'], PATTERN, (request, { call }) => peers.answerPeer(request, addressOfPath(call)))];
+  return [
+    route('invoke', ['*'], PATTERN, (request, { call }) => peers.answerPeer(request, addressOfPath(call)), {
+      identifies: (request) => peers.identifies(request),
+    }),
+  ];
 }
 
 /** Finds the target in header fields, for paths without a route. */
@@ -33,7 +37,9 @@ export function peerFallback(peers: Peers, wire: Wire): (request: SidecarRequest
   return (request) => {
     const address = isRoot(request.path) ? addressed(peers, wire, request) : undefined;
     if (address === undefined) return undefined;
-    return { route: route('invoke', ['*'], ANY_PATH, (call) => peers.answerPeer(call, address)), params: {} };
+    const identifies = (call: SidecarRequest): boolean => peers.identifies(call);
+    const found = route('invoke', ['*'], ANY_PATH, (call) => peers.answerPeer(call, address), { identifies });
+    return { route: found, params: {} };
   };
 }
 

@@ -25,14 +25,14 @@ const DROPPED: Readonly<Record<ServiceKind, readonly string[]>> = {
 
 /** The request of an API client as a service gets it. */
 export function toService(request: SidecarRequest, kind: ServiceKind): SidecarRequest {
-  const { method, path, search, headers, body } = request;
+  const { method, headers, body } = request;
   const changed: Record<string, string | undefined> = {};
   if (kind === 'url' && headers['cookie'] !== undefined) changed['cookie'] = undefined;
   // The browser has told the relation of its page to the API. To the service, the page is one of another site.
   if (headers['sec-fetch-site'] !== undefined) changed['sec-fetch-site'] = 'cross-site';
   if (Object.keys(changed).length === 0) return request;
   const fields: HeaderMap = { ...headers, ...changed };
-  return new PlainRequest(method, requestTarget(path, search), fields, body, cancelTokenOf(request));
+  return new PlainRequest(method, requestTarget(request), fields, body, cancelTokenOf(request));
 }
 
 /**

@@ -1,10 +1,10 @@
+import { SidecarError } from '../../errors.ts';
+import { BrowserGuard, forbidden, isOfThisHost } from '../../http/browser-guard.ts';
 import type { SidecarRequest } from '../../http/message.ts';
 import { nameOfKind } from '../../util/known-fields.ts';
 import type { Logger } from '../../util/logger.ts';
 import type { Role } from '../api/apps.ts';
 import type { InspectorGrant, InspectSettings } from '../options.ts';
-import { forbidden, unauthorized } from './refusal.ts';
-import { checkHost } from './same-site.ts';
 import { TokenSessions } from './session.ts';
 
 /** Who may call, and what for. */
@@ -23,18 +23,27 @@ export class Access {
   readonly #settings: InspectSettings;
   readonly #logger: Logger;
   readonly #sessions: TokenSessions | undefined;
+  readonly #browserGuard: BrowserGuard;
 
   constructor(settings: InspectSettings, logger: Logger) {
     this.#settings = settings;
     this.#logger = logger;
     this.#sessions = settings.token === undefined ? undefined : new TokenSessions(settings.token);
+    this.#browserGuard = new BrowserGuard(settings);
   }
 
   /** Refuses, whoever calls, what cannot be meant for this inspector. @throws SidecarError of status 403. */
   checkPlace(request: SidecarRequest): void {
-    const { token, authorize, access, hosts } = this.#settings;
+    const { token, authorize, access } = this.#settings;
     if (token === undefined && authorize === undefined && access === undefined) throw forbidden(NO_ACCESS);
-    checkHost(request, hosts, access === 'open');
+    const isOpen = access === 'open';
+    const { remoteAddress } = request;
+    const isThisHost = remoteAddress === undefined ? isOpen : isOfThisHost(remoteAddress);
+    // Elsewhere the inspector may have any name: the browser has no cookie for the name of a stranger.
+    if (!isThisHost && !isOpen) return;
+    const problem = this.#browserGuard.hostProblem(request, isThisHost);
+    if (problem !== undefined)
+      throw forbidden(`${problem}: expected localhost, an IP address or one of the option hosts`);
   }
 
   /**
@@ -44,7 +53,7 @@ export class Access {
    */
   cookieFor(token: string, request: SidecarRequest): string | undefined {
     if (this.#sessions === undefined) return undefined;
-    if (!this.#sessions.isToken(token)) throw unauthorized(NO_TOKEN);
+    if (!this.#sessions.isToken(token)) throw new SidecarError('ERR_UNAUTHORIZED', NO_TOKEN);
     // A request that claims this wrongly gets a cookie that is of less use to it.
     const isSecure = request.isEncrypted === true || request.headers['x-forwarded-proto'] === 'https';
     return this.#sessions.setCookie(isSecure);
@@ -68,7 +77,7 @@ export class Access {
   async #granted(request: SidecarRequest): Promise<{ readonly role: 'none' | Role; readonly who: string | undefined }> {
     const { authorize } = this.#settings;
     if (this.#sessions !== undefined) {
-      if (!this.#sessions.admits(request)) throw unauthorized(NO_TOKEN);
+      if (!this.#sessions.admits(request)) throw new SidecarError('ERR_UNAUTHORIZED', NO_TOKEN);
       return { role: 'write', who: undefined };
     }
     if (authorize === undefined) return { role: 'write', who: undefined };

@@ -1,0 +1,112 @@
+import { daprOnlyRoutes } from '../blocks/dapr-only/routes.ts';
+import { healthRoutes } from '../blocks/health/routes.ts';
+import type { OpenInvocation } from '../blocks/invocation/make-invocation.ts';
+import { jobRoutes } from '../blocks/jobs/routes.ts';
+import { metadataRoutes } from '../blocks/metadata/routes.ts';
+import { placementRoutes } from '../blocks/placement/routes.ts';
+import { pubsubRoutes } from '../blocks/pubsub/routes.ts';
+import { workflowRoutes } from '../blocks/workflow/routes.ts';
+import { BrowserGuard } from '../http/browser-guard.ts';
+import { type GuardOptions, guard } from '../http/guard.ts';
+import type { Handler, SidecarRequest } from '../http/message.ts';
+import { type Route, Router } from '../http/router.ts';
+import { permittedRoutes } from '../security/api-list.ts';
+import { OriginList, withCors } from '../security/cors.ts';
+import { exposureWarning } from '../security/exposure.ts';
+import type { BuiltSidecar, SidecarDeps } from './build-sidecar.ts';
+import type { ResolvedOptions } from './options.ts';
+
+interface HasInvocation {
+  readonly opened: OpenInvocation;
+}
+
+/** Makes the handler of the HTTP API. */
+export function makeHandler(
+  options: ResolvedOptions,
+  host: SidecarDeps,
+  {
+    pubsub,
+    jobs,
+    workflows,
+    metadata,
+    health,
+    placement,
+    opened,
+    probe,
+  }: Pick<BuiltSidecar, 'pubsub' | 'jobs' | 'workflows' | 'metadata' | 'health' | 'placement' | 'probe'> &
+    HasInvocation,
+): Handler {
+  const { wire, apiToken, bodyLimitBytes, api, cors } = options;
+  const all = [
+    ...pubsubRoutes(pubsub, wire, bodyLimitBytes),
+    ...jobRoutes({ jobs, wire, bodyLimitBytes }),
+    ...workflowRoutes({ workflows, wire, bodyLimitBytes }),
+    ...opened.routes,
+    ...metadataRoutes(metadata, bodyLimitBytes),
+    ...healthRoutes(health),
+    ...placementRoutes(placement),
+    ...(wire.extraRoutes ? daprOnlyRoutes(host.shutDown, options.logger) : []),
+  ];
+  const routes = permittedRoutes(all, api);
+  const router = new Router(routes);
+  // If invocation by path is disabled, so is invocation by header.
+  const mayInvoke = opened.routes.every((route) => routes.includes(route));
+  const origins = cors && new OriginList(cors);
+  const tokenName = `${wire.environmentPrefix}API_TOKEN`;
+  const handle = guarded(options, host, {
+    router,
+    probe,
+    ...(mayInvoke ? { fallback: opened.fallback } : {}),
+    ...(apiToken === ''
+      ? {
+          unguarded: exposureWarning(options.logger, tokenName),
+          browsers: {
+            guard: browserGuard(options, (origin) => origins?.answerTo(origin) !== undefined),
+            advice: `set apiToken (${tokenName}), or allow the origin by the option cors, or the name by allowedHosts`,
+          },
+        }
+      : { token: { header: wire.headers.apiToken, value: apiToken } }),
+  });
+  if (origins === undefined) return handle;
+  const isOwn = ({ path }: SidecarRequest, fields: readonly string[]): boolean =>
+    router.has(path) || (mayInvoke && fields.includes(wire.headers.appId));
+  return withCors(origins, handle, isOwn);
+}
+
+/** Makes the handler of requests of other sidecars. */
+export function makePeerHandler(
+  options: ResolvedOptions,
+  host: SidecarDeps,
+  { opened, routes, probe }: Pick<BuiltSidecar, 'probe'> & HasInvocation & { readonly routes: readonly Route[] },
+): Handler {
+  const advice = 'only other sidecars call here: set identity, or the name in allowedHosts';
+  return guarded(options, host, {
+    router: new Router([...opened.peerRoutes, ...routes]),
+    fallback: opened.peerFallback,
+    browsers: { guard: browserGuard(options), advice },
+    probe,
+  });
+}
+
+/** `allowsOrigin` tells which web pages may call. */
+function browserGuard(
+  { wire, allowedHosts = [], address }: ResolvedOptions,
+  allowsOrigin?: (origin: string) => boolean,
+): BrowserGuard {
+  const hosts = address === undefined ? allowedHosts : [...allowedHosts, new URL(address).hostname];
+  return new BrowserGuard({ hosts, peerField: wire.headers.peer, allowsOrigin });
+}
+
+function guarded(
+  { wire, logger }: ResolvedOptions,
+  { admit, answers }: SidecarDeps,
+  parts: Pick<GuardOptions, 'router' | 'fallback' | 'token' | 'browsers' | 'unguarded' | 'probe'>,
+): Handler {
+  return guard({
+    logger,
+    errors: { domain: wire.errorDomain, reasonPrefix: wire.reasonPrefix, failedEntryKeys: wire.failedEntryKeys },
+    admit: ({ route }) => route.open || admit(),
+    answers,
+    ...parts,
+  });
+}
