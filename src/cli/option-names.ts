@@ -21,6 +21,7 @@ const NAMES: Readonly<Record<string, readonly [flag: string, field: string]>> = 
   'cors.origins': ['--allowed-origins', '--allowed-origins'],
   allowedHosts: ['--allowed-hosts', '--allowed-hosts'],
   stopTimeoutMs: ['--graceful-shutdown-seconds', '--graceful-shutdown-seconds'],
+  token: ['--inspect-token (or INSIDECAR_INSPECT_TOKEN)', '--inspect-token (or INSIDECAR_INSPECT_TOKEN)'],
   substitute: ['--map', '--map'],
   namespace: ['the environment variable NAMESPACE', 'the environment variable NAMESPACE'],
 };

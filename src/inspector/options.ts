@@ -15,8 +15,9 @@ export type InspectorGrant = InspectorRole | { readonly role: InspectorRole; rea
 /** Options of {@link inspect}. One of `token`, `authorize` and `access` is needed: without, every request is refused. @public */
 export interface InspectOptions {
   /**
-   * Whoever has it may look and act. The page is opened once with `?token=…`, which becomes a cookie; programs send
-   * `Authorization: Bearer …`. Visible ASCII characters; make it as long as a password that nobody has to remember.
+   * Whoever has it may look and act. The page is opened once with `?token=…`, which becomes a cookie that this process
+   * accepts for 24 hours; programs send `Authorization: Bearer …`. At least 16 visible ASCII characters, best random ones:
+   * `openssl rand -base64 24`.
    */
   readonly token?: string | undefined;
   /** Decides about each request, by the application's own means. A rejection or exception refuses the request. */
@@ -62,6 +63,8 @@ const FIELDS = fieldNames<InspectOptions>({
 });
 
 const WAYS = ['token', 'authorize', 'access'] as const;
+/** Shorter ones can be guessed. */
+const MIN_TOKEN_LENGTH = 16;
 const DEFAULT_BODY_LIMIT_BYTES = 1024 * 1024;
 
 /**
@@ -91,8 +94,10 @@ function checkAccess(options: InspectOptions): void {
   if (given.length > 1)
     throw invalid(`options of inspect: ${given.join(' and ')} exclude each other: expected one of ${WAYS.join(', ')}`);
   // What follows `Bearer` has no spaces.
-  if (token !== undefined && !(isHeaderText(token) && !token.includes(' ')))
-    throw invalid('options.token of inspect: expected visible ASCII characters without spaces, at least one');
+  if (token !== undefined && !(isHeaderText(token) && !token.includes(' ') && token.length >= MIN_TOKEN_LENGTH))
+    throw invalid(
+      `options.token of inspect: expected visible ASCII characters without spaces, at least ${MIN_TOKEN_LENGTH}`,
+    );
   if (authorize !== undefined) checkFunction(authorize, 'options.authorize of inspect');
   if (access !== undefined) demand(access === 'open', 'access', '"open"', access);
 }

@@ -8,7 +8,7 @@ import { RecordingLogger } from '../support/logger.ts';
 import { PATIENCE, runHere } from './cli.ts';
 import { stubInspector } from './stub-inspector.ts';
 
-const TOKEN = 'opensesame';
+const TOKEN = 'open-sesame-open-sesame';
 const FAILED = { pubsubName: 'pubsub', topic: 'failed', group: 'shop' };
 
 /** A shop that takes orders of up to 100; others become dead letters. */

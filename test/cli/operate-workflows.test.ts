@@ -9,7 +9,7 @@ import { RecordingLogger } from '../support/logger.ts';
 import { PATIENCE, runHere, temporaryDirectory } from './cli.ts';
 import { stubInspector } from './stub-inspector.ts';
 
-const TOKEN = 'opensesame';
+const TOKEN = 'open-sesame-open-sesame';
 
 /** What a test can change. */
 interface Bank {

@@ -1,9 +1,10 @@
 /** Who may use the inspector, and what it answers to others. */
 import { describe, expect, test } from 'vitest';
-import { Sidecar } from '../../src/index.ts';
+import { nodeListener, request, Sidecar } from '../../src/index.ts';
 import type { InspectOptions } from '../../src/inspector/index.ts';
 import { inspect } from '../../src/inspector/index.ts';
-import { type Inspected, inspected, TOKEN } from './inspected.ts';
+import { comingFrom, listen, type RequestHeaders, send } from '../support/http.ts';
+import { type Inspected, inspected, TOKEN, untilEnd } from './inspected.ts';
 
 test('every response says what a browser may do with it', async () => {
   const { send } = await inspected();
@@ -53,6 +54,8 @@ describe('a token', () => {
     const [pair = ''] = cookie.split(';');
     const admitted = await send('GET', '/api/v1/apps', { headers: { cookie: `a=b; ${pair}` } });
     expect(admitted.json).toMatchObject({ role: 'write' });
+    // Another inspector with this token knows nothing of it: it is not derived from the token, which could be guessed by it.
+    expect((await (await inspected()).send('GET', '/api/v1/apps', { headers: { cookie: pair } })).status).toBe(401);
     // With a later end it is no longer proved.
     const forged = pair.replace(/=\d+/, '=9999999999999');
     expect((await send('GET', '/api/v1/apps', { headers: { cookie: forged } })).status).toBe(401);
@@ -63,6 +66,39 @@ describe('a token', () => {
     const { status, text, headers } = await send('GET', '/?token=wr0ng');
     expect([status, headers['set-cookie']]).toEqual([401, undefined]);
     expect(text + JSON.stringify(logger.lines)).not.toMatch(/wr0ng/);
+  });
+
+  test('cookies of inspectors on other ports have other names, whatever their tokens', async () => {
+    const nameAt = async (port: number, token: string): Promise<string | undefined> => {
+      const inspector = inspect(new Sidecar({ appId: 'shop' }), { token });
+      const opened = request('GET', `/?token=${token}`, { headers: { host: `localhost:${port}` } });
+      return /^[^=]+/.exec(String((await inspector.handle(opened)).headers['set-cookie']))?.[0];
+    };
+    const [one, same, other] = [await nameAt(1, TOKEN), await nameAt(1, 'a'.repeat(16)), await nameAt(2, TOKEN)];
+    expect([one, other]).toEqual([same, expect.not.stringContaining(one ?? '')]);
+  });
+
+  test('20 wrong ones in a minute end the guessing of an address, and nobody else', async () => {
+    const inspector = inspect(new Sidecar({ appId: 'shop' }), { token: TOKEN });
+    const server = await listen(nodeListener(inspector));
+    untilEnd(server);
+    const other = await listen(comingFrom('10.0.0.7', nodeListener(inspector)));
+    untilEnd(other);
+    const page = await send(server.url, 'GET', `/?token=${TOKEN}`);
+    const asked = async (token: string, { url } = server): Promise<number> =>
+      (await send(url, 'GET', '/api/v1/apps', { headers: { authorization: `Bearer ${token}` } })).status;
+    for (let guess = 0; guess < 20; guess++)
+      expect(
+        guess % 2 === 0 ? await asked(`guess-${guess}`) : (await send(server.url, 'GET', '/?token=x')).status,
+      ).toBe(401);
+    expect([await asked('guess'), await asked(TOKEN), await asked(TOKEN, other)]).toEqual([429, 429, 200]);
+    const refused = await send(server.url, 'GET', `/?token=${TOKEN}`);
+    expect([refused.status, refused.headers['set-cookie']]).toEqual([429, undefined]);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(50);
+    // Who is in stays in.
+    const cookie = page.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+    const { host } = new URL(server.url);
+    expect((await send(server.url, 'GET', '/api/v1/apps', { headers: { cookie, host } })).status).toBe(200);
   });
 
   test('behind https the cookie is secure', async () => {
@@ -137,6 +173,19 @@ describe('the name of this host', () => {
   );
 });
 
+test.each([
+  ['open', 'elsewhere', { access: 'open' }, 403],
+  ['with a token', 'elsewhere', { token: TOKEN }, 200],
+] as const)('%s, a browser that comes from %s needs a known name', async (_what, _from, options, status) => {
+  const server = await listen(comingFrom('10.0.0.7', nodeListener(inspect(new Sidecar({ appId: 'shop' }), options))));
+  untilEnd(server);
+  const asked = async (headers: RequestHeaders): Promise<number> =>
+    (await send(server.url, 'GET', '/api/v1/apps', { headers: { authorization: `Bearer ${TOKEN}`, ...headers } }))
+      .status;
+  expect(await asked({ host: 'tools.example', 'user-agent': 'Mozilla/5.0 (X11; Linux x64)' })).toBe(status);
+  expect(await asked({ host: 'tools.example' })).toBe(200);
+});
+
 test.each(['cross-site', 'same-site', 'nonsense'])('the API refuses pages that are %s', async (site) => {
   const { get } = await inspected();
   expect((await get('apps', { 'sec-fetch-site': site })).status).toBe(403);
@@ -174,7 +223,6 @@ describe('paths', () => {
 
 test('sidecars of the same name have keys of their own', async () => {
   const sidecars = ['shop', 'shop', 'cart', 'shop'].map((appId) => new Sidecar({ appId }));
-  const { request } = await import('../../src/index.ts');
   const reply = await inspect(sidecars, { access: 'open' }).handle(request('GET', '/api/v1/apps'));
   const { apps } = JSON.parse(Buffer.from(reply.body as Uint8Array).toString()) as { apps: { key: string }[] };
   expect(apps.map(({ key }) => key)).toEqual(['shop', 'shop~2', 'cart', 'shop~3']);
@@ -186,7 +234,8 @@ describe('options', () => {
   test.each<[string, object, RegExp]>([
     ['two ways', { token: TOKEN, access: 'open' }, /token and access exclude each other/],
     ['an empty token', { token: '' }, /options\.token of inspect: expected visible ASCII/],
-    ['a token with spaces', { token: 'a b' }, /options\.token of inspect: expected visible ASCII/],
+    ['a token with spaces', { token: 'a b c d e f g h i' }, /options\.token of inspect: expected visible ASCII/],
+    ['a token that can be guessed', { token: 'fifteen-letters' }, /options\.token of inspect: .* at least 16$/],
     ['another access', { access: 'all' }, /options\.access of inspect is "all": expected "open"/],
     ['authorize that is no function', { authorize: true }, /options\.authorize of inspect is a boolean/],
     ['an unknown one', { tokn: TOKEN }, /unknown field "tokn".*did you mean "token"/],

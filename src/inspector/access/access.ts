@@ -49,14 +49,14 @@ export class Access {
   /**
    * The cookie for who has opened the page with a token; `undefined` if tokens are not asked for.
    *
-   * @throws SidecarError of status 401 for a wrong token.
+   * @throws SidecarError of status 401 for a wrong token, 429 after too many.
    */
   cookieFor(token: string, request: SidecarRequest): string | undefined {
     if (this.#sessions === undefined) return undefined;
-    if (!this.#sessions.isToken(token)) throw new SidecarError('ERR_UNAUTHORIZED', NO_TOKEN);
+    if (!this.#sessions.isToken(token, request)) throw new SidecarError('ERR_UNAUTHORIZED', NO_TOKEN);
     // A request that claims this wrongly gets a cookie that is of less use to it.
     const isSecure = request.isEncrypted === true || request.headers['x-forwarded-proto'] === 'https';
-    return this.#sessions.setCookie(isSecure);
+    return this.#sessions.setCookie(request, isSecure);
   }
 
   /**
@@ -67,7 +67,7 @@ export class Access {
     if (this.#sessions === undefined) await this.caller(request);
   }
 
-  /** Who calls. @throws SidecarError of status 401 or 403. */
+  /** Who calls. @throws SidecarError of status 401, 403 or 429. */
   async caller(request: SidecarRequest): Promise<Caller> {
     const { role, who } = await this.#granted(request);
     if (role === 'none') throw forbidden('you have no access to this inspector');
