@@ -89,7 +89,7 @@ export const ROOMS = {
   },
   resources: {
     contents: 'Translates YAML files into options.',
-    imports: ['blocks', 'components', 'security', 'resiliency', 'state'],
+    imports: ['blocks', 'components', 'security', 'resiliency', 'state', 'wire.ts'],
   },
   sidecar: { contents: 'The options of a sidecar; builds it from its parts, starts and stops it.', imports: ANYTHING },
   testing: {

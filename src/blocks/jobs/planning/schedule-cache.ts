@@ -8,7 +8,8 @@ const MAX_KEPT = 1_000;
 /** Recently parsed schedules, by their text. */
 export class Schedules {
   readonly #kept = new LruCache<Schedule>(MAX_KEPT);
-  readonly #zones = new Zones();
+  /** Made with the first schedule: a start without jobs loads no plans. */
+  #zones: Zones | undefined;
   readonly #defaultZone: () => string;
 
   /** @param defaultZone - the zone of schedules that name none; asked whenever one is read. */
@@ -18,6 +19,8 @@ export class Schedules {
 
   /** @throws Error with what was expected. */
   get(text: string): Schedule {
-    return this.#kept.getOrMake(text, () => parseSchedule(text, this.#defaultZone(), this.#zones));
+    this.#zones ??= new Zones();
+    const zones = this.#zones;
+    return this.#kept.getOrMake(text, () => parseSchedule(text, this.#defaultZone(), zones));
   }
 }
