@@ -162,6 +162,14 @@ describe('the mark of a call to an application in this process', () => {
     expect((await send(server.url, 'GET', '/v1.0/metadata', { headers })).status).toBe(200);
   });
 
+  test('does not leave the process with an answer', async () => {
+    const app = { fetch: (web: Request) => new Response('', { headers: web.headers }) };
+    await using sidecar = new Sidecar({ appId: 'shop', app });
+    await sidecar.start();
+    const { headers } = await sidecar.invocation.invoke('shop', 'GET', '/x', { headers: { 'x-mine': '1' } });
+    expect([headers['x-mine'], headers[MARK]]).toEqual(['1', undefined]);
+  });
+
   test('goes on to no other application and to no URL', async () => {
     const seen: IncomingHttpHeaders[] = [];
     await using target = await listen((req, res) => void res.end(String(seen.push(req.headers))));

@@ -22,7 +22,8 @@ const HOP_BY_HOP: readonly string[] = [
   // Not a field, but it would change the object that holds them.
   '__proto__',
 ];
-const NOT_IN_RESPONSES = new Set(HOP_BY_HOP);
+/** An application may answer with the fields that it got. */
+const NOT_IN_RESPONSES = new Set([...HOP_BY_HOP, OWN_CALL_HEADER]);
 /** Fields needed before the body: too late in a trailer, and not to be trusted there. */
 const NOT_IN_TRAILERS = new Set([
   ...HOP_BY_HOP,
