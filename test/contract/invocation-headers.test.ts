@@ -8,6 +8,9 @@ import { WAYS } from '../support/served.ts';
 
 const PATH = '/v1.0/invoke/shop/method/x';
 
+/** What an application in this process gets in addition. */
+const MARK = { port: {}, process: { 'insidecar-call': expect.any(String) } };
+
 describe.each(WAYS)('header fields of the request (%s)', (via) => {
   test('are passed on, those of one connection and those nominated are not', async () => {
     await using world = await startInvocation({
@@ -68,6 +71,7 @@ describe.each(WAYS)('header fields of the request (%s)', (via) => {
       'sidecar-caller-app-id': 'shop',
       'sidecar-caller-namespace': 'default',
       'sidecar-callee-app-id': 'shop',
+      ...MARK[via],
     });
     expect(host).not.toContain('front.example');
     expect([undefined, 'keep-alive']).toContain(connection);
@@ -75,7 +79,7 @@ describe.each(WAYS)('header fields of the request (%s)', (via) => {
     expect(world.app.last.text).toBe('hi');
   });
 
-  test('nothing is added to a bare request but who calls', async () => {
+  test('nothing is added to a bare request but who calls, and in this process the mark of the call', async () => {
     await using world = await startInvocation({ via });
     await world.raw(`GET ${PATH} HTTP/1.1`, 'host: a', 'connection: close', '', '');
     const { host, connection, ...rest } = world.app.last.headers;
@@ -83,6 +87,7 @@ describe.each(WAYS)('header fields of the request (%s)', (via) => {
       'sidecar-caller-app-id': 'shop',
       'sidecar-caller-namespace': 'default',
       'sidecar-callee-app-id': 'shop',
+      ...MARK[via],
     });
   });
 
