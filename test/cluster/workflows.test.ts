@@ -103,10 +103,18 @@ describe('workflows of one app ID on two hosts', () => {
     expect(waiting.length).toBeGreaterThan(5);
     for (const view of waiting)
       expect(view).toMatchObject({ status: 'RUNNING', missingCode: [{ kind: 'activity', name: 'note' }] });
+    await fleet.pass(2);
+    // The other host is told of it, and has run their children meanwhile.
+    for (const { instanceId = '' } of waiting.filter((view) => view !== undefined)) {
+      const { missingCode } = (await b.sidecar.workflows.get(instanceId)) ?? {};
+      expect(missingCode).toEqual([{ kind: 'activity', name: 'note' }]);
+      expect((await a.sidecar.workflows.get(`${instanceId}-0002`))?.status).toBe('COMPLETED');
+    }
     fleet.members.shift();
     await a.stop();
     await fleet.pass(8);
     expect(await statuses(b)).toEqual(IDS.map(() => ['noted', 'kid']));
+    for (const id of IDS) expect((await b.sidecar.workflows.get(id))?.missingCode).toBeUndefined();
   });
 
   test('children run on both, and their parent gets every result', async () => {

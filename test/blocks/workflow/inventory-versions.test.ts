@@ -83,12 +83,114 @@ describe('patches', () => {
     await world.restart();
     expect((await world.raise('go')).output).toEqual([true, true, true]);
   });
+});
 
-  test('a patch that was taken out while an instance has it is found out', async () => {
+describe('an instance that has passed a patch, in code that does not know it', () => {
+  const waits = { status: 'RUNNING', missingCode: [{ kind: 'patch', name: 'better' }] };
+
+  test('waits for newer code, takes in what comes meanwhile, and goes on with that code', async () => {
     await using world = await workflowWorld(patched);
     await world.run('flow');
     await world.restart(before);
-    expect(await world.raise('go')).toMatchObject({ status: 'FAILED', failure: { errorType: 'NonDeterminismError' } });
+    expect(await world.raise('go')).toMatchObject(waits);
+    expect(world.logger.at('warn').filter(({ message }) => message.includes('newer code'))).toMatchObject([
+      { details: { patch: 'better', instanceId: 'one', reason: expect.stringContaining('the patch "better"') } },
+    ]);
+    await world.restart(patched);
+    expect(await world.settle()).toMatchObject({ status: 'COMPLETED' });
+    expect(world.seen).toEqual(['new', 'after']);
+  });
+
+  test.each<[what: string, code: WorkflowFunction<unknown>]>([
+    ['does something else there', (ctx) => ctx.sleep('1h')],
+    ['does nothing there', (ctx) => ctx.waitForEvent('go')],
+    ['ends there', () => 'early'],
+    ['throws there', () => priceOf(undefined)],
+    ['asks for another patch there', async (ctx) => ctx.callActivity(ctx.isPatched('worse') ? 'after' : 'old')],
+    ['does more there', (ctx) => Promise.all([ctx.callActivity('new'), ctx.callActivity('old')])],
+    [
+      'goes on as before',
+      async (ctx) => {
+        await ctx.callActivity('new');
+        await ctx.waitForEvent('go');
+      },
+    ],
+  ])('waits if the code %s', async (_what, code) => {
+    await using world = await workflowWorld(patched);
+    await world.run('flow');
+    await world.restart(release(code));
+    expect(await world.raise('go')).toMatchObject(waits);
+  });
+
+  test('waits when the code comes to its end before the turn of the patch', async () => {
+    const late = release(async (ctx) => {
+      await ctx.callActivity('old');
+      await ctx.waitForEvent('go');
+      if (ctx.isPatched('better')) await ctx.waitForEvent('again');
+    });
+    await using world = await workflowWorld(late);
+    await world.run('flow');
+    await world.raise('go');
+    await world.restart(release((ctx) => ctx.callActivity('old')));
+    expect(await world.raise('again')).toMatchObject(waits);
+  });
+
+  test('fails when what it does differently is in front of the patch', async () => {
+    const behind = release(async (ctx) => {
+      await Promise.all([ctx.callActivity('old'), ctx.isPatched('better'), ctx.callActivity('new')]);
+      await ctx.waitForEvent('go');
+    });
+    await using world = await workflowWorld(behind);
+    await world.run('flow');
+    await world.restart(release((ctx) => ctx.callActivity('after')));
+    const { status, failure } = await world.raise('go');
+    expect([status, failure?.errorType]).toEqual(['FAILED', 'NonDeterminismError']);
+  });
+
+  test('can be terminated, and takes in a pause', async () => {
+    await using world = await workflowWorld(patched);
+    await world.run('flow');
+    await world.restart(before);
+    await world.sidecar.workflows.pause('one');
+    expect(await world.settle()).toMatchObject(waits);
+    await world.sidecar.workflows.terminate('one', 'over');
+    expect(await world.settle()).toMatchObject({ status: 'TERMINATED', output: 'over' });
+    expect((await world.settle()).missingCode).toBeUndefined();
+  });
+
+  test('goes on when its code is replaced', async () => {
+    await using world = await workflowWorld(patched);
+    await world.run('flow');
+    await world.restart(before);
+    await world.raise('go');
+    using _newer = world.sidecar.workflows.replaceWorkflow('flow', async (ctx) => {
+      await ctx.callActivity(ctx.isPatched('better') ? 'new' : 'old');
+      return ctx.waitForEvent('go').then(() => 'newer');
+    });
+    expect(await world.settle()).toMatchObject({ status: 'COMPLETED', output: 'newer' });
+  });
+
+  test('fails after missingCodeTimeoutMs, with both sides', async () => {
+    await using world = await workflowWorld(patched, { workflows: { missingCodeTimeoutMs: 60_000 } });
+    await world.run('flow');
+    await world.restart(before);
+    expect(await world.raise('go')).toMatchObject(waits);
+    expect(await world.pass('1m')).toMatchObject({
+      status: 'FAILED',
+      failure: {
+        errorType: 'NonDeterminismError',
+        message:
+          'the history has the patch "better" and then activity "new" as action 1, and the code calls activity "old"',
+      },
+    });
+  });
+
+  test('keeps its result if it has finished', async () => {
+    await using world = await workflowWorld(patched);
+    await world.run('flow');
+    await world.raise('go');
+    await world.restart(before);
+    expect(await world.settle()).toMatchObject({ status: 'COMPLETED' });
   });
 });
 
@@ -129,7 +231,9 @@ describe('code that no longer fits its history', () => {
       'the history has the patch "late", and the code fails before that with TypeError: ',
     ],
   ])('an exception %s: FAILED with NonDeterminismError, which has it as its cause', async (what, code, message) => {
-    await using world = await workflowWorld(what.includes('patch') ? patchedLate : before);
+    // One that has passed a patch would wait for code that knows it.
+    const workflows = { missingCodeTimeoutMs: 0 };
+    await using world = await workflowWorld(what.includes('patch') ? patchedLate : before, { workflows });
     await world.run('flow');
     await world.restart(release(code));
     const { failure } = await world.raise('go');

@@ -23,6 +23,8 @@ export interface ActivityRunnerDeps {
   readonly registry: Registry;
   readonly inFlight: InFlightCounter;
   readonly crashes: ActivityCrashes;
+  /** An instance waits for an activity that is not registered. */
+  readonly onMissing: (id: string) => void;
 }
 
 /** Runs activities in this process, up to a limit at a time. Posts each result as a message to its instance. */
@@ -31,6 +33,7 @@ export class ActivityRunner {
   readonly #registry: Registry;
   readonly #inFlight: InFlightCounter;
   readonly #crashes: ActivityCrashes;
+  readonly #onMissing: (id: string) => void;
   readonly #waiting = new Deque<ActivityAttempt>();
   /** Activities whose code is not registered, by instance. */
   readonly #withoutCode = new Map<LiveInstance, ActivityAttempt[]>();
@@ -40,8 +43,9 @@ export class ActivityRunner {
   readonly #running = new Linked<ActivityAttempt>();
   #isStopping = false;
 
-  constructor(host: WorkflowsDeps, { registry, inFlight, crashes }: ActivityRunnerDeps) {
+  constructor(host: WorkflowsDeps, { registry, inFlight, crashes, onMissing }: ActivityRunnerDeps) {
     this.#host = host;
+    this.#onMissing = onMissing;
     this.#registry = registry;
     this.#inFlight = inFlight;
     this.#crashes = crashes;
@@ -146,8 +150,10 @@ export class ActivityRunner {
     const code = this.#registry.activityOf(name) ?? run;
     if (code !== undefined) {
       if (this.#crashes.admits(next)) void this.#runOne(next, code);
-    } else if (this.#missing.waitsFor(name, next.instance.id)) hold(this.#withoutCode, next);
-    else this.#fail(next, this.#missing.failureOf(name));
+    } else if (this.#missing.waitsFor(name, next.instance.id)) {
+      hold(this.#withoutCode, next);
+      this.#onMissing(next.instance.id);
+    } else this.#fail(next, this.#missing.failureOf(name));
   }
 
   /** Ends an attempt that is not made. */

@@ -14,21 +14,20 @@ import { InstanceStore } from '../storage/instance-store.ts';
 import type { WorkflowLayout } from '../storage/layout.ts';
 import type { InstanceRecord } from '../storage/record.ts';
 import { removeExpired } from '../storage/remove-expired.ts';
-import type { Outgoing } from '../storage/turn-plan.ts';
 import { ActivityCrashes } from './activity-crashes.ts';
 import { ActivityRunner } from './activity-runner.ts';
 import { reportCrashes } from './crash-report.ts';
+import { Deliveries } from './deliveries.ts';
 import { type DueInstance, DueInstances } from './due-instances.ts';
 import { emitTurn } from './emit-events.ts';
 import type { EngineServices, Followed } from './engine-services.ts';
 import { InFlightCounter } from './in-flight-counter.ts';
-import { Inbox } from './inbox.ts';
+import type { Inbox } from './inbox.ts';
 import { type Absent, InstancePool } from './instance-pool.ts';
 import type { LiveInstance } from './live-instance.ts';
-import { MissingNames } from './missing-names.ts';
-import { ShardMoves } from './shard-moves.ts';
-import type { Message } from './turn-intake.ts';
+import { ShardMoves, TAKEN_OVER } from './shard-moves.ts';
 import { TurnQueue } from './turn-queue.ts';
+import { WaitingForCode } from './waiting-for-code.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
 /** The dependencies of an {@link Engine}. */
@@ -56,13 +55,13 @@ export class Engine implements EngineServices {
   readonly activities: ActivityRunner;
   readonly pool: InstancePool;
   readonly inbox: Inbox;
+  readonly #deliveries: Deliveries;
   readonly #deps: EngineDeps;
   readonly #owned: OwnedShards;
   readonly #due: DueInstances;
   readonly #pump: DuePump<DueInstance>;
   readonly #retry: ReadRetry;
-  /** Unregistered workflows; their instances wait. */
-  readonly #missing: MissingNames;
+  readonly #waiting: WaitingForCode;
   readonly #work = new Work();
   readonly #crashReport: Disposable;
   #isStopping = false;
@@ -83,24 +82,20 @@ export class Engine implements EngineServices {
       store: this.store,
       begun,
       fence: (id) => this.fence(id),
-      isFenced: (error) => this.#owned.isFenced(error),
+      isFenced: (error) => this.#waiting.standIns.isFenced(error),
     });
-    this.activities = new ActivityRunner(this.host, { registry, inFlight: this.inFlight, crashes });
+    const onMissing = (id: string): void => this.#waiting.lacksActivity(id);
+    this.activities = new ActivityRunner(this.host, { registry, inFlight: this.inFlight, crashes, onMissing });
     this.#due = new DueInstances(this.store, (id) => this.owns(id) && !this.pool.has(id));
-    this.#missing = new MissingNames({
-      kind: 'workflow',
-      host,
-      isThere: (name) => registry.program(name) !== undefined,
+    this.#waiting = new WaitingForCode({
+      ...{ state, shards, layout, registry, host: this.host, owned: this.#owned, pool: () => this.pool },
+      write: (change) => this.store.write(change),
+      onMoved: (id) => this.#moved(id),
       onOverdue: () => this.#readAll(),
+      onFailure: (error) => this.#retry.failed(error),
     });
-    this.pool = new InstancePool({
-      home: this,
-      store: this.store,
-      begun,
-      registry,
-      due: this.#due,
-      missing: this.#missing,
-    });
+    const waiting = this.#waiting;
+    this.pool = new InstancePool({ home: this, store: this.store, begun, registry, due: this.#due, waiting });
     this.#retry = new ReadRetry({ ...host, what: 'workflows', readAnew: () => this.#readAll() });
     this.#pump = new DuePump({
       clock: host.clock,
@@ -110,13 +105,11 @@ export class Engine implements EngineServices {
       begin: ({ id }) => void this.#lookAtDue(id),
       onFailure: (error) => this.#retry.failed(error),
     });
-    this.inbox = new Inbox({
-      store: this.store,
-      isOurs: (id) => !this.#isStopping && this.owns(id),
-      deliver: (id, message) => this.#deliver(id, message),
-      onDelivered: (id) => this.#release(id),
+    this.#deliveries = new Deliveries({
+      ...{ home: this, pool: this.pool, prepare: () => this.#waiting.read() },
       onFailure: (error) => this.#retry.failed(error),
     });
+    this.inbox = this.#deliveries.inbox;
     this.#crashReport = reportCrashes({ logger: host.logger, underWay: () => this.pool.underWay() });
   }
 
@@ -125,7 +118,12 @@ export class Engine implements EngineServices {
     if (isAtRest) return this.#pump.stop();
     this.#owned.watch(this.#deps.layout.inboxPrefix, (keys) => void this.inbox.changed(keys));
     // This host may own the shard again by the time an instance is released: then nothing else would reload it.
-    const moves = new ShardMoves({ owned: this.#owned, pool: this.pool, onReleased: (id) => void this.#look(id) });
+    const moves = new ShardMoves({
+      ...{ owned: this.#owned, pool: this.pool },
+      isStandIn: (id) => this.#waiting.standIns.isHere(id),
+      onReleased: (id) => void this.#look(id),
+    });
+    this.#waiting.start();
     this.#owned.onChange((change) => {
       if (change.gained.size > 0 && !this.#isStopping) {
         // First: from now on, what is stored for these instances comes before anything that they begin.
@@ -156,12 +154,12 @@ export class Engine implements EngineServices {
   }
 
   fence(id: string): Precondition | undefined {
-    return this.#owned.fence(id);
+    return this.#waiting.standIns.fence(id);
   }
 
   /** Whether this host owns an instance. */
   owns(id: string): boolean {
-    return this.#owned.owns(id);
+    return this.#waiting.standIns.owns(id);
   }
 
   isBehind(id: string): boolean {
@@ -182,36 +180,9 @@ export class Engine implements EngineServices {
     emitTurn(this.host, followed);
     for (const { record, input } of plan.children)
       if (this.owns(record.instanceId)) void this.pool.adopt(record, version, input).then((child) => child?.wake());
-    for (const outgoing of plan.outgoing) this.#send(outgoing, version);
+    for (const outgoing of plan.outgoing) this.#deliveries.send(outgoing, version);
     const { instanceId, status } = plan.record;
     if (status !== followed.before.status) this.#deps.onStatus(instanceId, () => instance.view, status);
-  }
-
-  /** Delivers a stored message to an instance of this host without reading it again. */
-  #send({ to, key, event, executionId, parentId }: Outgoing, version: number): void {
-    if (this.#isStopping || !this.owns(to) || !this.inbox.take(key)) return;
-    const done = this.host.work.begin('message to a workflow');
-    this.#deliver(to, { event, executionId, parentId, entry: { key, version } })
-      .then(
-        (isDelivered) => isDelivered || this.released(key),
-        (error: unknown) => {
-          this.released(key);
-          this.#retry.failed(error);
-        },
-      )
-      .finally(done);
-  }
-
-  async #deliver(id: string, message: Message): Promise<boolean> {
-    let instance = await this.pool.loadFor(id, message.event);
-    // The instance may have left memory meanwhile: reload it, since nothing else would deliver the message.
-    while (typeof instance === 'object' && instance.isGone && !this.#isStopping && this.owns(id))
-      instance = await this.pool.loadFor(id, message.event);
-    if (typeof instance === 'object' && (instance.isGone || this.inbox.hasLeft(id))) return false;
-    if (typeof instance === 'object') instance.post(message);
-    else if (instance !== 'no-code' && message.entry !== undefined)
-      await this.store.commit({ delete: [message.entry.key] });
-    return typeof instance === 'object';
   }
 
   released(inboxKey: string): void {
@@ -228,6 +199,7 @@ export class Engine implements EngineServices {
     if (left.length > 0) this.store.commit({ delete: left }).catch((error: unknown) => this.#retry.failed(error));
     this.#due.sleep(instance.id, instance.record.dueAt);
     this.#pump.setAlarm();
+    this.#waiting.ended(instance.id);
   }
 
   /** A turn failed: removes the instance from memory, and reloads it if this host still owns it. */
@@ -238,13 +210,14 @@ export class Engine implements EngineServices {
     this.inbox.left(dropped);
     const again = (): void => void this.#look(id).then(() => this.inbox.again(dropped));
     // The commit may have succeeded nevertheless: read the store again to deliver its messages.
-    if (!isSidecarError(error) && !this.#owned.isFenced(error)) this.#retry.plan();
+    const isFenced = this.#waiting.standIns.isFenced(error);
+    if (!isSidecarError(error) && !isFenced) this.#retry.plan();
     this.#deps.onStatus(id);
     // It was never stored. Another one with the same ID may be: it was not scheduled meanwhile.
     if (record.chunks === 0) return again();
     // A message was taken after it was read: by an earlier turn, or by the former owner.
     const isTaken = isConflict(error) && error.key.startsWith(this.#deps.layout.inboxPrefix);
-    if (!this.#owned.isFenced(error) && !isTaken)
+    if (!isFenced && !isTaken)
       this.host.logger.error({ instanceId: id, error }, 'the turn of a workflow failed: it is read again');
     this.host.clock.setTimeout(again, isConflict(error) ? 0 : READ_RETRY_MS);
   }
@@ -252,20 +225,13 @@ export class Engine implements EngineServices {
   /** Code was registered: resumes the instances that waited for it. */
   codeChanged(): void {
     this.activities.codeChanged();
-    if (this.#missing.codeChanged() && !this.#isStopping) this.#readAll();
+    if (this.#waiting.codeChanged() && !this.#isStopping) this.#readAll();
   }
 
   #readAll(): void {
     this.#pump.readAnew();
     const done = this.host.work.begin('reading messages of workflows');
     void this.inbox.readAll().finally(done);
-  }
-
-  /** Instances that wait for their stored messages go on when they have been given them. */
-  #release(id: string | undefined): void {
-    const delivered = id === undefined ? this.pool.all() : [this.pool.get(id)];
-    for (const instance of delivered)
-      if (instance?.restraint.isHeld === true && !this.inbox.mayHaveMore(instance.id)) instance.release();
   }
 
   /** Wakes an instance; loads it first if it is not in memory. */
@@ -292,7 +258,24 @@ export class Engine implements EngineServices {
     if (typeof found === 'object') {
       found.wake();
       this.#pump.setAlarm();
-    } else if (found === 'finished') void removeExpired(this, id).catch((error: unknown) => this.#retry.failed(error));
+      return;
+    }
+    if (found !== 'no-code') this.#waiting.ended(id);
+    if (found === 'finished') void removeExpired(this, id).catch((error: unknown) => this.#retry.failed(error));
+  }
+
+  /** Another host may run an instance now, or this one again. */
+  #moved(id: string): void {
+    const live = this.pool.get(id);
+    const isHere = this.owns(id) && !this.#waiting.standIns.isOffered(id);
+    if (live !== undefined && !isHere) this.pool.remove(live, TAKEN_OVER);
+    this.#deps.onStatus(id);
+    if (!isHere || this.#isStopping) return;
+    const done = this.host.work.begin('going on with a workflow of another host');
+    const delivered = this.inbox.takeOver(id);
+    void this.#look(id)
+      .then(() => delivered)
+      .finally(done);
   }
 
   /** Accepts no new work, waits for turns and activities in flight, as hand-overs do, and forgets all instances. */
@@ -301,7 +284,7 @@ export class Engine implements EngineServices {
     this.#pump.stop();
     this.#retry.stop();
     this.activities.stop();
-    this.#missing.stop();
+    this.#waiting.stop();
     await this.#work.idle(this.host.clock, this.host.gracePeriodMs);
     this.#owned.stop();
     this.#crashReport[Symbol.dispose]();

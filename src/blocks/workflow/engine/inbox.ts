@@ -16,6 +16,8 @@ type Failures = Map<string, unknown>;
 export interface InboxDeps {
   readonly store: InstanceStore;
   readonly isOurs: (id: string) => boolean;
+  /** Called before messages are read that may be of instances that this host did not have before. */
+  readonly prepare: () => Promise<void>;
   /** Delivers a message to its instance. Returns false when that is not possible now. */
   readonly deliver: (id: string, message: Message) => Promise<boolean>;
   /** What was known to be stored for an instance has been delivered; without an ID, what was stored for any. */
@@ -109,6 +111,12 @@ export class Inbox {
     return this.#read();
   }
 
+  /** This host goes on with an instance of another one: delivers what is stored for it. */
+  async takeOver(id: string): Promise<void> {
+    this.#left.add(id);
+    await this.catchUp(id);
+  }
+
   /** Whether messages of an instance have come back, so that later ones must wait for them. */
   hasLeft(id: string): boolean {
     return this.#left.has(id);
@@ -180,6 +188,7 @@ export class Inbox {
       while (this.#readsAgain) {
         this.#readsAgain = false;
         const unreads = this.#unreads;
+        if (this.#isUnread) await this.#deps.prepare();
         const failures = await this.#readOnce();
         for (const id of failures.keys()) this.#left.add(id);
         this.#leftBefore = NONE;

@@ -14,7 +14,7 @@ import type { InstanceUnderWay } from './crash-report.ts';
 import type { DueInstances } from './due-instances.ts';
 import type { EngineServices } from './engine-services.ts';
 import { LiveInstance } from './live-instance.ts';
-import type { MissingNames } from './missing-names.ts';
+import type { WaitingForCode } from './waiting-for-code.ts';
 
 /** The reason why an instance is not in memory: unknown ID, finished, or unregistered code. */
 export type Absent = 'missing' | 'finished' | 'no-code';
@@ -26,8 +26,7 @@ export interface PoolDeps {
   readonly registry: Registry;
   readonly begun: BegunAttempts;
   readonly due: DueInstances;
-  /** Unregistered workflows that instances need. */
-  readonly missing: MissingNames;
+  readonly waiting: WaitingForCode;
 }
 
 /** The instances in memory. When too many are idle, evicts the one that has been idle longest. */
@@ -159,6 +158,7 @@ export class InstancePool {
     if (other !== undefined) return other;
     // The shard was lost during the read: nothing would hand the instance over.
     if (!this.#deps.home.owns(id)) return 'no-code';
+    if (this.#waitsForNewerCode(instance)) return 'no-code';
     this.#live.set(id, instance);
     if (this.#deps.home.isBehind(id)) instance.hold();
     // It may have a timer but no earlier work.
@@ -174,6 +174,26 @@ export class InstancePool {
     const { home, begun } = this.#deps;
     if (home.host.maxCrashes === 0 || core.activityCount === 0) return undefined;
     return begun.read(id, record.executionId);
+  }
+
+  /** Newer code has written its history, or the instance is offered to a host that has such code: this one may take it. */
+  #waitsForNewerCode({ id, core: { unknownPatch, outcome }, record }: LiveInstance): boolean {
+    const { waiting } = this.#deps;
+    if (isFinished(record.status)) return false;
+    const reason = outcome?.kind === 'failed' ? outcome.failure.message : undefined;
+    if (unknownPatch !== undefined) return waiting.waitsFor(id, { kind: 'patch', name: unknownPatch }, reason);
+    waiting.found(id);
+    return waiting.standIns.isOffered(id);
+  }
+
+  /** Whether the code that is registered here has written the history of an instance, or could have. */
+  async fits(id: string): Promise<boolean> {
+    const stored = await this.#deps.store.read(id);
+    if (stored === undefined || !this.hasCode(stored.record.name)) return false;
+    const { record } = stored;
+    const instance = new LiveInstance(this.#deps.home, (self) => this.coreOf(record, self), record, stored);
+    await this.#replay(instance);
+    return !instance.core.isNonDeterministic;
   }
 
   /** A parent that calls a child by its definition registers it when it is replayed. Nothing else might load it. */
@@ -198,13 +218,13 @@ export class InstancePool {
 
   /** Unregistered code: the instance waits. After the timeout, it is added to the pool and fails. */
   #withoutCode({ record, version }: Stored): LiveInstance | 'no-code' {
-    const { missing } = this.#deps;
+    const { waiting } = this.#deps;
     const { instanceId, name, status } = record;
-    if (isFinished(status) || missing.waitsFor(name, instanceId)) return 'no-code';
+    if (isFinished(status) || waiting.waitsFor(instanceId, { kind: 'workflow', name })) return 'no-code';
     const live = this.#live.get(instanceId);
     if (live !== undefined) return live;
     const instance = this.#keep(record, { record, version });
-    instance.core.abandon(missing.failureOf(name));
+    instance.core.abandon(waiting.failureOf(name));
     instance.wake();
     return instance;
   }
@@ -235,12 +255,18 @@ export class InstancePool {
   }
 
   #missingCodeOf({ instanceId, name, status }: InstanceRecord): readonly MissingCode[] {
-    const { home, registry } = this.#deps;
+    const { home, waiting } = this.#deps;
     const live = this.#live.get(instanceId);
-    if (live !== undefined)
-      return home.activities.missingOf(live).map((activity) => ({ kind: 'activity', name: activity }));
-    if (isFinished(status) || !home.owns(instanceId) || registry.program(name) !== undefined) return [];
-    return [{ kind: 'workflow', name }];
+    if (live !== undefined) return missingActivities(home, live);
+    if (isFinished(status)) return [];
+    // It may not have been loaded: it waits for an event.
+    return home.owns(instanceId) && !this.hasCode(name) ? [{ kind: 'workflow', name }] : waiting.needsOf(instanceId);
+  }
+
+  /** The activities that an instance in memory waits for; `undefined` if it is not in memory. */
+  missingActivitiesOf(id: string): readonly MissingCode[] | undefined {
+    const live = this.#live.get(id);
+    return live && missingActivities(this.#deps.home, live);
   }
 
   /** An instance has no work now: updates its due time, and evicts an idle instance if there are too many. */
@@ -275,6 +301,10 @@ export class InstancePool {
     this.#deps.home.activities.forget(instance);
     return instance.leave(reason);
   }
+}
+
+function missingActivities({ activities }: EngineServices, live: LiveInstance): readonly MissingCode[] {
+  return activities.missingOf(live).map((name) => ({ kind: 'activity', name }));
 }
 
 /** Program of an unregistered workflow: fails, unless the code is there when it begins. */

@@ -1,10 +1,11 @@
 import type { Timer } from '../../../util/clock.ts';
 import { NOT_REGISTERED, type WorkflowFailure } from '../model/failure.ts';
+import type { MissingCode } from '../model/instance.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
 /** The dependencies of {@link MissingNames}. */
 export interface MissingNamesDeps {
-  readonly kind: 'workflow' | 'activity';
+  readonly kind: MissingCode['kind'];
   readonly host: Pick<WorkflowsDeps, 'clock' | 'logger' | 'missingCodeTimeoutMs'>;
   readonly isThere: (name: string) => boolean;
   /** The timeout for a name's code expired. */
@@ -26,12 +27,12 @@ export class MissingNames {
   }
 
   /** An instance needs unregistered code. Returns whether it should wait for it. */
-  waitsFor(name: string, instanceId: string): boolean {
-    const missing = this.#names.get(name) ?? this.#note(name, instanceId);
+  waitsFor(name: string, instanceId: string, reason?: string): boolean {
+    const missing = this.#names.get(name) ?? this.#note(name, instanceId, reason);
     return !missing.isOverdue;
   }
 
-  #note(name: string, instanceId: string): Missing {
+  #note(name: string, instanceId: string, reason: string | undefined): Missing {
     const { kind, host, onOverdue } = this.#deps;
     const { clock, logger, missingCodeTimeoutMs: timeoutMs } = host;
     const onTime = (): void => {
@@ -43,8 +44,10 @@ export class MissingNames {
     this.#names.set(name, missing);
     if (!missing.isOverdue)
       logger.warn(
-        { [kind]: name, instanceId },
-        `instances wait for the code of ${kind} ${JSON.stringify(name)}: register it, or terminate them`,
+        { [kind]: name, instanceId, ...(reason === undefined ? undefined : { reason }) },
+        kind === 'patch'
+          ? `instances wait for newer code: that of their workflow does not ask for patch ${JSON.stringify(name)}`
+          : `instances wait for the code of ${kind} ${JSON.stringify(name)}: register it, or terminate them`,
       );
     return missing;
   }

@@ -3,12 +3,14 @@ import type { InstancePool } from './instance-pool.ts';
 import type { LiveInstance } from './live-instance.ts';
 
 /** Created once: with its stack trace, an error costs as much as the rest of a release. */
-const TAKEN_OVER = new Error('another host has taken the instance over');
+export const TAKEN_OVER: Error = new Error('another host has taken the instance over');
 
 /** The dependencies of {@link ShardMoves}. */
 export interface ShardMovesDeps {
   readonly owned: OwnedShards;
   readonly pool: InstancePool;
+  /** Whether an instance stays here, whichever host owns its shard. */
+  readonly isStandIn: (id: string) => boolean;
   /** An instance has left memory, or stays after all. */
   readonly onReleased: (id: string) => void;
 }
@@ -23,9 +25,10 @@ export class ShardMoves {
 
   /** Releases the instances of lost shards, except those already being released. */
   handOver(lost: ReadonlySet<OwnedShard>): void {
-    const { owned, pool } = this.#deps;
+    const { owned, pool, isStandIn } = this.#deps;
     for (const instance of pool.all()) {
       const shard = owned.of(instance.id);
+      if (isStandIn(instance.id)) continue;
       if (lost.has(shard) && !instance.restraint.isResigning) void this.#resign(instance, shard);
     }
   }

@@ -21,9 +21,9 @@ export function isFinished(status: WorkflowStatus): boolean {
 
 /** Code that an instance needs but that is not registered. @public */
 export interface MissingCode {
-  /** The kind of code. */
-  readonly kind: 'workflow' | 'activity';
-  /** The name under which to register it. */
+  /** The kind of code; `patch` if its workflow is registered, but with code that is older than the patch. */
+  readonly kind: 'workflow' | 'activity' | 'patch';
+  /** The name under which to register it, or of the patch that the code has to ask for. */
   readonly name: string;
 }
 
@@ -47,7 +47,10 @@ export interface WorkflowState<Output = unknown, Input = unknown> {
   readonly failure?: WorkflowFailure;
   /** The status text that the workflow has set. */
   readonly customStatus?: string;
-  /** Code that it waits for, as far as this process runs the instance; absent if it waits for none. */
+  /**
+   * Code that it waits for; absent if it waits for none. The process that the instance belongs to knows it at once, all
+   * others of the application after about a second.
+   */
   readonly missingCode?: readonly MissingCode[];
   /**
    * The names of the events that it waits for, at most 100. Known to the process that runs the instance, while it is in

@@ -32,8 +32,8 @@ export class ActionLog {
     this.#expected = undefined;
   }
 
-  /** Records an action; returns a description of the mismatch if there is one. */
-  add(action: Exclude<ActionEvent, { type: 'patched' }>): string | undefined {
+  /** Records an action; returns the mismatch with the history if there is one. */
+  add(action: Exclude<ActionEvent, { type: 'patched' }>): Mismatch | undefined {
     if (this.#expected !== undefined) return this.#expected.take(action);
     this.#actions.push(action);
     return undefined;

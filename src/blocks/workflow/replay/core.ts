@@ -70,6 +70,11 @@ export class Core {
     return outcome?.kind === 'failed' && outcome.failure.errorType === NON_DETERMINISM;
   }
 
+  /** The patch in the history that the code does not know, if that is why it failed to match the history. */
+  get unknownPatch(): string | undefined {
+    return this.#run.unknownPatch;
+  }
+
   /** Replays a turn of the history. */
   async replay({ at, events }: Turn): Promise<void> {
     this.#run.actions.expect(events.filter(isAction));
@@ -77,13 +82,13 @@ export class Core {
     // This failure was reported already.
     if (this.isNonDeterministic) return;
     const missing = this.#run.actions.missing();
-    if (missing !== undefined) this.#run.endsTooEarly(`the history has ${missing.history}`, missing.code);
+    if (missing !== undefined) this.#run.endsTooEarly(missing);
   }
 
   /** Ends the replay: later events are new. `hasEnded` says whether the code should have ended by now. */
   endReplay(hasEnded: boolean): void {
     if (!hasEnded && this.outcome !== undefined && !this.isNonDeterministic)
-      this.#run.endsTooEarly('the history continues', 'ends');
+      this.#run.endsTooEarly({ history: 'the history continues', code: 'ends', patch: undefined });
     this.#run.actions.live();
     if (this.isNonDeterministic) this.dropOpen();
   }

@@ -11,6 +11,7 @@ import { ActionLog } from './action-log.ts';
 import { branchFailures } from './branch-failures.ts';
 import { EventBuffer } from './event-buffer.ts';
 import type { ActivityCall, ChildCall, Execution, Program, Task } from './execution.ts';
+import type { Mismatch } from './expected-actions.ts';
 import type { Drain } from './microtask-drain.ts';
 import { OpenActions } from './open-actions.ts';
 import { type CodeProgress, OpenTask } from './open-task.ts';
@@ -55,6 +56,7 @@ export class Run implements Execution {
   #sequence = 0;
   #buffer: EventBuffer | undefined;
   #outcome: RunOutcome | undefined;
+  #unknownPatch: string | undefined;
 
   constructor(deps: RunDeps) {
     this.#deps = deps;
@@ -235,22 +237,29 @@ export class Run implements Execution {
     if (this.#outcome === undefined || isFinal) this.#outcome = outcome;
   }
 
+  /** The patch in the history that the code does not know, if that is why they do not match. */
+  get unknownPatch(): string | undefined {
+    return this.#unknownPatch;
+  }
+
   /** Fails the run because the code no longer matches its history. `cause` says why, if the code has failed. */
-  nonDeterministic(message: string, cause?: WorkflowFailure): void {
-    this.end({ kind: 'failed', failure: failureBecause({ errorType: NON_DETERMINISM, message }, cause) }, true);
+  #mismatches({ history, code, patch }: Mismatch, cause?: WorkflowFailure): void {
+    const failure = { errorType: NON_DETERMINISM, message: `${history}, and the code ${code}` };
+    this.#unknownPatch = patch;
+    this.end({ kind: 'failed', failure: failureBecause(failure, cause) }, true);
   }
 
   /** The code does not do what the history has: `code` says what it does instead, unless it has failed. */
-  endsTooEarly(history: string, code: string): void {
+  endsTooEarly(mismatch: Mismatch): void {
     const cause = this.#outcome?.kind === 'failed' ? this.#outcome.failure : undefined;
-    const instead = cause === undefined ? code : `fails before that with ${cause.errorType}: ${cause.message}`;
-    this.nonDeterministic(`${history}, and the code ${instead}`, cause);
+    if (cause === undefined) return this.#mismatches(mismatch);
+    this.#mismatches({ ...mismatch, code: `fails before that with ${cause.errorType}: ${cause.message}` }, cause);
   }
 
   act(action: Exclude<ActionEvent, { type: 'patched' }>): void {
     if (this.#outcome !== undefined) return;
-    const problem = this.actions.add(action);
-    if (problem !== undefined) this.nonDeterministic(problem);
+    const mismatch = this.actions.add(action);
+    if (mismatch !== undefined) this.#mismatches(mismatch);
   }
 
   /** Throws if the run has ended: a synchronous call cannot wait forever. */

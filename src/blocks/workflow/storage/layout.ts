@@ -21,6 +21,7 @@ import type { KeyRange } from '../../../state/store.ts';
  * - `inbox / <ID> / <instant> / <number>`: a message for the instance; its owner adds it to the history
  * - `begun / <ID> / <number>`: how often the process has ended during an attempt of an activity, if this one counts
  * - `child / <parent ID> / <ID>`: the children of an instance
+ * - `stand-in / <ID>`: the owner of the shard lacks code for the instance: another host runs it, or may
  * - `receipt / <ID> / <key>`: another host's call for an instance has been done; it goes away when the caller knows
  */
 export class WorkflowLayout {
@@ -28,6 +29,7 @@ export class WorkflowLayout {
   readonly dueRange: Required<KeyRange>;
   readonly inboxRange: Required<KeyRange>;
   readonly receiptRange: Required<KeyRange>;
+  readonly standInRange: Required<KeyRange>;
   /** Prefix of all messages. */
   readonly inboxPrefix: string;
   readonly #root: readonly [string, string];
@@ -49,6 +51,7 @@ export class WorkflowLayout {
     this.dueRange = this.#range('due');
     this.inboxRange = this.#range('inbox');
     this.receiptRange = this.#range('receipt');
+    this.standInRange = this.#range('stand-in');
   }
 
   #range(...parts: readonly string[]): Required<KeyRange> {
@@ -123,6 +126,10 @@ export class WorkflowLayout {
 
   receipt(id: string, key: string): string {
     return this.receiptRange.from + keyOf(id, key);
+  }
+
+  standIn(id: string): string {
+    return this.standInRange.from + keyOf(id);
   }
 
   /** The fields of a receipt's key. */

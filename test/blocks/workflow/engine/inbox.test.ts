@@ -28,6 +28,7 @@ async function filledInbox(deliver: (id: string) => Promise<boolean>, counts = S
       return deliver(id);
     },
     onDelivered: () => undefined,
+    prepare: async () => undefined,
     onFailure: (error) => failures.push(error),
   });
   return { inbox, keys, delivered, failures, store };

@@ -1,0 +1,209 @@
+import type { ShardHosts } from '../cluster/shards.ts';
+import type { Damages } from '../state/damages.ts';
+import { isConflict } from '../state/errors.ts';
+import type { KeyedEntry, KeyRange, Precondition, StateStore } from '../state/store.ts';
+import { readValue, withFormat } from '../state/values.ts';
+import type { Change } from './commit-batcher.ts';
+import type { OwnedShards } from './owned-shards.ts';
+
+/** Work that the owner of its shard cannot do. */
+export interface StandIn<Need> {
+  /** What it lacks. */
+  readonly needs: readonly Need[];
+  /** The host that does the work in its place; `undefined` while none has taken it. */
+  readonly hostId: string | undefined;
+  /** Whether the owner keeps the work, since it can do a part of it: others are only told what is lacking. */
+  readonly isKept: boolean;
+  readonly version: number;
+}
+
+/** The dependencies of {@link StandIns}. */
+export interface StandInsDeps {
+  readonly owned: OwnedShards;
+  /** `undefined` if this host has the store for itself. */
+  readonly hosts: ShardHosts | undefined;
+  readonly store: Pick<StateStore, 'get' | 'scan'>;
+  /** Writes a change in one commit with others; returns the version. */
+  readonly write: (change: Change) => Promise<number>;
+  readonly range: Required<KeyRange>;
+  readonly keyOf: (id: string) => string;
+  readonly idOf: (key: string) => string;
+  readonly damages: Damages;
+  /** What is known of an item of work has changed: another host may do it now, or this one. */
+  readonly onChange: (id: string) => void;
+}
+
+const FORMAT = 1;
+
+/**
+ * Who does single items of work in place of the owner of their shard. An owner that lacks the code for one offers it: it
+ * writes what it lacks. A host that has that takes it, and does the work until it is done or the host is gone; then the
+ * owner offers it again. So hosts that all lack the code leave it where it is.
+ *
+ * The commits of a stand-in require its entry in place of the fence of the shard: nothing that it does counts once
+ * another host has the work. The owner of the shard may still end what is offered, with the same precondition.
+ */
+export class StandIns<Need> {
+  readonly #deps: StandInsDeps;
+  readonly #known = new Map<string, StandIn<Need>>();
+  /** How many changes of this host have been written: a read that began before may not know of them. */
+  #writes = 0;
+
+  constructor(deps: StandInsDeps) {
+    this.#deps = deps;
+  }
+
+  of(id: string): StandIn<Need> | undefined {
+    return this.#known.get(id);
+  }
+
+  /** Whether no host does the work: its owner lacks something. */
+  isOffered(id: string): boolean {
+    const standIn = this.#known.get(id);
+    return standIn !== undefined && standIn.hostId === undefined && !standIn.isKept;
+  }
+
+  /** Whether this host does the work of an item in place of its owner. */
+  isHere(id: string): boolean {
+    const { hosts } = this.#deps;
+    const hostId = this.#known.get(id)?.hostId;
+    return hostId !== undefined && hostId === hosts?.id && hosts.isLive(hostId);
+  }
+
+  /** Whether an item is one of this host: as its stand-in, or as the owner of its shard. */
+  owns(id: string): boolean {
+    if (this.#known.size === 0 || this.#known.get(id)?.hostId === undefined) return this.#deps.owned.owns(id);
+    return this.isHere(id);
+  }
+
+  /**
+   * The precondition of its commits.
+   *
+   * @throws ConflictError when this host does not own the shard.
+   */
+  fence(id: string): Precondition | undefined {
+    const standIn = this.#known.get(id);
+    return standIn === undefined || standIn.isKept ? this.#deps.owned.fence(id) : this.#asRead(id, standIn);
+  }
+
+  /** Whether an error says that another host has the work now. */
+  isFenced(error: unknown): boolean {
+    if (this.#deps.owned.isFenced(error)) return true;
+    if (!isConflict(error) || !error.key.startsWith(this.#deps.range.from)) return false;
+    void this.changed([error.key]).catch(() => undefined);
+    return true;
+  }
+
+  #asRead(id: string, { version }: StandIn<Need>): Precondition {
+    return { key: this.#deps.keyOf(id), version };
+  }
+
+  /** Reads what others have written: of some keys, or everything when there are none. */
+  async changed(keys: readonly string[] = []): Promise<void> {
+    const { store, range, idOf, damages } = this.#deps;
+    for (;;) {
+      const writes = this.#writes;
+      const entries = keys.length === 0 ? await store.scan(range) : await this.#get(keys);
+      if (writes !== this.#writes) continue;
+      const found = new Map<string, StandIn<Need>>();
+      for (const entry of entries) {
+        // One that cannot be read must not hold up the others: its owner does the work.
+        const standIn = damages.read(entry, () => decode<Need>(entry));
+        if (standIn !== undefined) found.set(idOf(entry.key), standIn);
+      }
+      for (const id of keys.length === 0 ? [...this.#known.keys()] : keys.map(idOf))
+        if (!found.has(id)) this.#forget(id);
+      for (const [id, standIn] of found) this.#note(id, standIn);
+      return;
+    }
+  }
+
+  async #get(keys: readonly string[]): Promise<readonly KeyedEntry[]> {
+    const found = await Promise.all(keys.map(async (key) => ({ key, entry: await this.#deps.store.get(key) })));
+    return found.flatMap(({ key, entry }) => (entry === undefined ? [] : [{ ...entry, key }]));
+  }
+
+  /** All that is known. */
+  all(): readonly (readonly [id: string, StandIn<Need>])[] {
+    return [...this.#known];
+  }
+
+  #note(id: string, standIn: StandIn<Need>): void {
+    if (this.#known.get(id)?.version === standIn.version) return;
+    this.#known.set(id, standIn);
+    this.#deps.onChange(id);
+  }
+
+  #forget(id: string): void {
+    if (this.#known.delete(id)) this.#deps.onChange(id);
+  }
+
+  /** The owner lacks something that an item needs: it offers the item, or keeps it and tells what is lacking. */
+  async offer(id: string, needs: readonly Need[], isKept = false): Promise<void> {
+    const { keyOf, owned } = this.#deps;
+    const version = this.#known.get(id)?.version ?? ('absent' as const);
+    await this.#write(id, { needs, isKept }, { require: [{ key: keyOf(id), version }], fence: owned.fence(id) });
+  }
+
+  /** This host does what is offered; answers whether no other host was faster. */
+  async take(id: string): Promise<boolean> {
+    const standIn = this.#known.get(id);
+    const { hosts } = this.#deps;
+    if (standIn === undefined || !this.isOffered(id) || hosts === undefined) return false;
+    return this.#write(id, { needs: standIn.needs, hostId: hosts.id }, { require: [this.#asRead(id, standIn)] });
+  }
+
+  /** The stand-in of an item of this host’s shards is gone: another one may take it. */
+  async renew(id: string): Promise<void> {
+    const standIn = this.#known.get(id);
+    const { hosts, owned } = this.#deps;
+    if (standIn?.hostId === undefined || hosts === undefined || hosts.isLive(standIn.hostId) || !owned.owns(id)) return;
+    const require = [this.#asRead(id, standIn), hosts.whenGone(standIn.hostId)];
+    await this.#write(id, { needs: standIn.needs }, { require, fence: owned.fence(id) });
+  }
+
+  /** The work is done, or needs no stand-in. */
+  async end(id: string): Promise<void> {
+    const standIn = this.#known.get(id);
+    if (standIn === undefined) return;
+    await this.#write(id, undefined, { require: [this.#asRead(id, standIn)] });
+  }
+
+  /** Answers whether the entry was as it was known; what it is instead is read. */
+  async #write(
+    id: string,
+    content: Content<Need> | undefined,
+    { require, fence }: { readonly require: readonly Precondition[]; readonly fence?: Precondition | undefined },
+  ): Promise<boolean> {
+    const { write, keyOf, owned } = this.#deps;
+    const key = keyOf(id);
+    const value = withFormat(FORMAT, Buffer.from(JSON.stringify(content ?? null)));
+    const change = content === undefined ? { put: [], delete: [key] } : { put: [{ key, value }], delete: [] };
+    try {
+      const version = await write({ require, ...change, fence });
+      this.#writes++;
+      if (content === undefined) this.#forget(id);
+      else this.#note(id, standInOf(content, version));
+      return true;
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      owned.isFenced(error);
+      await this.changed([key]);
+      return false;
+    }
+  }
+}
+
+/** What is stored. */
+type Content<Need> = Pick<StandIn<Need>, 'needs'> & Partial<StandIn<Need>>;
+
+function standInOf<Need>({ needs, hostId, isKept = false }: Content<Need>, version: number): StandIn<Need> {
+  return { needs, hostId, isKept, version };
+}
+
+function decode<Need>({ key, value, version }: KeyedEntry): StandIn<Need> {
+  const content = readValue(key, value, {
+    [FORMAT]: (payload) => JSON.parse(Buffer.from(payload).toString()) as unknown,
+  });
+  return standInOf(content as Content<Need>, version);
+}
