@@ -92,7 +92,7 @@ describe.each(['sidecar', 'dapr'] as const)('policies of an application, on wire
       await vi.waitFor(async () => {
         for (const { clock } of [world.shop, world.billing]) await clock.advance(1);
         expect(await Promise.race([answer, undefined])).toBeDefined();
-      });
+      }, 10_000);
       expect((await answer).status).toBe(500);
       expect(world.billing.app.list).toHaveLength(calls);
     });
