@@ -33,6 +33,12 @@ const DOCUMENTS: ReadonlySet<string> = new Set([
   ...['document', 'iframe', 'frame', 'fencedframe', 'object', 'embed', 'serviceworker'],
 ]);
 const AUTHORITY = /^https?:\/\/([^/?#]+)/;
+/**
+ * A name of loopback, one of the listener, or neither: one that cannot be in the public DNS, as those of containers and of
+ * the local network, or one that somebody could own.
+ */
+type HostKind = 'loopback' | 'own' | 'private' | 'public';
+
 /** Limits of the hosts that are remembered: a client chooses them. */
 const REMEMBERED = { hosts: 100, length: 100 };
 
@@ -46,8 +52,8 @@ export class BrowserGuard {
   readonly #hosts: ReadonlySet<string>;
   readonly #allowsOrigin: BrowserGuardOptions['allowsOrigin'];
   readonly #peerField: string | undefined;
-  /** Values of `Host` that are its own, and whether they are of loopback: nearly every request has the same. */
-  readonly #remembered = new Map<string, boolean>();
+  /** Kinds of the values of `Host`: nearly every request has the same. */
+  readonly #remembered = new Map<string, HostKind>();
 
   constructor({ hosts, allowsOrigin, peerField }: BrowserGuardOptions) {
     this.#hosts = new Set(hosts.map(nameOf));
@@ -70,14 +76,15 @@ export class BrowserGuard {
    * A name that is not one of the listener. A browser has to use one. Others may use any, but not on this host, where
    * the page of a stranger can make a browser pass for another client.
    */
-  hostProblem(
-    { headers, remoteAddress }: SidecarRequest,
-    isThisHost: boolean = isOfThisHost(remoteAddress),
-  ): string | undefined {
+  hostProblem(request: SidecarRequest, isThisHost?: boolean): string | undefined {
+    const { headers } = request;
     const host = hostOf(headers);
     // A browser sends it, and so does every client of HTTP/1.1.
-    if (host === undefined || host === '' || this.#ownHost(host) !== undefined) return undefined;
-    if (!isBrowser(headers) && !(isThisHost && isPublic(nameOf(host)))) return undefined;
+    if (host === undefined || host === '') return undefined;
+    const kind = this.#kindOf(host);
+    if (kind === 'loopback' || kind === 'own') return undefined;
+    const isForAll = kind === 'public' && (isThisHost ?? isOfThisHost(request.remoteAddress));
+    if (!isForAll && !isBrowser(headers)) return undefined;
     return `${shown(host)} is no name of this listener`;
   }
 
@@ -95,20 +102,23 @@ export class BrowserGuard {
 
   /** Over plain HTTP to another host, a browser says of a GET no more than its page's address, if the page lets it. */
   #hidesPage(host: string | undefined, headers: HeaderMap): boolean {
-    if (host === undefined || headers['sec-fetch-site'] !== undefined || this.#ownHost(host) === true) return false;
+    if (host === undefined || headers['sec-fetch-site'] !== undefined || this.#kindOf(host) === 'loopback')
+      return false;
     return BROWSER_AGENT.test(headerOf(headers, 'user-agent') ?? '');
   }
 
-  /** Whether a host of the listener is one of loopback; `undefined` if it is none of the listener. */
-  #ownHost(host: string): boolean | undefined {
+  #kindOf(host: string): HostKind {
     const remembered = this.#remembered.get(host);
     if (remembered !== undefined) return remembered;
-    const name = nameOf(host);
-    const isLoopback = LOOPBACK.test(name);
-    if (!isLoopback && !this.#hosts.has(name) && (!ADDRESS.test(name) || UNSPECIFIED.test(name))) return undefined;
-    if (host.length <= REMEMBERED.length && this.#remembered.size < REMEMBERED.hosts)
-      this.#remembered.set(host, isLoopback);
-    return isLoopback;
+    const kind = this.#kindOfName(nameOf(host));
+    if (host.length <= REMEMBERED.length && this.#remembered.size < REMEMBERED.hosts) this.#remembered.set(host, kind);
+    return kind;
+  }
+
+  #kindOfName(name: string): HostKind {
+    if (LOOPBACK.test(name)) return 'loopback';
+    if (this.#hosts.has(name) || (ADDRESS.test(name) && !UNSPECIFIED.test(name))) return 'own';
+    return name.includes('.') && !PRIVATE_SUFFIX.test(name) ? 'public' : 'private';
   }
 }
 
@@ -128,11 +138,6 @@ export function hostOf(headers: HeaderMap): string | undefined {
 
 function nameOf(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase();
-}
-
-/** Whether somebody could own the name: those of containers and of the local network have no dot, or these ends. */
-function isPublic(name: string): boolean {
-  return name.includes('.') && !PRIVATE_SUFFIX.test(name);
 }
 
 /** `Sec-Fetch-Mode` alone is no sign: Node's fetch sends it. */
