@@ -120,6 +120,14 @@ describe('errors about options name the flags of the command', () => {
     ],
     [[...base, '--allowed-origins', 'shop.example.com'], '--allowed-origins "shop.example.com" is no origin: expected'],
     [
+      [...base, '--allowed-hosts', 'shop.example.com,https://x'],
+      '--allowed-hosts must be the name of a host, without a port: actual is "https://x"',
+    ],
+    [
+      [...base, '--inspect', '--inspect-token', 'fifteen-letters'],
+      '--inspect-token (or INSIDECAR_INSPECT_TOKEN) of inspect: expected visible ASCII characters without spaces, at least 16',
+    ],
+    [
       [...base, '--map', 'pubsub.redis=redis', '-d', '.'],
       '--map: pubsub.redis cannot be replaced by "redis": expected',
     ],
@@ -129,6 +137,23 @@ describe('errors about options name the flags of the command', () => {
     expect(stderr).toContain(`insidecar: ${message}`);
     expect(stderr).not.toContain('options.');
     expect(code).toBe(1);
+  });
+
+  test('and --allowed-hosts lets names in', async () => {
+    const port = await freePort();
+    const cli = startCli([
+      'run',
+      '--app-id',
+      'a',
+      '--http-port',
+      String(port),
+      '--allowed-hosts',
+      'b.example,c.example',
+    ]);
+    await expect.poll(() => cli.stderr(), PATIENCE).toContain('sidecar at');
+    const ask = async (host: string): Promise<number> =>
+      (await send(`http://127.0.0.1:${port}`, 'GET', '/v1.0/metadata', { headers: { host } })).status;
+    expect([await ask('c.example'), await ask('d.example')]).toEqual([200, 403]);
   });
 
   test('or the fields of the multi-app file, with the application', async () => {
