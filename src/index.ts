@@ -149,6 +149,7 @@ export type {
   Redelivery,
 } from './components/queue-access.ts';
 export type { DeadLetterRetention } from './components/retention.ts';
+export type { TopicWildcards } from './components/topic-patterns.ts';
 export {
   type ErrorCode,
   type ErrorDetails,

@@ -5,6 +5,7 @@ import { embedded } from '../components/embedded/index.ts';
 import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
 import { memoryStore } from '../components/memory/memory-store.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
+import type { TopicWildcards } from '../components/topic-patterns.ts';
 import type { StateDefinition } from '../state/store.ts';
 import { didYouMean } from '../util/suggest.ts';
 import {
@@ -112,7 +113,7 @@ class ComponentMaker {
         return this.#addMemoryPubSub(known, values, report);
       case 'durable-pubsub':
         this.#wantsDurableState = true;
-        this.pubsubs.push(durablePubSub(name, readTopicScopes(values, this.#appId)));
+        this.pubsubs.push(durablePubSub(name, { ...readTopicScopes(values, this.#appId), ...wildcardsOf(known) }));
         return;
       case 'broker-pubsub':
         return this.#addBrokerPubSub(known, values, report);
@@ -230,7 +231,8 @@ class ComponentMaker {
     return values;
   }
 
-  #addMemoryPubSub({ resource }: Known, values: ReadonlyMap<string, string>, report: Report): void {
+  #addMemoryPubSub(known: Known, values: ReadonlyMap<string, string>, report: Report): void {
+    const { resource } = known;
     const limits: { maxMessages?: number; maxBytes?: number } = {};
     const before = report.problems.length;
     for (const name of ['maxMessages', 'maxBytes'] as const) {
@@ -245,7 +247,9 @@ class ComponentMaker {
         );
     }
     if (report.problems.length > before) return;
-    this.pubsubs.push(memoryPubSub(resource.name, { ...readTopicScopes(values, this.#appId), ...limits }));
+    this.pubsubs.push(
+      memoryPubSub(resource.name, { ...readTopicScopes(values, this.#appId), ...limits, ...wildcardsOf(known) }),
+    );
   }
 
   #addBrokerPubSub({ resource, type }: Known, values: ReadonlyMap<string, string>, report: Report): void {
@@ -285,4 +289,11 @@ class ComponentMaker {
     const store = await fileSecrets(settings, { document, workingDirectory }, report);
     if (store !== undefined) this.secretStores.set(name, store);
   }
+}
+
+/** A stand-in for a broker has the wildcards of that. */
+function wildcardsOf({ resource }: Known): { readonly wildcards?: TopicWildcards } {
+  const written = typeOf(resource.spec);
+  if (/^pubsub\.mqtt\d?$/.test(written)) return { wildcards: 'mqtt' };
+  return written === 'pubsub.jetstream' ? { wildcards: 'nats' } : {};
 }

@@ -8,6 +8,7 @@ import type { ComponentContext } from '../component.ts';
 import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions } from '../pubsub.ts';
 import type { QueueAccess } from '../queue-access.ts';
 import type { DeadLetterRetention } from '../retention.ts';
+import type { TopicPatterns } from '../topic-patterns.ts';
 import { Backlogs } from './backlog.ts';
 import { encodeQueued } from './codec.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
@@ -25,10 +26,11 @@ import { Upkeep } from './upkeep.ts';
 
 const NO_QUEUES: readonly DurableQueue[] = [];
 
-/** The limits of a component. */
-export interface BrokerLimits {
+/** The settings of a component. */
+export interface BrokerSettings {
   readonly maxQueueMessages: number;
   readonly retention: Required<DeadLetterRetention>;
+  readonly patterns: TopicPatterns;
 }
 
 /** One durable pub/sub component in one store: its groups, numbers and publishes. */
@@ -49,7 +51,8 @@ export class DurableBroker implements Broker {
   readonly #backlogs: Backlogs | undefined;
   readonly #upkeep: Upkeep;
 
-  private constructor(component: string, context: ComponentContext, { maxQueueMessages, retention }: BrokerLimits) {
+  private constructor(component: string, context: ComponentContext, settings: BrokerSettings) {
+    const { maxQueueMessages, retention, patterns } = settings;
     const { state, clock, shards, logger, track } = context;
     this.#store = state;
     this.#component = component;
@@ -65,14 +68,11 @@ export class DurableBroker implements Broker {
     const [commits, groups, layout] = [this.#commits, this.#groups, this.#layout];
     const onMoved = (name: GroupName, key: string): void => this.#table.find(name)?.look(key);
     this.#ended = new EndedGroups({ store: state, groups, layout, logger, onMoved });
-    this.#startup = new StartupMessages({ component, store: state, commits, layout, groups, context });
+    this.#startup = new StartupMessages({ component, store: state, commits, layout, groups, patterns, context });
     const [owned, hosts] = [this.#owned, shards?.hosts];
     this.#standIns = new StandIns({ groups, commits, owned, hosts, clock, logger, track });
-    this.#table = new QueueTable({
-      layout,
-      make: (name, of) => this.#makeQueue(name, of),
-      onGone: (of) => this.#standIns.forget(of),
-    });
+    const make = (name: GroupName, of: QueueLayout): DurableQueue => this.#makeQueue(name, of);
+    this.#table = new QueueTable({ layout, patterns, make, onGone: (of) => this.#standIns.forget(of) });
     const [ended, numbers, table] = [this.#ended, this.#numbers, this.#table];
     this.queues = new DurableQueues({
       ...{ store: state, commits, groups, ended, numbers, table },
@@ -91,8 +91,8 @@ export class DurableBroker implements Broker {
   }
 
   /** Opens the broker and reads its groups. While the state does not work, it knows none, and each publish reads them. */
-  static async open(component: string, context: ComponentContext, limits: BrokerLimits): Promise<DurableBroker> {
-    const broker = new DurableBroker(component, context, limits);
+  static async open(component: string, context: ComponentContext, settings: BrokerSettings): Promise<DurableBroker> {
+    const broker = new DurableBroker(component, context, settings);
     broker.#follow();
     await (context.begin?.(`the groups of ${component}`, () => broker.#read()) ?? broker.#read());
     broker.#upkeep.start();

@@ -2,9 +2,10 @@ import type { Shards } from '../../cluster/shards.ts';
 import type { StateStore } from '../../state/store.ts';
 import { BrokerAccess } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
-import { ACCESS_FIELDS, ANYTHING, checkOptions, LIMIT, type OptionFields } from '../option-fields.ts';
+import { ACCESS_FIELDS, ANYTHING, checkOptions, choice, LIMIT, type OptionFields } from '../option-fields.ts';
 import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
 import { checkRetention, type DeadLetterRetention } from '../retention.ts';
+import { TOPIC_WILDCARDS, TopicPatterns, type TopicWildcards } from '../topic-patterns.ts';
 import { DurableBroker } from './durable-broker.ts';
 
 /** Options of {@link durablePubSub}. @public */
@@ -18,11 +19,14 @@ export interface DurablePubSubOptions extends TopicScopes {
   readonly maxQueueMessages?: number;
   /** How long dead letters are kept that nobody has subscribed to. */
   readonly deadLetterRetention?: DeadLetterRetention;
+  /** The wildcards of the topics that are subscribed to; the same in every process. Default: `suffix`. */
+  readonly wildcards?: TopicWildcards;
 }
 
 const FIELDS: OptionFields<DurablePubSubOptions> = {
   ...ACCESS_FIELDS,
   maxQueueMessages: LIMIT,
+  wildcards: choice(...TOPIC_WILDCARDS),
   // `checkRetention` does.
   deadLetterRetention: ANYTHING,
 };
@@ -30,6 +34,8 @@ const FIELDS: OptionFields<DurablePubSubOptions> = {
 /**
  * A pub/sub component in the sidecar's state store, as durable as that store. With `embedded({ path })` a publish
  * resolves when the message is on disk, and messages, attempt counts and retries survive a restart of the process.
+ *
+ * A subscription to `orders*` receives what is published to every topic that begins so, or matches as `wildcards` says.
  *
  * A group begins with its first subscription. It receives every message published from then on, and keeps unsettled
  * messages even while it has no consumers. A message on a topic without groups is dropped. There is one exception:
@@ -43,7 +49,13 @@ const FIELDS: OptionFields<DurablePubSubOptions> = {
 export function durablePubSub(name: string, options: DurablePubSubOptions = {}): PubSubDefinition {
   const what = `options of durablePubSub ${JSON.stringify(name)}`;
   checkOptions(what, options, FIELDS);
-  const { scopes, maxQueueMessages = Number.POSITIVE_INFINITY, deadLetterRetention, ...topics } = options;
+  const {
+    scopes,
+    maxQueueMessages = Number.POSITIVE_INFINITY,
+    wildcards = 'suffix',
+    deadLetterRetention,
+    ...topics
+  } = options;
   const retention = checkRetention(deadLetterRetention, what);
   // One broker for each host: hosts share queues even across processes. Without hosts, one for each store.
   const brokers = new WeakMap<Shards | StateStore, Promise<DurableBroker>>();
@@ -51,7 +63,11 @@ export function durablePubSub(name: string, options: DurablePubSubOptions = {}):
     const user = context.shards ?? context.state;
     const known = brokers.get(user);
     if (known !== undefined) return known;
-    const opened = DurableBroker.open(name, context, { maxQueueMessages, retention });
+    const opened = DurableBroker.open(name, context, {
+      maxQueueMessages,
+      retention,
+      patterns: new TopicPatterns(wildcards),
+    });
     brokers.set(user, opened);
     opened.catch(() => brokers.delete(user));
     return opened;

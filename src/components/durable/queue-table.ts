@@ -1,3 +1,4 @@
+import type { TopicPatterns } from '../topic-patterns.ts';
 import type { GroupName } from './group-record.ts';
 import { Layout, type QueueLayout } from './layout.ts';
 import type { DurableQueue } from './queue.ts';
@@ -5,6 +6,7 @@ import type { DurableQueue } from './queue.ts';
 /** The dependencies of a {@link QueueTable}. */
 export interface QueueTableDeps {
   readonly layout: Layout;
+  readonly patterns: TopicPatterns;
   readonly make: (name: GroupName, layout: QueueLayout) => DurableQueue;
   /** A queue is gone. */
   readonly onGone: (layout: QueueLayout) => void;
@@ -21,9 +23,16 @@ export class QueueTable {
     this.#deps = deps;
   }
 
-  /** The queues of a topic, by group; `undefined` if it has none. */
+  /** The queues that get what is published to a topic; `undefined` if there are none. */
   of(topic: string): ReadonlyMap<string, DurableQueue> | undefined {
-    return this.#topics.get(topic);
+    const own = this.#topics.get(topic);
+    const patterns = this.#deps.patterns.of(topic);
+    if (patterns.length === 0) return own;
+    // A group may have a subscription to the topic and one with wildcards.
+    const all = new Map(own);
+    for (const pattern of patterns)
+      for (const [group, queue] of this.#topics.get(pattern) ?? []) all.set(JSON.stringify([pattern, group]), queue);
+    return all;
   }
 
   find({ topic, group }: GroupName): DurableQueue | undefined {
@@ -50,6 +59,7 @@ export class QueueTable {
     const groups = this.#topics.get(topic);
     if (groups === undefined) this.#topics.set(topic, new Map([[group, queue]]));
     else groups.set(group, queue);
+    this.#deps.patterns.add(topic);
     return queue;
   }
 
@@ -58,7 +68,10 @@ export class QueueTable {
     const queue = this.find(name);
     const groups = this.#topics.get(name.topic);
     groups?.delete(name.group);
-    if (groups?.size === 0) this.#topics.delete(name.topic);
+    if (groups?.size === 0) {
+      this.#topics.delete(name.topic);
+      this.#deps.patterns.delete(name.topic);
+    }
     if (queue === undefined || queue.hasConsumers) return queue !== undefined;
     this.#queues.delete(queue.layout.readyPrefix);
     this.#deps.onGone(queue.layout);

@@ -7,6 +7,7 @@ import type { Timer } from '../../util/clock.ts';
 import { Expected } from '../../util/expected.ts';
 import type { ComponentContext } from '../component.ts';
 import { STARTUP_LIMITS, StartupPeriod } from '../startup-period.ts';
+import type { TopicPatterns } from '../topic-patterns.ts';
 import type { ConsumerGroups } from './consumer-groups.ts';
 import { MAX_TRIES } from './ended-groups.ts';
 import type { GroupName } from './group-record.ts';
@@ -23,6 +24,7 @@ export interface StartupMessagesDeps {
   readonly commits: CommitBatcher;
   readonly layout: Layout;
   readonly groups: ConsumerGroups;
+  readonly patterns: TopicPatterns;
   readonly context: ComponentContext;
 }
 
@@ -85,12 +87,16 @@ export class StartupMessages {
   }
 
   async #fill(name: GroupName): Promise<void> {
-    const { groups, store, layout } = this.#deps;
+    const { groups, store, layout, patterns } = this.#deps;
     const unfilled = await groups.unfilled(name);
     if (unfilled === undefined) return;
     const { entry, filled } = unfilled;
-    const kept = this.#damages.intact(await store.scan(layout.keptOfTopic(name.topic)));
-    const missed = kept.filter(({ key }) => Layout.keptOf(key).groups <= unfilled.number);
+    const isPattern = patterns.isPattern(name.topic);
+    const kept = this.#damages.intact(await store.scan(isPattern ? layout.allKept() : layout.keptOfTopic(name.topic)));
+    const isFor = (topic: string): boolean => !isPattern || patterns.matches(name.topic, nameOfPart(topic));
+    const missed = kept
+      .map(({ key, value }) => ({ ...Layout.keptOf(key), key, value }))
+      .filter(({ topic, groups: count }) => count <= unfilled.number && isFor(topic));
     const queue = layout.queue(name.topic, name.group);
     const puts = missed.map(({ key, value }) => ({ key: queue.ready(Layout.keptOf(key).number), value }));
     // The last commit marks the group as filled. Nobody reads from it before, so writing messages twice is harmless.
@@ -150,9 +156,10 @@ export class StartupMessages {
 
   /** Reports messages on topics without groups as undeliverable. */
   #tellOfNobody(kept: Kept): void {
-    const { groups, context } = this.#deps;
+    const { groups, patterns, context } = this.#deps;
     const haveGroups = groups.topicParts();
-    for (const [key, topic] of kept) if (!haveGroups.has(Layout.keptOf(key).topic)) context.noGroup?.(topic, 1);
+    for (const [key, topic] of kept)
+      if (!haveGroups.has(Layout.keptOf(key).topic) && patterns.of(topic).length === 0) context.noGroup?.(topic, 1);
   }
 }
 

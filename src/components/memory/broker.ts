@@ -5,6 +5,7 @@ import type { ComponentSubscription, Message, PublishFailure, SubscribeOptions }
 import type { GroupQueue, QueueAccess } from '../queue-access.ts';
 import { type DeadLetterRetention, excessOf } from '../retention.ts';
 import { StartupPeriod } from '../startup-period.ts';
+import { TopicPatterns, type TopicWildcards } from '../topic-patterns.ts';
 import { MemoryGroup } from './group.ts';
 import { MemoryQueues } from './memory-queues.ts';
 
@@ -12,6 +13,7 @@ import { MemoryQueues } from './memory-queues.ts';
 export interface BrokerLimits {
   readonly maxMessages: number;
   readonly maxBytes: number;
+  readonly wildcards: TopicWildcards;
   /** Of kept dead letters. */
   readonly retention: Required<DeadLetterRetention>;
 }
@@ -39,6 +41,7 @@ export class MemoryBroker implements Broker {
   readonly #limits: BrokerLimits;
   readonly #held: Held = { messages: 0, bytes: 0 };
   readonly #topics = new Map<string, Map<string, MemoryGroup>>();
+  readonly #patterns: TopicPatterns;
   readonly #startup: StartupPeriod;
   /** Messages published in the startup period, by topic, in order. */
   readonly #kept = new Map<string, KeptMessage[]>();
@@ -48,6 +51,7 @@ export class MemoryBroker implements Broker {
 
   constructor(pubsubName: string, limits: BrokerLimits, expected: Expected) {
     this.#limits = limits;
+    this.#patterns = new TopicPatterns(limits.wildcards);
     this.#startup = new StartupPeriod({ pubsubName, expected, onEnd: () => this.#dropKept() });
     this.queues = new MemoryQueues({
       list: () => this.#list(),
@@ -73,16 +77,23 @@ export class MemoryBroker implements Broker {
         failures.push({ index, error });
         continue;
       }
-      if (message.deadLetter !== undefined && !this.#topics.has(message.topic)) this.#addKeeper(message, context);
+      if (message.deadLetter !== undefined && !this.#hasGroup(message.topic)) this.#addKeeper(message, context);
       // Not earlier: to make room, groups may have been dropped.
       const groups = this.#topics.get(message.topic);
       const number = ++this.#number;
       if (groups !== undefined) for (const group of groups.values()) group.add(message, number);
+      const patterns = this.#patterns.of(message.topic);
+      for (const pattern of patterns)
+        for (const group of this.#topics.get(pattern)?.values() ?? []) group.add(message, number);
       if (message.deadLetter !== undefined) this.#limitKept(message.topic, context);
       const isKept = this.#startup.isOpen && !hasKeeper(groups) && this.#keep(message, number, context);
-      if (groups === undefined && !isKept) context.noGroup?.(message.topic, 1);
+      if (groups === undefined && patterns.length === 0 && !isKept) context.noGroup?.(message.topic, 1);
     }
     return failures === undefined ? NO_FAILURES : Promise.resolve(failures);
+  }
+
+  #hasGroup(topic: string): boolean {
+    return this.#topics.has(topic) || this.#patterns.of(topic).length > 0;
   }
 
   /** Dead letters are kept though nobody has subscribed to their topic. */
@@ -122,7 +133,7 @@ export class MemoryBroker implements Broker {
   /** All expected groups exist and have received the kept messages. */
   #dropKept(): void {
     for (const [topic, kept] of this.#kept)
-      if (!this.#topics.has(topic)) for (const { context } of kept) context.noGroup?.(topic, 1);
+      if (!this.#hasGroup(topic)) for (const { context } of kept) context.noGroup?.(topic, 1);
     this.#kept.clear();
   }
 
@@ -135,14 +146,22 @@ export class MemoryBroker implements Broker {
     const isNew = this.#topics.get(topic)?.get(name)?.keeps !== false;
     const group = this.#obtain({ topic, group: name });
     if (isNew && subscriber?.isExpected)
-      for (const { message, number } of this.#kept.get(topic) ?? []) group.add(message, number);
+      for (const { message, number } of this.#keptFor(topic)) group.add(message, number);
     return group.join(options, clock);
+  }
+
+  /** In order of publication. */
+  #keptFor(subscribed: string): readonly KeptMessage[] {
+    this.#patterns.add(subscribed);
+    const kept = [...this.#kept].filter(([topic]) => this.#patterns.matches(subscribed, topic));
+    return kept.flatMap(([, messages]) => messages).sort((one, other) => one.number - other.number);
   }
 
   /** The group, new if there was none. It takes the dead letters over that were kept for it. */
   #obtain({ topic, group: name }: GroupQueue): MemoryGroup {
     const groups = this.#topics.get(topic) ?? new Map<string, MemoryGroup>();
     this.#topics.set(topic, groups);
+    this.#patterns.add(topic);
     const group = groups.get(name) ?? new MemoryGroup(this.#held);
     group.keeps = false;
     for (const [other, keeper] of groups) {
@@ -157,7 +176,9 @@ export class MemoryBroker implements Broker {
   #drop({ topic, group }: GroupQueue): void {
     const groups = this.#topics.get(topic);
     groups?.delete(group);
-    if (groups?.size === 0) this.#topics.delete(topic);
+    if (groups?.size !== 0) return;
+    this.#topics.delete(topic);
+    this.#patterns.delete(topic);
   }
 
   #list(): readonly (GroupQueue & { readonly held: MemoryGroup })[] {
@@ -186,7 +207,8 @@ export class MemoryBroker implements Broker {
   }
 
   #fits({ topic, data }: Message): boolean {
-    const copies = this.#topics.get(topic)?.size ?? 0;
+    let copies = this.#topics.get(topic)?.size ?? 0;
+    for (const pattern of this.#patterns.of(topic)) copies += this.#topics.get(pattern)?.size ?? 0;
     if (copies === 0) return true;
     const { messages, bytes } = this.#held;
     return messages + copies <= this.#limits.maxMessages && bytes + copies * data.length <= this.#limits.maxBytes;

@@ -1,8 +1,9 @@
 import { Expected } from '../../util/expected.ts';
 import { BrokerAccess } from '../broker-access.ts';
-import { ACCESS_FIELDS, ANYTHING, checkOptions, LIMIT, type OptionFields } from '../option-fields.ts';
+import { ACCESS_FIELDS, ANYTHING, checkOptions, choice, LIMIT, type OptionFields } from '../option-fields.ts';
 import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
 import { checkRetention, type DeadLetterRetention } from '../retention.ts';
+import { TOPIC_WILDCARDS, type TopicWildcards } from '../topic-patterns.ts';
 import { MemoryBroker } from './broker.ts';
 
 /** Options of {@link memoryPubSub}. @public */
@@ -13,6 +14,8 @@ export interface MemoryPubSubOptions extends TopicScopes {
   readonly maxMessages?: number;
   /** Max bytes of their data. Default: 256 MiB. */
   readonly maxBytes?: number;
+  /** The wildcards of the topics that are subscribed to. Default: `suffix`. */
+  readonly wildcards?: TopicWildcards;
   /** How long dead letters are kept that nobody has subscribed to; looked at when the next one comes. */
   readonly deadLetterRetention?: DeadLetterRetention;
 }
@@ -21,6 +24,7 @@ const FIELDS: OptionFields<MemoryPubSubOptions> = {
   ...ACCESS_FIELDS,
   maxMessages: LIMIT,
   maxBytes: LIMIT,
+  wildcards: choice(...TOPIC_WILDCARDS),
   // `checkRetention` does.
   deadLetterRetention: ANYTHING,
 };
@@ -28,6 +32,8 @@ const DEFAULT_LIMITS = { maxMessages: 100_000, maxBytes: 256 * 1024 * 1024 };
 
 /**
  * A pub/sub component in memory: its messages are lost when the process ends.
+ *
+ * A subscription to `orders*` receives what is published to every topic that begins so, or matches as `wildcards` says.
  *
  * Each app ID that subscribes to a topic is a group that receives every message published from then on; messages are
  * kept for the group until they are settled, even without consumers. Sidecars with the same definition share its
@@ -47,12 +53,13 @@ export function memoryPubSub(name: string, options: MemoryPubSubOptions = {}): P
     scopes,
     maxMessages = DEFAULT_LIMITS.maxMessages,
     maxBytes = DEFAULT_LIMITS.maxBytes,
+    wildcards = 'suffix',
     deadLetterRetention,
     ...topics
   } = options;
   const retention = checkRetention(deadLetterRetention, what);
   const expected = new Expected();
-  const broker = new MemoryBroker(name, { maxMessages, maxBytes, retention }, expected);
+  const broker = new MemoryBroker(name, { maxMessages, maxBytes, wildcards, retention }, expected);
   return {
     name,
     type: 'pubsub.in-memory',
