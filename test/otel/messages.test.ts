@@ -1,7 +1,8 @@
-import { createNoopMeter, type Meter, propagation, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { createNoopMeter, type Meter, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { expect, test } from 'vitest';
 import { durablePubSub } from '../../src/index.ts';
 import { NEVER } from '../support/app.ts';
+import { Requests } from '../support/requests.ts';
 import { linked, RecordedTelemetry, telemetryWithoutSdk, traceparentOf } from '../support/telemetry.ts';
 import { startWorld } from '../support/world.ts';
 
@@ -205,6 +206,46 @@ test('a function in code runs within the span of its message', async () => {
     '  CONSUMER process first',
     '    PRODUCER publish second',
   ]);
+});
+
+test('without insidecar/otel, functions and listeners run in no trace of a request', async () => {
+  await using recorded = new RecordedTelemetry();
+  await using world = await startWorld({ discovery: [] });
+  const seen: unknown[] = [];
+  world.sidecar.events.on('published', () => seen.push(['published', trace.getActiveSpan()]));
+  await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', () => {
+    seen.push(['message', trace.getActiveSpan()]);
+  });
+  await recorded.tracerProvider.getTracer('test').startActiveSpan('request', async (request) => {
+    await world.sidecar.pubsub.publish('pubsub', 'orders', 1);
+    expect(trace.getActiveSpan()).toBe(request);
+    request.end();
+  });
+  await world.clock.settled();
+  expect(seen.toSorted()).toEqual([
+    ['message', undefined],
+    ['published', undefined],
+  ]);
+});
+
+test('with insidecar/otel, functions and listeners have their own spans, and nothing else of a request', async () => {
+  const requests = new Requests();
+  await using recorded = new RecordedTelemetry();
+  await using world = await startWorld({ discovery: [], telemetry: recorded.telemetry() });
+  const seen: unknown[] = [];
+  const note = (what: string): void => {
+    requests.note(what);
+    seen.push([what, trace.getActiveSpan()?.spanContext().spanId]);
+  };
+  world.sidecar.events.on('published', () => note('published'));
+  await using _subscription = await world.sidecar.pubsub.subscribe('pubsub', 'orders', () => note('message'));
+  await requests.as('publisher', () => world.sidecar.pubsub.publish('pubsub', 'orders', 1));
+  await world.clock.settled();
+  expect(seen.toSorted()).toEqual([
+    ['message', recorded.one('process orders').spanContext().spanId],
+    ['published', recorded.one('publish orders').spanContext().spanId],
+  ]);
+  expect(requests.inRequests).toEqual({});
 });
 
 test('messages are counted and measured by topic, group and outcome', async () => {
