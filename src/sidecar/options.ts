@@ -218,8 +218,8 @@ const problemOf = validator(
     logger: methods('debug', 'info', 'warn', 'error'),
     telemetry: {
       type: 'object',
-      required: ['type', 'attach', 'logFields'],
-      properties: { type: text, attach: callable, logFields: callable },
+      required: ['type', 'attach', 'logFields', 'bound'],
+      properties: { type: text, attach: callable, logFields: callable, bound: callable },
     },
   }),
   'options',
