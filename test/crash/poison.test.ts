@@ -20,7 +20,7 @@ test('a message that kills the process becomes a dead letter, alone', async () =
 }, 120_000);
 
 test.each(['job', 'activity'])(
-  'a %s that kills the process has failed once it has done so four times',
+  'what kills the process (%s) has failed once it has done so four times',
   async (kind) => {
     const path = await mkdtemp(join(tmpdir(), 'insidecar-poison-'));
     const program = new URL('./poison-work-child.mjs', import.meta.url);
