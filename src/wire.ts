@@ -69,6 +69,8 @@ export interface JobRules {
   readonly ttlFromDueTime: boolean;
   /** A job with a `dueTime` in the past has missed its ticks since then; else it begins now. */
   readonly keepsPastDueTime: boolean;
+  /** `@every 0s` with `repeats` means so many runs at once; else it is refused. */
+  readonly zeroIntervalIsNow: boolean;
   /** Whether one run stands for all missed ticks, or each is run, unless the options say so. */
   readonly missedTicks: 'once' | 'all';
   /** The failure policy in the answer of a read: `given` is that of the job, if it has one. */
@@ -119,6 +121,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
       defaultZone: 'local',
       ttlFromDueTime: false,
       keepsPastDueTime: false,
+      zeroIntervalIsNow: false,
       missedTicks: 'once',
       policyAnswer: (given) => ({ failure_policy: given && snakeCasePolicy(given) }),
     },
@@ -156,6 +159,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
       defaultZone: 'UTC',
       ttlFromDueTime: true,
       keepsPastDueTime: true,
+      zeroIntervalIsNow: true,
       missedTicks: 'all',
       policyAnswer: (given, byDefault) => ({ failurePolicy: given ?? byDefault }),
     },

@@ -420,6 +420,32 @@ describe('jobs: wire dapr', () => {
     expect((await schedule(world, 'job', { dueTime: '1h' }, '/v1.0/jobs')).status).toBe(404);
   });
 
+  test('@every 0s with repeats means now, one run after the other', async () => {
+    await using world = await dapr();
+    expect((await schedule(world, 'burst', { schedule: '@every 0s', repeats: 3 })).status).toBe(204);
+    await world.pass('1s');
+    expect(world.deliveries.filter(({ path }) => path === '/job/burst')).toHaveLength(3);
+    expect((await world.send('GET', `${JOBS}/burst`)).status).toBe(500);
+  });
+
+  test('the first run of @every 0s waits for nothing, the job shows what was set', async () => {
+    await using world = await jobsWorld({ wire: 'dapr', answer: () => NEVER });
+    await schedule(world, 'burst', { schedule: '@every 0s', repeats: 2 });
+    await world.clock.settled().catch(() => undefined);
+    expect((await world.send('GET', `${JOBS}/burst`)).json).toMatchObject({ schedule: '@every 0s', repeats: 2 });
+  });
+
+  test('@every 0s without repeats would never rest, and is refused', async () => {
+    await using world = await dapr();
+    const answer = await schedule(world, 'burst', { schedule: '@every 0s' });
+    expect([answer.status, answer.json['message']]).toEqual([400, expect.stringContaining('@every 0s is too short')]);
+  });
+
+  test('@every 0s is refused by the sidecar wire', async () => {
+    await using world = await jobsWorld();
+    expect((await schedule(world, 'burst', { schedule: '@every 0s', repeats: 3 })).status).toBe(400);
+  });
+
   test('all fields round-trip in camelCase; ttl counts from dueTime', async () => {
     await using world = await dapr();
     const fields = { schedule: '@every 1m', repeats: 123, dueTime: '1000s', ttl: '123s', data: { expression: 'x' } };

@@ -4,7 +4,7 @@ import type { JobRules } from '../../../wire.ts';
 import type { JobErrors } from '../model/errors.ts';
 import type { JobFields, StoredJob } from '../model/job.ts';
 import { isDuration, parsePointInTime } from './instants.ts';
-import { LONGEST_INTERVAL_MS, type Schedule } from './schedule.ts';
+import { isZeroInterval, LONGEST_INTERVAL_MS, type Schedule } from './schedule.ts';
 import type { Schedules } from './schedule-cache.ts';
 
 /** Six fields with all their values and a zone are shorter. */
@@ -13,7 +13,7 @@ const MAX_SCHEDULE_LENGTH = 1_000;
 /** The inputs of planning, besides the job. */
 export interface PlanRules {
   readonly schedules: Schedules;
-  readonly wire: Pick<JobRules, 'ttlFromDueTime' | 'keepsPastDueTime'>;
+  readonly wire: Pick<JobRules, 'ttlFromDueTime' | 'keepsPastDueTime' | 'zeroIntervalIsNow'>;
   readonly errors: JobErrors;
 }
 
@@ -26,7 +26,7 @@ export function planJob(name: string, fields: JobFields, now: number, rules: Pla
   const { schedule: scheduleText, dueTime, ttl, repeats, failurePolicy } = fields;
   const { errors } = rules;
   if (scheduleText === undefined && dueTime === undefined) throw errors.scheduleEmpty();
-  const schedule = scheduleText === undefined ? undefined : readSchedule(scheduleText, rules);
+  const schedule = scheduleText === undefined ? undefined : readSchedule(scheduleText, repeats, rules);
   if (schedule === undefined) refuseWithoutSchedule(fields, errors);
   checkPolicy(fields, errors);
   const dueAt = dueTime === undefined ? undefined : readInstant('dueTime', dueTime, now, errors);
@@ -38,7 +38,8 @@ export function planJob(name: string, fields: JobFields, now: number, rules: Pla
   const base = rules.wire.ttlFromDueTime ? (dueAt ?? now) : now;
   const expiresAt = ttl === undefined ? undefined : readInstant('ttl', ttl, base, errors);
   if (expiresAt !== undefined && dueAt !== undefined) checkOrder(fields, expiresAt, dueAt, rules);
-  const tickAt = dueAt === undefined ? (nextAt ?? startAt) : startAt;
+  const startsAtOnce = dueAt !== undefined || (scheduleText !== undefined && isZeroInterval(scheduleText));
+  const tickAt = startsAtOnce ? startAt : (nextAt ?? startAt);
   return {
     name,
     schedule: scheduleText,
@@ -66,14 +67,15 @@ export function planJob(name: string, fields: JobFields, now: number, rules: Pla
 }
 
 /** Only of new jobs: earlier releases have stored longer ones. */
-function readSchedule(text: string, { schedules, errors }: PlanRules): Schedule {
+function readSchedule(text: string, repeats: number | undefined, { schedules, errors, wire }: PlanRules): Schedule {
   if (text.length > MAX_SCHEDULE_LENGTH)
     throw errors.invalid(
       'SCHEDULE_JOB',
       `schedule has ${text.length} characters: expected at most ${MAX_SCHEDULE_LENGTH}`,
     );
   try {
-    return schedules.get(text);
+    // Without an end, an interval of zero would never rest.
+    return wire.zeroIntervalIsNow && repeats !== undefined ? schedules.getStored(text) : schedules.get(text);
   } catch (error) {
     throw errors.invalid('SCHEDULE_JOB', `schedule ${JSON.stringify(text)}: ${messageOf(error)}`, error);
   }

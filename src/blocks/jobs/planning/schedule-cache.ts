@@ -1,5 +1,5 @@
 import { LruCache } from '../../../util/lru.ts';
-import { parseSchedule, type Schedule } from './schedule.ts';
+import { isZeroInterval, oneByOne, parseSchedule, type Schedule } from './schedule.ts';
 import { Zones } from './zone.ts';
 
 /** Parsing a schedule costs at least 23 µs, and many jobs share one. */
@@ -22,5 +22,10 @@ export class Schedules {
     this.#zones ??= new Zones();
     const zones = this.#zones;
     return this.#kept.getOrMake(text, () => parseSchedule(text, this.#defaultZone(), zones));
+  }
+
+  /** That of a job for which an interval of zero is, or was, accepted. @throws Error with what was expected. */
+  getStored(text: string): Schedule {
+    return isZeroInterval(text) ? oneByOne() : this.get(text);
   }
 }

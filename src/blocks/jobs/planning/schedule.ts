@@ -47,6 +47,11 @@ export function parseSchedule(text: string, defaultZone: string, zones: Zones): 
   return parsePlain(rest.trim(), () => namedZone(zone, zones));
 }
 
+/** Whether it is `@every` with a duration of zero: as soon as possible. */
+export function isZeroInterval(text: string): boolean {
+  return text.startsWith(EVERY) && parseGoDuration(text.slice(EVERY.length)) === 0;
+}
+
 function parsePlain(text: string, zone: () => Zone): Schedule {
   if (text.startsWith(EVERY)) return new IntervalSchedule(parseInterval(text.slice(EVERY.length)));
   const fields = text.startsWith('@') ? PERIODS.get(text) : text;
@@ -98,6 +103,11 @@ class IntervalSchedule implements Schedule {
   #at(anchor: number, step: number): number {
     return Math.ceil(anchor + step * this.#intervalMs);
   }
+}
+
+/** The runs of an interval of zero, one right after the other. */
+export function oneByOne(): Schedule {
+  return new IntervalSchedule(SHORTEST_INTERVAL_MS);
 }
 
 function cronSchedule(pattern: string, isFixed: boolean, zone: Zone): Schedule {

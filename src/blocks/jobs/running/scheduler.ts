@@ -269,7 +269,7 @@ export class Scheduler {
     const now = host.clock.now();
     const kind: Attempt = isCrash ? 'crashed' : outcome.kind;
     const reason = outcome.kind === 'failed' ? { reason: outcome.reason } : undefined;
-    const schedule = job.schedule === undefined ? undefined : schedules.get(job.schedule);
+    const schedule = job.schedule === undefined ? undefined : schedules.getStored(job.schedule);
     const { everyTick, maxCrashes } = host;
     const end = { outcome: kind, ...reason, startedAt, now, schedule, everyTick, maxCrashes };
     // The application is free even if the store is slow.
