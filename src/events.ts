@@ -165,8 +165,11 @@ export interface SidecarEvents {
   appUnhealthy: [{ readonly reason: string }];
   /** A circuit breaker is now open, half-open or closed. */
   circuitBreaker: [CircuitBreakerChange];
-  /** A client has requested shutdown (`POST /v1.0/shutdown` of `wire: 'dapr'`): the sidecar is stopping. */
-  shutdownRequested: [];
+  /**
+   * A client has requested shutdown (`POST /v1.0/shutdown` of `wire: 'dapr'`): the sidecar is stopping. `isForced` with
+   * the header `dapr-force-shutdown: true`: the process should end without waiting for the stop.
+   */
+  shutdownRequested: [{ readonly isForced: boolean }];
   /** The sidecar is stopping: it takes no more requests, and ends what is under way. */
   stopping: [];
   /** A subscription was started. */

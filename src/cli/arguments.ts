@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { parseGoDuration } from '../util/duration.ts';
+import { parseGoBoolean } from '../util/go-boolean.ts';
 import { suggest } from '../util/suggest.ts';
 import { type Failure, misuse } from './failure.ts';
 
@@ -66,7 +67,20 @@ export function readArguments(
   const rest = isMixed
     ? tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []))
     : args.slice(end?.kind === 'option-terminator' ? flagsEnd + 1 : flagsEnd);
+  if (end?.kind === 'positional') notes.push(...lateFlags(tokens, flagsEnd, byName));
   return { flags: new FlagValues(values, about), rest, notes };
+}
+
+/** In `insidecar run node app.js --app-port 3000`, the flag is the command's, which was hardly meant. */
+function lateFlags(tokens: readonly Token[], from: number, byName: ReadonlyMap<string, Flag>): string[] {
+  const late = tokens.flatMap((token) => (token.kind === 'option' && token.index > from ? [token] : []));
+  const ours = late.filter(({ name, rawName }) => {
+    const flag = rawName.startsWith('--') ? byName.get(name) : undefined;
+    return flag !== undefined && flag.ignored === undefined && flag.refused === undefined && name !== 'help';
+  });
+  return [...new Set(ours.map(({ rawName }) => rawName))].map(
+    (name) => `${name} comes behind the command and belongs to it: write it before the command, or -- between them`,
+  );
 }
 
 /** In `--inspect 5000`, the number was meant as the value: no command is called so. */
@@ -97,7 +111,8 @@ function readValue(token: Extract<Token, { kind: 'option' }>, flag: Flag, about:
   if (flag.mayBeBare) return value ?? '';
   if (flag.value === undefined) {
     const text = value ?? 'true';
-    if (text === 'true' || text === 'false') return text;
+    const isOn = parseGoBoolean(text);
+    if (isOn !== undefined) return String(isOn);
     throw misuse(`${rawName} is a switch: expected no value, true or false, actual is ${JSON.stringify(text)}`, about);
   }
   // In `--app-id --app-port 3000`, the value is missing. A negative number is a value.

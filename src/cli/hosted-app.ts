@@ -8,7 +8,7 @@ import type { Logger } from '../util/logger.ts';
 import { TOKEN_VARIABLE } from './inspector/token.ts';
 import { inWordsOfCommand } from './option-names.ts';
 import type { Command, CommandOptions, Ending } from './process/command.ts';
-import { byWhom, closeServer, listenOn } from './process/listening.ts';
+import { byWhom, closeServer, listenOnAll } from './process/listening.ts';
 import type { AppSettings } from './settings.ts';
 import { type HostedSidecar, sidecarOptions } from './sidecar-options.ts';
 
@@ -38,14 +38,14 @@ export class HostedApp {
   readonly #settings: AppSettings;
   readonly #deps: SessionDeps;
   readonly #logger: Logger;
-  readonly #server: Server;
+  readonly #servers: readonly Server[];
   /** That of its HTTP API. */
   readonly port: number;
   #command: Command | undefined;
 
   private constructor(
     app: { settings: AppSettings; logger: Logger; sidecar: Sidecar },
-    api: { server: Server; port: number; url: string },
+    api: { servers: readonly Server[]; port: number; url: string },
     deps: SessionDeps,
   ) {
     this.appId = app.settings.appId;
@@ -53,7 +53,7 @@ export class HostedApp {
     this.url = api.url;
     this.#settings = app.settings;
     this.#logger = app.logger;
-    this.#server = api.server;
+    this.#servers = api.servers;
     this.port = api.port;
     this.#deps = deps;
   }
@@ -62,23 +62,24 @@ export class HostedApp {
   static async open(settings: AppSettings, logger: Logger, deps: SessionDeps): Promise<HostedApp> {
     const { run } = deps;
     let listener: NodeListener = (_req, res) => void res.writeHead(503, { 'retry-after': '1' }).end();
-    const { server, port } = await listenOn({
-      host: run.listenAddress,
+    const { servers, port } = await listenOnAll(run.listenAddresses, {
       port: settings.httpPort ?? 0,
       listener: (req, res) => listener(req, res),
       ...(settings.headLimitBytes === undefined ? {} : { headLimitBytes: settings.headLimitBytes }),
+      onLeftOut: (message) => logger.warn({}, `${message}: it is left out`),
       chosenBy:
         settings.mayMove || settings.command.length === 0 ? '--http-port' : '--http-port (daprHTTPPort in a file)',
       ...(settings.mayMove ? { onMoved: (message: string) => logger.warn({}, `${message}: taking a free one`) } : {}),
     });
-    const url = `http://${urlHost(run.listenAddress)}:${port}`;
+    const [host = ''] = run.listenAddresses;
+    const url = `http://${urlHost(host)}:${port}`;
     const address = run.advertisedHost === undefined ? url : `http://${urlHost(run.advertisedHost)}:${port}`;
     try {
       const sidecar = new Sidecar(sidecarOptions(settings, { ...deps, logger, address }));
       listener = nodeListener(sidecar);
-      return new HostedApp({ settings, logger, sidecar }, { server, port, url }, deps);
+      return new HostedApp({ settings, logger, sidecar }, { servers, port, url }, deps);
     } catch (error) {
-      server.close();
+      for (const server of servers) server.close();
       throw inWordsOfCommand(error, settings);
     }
   }
@@ -126,13 +127,14 @@ export class HostedApp {
   }
 
   #environment(): NodeJS.ProcessEnv {
-    const { appId, appPort, environment } = this.#settings;
+    const { appId, appPort, appProtocol, environment } = this.#settings;
     const inherited = { ...this.#deps.environment };
     for (const name of NOT_INHERITED) delete inherited[name];
     return {
       ...inherited,
       ...environment,
       APP_ID: appId,
+      APP_PROTOCOL: appProtocol,
       ...(appPort === undefined ? {} : { APP_PORT: String(appPort) }),
       DAPR_HTTP_PORT: String(this.port),
       SIDECAR_HTTP_PORT: String(this.port),
@@ -174,7 +176,7 @@ export class HostedApp {
     try {
       await this.sidecar.stop();
     } finally {
-      await closeServer(this.#server, this.#deps.clock);
+      await Promise.all(this.#servers.map((server) => closeServer(server, this.#deps.clock)));
     }
   }
 }

@@ -1,8 +1,16 @@
 import type { Server } from 'node:http';
 import type { MetricsSettings } from '../resources/index.ts';
 import type { Clock } from '../util/clock.ts';
-import { loadPackages, type Metering, type MetricsPackage, type PrometheusPackage } from './otel-packages.ts';
+import {
+  loadPackages,
+  type Metering,
+  type MetricsPackage,
+  type PrometheusPackage,
+  type ResourcePackage,
+} from './otel-packages.ts';
+import { resourceAttributes } from './otel-resource.ts';
 import { closeServer, listenOn } from './process/listening.ts';
+import type { RunTelemetryOptions } from './run-telemetry.ts';
 
 /** Where the metrics of a run are served. */
 export interface MetricsAddress {
@@ -32,14 +40,18 @@ export class RunMetrics {
   static async open(
     { port, host }: MetricsAddress,
     settings: MetricsSettings | undefined,
-    clock: Clock,
+    { clock, environment }: Pick<RunTelemetryOptions, 'clock' | 'environment'>,
   ): Promise<RunMetrics> {
     const [{ PrometheusExporter }, sdk] = await loadPackages<[PrometheusPackage, MetricsPackage, unknown]>(
       '--metrics-port',
       ['@opentelemetry/exporter-prometheus', '@opentelemetry/sdk-metrics', '@opentelemetry/api'],
     );
     const exporter = new PrometheusExporter({ preventServerStart: true });
-    const provider = new sdk.MeterProvider({ readers: [exporter], views: viewsOf(settings, sdk) });
+    const provider = new sdk.MeterProvider({
+      readers: [exporter],
+      views: viewsOf(settings, sdk),
+      ...(await resourceOf(environment)),
+    });
     const { server, port: actual } = await listenOn({
       host,
       port,
@@ -56,6 +68,16 @@ export class RunMetrics {
     await closeServer(this.#server, this.#clock);
     await this.provider.shutdown().catch(() => undefined);
   }
+}
+
+/** What the environment says of the run, if anything: it is in `target_info`. */
+async function resourceOf(environment: NodeJS.ProcessEnv): Promise<{ readonly resource?: object }> {
+  const attributes = resourceAttributes(environment);
+  if (Object.keys(attributes).length === 0) return {};
+  const [{ resourceFromAttributes }] = await loadPackages<[ResourcePackage]>('--metrics-port', [
+    '@opentelemetry/resources',
+  ]);
+  return { resource: resourceFromAttributes(attributes) };
 }
 
 /** Bounds in a Configuration are milliseconds, those of metrics are seconds. */

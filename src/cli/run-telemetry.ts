@@ -39,7 +39,7 @@ export class RunTelemetry {
     const measured = appIds.filter((appId) => settingsOf(appId)?.metrics?.isEnabled !== false);
     const [withBounds] = measured.flatMap((appId) => settingsOf(appId)?.metrics ?? []);
     const isServed = metrics !== undefined && measured.length > 0;
-    const served = isServed ? await openMetrics(metrics, withBounds, { clock, log }) : undefined;
+    const served = isServed ? await openMetrics(metrics, withBounds, { clock, log, environment }) : undefined;
     const run = new RunTelemetry(new RunTracing(environment), served, clock);
     try {
       for (const appId of appIds) await run.#add(appId, settingsOf(appId), measured.includes(appId));
@@ -88,10 +88,10 @@ export class RunTelemetry {
 async function openMetrics(
   address: MetricsAddress,
   settings: MetricsSettings | undefined,
-  { clock, log }: Pick<RunTelemetryOptions, 'clock' | 'log'>,
+  { clock, log, environment }: Pick<RunTelemetryOptions, 'clock' | 'log' | 'environment'>,
 ): Promise<RunMetrics | undefined> {
   try {
-    const served = await RunMetrics.open(address, settings, clock);
+    const served = await RunMetrics.open(address, settings, { clock, environment });
     log.info({}, `metrics at ${served.url}`);
     return served;
   } catch (error) {

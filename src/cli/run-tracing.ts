@@ -10,6 +10,8 @@ import {
   type Tracing,
 } from './otel-packages.ts';
 
+import { resourceAttributes } from './otel-resource.ts';
+
 /** The variable that names a collector; the exporters read it, and those that belong to it, themselves. */
 const ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 const PROTOCOL = 'OTEL_EXPORTER_OTLP_PROTOCOL';
@@ -44,7 +46,7 @@ export class RunTracing {
     if (exporter !== undefined) spanProcessors.push(new sdk.BatchSpanProcessor(exporter));
     const root = new sdk.TraceIdRatioBasedSampler(samplingRatio);
     const provider = new sdk.NodeTracerProvider({
-      resource: resourceFromAttributes({ 'service.name': appId }),
+      resource: resourceFromAttributes({ 'service.name': appId, ...resourceAttributes(this.#environment) }),
       sampler: new sdk.ParentBasedSampler({ root }),
       spanProcessors,
     });

@@ -11,6 +11,9 @@ import type { AppSettings } from './settings.ts';
 /** Time limit of everything after a second stop request. */
 const IMPATIENT_MS = 1_000;
 
+/** How long the answer to a forced shutdown may take to be sent. */
+const LAST_ANSWER_MS = 100;
+
 /** Why a run ends. */
 export type StopReason =
   | { readonly kind: 'signal'; readonly signal: NodeJS.Signals }
@@ -24,8 +27,11 @@ export type StopReason =
 export class StopRequests {
   readonly asked: Promise<StopReason>;
   readonly urged: Promise<void>;
+  /** Resolves when the run is to end without waiting for anything. */
+  readonly forced: Promise<void>;
   #ask: (reason: StopReason) => void = () => undefined;
   #urge: () => void = () => undefined;
+  #force: () => void = () => undefined;
   #isAsked = false;
 
   constructor() {
@@ -35,6 +41,13 @@ export class StopRequests {
     this.urged = new Promise((resolve) => {
       this.#urge = resolve;
     });
+    this.forced = new Promise((resolve) => {
+      this.#force = resolve;
+    });
+  }
+
+  force(): void {
+    this.#force();
   }
 
   ask(reason: StopReason): void {
@@ -63,7 +76,11 @@ export class Session {
   }
 
   /** Runs to the end; returns the exit code. @throws the error that kept it from starting. */
-  async run(settings: readonly AppSettings[]): Promise<number> {
+  run(settings: readonly AppSettings[]): Promise<number> {
+    return Promise.race([this.#runToEnd(settings), this.#stops.forced.then(() => this.#endAtOnce())]);
+  }
+
+  async #runToEnd(settings: readonly AppSettings[]): Promise<number> {
     const starting = this.#start(settings);
     const settled = starting.then(
       () => undefined,
@@ -92,7 +109,9 @@ export class Session {
     this.#inspector = await this.#deps.openInspector?.(this.#apps);
     for (const app of this.#apps) {
       if (this.#isEnding) return;
-      app.sidecar.events.on('shutdownRequested', () => this.#stops.ask({ kind: 'shutdown' }));
+      app.sidecar.events.on('shutdownRequested', ({ isForced }) =>
+        isForced ? this.#stops.force() : this.#stops.ask({ kind: 'shutdown' }),
+      );
       await app.startSidecar();
     }
     // Start all sidecars before any command: the last one then receives what the first command sends at once.
@@ -111,6 +130,15 @@ export class Session {
     const isLast = this.#apps.every((one) => this.#endings.has(one));
     const isEnough = stopWhen === 'any' || (stopWhen === 'failure' && ending.code !== 0);
     if (isLast || isEnough) this.#stops.ask({ kind: 'ended' });
+  }
+
+  /** As daprd: nothing is waited for but the answer to who asked for it. */
+  async #endAtOnce(): Promise<number> {
+    this.#isEnding = true;
+    this.#log.warn({}, 'a forced shutdown was asked for: ending without waiting for anything');
+    await sleep(this.#deps.clock, LAST_ANSWER_MS);
+    for (const app of this.#running) app.signal('SIGKILL');
+    return EXIT.failed;
   }
 
   /** @param urged - resolves when the stop must not wait any longer */

@@ -40,7 +40,8 @@ export const STOP_WHEN = ['failure', 'any', 'all'] as const;
 
 /** Settings common to all applications of a run. */
 export interface RunSettings {
-  readonly listenAddress: string;
+  /** At least one; the first is in URLs. */
+  readonly listenAddresses: readonly string[];
   /** The host name for sidecars on other machines, if it is not the listen address. */
   readonly advertisedHost?: string;
   readonly wire: WireName;
@@ -57,6 +58,8 @@ export interface RunSettings {
   readonly allowedHosts?: readonly string[];
   /** Whether URLs can be targets of invocations. */
   readonly invokesUrls: boolean;
+  /** Whether applications are asked for their subscriptions. */
+  readonly asksApps: boolean;
   /** Whether the placement table is shown. */
   readonly showsPlacement: boolean;
   readonly logLevel?: LogLevel;
@@ -96,14 +99,12 @@ export function runSettings(
 ): RunSettings {
   const seconds = (name: string, otherwise: number): number =>
     (flags.integer(name, { from: 0, to: 86_400 }) ?? otherwise) * 1_000;
-  const listenAddress = hostIn(flags, 'listen-address') ?? '127.0.0.1';
-  if (listenAddress.includes(','))
-    throw misuse(`--listen-address must be one address: actual is ${JSON.stringify(listenAddress)}`);
   const advertisedHost = hostIn(flags, 'advertise-host');
   if (advertisedHost !== undefined && !HOST.test(advertisedHost))
     throw misuse(`--advertise-host must be a host name or an IP address: actual is ${JSON.stringify(advertisedHost)}`);
   return {
-    listenAddress,
+    listenAddresses: listenAddresses(flags),
+    asksApps: asksApps(flags),
     // The command is mostly used for applications written for Dapr. Applications written for insidecar use the library,
     // whose default is `sidecar`.
     wire: wireOf(flags),
@@ -132,10 +133,28 @@ function hostIn(flags: FlagValues, name: string): string | undefined {
   return text === undefined ? undefined : withoutBrackets(text);
 }
 
+/** In Dapr's form: separated by commas, IPv6 in brackets. Several arguments count like one. */
+function listenAddresses(flags: FlagValues): readonly string[] {
+  const written = flags.text('listen-address') ?? '127.0.0.1';
+  const addresses = written.split(',').map((address) => withoutBrackets(address.trim()));
+  if (addresses.some((address) => !HOST.test(address)))
+    throw misuse(`--listen-address must be addresses, with commas between them: actual is ${JSON.stringify(written)}`);
+  return [...new Set(addresses)];
+}
+
+/** Whether applications are asked for their subscriptions. Their configuration is not asked for at all. */
+function asksApps(flags: FlagValues): boolean {
+  const names = flags.texts('disable-init-endpoints').flatMap((text) => text.split(',').map((name) => name.trim()));
+  const unknown = names.find((name) => !['', 'config', 'subscribe'].includes(name.toLowerCase()));
+  if (unknown !== undefined)
+    throw misuse(`--disable-init-endpoints must be config, subscribe or both: actual is ${JSON.stringify(unknown)}`);
+  return !names.some((name) => name.toLowerCase() === 'subscribe');
+}
+
 /** daprd serves metrics unless it is told not to; here somebody has to ask for them by the port. */
 function metricsAddress(flags: FlagValues): RunSettings['metrics'] {
-  const port = flags.port('metrics-port');
-  if (port === undefined || flags.isOn('enable-metrics') === false) return undefined;
+  const port = portOrNone(flags, 'metrics-port');
+  if (port === undefined || port < 0 || flags.isOn('enable-metrics') === false) return undefined;
   return { port, host: hostIn(flags, 'metrics-listen-address') ?? '127.0.0.1' };
 }
 
@@ -156,16 +175,18 @@ export function appSettings({ flags, rest }: CommandLine, place: { appId?: strin
       `--app-id must be 1 to 256 characters without dots, slashes and white space: actual is ${JSON.stringify(appId)}`,
     );
   if (rest[0] === '') throw misuse('the command is empty');
-  const httpPort = flags.port('http-port');
+  const wanted = portOrNone(flags, 'http-port');
+  // As with `dapr run`, zero and negative numbers mean any free port.
+  const httpPort = wanted === undefined ? DEFAULT_HTTP_PORT : Math.max(wanted, 0);
   const appPort = flags.integer('app-port', { from: -1, to: 65_535 });
-  if (appPort !== undefined && appPort > 0 && appPort === (httpPort ?? DEFAULT_HTTP_PORT))
+  if (appPort !== undefined && appPort > 0 && appPort === httpPort)
     throw misuse(`--app-port and --http-port must differ: both are ${appPort}`);
   return {
     appId,
     isOfFile: false,
     appProtocol: flags.choice('app-protocol', ['http', 'grpc']) ?? 'http',
-    httpPort: httpPort ?? DEFAULT_HTTP_PORT,
-    mayMove: httpPort === undefined && rest.length > 0,
+    httpPort,
+    mayMove: wanted === undefined && rest.length > 0,
     resourcesPaths: flags.texts('resources-path').flatMap((paths) => paths.split(',')),
     configPaths: flags.texts('config'),
     command: rest,
@@ -214,6 +235,12 @@ function healthSettings(flags: FlagValues): AppHealthOptions | undefined {
     ...given('timeoutMs', positive(flags.integer('app-health-probe-timeout', { from: -1 }))),
     ...given('threshold', positive(flags.integer('app-health-threshold', { from: -1 }))),
   };
+}
+
+/** A port, or zero or a negative number, which scripts for Dapr write. */
+function portOrNone(flags: FlagValues, name: string): number | undefined {
+  const text = flags.text(name) ?? '';
+  return /^(?:0|-\d{1,9})$/.test(text) ? Number(text) : flags.port(name);
 }
 
 /** Zero and negative numbers mean "not set" in Dapr. */

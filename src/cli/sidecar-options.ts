@@ -78,7 +78,7 @@ export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarO
   };
 }
 
-function appOptions(app: AppSettings, { startTimeoutMs }: RunSettings): SidecarOptions['app'] {
+function appOptions(app: AppSettings, { startTimeoutMs, asksApps }: RunSettings): SidecarOptions['app'] {
   const { appPort, appHost, appProtocol, maxConcurrency, health } = app;
   if (appPort === undefined) return undefined;
   return {
@@ -86,6 +86,7 @@ function appOptions(app: AppSettings, { startTimeoutMs }: RunSettings): SidecarO
     protocol: appProtocol,
     startTimeoutMs,
     ...given('host', appHost),
+    discovery: asksApps,
     ...given('maxConcurrency', maxConcurrency),
     ...given('health', health),
   };

@@ -65,9 +65,12 @@ function tell(document: YamlDocument, error: ErrorObject, report: Report): void 
     case 'required':
       return report.problem(document.location(path), `${joined(field, error.params['missingProperty'])} is missing`);
     case 'enum': {
-      const allowed = (error.params['allowedValues'] as readonly unknown[]).map(String);
+      const values = error.params['allowedValues'] as readonly unknown[];
+      const allowed = values.map(String);
       const expected = `expected ${allowed.join(', ')}`;
-      const hint = typeof error.data === 'string' ? didYouMean(error.data, allowed) : '';
+      const isQuoted = values.some((value) => value !== error.data && String(value) === error.data);
+      const meant = typeof error.data === 'string' ? didYouMean(error.data, allowed) : '';
+      const hint = isQuoted ? ', without quotes' : meant;
       return report.problem(document.location(path), `${field} is ${shown(document, error)}: ${expected}${hint}`);
     }
     case 'pattern': {

@@ -20,6 +20,11 @@ export type AppOptions = AppTarget & {
    * sidecar goes on waiting for it. Default 10,000.
    */
   readonly startTimeoutMs?: number;
+  /**
+   * Whether the application is asked for its subscriptions (`GET /sidecar/subscribe`). Without it, only those in the
+   * options and in code count. Default `true`.
+   */
+  readonly discovery?: boolean;
 };
 
 /** The options that depend on the application. */
@@ -38,6 +43,7 @@ export const APP_SCHEMA: JsonSchema = optionsSchema<AppOptions>({
   maxConcurrency: POSITIVE,
   health: APP_HEALTH_SCHEMA,
   startTimeoutMs: NOT_NEGATIVE,
+  discovery: { type: 'boolean' },
 });
 
 /** What is wrong with the application, beyond the types of its options. */

@@ -50,7 +50,7 @@ export interface SidecarDeps {
   /** Whether components are open and requests are accepted. */
   readonly isRunning: () => boolean;
   /** Stops the sidecar at a client's request. */
-  readonly shutDown: () => void;
+  readonly shutDown: (isForced: boolean) => void;
   /** The state store; `undefined` before it is open. */
   readonly state: () => StateStore | undefined;
   /** The number of shards that this host owns. */
@@ -172,7 +172,8 @@ function makePubSub(
     ...deps,
     envelope: envelopeDefaults(appId, wire, deps),
     definitions: components.filter(({ scopes = [] }) => scopes.length === 0 || scopes.includes(appId)),
-    asksApp: app !== undefined,
+    hasApp: app !== undefined,
+    asksApp: app !== undefined && options.app?.discovery !== false,
     ...{ subscriptions, resiliency, monitor, call, timeLimitMs, expectedOn },
   });
 }

@@ -45,7 +45,7 @@ export function makeHandler(
     ...metadataRoutes(metadata, bodyLimitBytes),
     ...healthRoutes(health),
     ...placementRoutes(placement),
-    ...(wire.extraRoutes ? daprOnlyRoutes(host.shutDown, options.logger) : []),
+    ...(wire.extraRoutes ? daprOnlyRoutes(host, options.logger) : []),
   ];
   const routes = permittedRoutes(all, api);
   const router = new Router(routes);

@@ -99,7 +99,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
       isRunning: () => this.#phase === 'running',
       state: () => this.#state,
       shards: () => this.#host && ownedCount(this.#host.shards),
-      shutDown: () => this.#shutDown(),
+      shutDown: (isForced) => this.#shutDown(isForced),
     });
     this.#app = parts.app;
     this.#monitor = parts.monitor;
@@ -266,8 +266,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   }
 
   /** Stops the sidecar; logs errors, since no caller awaits this stop. */
-  #shutDown(): void {
-    this.events.emit('shutdownRequested');
+  #shutDown(isForced: boolean): void {
+    this.events.emit('shutdownRequested', { isForced });
     this.stop().catch((error: unknown) => this.#options.logger.error({ error }, 'not everything could be closed'));
   }
 

@@ -446,3 +446,46 @@ describe('routing of messages to application paths', () => {
     expect(paths(world)).toEqual([holds ? '/matched' : '/default']);
   });
 });
+
+describe('an application without the route of discovery', () => {
+  test.each([405, 501])('%i means that there is none: said once, and not asked again', async (status) => {
+    await using world = await startWorld({ discovery: { status } });
+    await world.pass('1h');
+    expect(world.app.discoveries).toHaveLength(1);
+    expect([world.logger.at('warn'), listed(world)]).toEqual([[], []]);
+    expect(world.logger.at('info').map(({ message }) => message)).toEqual([
+      `GET /sidecar/subscribe answered ${status}: the application has no such route, so no subscriptions`,
+    ]);
+  });
+
+  test('with app.discovery false it is not asked; the subscriptions of the options work', async () => {
+    const app = new RecordingApp([{ body: [to('/told')] }], () => undefined);
+    await using server = await listen(app.listener);
+    await using world = await startWorld({
+      app: { port: server.port, discovery: false },
+      subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/declared' }],
+    });
+    await world.publish('x');
+    expect([app.discoveries.length, app.deliveries.map(({ path }) => path)]).toEqual([0, ['/declared']]);
+    expect(world.logger.at('warn')).toEqual([]);
+  });
+});
+
+describe('the route of a delivery', () => {
+  test.each([
+    ['/a"b', '/a%22b'],
+    ['/a|b', '/a%7Cb'],
+    ['/<a>', '/%3Ca%3E'],
+    ['/a\\b', '/a%5Cb'],
+    ['/a^b`c', '/a%5Eb%60c'],
+    ['/{a}', '/%7Ba%7D'],
+    ['/a#b', '/a%23b'],
+    ['/50%/é', '/50%25/%C3%A9'],
+    ['/a%2Fb%7c', '/a%2Fb%7c'],
+    ["/a:@!$&'()*+,;=~[b]?c=d|e", "/a:@!$&'()*+,;=~[b]?c=d%7Ce"],
+  ])('%s goes out as %s', async (route, sent) => {
+    await using world = await startWorld({ via: 'port', discovery: [to(route)] });
+    await world.publish('x');
+    expect(paths(world)).toEqual([sent]);
+  });
+});

@@ -122,7 +122,7 @@ export class JobService implements BlockService {
 
   /** The next instants at which a job runs, if nothing fails: at most so many. */
   upcoming({ job, nextRunAt }: FoundJob, limit: number): readonly number[] {
-    const schedule = job.schedule === undefined ? undefined : this.#rules.schedules.get(job.schedule);
+    const schedule = job.schedule === undefined ? undefined : this.#rules.schedules.getStored(job.schedule);
     return upcomingRuns(job, limit, { nextRunAt, now: this.#now, schedule, everyTick: this.#deps.everyTick });
   }
 

@@ -39,7 +39,9 @@ export interface PubSubServiceDeps extends DeliveryDeps {
   readonly definitions: readonly PubSubDefinition[];
   readonly subscriptions: readonly SubscriptionOptions[];
   readonly resiliency: Resiliency;
-  /** Whether an application exists that can be asked for subscriptions. */
+  /** Whether an application exists that takes messages. */
+  readonly hasApp: boolean;
+  /** Whether it is asked for its subscriptions. */
   readonly asksApp: boolean;
   /** The applications whose subscriptions are expected on a component shared by the sidecars of a state store. */
   readonly expectedOn: (component: string) => Expected;
@@ -215,7 +217,7 @@ export class PubSubService implements BlockService {
 
   /** Opens the components one after the other, and joins the groups of declarative subscriptions. */
   async open({ store: state, shards, patience }: Membership): Promise<void> {
-    const { appId, definitions, subscriptions, resiliency, asksApp, clock, logger, work } = this.#deps;
+    const { appId, definitions, subscriptions, resiliency, hasApp, asksApp, clock, logger, work } = this.#deps;
     const context = {
       ...{ appId, clock, logger, state, shards },
       track: (what: string): (() => void) => work.begin(what),
@@ -235,7 +237,7 @@ export class PubSubService implements BlockService {
     }
     const parsed = parseSubscriptions(subscriptions, 'DECLARATIVE', this.#subscriber);
     await this.#set(this.#subscriptions.setDeclarative(parsed), !asksApp);
-    if (!asksApp) this.#subscriptions.warnOfNobody();
+    if (!hasApp) this.#subscriptions.warnOfNobody();
   }
 
   /** Nothing to do: the application's subscriptions start with the application, all others at once. */

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { NodeListener } from '../../adapters/node.ts';
+import { messageOf } from '../../errors.ts';
 import { HEAD_LIMIT_BYTES } from '../../http/head-limit.ts';
 import { type Clock, sleep } from '../../util/clock.ts';
 import { nodeHttp } from '../../util/node-http.ts';
@@ -23,9 +24,11 @@ export interface ListenOptions {
   /** The largest head of a request. Default 16 KiB. */
   readonly headLimitBytes?: number;
   /** Called if the port is taken and a free one is used instead; without it, a taken port is an error. */
-  readonly onMoved?: (message: string) => void;
+  readonly onMoved?: ((message: string) => void) | undefined;
   /** The flag or field that sets the port. */
   readonly chosenBy: string;
+  /** Whether no other server is to have the port; `::` then takes IPv4 too. Default: true. */
+  readonly isAlone?: boolean;
 }
 
 /** A listening server. */
@@ -37,16 +40,16 @@ export interface Listening {
 
 /** @throws Failure naming the port, and its holder if known. */
 export async function listenOn(options: ListenOptions): Promise<Listening> {
-  const { host, port, onMoved, chosenBy } = options;
+  const { onMoved, chosenBy } = options;
   const server = serverOf(options);
   try {
-    await opened(server, port, host);
+    await opened(server, options);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const message = listenProblem(code, options, error as Error);
     if (code !== 'EADDRINUSE' || onMoved === undefined)
       throw new Failure(`${message}${hintFor(code, chosenBy)}`, 1, error);
-    await opened(server, 0, host);
+    await opened(server, { ...options, port: 0 });
     onMoved(message);
   }
   return { server, port: (server.address() as AddressInfo).port };
@@ -68,10 +71,51 @@ function serverOf({ listener, headLimitBytes = HEAD_LIMIT_BYTES }: ListenOptions
   return server.on('clientError', (error, socket) => answerClientError(error, socket, headLimitBytes));
 }
 
-function opened(server: Server, port: number, host: string): Promise<void> {
+/** Servers on several addresses with one port. */
+export interface ListeningOnAll {
+  readonly port: number;
+  readonly servers: readonly Server[];
+}
+
+/**
+ * Listens on each address, all with the port of the first. Of several, those that this machine does not have are left
+ * out, such as `::1` without IPv6.
+ *
+ * @throws Failure as {@link listenOn}; no server is left open then
+ */
+export async function listenOnAll(
+  hosts: readonly string[],
+  { onLeftOut, ...options }: Omit<ListenOptions, 'host'> & { readonly onLeftOut: (message: string) => void },
+): Promise<ListeningOnAll> {
+  const servers: Server[] = [];
+  let { port } = options;
+  for (const [index, host] of hosts.entries()) {
+    const own = servers.length === 0 ? options : { ...options, onMoved: undefined };
+    try {
+      const one = await listenOn({ ...own, host, port, isAlone: hosts.length === 1 });
+      servers.push(one.server);
+      port = one.port;
+    } catch (error) {
+      const isLast = index === hosts.length - 1;
+      if (isNoAddress(error) && !(isLast && servers.length === 0)) onLeftOut(messageOf(error));
+      else {
+        for (const server of servers) server.close();
+        throw error;
+      }
+    }
+  }
+  return { servers, port };
+}
+
+function isNoAddress(error: unknown): boolean {
+  const { code } = Object(Object(error).cause) as NodeJS.ErrnoException;
+  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';
+}
+
+function opened(server: Server, { port, host, isAlone = true }: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen({ port, host, ipv6Only: !isAlone }, () => {
       server.off('error', reject);
       resolve();
     });
@@ -85,6 +129,7 @@ function listenProblem(code: string | undefined, { host, port }: ListenOptions, 
     case 'EACCES':
       return `port ${port} may not be used: those below 1024 need more rights`;
     case 'EADDRNOTAVAIL':
+    case 'EAFNOSUPPORT':
     case 'ENOTFOUND':
       return `${JSON.stringify(host)} is not an address of this machine`;
     default:

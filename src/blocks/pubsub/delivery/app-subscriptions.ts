@@ -16,6 +16,7 @@ const BACKOFF = { initialDelayMs: 500, maxDelayMs: 30_000, factor: 2, jitter: 0.
 export class AppSubscriptions {
   readonly #deps: AppSubscriptionsDeps;
   readonly #stopping = new AbortController();
+  #hasToldNoRoute = false;
 
   constructor(deps: AppSubscriptionsDeps) {
     this.#deps = deps;
@@ -38,7 +39,7 @@ export class AppSubscriptions {
   async #askOnce(epoch: number | undefined): Promise<boolean> {
     const { call, wire, appId, logger, take } = this.#deps;
     try {
-      const list = await discoverSubscriptions(call, wire, appId);
+      const list = await discoverSubscriptions(call, wire, appId, (status) => this.#tellNoRoute(status));
       // The next application may have other subscriptions.
       if (epoch === this.#epoch) await take(list);
       return true;
@@ -50,6 +51,17 @@ export class AppSubscriptions {
       );
       return false;
     }
+  }
+
+  /** Once: an application that comes back answers the same. */
+  #tellNoRoute(status: number): void {
+    const { logger, wire } = this.#deps;
+    if (!this.#hasToldNoRoute)
+      logger.info(
+        { status },
+        `GET ${wire.subscribePath} answered ${status}: the application has no such route, so no subscriptions`,
+      );
+    this.#hasToldNoRoute = true;
   }
 
   async #askLater(epoch: number | undefined): Promise<void> {

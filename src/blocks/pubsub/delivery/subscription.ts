@@ -1,11 +1,11 @@
 import type { CloudEvent } from 'cloudevents';
 import type { DeadLetterOrigin, Message } from '../../../components/pubsub.ts';
+import { parseGoBoolean } from '../../../util/go-boolean.ts';
 import { NAME_FORM } from '../../../util/name-pattern.ts';
 import { NOT_NEGATIVE, POSITIVE, type SchemasOf } from '../../../util/options-schema.ts';
 import { validator } from '../../../util/schema.ts';
 import { inSchemaCase, type OnOtherCase } from '../../../util/schema-case.ts';
 import type { Wire } from '../../../wire.ts';
-import { readBoolean } from '../publishing/request-metadata.ts';
 
 /** A rule of a subscription: where a message goes when an expression holds. @public */
 export interface RouteRule {
@@ -242,7 +242,7 @@ export function parseSubscription(
   const options = value as SubscriptionOptions;
   const { pubsubname, topic, metadata, deadLetterTopic } = options;
   const raw = metadata?.['rawPayload'];
-  const rawPayload = raw === undefined ? false : readBoolean(raw);
+  const rawPayload = raw === undefined ? false : parseGoBoolean(raw);
   const rules = rulesOf(options);
   const group = options.group === appId ? '' : (options.group ?? '');
   const name = { type, pubsubName: pubsubname, topic, group };
@@ -287,6 +287,9 @@ function bulkOf(options: BulkSubscribeOptions | null | undefined, wire: Wire): S
   };
 }
 
+/** What a request target cannot hold: all but printable ASCII, some of that too, and a percent sign that escapes nothing. */
+const NO_TARGET = /[^\x21-\x7e]|["#<>\\^`{|}]|%(?![\da-f]{2})/giu;
+
 /** A leading slash, no dot segments, no doubled slashes; the query stays. */
 function cleanPath(path: string): string {
   const [, plain = '', query = ''] = /^([^?]*)(.*)$/s.exec(path) ?? [];
@@ -296,7 +299,7 @@ function cleanPath(path: string): string {
     else if (segment !== '' && segment !== '.') clean.push(segment);
   }
   // Percent-encode what a request target cannot hold (RFC 3986, section 2); existing escapes stay.
-  return `/${clean.join('/')}${query}`.replace(/[^\x21-\x7e]/gu, (character) =>
+  return `/${clean.join('/')}${query}`.replace(NO_TARGET, (character) =>
     encodeURIComponent(Buffer.from(character).toString()),
   );
 }

@@ -1,5 +1,6 @@
 import { NO_METADATA } from '../../../components/pubsub.ts';
 import { parseGoDuration } from '../../../util/duration.ts';
+import { parseGoBoolean } from '../../../util/go-boolean.ts';
 import { inSchemaCase } from '../../../util/schema-case.ts';
 import type { Wire } from '../../../wire.ts';
 import { invalidMetadata } from '../errors.ts';
@@ -79,7 +80,7 @@ const DEFAULT_RULES: PublishRules = { rawPayload: false };
 export function publishRules(metadata: Metadata, pubsubName: string): PublishRules {
   if (metadata === NO_METADATA) return DEFAULT_RULES;
   const raw = metadata['rawPayload'];
-  const rawPayload = raw === undefined ? false : readBoolean(raw);
+  const rawPayload = raw === undefined ? false : parseGoBoolean(raw);
   if (rawPayload === undefined)
     throw invalidMetadata(pubsubName, metadata, `rawPayload value must be a valid boolean: actual is '${raw}'`);
   let found: number | undefined;
@@ -92,14 +93,6 @@ export function publishRules(metadata: Metadata, pubsubName: string): PublishRul
     if (found === undefined || name === 'ttlInSeconds') found = ttlMs;
   }
   return found === undefined ? { rawPayload } : { rawPayload, ttlMs: found };
-}
-
-/** Parses a boolean like Go's `strconv.ParseBool`, in any case; `undefined` if it is not one. */
-export function readBoolean(value: string): boolean | undefined {
-  const text = value.toLowerCase();
-  if (text === 'true' || text === '1' || text === 't') return true;
-  if (text === 'false' || text === '0' || text === 'f') return false;
-  return undefined;
 }
 
 /** Longer times would exceed the range of dates. */
