@@ -30,6 +30,8 @@ export interface ComponentContext {
   readonly workingDirectory: string;
   /** Whether the application speaks Dapr's API: component types are then understood in any case. */
   readonly isForDapr: boolean;
+  /** Whether applications may call that API. */
+  readonly servesApi: boolean;
 }
 
 export interface ReadComponents {
@@ -135,7 +137,8 @@ class ComponentMaker {
   /** Applications written for Dapr expect an API for the component. */
   #noteAbsentBlock({ resource: { document, name }, typeName }: Known, report: Report): void {
     const block = absentBlockOf(typeName);
-    if (!this.#context.isForDapr || block === undefined) return;
+    const { isForDapr, servesApi } = this.#context;
+    if (!isForDapr || !servesApi || block === undefined) return;
     const [operation = ''] = block.operations;
     const paths = `insidecar does not serve ${block.what} (/v1.0/${operation})`;
     const only = `component ${JSON.stringify(name)} of type ${typeName} is used by the sidecar only`;
