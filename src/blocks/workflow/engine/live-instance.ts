@@ -203,6 +203,8 @@ export class LiveInstance {
       if (!this.#isGone && !this.restraint.isHeld) {
         const intake = new TurnIntake(this.#core, this.#record, this.#queue, this.#home.now);
         for (let running = intake.next(); running !== undefined; running = intake.next()) await running;
+        const ending = this.#core.endTurn();
+        if (ending !== undefined) await ending;
         const committing = this.#commit(intake);
         if (committing !== undefined) await committing;
         this.restraint.taken(intake.messages);

@@ -12,8 +12,8 @@ const MAX_CAUSES = 5;
  * Tells runs of errors of their tasks that no code has handled: those of branches that no code waits for. Node would end
  * the process, and again after each start.
  *
- * Node tells of them at the end of a turn of the event loop, so a step of the code that may have such an error ends with
- * it. Only for that time there is a listener; what is not a workflow's is left to Node.
+ * Node tells of them at the end of a turn of the event loop, so a turn of an instance that may have such an error ends
+ * with that. Only for that time there is a listener; what is not a workflow's is left to Node.
  */
 class BranchFailures {
   readonly #owners = new WeakMap<object, OnUnhandled>();

@@ -4,6 +4,7 @@ import { failureOf, NON_DETERMINISM, type WorkflowFailure } from '../model/failu
 import type { Payload } from '../model/payload.ts';
 import { retryDelayMs } from '../model/retry.ts';
 import type { RunOutcome } from '../model/run-outcome.ts';
+import { branchFailures } from './branch-failures.ts';
 import type { EventNames, UnreadEvent } from './event-buffer.ts';
 import { type EventCount, takeEventsForNextRun, takeLostEvents } from './events-at-end.ts';
 import type { ActivityToRun, OpenAttempt } from './open-actions.ts';
@@ -79,6 +80,7 @@ export class Core {
   async replay({ at, events }: Turn): Promise<void> {
     this.#run.actions.expect(events.filter(isAction));
     for (const event of events) if (!isAction(event)) await this.apply(event, at);
+    await this.endTurn();
     // This failure was reported already.
     if (this.isNonDeterministic) return;
     const missing = this.#run.actions.missing();
@@ -91,6 +93,11 @@ export class Core {
       this.#run.endsTooEarly({ history: 'the history continues', code: 'ends', patch: undefined });
     this.#run.actions.live();
     if (this.isNonDeterministic) this.dropOpen();
+  }
+
+  /** All events of a turn are applied: fails the run if the code has not handled a failure in one of its branches. */
+  endTurn(): Promise<void> | undefined {
+    return this.#run.mayHaveFailedBranches ? new Promise((resolve) => branchFailures.onTold(resolve)) : undefined;
   }
 
   /** Applies one event and lets the code run until it waits again. Returns `undefined` if the code need not run. */

@@ -1,4 +1,3 @@
-import { branchFailures } from './branch-failures.ts';
 import type { Drain } from './microtask-drain.ts';
 import type { Run } from './run.ts';
 
@@ -8,14 +7,7 @@ import type { Run } from './run.ts';
  */
 export function runCode(run: Run, drain: Drain): Promise<void> {
   return new Promise((resolve) => {
-    let areFailuresTold = false;
     const drained = (): void => {
-      if (run.mayHaveFailedBranches && !areFailuresTold) {
-        areFailuresTold = true;
-        run.isInTurn = false;
-        return branchFailures.onTold(drained);
-      }
-      areFailuresTold = false;
       run.isInTurn = run.completeNextWait();
       if (run.isInTurn) return drain.onDrained(drained);
       if (run.outcome === undefined && run.progress.awaited === 0) run.hangs();
