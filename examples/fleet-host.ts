@@ -37,7 +37,7 @@ process.on('message', async ({ what, id }: { what: string; id: string }) => {
   }
   if (what === 'message') await sidecar.pubsub.publish('pubsub', 'orders', id);
   else if (what === 'job') await sidecar.jobs.schedule(id, { dueTime: '200ms' });
-  else await sidecar.workflows.start('order', id, { instanceId: id });
+  else await sidecar.workflows.start('order', id, { instanceId: id, ifExists: 'keep' });
   tell('accepted', what, `${what} ${id}`);
 });
 process.on('SIGTERM', async () => {

@@ -96,6 +96,7 @@ export {
   type ActivityLike,
   defineActivity,
   defineWorkflow,
+  type IfInstanceExists,
   type InputAndStart,
   type Replacement,
   type RetryPolicy,

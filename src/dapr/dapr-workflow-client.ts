@@ -20,7 +20,8 @@ export class DaprWorkflowClient {
    * Starts a workflow; returns the ID of the instance. A function is identified by its name: if it is registered under
    * another one, pass that name.
    *
-   * @throws SidecarError `ERR_START_WORKFLOW` if an instance with this ID has not finished.
+   * @throws SidecarError `ERR_START_WORKFLOW` if an instance with this ID has not finished. One that has is replaced, as in
+   * Dapr.
    */
   scheduleNewWorkflow(
     workflow: TWorkflow | string,
@@ -30,7 +31,7 @@ export class DaprWorkflowClient {
   ): Promise<string> {
     const name = typeof workflow === 'string' ? workflow : workflow.name;
     return this.#workflows.start(name, input, {
-      ...(instanceId === undefined ? undefined : { instanceId }),
+      ...(instanceId === undefined ? undefined : { instanceId, ifExists: 'replace' }),
       ...(startAt === undefined ? undefined : { startAt }),
     });
   }

@@ -151,7 +151,7 @@ describe('two hosts of one app ID', () => {
     const { gets, scans } = a.store.takeCalls();
     expect([gets, scans]).toEqual([0, 0]);
     const startAgain = (): Promise<unknown>[] =>
-      ids.map((instanceId) => a.sidecar.workflows.start('echo', 'again', { instanceId }));
+      ids.map((instanceId) => a.sidecar.workflows.start('echo', 'again', { instanceId, ifExists: 'replace' }));
     const refused = (await Promise.allSettled(startAgain())).filter(({ status }) => status === 'rejected').length;
     expect(refused).toBeGreaterThan(15);
     b.store.resume();

@@ -95,7 +95,7 @@ describe('an option that there is not is an error', () => {
       'start of a workflow',
       ({ workflows }, options) => workflows.start('x', undefined, options),
       { instanceID: '1' },
-      'options of start: unknown field "instanceID": expected instanceId, startAt; did you mean "instanceId"?',
+      'options of start: unknown field "instanceID": expected instanceId, ifExists, startAt; did you mean "instanceId"?',
     ],
     [
       'waiting for a workflow',

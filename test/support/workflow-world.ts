@@ -23,9 +23,9 @@ export class WorkflowWorld extends TestSidecar {
     registering(this.sidecar, this);
   }
 
-  /** Starts an instance and lets it run as far as it gets without time passing. */
+  /** Starts an instance, in place of one that has finished, and lets it run as far as it gets without time passing. */
   async run(name: string, input?: unknown, instanceId = 'one'): Promise<WorkflowState> {
-    await this.sidecar.workflows.start(name, input, { instanceId });
+    await this.sidecar.workflows.start(name, input, { instanceId, ifExists: 'replace' });
     return this.settle(instanceId);
   }
 

@@ -95,7 +95,9 @@ function routesUnder(base: string, { start, get, raise, steer, noName, noId, noE
 async function start(deps: WorkflowRoutesDeps, request: SidecarRequest, name: string): Promise<SidecarResponse> {
   const instanceId = instanceIdOf(request, deps.wire.workflows);
   const input = await readText(request, deps.bodyLimitBytes, 'the input');
-  const started = await deps.workflows.startInstance(name, input, instanceId === undefined ? {} : { instanceId });
+  // As in Dapr: an instance that has finished is replaced.
+  const options = instanceId === undefined ? {} : { instanceId, ifExists: 'replace' as const };
+  const started = await deps.workflows.startInstance(name, input, options);
   return jsonResponse(202, { instanceID: started });
 }
 

@@ -95,8 +95,8 @@ export class WorkflowService implements BlockService {
   }
 
   #start(start: Start): Promise<unknown> {
-    const { instanceId, name, input, startAt, trace } = start;
-    const work: InstanceWork = { type: 'start', name, input, startAt, trace };
+    const { instanceId, ...what } = start;
+    const work: InstanceWork = { type: 'start', ...what };
     return this.#call('ERR_START_WORKFLOW', (engine) =>
       this.#do(instanceId, work, (receipt) => startInstance(engine, start, receipt)),
     );

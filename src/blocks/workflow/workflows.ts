@@ -98,8 +98,10 @@ export class Workflows {
   /**
    * Starts an instance and answers its ID. When this resolves the start is kept, on disk if the state store is durable.
    *
+   * With `ifExists: 'keep'`, an instance of this ID that exists already is left as it is, and its ID answered.
+   *
    * @throws SidecarError `ERR_INSTANCE_ID_INVALID` for an ID that cannot be used, `ERR_START_WORKFLOW` when it is that
-   * of an instance which is not over, or the store fails. An instance that is over is replaced.
+   * of another instance and `ifExists` does not say otherwise, or the store fails.
    */
   async start<Input, Output>(workflow: WorkflowLike<Input, Output>, ...rest: InputAndStart<Input>): Promise<string>;
   /** Starts an instance of the workflow that is registered under a name. */

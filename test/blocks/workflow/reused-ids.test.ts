@@ -29,7 +29,7 @@ async function leaveEvent(state: KeptStore): Promise<Sidecar> {
 }
 
 async function startAgain({ workflows }: Sidecar): Promise<unknown> {
-  await workflows.start(approval, 2, { instanceId: 'x' });
+  await workflows.start(approval, 2, { instanceId: 'x', ifExists: 'replace' });
   return (await workflows.waitForCompletion('x')).output;
 }
 
@@ -85,7 +85,7 @@ test('the end of a parent does not end an instance that has got the ID of its ch
   await expect.poll(() => isHeld).toBe(true);
   await workflows.raiseEvent('child', 'go', 1);
   await workflows.waitForCompletion('child');
-  await workflows.start(wait, undefined, { instanceId: 'child' });
+  await workflows.start(wait, undefined, { instanceId: 'child', ifExists: 'replace' });
   go();
   await terminated;
   await workflows.raiseEvent('child', 'go', 'to the other one');

@@ -5,7 +5,7 @@ import { MAX_BATCH_BYTES, type Precondition } from '../../../state/store.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
 import { TOO_LARGE } from '../model/failure.ts';
-import { isFinished } from '../model/instance.ts';
+import { isFinished, type WorkflowStatus } from '../model/instance.ts';
 import { retentionOf } from '../options.ts';
 import { receiptChange, type Stored } from '../storage/instance-store.ts';
 import type { InstanceRecord } from '../storage/record.ts';
@@ -158,7 +158,9 @@ async function lookAt(key: string, { home, turn, found, isNew, error }: Obstacle
   const id = child?.instanceId ?? turn.record.instanceId;
   const present = await home.store.read(id);
   if (isOwn) {
-    if (present !== undefined && !isFinished(present.record.status)) throw isInUse(id);
+    const mustBeFirst = turn.messages.some((message) => message.mustBeFirst === true);
+    if (present !== undefined && (mustBeFirst || !isFinished(present.record.status)))
+      throw new InstanceExists(id, present.record.status);
     found.stored = present;
   } else if (present !== undefined && !isFinished(present.record.status))
     found.occupied = new Set([...found.occupied, id]);
@@ -170,9 +172,17 @@ async function lookAt(key: string, { home, turn, found, isNew, error }: Obstacle
   }
 }
 
-/** An unfinished instance already has the ID of a new one. */
-export function isInUse(id: string): SidecarError {
-  return new SidecarError('ERR_START_WORKFLOW', `an active workflow with ID ${JSON.stringify(id)} already exists`);
+/** Another instance has the ID of a new one. */
+export class InstanceExists extends SidecarError {
+  constructor(id: string, status: WorkflowStatus) {
+    const shown = JSON.stringify(id);
+    super(
+      'ERR_START_WORKFLOW',
+      isFinished(status)
+        ? `a workflow with ID ${shown} has run already and is ${status}: give another ID, or ifExists "keep" or "replace"`
+        : `an active workflow with ID ${shown} already exists`,
+    );
+  }
 }
 
 async function pause(

@@ -17,6 +17,8 @@ export interface Message {
   readonly parentId?: string | undefined;
   /** Its entry in the inbox, as it was read or written: the turn that takes it requires it. */
   readonly entry?: Precondition | undefined;
+  /** Whether its instance must be the first of its ID: one that has finished is not replaced. */
+  readonly mustBeFirst?: boolean | undefined;
   /** The receipt that the turn's commit writes for another host. */
   readonly receipt?: string | undefined;
   /** The entry with a count of crashes, which goes with the result of the attempt. */

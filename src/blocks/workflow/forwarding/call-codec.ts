@@ -1,5 +1,6 @@
 import type { Trace } from '../../../components/pubsub.ts';
 import { SidecarError } from '../../../errors.ts';
+import { isIfExists } from '../model/definition.ts';
 import type { InstanceView } from '../model/instance.ts';
 import type { InstanceWork } from '../operations/work.ts';
 import type {
@@ -39,13 +40,13 @@ function callOf(given: Fields | null): ForwardedCall {
 }
 
 function workOf(given: Fields | null): InstanceWork {
-  const { type, name, input, startAt, data, output, trace } = given ?? {};
+  const { type, name, input, startAt, ifExists = 'replace', data, output, trace } = given ?? {};
   if (!isPayload(input) || !isPayload(data) || !isPayload(output)) throw malformed();
   if (type === 'suspended' || type === 'resumed') return { type };
   if (type === 'terminated') return { type, output };
   if (type === 'eventRaised' && isText(name)) return { type, name, data };
-  if (type === 'start' && isText(name) && typeof startAt === 'number')
-    return { type, name, input, startAt, ...traceOf(trace as Fields | null) };
+  if (type === 'start' && isText(name) && isNumber(startAt) && isIfExists(ifExists))
+    return { type, name, input, startAt, ifExists, ...traceOf(trace as Fields | null) };
   throw malformed();
 }
 

@@ -123,10 +123,28 @@ export function defineActivity<Input = undefined, Output = unknown>(
   return { kind: 'activity', name, run };
 }
 
+/**
+ * What a start does with an existing instance of the same ID.
+ *
+ * - `fail`: rejects the start with `ERR_START_WORKFLOW`, whether the existing one has finished or not.
+ * - `keep`: leaves the existing one as it is, whatever its status, workflow and input, and answers its ID.
+ * - `replace`: replaces it if it has finished, as a start over HTTP does; rejects the start if it has not.
+ *
+ * @public
+ */
+export type IfInstanceExists = 'fail' | 'keep' | 'replace';
+
+const IF_EXISTS: readonly IfInstanceExists[] = ['fail', 'keep', 'replace'];
+
 /** Options of starting an instance. @public */
 export interface StartOptions {
-  /** Its ID, of letters, digits, `_` and `-`, at most 64. Default: a UUID. */
+  /**
+   * Its ID, of letters, digits, `_` and `-`, at most 64. Default: a UUID. Give an ID that follows from what the instance
+   * is for, such as that of a message, so that it is started once however often that comes.
+   */
   readonly instanceId?: string;
+  /** What to do with an existing instance of this ID, in this process or any other. Default `fail`. */
+  readonly ifExists?: IfInstanceExists;
   /** When the instance begins. Default: now. */
   readonly startAt?: Date | number;
 }
@@ -136,11 +154,18 @@ export type InputAndStart<Input> = undefined extends Input
   ? [input?: Input, options?: StartOptions]
   : [input: Input, options?: StartOptions];
 
-const START_FIELDS = fieldNames<StartOptions>({ instanceId: true, startAt: true });
+const START_FIELDS = fieldNames<StartOptions>({ instanceId: true, ifExists: true, startAt: true });
 
 /** Rejects unknown options. */
 export function checkStartOptions(options: StartOptions): void {
   checkFields(options, START_FIELDS, 'options of start');
+  const { ifExists } = options;
+  if (ifExists === undefined || isIfExists(ifExists)) return;
+  throw new SidecarError('ERR_BAD_REQUEST', `ifExists is ${shown(ifExists)}: expected "fail", "keep" or "replace"`);
+}
+
+export function isIfExists(value: unknown): value is IfInstanceExists {
+  return IF_EXISTS.some((one) => one === value);
 }
 
 const MAX_NAME_LENGTH = 256;

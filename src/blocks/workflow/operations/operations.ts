@@ -1,7 +1,8 @@
 import type { Trace } from '../../../components/pubsub.ts';
 import { isConflict } from '../../../state/errors.ts';
 import type { Engine } from '../engine/engine.ts';
-import { isInUse } from '../engine/turn-commit.ts';
+import { InstanceExists } from '../engine/turn-commit.ts';
+import type { IfInstanceExists } from '../model/definition.ts';
 import { isFinished } from '../model/instance.ts';
 import type { Payload } from '../model/payload.ts';
 import { receiptChange, type Stored } from '../storage/instance-store.ts';
@@ -17,6 +18,7 @@ export interface Start {
   readonly name: string;
   readonly input: Payload;
   readonly startAt: number;
+  readonly ifExists: IfInstanceExists;
   /** The trace of its start. */
   readonly trace?: Trace | undefined;
 }
@@ -28,7 +30,7 @@ export async function startInstance(engine: Engine, start: Start, receipt?: stri
       if (engine.owns(start.instanceId)) return await startHere(engine, start, receipt);
       return await startElsewhere(engine, start, { looks: tries > 1, receipt });
     } catch (error) {
-      if (await isDone(engine, receipt)) return;
+      if (isKept(start, error) || (await isDone(engine, receipt))) return;
       if (tries >= MAX_TRIES || !isConflict(error)) throw error;
     }
   }
@@ -48,7 +50,10 @@ export async function doHere(
     if (work.type === 'start') {
       // It waits for its code, as those do that are started through the store.
       if (!engine.pool.hasCode(work.name)) return false;
-      await startHere(engine, { ...work, instanceId: id }, receipt);
+      const start = { ...work, instanceId: id };
+      await startHere(engine, start, receipt).catch((error: unknown) => {
+        if (!isKept(start, error)) throw error;
+      });
     } else {
       const target = await find(engine, id, work);
       if (target === 'elsewhere') return false;
@@ -72,11 +77,22 @@ async function startHere(engine: Engine, start: Start, receipt?: string): Promis
   if (engine.inbox.isBehind(start.instanceId)) await engine.inbox.catchUp(start.instanceId);
   const live = engine.pool.get(start.instanceId);
   if (live !== undefined) {
-    if (!isFinished(live.record.status)) throw isInUse(start.instanceId);
+    // It may not be stored yet.
+    if (start.ifExists === 'keep') return posted(live, undefined);
+    checkMayReplace(start, live.record);
     engine.pool.remove(live, new Error('the ID of the instance is used again'));
   }
   const instance = engine.pool.add(recordOf(engine, start));
-  return posted(instance, { type: 'started', input: start.input }, receipt);
+  return posted(instance, { type: 'started', input: start.input }, receipt, start.ifExists !== 'replace');
+}
+
+/** Whether the start is done because another instance has the ID. */
+function isKept({ ifExists }: Start, error: unknown): boolean {
+  return ifExists === 'keep' && error instanceof InstanceExists;
+}
+
+function checkMayReplace({ instanceId, ifExists }: Start, { status }: InstanceRecord): void {
+  if (ifExists !== 'replace' || !isFinished(status)) throw new InstanceExists(instanceId, status);
 }
 
 /** The owner of the shard finds it in the store, and is told where. Most IDs are new: the first try does not look. */
@@ -87,7 +103,7 @@ async function startElsewhere(
 ): Promise<void> {
   const { store, host, now } = engine;
   const stored = looks ? await store.read(start.instanceId) : undefined;
-  if (stored !== undefined && !isFinished(stored.record.status)) throw isInUse(start.instanceId);
+  if (stored !== undefined) checkMayReplace(start, stored.record);
   const record = recordOf(engine, start);
   const context = {
     store,

@@ -48,9 +48,9 @@ export function parseStart(
   newId: () => string,
 ): Start {
   checkStartOptions(options);
-  const { instanceId = newId(), startAt = 0 } = options;
+  const { instanceId = newId(), ifExists = 'fail', startAt = 0 } = options;
   checkWorkflowName(name);
   checkInstanceId(instanceId);
   const at = Math.ceil(parseInstantOption('startAt', startAt));
-  return { instanceId, name, input: checkInput(input, 'the input of the workflow'), startAt: at };
+  return { instanceId, name, input: checkInput(input, 'the input of the workflow'), startAt: at, ifExists };
 }

@@ -193,10 +193,15 @@ function hasLeft(target: Target | undefined, error: unknown): boolean {
   return typeof target === 'object' && (isConflict(error) || target.isGone);
 }
 
-/** Resolves when the event is in the history. */
-export function posted(instance: LiveInstance, event: IncomingEvent, receipt?: string): Promise<void> {
+/** Resolves when the event is in the history; without one, when all that came before it is. */
+export function posted(
+  instance: LiveInstance,
+  event: IncomingEvent | undefined,
+  receipt?: string,
+  mustBeFirst = false,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = (error?: unknown): void => (error === undefined ? resolve() : reject(error));
-    instance.post({ event, executionId: '', receipt, done });
+    instance.post({ event, executionId: '', receipt, mustBeFirst, done });
   });
 }
