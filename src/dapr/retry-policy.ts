@@ -11,6 +11,8 @@ export interface RetryPolicy {
   readonly backoffCoefficient?: number;
   /** The longest delay. Default: no limit. */
   readonly maxRetryInterval?: number;
+  /** The share by which each delay may be shorter, at random, from 0 to 1. Not in Dapr's SDK. Default: 0. */
+  readonly jitter?: number;
   /** The time limit of all attempts together: no attempt starts after it. Default: no limit. */
   readonly retryTimeout?: number;
   /** Whether to retry after a failure; must be deterministic. Not in Dapr's SDK. Default: always. */
@@ -27,6 +29,7 @@ export function corePolicyOf(policy: RetryPolicy | undefined): CorePolicy | unde
     backoffCoefficient,
     ...(maxRetryInterval === undefined ? undefined : { maxIntervalMs: maxRetryInterval * 1000 }),
     ...(retryTimeout === undefined ? undefined : { timeoutMs: retryTimeout * 1000 }),
+    ...(policy.jitter === undefined ? undefined : { jitter: policy.jitter }),
     ...(policy.handle === undefined ? undefined : { handle: policy.handle }),
   };
 }

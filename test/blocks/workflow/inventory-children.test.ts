@@ -39,6 +39,11 @@ function register(sidecar: Sidecar, world: WorkflowWorld): void {
       async (ctx, depth: number): Promise<unknown> =>
         depth === 0 ? ctx.instanceId : ctx.callChild('nested', depth - 1),
     ),
+    defineWorkflow('failingParent', async (ctx) => {
+      void ctx.callChild('waiting', undefined, { instanceId: 'kid' });
+      await ctx.waitForEvent('fail');
+      throw new RangeError('no more');
+    }),
     defineWorkflow('twiceTheSame', async (ctx) => {
       const first = ctx.callChild('waiting', undefined, { instanceId: 'kid' });
       const second = await ctx.callChild('waiting', undefined, { instanceId: 'kid' }).catch((error: unknown) => error);
@@ -49,6 +54,17 @@ function register(sidecar: Sidecar, world: WorkflowWorld): void {
 }
 
 describe('child workflows', () => {
+  test.each<[what: string, end: (world: WorkflowWorld) => Promise<unknown>]>([
+    ['fails', (world) => world.raise('fail', undefined, 'p')],
+    ['is paused', (world) => world.sidecar.workflows.pause('p')],
+  ])('go on when their parent %s', async (_what, end) => {
+    await using world = await workflowWorld(register);
+    await world.run('failingParent', undefined, 'p');
+    await end(world);
+    expect(await world.settle('kid')).toMatchObject({ status: 'RUNNING', parentId: 'p' });
+    expect(await world.raise('go', 1, 'kid')).toMatchObject({ status: 'COMPLETED', output: 1 });
+  });
+
   test('input and output; the child is an instance of its own', async () => {
     await using world = await workflowWorld(register);
     expect((await world.run('one', { n: 0 }, 'p')).output).toEqual({ child: { n: 0 } });

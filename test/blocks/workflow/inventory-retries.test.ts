@@ -36,6 +36,47 @@ async function retryWorld(kind: 'activity' | 'child'): Promise<WorkflowWorld> {
   });
 }
 
+describe('jitter', () => {
+  test('spreads the attempts of instances that fail together, and none comes later than without it', async () => {
+    const waits: number[] = [];
+    await using world = await workflowWorld(({ workflows }, { clock }) => {
+      const begin = Date.parse('2026-01-01T00:00:00Z');
+      workflows.register(
+        defineActivity('busy', ({ attempt }) => {
+          if (attempt === 1) throw new Busy('all at once');
+          waits.push(clock.now() - begin);
+        }),
+        defineWorkflow('jittery', (ctx) =>
+          ctx.callActivity('busy', undefined, { retry: { maxAttempts: 2, initialIntervalMs: 10_000, jitter: 0.5 } }),
+        ),
+      );
+    });
+    const ids = Array.from({ length: 50 }, (_, index) => `one-${index}`);
+    for (const instanceId of ids) await world.sidecar.workflows.start('jittery', undefined, { instanceId });
+    await world.clock.settled();
+    // A replay gets the same instants.
+    const timers = (): Promise<readonly (number | undefined)[]> =>
+      Promise.all(ids.map(async (id) => (await world.history(id)).find(({ type }) => type === 'timerCreated')?.dueAt));
+    const planned = await timers();
+    await world.restart();
+    await world.clock.advance('10s');
+    expect(await timers()).toEqual(planned);
+    expect(waits).toHaveLength(50);
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(5_000);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(10_000);
+    expect(new Set(waits).size).toBeGreaterThan(40);
+    const begin = Date.parse('2026-01-01T00:00:00Z');
+    expect(waits.toSorted()).toEqual(planned.map((at) => (at ?? 0) - begin).toSorted());
+  });
+
+  test.each([-0.1, 1.1, Number.NaN])('of %d is refused', async (jitter) => {
+    await using world = await workflowWorld(({ workflows }) =>
+      workflows.register('flow', (ctx) => ctx.callActivity('any', undefined, { retry: { maxAttempts: 2, jitter } })),
+    );
+    expect((await world.run('flow')).failure?.message).toBe(`retry.jitter is ${jitter}: expected a number from 0 to 1`);
+  });
+});
+
 describe.each(['activity', 'child'] as const)('retries of an %s', (kind) => {
   test.each<[what: string, trying: Trying, seconds: readonly number[], result: string]>([
     ['no failure, one attempt', { failures: 0, policy: { maxAttempts: 5 } }, [0], 'succeeded at 1'],

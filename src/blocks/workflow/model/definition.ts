@@ -14,6 +14,11 @@ export interface RetryPolicy {
   readonly backoffCoefficient?: number;
   /** The maximum delay, in milliseconds. Default: no limit. */
   readonly maxIntervalMs?: number;
+  /**
+   * The share by which each delay may be shorter, at random, from 0 to 1: many instances that fail together then do not
+   * try again together. The same in every replay. Default 0: delays are exact.
+   */
+  readonly jitter?: number;
   /** The maximum time for all attempts, in milliseconds: no attempt begins after it. Default: no limit. */
   readonly timeoutMs?: number;
   /** Whether to retry after a failure. It is part of the workflow code and must be deterministic. */

@@ -9,6 +9,8 @@ export interface FailedAttempt {
   readonly attempt: number;
   readonly firstAt: number;
   readonly now: number;
+  /** A number from 0 to 1, the same in every replay. */
+  readonly random: () => number;
   readonly failure: WorkflowFailure;
 }
 
@@ -23,11 +25,17 @@ const MAX_DELAY_MS = 100 * 365.25 * 24 * 3_600_000;
 export function retryDelayMs(policy: RetryPolicy | undefined, failed: FailedAttempt): number | undefined {
   if (policy === undefined || failed.attempt >= policy.maxAttempts) return undefined;
   if (policy.handle?.(failed.failure) === false) return undefined;
-  const { initialIntervalMs = DEFAULT_INTERVAL_MS, backoffCoefficient = DEFAULT_COEFFICIENT, maxIntervalMs } = policy;
+  const {
+    initialIntervalMs = DEFAULT_INTERVAL_MS,
+    backoffCoefficient = DEFAULT_COEFFICIENT,
+    maxIntervalMs,
+    jitter = 0,
+  } = policy;
   // Finite, so that no interval stays none however often it grows.
   const factor = Math.min(backoffCoefficient ** Math.min(failed.attempt - 1, MAX_POWER), Number.MAX_VALUE);
   const full = initialIntervalMs * factor;
-  const delayMs = Math.ceil(Math.min(full, maxIntervalMs ?? MAX_DELAY_MS, MAX_DELAY_MS));
+  const longestMs = Math.min(full, maxIntervalMs ?? MAX_DELAY_MS, MAX_DELAY_MS);
+  const delayMs = Math.ceil(jitter === 0 ? longestMs : longestMs * (1 - jitter * failed.random()));
   if (policy.timeoutMs !== undefined && failed.now + delayMs > failed.firstAt + policy.timeoutMs) return undefined;
   return delayMs;
 }
@@ -37,6 +45,7 @@ const POLICY_FIELDS = fieldNames<RetryPolicy>({
   initialIntervalMs: true,
   backoffCoefficient: true,
   maxIntervalMs: true,
+  jitter: true,
   timeoutMs: true,
   handle: true,
 });
@@ -45,10 +54,11 @@ const POLICY_FIELDS = fieldNames<RetryPolicy>({
 export function checkRetryPolicy(policy: RetryPolicy | undefined): void {
   if (policy === undefined) return;
   checkFields(policy, POLICY_FIELDS, 'retry');
-  const { maxAttempts, backoffCoefficient = DEFAULT_COEFFICIENT } = policy;
+  const { maxAttempts, backoffCoefficient = DEFAULT_COEFFICIENT, jitter = 0 } = policy;
   if (!(Number.isInteger(maxAttempts) && maxAttempts >= 1))
     throw wrong('maxAttempts', maxAttempts, 'a whole number from 1');
   if (!(backoffCoefficient >= 1)) throw wrong('backoffCoefficient', backoffCoefficient, 'a number from 1');
+  if (!(jitter >= 0 && jitter <= 1)) throw wrong('jitter', jitter, 'a number from 0 to 1');
   for (const field of ['initialIntervalMs', 'maxIntervalMs', 'timeoutMs'] as const) {
     const value = policy[field];
     if (value !== undefined && !(value >= 0)) throw wrong(field, value, 'milliseconds, 0 or more');

@@ -10,6 +10,7 @@ import { type EventCount, takeEventsForNextRun, takeLostEvents } from './events-
 import type { ActivityToRun, OpenAttempt } from './open-actions.ts';
 import { Run, type RunDeps } from './run.ts';
 import { runCode } from './run-code.ts';
+import { SeededRandom } from './seeded-random.ts';
 
 /** A failed attempt of a task. */
 export interface FailedAttempt {
@@ -223,9 +224,10 @@ export class Core {
   }
 
   /** The policy's handler is workflow code and may throw. */
-  #delayOf({ attempt, firstAt, retry }: OpenAttempt, failure: WorkflowFailure): number | undefined {
+  #delayOf({ attempt, firstAt, retry, sequence }: OpenAttempt, failure: WorkflowFailure): number | undefined {
     try {
-      return retryDelayMs(retry, { attempt, firstAt, now: this.#run.now, failure });
+      const random = (): number => new SeededRandom(`${this.#deps.executionId}/retry/${sequence}`).number();
+      return retryDelayMs(retry, { attempt, firstAt, now: this.#run.now, random, failure });
     } catch (error) {
       this.#run.end({ kind: 'failed', failure: failureOf(error) });
       return undefined;
