@@ -63,7 +63,7 @@ function hasBody(req: IncomingMessage, status: number): boolean {
 }
 
 function setHeaders(res: ServerResponse, headers: HeaderMap): void {
-  for (const name in headers) {
+  for (const name of Object.keys(headers)) {
     const value = headers[name];
     if (value !== undefined) res.setHeader(name, value);
   }
@@ -125,7 +125,7 @@ async function pump(
  */
 function addTrailers(res: ServerResponse, trailers: HeaderMap): void {
   const fields: OutgoingHttpHeaders = {};
-  for (const name in trailers) {
+  for (const name of Object.keys(trailers)) {
     const value = trailers[name];
     if (value !== undefined) fields[name] = typeof value === 'string' ? value : [...value];
   }

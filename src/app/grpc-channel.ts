@@ -141,7 +141,7 @@ function isMetadata(name: string): boolean {
 /** Leaves out names and values that gRPC cannot carry. */
 function toMetadata(grpc: GrpcModule, headers: HeaderMap): GrpcMetadata {
   const metadata = new grpc.Metadata();
-  for (const name in headers) {
+  for (const name of Object.keys(headers)) {
     const value = headers[name];
     if (value === undefined || !isMetadata(name)) continue;
     for (const one of typeof value === 'string' ? [value] : value) if (/^[ -~]*$/.test(one)) metadata.add(name, one);

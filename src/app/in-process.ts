@@ -85,7 +85,7 @@ function incoming(request: SidecarRequest, socket: Socket): IncomingMessage {
 function rawHeaders({ headers: given, body }: SidecarRequest): string[] {
   const headers = markedAsOwnCall(given);
   const raw = headers['host'] === undefined ? ['host', '127.0.0.1'] : [];
-  for (const name in headers) {
+  for (const name of Object.keys(headers)) {
     const value = headers[name];
     if (value === undefined || name === 'content-length' || name === 'transfer-encoding') continue;
     for (const one of typeof value === 'string' ? [value] : value) raw.push(name, one);

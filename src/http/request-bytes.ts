@@ -33,7 +33,7 @@ export function requestBytes(request: SidecarRequest, host: string): RequestByte
 function fieldsOf(headers: HeaderMap, host: string): string | undefined {
   let text = '';
   let isNamed = false;
-  for (const name in headers) {
+  for (const name of Object.keys(headers)) {
     const value = headers[name];
     if (value === undefined || name === 'content-length') continue;
     if (!TOKEN.test(name) || SPECIAL.has(name.toLowerCase())) return undefined;

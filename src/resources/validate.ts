@@ -49,7 +49,14 @@ function compile(schema: Schema): ValidateFunction {
   const { Ajv } = require('ajv') as typeof import('ajv');
   // A test checks the schemas themselves; doing it here would slow down every start.
   const fast = { meta: false, validateSchema: false, code: { optimize: false } } as const;
-  const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true, verbose: true, ...fast });
+  const ajv = new Ajv({
+    allErrors: true,
+    ownProperties: true,
+    strict: true,
+    allowUnionTypes: true,
+    verbose: true,
+    ...fast,
+  });
   for (const [keyword, schemaType] of Object.entries(OWN_WORDS)) ajv.addKeyword({ keyword, schemaType });
   return ajv.compile(schema);
 }

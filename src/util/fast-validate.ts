@@ -91,13 +91,18 @@ function propertiesFit(schemas: Fields): Fit {
   });
 }
 
-/** Fields not named in `properties`. Inherited fields count, as in Ajv. */
+/** Fields not named in `properties`. Inherited fields count, as in Ajv, unless all objects have them. */
 function othersFit(rule: unknown, known: Fields): Fit {
   const check = fastValidator(rule);
   return whenFields((value) => {
-    for (const name in value) if (!Object.hasOwn(known, name) && !check(value[name])) return false;
+    for (const name in value)
+      if (!Object.hasOwn(known, name) && !check(value[name]) && !isOfAllObjects(name, value)) return false;
     return true;
   });
+}
+
+function isOfAllObjects(name: string, value: Fields): boolean {
+  return name in Object.prototype && !Object.hasOwn(value, name);
 }
 
 function whenNumber(check: (value: number) => boolean): Fit {

@@ -10,7 +10,7 @@ export function fieldNames<T extends object>(names: { readonly [Name in keyof T]
 export function fieldsProblem(given: unknown, known: ReadonlySet<string>, what: string): string | undefined {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     return `${what}: expected an object, actual is ${nameOfKind(given)}`;
-  for (const name in given) {
+  for (const name of Object.keys(given)) {
     if (!known.has(name) && given[name as keyof typeof given] !== undefined) return unknownField(name, known, what);
   }
   return undefined;

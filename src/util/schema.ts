@@ -34,6 +34,7 @@ function compile(schema: Schema): ValidateFunction {
   const { Ajv } = require('ajv') as typeof import('ajv');
   const ajv = new Ajv({
     allErrors: false,
+    ownProperties: true,
     strict: true,
     allowUnionTypes: true,
     verbose: true,

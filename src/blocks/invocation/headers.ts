@@ -57,7 +57,7 @@ export class RequestHeaders {
     checkFraming(headers);
     const nominated = nominatedBy(headers['connection']);
     const fields: Fields = {};
-    for (const name in headers) {
+    for (const name of Object.keys(headers)) {
       const value = headers[name];
       // Over HTTP/2, Node lists `:method` and the like among the fields.
       if (value === undefined || name.startsWith(':') || this.#dropped.has(name) || nominated?.has(name)) continue;
@@ -112,7 +112,7 @@ export function passOn(response: SidecarResponse, method: string): SidecarRespon
   const { status, headers, body, trailers } = response;
   const nominated = nominatedBy(headers['connection']);
   const fields: Fields = {};
-  for (const name in headers) {
+  for (const name of Object.keys(headers)) {
     const value = headers[name];
     if (value !== undefined && !NOT_IN_RESPONSES.has(name) && !nominated?.has(name)) fields[name] = value;
   }

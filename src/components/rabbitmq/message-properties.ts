@@ -38,7 +38,7 @@ export interface Addressed {
 export function addressed(message: Message, { key, now, ttlMs }: SendOptions): Addressed {
   const { id, contentType, metadata, deadLetter } = message;
   const given = new Map<string, string>();
-  for (const name in metadata) given.set(name.toLowerCase(), metadata[name] ?? '');
+  for (const name of Object.keys(metadata)) given.set(name.toLowerCase(), metadata[name] ?? '');
   const expiresAt = message.expiresAt ?? (ttlMs === undefined || deadLetter !== undefined ? undefined : now + ttlMs);
   const lifeMs = expiresAt === undefined ? undefined : Math.max(0, Math.ceil(expiresAt - now));
   const mortal = expiresAt === undefined || message.expiresAt !== undefined ? message : { ...message, expiresAt };
@@ -102,7 +102,7 @@ function foreign({ content: data, properties }: AmqpMessage, { topic, now, newId
 function withProperties(metadata: Message['metadata'], properties: AmqpMessage['properties']): Message['metadata'] {
   const all = Object.create(null) as Record<string, string>;
   const { headers = {}, messageId, correlationId, type, contentType } = properties;
-  for (const name in headers) {
+  for (const name of Object.keys(headers)) {
     const value = headers[name];
     if (value === null || value === undefined || name.startsWith(HEADER)) continue;
     all[name] = typeof value === 'object' && !Buffer.isBuffer(value) ? JSON.stringify(value) : String(value);

@@ -54,7 +54,7 @@ class Context implements DeliveryContext {
  */
 function toCloudEvent<T>(Event: EventClass, event: unknown): CloudEvent<T> {
   const { data_base64, ...attributes } = event as Record<string, unknown>;
-  for (const name in attributes) if (name in Event.prototype) delete attributes[name];
+  for (const name of Object.keys(attributes)) if (name in Event.prototype) delete attributes[name];
   const data = typeof data_base64 === 'string' ? { data: Buffer.from(data_base64, 'base64') } : {};
   return new Event({ ...attributes, ...data } as ConstructorParameters<typeof CloudEvent<T>>[0], false);
 }
