@@ -63,7 +63,9 @@ describe.runIf(hasBroker())('a session on MQTT', () => {
       await component.publish(['a', 'b', 'c'].map((text) => message(topic, text)));
       const [first] = await consumer.first(1);
       proxy.cut();
-      await until('it has connected again', () => logger.at('info').some(({ details }) => details['topic'] === topic));
+      await until('it has connected again', () =>
+        logger.at('info').some(({ message: text }) => text === 'connected to the server again'),
+      );
       await pause(100);
       await first?.ack();
       await consumer.first(2);
