@@ -9,7 +9,6 @@ import {
   type TracePackage,
   type Tracing,
 } from './otel-packages.ts';
-
 import { resourceAttributes } from './otel-resource.ts';
 
 /** The variable that names a collector; the exporters read it, and those that belong to it, themselves. */

@@ -1,6 +1,6 @@
 import { isError, messageOf, shortened } from '../errors.ts';
 import type { Logger } from './logger.ts';
-import { type Apart, outside } from './outside.ts';
+import type { Apart } from './outside.ts';
 
 /** The form of errors in the log: plain data, because most loggers write a nested `Error` as `{}`. */
 export interface LoggedError {
@@ -76,14 +76,22 @@ function read(value: unknown, name: string | number): unknown {
   }
 }
 
-/** Wraps a logger: errors in the details are logged with stacks and causes, however the logger treats an `Error`. */
-export function loggingErrors(logger: Logger, apart: Apart = () => outside): Logger {
+/**
+ * Wraps a logger: errors in the details are logged with stacks and causes, however the logger treats an `Error`.
+ *
+ * @param apart - how a logger of the user's is called. Default: in the context of the caller
+ */
+export function loggingErrors(logger: Logger, apart: Apart = () => directly): Logger {
   return {
     debug: (details, message) => apart()(() => logger.debug(plain(details), message)),
     info: (details, message) => apart()(() => logger.info(plain(details), message)),
     warn: (details, message) => apart()(() => logger.warn(plain(details), message)),
     error: (details, message) => apart()(() => logger.error(plain(details), message)),
   };
+}
+
+function directly<T>(work: () => T): T {
+  return work();
 }
 
 function plain(details: object): object {

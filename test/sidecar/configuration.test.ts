@@ -54,7 +54,7 @@ describe('configuration', () => {
       nameResolution: { static: { billing: ['http://10.0.0.7:3500'], mail: ['http://10.0.0.8:3500'] } },
       address: 'http://10.0.0.5:3500',
       placement: { enabled: false, actorTypes: [] },
-      jobs: { concurrency: 7, missedTicks: 'all', timeoutMs: 60_000, maxCrashes: 3 },
+      jobs: { concurrency: 7, missedTicks: 'all', timeoutMs: 0, maxCrashes: 3 },
       workflows: {
         maxConcurrentWorkflows: 1_000,
         maxConcurrentActivities: 1_000,
@@ -72,7 +72,8 @@ describe('configuration', () => {
       cors: { origins: ['https://shop.example.com'] },
       features: [],
       bodyLimitBytes: 4 * 1024 * 1024,
-      deliveryTimeoutMs: 60_000,
+      headLimitBytes: 16 * 1024,
+      deliveryTimeoutMs: 0,
       stopTimeoutMs: 10_000,
     });
   });
