@@ -96,9 +96,12 @@ export class Core {
     if (this.isNonDeterministic) this.dropOpen();
   }
 
-  /** All events of a turn are applied: fails the run if the code has not handled a failure in one of its branches. */
+  /**
+   * All events of a turn are applied: fails the run if the code has not handled a failure in one of its branches. Runs of
+   * generators, which have no branches, wait alike: both ways of writing a workflow have the same turns.
+   */
   endTurn(): Promise<void> | undefined {
-    return this.#run.mayHaveFailedBranches ? new Promise((resolve) => branchFailures.onTold(resolve)) : undefined;
+    return this.#run.progress.hasFailures ? new Promise((resolve) => branchFailures.onTold(resolve)) : undefined;
   }
 
   /** Applies one event and lets the code run until it waits again. Returns `undefined` if the code need not run. */

@@ -59,6 +59,7 @@ export class OpenTask implements Task {
   fail(failure: WorkflowFailure): void {
     if (this.#state !== 'pending') return;
     this.#failure = failure;
+    this.progress.hasFailures = true;
     this.#settle('failed');
   }
 
@@ -79,4 +80,6 @@ export interface CodeProgress {
   step: number;
   /** The last step in which the code made a call or began to wait for a task. */
   activeIn: number;
+  /** Whether a task has failed. */
+  hasFailures: boolean;
 }

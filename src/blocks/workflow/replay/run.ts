@@ -41,14 +41,12 @@ export class Run implements Execution {
   #log: Logger | undefined;
   readonly actions: ActionLog;
   readonly open: OpenActions = new OpenActions();
-  readonly progress: CodeProgress = { awaited: 0, step: 0, activeIn: 0 };
+  readonly progress: CodeProgress = { awaited: 0, step: 0, activeIn: 0, hasFailures: false };
   /** The rules under which it began. */
   rules: ReplayRules | undefined;
   input: Payload;
   now: number = 0;
   isInTurn = false;
-  /** Whether code that got the failure of a task may have failed because of it, in a branch that no code waits for. */
-  mayHaveFailedBranches = false;
   customStatus: string | undefined;
   readonly #deps: RunDeps;
   #patches: Map<string, boolean> | undefined;
@@ -219,7 +217,6 @@ export class Run implements Execution {
   }
 
   noteThrown(error: Error): void {
-    this.mayHaveFailedBranches = true;
     branchFailures.thrown(error, (reason) => this.#branchFailed(failureOf(reason)));
   }
 
