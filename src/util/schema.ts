@@ -71,7 +71,7 @@ function describe(error: ErrorObject | undefined, what: string, secret: boolean)
 
 /** A hint at a key that is the missing one but for its case, if there is one. */
 function inOtherCase(missing: string, data: unknown): string {
-  const key = Object.keys(Object(data)).find((one) => one.toLowerCase() === missing.toLowerCase());
+  const key = Object.keys(Object(data)).find((one) => one !== missing && one.toLowerCase() === missing.toLowerCase());
   return key === undefined ? '' : `: it has ${JSON.stringify(key)}; did you mean ${JSON.stringify(missing)}?`;
 }
 

@@ -28,7 +28,7 @@ async function refusal(url: string, options: JetStreamPubSubOptions = {}): Promi
   );
   await component.close();
   // A refused certificate may end the connection before or after the server's alert came: two reasons, each told once.
-  const told = logger.at('warn').map(({ message }) => message);
+  const told = logger.at('warn').map(({ message, details }) => `${message}: ${details['error']}`);
   expect(told.length).toBeGreaterThan(0);
   expect(new Set(told).size).toBe(told.length);
   return told.join('\n');
