@@ -5,7 +5,10 @@ import { type HeaderMap, headerOf, type SidecarRequest } from './message.ts';
 export const HOST_NAME = '^(?:\\[[0-9A-Fa-f:.]+\\]|[^\\s:/*[\\]]+)$';
 
 export interface BrowserGuardOptions {
-  /** The names of the listener beside those that always are, without ports, in any case. */
+  /**
+   * The names of the listener beside those that always are, in any case. One without a port is a name at every port, and
+   * pages of its default port may call; one with a port is a name, whose pages are those of this port.
+   */
   readonly hosts: readonly string[];
   /** Whether the pages of an origin may use it. */
   readonly allowsOrigin?: ((origin: string) => boolean) | undefined;
@@ -50,6 +53,8 @@ const REMEMBERED = { hosts: 100, length: 100 };
  */
 export class BrowserGuard {
   readonly #hosts: ReadonlySet<string>;
+  /** The hosts whose pages may call, as an `Origin` writes them. */
+  readonly #pageHosts: ReadonlySet<string>;
   readonly #allowsOrigin: BrowserGuardOptions['allowsOrigin'];
   readonly #peerField: string | undefined;
   /** Kinds of the values of `Host`: nearly every request has the same. */
@@ -57,6 +62,7 @@ export class BrowserGuard {
 
   constructor({ hosts, allowsOrigin, peerField }: BrowserGuardOptions) {
     this.#hosts = new Set(hosts.map(nameOf));
+    this.#pageHosts = new Set(hosts.map((host) => host.toLowerCase()));
     this.#allowsOrigin = allowsOrigin;
     this.#peerField = peerField;
   }
@@ -94,7 +100,7 @@ export class BrowserGuard {
     const page = origin ?? (this.#hidesPage(host, headers) ? (headerOf(headers, 'referer') ?? '') : undefined);
     if (page === undefined) return undefined;
     const [, authority = ''] = AUTHORITY.exec(page.toLowerCase()) ?? [];
-    if (authority !== '' && (authority === host?.toLowerCase() || this.#hosts.has(authority))) return undefined;
+    if (authority !== '' && (authority === host?.toLowerCase() || this.#pageHosts.has(authority))) return undefined;
     return page === ''
       ? 'the request is of a browser that does not say of which page'
       : `the request is of a page of another origin (${shown(page)})`;

@@ -93,7 +93,7 @@ function browserGuard(
   { wire, allowedHosts = [], address }: ResolvedOptions,
   allowsOrigin?: (origin: string) => boolean,
 ): BrowserGuard {
-  const hosts = address === undefined ? allowedHosts : [...allowedHosts, new URL(address).hostname];
+  const hosts = address === undefined ? allowedHosts : [...allowedHosts, new URL(address).host];
   return new BrowserGuard({ hosts, peerField: wire.headers.peer, allowsOrigin });
 }
 

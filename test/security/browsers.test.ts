@@ -154,6 +154,15 @@ describe('the name by which the API is reached', () => {
     expect(await statusOf({ ...browser, origin: 'https://sidecar.example' }, { options })).toBe(200);
   });
 
+  test('that is the host of address has pages at the port of address only', async () => {
+    const options = { address: 'http://10.0.0.5:3500' };
+    const asked = (host: string, origin: string) => statusOf({ host, origin }, { options, from: ELSEWHERE });
+    for (const host of ['10.0.0.5:3500', '127.0.0.1:3500']) {
+      expect(await asked(host, 'http://10.0.0.5:3500'), host).toBe(200);
+      expect(await asked(host, 'http://10.0.0.5'), host).toBe(403);
+    }
+  });
+
   test.each(['*', 'a:80', 'http://a', '', 'a/b'])('%j in allowedHosts is refused', (name) => {
     expect(() => new Sidecar({ appId: 'shop', allowedHosts: [name] })).toThrow(
       /options\.allowedHosts\.0 must be the name of a host, without a port/,
