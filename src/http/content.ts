@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer';
 import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
 import { SidecarError } from '../errors.ts';
 import { shown } from '../util/shown.ts';
@@ -40,7 +41,7 @@ async function readEncoded(request: SidecarRequest, encoding: string, limitBytes
 
 function decoded(body: Buffer, name: string, decode: Decoder, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    decode(body, { maxOutputLength: limitBytes }, (error, content) => {
+    decode(body, { maxOutputLength: Math.min(limitBytes, constants.MAX_LENGTH) }, (error, content) => {
       if (error === null) resolve(content);
       else if ('code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') reject(tooLarge(limitBytes));
       else
