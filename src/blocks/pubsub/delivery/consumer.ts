@@ -196,6 +196,7 @@ export class Consumer {
 
   async #deliver(delivery: Delivery, pass: Pass, observation?: Observation): Promise<void> {
     const startedAt = this.#deps.clock.now();
+    for (let turn = this.#routes.turn(); turn !== undefined; turn = this.#routes.turn()) await turn;
     const prepared = this.#prepare(delivery);
     const route = typeof prepared === 'string' ? prepared : '';
     const isSent = typeof prepared === 'string';
@@ -250,6 +251,7 @@ export class Consumer {
       const byPath = new Map<string, Delivery[]>();
       const settled: Promise<unknown>[] = [];
       for (const delivery of batch) {
+        for (let turn = this.#routes.turn(); turn !== undefined; turn = this.#routes.turn()) await turn;
         const prepared = this.#prepare(delivery);
         const together = typeof prepared === 'string' ? byPath.get(prepared) : undefined;
         if (typeof prepared !== 'string')

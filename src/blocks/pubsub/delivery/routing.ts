@@ -1,5 +1,6 @@
 import { messageOf } from '../../../errors.ts';
 import type { Logger } from '../../../util/logger.ts';
+import { evaluateInTurn, ruleTurn } from './rule-turns.ts';
 import { compileMatch, type Matcher } from './rules.ts';
 import type { RouteRule } from './subscription.ts';
 
@@ -24,8 +25,22 @@ export class RouteTable {
     }));
   }
 
+  /** What to wait for before the next message, and to ask again; `undefined` if that is nothing. */
+  turn(): Promise<void> | undefined {
+    return this.#isPlain ? undefined : ruleTurn();
+  }
+
   /** The path of the first rule that holds. The event is parsed only if a rule needs it. */
   pathFor(makeEvent: () => unknown): string | undefined {
+    return this.#isPlain ? this.#rules[0]?.rule.path : evaluateInTurn(() => this.#evaluate(makeEvent));
+  }
+
+  /** Whether no expression is evaluated. */
+  get #isPlain(): boolean {
+    return this.#rules[0]?.matches === undefined;
+  }
+
+  #evaluate(makeEvent: () => unknown): string | undefined {
     let event: unknown;
     for (const compiled of this.#rules) {
       if (compiled.matches === undefined) return compiled.rule.path;
