@@ -6,7 +6,7 @@
 const PLAIN = /^(?:[a-z0-9]+|__[a-z]+|ce_[a-z0-9]+|cloudevent\.[a-z]+|mqtt-topic)$/;
 const PREFIX = 'metadata-';
 
-/** The fields of requests whose name is one word: those of IANA's registry, and those that proxies add. */
+/** Fields of requests whose name is one word and that servers, proxies or frameworks act on. */
 const HTTP_WORDS: ReadonlySet<string> = new Set([
   ...['accept', 'apikey', 'authorization', 'b3', 'baggage', 'connection', 'cookie', 'cookie2', 'date', 'depth'],
   ...['destination', 'digest', 'dnt', 'dpop', 'expect', 'forwarded', 'from', 'host', 'if', 'im', 'negotiate', 'origin'],
