@@ -5,15 +5,9 @@ import {
 } from '../blocks/invocation/resolution/options.ts';
 import { messageOf } from '../errors.ts';
 import { validator } from '../util/schema.ts';
-import { didYouMean } from '../util/suggest.ts';
 import type { Report } from './report.ts';
-import type { NameResolutionSpec } from './schema/configuration.ts';
+import { type NameResolutionSpec, UNNEEDED_RESOLVERS } from './schema/configuration.ts';
 import type { YamlDocument } from './yaml-document.ts';
-
-/** Name resolution components of Dapr's that are not needed here: sidecars that share their state find each other. */
-const NOT_NEEDED = ['mdns', 'sqlite', 'kubernetes', 'consul', 'hashicorp.consul', 'aws.cloudmap'];
-
-const KNOWN = ['static', 'dns', 'nameformat', ...NOT_NEEDED];
 
 const problemOf = validator(NAME_RESOLUTION_SCHEMA, 'spec.nameResolution');
 
@@ -26,13 +20,8 @@ export function readNameResolution(
   // As in Dapr, where it means the default of the platform.
   if (component === '') return undefined;
   const at = document.location(['spec', 'nameResolution', 'component']);
-  if (NOT_NEEDED.includes(component)) {
+  if (UNNEEDED_RESOLVERS.includes(component)) {
     report.note(at, `name resolution ${component} has no use here: sidecars that share their state find each other`);
-    return undefined;
-  }
-  if (!KNOWN.includes(component)) {
-    const hint = didYouMean(component, KNOWN);
-    report.problem(at, `unknown name resolution ${JSON.stringify(component)}: expected ${KNOWN.join(', ')}${hint}`);
     return undefined;
   }
   // Its content is checked next.

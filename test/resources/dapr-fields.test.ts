@@ -253,6 +253,18 @@ AUTH: {secretstore: env}
     ]);
   });
 
+  test('so are names of name resolution components', async () => {
+    const text = `apiVersion: dapr.io/v1alpha1
+kind: Configuration
+metadata: {name: settings}
+spec: {nameResolution: {component: NameFormat, configuration: {format: '{appid}:3500'}}}
+`;
+    const { options } = await load(text, { wire: 'dapr' });
+    expect(options.nameResolution).toEqual({ dns: { template: '{appId}', port: 3500 } });
+    const { problems } = await findingsOf({ 'a.yaml': text });
+    expect(problems).toEqual([expect.stringMatching(/component is "NameFormat".*did you mean "nameformat"\?$/)]);
+  });
+
   test('component types and their versions too', async () => {
     const text = component('events', 'PubSub.In-Memory').replace('version: v1', 'version: V1');
     expect((await load(text, { wire: 'dapr' })).options.components).toMatchObject([{ type: 'pubsub.in-memory' }]);

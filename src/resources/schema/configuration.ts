@@ -16,6 +16,16 @@ export const UNUSED_SECTIONS: readonly string[] = [
   'workflow',
 ];
 
+/** Name resolution components of Dapr's that are not needed here: sidecars that share their state find each other. */
+export const UNNEEDED_RESOLVERS: readonly string[] = [
+  'mdns',
+  'sqlite',
+  'kubernetes',
+  'consul',
+  'hashicorp.consul',
+  'aws.cloudmap',
+];
+
 /** `kind: Configuration`. */
 export const CONFIGURATION_SCHEMA: object = kindSchema({
   kind: 'Configuration',
@@ -35,7 +45,10 @@ export const CONFIGURATION_SCHEMA: object = kindSchema({
         type: 'object',
         additionalProperties: false,
         properties: {
-          component: { ...text, description: 'How other applications are found.' },
+          component: {
+            enum: ['static', 'dns', 'nameformat', ...UNNEEDED_RESOLVERS],
+            description: 'How other applications are found.',
+          },
           version: text,
           configuration: { type: 'object', description: 'Its settings.' },
         },
