@@ -34,7 +34,9 @@ function compile(schema: Schema): ValidateFunction {
   const { Ajv } = require('ajv') as typeof import('ajv');
   const ajv = new Ajv({
     allErrors: false,
-    ownProperties: true,
+    // Inherited methods count, as those of a logger or clock that is of a class. But a library may have given all objects
+    // a field, which would be an unknown one of each value.
+    ownProperties: Object.keys(Object.prototype).length > 0,
     strict: true,
     allowUnionTypes: true,
     verbose: true,

@@ -93,5 +93,8 @@ test('a logger may inherit its methods', () => {
     warn(): void {}
     error(): void {}
   }
-  for (const logger of [console, new Mine()]) expect(() => new Sidecar({ appId: 'shop', logger })).not.toThrow();
+  // The second option takes the thorough way of validation.
+  for (const nameResolution of [undefined, { static: { cart: 'http://cart:3500' } }])
+    for (const logger of [console, new Mine()])
+      expect(() => new Sidecar({ appId: 'shop', logger, ...(nameResolution && { nameResolution }) })).not.toThrow();
 });
