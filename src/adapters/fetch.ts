@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types';
 import {
   type AdapterOptions,
   type Body,
@@ -106,7 +107,7 @@ function toFetchResponse(response: SidecarResponse, method: string): Response {
   }
   const isBare = BARE.has(status) || method === 'HEAD';
   if (isBare) leaveBody(body);
-  const noBody = isBare || (body instanceof Uint8Array && body.length === 0);
+  const noBody = isBare || (isUint8Array(body) && body.length === 0);
   return new Response(noBody ? null : toWebBody(response), { status, headers: toWebHeaders(headers) });
 }
 
@@ -122,7 +123,7 @@ function toWebHeaders(headers: HeaderMap): Headers {
 /** A stream that pulls the next chunk only when the reader asks for one. */
 function toWebBody({ body, signal }: SidecarResponse): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
   // The lib types distinguish ArrayBuffer from SharedArrayBuffer; our bytes are never shared.
-  if (body instanceof Uint8Array) return body as Uint8Array<ArrayBuffer>;
+  if (isUint8Array(body)) return body as Uint8Array<ArrayBuffer>;
   const iterator = body[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>({
     start(controller) {

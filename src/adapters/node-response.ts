@@ -1,4 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { isUint8Array } from 'node:util/types';
 import { EMPTY_BODY, type HeaderMap, leaveBody, type SidecarResponse } from '../http/message.ts';
 
 /**
@@ -46,7 +47,7 @@ function send(
   response: SidecarResponse,
   body: SidecarResponse['body'],
 ): Promise<void> | undefined {
-  if (!(body instanceof Uint8Array)) return pump(req, res, body, response);
+  if (!isUint8Array(body)) return pump(req, res, body, response);
   if (!req.complete && !res.shouldKeepAlive) return endAfterRequest(req, res, body);
   if (body.length === 0) res.end();
   else res.end(body);

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isUint8Array } from 'node:util/types';
 import { type Body, EMPTY_BODY, type HeaderMap } from '../http/message.ts';
 
 /** The results that a body-parsing middleware may leave on a request. */
@@ -41,7 +42,7 @@ function announcesBody(req: IncomingMessage): boolean {
 }
 
 function bytesOf(value: unknown): Uint8Array | undefined {
-  if (value instanceof Uint8Array) return value;
+  if (isUint8Array(value)) return value;
   return typeof value === 'string' ? Buffer.from(value) : undefined;
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isUint8Array } from 'node:util/types';
 import { messageOf } from '../errors.ts';
 import { afterBody, asBuffer, readAll } from '../http/body.ts';
 import {
@@ -205,7 +206,7 @@ export class AppChannel {
       return {
         status,
         headers,
-        body: body instanceof Uint8Array ? asBuffer(body) : await readAll(body, MAX_REPLY_BYTES),
+        body: isUint8Array(body) ? asBuffer(body) : await readAll(body, MAX_REPLY_BYTES),
       };
     } finally {
       this.#end(running);
@@ -298,7 +299,7 @@ async function withPlace(
     places.release();
     throw error;
   }
-  if (response.body instanceof Uint8Array) {
+  if (isUint8Array(response.body)) {
     places.release();
     return response;
   }

@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types';
 import { SidecarError } from '../errors.ts';
 import {
   type Body,
@@ -127,7 +128,7 @@ class AbortableBody implements AsyncIterableIterator<Uint8Array> {
  */
 function checkFit(request: SidecarRequest, signal: AbortSignal): Promise<void> | undefined {
   const { method, body } = request;
-  if ((method !== 'GET' && method !== 'HEAD') || (body instanceof Uint8Array && body.length === 0)) return undefined;
+  if ((method !== 'GET' && method !== 'HEAD') || (isUint8Array(body) && body.length === 0)) return undefined;
   return untilAborted(hasBytes(request), signal).then((has) => {
     if (has) throw new UnfitRequest(`a ${method} with a body`);
   });
@@ -135,7 +136,7 @@ function checkFit(request: SidecarRequest, signal: AbortSignal): Promise<void> |
 
 /** Over HTTP/2, or in chunks, a body may turn out to be none only when it is read. */
 async function hasBytes({ headers, body }: SidecarRequest): Promise<boolean> {
-  if (body instanceof Uint8Array) return body.length > 0;
+  if (isUint8Array(body)) return body.length > 0;
   const length = headers['content-length'];
   if (length !== undefined) return Number(length) > 0;
   for await (const chunk of body) if (chunk.length > 0) return true;
@@ -145,7 +146,7 @@ async function hasBytes({ headers, body }: SidecarRequest): Promise<boolean> {
 function toWebRequest(request: SidecarRequest, signal: AbortSignal): Request {
   const { method, headers, body } = request;
   const url = `http://127.0.0.1${requestTarget(request)}`;
-  const hasBody = method !== 'GET' && method !== 'HEAD' && !(body instanceof Uint8Array && body.length === 0);
+  const hasBody = method !== 'GET' && method !== 'HEAD' && !(isUint8Array(body) && body.length === 0);
   const init = { method, headers: toWebHeaders(headers), signal };
   return new Request(url, hasBody ? { ...init, body: toBodyInit(body), duplex: 'half' } : init);
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { isUint8Array } from 'node:util/types';
 import { isError, messageOf } from '../errors.ts';
 import { asBuffer, chunkOf } from '../http/body.ts';
 import { type Body, cancelTokenOf, requestTarget, type SidecarRequest, type SidecarResponse } from '../http/message.ts';
@@ -90,7 +91,7 @@ function rawHeaders({ headers: given, body }: SidecarRequest): string[] {
     if (value === undefined || name === 'content-length' || name === 'transfer-encoding') continue;
     for (const one of typeof value === 'string' ? [value] : value) raw.push(name, one);
   }
-  if (!(body instanceof Uint8Array)) raw.push('transfer-encoding', 'chunked');
+  if (!isUint8Array(body)) raw.push('transfer-encoding', 'chunked');
   else if (body.length > 0) raw.push('content-length', String(body.length));
   return raw;
 }
@@ -118,7 +119,7 @@ function feed(req: IncomingMessage, body: Body): () => void {
     req.complete = true;
     req.push(null);
   };
-  if (body instanceof Uint8Array) {
+  if (isUint8Array(body)) {
     req._read = () => {
       req._read = () => undefined;
       if (body.length > 0) req.push(asBuffer(body));

@@ -3,10 +3,7 @@ import { isStateError, StateError } from '../state/errors.ts';
 import type { StateStore } from '../state/store.ts';
 import { type Clock, sleep } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
-
-// Captured at load time, because tests replace the global functions with fake timers: how long a server takes is
-// independent of the sidecar's clock.
-const { setTimeout, setInterval, clearInterval } = globalThis;
+import { clearInterval, setInterval, setTimeout } from '../util/timers.ts';
 
 /** How often to look whether the store works, in real time. */
 const LOOK_MS = 20;

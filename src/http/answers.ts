@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types';
 import type { Clock } from '../util/clock.ts';
 import { setGracePeriod } from '../util/grace-period.ts';
 import { afterBody } from './body.ts';
@@ -41,7 +42,7 @@ export class Answers {
     generation: number,
     { method, path }: Pick<SidecarRequest, 'method' | 'path'>,
   ): SidecarResponse {
-    if (response.body instanceof Uint8Array) {
+    if (isUint8Array(response.body)) {
       this.end(generation);
       return response;
     }

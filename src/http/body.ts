@@ -1,11 +1,10 @@
+import { isUint8Array } from 'node:util/types';
 import { SidecarError } from '../errors.ts';
 import { bytesOf } from '../util/bytes.ts';
 import { nameOfKind } from '../util/known-fields.ts';
 import { nodeHttp } from '../util/node-http.ts';
+import { setImmediate } from '../util/timers.ts';
 import { type Body, headerOf, type SidecarRequest } from './message.ts';
-
-// Captured at import: tests replace the global one with timers that stand still.
-const { setImmediate } = globalThis;
 
 /** The part of a Node stream that is needed to read it. */
 interface NodeStream extends AsyncIterable<Uint8Array> {
@@ -32,7 +31,7 @@ interface ArrivingBody extends NodeStream {
  */
 export function readBody(request: SidecarRequest, limitBytes: number): Promise<Buffer> {
   const { body } = request;
-  if (body instanceof Uint8Array) {
+  if (isUint8Array(body)) {
     return body.length > limitBytes ? Promise.reject(tooLarge(limitBytes)) : Promise.resolve(asBuffer(body));
   }
   const announced = headerOf(request.headers, 'content-length');
@@ -76,7 +75,7 @@ function canWait({ isListenedTo, request }: ArrivingBody): boolean {
 
 /** Reads a stream to its end. */
 export function readAll(body: Body, limitBytes: number): Promise<Buffer> {
-  if (body instanceof Uint8Array) return Promise.resolve(asBuffer(body));
+  if (isUint8Array(body)) return Promise.resolve(asBuffer(body));
   return isNodeStream(body) ? readNodeStream(body, limitBytes) : readIterable(body, limitBytes);
 }
 
@@ -190,5 +189,5 @@ export function afterBody(body: AsyncIterable<Uint8Array>, done: () => void): As
 
 /** Whether the body can be sent again: it is bytes, or a stream that nobody has read. */
 export function isUntouched(body: Body): boolean {
-  return body instanceof Uint8Array || ('readableDidRead' in body && body.readableDidRead === false);
+  return isUint8Array(body) || ('readableDidRead' in body && body.readableDidRead === false);
 }

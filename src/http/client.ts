@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types';
 import type { Dispatcher, Pool } from 'undici';
 import type { CancelToken } from '../util/cancel-token.ts';
 import { ByteStream } from './byte-stream.ts';
@@ -117,7 +118,7 @@ function dispatch(pool: Pool, request: SidecarRequest, headLimitBytes: number): 
         method: request.method as Dispatcher.HttpMethod,
         path: requestTarget(request),
         headers: request.headers as Record<string, string | string[]>,
-        body: request.body instanceof Uint8Array && request.body.length === 0 ? null : toUndiciBody(request.body),
+        body: isUint8Array(request.body) && request.body.length === 0 ? null : toUndiciBody(request.body),
       },
       exchange,
     );
@@ -130,7 +131,7 @@ function isHeadOverflow(error: Error): boolean {
 
 /** undici sends any async iterable; its types name only Node's own streams. */
 function toUndiciBody(body: Body): Uint8Array {
-  return (body instanceof Uint8Array || 'on' in body ? body : sourceOf(body)) as Uint8Array;
+  return (isUint8Array(body) || 'on' in body ? body : sourceOf(body)) as Uint8Array;
 }
 
 /** The failure of a body is none of the connection that it is sent over, whatever it looks like. */

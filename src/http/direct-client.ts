@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { setImmediate, setTimeout } from '../util/timers.ts';
 import { type HttpClient, httpClient } from './client.ts';
 import { Exchange } from './exchange.ts';
 import { HEAD_LIMIT_BYTES } from './head-limit.ts';
@@ -14,9 +15,6 @@ const IDLE_MARGIN_MS = 2_000;
 /** A connection that was idle for longer is looked at once more before it is used: its end may not be read yet. */
 const FRESH_MS = 5;
 const TCP_KEEP_ALIVE_MS = 60_000;
-
-// Captured at import: tests replace the global ones with timers that stand still.
-const { setImmediate, setTimeout } = globalThis;
 
 /**
  * A client for one origin without TLS. It sends requests whose body is bytes over connections of its own: that takes half

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { isUint8Array } from 'node:util/types';
 import { type FailedEntry, isSidecarError, messageOf, SidecarError } from '../errors.ts';
 import { observe, type Probe } from '../probe.ts';
 import type { Logger } from '../util/logger.ts';
@@ -194,7 +195,7 @@ function renderDetails(error: SidecarError, names: GuardOptions['errors']): { de
 /** The response to HEAD: the response to GET, with its length and without its bytes. */
 function withoutBody(response: SidecarResponse): SidecarResponse {
   leaveBody(response.body);
-  if (!(response.body instanceof Uint8Array) || response.body.length === 0) return { ...response, body: EMPTY_BODY };
+  if (!isUint8Array(response.body) || response.body.length === 0) return { ...response, body: EMPTY_BODY };
   const headers = { ...response.headers, 'content-length': String(response.body.length) };
   return { ...response, headers, body: EMPTY_BODY };
 }

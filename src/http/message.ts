@@ -3,6 +3,7 @@
  * application in the same process and an outgoing HTTP client.
  */
 
+import { isUint8Array } from 'node:util/types';
 import { messageOf, SidecarError } from '../errors.ts';
 import { bytesOf } from '../util/bytes.ts';
 import { type CancelToken, cancelTokenOfSignal, NEVER, signalOfCancelToken } from '../util/cancel-token.ts';
@@ -108,7 +109,7 @@ const NO_HEADERS: HeaderMap = Object.freeze({});
 
 /** Tells the producer of a body that nobody will read it. */
 export function leaveBody(body: Body): void {
-  if (body instanceof Uint8Array) return;
+  if (isUint8Array(body)) return;
   // Errors of the producer no longer matter.
   body[Symbol.asyncIterator]()
     .return?.()

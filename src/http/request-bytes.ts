@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types';
 import type { HeaderMap, SidecarRequest } from './message.ts';
 import { requestTarget } from './message.ts';
 
@@ -17,7 +18,7 @@ export type RequestBytes = readonly [head: Buffer, body?: Uint8Array];
 /** The bytes of a plain request; `undefined` if its body is a stream, or if it has anything unusual or invalid. */
 export function requestBytes(request: SidecarRequest, host: string): RequestBytes | undefined {
   const { method, headers, body } = request;
-  if (!(body instanceof Uint8Array) || !TOKEN.test(method) || method === 'CONNECT') return undefined;
+  if (!isUint8Array(body) || !TOKEN.test(method) || method === 'CONNECT') return undefined;
   const target = requestTarget(request);
   const fields = fieldsOf(headers, host);
   if (!TARGET.test(target) || fields === undefined) return undefined;

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { isUint8Array } from 'node:util/types';
 import { asBuffer } from '../http/body.ts';
 import { isJsonType } from '../util/json-type.ts';
 import type { PayloadView } from './api/apps.ts';
@@ -121,7 +122,7 @@ function shownContent(content: Content, place: PayloadPlace, option: Exclude<Pay
 function changed(content: Content, before: unknown, after: unknown): Content {
   if (after === undefined) return HIDDEN;
   if (after === before) return content;
-  if (after instanceof Uint8Array) {
+  if (isUint8Array(after)) {
     const bytes = asBuffer(after);
     return Buffer.isBuffer(before) && bytes.equals(before) ? content : { format: 'base64', bytes, isMasked: true };
   }

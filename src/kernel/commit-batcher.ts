@@ -1,15 +1,13 @@
 import { isConflict, isStateError } from '../state/errors.ts';
 import type { Batch, Precondition, Put, StateStore } from '../state/store.ts';
 import { outside } from '../util/outside.ts';
+import { setImmediate } from '../util/timers.ts';
 
 /** The most changes and the most bytes of values in one commit, unless a single change has more. */
 const MAX_CHANGES = 1_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 /** How often the rest of a group is committed together again; after that, each change is committed alone. */
 const MAX_GROUP_TRIES = 3;
-
-// Captured at import: tests replace the global one with timers that stand still.
-const { setImmediate } = globalThis;
 
 /** A change that is written as a whole or not at all. */
 export interface Change extends Batch {

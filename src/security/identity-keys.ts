@@ -7,6 +7,7 @@ import {
   type JsonWebKeyInput,
   type KeyObject,
 } from 'node:crypto';
+import { isUint8Array } from 'node:util/types';
 import { SidecarError } from '../errors.ts';
 import { type IdentityKey, type KeyPair, MIN_SECRET_BYTES, type SharedKey } from './identity-options.ts';
 
@@ -29,8 +30,7 @@ export function readKey(key: IdentityKey, where: string): ReadKey {
 }
 
 function readSharedKey({ secret, kid }: SharedKey, where: string): ReadKey {
-  if (typeof secret !== 'string' && !(secret instanceof Uint8Array))
-    throw invalid(`${where}.secret must be text or bytes`);
+  if (typeof secret !== 'string' && !isUint8Array(secret)) throw invalid(`${where}.secret must be text or bytes`);
   const bytes = Buffer.from(secret);
   if (bytes.length < MIN_SECRET_BYTES)
     throw invalid(`${where}.secret must have at least ${MIN_SECRET_BYTES} bytes: actual is ${bytes.length}`);

@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types';
 import type { AdapterOptions, Body, HeaderMap, RequestHandler, SidecarRequest } from '../http/message.ts';
 
 /**
@@ -96,7 +97,7 @@ export function mounted(
 
 /** Reads a body to its end. */
 export async function bytesOf(body: Body): Promise<Buffer> {
-  if (body instanceof Uint8Array) return Buffer.from(body);
+  if (isUint8Array(body)) return Buffer.from(body);
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   return Buffer.concat(chunks);

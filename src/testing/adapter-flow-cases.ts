@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isUint8Array } from 'node:util/types';
 import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
 import { Sidecar } from '../sidecar/sidecar.ts';
 import { type AdapterCase, gate, handlerOf, mounted } from './adapter-case.ts';
@@ -64,7 +65,7 @@ const backPressure: readonly AdapterCase[] = [
 
 const bothWays: readonly AdapterCase[] = [
   mounted('streams the answer while the body of the request still comes', {}, () => ({
-    handler: handlerOf(({ body }) => ({ body: body instanceof Uint8Array ? body : echo(body) })),
+    handler: handlerOf(({ body }) => ({ body: isUint8Array(body) ? body : echo(body) })),
     async check(url) {
       using client = new RawClient(url);
       client.send(

@@ -1,4 +1,5 @@
 import type { Activity } from '../util/clock.ts';
+import { setImmediate, setTimeout } from '../util/timers.ts';
 
 /** How long work without progress holds up a virtual clock, in real time. */
 const STALL_MS = 100;
@@ -9,9 +10,6 @@ const QUIET_TURNS = 3;
 
 /** Longer waits sleep between two checks: threads and other processes need the CPU. */
 const SPIN_MS = 5;
-
-// Saved on load: tests replace the globals with fake timers.
-const { setImmediate, setTimeout } = globalThis;
 
 function turn(waitedMs: number): Promise<void> {
   return new Promise((resolve) => {

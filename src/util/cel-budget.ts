@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types';
 import type { ParseResult } from '@marcbachmann/cel-js';
 
 /**
@@ -199,7 +200,7 @@ function searchSteps(length: number, soughtLength: number, maxQuick: number): nu
 
 /** Of a text, a list or bytes; 0 of all else. */
 function lengthOf(value: unknown): number {
-  if (typeof value === 'string' || Array.isArray(value) || value instanceof Uint8Array) return value.length;
+  if (typeof value === 'string' || Array.isArray(value) || isUint8Array(value)) return value.length;
   return 0;
 }
 

@@ -1,6 +1,4 @@
-// Captured at load time, because tests replace the global functions with fake timers: what hangs is given up in real
-// time even if a test controls the clock.
-const { setTimeout, clearTimeout } = globalThis;
+import { clearTimeout, setTimeout } from './timers.ts';
 
 /**
  * Rejects with what `onOver` returns if the work is not done in time. Uses real time: the time that a server or another

@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types';
 import type { Body, HeaderMap, SidecarResponse } from '../../http/message.ts';
 import { OWN_CALL_HEADER } from '../../http/own-calls.ts';
 import type { Wire } from '../../wire.ts';
@@ -67,7 +68,7 @@ export class RequestHeaders {
     // Otherwise an application with this sidecar mounted would be called by it in an endless loop.
     if (appIdOfCredentials(fields['authorization'], this.#appIdHeader) !== undefined) delete fields['authorization'];
     const length = headers['content-length'];
-    if (length !== undefined && !(body instanceof Uint8Array)) fields['content-length'] = length;
+    if (length !== undefined && !isUint8Array(body)) fields['content-length'] = length;
     return fields;
   }
 }
@@ -118,8 +119,7 @@ export function passOn(response: SidecarResponse, method: string): SidecarRespon
   }
   if (status === 204) delete fields['content-length'];
   // Announce the actual length: an application in this process may have miscounted.
-  else if (body instanceof Uint8Array && method !== 'HEAD' && status !== 304)
-    fields['content-length'] = String(body.length);
+  else if (isUint8Array(body) && method !== 'HEAD' && status !== 304) fields['content-length'] = String(body.length);
   if (trailers === undefined) return { status, headers: fields, body };
   return { status, headers: fields, body, trailers: () => passedTrailers(trailers()) };
 }

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { isUint8Array } from 'node:util/types';
 import { SidecarError } from '../../errors.ts';
 import type { SidecarEventEmitter } from '../../events.ts';
 import { afterBody, readAll } from '../../http/body.ts';
@@ -156,7 +157,7 @@ export class Invocation {
           : await sendByPolicy(to, outgoing, policy, told);
       told?.end(response.status);
       const answer = passOn(response, request.method);
-      if (!(answer.body instanceof Uint8Array)) return { ...answer, body: afterBody(answer.body, end) };
+      if (!isUint8Array(answer.body)) return { ...answer, body: afterBody(answer.body, end) };
       end();
       return answer;
     } catch (error) {
@@ -191,7 +192,7 @@ export class Invocation {
   /** How much of a streamed body of known length to read before sending it: if it is short or may be sent again. */
   #keptBytes({ headers, body }: SidecarRequest, policy: Policy | undefined): number {
     const length = headers['content-length'];
-    if (body instanceof Uint8Array || length === undefined) return 0;
+    if (isUint8Array(body) || length === undefined) return 0;
     const limit = policy?.mayRetry === true ? this.#deps.replayLimitBytes : WHOLE_BODY_BYTES;
     return Number(length) <= limit ? limit : 0;
   }
@@ -243,7 +244,7 @@ function closingUnread(body: Readable, answer: SidecarResponse): SidecarResponse
   const close = (): void => {
     if (body.readableFlowing === null) closeStream(body);
   };
-  if (!(answer.body instanceof Uint8Array)) return { ...answer, body: afterBody(answer.body, close) };
+  if (!isUint8Array(answer.body)) return { ...answer, body: afterBody(answer.body, close) };
   close();
   return answer;
 }

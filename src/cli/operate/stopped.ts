@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types';
 import { watchHosts } from '../../cluster/other-hosts.ts';
 import { sharedState } from '../../cluster/shared-state.ts';
 import { durablePubSub } from '../../components/durable/durable-pubsub.ts';
@@ -104,7 +105,7 @@ async function send(inspector: Pick<Sidecar, 'handle'>, { method, path, body }: 
   const headers = body === undefined ? {} : { 'content-type': 'application/json', 'insidecar-inspector': '1' };
   const response = await inspector.handle(request(method, `/${path}`, { headers, body }));
   const chunks: Uint8Array[] = [];
-  if (response.body instanceof Uint8Array) chunks.push(response.body);
+  if (isUint8Array(response.body)) chunks.push(response.body);
   else for await (const chunk of response.body) chunks.push(chunk);
   return { status: response.status, text: Buffer.concat(chunks).toString() };
 }

@@ -1,7 +1,5 @@
 import { type Link, Linked } from '../../util/linked.ts';
-
-// Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
-const { setTimeout, clearTimeout } = globalThis;
+import { clearTimeout, setTimeout } from '../../util/timers.ts';
 
 /** A call that must end in time. */
 export interface Deadline {

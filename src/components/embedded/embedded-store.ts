@@ -5,6 +5,7 @@ import { LocalWatch, type OnChange } from '../../state/local-watch.ts';
 import type { Batch, Entry, KeyedEntry, KeyRange, Scan, StateContext, StateStore } from '../../state/store.ts';
 import type { Clock, Timer } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
+import { clearTimeout, setImmediate, setTimeout } from '../../util/timers.ts';
 import type { BinaryReader } from './binary-codec.ts';
 import { CommitWindow } from './commit-window.ts';
 import { canRecover } from './failures.ts';
@@ -24,9 +25,6 @@ import {
   writeScan,
 } from './protocol.ts';
 import { Thread } from './thread.ts';
-
-// Captured at import: tests replace the global ones with timers that stand still, and this measures the disk.
-const { setImmediate, setTimeout, clearTimeout } = globalThis;
 
 /** How often a failed store is probed. */
 const PROBE_INTERVAL_MS = 1000;

@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types';
 import { crc32 } from 'node:zlib';
 import { quote } from '../../state/errors.ts';
 import { corruptError } from './failures.ts';
@@ -47,7 +48,7 @@ export function checkedRow(row: StoredRow, key: Uint8Array, file: string): Row {
 }
 
 function isIntact({ version, value, checksum }: StoredRow, key: Uint8Array): boolean {
-  if (typeof version !== 'number' || !(value === null || value instanceof Uint8Array)) return false;
+  if (typeof version !== 'number' || !(value === null || isUint8Array(value))) return false;
   return checksum === null || checksum === checksumOf(key, version, value ?? EMPTY);
 }
 
@@ -56,7 +57,7 @@ export function checkOrder(rows: readonly ScannedRow[], { from, to, reverse }: P
   const ascending = reverse ? rows.toReversed() : rows;
   let before: Uint8Array | undefined;
   for (const { key } of ascending) {
-    if (!(key instanceof Uint8Array)) throw corruptError('a key is damaged');
+    if (!isUint8Array(key)) throw corruptError('a key is damaged');
     const isNext = before === undefined ? Buffer.compare(key, from) >= 0 : Buffer.compare(key, before) > 0;
     if (!isNext) throw outOfOrder(key);
     before = key;

@@ -1,5 +1,6 @@
 import { messageOf } from '../../errors.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../util/timers.ts';
 import type { Held, Line, LineOptions, LineReceiver, Received } from '../broker/line.ts';
 import type { JetStreamApi } from './api.ts';
 import type { NatsMessage, NatsSubscription } from './driver.ts';
@@ -11,8 +12,6 @@ import type { NatsSession } from './session.ts';
 import { NANOSECONDS } from './settings.ts';
 import type { Settlements } from './settlements.ts';
 import type { OpenConsumer, Topology } from './topology.ts';
-
-const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
 
 /** How long a request for messages waits at the server. A line closes no sooner: on NATS 2.9, a message that goes to a request that is cut is withheld. */
 const PULL_MS = 1_000;

@@ -1,11 +1,10 @@
 import { messageOf } from '../../errors.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import type { Logger } from '../../util/logger.ts';
+import { clearTimeout, setTimeout } from '../../util/timers.ts';
 import { OutageLog } from '../broker/outage-log.ts';
 import type { NatsConnection } from './driver.ts';
 import { NatsSession } from './session.ts';
-
-const { setTimeout, clearTimeout } = globalThis;
 
 const BACKOFF: Backoff = { initialDelayMs: 50, maxDelayMs: 2_000, factor: 2, jitter: 0.5 };
 /** A connection that ends earlier counts as a failed attempt. */

@@ -1,4 +1,5 @@
 import type { Logger } from '../../util/logger.ts';
+import { clearTimeout, setTimeout } from '../../util/timers.ts';
 import type { Deadline } from '../broker/deadlines.ts';
 import { parseJson } from '../broker/message-header.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
@@ -9,8 +10,6 @@ import { type EncodedHeaders, encodeHeaders, headersOf } from './messages.ts';
 import { MAX_SUBJECT_BYTES, subjectOf } from './names.ts';
 import type { NatsSession } from './session.ts';
 import type { Topology } from './topology.ts';
-
-const { setTimeout, clearTimeout } = globalThis;
 
 const NO_RESPONDERS = 503;
 const RETRY_MS = 250;

@@ -1,4 +1,4 @@
-const { setTimeout, clearTimeout } = globalThis;
+import { clearTimeout, setTimeout } from '../../util/timers.ts';
 
 interface Pull {
   left: number;

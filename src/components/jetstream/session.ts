@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { clearTimeout, setTimeout } from '../../util/timers.ts';
 import type { NatsConnection, NatsMessage, NatsSubscription } from './driver.ts';
-
-// Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
-const { setTimeout, clearTimeout } = globalThis;
 
 /**
  * Called once: with the reply; or with the error if the connection may not use the subject; or with neither if the

@@ -1,7 +1,6 @@
+import { clearTimeout, setImmediate, setTimeout } from '../../util/timers.ts';
 import type { LinkUser, NatsLink } from './link.ts';
 import type { NatsSession } from './session.ts';
-
-const { setImmediate, setTimeout, clearTimeout } = globalThis;
 
 /** The settlements of one tick. */
 interface Batch {

@@ -1,8 +1,7 @@
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
+import { clearTimeout, setTimeout } from '../../util/timers.ts';
 import { reasonOf } from './driver.ts';
 import type { PartitionOffsets } from './partition-offsets.ts';
-
-const { setTimeout, clearTimeout } = globalThis;
 
 const RETRY: Backoff = { initialDelayMs: 100, maxDelayMs: 2_000, factor: 2, jitter: 0.5 };
 

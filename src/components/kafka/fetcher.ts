@@ -1,4 +1,5 @@
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
+import { clearTimeout, setTimeout } from '../../util/timers.ts';
 import {
   closeClient,
   hasFailure,
@@ -10,8 +11,6 @@ import {
 import type { PartitionOffsets } from './partition-offsets.ts';
 import { NEWEST, OLDEST, offsetsAt } from './positions.ts';
 import type { Fetched } from './records.ts';
-
-const { setTimeout, clearTimeout } = globalThis;
 
 /** How long a request waits at the broker for messages. */
 const WAIT_MS = 1_000;

@@ -1,6 +1,7 @@
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import { Deque } from '../../util/deque.ts';
 import { withTimeLimit } from '../../util/time-limit.ts';
+import { clearTimeout, setTimeout } from '../../util/timers.ts';
 import type { Line, LineOptions, LineReceiver, Received } from '../broker/line.ts';
 import { Commits, type Place } from './commits.ts';
 import { type KafkaConsumer, reasonOf } from './driver.ts';
@@ -9,8 +10,6 @@ import { type Assignment, type GroupTimes, Membership } from './membership.ts';
 import { PartitionOffsets } from './partition-offsets.ts';
 import { positionsOf } from './positions.ts';
 import { type KafkaHandle, type Reading, receivedOf } from './records.ts';
-
-const { setTimeout, clearTimeout } = globalThis;
 
 const FLUSH_LIMIT_MS = 2_000;
 const REJOIN: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.5 };

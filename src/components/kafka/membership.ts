@@ -1,8 +1,7 @@
 import { withTimeLimit } from '../../util/time-limit.ts';
+import { clearInterval, setInterval, setTimeout } from '../../util/timers.ts';
 import { found, type KafkaConsumer } from './driver.ts';
 import { assignRanges } from './partitioning.ts';
-
-const { setTimeout, setInterval, clearInterval } = globalThis;
 
 const END_LIMIT_MS = 2_000;
 const REJOIN_DELAY_MS = 250;

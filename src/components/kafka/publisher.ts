@@ -1,11 +1,9 @@
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
+import { setTimeout } from '../../util/timers.ts';
 import type { Deadline } from '../broker/deadlines.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
 import { closeClient, found, hasFailure, type KafkaProducer, reasonOf } from './driver.ts';
 import { type Outgoing, outgoing } from './records.ts';
-
-// Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
-const { setTimeout } = globalThis;
 
 const ALL_IN_SYNC = -1;
 const MAX_BATCH = 1_000;

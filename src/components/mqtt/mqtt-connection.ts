@@ -1,10 +1,8 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../util/timers.ts';
 import type { MqttPacket, MqttPacketModule, MqttProperties, PacketOptions } from './driver.ts';
 import { connectReason, describeReason, RefusedError } from './refusals.ts';
-
-// Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
-const { clearInterval, clearTimeout, setInterval, setTimeout } = globalThis;
 
 /** Until the broker has accepted the connection and, for a session, the subscription. */
 const ESTABLISH_TIMEOUT_MS = 5_000;

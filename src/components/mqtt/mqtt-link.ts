@@ -1,13 +1,11 @@
 import { messageOf } from '../../errors.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import type { Logger } from '../../util/logger.ts';
+import { clearTimeout, setTimeout } from '../../util/timers.ts';
 import type { OutageLog } from '../broker/outage-log.ts';
 import type { MqttPacket, MqttPacketModule } from './driver.ts';
 import { type MqttBroker, MqttConnection, type MqttSession } from './mqtt-connection.ts';
 import { RefusedError, SESSION_TAKEN_OVER } from './refusals.ts';
-
-// Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
-const { clearTimeout, setTimeout } = globalThis;
 
 const RECONNECT: Backoff = { initialDelayMs: 50, maxDelayMs: 3_000, factor: 2, jitter: 0.5 };
 /** Two processes with one client ID must not keep each other from work. */

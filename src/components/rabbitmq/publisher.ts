@@ -2,14 +2,12 @@ import { messageOf } from '../../errors.ts';
 import { Deque } from '../../util/deque.ts';
 import { type Link, Linked } from '../../util/linked.ts';
 import type { Logger } from '../../util/logger.ts';
+import { setTimeout } from '../../util/timers.ts';
 import type { Deadline } from '../broker/deadlines.ts';
 import type { AmqpConfirmChannel, AmqpMessage, Properties } from './driver.ts';
 import { type AmqpFailure, failureOf, isClosed, NO_ROUTE, NOT_FOUND } from './failures.ts';
 import { KEY_HEADER } from './message-properties.ts';
 import type { RabbitConnection } from './rabbit-connection.ts';
-
-// Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
-const { setTimeout } = globalThis;
 
 /** Before another channel is asked for, when the server has refused one. */
 const REOPEN_DELAY_MS = 200;

@@ -2,12 +2,13 @@ import { messageOf } from '../../errors.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import type { Logger } from '../../util/logger.ts';
 import { withTimeLimit } from '../../util/time-limit.ts';
+import { clearTimeout, setImmediate, setTimeout } from '../../util/timers.ts';
 import type { OutageLog } from '../broker/outage-log.ts';
 import type { AmqpConnection } from './driver.ts';
 import { SHORT_LIFE_MS } from './reconnect.ts';
 
 // Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
-const { setImmediate, setTimeout, clearTimeout, performance } = globalThis;
+const { performance } = globalThis;
 const { nextTick } = process;
 
 /** How long the end of a connection may take. */

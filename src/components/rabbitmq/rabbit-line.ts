@@ -1,6 +1,7 @@
 import { messageOf as textOf } from '../../errors.ts';
 import { backoffDelayMs } from '../../util/backoff.ts';
 import { withTimeLimit } from '../../util/time-limit.ts';
+import { clearTimeout, setTimeout } from '../../util/timers.ts';
 import type { Held, Line, LineOptions, LineReceiver } from '../broker/line.ts';
 import type { AmqpChannel, AmqpMessage } from './driver.ts';
 import { attemptsAfterReturn, attemptsOf, keyOf, messageOf } from './message-properties.ts';
@@ -8,7 +9,7 @@ import type { RabbitConnection } from './rabbit-connection.ts';
 import { RECONNECT, SHORT_LIFE_MS } from './reconnect.ts';
 
 // Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
-const { setTimeout, clearTimeout, performance } = globalThis;
+const { performance } = globalThis;
 
 /** A delivery: valid as long as its channel. */
 export interface RabbitHandle {

@@ -1,8 +1,6 @@
 import { Deque } from '../../../util/deque.ts';
 import { outside } from '../../../util/outside.ts';
-
-// Captured at import: tests replace the global one with timers that stand still.
-const { setImmediate } = globalThis;
+import { setImmediate } from '../../../util/timers.ts';
 
 /** Max turns started per event loop tick. Their changes are one commit. */
 const TURNS_PER_TICK = 64;

@@ -1,4 +1,5 @@
 import { type Clock, type DualInstant, dualNow, msSince, type Timer } from '../../../util/clock.ts';
+import { setImmediate } from '../../../util/timers.ts';
 import {
   type CallOutcome,
   CallsRefused,
@@ -21,9 +22,6 @@ export const MAX_LENGTH: number = 512 * 1024;
  * ended after some minutes.
  */
 const MAX_SESSION_MS = 60_000;
-
-// Captured at load time, because tests replace the global function with fake timers.
-const { setImmediate } = globalThis;
 
 interface Pending {
   readonly call: ForwardedCall;

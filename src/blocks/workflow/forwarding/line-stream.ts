@@ -1,5 +1,7 @@
+import { isUint8Array } from 'node:util/types';
 import { ByteStream } from '../../../http/byte-stream.ts';
 import { type Body, leaveBody } from '../../../http/message.ts';
+import { clearInterval, setImmediate, setInterval } from '../../../util/timers.ts';
 
 /** How often each side shows that it lives, and after how many such periods without a byte it is given up. */
 const BEAT_MS = 1_000;
@@ -9,10 +11,6 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
 /** Lines are sent together up to about this length. */
 const CHUNK_LENGTH = 1024 * 1024;
 const NEWLINE = 10;
-
-// Captured at load time, because tests replace the global functions with fake timers: what hangs is given up in real
-// time even if a test controls the clock.
-const { setImmediate, setInterval, clearInterval } = globalThis;
 
 /** The dependencies of a {@link LineStream}. */
 export interface LineStreamDeps {
@@ -52,7 +50,7 @@ export class LineStream {
   async read(body: Body): Promise<void> {
     try {
       let parts: Uint8Array[] = [];
-      for await (const chunk of body instanceof Uint8Array ? [body] : body) {
+      for await (const chunk of isUint8Array(body) ? [body] : body) {
         if (this.#isOver) return leaveBody(body);
         this.#silentBeats = 0;
         parts = this.#take(parts, chunk);

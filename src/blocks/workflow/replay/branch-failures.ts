@@ -1,7 +1,5 @@
 import { isError } from '../../../errors.ts';
-
-// Captured at import: tests replace the global one with timers that stand still.
-const { setImmediate } = globalThis;
+import { setImmediate } from '../../../util/timers.ts';
 
 type OnUnhandled = (reason: unknown) => void;
 

@@ -1,8 +1,7 @@
 import { isStateError } from '../../../state/errors.ts';
+import { setImmediate } from '../../../util/timers.ts';
 import { ConnectionLostError } from '../../remote/connection.ts';
 import type { StreamGroup } from './stream-group.ts';
-
-const { setImmediate } = globalThis;
 
 interface Batch {
   readonly ids: string[];

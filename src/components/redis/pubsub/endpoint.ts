@@ -1,13 +1,11 @@
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { withTimeLimit } from '../../../util/time-limit.ts';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../../util/timers.ts';
 import type { OutageLog } from '../../broker/outage-log.ts';
 import { ConnectionLostError } from '../../remote/connection.ts';
 import { destroy } from '../dialer.ts';
 import type { RedisClient } from '../driver.ts';
 import { errorOf } from '../failures.ts';
-
-// Captured at load time, because tests replace the global functions with fake timers: a server's time is real time.
-const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
 
 const BACKOFF: Backoff = { initialDelayMs: 50, maxDelayMs: 2_000, factor: 2, jitter: 0.2 };
 const BEAT_MS = 1_000;

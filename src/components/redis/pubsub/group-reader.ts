@@ -1,12 +1,10 @@
+import { setImmediate, setTimeout } from '../../../util/timers.ts';
 import { destroy } from '../dialer.ts';
 import type { RedisClient } from '../driver.ts';
 import { isStale, movedTo } from '../failures.ts';
 import { Endpoint, type EndpointDeps } from './endpoint.ts';
 import type { RawEntry } from './entries.ts';
 import type { Router } from './router.ts';
-
-// Captured at load time, because tests replace the global functions with fake timers: a server's time is real time.
-const { setTimeout, setImmediate } = globalThis;
 
 const BLOCK_MS = 1_000;
 /** Where the user may not end a read early: new topics wait for it. */

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../../errors.ts';
+import { clearInterval, setInterval } from '../../../util/timers.ts';
 import type { BrokerClient } from '../../broker/broker-pubsub.ts';
 import type { Deadline } from '../../broker/deadlines.ts';
 import type { LineOptions, LineReceiver } from '../../broker/line.ts';
@@ -17,9 +18,6 @@ import { Router } from './router.ts';
 import { CONSUMER_PREFIX, StreamGroup } from './stream-group.ts';
 import { StreamLine, type StreamSettings } from './stream-line.ts';
 import { trimAcknowledged } from './trimming.ts';
-
-// Captured at load time, because tests replace the global functions with fake timers: a server's time is real time.
-const { setInterval, clearInterval } = globalThis;
 
 const NONE: readonly PublishFailure[] = [];
 const TICK_MS = 1_000;
