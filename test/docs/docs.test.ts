@@ -36,7 +36,7 @@ test.each(['commonjs', 'module', undefined])(
       await symlink(resolve(from), join(folder, 'node_modules', name));
     }
     await writeFile(join(folder, 'orders.ts'), codeWith('express.json').replace('3500', '0'));
-    const output = startIn(folder, ['node_modules/tsx/dist/cli.mjs', 'orders.ts']);
+    const output = startIn(folder, ['--import', 'tsx', 'orders.ts']);
     await expect.poll(output, PATIENCE).toContain('order 1, attempt 3');
   },
 );

@@ -222,7 +222,9 @@ test('without a driver, the error says what to install', async ({ skip }) => {
   const script = `
     import { embedded } from ${JSON.stringify(join(root, 'dist/embedded.mjs'))};
     await embedded({ path: ${JSON.stringify(join(root, 'state'))} }).open({}).catch((error) => console.log(error.kind, error.message));`;
-  const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  // Not in this directory, which has the driver.
+  const options = { encoding: 'utf8', cwd: root, timeout: 30_000 } as const;
+  const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], options);
   expect(output).toMatch(/driver-missing .*npm install @photostructure\/sqlite@1\.2\.1/);
   rmSync(root, { recursive: true });
 });
