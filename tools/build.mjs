@@ -71,6 +71,10 @@ const CREATED_REQUIRE = 'const require = createRequire(import.meta.url);';
 /** The bundler's helper for `using`, which cannot be resolved to another module, and what replaces it. */
 const USING_HELPER = /@oxc-project.*\/usingCtx\.js$/;
 const USING_SCOPE = await readFile(join(root, 'tools/using-scope.mjs'), 'utf8');
+/** The bundler's own runtime. Its loop over exports would also see what other libraries give to all objects. */
+const RUNTIME = '\0rolldown/runtime.js';
+const INHERITED_LOOP = 'for (var name in all)';
+const OWN_LOOP = 'for (var name of Object.keys(all))';
 
 const options = {
   cwd: root,
@@ -83,6 +87,14 @@ const options = {
     {
       name: 'using',
       transform: (_code, id) => (USING_HELPER.test(id) ? { code: USING_SCOPE, map: null } : null),
+    },
+    {
+      name: 'own-exports',
+      transform(code, id) {
+        if (id !== RUNTIME) return null;
+        if (!code.includes(INHERITED_LOOP)) throw new Error(`${id} has no "${INHERITED_LOOP}" to replace`);
+        return { code: code.replace(INHERITED_LOOP, OWN_LOOP), map: null };
+      },
     },
     {
       // The sources are ES modules, which have no require; what they become has it.

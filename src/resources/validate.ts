@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type { ErrorObject, Schema, ValidateFunction } from 'ajv';
 import { type Fit, fastValidator } from '../util/fast-validate.ts';
 import { didYouMean } from '../util/suggest.ts';
+import { unextended } from '../util/unextended.ts';
 import type { Report, SourceLocation } from './report.ts';
 import { OWN_WORDS } from './schema/envelope.ts';
 import type { YamlDocument, YamlPath } from './yaml-document.ts';
@@ -27,7 +28,7 @@ export function documentCheck(schema: Schema, { unused }: DocumentCheckOptions =
   return (document, report) => {
     fits ??= fastValidator(schema);
     if (fits(document.value)) return [];
-    validate ??= compile(schema);
+    validate ??= unextended(() => compile(schema));
     if (validate(document.value)) return [];
     const wrong: YamlPath[] = [];
     for (const error of validate.errors ?? []) {

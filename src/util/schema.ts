@@ -3,6 +3,7 @@ import type { ErrorObject, Schema, ValidateFunction } from 'ajv';
 import { fastValidator } from './fast-validate.ts';
 import { unknownField } from './known-fields.ts';
 import { shown } from './shown.ts';
+import { unextended } from './unextended.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -23,7 +24,7 @@ export function validator(
   return (value) => {
     fits ??= fastValidator(schema);
     if (fits(value)) return undefined;
-    validate ??= compile(schema);
+    validate ??= unextended(() => compile(schema));
     return validate(value) ? undefined : describe(validate.errors?.at(-1), what, secret);
   };
 }

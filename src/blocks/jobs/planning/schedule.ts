@@ -1,9 +1,14 @@
-import { Cron } from 'croner';
+import { createRequire } from 'node:module';
+import type { Cron } from 'croner';
 import { messageOf } from '../../../errors.ts';
 import { LAST_INSTANT } from '../../../util/clock.ts';
 import { parseGoDuration } from '../../../util/duration.ts';
+import { unextended } from '../../../util/unextended.ts';
 import { parseCronFields } from './cron-fields.ts';
 import type { Zone, Zones } from './zone.ts';
+
+const require = createRequire(import.meta.url);
+const croner = unextended(() => require('croner') as typeof import('croner'));
 
 /** The recurring instants of a job. */
 export interface Schedule {
@@ -112,11 +117,11 @@ export function oneByOne(): Schedule {
 
 function cronSchedule(pattern: string, isFixed: boolean, zone: Zone): Schedule {
   // croner's fixed offset is three times faster than its zones, even than its zone UTC.
-  const inUtc = (): Cron => new Cron(pattern, { mode: '6-part', paused: true, utcOffset: 0 });
+  const inUtc = (): Cron => new croner.Cron(pattern, { mode: '6-part', paused: true, utcOffset: 0 });
   try {
     if (zone.name === 'UTC') return new CronSchedule(inUtc());
     if (isFixed) return new WallTimeSchedule(inUtc(), zone);
-    return new CronSchedule(new Cron(pattern, { mode: '6-part', paused: true, timezone: zone.name }));
+    return new CronSchedule(new croner.Cron(pattern, { mode: '6-part', paused: true, timezone: zone.name }));
   } catch (error) {
     throw new Error(`cannot be read: ${messageOf(error)}`, { cause: error });
   }
