@@ -73,12 +73,17 @@ class PoolClient implements HttpClient {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await (await this.#opening)?.destroy();
+    await (await this.#opened())?.destroy();
   }
 
   async retire(): Promise<void> {
     // Requests that wait for the load are sent before this goes on.
-    await (await this.#opening)?.close();
+    await (await this.#opened())?.close();
+  }
+
+  /** One that could not be opened has nothing to close. */
+  #opened(): Promise<Pool | undefined> | undefined {
+    return this.#opening?.catch(() => undefined);
   }
 
   #open(): Promise<Pool> {
@@ -87,7 +92,7 @@ class PoolClient implements HttpClient {
   }
 
   async #load(): Promise<Pool> {
-    const { Pool } = await import('undici');
+    const { Pool } = await loadUndici();
     const { rootCA, certificate, privateKey } = this.#tls;
     this.#pool = new Pool(this.#origin, {
       headersTimeout: 0,
@@ -104,6 +109,17 @@ class PoolClient implements HttpClient {
     // Reject requests after the close, as an open pool would.
     if (this.#isClosed) await this.#pool.destroy();
     return this.#pool;
+  }
+}
+
+/** It needs globals that a realm such as Jest's jsdom lacks. */
+async function loadUndici(): Promise<typeof import('undici')> {
+  try {
+    return await import('undici');
+  } catch (cause) {
+    if (typeof TextDecoder !== 'undefined') throw cause;
+    const remedy = 'in Jest with jsdom, begin the test file with /** @jest-environment node */';
+    throw new Error(`calls over the network need globals of Node that are missing here: ${remedy}`, { cause });
   }
 }
 
