@@ -53,5 +53,9 @@ export function runners() {
       command: runner.command,
       passed: /Tests: +\d+ passed, \d+ total/,
     });
+    npmInstall(cwd, 'jest-environment-jsdom@30');
+    const jsdom = directory('jest-jsdom', ['jest-jsdom.test.js']);
+    run(jsdom, 'ln', '-s', join(cwd, 'node_modules'), 'node_modules');
+    checkRunner('Jest with jsdom', jsdom, { command: [...runner.command, '--env', 'jsdom'], passed: runner.passed });
   }
 }
