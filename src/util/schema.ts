@@ -24,8 +24,12 @@ export function validator(
   return (value) => {
     fits ??= fastValidator(schema);
     if (fits(value)) return undefined;
-    validate ??= unextended(() => compile(schema));
-    return validate(value) ? undefined : describe(validate.errors?.at(-1), what, secret);
+    // Ajv, and the code that it makes, would take a field of all objects for an unknown one of the value.
+    const isValid = unextended(() => {
+      validate ??= compile(schema);
+      return validate(value);
+    });
+    return isValid ? undefined : describe(validate?.errors?.at(-1), what, secret);
   };
 }
 
@@ -35,9 +39,6 @@ function compile(schema: Schema): ValidateFunction {
   const { Ajv } = require('ajv') as typeof import('ajv');
   const ajv = new Ajv({
     allErrors: false,
-    // Inherited methods count, as those of a logger or clock that is of a class. But a library may have given all objects
-    // a field, which would be an unknown one of each value.
-    ownProperties: Object.keys(Object.prototype).length > 0,
     strict: true,
     allowUnionTypes: true,
     verbose: true,
