@@ -5,7 +5,7 @@ import type { CodeCall } from '../../../util/code-calls.ts';
 import { Work } from '../../../util/work.ts';
 import type { Schedules } from '../planning/schedule-cache.ts';
 import { type Attempt, afterAttempt, isAtRest, type Next } from '../planning/transition.ts';
-import { type Attempted, makeAttempt } from './attempt.ts';
+import { type AttemptDeps, type Attempted, makeAttempt } from './attempt.ts';
 import { CrashCounter } from './crash-counter.ts';
 import type { Delivery, Target } from './delivery.ts';
 import { DueJobs } from './due-jobs.ts';
@@ -48,6 +48,7 @@ export class Scheduler {
   readonly #retry: ReadRetry;
   readonly #recorder: Recorder;
   readonly #crashes: CrashCounter;
+  readonly #attemptDeps: AttemptDeps;
   /** Jobs that were due without a handler or application. */
   readonly unhandled: UnhandledJobs;
   /** Whether entries were skipped because they had no target. */
@@ -59,6 +60,7 @@ export class Scheduler {
     this.unhandled = new UnhandledJobs(host.logger);
     this.#due = new DueJobs({ stored: store.stored, clock: host.clock, isTaken: (due) => this.#isTaken(due) });
     this.#crashes = new CrashCounter(deps);
+    this.#attemptDeps = { ...deps, due: this.#due, crashes: this.#crashes, inHand: this.#inHand };
     this.#retry = new ReadRetry({ ...host, what: 'jobs', readAnew: () => this.readAnew() });
     this.#recorder = new Recorder({
       store: deps.store,
@@ -283,8 +285,7 @@ export class Scheduler {
   async #attempt(found: Due, target: Target): Promise<Attempted | undefined> {
     this.#running++;
     try {
-      const [due, crashes, inHand] = [this.#due, this.#crashes, this.#inHand];
-      return await makeAttempt(found, target, { ...this.#deps, due, crashes, inHand });
+      return await makeAttempt(found, target, this.#attemptDeps);
     } catch (error) {
       return void this.#retry.failed(error);
     } finally {
