@@ -9,7 +9,8 @@ const PROGRAMS = ['smoke.mjs', 'smoke.cjs', 'entries.mjs', 'entries.cjs'];
 const COMMAND = 'node_modules/insidecar/dist/cli.cjs';
 const RUN = ['run', '--app-id', 'smoke', '--state-path', './state'];
 const KEPT = /: kept order 1 over a restart$/;
-const MISSING = /: driver-missing: .*npm install @photostructure\/sqlite@1\.2\.1", or use Node 22\.13 or later\.$/;
+const MISSING =
+  /: driver-missing: .*npm install @photostructure\/sqlite@1\.2\.1"\. Node 22\.13 and later have SQLite\.$/;
 /** Their `engines` leave out Node versions that they run on; docs/dependencies.md says so. */
 const WARNED_OF = new Set(['cloudevents']);
 
