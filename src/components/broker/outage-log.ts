@@ -19,13 +19,13 @@ export class OutageLog {
     this.#server = server;
   }
 
-  /** A connection is lost, or could not be made; `details` are further fields of the log. */
-  onLost(connection: object, reason: string, details: object = {}): void {
+  /** A connection is lost, or could not be made. */
+  onLost(connection: object, reason: string): void {
     this.#down.add(connection);
     if (this.#reasons.has(reason)) return;
     if (this.#reasons.size === MAX_REASONS) this.#reasons.clear();
     this.#reasons.add(reason);
-    this.#logger.warn({ server: this.#server, ...details, error: reason }, 'no connection to the server: trying again');
+    this.#logger.warn({ server: this.#server, error: reason }, 'no connection to the server: trying again');
   }
 
   /** A connection is there. */
