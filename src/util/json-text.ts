@@ -118,6 +118,28 @@ export function parseJsonBody(body: Buffer, refuse: (problem: string, cause?: un
   }
 }
 
+/** As {@link parseJsonBody}, for a body that has to be a JSON object. */
+export function parseJsonObject(
+  body: Buffer,
+  refuse: (problem: string, cause?: unknown) => Error,
+): ParsedJson & { readonly value: JsonObject } {
+  const { text, value } = parseJsonBody(body, refuse);
+  if (isJsonObject(value)) return { text, value };
+  throw refuse(`the body is ${kindOfJson(value)}`);
+}
+
+/** The text of a member of a JSON object; `undefined` if it is absent. As in `JSON.parse`, the last one of a name counts. */
+export function jsonMember(text: string, key: string): string | undefined {
+  return jsonMembers(text).findLast((member) => member.key === key)?.value;
+}
+
+/** A JSON object, or options that have the form of one. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The kind of a JSON value for messages: `a string`, `an array`, `null`. */
 export function kindOfJson(value: unknown): string {
   if (value === null) return 'null';

@@ -1,3 +1,5 @@
+import { messageOf } from '../errors.ts';
+
 /** Types with content that JSON writes as an empty object, or as one with a member for each number. */
 const LOST_TAGS: ReadonlySet<string> = new Set(
   [
@@ -37,6 +39,27 @@ export function jsonTextOf(value: unknown): string | undefined {
   }
   const found = find(value);
   if (found !== undefined) throw notJson(found);
+  return text;
+}
+
+/**
+ * The JSON text of a value that must have one. Otherwise throws the error that `refuse` makes of the problem, which
+ * follows the value's name (`is undefined: expected JSON`), and of its cause.
+ *
+ * @param expected - what may stand in place of `undefined`
+ */
+export function requiredJsonText(
+  value: unknown,
+  expected: string,
+  refuse: (problem: string, cause?: unknown) => Error,
+): string {
+  let text: string | undefined;
+  try {
+    text = jsonTextOf(value);
+  } catch (cause) {
+    throw refuse(messageOf(cause), cause);
+  }
+  if (text === undefined) throw refuse(`is ${typeof value}: expected ${expected}`);
   return text;
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { jsonElements, jsonMembers } from '../../src/util/json-text.ts';
+import { jsonElements, jsonMember, jsonMembers, parseJsonObject } from '../../src/util/json-text.ts';
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\n', '\r', '\t'), maxLength: 3 });
 
@@ -114,4 +114,24 @@ describe('jsonElements', () => {
   test.each(['[]', ' [ ] ', '[\n\t]'])('gives none of %j', (text) => {
     expect(jsonElements(text)).toEqual([]);
   });
+});
+
+test('a member keeps its digits, and the last one of a name counts', () => {
+  const text = ' {"a": 1, "b": 12345678901234567890.10, "\\u0061": {"a": 3}}';
+  expect(jsonMember(text, 'b')).toBe('12345678901234567890.10');
+  expect(jsonMember(text, 'a')).toBe('{"a": 3}');
+  expect(jsonMember(text, '__proto__')).toBeUndefined();
+});
+
+test.each([
+  ['[]', 'the body is an array'],
+  ['null', 'the body is null'],
+  ['"{}"', 'the body is a string'],
+  ['{', 'the body is not JSON'],
+  ['', 'the body is not JSON'],
+  [Buffer.from('{"a":"\u00ff"}', 'latin1'), 'the body is not UTF-8'],
+])('a body of %s is no object', (body, problem) => {
+  const refuse = (text: string): Error => new Error(text);
+  expect(() => parseJsonObject(Buffer.from(body as string), refuse)).toThrow(new Error(problem));
+  expect(parseJsonObject(Buffer.from(' {} '), refuse)).toEqual({ text: ' {} ', value: {} });
 });

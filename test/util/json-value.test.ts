@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { jsonTextOf } from '../../src/util/json-value.ts';
+import { jsonTextOf, requiredJsonText } from '../../src/util/json-value.ts';
 
 const cyclic: { list: unknown[] } = { list: [{}] };
 cyclic.list.push(cyclic);
@@ -82,4 +82,13 @@ test.each([0, 1])('a getter that throws after %d reads is the cause', (reads) =>
     },
   };
   expect(() => jsonTextOf(value)).toThrow(expect.objectContaining({ message: 'has no JSON form', cause }));
+});
+
+test('a value that needs a JSON form is refused with the words and the cause of the problem', () => {
+  const refuse = (problem: string, cause?: unknown): Error => new Error(`data ${problem}`, { cause });
+  expect(requiredJsonText({ a: 1 }, 'JSON', refuse)).toBe('{"a":1}');
+  expect(() => requiredJsonText(undefined, 'JSON', refuse)).toThrow(new Error('data is undefined: expected JSON'));
+  expect(() => requiredJsonText([1n], 'JSON', refuse)).toThrow(
+    expect.objectContaining({ message: 'data has a BigInt at [0]: JSON cannot hold it', cause: expect.any(Error) }),
+  );
 });

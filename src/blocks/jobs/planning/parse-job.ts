@@ -1,7 +1,7 @@
-import { messageOf, SidecarError } from '../../../errors.ts';
+import { SidecarError } from '../../../errors.ts';
 import { definedOnly } from '../../../util/defined-only.ts';
-import { type JsonMember, jsonMembers, parseJsonBody } from '../../../util/json-text.ts';
-import { jsonTextOf } from '../../../util/json-value.ts';
+import { isJsonObject, type JsonObject, jsonMember, parseJsonObject } from '../../../util/json-text.ts';
+import { requiredJsonText } from '../../../util/json-value.ts';
 import { fieldNames, fieldsProblem } from '../../../util/known-fields.ts';
 import { NOT_NEGATIVE, optionsSchema } from '../../../util/options-schema.ts';
 import { checkPayload } from '../../../util/payload-limit.ts';
@@ -29,8 +29,6 @@ const JOB_FIELDS = fieldsOf([
 /** Options in code have `ifExists` as well. */
 const OPTION_FIELDS = fieldsOf([...JOB_FIELDS, ['ifExists']]);
 const CONSTANT_FIELDS = fieldsOf([['maxRetries', 'max_retries'], ['interval']]);
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const text = { type: 'string' };
 
@@ -68,11 +66,11 @@ const CODE_FIELDS: ReadonlySet<string> = fieldNames<JobOptions>({
 /** Names an unknown field of options in code. Over HTTP, unknown fields are ignored, as Dapr does. */
 function optionsProblem(options: JobOptions): string | undefined {
   const { failurePolicy } = Object(options) as { readonly failurePolicy?: unknown };
-  const constant = isObject(failurePolicy) ? failurePolicy['constant'] : undefined;
+  const constant = isJsonObject(failurePolicy) ? failurePolicy['constant'] : undefined;
   return (
     fieldsProblem(options, CODE_FIELDS, 'the job') ??
-    (isObject(failurePolicy) ? fieldsProblem(failurePolicy, POLICY_KINDS, 'failurePolicy') : undefined) ??
-    (isObject(constant) ? fieldsProblem(constant, CONSTANT_NAMES, 'failurePolicy.constant') : undefined)
+    (isJsonObject(failurePolicy) ? fieldsProblem(failurePolicy, POLICY_KINDS, 'failurePolicy') : undefined) ??
+    (isJsonObject(constant) ? fieldsProblem(constant, CONSTANT_NAMES, 'failurePolicy.constant') : undefined)
   );
 }
 
@@ -113,11 +111,13 @@ export class JobParser {
    */
   parseBody(body: Buffer): JobFields {
     if (body.length === 0 && this.#rules.lenientBodies) return { ifExists: 'fail' };
-    const json = this.#parseJson(body);
+    const json = parseJsonObject(body, (problem, cause) =>
+      this.#errors.malformed(`${problem}: expected a JSON object`, cause),
+    );
     const { name = null } = json.value;
     const given = this.#pickFields(json.value, JOB_FIELDS, 'job');
     if (name !== null && !(this.#rules.lenientBodies && name === '')) throw this.#errors.nameInBody();
-    if (Object.hasOwn(json.value, 'data')) given['data'] = checkData(lastOf(jsonMembers(json.text), 'data'));
+    if (Object.hasOwn(json.value, 'data')) given['data'] = checkData(jsonMember(json.text, 'data'));
     return this.#checkedFields(given);
   }
 
@@ -139,7 +139,7 @@ export class JobParser {
       throw this.#errors.invalid('SCHEDULE_JOB', `${about}: expected the name of one job, without *`);
     const problem = fieldsProblem(definition, DEFINITION_FIELDS, about);
     if (problem !== undefined)
-      throw this.#errors.malformed(isObject(definition) ? `${problem}; schedule() takes more` : problem);
+      throw this.#errors.malformed(isJsonObject(definition) ? `${problem}; schedule() takes more` : problem);
     // The limit is the function's, not the job's.
     const { timeoutMs: _, ...job } = definition;
     const fields = this.parseOptions({ ...job, ifExists: 'update' });
@@ -156,27 +156,12 @@ export class JobParser {
   }
 
   #dataText(data: unknown): string {
-    let text: string | undefined;
-    try {
-      text = jsonTextOf(data);
-    } catch (cause) {
-      throw this.#errors.malformed(`data ${messageOf(cause)}`, cause);
-    }
-    if (text === undefined)
-      throw this.#errors.malformed(`data is a ${typeof data}: expected a value that JSON can hold`);
-    return checkData(text);
-  }
-
-  #parseJson(body: Buffer): { readonly text: string; readonly value: Fields } {
-    const refuse = (problem: string, cause?: unknown): Error =>
-      this.#errors.malformed(`${problem}: expected a JSON object`, cause);
-    const { text, value } = parseJsonBody(body, refuse);
-    if (isObject(value)) return { text, value };
-    throw refuse(`the body is ${Array.isArray(value) ? 'an array' : typeof value}`);
+    const refuse = (problem: string, cause?: unknown): Error => this.#errors.malformed(`data ${problem}`, cause);
+    return checkData(requiredJsonText(data, 'a value that JSON can hold', refuse));
   }
 
   /** The known fields of an object in the internal spelling, without those that are `null`. */
-  #pickFields(from: Fields, names: FieldNames, what: string): Record<string, unknown> {
+  #pickFields(from: JsonObject, names: FieldNames, what: string): Record<string, unknown> {
     const picked: Record<string, unknown> = {};
     for (const [name, other] of names) {
       const isPresent = Object.hasOwn(from, name);
@@ -192,7 +177,7 @@ export class JobParser {
   /** Checks fields that were picked, and completes them in place: every schedule request passes here. */
   #checkedFields(fields: Record<string, unknown>): JobFields {
     const { failurePolicy, repeats } = fields;
-    if (isObject(failurePolicy)) fields['failurePolicy'] = this.#pickPolicy(failurePolicy);
+    if (isJsonObject(failurePolicy)) fields['failurePolicy'] = this.#pickPolicy(failurePolicy);
     if (repeats !== undefined) fields['repeats'] = this.#numberIn(repeats);
     const problem = this.#problemOf(fields);
     if (problem !== undefined) throw this.#errors.malformed(problem);
@@ -212,7 +197,7 @@ export class JobParser {
   }
 
   /** A policy has one of `constant` and `drop`. Lenient rules take one without either for the default. */
-  #pickPolicy(given: Fields): unknown {
+  #pickPolicy(given: JsonObject): unknown {
     const set = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
     const known = set.filter(([name]) => name === 'constant' || name === 'drop');
     const counted = this.#rules.lenientBodies ? known : set;
@@ -223,8 +208,8 @@ export class JobParser {
       throw this.#errors.malformed(`job.failurePolicy must have exactly one of constant and drop: actual is ${actual}`);
     }
     const [name, value] = only;
-    if (name === 'drop') return isObject(value) ? ({ drop: {} } satisfies PolicyFields) : { drop: value };
-    if (!isObject(value)) return { constant: value };
+    if (name === 'drop') return isJsonObject(value) ? ({ drop: {} } satisfies PolicyFields) : { drop: value };
+    if (!isJsonObject(value)) return { constant: value };
     const { maxRetries, ...constant } = this.#pickFields(value, CONSTANT_FIELDS, 'job.failurePolicy.constant');
     return {
       constant: { ...constant, ...(maxRetries === undefined ? undefined : { maxRetries: this.#numberIn(maxRetries) }) },
@@ -240,21 +225,12 @@ const handlerOptionsProblem = validator(optionsSchema<JobHandlerOptions>({ timeo
 
 /** How long a function may take for a run; 0 for no limit. @throws SidecarError `ERR_CONFIGURATION` */
 export function timeLimitOf(pattern: string, options: JobHandlerOptions): number {
-  const problem = handlerOptionsProblem(isObject(options) ? definedOnly(options) : options);
+  const problem = handlerOptionsProblem(isJsonObject(options) ? definedOnly(options) : options);
   if (problem === undefined) return options.timeoutMs ?? 0;
   throw new SidecarError('ERR_CONFIGURATION', `handler of jobs ${JSON.stringify(pattern)}: ${problem}`);
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Together with the rest of the job, the data has to fit into one stored value. */
 function checkData<T extends string | undefined>(text: T): T {
   return checkPayload(text, 'the data of the job');
-}
-
-/** The last value of a key counts, as everywhere in JSON. */
-function lastOf(members: readonly JsonMember[], key: string): string | undefined {
-  return members.findLast((member) => member.key === key)?.value;
 }

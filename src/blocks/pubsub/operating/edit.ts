@@ -1,7 +1,7 @@
 import type { Message } from '../../../components/pubsub.ts';
-import { messageOf, SidecarError } from '../../../errors.ts';
+import { SidecarError } from '../../../errors.ts';
 import { bytesOf } from '../../../util/bytes.ts';
-import { jsonTextOf } from '../../../util/json-value.ts';
+import { requiredJsonText } from '../../../util/json-value.ts';
 import { contentKind } from '../publishing/content-type.ts';
 import { withData } from '../publishing/envelope.ts';
 
@@ -39,14 +39,9 @@ function encoded(data: unknown, before: string): Encoded {
 }
 
 function jsonOf(data: unknown): string {
-  let text: string | undefined;
-  try {
-    text = jsonTextOf(data);
-  } catch (cause) {
-    throw invalid(`the data ${messageOf(cause)}`, cause);
-  }
-  if (text === undefined) throw invalid(`the data is ${typeof data}: expected bytes, text or a JSON value`);
-  return text;
+  return requiredJsonText(data, 'bytes, text or a JSON value', (problem, cause) =>
+    invalid(`the data ${problem}`, cause),
+  );
 }
 
 function eventOf({ id, data }: Message): Readonly<Record<string, unknown>> {

@@ -1,6 +1,5 @@
-import { messageOf } from '../../../errors.ts';
 import { bytesOf } from '../../../util/bytes.ts';
-import { jsonTextOf } from '../../../util/json-value.ts';
+import { requiredJsonText } from '../../../util/json-value.ts';
 import { invalidEvent } from '../errors.ts';
 import { CLOUD_EVENT_TYPE } from './content-type.ts';
 import type { Address } from './envelope.ts';
@@ -29,7 +28,7 @@ export function encodeData(data: unknown, { contentType, rawPayload }: DataForm,
     return { bytes: rawPayload ? Buffer.from(bytes) : bytes, contentType: contentType ?? 'application/octet-stream' };
   if (typeof data === 'string') return { bytes: Buffer.from(data), contentType: contentType ?? 'text/plain' };
   const type = contentType ?? (isCloudEvent(data) ? CLOUD_EVENT_TYPE : 'application/json');
-  return { bytes: Buffer.from(stringify(data, address)), contentType: type };
+  return { bytes: Buffer.from(jsonOf(data, address)), contentType: type };
 }
 
 /**
@@ -39,14 +38,8 @@ function isCloudEvent(data: unknown): boolean {
   return typeof data === 'object' && data !== null && 'specversion' in data && 'cloneWith' in data;
 }
 
-function stringify(data: unknown, address: Address): string {
-  let text: string | undefined;
-  try {
-    text = jsonTextOf(data);
-  } catch (cause) {
-    throw invalidEvent(address, `the data ${messageOf(cause)}`, cause);
-  }
-  if (text === undefined)
-    throw invalidEvent(address, `the data is ${typeof data}: expected bytes, text or a JSON value`);
-  return text;
+function jsonOf(data: unknown, address: Address): string {
+  return requiredJsonText(data, 'bytes, text or a JSON value', (problem, cause) =>
+    invalidEvent(address, `the data ${problem}`, cause),
+  );
 }

@@ -1,5 +1,5 @@
-import { messageOf, SidecarError } from '../../../errors.ts';
-import { jsonTextOf } from '../../../util/json-value.ts';
+import { SidecarError } from '../../../errors.ts';
+import { requiredJsonText } from '../../../util/json-value.ts';
 import { checkPayload, isSmallPayload } from '../../../util/payload-limit.ts';
 
 /**
@@ -15,18 +15,12 @@ export type Payload = string | undefined;
  */
 export function textOfValue(value: unknown, what: string, name?: string): Payload {
   if (value === undefined) return undefined;
-  const text = asJson(value, what, name);
-  if (text === undefined)
-    throw new SidecarError('ERR_BAD_REQUEST', `${wordsOf(what, name)} is ${typeof value}: expected JSON`);
+  const text = requiredJsonText(
+    value,
+    'JSON',
+    (problem, cause) => new SidecarError('ERR_BAD_REQUEST', `${wordsOf(what, name)} ${problem}`, { cause }),
+  );
   return isSmallPayload(text) ? text : checkPayload(text, wordsOf(what, name));
-}
-
-function asJson(value: unknown, what: string, name: string | undefined): string | undefined {
-  try {
-    return jsonTextOf(value);
-  } catch (cause) {
-    throw new SidecarError('ERR_BAD_REQUEST', `${wordsOf(what, name)} ${messageOf(cause)}`, { cause });
-  }
 }
 
 function wordsOf(what: string, name: string | undefined): string {
