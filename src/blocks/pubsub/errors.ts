@@ -1,8 +1,8 @@
 import { type ErrorCode, messageOf, SidecarError } from '../../errors.ts';
 import { shown } from '../../util/shown.ts';
 import { didYouMean } from '../../util/suggest.ts';
+import type { Metadata } from '../request-metadata.ts';
 import type { Address, Destination } from './publishing/envelope.ts';
-import type { Metadata } from './publishing/request-metadata.ts';
 
 /** The errors of publishing, with the details that Dapr's clients expect. */
 

@@ -1,7 +1,7 @@
+import type { Metadata } from '../request-metadata.ts';
 import type { SubscribablePubSub } from './delivery/subscriptions.ts';
 import { pubsubNameEmpty, pubsubNotFound, topicEmpty, topicForbidden } from './errors.ts';
 import type { Address, Destination } from './publishing/envelope.ts';
-import type { Metadata } from './publishing/request-metadata.ts';
 import { mayPublish } from './scopes.ts';
 
 /** A component and topic to which the application may publish. */

@@ -6,6 +6,7 @@ import { type Observation, observe } from '../../probe.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import type { Expected, ExpectedOne } from '../../util/expected.ts';
 import type { BlockService } from '../block-service.ts';
+import { type Metadata, NO_METADATA } from '../request-metadata.ts';
 import { AppSubscriptions } from './delivery/app-subscriptions.ts';
 import type { DeliveryDeps } from './delivery/delivery-deps.ts';
 import type { SubscriptionState } from './delivery/precedence.ts';
@@ -29,7 +30,6 @@ import { type PublishTarget, PublishTargets } from './publish-targets.ts';
 import { bulkFailed, type EncodedEntry, publishInPortions } from './publishing/bulk-publish.ts';
 import { encodeMessage, type Publish } from './publishing/encode.ts';
 import type { Address, Destination } from './publishing/envelope.ts';
-import { type Metadata, NO_METADATA } from './publishing/request-metadata.ts';
 import { Unsubscribed, type UnsubscribedTopic } from './publishing/unsubscribed.ts';
 import { maySubscribe } from './scopes.ts';
 

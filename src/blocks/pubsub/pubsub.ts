@@ -1,5 +1,6 @@
 import type { QueueEntry } from '../../components/queue-access.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
+import { NO_METADATA } from '../request-metadata.ts';
 import { deliverToCode } from './delivery/code-handler.ts';
 import { checkSubscribeOptions, type SubscribeOptionsInCode, type Subscription } from './delivery/subscribe-options.ts';
 import type { MessageHandler } from './delivery/subscription.ts';
@@ -14,6 +15,7 @@ import type {
 } from './operating/queue-types.ts';
 import { checkEntryIds } from './publishing/bulk-publish.ts';
 import { encodeData } from './publishing/payload.ts';
+import { maxBulkPubBytes, mergedMetadata, publishRules } from './publishing/publish-metadata.ts';
 import {
   type BulkPublishEntry,
   type BulkPublishOptions,
@@ -22,7 +24,6 @@ import {
   metadataOf,
   type PublishOptions,
 } from './publishing/publish-options.ts';
-import { maxBulkPubBytes, mergedMetadata, NO_METADATA, publishRules } from './publishing/request-metadata.ts';
 import type { PubSubService } from './pubsub-service.ts';
 
 const LIST_FIELDS = fieldNames<{ readonly pubsubName?: string; readonly topic?: string }>({

@@ -3,11 +3,12 @@ import { headerOf, NO_CONTENT, type SidecarRequest, type SidecarResponse } from 
 import { type Route, route } from '../../http/router.ts';
 import { traceOfHeaders } from '../../http/trace-headers.ts';
 import type { Wire } from '../../wire.ts';
+import { metadataOfQuery } from '../request-metadata.ts';
 import { parseBulkEntries } from './publishing/bulk-entries.ts';
 import { binaryAttributes } from './publishing/cloud-event.ts';
 import { contentKind } from './publishing/content-type.ts';
 import type { Destination } from './publishing/envelope.ts';
-import { maxBulkPubBytes, mergedMetadata, metadataOfQuery, publishRules } from './publishing/request-metadata.ts';
+import { maxBulkPubBytes, mergedMetadata, publishForm, publishRules } from './publishing/publish-metadata.ts';
 import type { PubSubService } from './pubsub-service.ts';
 
 /** A pub/sub component must not have this name: its publish routes would clash with those of bulk publishing. */
@@ -51,7 +52,7 @@ async function publish(
   to: Destination,
   { wire, bodyLimitBytes }: PublishRouteOptions,
 ): Promise<SidecarResponse> {
-  const metadata = metadataOfQuery(request.search, () => request.query, wire);
+  const metadata = metadataOfQuery(request.search, () => request.query, publishForm(wire));
   const target = pubsub.target(to, metadata);
   const { address } = target;
   const rules = publishRules(metadata, to.pubsubName);
@@ -77,7 +78,7 @@ async function publishBulk(
   to: Destination,
   { wire, bodyLimitBytes }: PublishRouteOptions,
 ): Promise<SidecarResponse> {
-  const metadata = metadataOfQuery(request.search, () => request.query, wire);
+  const metadata = metadataOfQuery(request.search, () => request.query, publishForm(wire));
   const target = pubsub.target(to, metadata, true);
   const { address } = target;
   publishRules(metadata, to.pubsubName);

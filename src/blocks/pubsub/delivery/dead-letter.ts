@@ -1,5 +1,5 @@
 import type { DeadLetterOrigin, Message } from '../../../components/pubsub.ts';
-import { type Metadata, NO_METADATA } from '../publishing/request-metadata.ts';
+import { type Metadata, NO_METADATA } from '../../request-metadata.ts';
 
 /** The most bytes of UTF-8 of a dead letter's reason. */
 const MAX_REASON_BYTES = 1_024;

@@ -2,10 +2,11 @@ import { messageOf, type SidecarError } from '../../../errors.ts';
 import { asBuffer } from '../../../http/body.ts';
 import { jsonElements, jsonMembers, kindOfJson, parseJsonBody } from '../../../util/json-text.ts';
 import type { Wire } from '../../../wire.ts';
+import { type Metadata, metadataOfJson } from '../../request-metadata.ts';
 import { invalidEntries } from '../errors.ts';
 import { contentKind } from './content-type.ts';
 import type { Address } from './envelope.ts';
-import { type Metadata, metadataFrom, requestMetadata } from './request-metadata.ts';
+import { publishForm } from './publish-metadata.ts';
 
 /** One entry of a bulk publish, checked. */
 export interface BulkEntry {
@@ -54,7 +55,7 @@ function parseEntry(element: string, wire: Wire, refuse: Refuse): BulkEntry {
   const isText = event.startsWith('"');
   const contentType =
     parseString('contentType', members.get('contenttype'), refuse) ?? (isText ? 'text/plain' : 'application/json');
-  const metadata = parseMetadata(members.get('metadata'), wire, refuse);
+  const metadata = metadataOfJson(members.get('metadata'), publishForm(wire), refuse);
   return { entryId, contentType, metadata, bytes: eventBytes(event, contentType, refuse) };
 }
 
@@ -63,18 +64,6 @@ function parseString(name: string, text: string | undefined, refuse: Refuse): st
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value !== 'string') throw refuse(`${name} is ${kindOfJson(value)}: expected a string`);
   return value;
-}
-
-function parseMetadata(text: string | undefined, wire: Wire, refuse: Refuse): Metadata {
-  const value: unknown = text === undefined ? null : JSON.parse(text);
-  if (value === null) return metadataFrom([]);
-  if (typeof value !== 'object' || Array.isArray(value))
-    throw refuse(`metadata is ${kindOfJson(value)}: expected an object of strings`);
-  const entries = Object.entries(value as object) as [string, unknown][];
-  for (const [name, one] of entries) {
-    if (typeof one !== 'string') throw refuse(`metadata.${name} is ${kindOfJson(one)}: expected a string`);
-  }
-  return requestMetadata(entries as [string, string][], wire);
 }
 
 /** Decodes the `event` of an entry by its content type. */

@@ -1,9 +1,10 @@
 import type { Message, Trace } from '../../../components/pubsub.ts';
 import { parseInstant } from '../../../util/duration.ts';
+import type { Metadata } from '../../request-metadata.ts';
 import { type BinaryAttributes, binaryEvent, completeEvent } from './cloud-event.ts';
 import { CLOUD_EVENT_TYPE, contentKind } from './content-type.ts';
 import { type Address, type EncodedEvent, type EnvelopeDefaults, type Payload, wrap } from './envelope.ts';
-import type { Metadata, PublishRules } from './request-metadata.ts';
+import type { PublishRules } from './publish-metadata.ts';
 
 /** A message to publish, as received. */
 export interface Publish {

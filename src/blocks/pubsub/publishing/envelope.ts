@@ -5,8 +5,8 @@ import type { Clock } from '../../../util/clock.ts';
 import { formatInstant } from '../../../util/duration.ts';
 import { isJson } from '../../../util/is-json.ts';
 import type { Wire } from '../../../wire.ts';
+import { type Metadata, NO_METADATA } from '../../request-metadata.ts';
 import { contentKind } from './content-type.ts';
-import { type Metadata, NO_METADATA } from './request-metadata.ts';
 
 /** The destination of a message and its publisher. */
 export interface Address extends Destination {

@@ -2,7 +2,7 @@ import type { Trace } from '../../../components/pubsub.ts';
 import { SidecarError } from '../../../errors.ts';
 import { checkFields, fieldNames, nameOfKind } from '../../../util/known-fields.ts';
 import { shown } from '../../../util/shown.ts';
-import { type Metadata, metadataFrom, NO_METADATA } from './request-metadata.ts';
+import { type Metadata, metadataFrom, NO_METADATA } from '../../request-metadata.ts';
 
 /** How a message is published. @public */
 export interface PublishOptions {

@@ -1,20 +1,17 @@
-import { NO_METADATA } from '../../../components/pubsub.ts';
 import { parseGoDuration } from '../../../util/duration.ts';
 import { parseGoBoolean } from '../../../util/go-boolean.ts';
-import { inSchemaCase } from '../../../util/schema-case.ts';
 import type { Wire } from '../../../wire.ts';
+import { knownMetadata, type Metadata, type MetadataForm, metadataFrom, NO_METADATA } from '../../request-metadata.ts';
 import { invalidMetadata } from '../errors.ts';
 
-/** Metadata by name. The object has no prototype, so any name is safe. */
-export type Metadata = Readonly<Record<string, string>>;
+/** The attributes of the envelope that metadata may replace. */
+const ATTRIBUTES: object = knownMetadata(
+  ['id', 'source', 'type', 'subject', 'traceid', 'traceparent', 'tracestate'].map((name) => `cloudevent.${name}`),
+);
 
-export { NO_METADATA };
-
-/** Makes metadata from entries; later entries win. */
-export function metadataFrom(entries: Iterable<readonly [string, string]>): Metadata {
-  const metadata = Object.create(null) as Record<string, string>;
-  for (const [name, value] of entries) metadata[name] = value;
-  return metadata;
+/** How metadata of publish requests are read. */
+export function publishForm(wire: Wire): MetadataForm {
+  return { wire, known: ATTRIBUTES };
 }
 
 /** Merges the metadata of a bulk entry and its request. The entry wins, whichever name each uses for the TTL. */
@@ -29,36 +26,6 @@ export function mergedMetadata(ofRequest: Metadata, ofEntry: Metadata): Metadata
 function isTtl(name: string): boolean {
   const key = name.toLowerCase();
   return key === 'ttlinseconds' || key === 'ttl';
-}
-
-const PREFIX = 'metadata.';
-
-/** The `metadata.<name>` parameters of a query, without the prefix. If one is repeated, the first wins. */
-export function metadataOfQuery(search: string, query: () => URLSearchParams, wire: Wire): Metadata {
-  if (search === '') return NO_METADATA;
-  const entries = [...query()].filter(([name]) => name.startsWith(PREFIX) && name.length > PREFIX.length);
-  return requestMetadata(
-    entries.reverse().map(([name, value]) => [name.slice(PREFIX.length), value] as const),
-    wire,
-  );
-}
-
-/** The attributes of the envelope that metadata may replace. */
-const ATTRIBUTES: object = {
-  properties: Object.fromEntries(
-    ['id', 'source', 'type', 'subject', 'traceid', 'traceparent', 'tracestate'].map((name) => [
-      `cloudevent.${name}`,
-      {},
-    ]),
-  ),
-};
-
-/** The metadata of a request or of one entry in it. Names that mean nothing to us keep their case: they are data. */
-export function requestMetadata(entries: readonly (readonly [string, string])[], wire: Wire): Metadata {
-  if (!wire.keysInAnyCase) return metadataFrom(entries);
-  // The cast is safe: only names change.
-  const known = inSchemaCase(Object.fromEntries(entries), ATTRIBUTES) as Readonly<Record<string, string>>;
-  return metadataFrom(Object.entries(known));
 }
 
 /** The publish options in metadata. */
