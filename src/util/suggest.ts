@@ -22,6 +22,15 @@ export function didYouMean(written: string, known: Iterable<string>): string {
   return name === undefined ? '' : `; did you mean ${JSON.stringify(name)}?`;
 }
 
+/**
+ * The names that a caller may give, as the end of a sentence about one that is not found: `: expected a, b`. Plain
+ * JavaScript may give a name that is no text. `none` is the end when there are no names.
+ */
+export function expectedNames(written: string, known: Iterable<string>, none: string): string {
+  const names = [...known];
+  return names.length === 0 ? `: ${none}` : `: expected ${names.join(', ')}${didYouMean(String(written), names)}`;
+}
+
 /** The number of insertions, deletions, replacements and swaps of neighbours (restricted Damerau–Levenshtein). */
 function editDistance(left: string, right: string): number {
   let beforeLast: number[] = [];

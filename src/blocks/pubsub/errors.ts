@@ -1,6 +1,6 @@
 import { type ErrorCode, messageOf, SidecarError } from '../../errors.ts';
 import { shown } from '../../util/shown.ts';
-import { didYouMean } from '../../util/suggest.ts';
+import { expectedNames } from '../../util/suggest.ts';
 import type { Metadata } from '../request-metadata.ts';
 import type { Address, Destination } from './publishing/envelope.ts';
 
@@ -33,11 +33,9 @@ export function pubsubNotFound(
   });
 }
 
-/** Lists the available components, as the end of a sentence. Plain JavaScript may give a name that is no text. */
+/** The available components, as the end of a sentence about one that is not found. */
 export function knownNames(pubsubName: string, known: Iterable<string>): string {
-  const names = [...known];
-  if (names.length === 0) return ': there is no pub/sub component';
-  return `: expected ${names.join(', ')}${didYouMean(String(pubsubName), names)}`;
+  return expectedNames(pubsubName, known, 'there is no pub/sub component');
 }
 
 /** `problem` says why no application may use it. */
