@@ -1,4 +1,4 @@
-import { checkOptions, field, LIMIT, type OptionFields } from './option-fields.ts';
+import { checkOptions, field, LIMIT, type OptionFields } from '../util/option-fields.ts';
 import type { QueueEntry } from './queue-access.ts';
 
 /** After this time without consumers, a group that has messages is abandoned. */

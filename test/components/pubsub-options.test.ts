@@ -47,7 +47,7 @@ describe.each<[name: string, make: Factory, wrong: readonly Wrong[]]>([
     expect(() => make('p', { [option]: value } as never)).toThrow(
       expect.objectContaining({
         code: 'ERR_CONFIGURATION',
-        message: `${option} ${shown} in options of ${name} "p": expected ${expected}`,
+        message: `${option} in options of ${name} "p" is ${shown}: expected ${expected}`,
       }),
     );
   });
@@ -58,7 +58,7 @@ describe.each<[name: string, make: Factory, wrong: readonly Wrong[]]>([
     ['maxAgeMs', '1h', '"1h"', AGE],
   ])('so is deadLetterRetention.%s %j', (option, value, shown, expected) => {
     expect(() => make('p', { deadLetterRetention: { [option]: value } } as never)).toThrow(
-      `${option} ${shown} in deadLetterRetention in options of ${name} "p": expected ${expected}`,
+      `${option} in deadLetterRetention in options of ${name} "p" is ${shown}: expected ${expected}`,
     );
   });
 

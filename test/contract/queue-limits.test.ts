@@ -146,8 +146,10 @@ describe('a full component, memory', () => {
 
 test('wrong limits are errors that name the option', () => {
   expect(() => durablePubSub('p', { maxQueueMessages: 0 })).toThrow(
-    'maxQueueMessages 0 in options of durablePubSub "p"',
+    'maxQueueMessages in options of durablePubSub "p" is 0',
   );
-  expect(() => durablePubSub('p', { deadLetterRetention: { maxAgeMs: -1 } })).toThrow('maxAgeMs -1 in');
+  expect(() => durablePubSub('p', { deadLetterRetention: { maxAgeMs: -1 } })).toThrow(
+    'maxAgeMs in deadLetterRetention in options of durablePubSub "p" is -1',
+  );
   expect(() => memoryPubSub('p', { deadLetterRetention: { maxMesages: 1 } as object })).toThrow(/maxMessages/);
 });

@@ -3,14 +3,14 @@ import { messageOf } from '../../errors.ts';
 import { MAX_TIMEOUT_MS } from '../../util/clock.ts';
 import { nameOfKind } from '../../util/known-fields.ts';
 import {
-  ACCESS_FIELDS,
   checkOptions,
   type OptionField,
   type OptionFields,
   secret,
   type WrongOption,
   whole,
-} from '../option-fields.ts';
+} from '../../util/option-fields.ts';
+import { ACCESS_FIELDS } from '../access-fields.ts';
 import type { BrokerOptions } from './broker-pubsub.ts';
 
 /** Options of `tls.connect`. */

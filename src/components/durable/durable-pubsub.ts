@@ -1,8 +1,9 @@
 import type { Shards } from '../../cluster/shards.ts';
 import type { StateStore } from '../../state/store.ts';
+import { ANYTHING, checkOptions, choice, LIMIT, type OptionFields } from '../../util/option-fields.ts';
+import { ACCESS_FIELDS } from '../access-fields.ts';
 import { BrokerAccess } from '../broker-access.ts';
 import type { ComponentContext } from '../component.ts';
-import { ACCESS_FIELDS, ANYTHING, checkOptions, choice, LIMIT, type OptionFields } from '../option-fields.ts';
 import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
 import { checkRetention, type DeadLetterRetention } from '../retention.ts';
 import { TOPIC_WILDCARDS, TopicPatterns, type TopicWildcards } from '../topic-patterns.ts';

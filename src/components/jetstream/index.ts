@@ -4,8 +4,6 @@
  * @packageDocumentation
  */
 
-import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
-import { checkBrokerOptions, TLS, tlsOptions } from '../broker/options.ts';
 import {
   ANY_TEXT,
   BOOLEAN,
@@ -16,7 +14,9 @@ import {
   secret,
   type WrongOption,
   whole,
-} from '../option-fields.ts';
+} from '../../util/option-fields.ts';
+import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
+import { checkBrokerOptions, TLS, tlsOptions } from '../broker/options.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
 import { parseAddress } from './address.ts';
 import { loadNats } from './driver.ts';

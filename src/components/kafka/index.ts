@@ -4,8 +4,6 @@
  * @packageDocumentation
  */
 
-import { type BrokerOptions, brokerDefinition, DEFAULT_PUBLISH_TIMEOUT_MS } from '../broker/broker-pubsub.ts';
-import { checkBrokerOptions, TLS, tlsOptions } from '../broker/options.ts';
 import {
   ANY_TEXT,
   ANYTHING,
@@ -19,7 +17,9 @@ import {
   TEXT,
   type WrongOption,
   whole,
-} from '../option-fields.ts';
+} from '../../util/option-fields.ts';
+import { type BrokerOptions, brokerDefinition, DEFAULT_PUBLISH_TIMEOUT_MS } from '../broker/broker-pubsub.ts';
+import { checkBrokerOptions, TLS, tlsOptions } from '../broker/options.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
 import { loadKafka } from './driver.ts';
 import { KafkaClient, type KafkaSettings } from './kafka-client.ts';

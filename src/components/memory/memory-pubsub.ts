@@ -1,6 +1,7 @@
 import { Expected } from '../../util/expected.ts';
+import { ANYTHING, checkOptions, choice, LIMIT, type OptionFields } from '../../util/option-fields.ts';
+import { ACCESS_FIELDS } from '../access-fields.ts';
 import { BrokerAccess } from '../broker-access.ts';
-import { ACCESS_FIELDS, ANYTHING, checkOptions, choice, LIMIT, type OptionFields } from '../option-fields.ts';
 import type { PubSubDefinition, TopicScopes } from '../pubsub.ts';
 import { checkRetention, type DeadLetterRetention } from '../retention.ts';
 import { TOPIC_WILDCARDS, type TopicWildcards } from '../topic-patterns.ts';

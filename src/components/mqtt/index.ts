@@ -4,9 +4,6 @@
  * @packageDocumentation
  */
 
-import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
-import { checkBrokerOptions, TLS, tlsOptions } from '../broker/options.ts';
-import { hostOf, serverUrl, urlPart } from '../broker/server-url.ts';
 import {
   ANY_TEXT,
   ANYTHING,
@@ -20,7 +17,10 @@ import {
   text,
   type WrongOption,
   whole,
-} from '../option-fields.ts';
+} from '../../util/option-fields.ts';
+import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
+import { checkBrokerOptions, TLS, tlsOptions } from '../broker/options.ts';
+import { hostOf, serverUrl, urlPart } from '../broker/server-url.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
 import { loadMqttPacket } from './driver.ts';
 import { MqttClient, type MqttSettings } from './mqtt-client.ts';

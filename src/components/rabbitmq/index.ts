@@ -5,11 +5,11 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { BOOLEAN, choice, type OptionFields, secret, TEXT, whole } from '../../util/option-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
 import { checkBrokerOptions, TLS_OPTIONS } from '../broker/options.ts';
 import { OutageLog } from '../broker/outage-log.ts';
 import type { ComponentContext } from '../component.ts';
-import { BOOLEAN, choice, type OptionFields, secret, TEXT, whole } from '../option-fields.ts';
 import type { PubSubDefinition, TopicUse } from '../pubsub.ts';
 import { loadAmqp } from './driver.ts';
 import { RabbitClient } from './rabbit-client.ts';

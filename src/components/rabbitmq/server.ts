@@ -1,5 +1,5 @@
+import type { WrongOption } from '../../util/option-fields.ts';
 import { hostOf, serverUrl } from '../broker/server-url.ts';
-import type { WrongOption } from '../option-fields.ts';
 import type { AmqpModule, AmqpTarget } from './driver.ts';
 
 /** How long a connection may take to be made. */

@@ -37,19 +37,19 @@ describe.each(FACTORIES)('options of %s', (factory, make, needed) => {
   });
 
   test.each<[object, string]>([
-    [{ publishTimeoutMs: 0 }, `publishTimeoutMs 0 in ${what}: expected a whole number from 1 to 2147483647`],
-    [{ publishTimeoutMs: 1.5 }, `publishTimeoutMs 1.5 in ${what}: expected a whole number from 1 to 2147483647`],
-    [{ publishTimeoutMs: Number.NaN }, `publishTimeoutMs NaN in ${what}: expected a whole number`],
-    [{ publishTimeoutMs: 2 ** 31 }, `publishTimeoutMs 2147483648 in ${what}: expected a whole number`],
-    [{ publishTimeoutMs: '5s' }, `publishTimeoutMs "5s" in ${what}: expected a whole number`],
-    [{ publishTimeoutMs: null }, `publishTimeoutMs null in ${what}: expected a whole number`],
-    [{ scopes: 'orders' }, `scopes "orders" in ${what}: expected a list of texts`],
-    [{ allowedTopics: [1] }, `allowedTopics [1] in ${what}: expected a list of texts`],
-    [{ protectedTopics: {} }, `protectedTopics {} in ${what}: expected a list of texts`],
-    [{ publishingScopes: ['a'] }, `publishingScopes ["a"] in ${what}: expected an object with a list of texts`],
+    [{ publishTimeoutMs: 0 }, `publishTimeoutMs in ${what} is 0: expected a whole number from 1 to 2147483647`],
+    [{ publishTimeoutMs: 1.5 }, `publishTimeoutMs in ${what} is 1.5: expected a whole number from 1 to 2147483647`],
+    [{ publishTimeoutMs: Number.NaN }, `publishTimeoutMs in ${what} is NaN: expected a whole number`],
+    [{ publishTimeoutMs: 2 ** 31 }, `publishTimeoutMs in ${what} is 2147483648: expected a whole number`],
+    [{ publishTimeoutMs: '5s' }, `publishTimeoutMs in ${what} is "5s": expected a whole number`],
+    [{ publishTimeoutMs: null }, `publishTimeoutMs in ${what} is null: expected a whole number`],
+    [{ scopes: 'orders' }, `scopes in ${what} is "orders": expected a list of texts`],
+    [{ allowedTopics: [1] }, `allowedTopics in ${what} is [1]: expected a list of texts`],
+    [{ protectedTopics: {} }, `protectedTopics in ${what} is {}: expected a list of texts`],
+    [{ publishingScopes: ['a'] }, `publishingScopes in ${what} is ["a"]: expected an object with a list of texts`],
     [
       { subscriptionScopes: { orders: 'a' } },
-      `subscriptionScopes {"orders":"a"} in ${what}: expected an object with a`,
+      `subscriptionScopes in ${what} is {"orders":"a"}: expected an object with a`,
     ],
     [{ constructor: 1 }, `${what}: unknown field "constructor"`],
   ])('%j is refused', (options, message) => {

@@ -26,16 +26,16 @@ describe('options of mqttPubSub', () => {
     ],
     [
       { url, protocolVersion: 3 },
-      'protocolVersion 3 in options of mqttPubSub "pubsub": expected 5, or 4 for MQTT 3.1.1',
+      'protocolVersion in options of mqttPubSub "pubsub" is 3: expected 5, or 4 for MQTT 3.1.1',
     ],
     [{ url, keepAliveMs: 1 }, 'expected a whole number from 2000 to 65535000'],
     [{ url, receiveMaximum: 65_536 }, 'expected a whole number from 1 to 65535'],
     [{ url, retain: 'false' }, 'expected true or false'],
-    [{ url, consumerId: '' }, 'consumerId "" in options of mqttPubSub'],
+    [{ url, consumerId: '' }, 'consumerId in options of mqttPubSub "pubsub" is ""'],
     [{ url, clientIdPrefix: 7 }, 'expected a text'],
     [
       { url, sharedSubscription: {} },
-      'instanceId undefined in sharedSubscription in options of mqttPubSub "pubsub": expected a name of this process',
+      'instanceId in sharedSubscription in options of mqttPubSub "pubsub" is undefined: expected a name of this process',
     ],
     [{ url, sharedSubscription: { instance: '1' } }, 'unknown field "instance"'],
     [

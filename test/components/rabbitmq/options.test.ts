@@ -15,8 +15,8 @@ const SETTINGS: Settings = {
   ...{ maxLength: undefined, maxLengthBytes: undefined },
 };
 
-const WHAT = 'in options of rabbitmqPubSub "pubsub": expected';
-const URL_WRONG = `url ${WHAT} one like "amqp://user:password@host:5672/vhost"`;
+const IN = 'in options of rabbitmqPubSub "pubsub"';
+const URL_WRONG = `url ${IN}: expected one like "amqp://user:password@host:5672/vhost"`;
 
 describe('options', () => {
   test.each<[object, string]>([
@@ -25,17 +25,17 @@ describe('options', () => {
     [{ url: 'amqp://u:100%opensesame@x' }, URL_WRONG],
     [{ url: 'amqp://x/100%' }, URL_WRONG],
     [{ url: 'amqp://:opensesame@x/a/b' }, URL_WRONG],
-    [{ url: '' }, `url ${WHAT} a text that is not empty`],
-    [{ queueType: 'stream' }, `queueType "stream" ${WHAT} one of quorum, classic`],
+    [{ url: '' }, `url ${IN}: expected a text that is not empty`],
+    [{ queueType: 'stream' }, `queueType ${IN} is "stream": expected one of quorum, classic`],
     [{ exchangeKind: 'x' }, 'expected one of fanout, topic, direct, headers'],
     [{ queueType: 'quorum', durable: false }, 'expected classic, because quorum queues are durable'],
     [{ queueType: 'quorum', queueAutoDelete: true }, 'expected classic, because'],
     [{ durable: 'yes' }, 'expected true or false'],
-    [{ maxPrefetch: 70_000 }, `maxPrefetch 70000 ${WHAT} a whole number from 1 to 65535`],
-    [{ messageTtlMs: 0 }, 'messageTtlMs 0 in options'],
-    [{ tls: {} }, `tls ${WHAT} a url with it that begins with amqps://`],
-    [{ url: 'amqps://x', tls: true }, `tls ${WHAT} an object with options of tls.connect`],
-    [{ saslExternal: true }, `saslExternal true ${WHAT} a url with it that begins with amqps://`],
+    [{ maxPrefetch: 70_000 }, `maxPrefetch ${IN} is 70000: expected a whole number from 1 to 65535`],
+    [{ messageTtlMs: 0 }, 'messageTtlMs in options of rabbitmqPubSub "pubsub" is 0'],
+    [{ tls: {} }, `tls ${IN}: expected a url with it that begins with amqps://`],
+    [{ url: 'amqps://x', tls: true }, `tls ${IN}: expected an object with options of tls.connect`],
+    [{ saslExternal: true }, `saslExternal ${IN} is true: expected a url with it that begins with amqps://`],
   ])('%j is refused', (options, message) => {
     const make = (): unknown => rabbitmqPubSub('pubsub', options as RabbitmqPubSubOptions);
     expect(make).toThrow(message);

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { SidecarError } from '../../../errors.ts';
+import { ANY_TEXT, BOOLEAN, type OptionFields, secret, TEXT, TEXTS, whole } from '../../../util/option-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../../broker/broker-pubsub.ts';
 import { checkBrokerOptions, TLS } from '../../broker/options.ts';
 import type { ComponentContext } from '../../component.ts';
-import { ANY_TEXT, BOOLEAN, type OptionFields, secret, TEXT, TEXTS, whole } from '../../option-fields.ts';
 import type { PubSubDefinition, TopicUse } from '../../pubsub.ts';
 import { loadRedis } from '../driver.ts';
 import { isStateKey } from '../state-keys.ts';

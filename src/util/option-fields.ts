@@ -1,7 +1,6 @@
 import { SidecarError } from '../errors.ts';
-import { checkFields, nameOfKind } from '../util/known-fields.ts';
-import { shown } from '../util/shown.ts';
-import type { TopicScopes } from './pubsub.ts';
+import { fieldsProblem, nameOfKind } from './known-fields.ts';
+import { shown } from './shown.ts';
 
 /** What a field of options may be. */
 export interface OptionField {
@@ -15,8 +14,11 @@ export interface OptionField {
 /** All fields of an options type; the compiler checks that none is missing. */
 export type OptionFields<T extends object> = { readonly [Name in keyof T]-?: OptionField };
 
+/** Makes the error for wrong options of its message. */
+export type OptionError = (message: string) => Error;
+
 /** Makes the error for a wrong field. */
-export type WrongOption<T extends object> = (name: keyof T & string, expected: string) => SidecarError;
+export type WrongOption<T extends object> = (name: keyof T & string, expected: string) => Error;
 
 /** A field whose values pass a test. */
 export function field(isRight: (value: unknown) => boolean, expected: string): OptionField {
@@ -53,7 +55,7 @@ export function required(of: OptionField): OptionField {
 export const BOOLEAN: OptionField = field((value) => typeof value === 'boolean', 'true or false');
 export const TEXT: OptionField = text('a text that is not empty');
 export const ANY_TEXT: OptionField = field((value) => typeof value === 'string', 'a text');
-/** What the technology's own file checks. */
+/** A value that is checked elsewhere, or may be anything. */
 export const ANYTHING: OptionField = field(() => true, '');
 /** A count that `Infinity` does not limit. */
 export const LIMIT: OptionField = field(
@@ -61,35 +63,28 @@ export const LIMIT: OptionField = field(
   'a whole number of 1 or more, or Infinity',
 );
 export const TEXTS: OptionField = field(isTexts, 'a list of texts');
-const TEXTS_BY_APP = field(
+export const TEXTS_BY_APP: OptionField = field(
   (value) => nameOfKind(value) === 'an object' && Object.values(Object(value)).every(isTexts),
   'an object with a list of texts for each app ID',
 );
 
-/** What decides who may use a component, and for which topics. */
-interface Access extends TopicScopes {
-  readonly scopes?: readonly string[];
-}
-
-/** The fields that all pub/sub components have. A wrong one would leave topics open that should be closed. */
-export const ACCESS_FIELDS: OptionFields<Access> = {
-  scopes: TEXTS,
-  publishingScopes: TEXTS_BY_APP,
-  subscriptionScopes: TEXTS_BY_APP,
-  allowedTopics: TEXTS,
-  protectedTopics: TEXTS,
-};
-
 /**
  * Checks options, or an object in them, which `what` names. Returns what makes errors for further checks.
  *
- * @throws SidecarError `ERR_CONFIGURATION`, naming the options, the field and, unless it is secret, the value.
+ * @throws what `error` makes of the problem, by default a SidecarError `ERR_CONFIGURATION`. Its message names the options, the field
+ * and, unless it is secret, the value.
  */
-export function checkOptions<T extends object>(what: string, options: T, fields: OptionFields<T>): WrongOption<T> {
-  checkFields(options, new Set(Object.keys(fields)), what, 'ERR_CONFIGURATION');
+export function checkOptions<T extends object>(
+  what: string,
+  options: T,
+  fields: OptionFields<T>,
+  error: OptionError = invalidConfiguration,
+): WrongOption<T> {
+  const problem = fieldsProblem(options, new Set(Object.keys(fields)), what);
+  if (problem !== undefined) throw error(problem);
   const wrong: WrongOption<T> = (name, expected) => {
-    const value = fields[name].isSecret ? '' : ` ${shown(options[name])}`;
-    return new SidecarError('ERR_CONFIGURATION', `${name}${value} in ${what}: expected ${expected}`);
+    const value = fields[name].isSecret ? '' : ` is ${shown(options[name])}`;
+    return error(`${name} in ${what}${value}: expected ${expected}`);
   };
   for (const name of Object.keys(fields) as (keyof T & string)[]) {
     const value = options[name];
@@ -98,6 +93,10 @@ export function checkOptions<T extends object>(what: string, options: T, fields:
     if (expected !== undefined) throw wrong(name, expected);
   }
   return wrong;
+}
+
+function invalidConfiguration(message: string): SidecarError {
+  return new SidecarError('ERR_CONFIGURATION', message);
 }
 
 function isTexts(value: unknown): boolean {
