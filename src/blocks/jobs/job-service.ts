@@ -4,12 +4,13 @@ import { isSidecarError, type SidecarError } from '../../errors.ts';
 import { OwnedShards } from '../../kernel/owned-shards.ts';
 import { isConflict } from '../../state/errors.ts';
 import type { BlockService } from '../block-service.ts';
+import { jobLayout } from './job-layout.ts';
 import { JobErrors, type Operation } from './model/errors.ts';
 import type { JobFields, StoredJob } from './model/job.ts';
 import { checkJobName } from './model/job-name.ts';
+import { JobParser } from './parse-job.ts';
 import { askedJob, pausedJob, resumedJob } from './planning/control.ts';
 import { type PlannedJob, replacementOf } from './planning/if-exists.ts';
-import { JobParser } from './planning/parse-job.ts';
 import { type PlanRules, planJob } from './planning/plan.ts';
 import { Schedules } from './planning/schedule-cache.ts';
 import { firstInstantOf, isExpired } from './planning/transition.ts';
@@ -18,11 +19,10 @@ import { localZoneName } from './planning/zone.ts';
 import { checkData, dataMissing } from './running/damaged-data.ts';
 import { DeclaredJobs, type WriteDeclared } from './running/declared-jobs.ts';
 import { Delivery } from './running/delivery.ts';
-import { emitGone, emitScheduled } from './running/emit-events.ts';
 import { type HandledJob, Handlers } from './running/handlers.ts';
+import { JobEvents } from './running/job-events.ts';
 import { JobStore, type Scheduled } from './running/job-store.ts';
 import type { JobsDeps } from './running/jobs-deps.ts';
-import { JobLayout } from './running/layout.ts';
 import { Scheduler } from './running/scheduler.ts';
 import { type Due, nextRunOf } from './running/stored-jobs.ts';
 import type { UnhandledJob } from './running/unhandled.ts';
@@ -56,10 +56,12 @@ export class JobService implements BlockService {
   readonly #rules: PlanRules;
   readonly #handlers = new Handlers();
   readonly #delivery: Delivery;
+  readonly #events: JobEvents;
   /** Declared before the store was open, until they are stored. */
   readonly #declared = new DeclaredJobs();
   #opening: Opened | undefined;
   #opened: Opened | undefined;
+  #appWatch: Disposable | undefined;
   #areDeclaredStored = false;
   #isAtRest = false;
 
@@ -71,10 +73,11 @@ export class JobService implements BlockService {
     this.parser = new JobParser(rules, this.errors);
     this.#rules = {
       schedules: new Schedules(() => (rules.defaultZone === 'local' ? localZoneName() : rules.defaultZone)),
-      wire: rules,
+      times: rules,
       errors: this.errors,
     };
     this.#delivery = new Delivery(deps, this.#handlers);
+    this.#events = new JobEvents(deps);
   }
 
   /** Throws when a job cannot be planned. */
@@ -88,7 +91,7 @@ export class JobService implements BlockService {
     if (this.#opening === undefined) return this.#declared.add(name, fields);
     const scheduled = await this.#write(this.#opening.store, name, fields);
     // The scheduler may have started meanwhile.
-    if (scheduled !== undefined) this.#tellScheduler(scheduled);
+    if (scheduled !== undefined) this.#notifyScheduler(scheduled);
   }
 
   /** Schedules a job; answers whether anything was written. */
@@ -98,7 +101,7 @@ export class JobService implements BlockService {
       if (scheduled === undefined && fields.ifExists === 'fail') throw this.errors.exists(name);
       if (scheduled === undefined) return false;
       this.#declared.forget(name);
-      this.#tellScheduler(scheduled);
+      this.#notifyScheduler(scheduled);
       return true;
     });
   }
@@ -168,7 +171,7 @@ export class JobService implements BlockService {
       const scheduled = await opened.store.change(name, (present) =>
         isExpired(present.job, this.#now) ? undefined : change(present, opened),
       );
-      if (scheduled !== undefined) this.#tellScheduler(scheduled);
+      if (scheduled !== undefined) this.#notifyScheduler(scheduled);
       return scheduled !== undefined;
     });
   }
@@ -182,7 +185,7 @@ export class JobService implements BlockService {
       const { key, job } = removed;
       scheduler.remove({ key, name });
       const gone = job !== undefined && isExpired(job, this.#now);
-      if (!gone) emitGone(this.#deps.events, name, 'deleted');
+      if (!gone) this.#events.onGone(name, 'deleted');
       return !gone;
     });
   }
@@ -201,7 +204,7 @@ export class JobService implements BlockService {
     };
   }
 
-  #tellScheduler({ due, replaced }: Scheduled): void {
+  #notifyScheduler({ due, replaced }: Scheduled): void {
     if (replaced !== undefined) this.#opened?.scheduler.remove({ key: replaced, name: due.job.name });
     this.#opened?.scheduler.add(due);
   }
@@ -214,7 +217,7 @@ export class JobService implements BlockService {
       if (!isWanted()) return undefined;
       return isExpired(present.job, now) ? planned : replacementOf(planned, present, fields.ifExists);
     });
-    if (scheduled !== undefined) emitScheduled(this.#deps.events, scheduled.due.job);
+    if (scheduled !== undefined) this.#events.onScheduled(scheduled.due.job);
     return scheduled;
   }
 
@@ -232,16 +235,19 @@ export class JobService implements BlockService {
 
   /** Jobs that were due without anything to run them, for metadata. */
   unhandled(): readonly UnhandledJob[] {
-    return this.#opened?.scheduler.unhandled.list() ?? [];
+    return this.#delivery.unhandled.list();
   }
 
   /** Writes the declared jobs; while the store does not work, they are written as soon as it does. */
   async open({ store: state, shards, patience }: Membership): Promise<void> {
-    const { appId, newId, logger } = this.#deps;
+    const { appId, newId, logger, app } = this.#deps;
     const owned = new OwnedShards(shards);
-    const store = new JobStore({ store: state, layout: new JobLayout(appId), newId, owned, logger });
+    const store = new JobStore({ store: state, layout: jobLayout(appId), newId, owned, logger });
     this.#delivery.workplace = workplaceOf({ state, shards }, 'jobs', appId);
-    const scheduler = new Scheduler({ ...this.#rules, store, delivery: this.#delivery, host: this.#deps, owned });
+    const { schedules } = this.#rules;
+    const [targets, listener] = [this.#delivery, this.#events];
+    const scheduler = new Scheduler({ ...this.#deps, schedules, store, targets, listener, owned });
+    this.#appWatch = app?.monitor.onChange(() => app.monitor.isPresent && scheduler.targetsChanged());
     this.#opening = { store, scheduler };
     const write: WriteDeclared = (name, fields, isWanted) => this.#write(store, name, fields, isWanted);
     await patience.begin('jobs defined in code', () =>
@@ -267,6 +273,7 @@ export class JobService implements BlockService {
 
   /** Begins no new runs, and waits for those in progress. */
   async stop(): Promise<void> {
+    this.#appWatch?.[Symbol.dispose]();
     await this.#opened?.scheduler.stop(this.#deps.gracePeriodMs);
   }
 

@@ -12,7 +12,7 @@ import type {
   JobPage,
 } from './model/job.ts';
 import { checkJobName } from './model/job-name.ts';
-import { timeLimitOf } from './planning/parse-job.ts';
+import { timeLimitOf } from './parse-job.ts';
 
 /**
  * Jobs that run at a time or on a schedule, kept in the state store: with a durable one they survive the process.

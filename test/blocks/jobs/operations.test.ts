@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { JobLayout } from '../../../src/blocks/jobs/running/layout.ts';
+import { jobLayout } from '../../../src/blocks/jobs/job-layout.ts';
 import { embedded } from '../../../src/components/embedded/index.ts';
 import type { JobOutcome } from '../../../src/index.ts';
 import { temporaryDirectory } from '../../support/embedded-store.ts';
@@ -396,7 +396,7 @@ describe('jobs that a release before has stored', () => {
 
   test('are read, run and written with all that is new', async () => {
     await using world = new JobsWorld();
-    const layout = new JobLayout('shop');
+    const layout = jobLayout('shop');
     await world.store.memory.commit({
       put: [
         { key: layout.job('retried'), value: Buffer.from(`\u0001${at}`) },

@@ -170,7 +170,7 @@ function checkPlan(fields: JobFields, at: number, wire: WireName): void {
   const errors = new JobErrors({ reasonPrefix, appId: 'shop', namespace: 'default' });
   const known = new Schedules(() => 'UTC');
   const planned = refused(() =>
-    within(LIMIT_MS, 'planning', () => planJob('job', fields, at, { schedules: known, wire: rules, errors })),
+    within(LIMIT_MS, 'planning', () => planJob('job', fields, at, { schedules: known, times: rules, errors })),
   );
   if (planned === undefined) return;
   let present: StoredJob = planned;

@@ -61,6 +61,11 @@ export class JobErrors {
     return this.#error(OPERATIONS[operation].reason, problemOf(operation, problem), 400, cause);
   }
 
+  /** The error for a job that can never run as it was set. */
+  invalidTimes(problem: string, cause?: unknown): SidecarError {
+    return this.invalid('SCHEDULE_JOB', problem, cause);
+  }
+
   exists(name: string): SidecarError {
     const problem = `job already exists: ${JSON.stringify(name)}; expected overwrite: true to replace it`;
     return this.#error('SCHEDULE_JOB', problemOf('SCHEDULE_JOB', problem), 409);

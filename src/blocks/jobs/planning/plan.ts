@@ -1,7 +1,5 @@
 import { messageOf } from '../../../errors.ts';
 import { formatInstant, parseGoDuration } from '../../../util/duration.ts';
-import type { JobRules } from '../../../wire.ts';
-import type { JobErrors } from '../model/errors.ts';
 import type { JobFields, StoredJob } from '../model/job.ts';
 import { isDuration, parsePointInTime } from './instants.ts';
 import { isZeroInterval, LONGEST_INTERVAL_MS, type Schedule } from './schedule.ts';
@@ -10,11 +8,29 @@ import type { Schedules } from './schedule-cache.ts';
 /** Six fields with all their values and a zone are shorter. */
 const MAX_SCHEDULE_LENGTH = 1_000;
 
+/** The errors of planning. */
+export interface PlanErrors {
+  /** For a job with neither schedule nor due time. */
+  scheduleEmpty(): Error;
+  /** For a job that can never run as it was set. */
+  invalidTimes(problem: string, cause?: unknown): Error;
+}
+
+/** What times mean. */
+export interface TimeRules {
+  /** A `ttl` that is a duration counts from `dueTime`, if there is one; else from the creation. */
+  readonly ttlFromDueTime: boolean;
+  /** A job with a `dueTime` in the past has missed its ticks since then; else it begins now. */
+  readonly keepsPastDueTime: boolean;
+  /** `@every 0s` with `repeats` means so many runs at once; else it is refused. */
+  readonly zeroIntervalIsNow: boolean;
+}
+
 /** The inputs of planning, besides the job. */
 export interface PlanRules {
   readonly schedules: Schedules;
-  readonly wire: Pick<JobRules, 'ttlFromDueTime' | 'keepsPastDueTime' | 'zeroIntervalIsNow'>;
-  readonly errors: JobErrors;
+  readonly times: TimeRules;
+  readonly errors: PlanErrors;
 }
 
 /**
@@ -31,11 +47,11 @@ export function planJob(name: string, fields: JobFields, now: number, rules: Pla
   checkPolicy(fields, errors);
   const dueAt = dueTime === undefined ? undefined : readInstant('dueTime', dueTime, now, errors);
   // A past due time that is not kept counts as now: one run at once, then the schedule from now on.
-  const startAt = dueAt === undefined || (dueAt < now && !rules.wire.keepsPastDueTime) ? now : dueAt;
+  const startAt = dueAt === undefined || (dueAt < now && !rules.times.keepsPastDueTime) ? now : dueAt;
   const nextAt = schedule?.next(startAt, startAt);
   if (schedule !== undefined && nextAt === undefined)
-    throw errors.invalid('SCHEDULE_JOB', `schedule ${JSON.stringify(scheduleText)} never comes due`);
-  const base = rules.wire.ttlFromDueTime ? (dueAt ?? now) : now;
+    throw errors.invalidTimes(`schedule ${JSON.stringify(scheduleText)} never comes due`);
+  const base = rules.times.ttlFromDueTime ? (dueAt ?? now) : now;
   const expiresAt = ttl === undefined ? undefined : readInstant('ttl', ttl, base, errors);
   if (expiresAt !== undefined && dueAt !== undefined) checkOrder(fields, expiresAt, dueAt, rules);
   const startsAtOnce = dueAt !== undefined || (scheduleText !== undefined && isZeroInterval(scheduleText));
@@ -67,53 +83,49 @@ export function planJob(name: string, fields: JobFields, now: number, rules: Pla
 }
 
 /** Only of new jobs: earlier releases have stored longer ones. */
-function readSchedule(text: string, repeats: number | undefined, { schedules, errors, wire }: PlanRules): Schedule {
+function readSchedule(text: string, repeats: number | undefined, { schedules, errors, times }: PlanRules): Schedule {
   if (text.length > MAX_SCHEDULE_LENGTH)
-    throw errors.invalid(
-      'SCHEDULE_JOB',
-      `schedule has ${text.length} characters: expected at most ${MAX_SCHEDULE_LENGTH}`,
-    );
+    throw errors.invalidTimes(`schedule has ${text.length} characters: expected at most ${MAX_SCHEDULE_LENGTH}`);
   try {
     // Without an end, an interval of zero would never rest.
-    return wire.zeroIntervalIsNow && repeats !== undefined ? schedules.getStored(text) : schedules.get(text);
+    return times.zeroIntervalIsNow && repeats !== undefined ? schedules.getStored(text) : schedules.get(text);
   } catch (error) {
-    throw errors.invalid('SCHEDULE_JOB', `schedule ${JSON.stringify(text)}: ${messageOf(error)}`, error);
+    throw errors.invalidTimes(`schedule ${JSON.stringify(text)}: ${messageOf(error)}`, error);
   }
 }
 
-function refuseWithoutSchedule({ repeats, ttl }: JobFields, errors: JobErrors): void {
+function refuseWithoutSchedule({ repeats, ttl }: JobFields, errors: PlanErrors): void {
   if (repeats !== undefined && repeats > 1)
-    throw errors.invalid('SCHEDULE_JOB', `repeats is ${repeats} without a schedule: expected 1, or a schedule`);
+    throw errors.invalidTimes(`repeats is ${repeats} without a schedule: expected 1, or a schedule`);
   if (ttl !== undefined)
-    throw errors.invalid('SCHEDULE_JOB', `ttl ${JSON.stringify(ttl)} without a schedule: expected a schedule`);
+    throw errors.invalidTimes(`ttl ${JSON.stringify(ttl)} without a schedule: expected a schedule`);
 }
 
-function checkPolicy({ failurePolicy }: JobFields, errors: JobErrors): void {
+function checkPolicy({ failurePolicy }: JobFields, errors: PlanErrors): void {
   if (failurePolicy === undefined || 'drop' in failurePolicy) return;
   const { interval } = failurePolicy.constant;
   if (interval === undefined) return;
   const intervalMs = parseGoDuration(interval);
   if (intervalMs === undefined || intervalMs < 0 || intervalMs >= LONGEST_INTERVAL_MS) {
     const expected = 'expected a duration of 0 to 292 years, such as 200ms';
-    throw errors.invalid('SCHEDULE_JOB', `failurePolicy.constant.interval is ${JSON.stringify(interval)}: ${expected}`);
+    throw errors.invalidTimes(`failurePolicy.constant.interval is ${JSON.stringify(interval)}: ${expected}`);
   }
 }
 
-function readInstant(field: string, text: string, base: number, errors: JobErrors): number {
+function readInstant(field: string, text: string, base: number, errors: PlanErrors): number {
   const at = parsePointInTime(text, base);
   if (at !== undefined) return at;
   const expected =
     'an instant in RFC 3339, a Go duration such as 1h30m, or an ISO 8601 duration such as P1D; in the years 0 to 9999';
-  throw errors.invalid('SCHEDULE_JOB', `${field} ${JSON.stringify(text)} cannot be read: expected ${expected}`);
+  throw errors.invalidTimes(`${field} ${JSON.stringify(text)} cannot be read: expected ${expected}`);
 }
 
 function checkOrder({ ttl = '', dueTime = '' }: JobFields, expiresAt: number, dueAt: number, rules: PlanRules): void {
   if (expiresAt > dueAt) return;
   // A ttl of zero from the due time expires at the due time.
-  if (rules.wire.ttlFromDueTime && isDuration(ttl) && expiresAt === dueAt) return;
+  if (rules.times.ttlFromDueTime && isDuration(ttl) && expiresAt === dueAt) return;
   const [end, due] = [formatInstant(expiresAt), formatInstant(dueAt)];
-  throw rules.errors.invalid(
-    'SCHEDULE_JOB',
+  throw rules.errors.invalidTimes(
     `ttl ${JSON.stringify(ttl)} ends at ${end}: expected after dueTime ${JSON.stringify(dueTime)}, which is ${due}`,
   );
 }

@@ -1,16 +1,15 @@
 import type { OwnedChange, OwnedShard, OwnedShards } from '../../../kernel/owned-shards.ts';
 import { crashReason, isSuspect } from '../../../util/crashes.ts';
 import { begunJob, isContinued, uncountedJob } from '../planning/control.ts';
-import type { AttemptOutcome } from './delivery.ts';
 import type { JobStore } from './job-store.ts';
-import type { JobsDeps } from './jobs-deps.ts';
+import type { RunRules } from './run-rules.ts';
 import type { Due } from './stored-jobs.ts';
+import type { AttemptOutcome } from './target.ts';
 
 /** The dependencies of a {@link CrashCounter}. */
-export interface CrashCounterDeps {
+export interface CrashCounterDeps extends Pick<RunRules, 'clock' | 'logger' | 'work' | 'maxCrashes'> {
   readonly store: JobStore;
   readonly owned: OwnedShards;
-  readonly host: JobsDeps;
 }
 
 /**
@@ -38,19 +37,19 @@ export class CrashCounter {
 
   /** This host begins to run jobs. */
   start(): void {
-    this.#ownedSince = this.#deps.host.clock.now();
+    this.#ownedSince = this.#deps.clock.now();
   }
 
-  /** Shards came or went. What goes on here of those that go ends in order. */
+  /** Shards came or went. Attempts in shards that go end in order. */
   onChange({ gained, kept, lost }: OwnedChange): void {
-    const now = this.#deps.host.clock.now();
+    const now = this.#deps.clock.now();
     for (const shard of gained) if (!kept.has(shard)) this.#gainedAt.set(shard, now);
     void this.uncount(lost);
   }
 
   /** Whether the begin of a run has to be recorded. */
   isCareful({ job, at, isFound }: Due): boolean {
-    if (this.#deps.host.maxCrashes === 0) return false;
+    if (this.#deps.maxCrashes === 0) return false;
     if (job.crashes > 0) return true;
     if (isFound !== true) return false;
     return at <= (this.#gainedAt.get(this.#deps.owned.of(job.name)) ?? this.#ownedSince);
@@ -58,7 +57,7 @@ export class CrashCounter {
 
   /** Whether a job may run now. A suspect that may not is read again when the one that runs has ended. */
   admits({ key, job }: Due): boolean {
-    const { maxCrashes } = this.#deps.host;
+    const { maxCrashes } = this.#deps;
     if (maxCrashes === 0 || !isSuspect(job.crashes, maxCrashes) || this.#hasReached(job)) return true;
     if (this.#suspect === undefined) this.#suspect = key;
     else this.#waiting.add(key);
@@ -71,7 +70,7 @@ export class CrashCounter {
   }
 
   /** The handling of a job has ended. Returns the keys of those that may run now. */
-  left(key: string): readonly string[] {
+  onHandled(key: string): readonly string[] {
     if (this.#suspect !== key) return [];
     this.#suspect = undefined;
     const free = [...this.#waiting];
@@ -85,16 +84,16 @@ export class CrashCounter {
   }
 
   #hasReached({ isBegun, crashes }: Due['job']): boolean {
-    const { maxCrashes } = this.#deps.host;
+    const { maxCrashes } = this.#deps;
     return maxCrashes > 0 && isBegun && crashes >= maxCrashes;
   }
 
   /** Records that an attempt begins; returns the new entry. @throws ConflictError if the entry is not the current one. */
   async begin(due: Due): Promise<Due> {
-    const { store, host } = this.#deps;
+    const { store, logger } = this.#deps;
     const { name, isBegun, crashes, failures } = due.job;
     if (isBegun)
-      host.logger.warn(
+      logger.warn(
         { job: name, attempt: failures + 1, crashes },
         'a job runs again: the process ended during its last run',
       );
@@ -104,31 +103,31 @@ export class CrashCounter {
   }
 
   /** An attempt has ended. */
-  ended({ job }: Due): void {
+  onEnd({ job }: Due): void {
     this.#recorded.delete(job.name);
   }
 
   /**
-   * What has been recorded is no crash, whatever comes: the process is about to end in order, hands shards over, or the
-   * attempt was not made after all. Without shards: all of it.
+   * Attempts that were recorded are no crashes, whatever comes: the process is about to end in order, hands shards over,
+   * or the attempt was not made after all. Without shards: all attempts.
    */
   async uncount(shards?: ReadonlySet<OwnedShard>): Promise<void> {
     const { owned } = this.#deps;
-    const meant = [...this.#recorded.values()].filter(({ job }) => shards?.has(owned.of(job.name)) ?? true);
-    await Promise.all(meant.map((due) => this.uncountOne(due)));
+    const attempts = [...this.#recorded.values()].filter(({ job }) => shards?.has(owned.of(job.name)) ?? true);
+    await Promise.all(attempts.map((due) => this.uncountOne(due)));
   }
 
   async uncountOne(due: Due): Promise<void> {
-    const { store, host } = this.#deps;
+    const { store, work, logger } = this.#deps;
     const { name } = due.job;
     if (this.#recorded.get(name) !== due) return;
     this.#recorded.delete(name);
-    const done = host.work.begin(`end of the watch over job ${name}`);
+    const done = work.begin(`end of the watch over job ${name}`);
     const isSame = (present: Due): boolean => present.version === due.version || isContinued(due, present);
     try {
       await store.change(name, (present) => (isSame(present) ? uncountedJob(present) : undefined));
     } catch (error) {
-      host.logger.debug({ job: name, error }, 'an end in order could not be recorded: it may count as a crash');
+      logger.debug({ job: name, error }, 'an end in order could not be recorded: it may count as a crash');
     } finally {
       done();
     }

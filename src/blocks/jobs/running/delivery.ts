@@ -8,18 +8,9 @@ import { type Failure, thrown } from '../../failure.ts';
 import type { JobRun, StoredJob } from '../model/job.ts';
 import type { Handler, Handlers } from './handlers.ts';
 import type { JobApp, JobsDeps } from './jobs-deps.ts';
-
-/** The outcome of an attempt. */
-export type AttemptOutcome =
-  | { readonly kind: 'done' }
-  | (Failure & { readonly kind: 'failed' })
-  /** Aborted by a stop: counts as not begun. */
-  | (Failure & { readonly kind: 'brokenOff' })
-  /** No connection could be made: counts as not begun. */
-  | { readonly kind: 'undelivered'; readonly reason: string };
-
-/** Runs a job once. */
-export type Target = (job: StoredJob, data: string | undefined) => Promise<AttemptOutcome>;
+import type { Due } from './stored-jobs.ts';
+import type { AttemptOutcome, Target, Targets } from './target.ts';
+import { UnhandledJobs } from './unhandled.ts';
 
 const DONE: AttemptOutcome = { kind: 'done' };
 const HEADERS: HeaderMap = { 'content-type': 'application/json' };
@@ -27,7 +18,9 @@ const HEADERS: HeaderMap = { 'content-type': 'application/json' };
 const REMEDY = 'the limit is jobs.timeoutMs (insidecar run: --job-timeout); 0 is no limit';
 
 /** Runs jobs by a function in code, or by the application. */
-export class Delivery {
+export class Delivery implements Targets {
+  /** Jobs that were due without a function or application. */
+  readonly unhandled: UnhandledJobs;
   readonly #deps: JobsDeps;
   readonly #handlers: Handlers;
   readonly #calls: CodeCalls;
@@ -36,6 +29,7 @@ export class Delivery {
     this.#deps = deps;
     this.#handlers = handlers;
     this.#calls = new CodeCalls(deps);
+    this.unhandled = new UnhandledJobs(deps.logger);
   }
 
   /** Where the functions run. Set it before the first run. */
@@ -56,6 +50,15 @@ export class Delivery {
     if (app === undefined || !app.monitor.isPresent) return undefined;
     return (job, data) =>
       this.#observed('', job, (observation) => this.#callApp(app, job, { data, headers: observation?.headers() }));
+  }
+
+  onNoTarget(due: Due): void {
+    // If there is an application, the job waits for it.
+    if (this.#deps.app === undefined) this.unhandled.add(due);
+  }
+
+  onUndelivered(reason: string): void {
+    this.#deps.app?.monitor.reportUnreachable(reason);
   }
 
   /** Waits for `work`, the current runs, within the grace period of a stop. */
@@ -107,7 +110,7 @@ export class Delivery {
     }
   }
 
-  /** What a stop breaks off has not failed. */
+  /** A run that a stop breaks off has not failed. */
   #failed(failure: Failure): AttemptOutcome {
     return { kind: this.#calls.areEnding ? 'brokenOff' : 'failed', ...failure };
   }
@@ -133,7 +136,7 @@ export class Delivery {
   }
 }
 
-/** What a run by the application needs beside its job. */
+/** A run by the application, beside its job. */
 interface AppRun {
   readonly data: string | undefined;
   /** The fields of its trace. */

@@ -53,12 +53,12 @@ export class DueJobs extends DueIndex<Due> {
   /** Whether a read shared by all due entries shows the entry unchanged. It may be unchanged even if not shown. */
   async #isSeen(due: Due): Promise<boolean> {
     const now = this.#clock.now();
-    let looked: Glimpse | undefined;
+    let asked: Glimpse | undefined;
     // Another read may start during the wait.
-    for (let glimpse = this.#glimpse; glimpse !== looked; glimpse = this.#glimpse) {
+    for (let glimpse = this.#glimpse; glimpse !== asked; glimpse = this.#glimpse) {
       if (glimpse === undefined || Math.abs(now - glimpse.at) >= GLIMPSE_MS) break;
       if (await isIn(glimpse, due)) return true;
-      looked = glimpse;
+      asked = glimpse;
     }
     const own = { at: now, versions: this.#stored.versionsFrom(due.key, now, GLIMPSE) };
     this.#glimpse = own;
@@ -71,20 +71,20 @@ export class DueJobs extends DueIndex<Due> {
   }
 
   /** Other hosts may have written or removed entries: reads them, and changes the index accordingly. */
-  async look(keys: readonly string[]): Promise<void> {
+  async rereadEntries(keys: readonly string[]): Promise<void> {
     this.#glimpse = undefined;
     const before = keys.map((key) => this.get(key));
     const found = await Promise.all(keys.map((key) => this.#stored.entry(key)));
-    for (const [index, key] of keys.entries()) this.#seen(key, before[index], found[index]);
+    for (const [index, key] of keys.entries()) this.#onReread(key, before[index], found[index]);
   }
 
   /** An entry was read; `before` is what the index had of it when the read began. */
-  #seen(key: string, before: Due | undefined, entry: Due | undefined): void {
+  #onReread(key: string, before: Due | undefined, entry: Due | undefined): void {
     const present = this.get(key);
     // This host has written it during the read.
     if (present !== undefined && present !== before) return;
     if (entry === undefined) return present && this.remove(key);
-    // What is not in the index any more is being handled.
+    // Gone from the index: already being handled.
     if (entry.version !== before?.version && !this.#isTaken(entry)) this.add(entry);
   }
 }

@@ -1,8 +1,8 @@
-import { instantOf, instantPart, keyOf, namePart, partsOf, rangeOf, rangeOfPrefix } from '../../../state/keys.ts';
+import { instantOf, instantPart, keyOf, partsOf, rangeOf, rangeOfPrefix } from '../../../state/keys.ts';
 import type { KeyRange } from '../../../state/store.ts';
 
 /**
- * The keys of an application's jobs, below `jobs / <app ID>`:
+ * The keys of jobs, below a root such as `jobs / <app ID>`:
  *
  * - `job / <name>`: the job's due time, which locates the entry below
  * - `due / <instant> / <name>`: the job itself, ordered by time
@@ -18,8 +18,7 @@ export class JobLayout {
   readonly #due: string;
   readonly #data: string;
 
-  constructor(appId: string) {
-    const root = ['jobs', namePart(appId)];
+  constructor(root: readonly string[]) {
     this.#root = root;
     this.#job = keyOf(...root, 'job');
     this.#due = keyOf(...root, 'due');

@@ -6,17 +6,16 @@ import type { StoredJob } from '../model/job.ts';
 import { isContinued } from '../planning/control.ts';
 import type { Next } from '../planning/transition.ts';
 import type { JobStore } from './job-store.ts';
-import type { JobsDeps } from './jobs-deps.ts';
+import type { RunRules } from './run-rules.ts';
 import type { Due } from './stored-jobs.ts';
 
 /** Backoff after a failed write. */
 const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
 
 /** The dependencies of a {@link Recorder}. */
-export interface RecorderDeps {
+export interface RecorderDeps extends Pick<RunRules, 'clock' | 'logger' | 'random'> {
   readonly store: JobStore;
   readonly owned: OwnedShards;
-  readonly host: JobsDeps;
   readonly stopRequested: AbortSignal;
   /** An entry was replaced by the next one, or by none. */
   readonly onRecorded: (due: Due, following: Due | undefined) => void;
@@ -80,9 +79,8 @@ export class Recorder {
   }
 
   async #afterFailure(error: unknown, { job }: Due, tries: number): Promise<void> {
-    const { stopRequested, host } = this.#deps;
+    const { stopRequested, logger, clock, random } = this.#deps;
     if (stopRequested.aborted) return;
-    const { logger, clock, random } = host;
     logger.error({ job: job.name, error }, 'the end of a run could not be recorded: will be tried again');
     await sleep(clock, backoffDelayMs(BACKOFF, tries, random), stopRequested).catch(() => undefined);
   }

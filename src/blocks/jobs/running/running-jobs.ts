@@ -2,23 +2,23 @@ import type { Due } from './stored-jobs.ts';
 
 /** The jobs being handled or changed, and entries of the same jobs that wait for it to end. */
 export class RunningJobs {
-  readonly #taken = new Map<string, Due>();
+  readonly #running = new Map<string, Due>();
   /** Entries of jobs that were replaced while they ran, or are being changed; they come next. */
   readonly #held = new Map<string, Due>();
   /** How many changes of a job are under way. */
   readonly #changing = new Map<string, number>();
 
   get size(): number {
-    return this.#taken.size;
+    return this.#running.size;
   }
 
   has(name: string): boolean {
-    return this.#taken.has(name);
+    return this.#running.has(name);
   }
 
   /** Whether no run of the job may begin now. */
   mustWait(name: string): boolean {
-    return this.#taken.has(name) || this.#changing.has(name);
+    return this.#running.has(name) || this.#changing.has(name);
   }
 
   /** A change of the job begins. */
@@ -36,11 +36,12 @@ export class RunningJobs {
 
   /** Whether this entry is being handled or waits. Compares versions: a replaced job may have the same key. */
   hasEntry({ version, job }: Due): boolean {
-    return this.#taken.get(job.name)?.version === version || this.#held.get(job.name)?.version === version;
+    return this.#running.get(job.name)?.version === version || this.#held.get(job.name)?.version === version;
   }
 
-  take(due: Due): void {
-    this.#taken.set(due.job.name, due);
+  /** The handling of an entry begins. */
+  begin(due: Due): void {
+    this.#running.set(due.job.name, due);
   }
 
   holdBack(due: Due): void {
@@ -59,13 +60,13 @@ export class RunningJobs {
 
   /** The job is no longer handled here. */
   drop(name: string): void {
-    this.#taken.delete(name);
+    this.#running.delete(name);
   }
 
   /** Handling has ended; returns the entry that comes next, if any. */
-  letGo(due: Due): Due | undefined {
+  end(due: Due): Due | undefined {
     const { name } = due.job;
-    if (this.#taken.get(name) === due) this.#taken.delete(name);
+    if (this.#running.get(name) === due) this.#running.delete(name);
     return this.#next(name);
   }
 

@@ -7,25 +7,23 @@ import type { Schedules } from '../planning/schedule-cache.ts';
 import { type Attempt, afterAttempt, isAtRest, type Next } from '../planning/transition.ts';
 import { type AttemptDeps, type Attempted, makeAttempt } from './attempt.ts';
 import { CrashCounter } from './crash-counter.ts';
-import type { Delivery, Target } from './delivery.ts';
 import { DueJobs } from './due-jobs.ts';
-import { emitGone, emitOutcome } from './emit-events.ts';
 import type { JobStore } from './job-store.ts';
-import type { JobsDeps } from './jobs-deps.ts';
 import { Recorder } from './recorder.ts';
+import type { RunRules } from './run-rules.ts';
 import { RunningJobs } from './running-jobs.ts';
 import type { Due } from './stored-jobs.ts';
-import { UnhandledJobs } from './unhandled.ts';
+import type { RunListener, Target, Targets } from './target.ts';
 
 /** Max ended runs that are being recorded; they do not count against the concurrency. */
 const MAX_UNRECORDED = 1_000;
 
 /** The dependencies of a {@link Scheduler}. */
-export interface SchedulerDeps {
+export interface SchedulerDeps extends RunRules {
   readonly store: JobStore;
   readonly schedules: Schedules;
-  readonly delivery: Delivery;
-  readonly host: JobsDeps;
+  readonly targets: Targets;
+  readonly listener: RunListener;
   readonly owned: OwnedShards;
 }
 
@@ -37,39 +35,34 @@ export class Scheduler {
   readonly #deps: SchedulerDeps;
   readonly #due: DueJobs;
   readonly #pump: DuePump<Due>;
-  readonly #inHand = new RunningJobs();
+  readonly #running = new RunningJobs();
   /** Keys of this host's jobs that another sidecar of this process still runs. */
   readonly #elsewhere = new Set<string>();
   readonly #stopRequested = new AbortController();
   readonly #work = new Work();
-  #appWatch: Disposable | undefined;
-  #running = 0;
+  /** Attempts under way. */
+  #attempts = 0;
   #isStarted = false;
   readonly #retry: ReadRetry;
   readonly #recorder: Recorder;
   readonly #crashes: CrashCounter;
   readonly #attemptDeps: AttemptDeps;
-  /** Jobs that were due without a handler or application. */
-  readonly unhandled: UnhandledJobs;
   /** Whether entries were skipped because they had no target. */
   #hasPassedOver = false;
 
   constructor(deps: SchedulerDeps) {
     this.#deps = deps;
-    const { host, store } = deps;
-    this.unhandled = new UnhandledJobs(host.logger);
-    this.#due = new DueJobs({ stored: store.stored, clock: host.clock, isTaken: (due) => this.#isTaken(due) });
+    const { store, clock, work } = deps;
+    this.#due = new DueJobs({ stored: store.stored, clock, isTaken: (due) => this.#isTaken(due) });
     this.#crashes = new CrashCounter(deps);
-    this.#attemptDeps = { ...deps, due: this.#due, crashes: this.#crashes, inHand: this.#inHand };
-    this.#retry = new ReadRetry({ ...host, what: 'jobs', readAnew: () => this.readAnew() });
+    this.#attemptDeps = { ...deps, due: this.#due, crashes: this.#crashes, running: this.#running };
+    this.#retry = new ReadRetry({ ...deps, what: 'jobs', readAnew: () => this.readAnew() });
     this.#recorder = new Recorder({
-      store: deps.store,
-      owned: deps.owned,
-      host,
+      ...deps,
       stopRequested: this.#stopRequested.signal,
       onRecorded: (due, following) => this.#recorded(due, following),
       onLost: (due) => {
-        this.#inHand.drop(due.job.name);
+        this.#running.drop(due.job.name);
         this.#forgetAll();
       },
       onUncertain: (due) => {
@@ -80,9 +73,9 @@ export class Scheduler {
       onReadFailure: (error) => this.#retry.failed(error),
     });
     this.#pump = new DuePump({
-      clock: host.clock,
+      clock,
       index: this.#due,
-      trackRead: () => host.work.begin('reading jobs that are due'),
+      trackRead: () => work.begin('reading jobs that are due'),
       hasRoom: () => this.#hasRoom,
       begin: (due, now) => this.#begin(due, now),
       onFailure: (error) => this.#retry.failed(error),
@@ -94,16 +87,14 @@ export class Scheduler {
     if (isAtRest || this.#stopped) return this.#pump.stop();
     if (this.#isStarted) return;
     this.#isStarted = true;
-    const { owned, store, host } = this.#deps;
-    const { app } = host;
-    this.#appWatch = app?.monitor.onChange(() => app.monitor.isPresent && this.targetsChanged());
+    const { owned, store } = this.#deps;
     this.#crashes.start();
     owned.onChange((change) => {
       this.#crashes.onChange(change);
       this.#forgetAll();
     });
     owned.watch(store.stored.duePrefix, (keys) => void this.#onHint(keys));
-    // What was read before is of the shards that this host had then.
+    // Entries read before are those of the shards that this host had then.
     this.readAnew();
   }
 
@@ -117,23 +108,23 @@ export class Scheduler {
   /** A job's entry was removed. */
   remove(removed: { readonly key: string; readonly name: string }): void {
     this.#due.remove(removed.key);
-    this.#inHand.forget(removed);
+    this.#running.forget(removed);
   }
 
   /** Changes a job while no run of it begins: a job that runs without a pause would be ahead of every try. */
   async changing<T>(name: string, change: () => Promise<T>): Promise<T> {
-    this.#inHand.beginChange(name);
+    this.#running.beginChange(name);
     try {
       return await change();
     } finally {
-      const held = this.#inHand.endChange(name);
+      const held = this.#running.endChange(name);
       if (held !== undefined) this.add(held);
     }
   }
 
   /** Whether a job is being handled here. */
   isRunning(name: string): boolean {
-    return this.#inHand.has(name);
+    return this.#running.has(name);
   }
 
   /** A function or the application became available: retries the skipped entries. */
@@ -147,7 +138,7 @@ export class Scheduler {
     this.#pump.readAnew();
   }
 
-  /** Shards came or went: what was read of them, or is being read, may be out of date. */
+  /** Shards came or went: entries read before, or being read, may be out of date. */
   #forgetAll(): void {
     this.#due.reset();
     this.readAnew();
@@ -156,11 +147,10 @@ export class Scheduler {
   /** Starts nothing new, and waits for the jobs being handled, up to `gracePeriodMs`. */
   async stop(gracePeriodMs: number): Promise<void> {
     this.#stopRequested.abort(new Error('the scheduler is stopping'));
-    this.#appWatch?.[Symbol.dispose]();
     this.#pump.stop();
     this.#retry.stop();
     void this.#crashes.uncount();
-    await this.#deps.delivery.stop(this.#work, gracePeriodMs);
+    await this.#deps.targets.stop(this.#work, gracePeriodMs);
     // Last: another host that takes shards over meanwhile waits for the runs of their jobs.
     this.#deps.owned.stop();
   }
@@ -172,37 +162,35 @@ export class Scheduler {
   /** Whether an entry is being handled, runs in another sidecar of this process, or belongs to another host. */
   #isTaken(due: Due): boolean {
     if (this.#elsewhere.has(due.key) || this.#crashes.isWaiting(due.key)) return true;
-    return !this.#deps.owned.owns(due.job.name) || this.#inHand.hasEntry(due);
+    return !this.#deps.owned.owns(due.job.name) || this.#running.hasEntry(due);
   }
 
   get #hasRoom(): boolean {
-    const { concurrency } = this.#deps.host;
-    return this.#isStarted && this.#running < concurrency && this.#inHand.size < concurrency + MAX_UNRECORDED;
+    const { concurrency } = this.#deps;
+    return this.#isStarted && this.#attempts < concurrency && this.#running.size < concurrency + MAX_UNRECORDED;
   }
 
   #begin(due: Due, now: number): void {
     const { name } = due.job;
     // It is reread once this host owns it.
     if (!this.#deps.owned.owns(name)) return;
-    if (this.#inHand.mustWait(name)) return this.#inHand.holdBack(due);
-    const elsewhere = this.#deps.delivery.elsewhere(name);
-    if (elsewhere !== undefined) return this.#lookAfter(elsewhere, due);
+    if (this.#running.mustWait(name)) return this.#running.holdBack(due);
+    const elsewhere = this.#deps.targets.elsewhere(name);
+    if (elsewhere !== undefined) return this.#waitFor(elsewhere, due);
     const isOver = isAtRest(due.job);
-    const target = isOver ? undefined : this.#deps.delivery.targetOf(name);
+    const target = isOver ? undefined : this.#deps.targets.targetOf(name);
     if (target === undefined && !isOver) {
       this.#hasPassedOver = true;
-      // If there is an application, the job waits for it.
-      if (this.#deps.host.app === undefined) this.unhandled.add(due);
-      return;
+      return this.#deps.targets.onNoTarget(due);
     }
     if (target === undefined || this.#crashes.admits(due)) void this.#handle(due, target, now);
   }
 
   /** Another sidecar of this process still runs this host's job: checks the entry again after that run. */
-  #lookAfter(call: CodeCall, { key, job }: Due): void {
+  #waitFor(call: CodeCall, { key, job }: Due): void {
     if (this.#elsewhere.has(key)) return;
     this.#elsewhere.add(key);
-    const { clock, logger } = this.#deps.host;
+    const { clock, logger } = this.#deps;
     const runningMs = clock.now() - call.startedAt;
     logger.warn({ job: job.name, runningMs }, 'a job waits for its function, still at work in another sidecar');
     call.onEnd(() => {
@@ -213,25 +201,25 @@ export class Scheduler {
 
   /** Marks a job as being handled during its run and the recording of its outcome. */
   async #handle(due: Due, target: Target | undefined, now: number): Promise<void> {
-    const { host } = this.#deps;
+    const { work, logger } = this.#deps;
     const { name } = due.job;
     const shard = this.#deps.owned.of(name);
     shard.begin();
-    this.#inHand.take(due);
+    this.#running.begin(due);
     const done = this.#work.begin(name);
-    const doneForAll = host.work.begin(`run of job ${name}`);
+    const doneForAll = work.begin(`run of job ${name}`);
     try {
       await (target === undefined ? this.#expire(due) : this.#run(due, target, now));
     } catch (error) {
-      host.logger.error({ job: name, error }, 'run failed unexpectedly');
+      logger.error({ job: name, error }, 'run failed unexpectedly');
     }
     // If the job was replaced meanwhile, the replacement comes next.
-    const held = this.#inHand.letGo(due);
+    const held = this.#running.end(due);
     if (held !== undefined) this.#due.add(held);
     shard.end();
     done();
     doneForAll();
-    const free = this.#crashes.left(due.key);
+    const free = this.#crashes.onHandled(due.key);
     if (free.length > 0) void this.#onHint(free);
     this.#pump.pump();
   }
@@ -240,10 +228,10 @@ export class Scheduler {
   async #onHint(keys: readonly string[]): Promise<void> {
     if (this.#stopped) return;
     if (keys.length === 0) return this.readAnew();
-    const { store, owned, host } = this.#deps;
-    const done = host.work.begin('reading jobs that others have changed');
+    const { store, owned, work } = this.#deps;
+    const done = work.begin('reading jobs that others have changed');
     try {
-      await this.#due.look(keys.filter((key) => owned.owns(store.stored.nameOf(key))));
+      await this.#due.rereadEntries(keys.filter((key) => owned.owns(store.stored.nameOf(key))));
       this.#pump.pump();
     } catch (error) {
       this.#retry.failed(error);
@@ -254,42 +242,41 @@ export class Scheduler {
 
   async #expire(due: Due): Promise<void> {
     const next: Next = { kind: 'gone', reason: 'expired' };
-    if (await this.#recorder.record(due, () => next)) emitGone(this.#deps.host.events, due.job.name, next.reason);
+    if (await this.#recorder.record(due, () => next)) this.#deps.listener.onGone(due.job.name, next.reason);
   }
 
   async #run(found: Due, target: Target, startedAt: number): Promise<void> {
     const attempted = await this.#attempt(found, target);
     if (attempted === undefined) return;
     const { due, outcome, isCrash } = attempted;
-    const { host, schedules } = this.#deps;
+    const { targets, listener, schedules, clock, everyTick, maxCrashes } = this.#deps;
     const { job } = due;
     if (outcome.kind === 'undelivered') {
       this.#hasPassedOver = true;
-      return host.app?.monitor.reportUnreachable(outcome.reason);
+      return targets.onUndelivered(outcome.reason);
     }
     if (outcome.kind === 'brokenOff') return;
-    const now = host.clock.now();
+    const now = clock.now();
     const kind: Attempt = isCrash ? 'crashed' : outcome.kind;
     const reason = outcome.kind === 'failed' ? { reason: outcome.reason } : undefined;
     const schedule = job.schedule === undefined ? undefined : schedules.getStored(job.schedule);
-    const { everyTick, maxCrashes } = host;
     const end = { outcome: kind, ...reason, startedAt, now, schedule, everyTick, maxCrashes };
     // The application is free even if the store is slow.
     this.#pump.pump();
     const next = await this.#recorder.record(due, (present) => afterAttempt(present, end));
     if (next === undefined) return;
-    emitOutcome(host, { job, outcome, next, durationMs: now - startedAt, now });
-    if (next.kind === 'gone') emitGone(host.events, job.name, next.reason);
+    listener.onRecorded({ job, outcome, next, durationMs: now - startedAt, now });
+    if (next.kind === 'gone') listener.onGone(job.name, next.reason);
   }
 
   async #attempt(found: Due, target: Target): Promise<Attempted | undefined> {
-    this.#running++;
+    this.#attempts++;
     try {
       return await makeAttempt(found, target, this.#attemptDeps);
     } catch (error) {
       return void this.#retry.failed(error);
     } finally {
-      this.#running--;
+      this.#attempts--;
     }
   }
 
@@ -297,7 +284,7 @@ export class Scheduler {
   #recorded(due: Due, following: Due | undefined): void {
     this.remove({ key: due.key, name: due.job.name });
     if (following === undefined) return;
-    this.#inHand.drop(due.job.name);
+    this.#running.drop(due.job.name);
     this.#due.add(following);
   }
 }

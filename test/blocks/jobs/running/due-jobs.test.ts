@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { jobLayout } from '../../../../src/blocks/jobs/job-layout.ts';
 import type { StoredJob } from '../../../../src/blocks/jobs/model/job.ts';
 import { DueJobs } from '../../../../src/blocks/jobs/running/due-jobs.ts';
 import { JobStore } from '../../../../src/blocks/jobs/running/job-store.ts';
-import { JobLayout } from '../../../../src/blocks/jobs/running/layout.ts';
 import type { Due } from '../../../../src/blocks/jobs/running/stored-jobs.ts';
 import { virtualClock } from '../../../../src/testing/index.ts';
 import { Heap } from '../../../../src/util/heap.ts';
@@ -156,7 +156,7 @@ test('whatever changes while it reads, every entry is taken once, in its latest 
         for (const resolve of answers.splice(0)) resolve();
       };
       const run = new Run(
-        new JobStore({ store: late, layout: new JobLayout('shop'), newId: () => 'id', logger: new RecordingLogger() }),
+        new JobStore({ store: late, layout: jobLayout('shop'), newId: () => 'id', logger: new RecordingLogger() }),
         answer,
       );
       for (const one of steps) await run.do(one);

@@ -1,13 +1,13 @@
-import { SidecarError } from '../../../errors.ts';
-import { definedOnly } from '../../../util/defined-only.ts';
-import { isJsonObject, type JsonObject, jsonMember, parseJsonObject } from '../../../util/json-text.ts';
-import { requiredJsonText } from '../../../util/json-value.ts';
-import { fieldNames, fieldsProblem } from '../../../util/known-fields.ts';
-import { NOT_NEGATIVE, optionsSchema } from '../../../util/options-schema.ts';
-import { checkPayload } from '../../../util/payload-limit.ts';
-import { type Validator, validator } from '../../../util/schema.ts';
-import type { JobRules } from '../../../wire.ts';
-import type { JobErrors } from '../model/errors.ts';
+import { SidecarError } from '../../errors.ts';
+import { definedOnly } from '../../util/defined-only.ts';
+import { isJsonObject, type JsonObject, jsonMember, parseJsonObject } from '../../util/json-text.ts';
+import { requiredJsonText } from '../../util/json-value.ts';
+import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
+import { NOT_NEGATIVE, optionsSchema } from '../../util/options-schema.ts';
+import { checkPayload } from '../../util/payload-limit.ts';
+import { type Validator, validator } from '../../util/schema.ts';
+import type { JobRules } from '../../wire.ts';
+import type { JobErrors } from './model/errors.ts';
 import type {
   IfJobExists,
   JobDefinition,
@@ -15,7 +15,7 @@ import type {
   JobHandlerOptions,
   JobOptions,
   PolicyFields,
-} from '../model/job.ts';
+} from './model/job.ts';
 
 /** The accepted spellings of each field, the internal one first. */
 const JOB_FIELDS = fieldsOf([

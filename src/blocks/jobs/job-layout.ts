@@ -1,0 +1,7 @@
+import { namePart } from '../../state/keys.ts';
+import { JobLayout } from './running/layout.ts';
+
+/** The keys of an application's jobs. */
+export function jobLayout(appId: string): JobLayout {
+  return new JobLayout(['jobs', namePart(appId)]);
+}

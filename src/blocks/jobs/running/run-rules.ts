@@ -1,0 +1,18 @@
+import type { Clock } from '../../../util/clock.ts';
+import type { Logger } from '../../../util/logger.ts';
+import type { Work } from '../../../util/work.ts';
+
+/** How jobs are run. */
+export interface RunRules {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly work: Work;
+  /** A number from 0 to 1, for jitter. */
+  readonly random: () => number;
+  /** Max concurrent runs. */
+  readonly concurrency: number;
+  /** Whether to run every missed tick, instead of once for all of them. */
+  readonly everyTick: boolean;
+  /** After how many interruptions in a row by the end of the process an attempt counts as failed; 0 for never. */
+  readonly maxCrashes: number;
+}

@@ -1,0 +1,59 @@
+import type { CodeCall } from '../../../util/code-calls.ts';
+import type { Work } from '../../../util/work.ts';
+import type { StoredJob } from '../model/job.ts';
+import type { Next } from '../planning/transition.ts';
+import type { Due } from './stored-jobs.ts';
+
+/** Why an attempt failed. */
+export interface AttemptFailure {
+  /** In words. */
+  readonly reason: string;
+  /** What was thrown, if anything was. */
+  readonly thrown?: { readonly value: unknown } | undefined;
+}
+
+/** The outcome of an attempt. */
+export type AttemptOutcome =
+  | { readonly kind: 'done' }
+  | (AttemptFailure & { readonly kind: 'failed' })
+  /** Aborted by a stop: counts as not begun. */
+  | (AttemptFailure & { readonly kind: 'brokenOff' })
+  /** No connection could be made: counts as not begun. */
+  | { readonly kind: 'undelivered'; readonly reason: string };
+
+/** Runs a job once. `data` is its data as JSON text. */
+export type Target = (job: StoredJob, data: string | undefined) => Promise<AttemptOutcome>;
+
+/** Has the targets of jobs. */
+export interface Targets {
+  /** The current target of a job; `undefined` while there is none: the job waits. */
+  targetOf(name: string): Target | undefined;
+  /** The run of a job that goes on in another sidecar of this process: a new run must wait for its end. */
+  elsewhere(name: string): CodeCall | undefined;
+  /** A job is due and has no target. Called again, for the same entry too, whenever it is met. */
+  onNoTarget(due: Due): void;
+  /** A target made no connection. */
+  onUndelivered(reason: string): void;
+  /** Waits for `work`, the current runs, within the grace period of a stop. */
+  stop(work: Work, gracePeriodMs: number): Promise<void>;
+}
+
+/** An attempt whose end is recorded. */
+export interface RecordedAttempt {
+  /** The job before the attempt. */
+  readonly job: StoredJob;
+  readonly outcome: AttemptOutcome;
+  readonly next: Next;
+  readonly durationMs: number;
+  readonly now: number;
+}
+
+/** Hears of the runs of jobs. */
+export interface RunListener {
+  /** An attempt begins. */
+  onAttempt(job: StoredJob): void;
+  /** An attempt has ended, and its outcome is stored. */
+  onRecorded(attempt: RecordedAttempt): void;
+  /** A job has ended, and is no longer stored. */
+  onGone(name: string, reason: 'finished' | 'expired'): void;
+}
