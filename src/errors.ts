@@ -56,34 +56,63 @@ export type ErrorCode =
 
 /** The HTTP status of every error code. No other place maps codes to statuses. */
 const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
+  /** The path, the body or a header cannot be decoded. 408, 431 and 505 for heads that are late, too large or of another HTTP version. Fix: Encode the path with `encodeURIComponent`; send the body in the encoding that `Content-Encoding` names. */
   ERR_BAD_REQUEST: 400,
+  /** The body has no form that the operation takes; the message names the field. Fix: Correct the field. */
   ERR_MALFORMED_REQUEST: 400,
+  /** The API token is missing or wrong. 403: a web page, or a client that names an unknown host. 429: too many wrong tokens for the inspector. Fix: Send the token in `sidecar-api-token` (`dapr-api-token`); list the host in `allowedHosts`; after 429, wait as `Retry-After` says. */
   ERR_UNAUTHORIZED: 401,
+  /** No route has this path, or `api` disables it. Fix: Compare the path with docs/http-api.md, and the options `api` and `wire`. */
   ERR_NOT_FOUND: 404,
+  /** The path exists for other methods, which `Allow` lists. Fix: Use one of them. */
   ERR_METHOD_NOT_ALLOWED: 405,
+  /** The body is larger than the limit, as sent or decoded. Fix: Send less, or raise `bodyLimitBytes`. */
   ERR_BODY_TOO_LARGE: 413,
+  /** `Content-Encoding` is not `gzip`, `deflate`, `br` or `identity`. Fix: Use one of these, or none. */
   ERR_CONTENT_ENCODING: 415,
+  /** A bug of this package, or the store failed. The log has the cause. Fix: Read the log; report a bug with its stack. */
   ERR_INTERNAL: 500,
+  /** The sidecar is stopping. Fix: Send the request again after `Retry-After`, or to another instance. */
   ERR_SHUTTING_DOWN: 503,
+  /** An option, argument or resource is wrong; the message names it, its value and the expected values. Fix: Correct it. Only thrown in code. */
   ERR_CONFIGURATION: 500,
+  /** The path names no pub/sub component. Fix: Put its name in the path: `/v1.0/publish/<pubsubname>/<topic>`. */
   ERR_PUBSUB_EMPTY: 404,
+  /** No pub/sub component has this name. 400 for a bulk publish. Fix: Compare the name with `components` in the options or the resource files; the metadata list them. */
   ERR_PUBSUB_NOT_FOUND: 404,
+  /** The path names no topic. Fix: Put it behind the component's name. */
   ERR_TOPIC_NAME_EMPTY: 404,
+  /** This app ID may not use the topic. Fix: Change `publishingScopes`, `subscriptionScopes`, `allowedTopics` or `protectedTopics` of the component. */
   ERR_PUBSUB_FORBIDDEN: 403,
+  /** A metadata value is wrong, such as a TTL that is not positive. Fix: Correct the value that the message names. Nothing was published. */
   ERR_PUBSUB_REQUEST_METADATA: 400,
+  /** A bulk publish is not a list of entries with unique `entryId`s and events that fit their content types. Fix: Correct the entry that the message names. Nothing was published. */
   ERR_PUBSUB_EVENTS_SER: 400,
+  /** The message is not a valid CloudEvent, although its content type says so. Fix: Correct the attribute that the message names. */
   ERR_PUBSUB_CLOUD_EVENTS_SER: 500,
+  /** The component did not accept the message, for example because its queue or disk is full, or a resiliency policy ended the publish. After a time-out the message may have been published all the same. Fix: Publish again, those of `failedEntries` after a bulk publish. Give it the same CloudEvent `id`, so that receivers recognise duplicates. */
   ERR_PUBSUB_PUBLISH_MESSAGE: 500,
+  /** The component could not begin the subscription. Fix: Subscribe again once the cause, which is in the error, is gone. Subscriptions of options and applications are tried again by themselves. */
   ERR_PUBSUB_SUBSCRIBE: 500,
+  /** The topic has no group of this name. Fix: List the queues to see the groups. */
   ERR_QUEUE_NOT_FOUND: 404,
+  /** The queue of the group is in use: by another host, or by consumers whose subscriptions must end first. Fix: End the subscriptions, try again, or ask the host that the message names. */
   ERR_QUEUE_BUSY: 409,
+  /** The component gives no access to its queues: it is on a broker. Fix: Use the tools of the broker. */
   ERR_QUEUES_NOT_SUPPORTED: 501,
+  /** Too many browsers show the inspector at the same time. Fix: Close one. */
   ERR_TOO_MANY_VIEWERS: 503,
+  /** 400: a schedule, time, duration or name is invalid. 409: the name is taken and `overwrite` is not `true`, or the job runs or is due. 500: the store failed. Fix: 400: correct the value. 409: choose another name, or set `overwrite`. 500: schedule it again; with a name, this creates one job only. */
   SIDECAR_SCHEDULER_SCHEDULE_JOB: 500,
+  /** The job has neither `schedule` nor `dueTime`. Fix: Give one of them. */
   SIDECAR_SCHEDULER_SCHEDULE_EMPTY: 400,
+  /** The body has a `name`. Fix: Put the name in the path only. */
   SIDECAR_SCHEDULER_JOB_NAME: 400,
+  /** The path has no name. Fix: Put it there. */
   SIDECAR_SCHEDULER_JOB_NAME_EMPTY: 400,
+  /** 400: an invalid name. 500: no job has this name, or the store failed. Fix: Read the message: it says which. */
   SIDECAR_SCHEDULER_GET_JOB: 500,
+  /** 400: an invalid name. 500: the store failed. Fix: Delete it again; to delete a job that is missing is no error. */
   SIDECAR_SCHEDULER_DELETE_JOB: 500,
   DAPR_SCHEDULER_SCHEDULE_JOB: 500,
   DAPR_SCHEDULER_SCHEDULE_EMPTY: 400,
@@ -91,27 +120,49 @@ const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   DAPR_SCHEDULER_JOB_NAME_EMPTY: 400,
   DAPR_SCHEDULER_GET_JOB: 500,
   DAPR_SCHEDULER_DELETE_JOB: 500,
+  /** The component in the path is not the workflow engine. Fix: Use `sidecar` (`dapr` with `wire: 'dapr'`). */
   ERR_WORKFLOW_COMPONENT_NOT_FOUND: 400,
+  /** The path has no name of a workflow. Fix: Put it there. */
   ERR_WORKFLOW_NAME_MISSING: 400,
+  /** The name of the workflow has more than 256 characters. Fix: Use a shorter one. */
   ERR_WORKFLOW_NAME_INVALID: 400,
+  /** The event has no name. Fix: Put it in the path. */
   ERR_WORKFLOW_EVENT_NAME_MISSING: 400,
+  /** The name of the event has more than 256 characters. Fix: Use a shorter one. */
   ERR_WORKFLOW_EVENT_NAME_INVALID: 400,
+  /** The instance ID is too long. Fix: Use at most 64 characters. */
   ERR_INSTANCE_ID_TOO_LONG: 400,
+  /** The instance ID has characters that are not allowed, or was given twice. Fix: Use letters, digits, `-` and `_`. */
   ERR_INSTANCE_ID_INVALID: 400,
+  /** The path has no instance ID. Fix: Put it there. */
   ERR_INSTANCE_ID_PROVIDED_MISSING: 400,
+  /** No instance has this ID: it never existed, was purged, or its retention is over. Fix: Compare the ID with the one that the start returned. */
   ERR_INSTANCE_ID_NOT_FOUND: 404,
+  /** An instance with this ID has not finished, or the store failed. 409: a rerun that is not possible; the message says why. Fix: Choose another ID, or an ID reuse policy. After a failure of the store, start it again with the same ID: there will be one instance. */
   ERR_START_WORKFLOW: 500,
+  /** The store failed. Fix: Read it again. */
   ERR_GET_WORKFLOW: 500,
+  /** The store failed. Fix: Terminate it again; twice is harmless. */
   ERR_TERMINATE_WORKFLOW: 500,
+  /** The store failed. Fix: Pause it again; twice is harmless. */
   ERR_PAUSE_WORKFLOW: 500,
+  /** The store failed. Fix: Resume it again; twice is harmless. */
   ERR_RESUME_WORKFLOW: 500,
+  /** The store failed. The event may have been accepted. Fix: Raise it again if the workflow tolerates the event twice; else read the instance first. */
   ERR_RAISE_EVENT_WORKFLOW: 500,
+  /** The instance, or a child of it, has not finished, or the store failed. Fix: Terminate it and wait for its end; after a failure of the store, purge again. */
   ERR_PURGE_WORKFLOW: 500,
+  /** The instance did not finish within the time-out of the wait. It goes on. Fix: Wait again, or longer. */
   ERR_WORKFLOW_TIMEOUT: 504,
+  /** The target is unknown, cannot be reached, is unhealthy, or broke off. 400: a path, query or header that is refused. 403: the callee's access control denies the call. 501: a method or body that cannot be forwarded. Fix: Read the message: it says which. The callee may have done the work: repeat only calls that are idempotent. */
   ERR_DIRECT_INVOKE: 500,
+  /** There are 1,000 metadata attributes already. Fix: Use fewer. */
   ERR_METADATA_LIMIT: 400,
+  /** `start()` has not been called, or has not finished; or the health check failed for the parts in the message. Fix: Wait for `start()`; read the log for the part that is named. */
   ERR_HEALTH_NOT_READY: 500,
+  /** The health check asked for another app ID. Fix: Send it to the sidecar of that application. */
   ERR_HEALTH_APPID_NOT_MATCH: 500,
+  /** A part that the API needs is not ready; the message names it. Fix: Wait, or read the log for the part. */
   ERR_OUTBOUND_HEALTH_NOT_READY: 500,
 };
 

@@ -16,6 +16,8 @@ export interface Flag {
   readonly short?: string;
   /** Other names of the flag. */
   readonly aliases?: readonly string[];
+  /** The option of a sidecar that it sets, such as `app.port`; docs/options.md names the flag there. */
+  readonly option?: string;
   /** A one-line description. Without it, the flag is not shown in the help. */
   readonly help?: string;
   /** Why a flag of Dapr's has no effect here. It is accepted with this note. */

@@ -7,9 +7,9 @@ export interface FlagGroup {
 }
 
 const HELP: Flag = { name: 'help', short: 'h', help: 'this text' };
-const APP_ID: Flag = { name: 'app-id', short: 'a', value: 'ID', help: 'its name (or APP_ID)' };
+const APP_ID: Flag = { name: 'app-id', short: 'a', option: 'appId', value: 'ID', help: 'its name (or APP_ID)' };
 const CONFIG: Flag = { name: 'config', short: 'c', value: 'FILE', help: 'a Configuration resource' };
-const WIRE: Flag = { name: 'wire', value: 'NAME', help: 'names in the API: dapr (default), sidecar' };
+const WIRE: Flag = { name: 'wire', option: 'wire', value: 'NAME', help: 'names in the API: dapr (default), sidecar' };
 const MAP: Flag = { name: 'map', value: 'TYPE=TYPE', help: 'use one component type for another; repeat' };
 
 /** The flags of `insidecar run`, named after those of daprd and `dapr run`. */
@@ -18,18 +18,53 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
     title: 'Application',
     flags: [
       APP_ID,
-      { name: 'app-port', short: 'p', value: 'PORT', help: 'its port; without one it only calls' },
-      { name: 'app-protocol', short: 'P', value: 'NAME', help: 'http (default) or grpc' },
-      { name: 'app-channel-address', value: 'HOST', help: 'where it listens (127.0.0.1)' },
-      { name: 'app-max-concurrency', value: 'N', help: 'max concurrent requests (no limit)' },
-      { name: 'enable-app-health-check', help: 'deliver only while it is healthy' },
-      { name: 'app-health-check-path', value: 'PATH', help: 'the route to probe (/healthz)' },
-      { name: 'app-health-probe-interval', value: 'S', help: 'seconds between two probes (5)' },
-      { name: 'app-health-probe-timeout', value: 'MS', help: 'milliseconds a probe may take (500)' },
-      { name: 'app-health-threshold', value: 'N', help: 'failures until it is unhealthy (3)' },
-      { name: 'app-start-timeout', value: 'S', help: 'warn if it is not ready after that (10)' },
-      { name: 'delivery-timeout', value: 'DURATION', help: 'its time for a message (no limit)' },
-      { name: 'job-timeout', value: 'DURATION', help: 'its time for a job run (no limit)' },
+      { name: 'app-port', short: 'p', option: 'app.port', value: 'PORT', help: 'its port; without one it only calls' },
+      { name: 'app-protocol', short: 'P', option: 'app.protocol', value: 'NAME', help: 'http (default) or grpc' },
+      { name: 'app-channel-address', option: 'app.host', value: 'HOST', help: 'where it listens (127.0.0.1)' },
+      {
+        name: 'app-max-concurrency',
+        option: 'app.maxConcurrency',
+        value: 'N',
+        help: 'max concurrent requests (no limit)',
+      },
+      { name: 'enable-app-health-check', option: 'app.health', help: 'deliver only while it is healthy' },
+      {
+        name: 'app-health-check-path',
+        option: 'app.health.path',
+        value: 'PATH',
+        help: 'the route to probe (/healthz)',
+      },
+      {
+        name: 'app-health-probe-interval',
+        option: 'app.health.intervalMs',
+        value: 'S',
+        help: 'seconds between two probes (5)',
+      },
+      {
+        name: 'app-health-probe-timeout',
+        option: 'app.health.timeoutMs',
+        value: 'MS',
+        help: 'milliseconds a probe may take (500)',
+      },
+      {
+        name: 'app-health-threshold',
+        option: 'app.health.threshold',
+        value: 'N',
+        help: 'failures until it is unhealthy (3)',
+      },
+      {
+        name: 'app-start-timeout',
+        option: 'app.startTimeoutMs',
+        value: 'S',
+        help: 'warn if it is not ready after that (10)',
+      },
+      {
+        name: 'delivery-timeout',
+        option: 'deliveryTimeoutMs',
+        value: 'DURATION',
+        help: 'its time for a message (no limit)',
+      },
+      { name: 'job-timeout', option: 'jobs.timeoutMs', value: 'DURATION', help: 'its time for a job run (no limit)' },
     ],
   },
   {
@@ -42,8 +77,8 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
         aliases: ['dapr-listen-addresses'],
         help: 'where it listens (127.0.0.1)',
       },
-      { name: 'advertise-host', value: 'HOST', help: 'the host that other machines call' },
-      { name: 'allowed-hosts', value: 'NAMES', help: 'more names by which clients reach it' },
+      { name: 'advertise-host', option: 'address', value: 'HOST', help: 'the host that other machines call' },
+      { name: 'allowed-hosts', option: 'allowedHosts', value: 'NAMES', help: 'more names by which clients reach it' },
       WIRE,
       {
         name: 'resources-path',
@@ -54,13 +89,19 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
       },
       CONFIG,
       MAP,
-      { name: 'state-path', value: 'DIR', help: 'keep state there (default: in memory)' },
-      { name: 'invoke-urls', help: 'URLs as targets of calls (on)' },
-      { name: 'metadata-enabled', help: 'show the placement table (off)' },
+      { name: 'state-path', option: 'state', value: 'DIR', help: 'keep state there (default: in memory)' },
+      { name: 'invoke-urls', option: 'invocation.urls', help: 'URLs as targets of calls (on)' },
+      { name: 'metadata-enabled', option: 'placement.enabled', help: 'show the placement table (off)' },
       { name: 'metrics-port', short: 'M', value: 'PORT', help: 'serve metrics to Prometheus there' },
       { name: 'metrics-listen-address', value: 'HOST', help: 'where those are served (127.0.0.1)' },
-      { name: 'max-body-size', short: 'B', value: 'SIZE', help: 'the largest request body (4Mi)' },
-      { name: 'read-buffer-size', value: 'SIZE', help: 'the largest head, both ways (16Ki)' },
+      {
+        name: 'max-body-size',
+        short: 'B',
+        option: 'bodyLimitBytes',
+        value: 'SIZE',
+        help: 'the largest request body (4Mi)',
+      },
+      { name: 'read-buffer-size', option: 'headLimitBytes', value: 'SIZE', help: 'the largest head, both ways (16Ki)' },
     ],
   },
   {
@@ -70,6 +111,7 @@ export const RUN_GROUPS: readonly FlagGroup[] = [
       { name: 'stop-when', value: 'WHEN', help: 'with -f: failure (default), any, all' },
       {
         name: 'graceful-shutdown-seconds',
+        option: 'stopTimeoutMs',
         value: 'S',
         aliases: ['dapr-graceful-shutdown-seconds'],
         help: 'how long to wait before killing (10)',
@@ -115,12 +157,12 @@ const FOREIGN: readonly Flag[] = [
   ...ignored(['enable-mtls', 'disable-builtin-k8s-secret-store'], ONE_PROCESS),
   ...ignored(['enable-api-logging'], '--log-level debug tells every message, job and call'),
   ...ignored(['dapr-block-shutdown-duration'], 'the application is stopped first, then the sidecar', 'DURATION'),
-  { name: 'disable-init-endpoints', value: 'NAMES' },
+  { name: 'disable-init-endpoints', option: 'app.discovery', value: 'NAMES' },
   ...ignored(['dapr-public-port', 'dapr-public-listen-address'], 'health is at the HTTP API', 'VALUE'),
   ...ignored(['hot-reload-reconcile-interval'], 'resource files are read at the start', 'VALUE'),
   { name: 'dapr-http-max-request-size', value: 'MB' },
   { name: 'dapr-http-read-buffer-size', value: 'KB' },
-  { name: 'allowed-origins', value: 'ORIGINS' },
+  { name: 'allowed-origins', option: 'cors.origins', value: 'ORIGINS' },
   { name: 'unix-domain-socket', short: 'u', value: 'DIR', refused: 'the HTTP API listens on a port' },
   { name: 'app-ssl', refused: 'the application is called over plain HTTP on this machine' },
   { name: 'kubernetes', short: 'k', refused: 'it runs on this machine only' },

@@ -149,13 +149,13 @@ export interface PubSubComponent {
 
 /** The topics that applications may use on a pub/sub component. Topic names match exactly. @public */
 export interface TopicScopes {
-  /** By app ID: the topics it may publish to. Unlisted apps are not restricted by this. */
+  /** By app ID: the topics it may publish to. Unlisted apps are not restricted by this. Default: none. */
   readonly publishingScopes?: Readonly<Record<string, readonly string[]>>;
-  /** By app ID: the topics it may subscribe to. Unlisted apps are not restricted by this. */
+  /** By app ID: the topics it may subscribe to. Unlisted apps are not restricted by this. Default: none. */
   readonly subscriptionScopes?: Readonly<Record<string, readonly string[]>>;
   /** The only allowed topics, for every app. Default: any. */
   readonly allowedTopics?: readonly string[];
-  /** Topics that an app may use only if its scopes name them. */
+  /** Topics that an app may use only if its scopes name them. Default: none. */
   readonly protectedTopics?: readonly string[];
 }
 

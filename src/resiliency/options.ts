@@ -11,20 +11,20 @@ import { type JsonSchema, optionsSchema, POSITIVE } from '../util/options-schema
 export interface ResiliencySpec {
   /** The policies, by name. */
   readonly policies?: {
-    /** Time limits of an attempt; 0 for no limit. */
+    /** Time limits of an attempt; 0 for no limit. Default: none. */
     readonly timeouts?: Readonly<Record<string, string | number>>;
-    /** Retry policies. */
+    /** Retry policies. Default: none. */
     readonly retries?: Readonly<Record<string, RetryPolicyOptions>>;
-    /** Circuit breaker policies. */
+    /** Circuit breaker policies. Default: none. */
     readonly circuitBreakers?: Readonly<Record<string, CircuitBreakerOptions>>;
   };
-  /** The targets of the policies. */
+  /** The targets of the policies; those that it does not name use the policies with default names. */
   readonly targets?: {
-    /** By the invoked app ID, HTTP endpoint name or URL. */
+    /** By the invoked app ID, HTTP endpoint name or URL. Default: none. */
     readonly apps?: Readonly<Record<string, AppPolicies>>;
-    /** By component name. */
+    /** By component name. Default: none. */
     readonly components?: Readonly<Record<string, ComponentPolicies>>;
-    /** Accepted without effect: there are no actors. */
+    /** Accepted without effect: there are no actors. Default: none. */
     readonly actors?: Readonly<Record<string, unknown>>;
   };
 }
@@ -43,7 +43,7 @@ export interface RetryPolicyOptions {
   readonly matching?: {
     /** Statuses and ranges, such as `429,500-599`. Default: all below 200 and above 399. */
     readonly httpStatusCodes?: string;
-    /** Accepted without effect: applications and components are not called over gRPC. */
+    /** Accepted without effect: applications and components are not called over gRPC. Default: none. */
     readonly gRPCStatusCodes?: string;
   };
 }
@@ -65,11 +65,11 @@ export interface CircuitBreakerOptions {
 
 /** The policies of one direction, by name. @public */
 export interface TargetPolicies {
-  /** One of `policies.timeouts`. */
+  /** One of `policies.timeouts`. Default: none. */
   readonly timeout?: string;
-  /** One of `policies.retries`. */
+  /** One of `policies.retries`. Default: none. */
   readonly retry?: string;
-  /** One of `policies.circuitBreakers`. */
+  /** One of `policies.circuitBreakers`. Default: none. */
   readonly circuitBreaker?: string;
 }
 

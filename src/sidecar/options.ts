@@ -58,9 +58,12 @@ export interface SidecarOptions {
   readonly namespace?: string;
   /** The application that the sidecar calls. Default: none; messages are then received in code only. */
   readonly app?: AppOptions;
-  /** Components, such as `memoryPubSub('pubsub')`. Default: none. */
+  /** Components, such as `memoryPubSub('pubsub')`, `durablePubSub('pubsub')` or those of brokers. Default: none. */
   readonly components?: readonly PubSubDefinition[];
-  /** The store of durable state, such as `embedded({ path })`. Default: in memory. */
+  /**
+   * The store of durable state: `embedded({ path })` keeps it in a directory, `postgresql(…)` and `redis(…)` keep it on a
+   * server for several processes and machines. Default: in memory.
+   */
   readonly state?: StateDefinition;
   /** Subscriptions that deliver to routes of the application. Default: the subscriptions that it declares itself. */
   readonly subscriptions?: readonly SubscriptionOptions[];
@@ -137,7 +140,11 @@ export interface SidecarOptions {
   readonly stopTimeoutMs?: number;
   /** The source of time. Default: the system. */
   readonly clock?: Clock;
-  /** The logger. Default: warnings and errors go to standard error. */
+  /**
+   * Where to log: an object with `debug`, `info`, `warn` and `error`, each called as `(details, message)`, like pino. An
+   * error in `details` is plain data, `{ type, message, code?, stack?, cause?, errors? }`, of bounded length. Default:
+   * warnings and errors go to standard error: one line of JSON each, on a terminal readable lines with stacks.
+   */
   readonly logger?: Logger;
   /** Traces and metrics, such as `openTelemetry()` of `insidecar/otel`. Default: none. */
   readonly telemetry?: Telemetry;

@@ -2,15 +2,25 @@
  * Why a {@link StateError} was thrown.
  *
  * - `conflict`: a precondition of the batch did not hold; nothing was written.
+ *   Fix: Read, decide and commit again.
  * - `invalid`: the call itself is wrong (a key, a value, a batch, a range); nothing was written.
+ *   Fix: Correct the call.
  * - `closed`: the store is closed or closing; nothing was written.
+ *   Fix: Use the store before it closes.
  * - `in-use`: another process (or this one) has the store open.
+ *   Fix: Stop the other process, or give this one a directory of its own.
  * - `full`: the disk is full; nothing was written. Writes work again once there is space.
+ *   Fix: Make space.
  * - `read-only`: the location cannot be created or written to.
+ *   Fix: Give the user of the process the right to write there.
  * - `corrupt`: the stored data is damaged, or is not a store.
+ *   Fix: Restore a backup, or move the directory away to begin with none.
  * - `newer-format`: a later release wrote the data.
+ *   Fix: Install that release, or a later one.
  * - `driver-missing`: a required package is not installed.
+ *   Fix: Install the package that the message names.
  * - `failed`: any other error of the engine. The commit may or may not have been written.
+ *   Fix: Read the entry to see whether it was written.
  *
  * @public
  */

@@ -1,6 +1,7 @@
-/** The documents name everything that the public types have: an option that is added has to be described. */
+/** The documents name everything that the public types have: an event that is added has to be described. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { PAGES } from '../../tools/pages.mjs';
 
 const root = new URL('../../', import.meta.url);
 const report = readFileSync(new URL('etc/insidecar.api.md', root), 'utf8');
@@ -18,10 +19,8 @@ function membersOf(name: string): string[] {
   return members;
 }
 
-test('README.md has a row for every option', () => {
-  const [, table = ''] = /\n## Options\n\n(.*?)\n\n/s.exec(readme) ?? [];
-  const rows = [...table.matchAll(/^\| (`[^|]*`) \|/gm)].map(([, options = '']) => options).join();
-  expect(membersOf('SidecarOptions').filter((option) => !rows.includes(`\`${option}\``))).toEqual([]);
+test.each(Object.entries(PAGES))('%s is what the comments of the sources make: npm run pages', (path, page) => {
+  expect(readFileSync(new URL(path, root), 'utf8')).toBe(page());
 });
 
 test('every event is described', () => {

@@ -25,7 +25,7 @@ function textOf(path: string): string {
 function proseOf(path: string): string {
   return textOf(path)
     .replaceAll(/^(```+)[\s\S]*?^\1$/gm, '')
-    .replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ' '));
+    .replaceAll(/`[^`\n]*`/g, (code) => code.replaceAll(/[[\]()]/g, ''));
 }
 
 /** As GitHub names headings. */

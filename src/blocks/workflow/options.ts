@@ -35,13 +35,13 @@ export interface WorkflowsOptions {
  * @public
  */
 export interface WorkflowRetention {
-  /** Completed instances. */
+  /** Completed instances. Default: `anyTerminalMs`. */
   readonly completedMs?: number;
-  /** Failed instances. */
+  /** Failed instances. Default: `anyTerminalMs`. */
   readonly failedMs?: number;
-  /** Terminated instances. */
+  /** Terminated instances. Default: `anyTerminalMs`. */
   readonly terminatedMs?: number;
-  /** All finished instances. */
+  /** All finished instances. Default: no limit. */
   readonly anyTerminalMs?: number;
   /**
    * The maximum number of finished instances of the app ID; those that finished longest ago are removed. It may be

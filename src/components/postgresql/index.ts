@@ -19,13 +19,13 @@ import { ddlOf, isSchemaName, SCHEMA_FORM } from './schema.ts';
 export interface PostgresqlConnection {
   /** Several are separated by commas, each with its own port if need be: `a,b:5433`. Default `localhost`. */
   readonly host?: string;
-  /** Default 5432. */
+  /** The port. Default 5432. */
   readonly port?: number;
-  /** Default: the user of the process. */
+  /** The user to log in as. Default: the user of the process. */
   readonly user?: string;
-  /** A text, or a function for passwords that expire. */
+  /** A text, or a function for passwords that expire. Default: none. */
   readonly password?: string | (() => string | Promise<string>);
-  /** Default: the name of the user. */
+  /** The database. Default: the name of the user. */
   readonly database?: string;
   /** `true`, or the options of `tls.connect`. Default: no TLS. */
   readonly ssl?: boolean | object;

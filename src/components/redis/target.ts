@@ -3,23 +3,23 @@ import type { Place } from '../remote/first-of.ts';
 
 /** Options that say where a Redis is and how to log in. @public */
 export interface RedisConnectionOptions {
-  /** `redis://[[user][:password]@]host[:port][/database]`, or `rediss://` for TLS. Alternative: `nodes`. */
+  /** `redis://[[user][:password]@]host[:port][/database]`, or `rediss://` for TLS. Default: none; `nodes` is then required. */
   readonly url?: string;
-  /** The nodes of a cluster, or the sentinels: `host:port`; the first one that responds is used. */
+  /** The nodes of a cluster, or the sentinels: `host:port`; the first one that responds is used. Default: that of `url`. */
   readonly nodes?: readonly string[];
-  /** The server's name at the sentinels; if set, `nodes` are the sentinels. */
+  /** The server's name at the sentinels; if set, `nodes` are the sentinels. Default: none. */
   readonly sentinelName?: string;
   /** Whether `nodes` form a cluster. Default: `false`. */
   readonly cluster?: boolean;
-  /** Default: that of the URL. */
+  /** The user to log in as. Default: that of the URL. */
   readonly username?: string;
-  /** Default: that of the URL. */
+  /** The password of the user. Default: that of the URL. */
   readonly password?: string;
   /** For the sentinels. Default: none. */
   readonly sentinelUsername?: string;
   /** For the sentinels. Default: none. */
   readonly sentinelPassword?: string;
-  /** Default: that of the URL, else 0. */
+  /** The number of the database. Default: that of the URL, else 0. */
   readonly database?: number;
   /** `true`, or the options of `tls.connect`. Default: `true` if the URL starts with `rediss`. */
   readonly tls?: boolean | object;

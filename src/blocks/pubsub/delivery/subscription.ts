@@ -22,12 +22,17 @@ export interface SubscriptionOptions {
   /** The topic. */
   readonly topic: string;
   /** The routes of messages: the first rule that matches, else the default. */
-  readonly routes?: { readonly rules?: readonly RouteRule[]; readonly default?: string };
-  /** Short for `routes.default`. */
+  readonly routes?: {
+    /** In order: the first one whose `match` holds decides. Default: none. */
+    readonly rules?: readonly RouteRule[];
+    /** The route of messages that no rule matches. Default: none; such a message is dropped. */
+    readonly default?: string;
+  };
+  /** Short for `routes.default`. Default: none. */
   readonly route?: string;
   /** The dead-letter topic for messages that cannot be processed, in the same component. Default: nowhere. */
   readonly deadLetterTopic?: string;
-  /** Metadata for the component. `rawPayload: 'true'` subscribes to messages that are not CloudEvents. */
+  /** Metadata for the component. `rawPayload: 'true'` subscribes to messages that are not CloudEvents. Default: none. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** Deliver several messages in one request. */
   readonly bulkSubscribe?: BulkSubscribeOptions;
@@ -58,7 +63,7 @@ export interface SubscriptionOptions {
 
 /** How messages are delivered in bulk. @public */
 export interface BulkSubscribeOptions {
-  /** Default `true`; with `wire: 'dapr'` it must be given. */
+  /** Whether it is on. Default `true`; with `wire: 'dapr'` it must be given. */
   readonly enabled?: boolean;
   /** The maximum number of messages in one request. Default 100. */
   readonly maxMessagesCount?: number;
