@@ -9,9 +9,9 @@ import { codeOf, RUNNER, start, startIn } from './code-of-docs.ts';
 const PATIENCE = { timeout: 15_000 };
 const README = readFileSync('README.md', 'utf8');
 
-function codeWith(text: string): string {
-  const code = codeOf('README.md').find((block) => block.includes(text));
-  if (code === undefined) throw new Error(`README.md has no code with ${text}`);
+function codeWith(text: string, document = 'README.md'): string {
+  const code = codeOf(document).find((block) => block.includes(text));
+  if (code === undefined) throw new Error(`${document} has no code with ${text}`);
   return code;
 }
 
@@ -41,32 +41,44 @@ test.each(['commonjs', 'module', undefined])(
   },
 );
 
-test('the example of README.md that keeps messages on disk runs', async () => {
+test('the example of docs/pubsub.md that keeps messages on disk runs', async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-readme-'));
   onTestFinished(() => rm(path, { recursive: true }));
-  const output = start('readme-durable', codeWith('durablePubSub').replace('./.insidecar', path));
+  const output = start(
+    'readme-durable',
+    codeWith('import { durablePubSub', 'docs/pubsub.md').replace('./.insidecar', path),
+  );
   await expect.poll(output, PATIENCE).toContain('exit code');
   expect(output()).toBe('order 1\n\nexit code 0');
 });
 
-test('the example of README.md that runs a job runs it, every second in place of every night', async () => {
+test('the example of docs/jobs.md that defines a job runs it, every second instead of every night', async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-readme-'));
   onTestFinished(() => rm(path, { recursive: true }));
-  const code = codeWith('sidecar.jobs.define').replace('./.insidecar', path).replace('0 30 2 * * *', '* * * * * *');
+  const code = codeWith('sidecar.jobs.define', 'docs/jobs.md')
+    .replace('./.insidecar', path)
+    .replace('0 30 2 * * *', '* * * * * *');
   const output = start('readme-jobs', code);
   await expect.poll(output, PATIENCE).toContain('report to accounts\nreport to accounts\n');
 });
 
-test('the example of README.md that runs a workflow completes it', async () => {
+test('the blocks of README.md run', async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-readme-'));
   onTestFinished(() => rm(path, { recursive: true }));
-  const output = start('readme-workflow', codeWith('defineWorkflow').replace('./.insidecar', path));
+  const imports = `import { defineActivity, defineWorkflow, durablePubSub, Sidecar } from 'insidecar';\nimport { embedded } from 'insidecar/embedded';\n`;
+  const blocks = codeOf('README.md', '## The blocks').join('').replace('./.insidecar', path);
+  const started = blocks.replace(
+    'await sidecar.pubsub.subscribe',
+    'await sidecar.start();\nawait sidecar.pubsub.subscribe',
+  );
+  const output = start('readme-blocks', `${imports}${started}console.log(output);\nawait sidecar.stop();\n`);
   await expect.poll(output, PATIENCE).toContain('exit code');
-  expect(output()).toBe('COMPLETED receipt of order 1\n\nexit code 0');
+  expect(output()).toContain('1\nreceipt of order 1\n');
+  expect(output()).toContain('exit code 0');
 });
 
-test('the test that README.md shows passes', async () => {
-  const output = start('readme-test', RUNNER + codeWith("test('RETRY three times"));
+test('the test of two hours that docs/testing.md shows passes', async () => {
+  const output = start('readme-test', RUNNER + codeWith("test('RETRY three times", 'docs/testing.md'));
   await expect.poll(output, PATIENCE).toContain('exit code');
   expect(output()).toContain('pass 1');
   expect(output()).toContain('exit code 0');
