@@ -26,7 +26,6 @@ export type { InvocationReply } from './blocks/invocation/reply.ts';
 export type { NameResolutionOptions } from './blocks/invocation/resolution/options.ts';
 export type { Jobs } from './blocks/jobs/jobs.ts';
 export type {
-  IfJobExists,
   Job,
   JobDefinition,
   JobFailurePolicy,
@@ -35,7 +34,6 @@ export type {
   JobInfo,
   JobListOptions,
   JobOptions,
-  JobOutcome,
   JobPage,
   JobRun,
 } from './blocks/jobs/model/job.ts';
@@ -219,6 +217,7 @@ export {
   type StateDurability,
   type StateStore,
 } from './state/store.ts';
+export type { IfJobExists, JobOutcome } from './timed/job.ts';
 export { type Activity, type Clock, systemClock, type Timer } from './util/clock.ts';
 export type { Logger } from './util/logger.ts';
 export type { WireName } from './wire.ts';

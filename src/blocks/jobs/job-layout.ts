@@ -1,5 +1,5 @@
 import { namePart } from '../../state/keys.ts';
-import { JobLayout } from './running/layout.ts';
+import { JobLayout } from '../../timed/running/layout.ts';
 
 /** The keys of an application's jobs. */
 export function jobLayout(appId: string): JobLayout {

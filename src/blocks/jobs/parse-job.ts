@@ -1,4 +1,5 @@
 import { SidecarError } from '../../errors.ts';
+import type { IfJobExists, JobFields, PolicyFields } from '../../timed/job.ts';
 import { definedOnly } from '../../util/defined-only.ts';
 import { isJsonObject, type JsonObject, jsonMember, parseJsonObject } from '../../util/json-text.ts';
 import { requiredJsonText } from '../../util/json-value.ts';
@@ -8,14 +9,7 @@ import { checkPayload } from '../../util/payload-limit.ts';
 import { type Validator, validator } from '../../util/schema.ts';
 import type { JobRules } from '../../wire.ts';
 import type { JobErrors } from './model/errors.ts';
-import type {
-  IfJobExists,
-  JobDefinition,
-  JobFields,
-  JobHandlerOptions,
-  JobOptions,
-  PolicyFields,
-} from './model/job.ts';
+import type { JobDefinition, JobHandlerOptions, JobOptions } from './model/job.ts';
 
 /** The accepted spellings of each field, the internal one first. */
 const JOB_FIELDS = fieldsOf([

@@ -1,6 +1,6 @@
+import { DEFAULT_POLICY } from '../../timed/planning/policy.ts';
 import type { JobRules } from '../../wire.ts';
 import type { FoundJob } from './job-service.ts';
-import { DEFAULT_POLICY } from './planning/policy.ts';
 
 /** The body of a read. `data` is spliced in as it was sent. */
 export function renderJob({ job, data }: FoundJob, { policyAnswer }: JobRules): string {

@@ -1,4 +1,4 @@
-import type { JobFields } from '../model/job.ts';
+import type { JobFields } from '../../../timed/job.ts';
 
 /** Writes a job, as long as it is still wanted when it would replace another one. */
 export type WriteDeclared = (name: string, fields: JobFields, isWanted: () => boolean) => Promise<unknown>;

@@ -1,15 +1,16 @@
 import { isNoConnection } from '../../../app/no-connection.ts';
 import { EMPTY_BODY, type HeaderMap } from '../../../http/message.ts';
 import { type Observation, observe } from '../../../probe.ts';
+import type { StoredJob } from '../../../timed/job.ts';
+import type { Due } from '../../../timed/running/stored-jobs.ts';
+import type { AttemptOutcome, Target, Targets } from '../../../timed/running/target.ts';
 import { type CodeCall, CodeCalls } from '../../../util/code-calls.ts';
 import type { Work } from '../../../util/work.ts';
 import type { Workplace } from '../../../util/workplaces.ts';
 import { type Failure, thrown } from '../../failure.ts';
-import type { JobRun, StoredJob } from '../model/job.ts';
+import type { JobRun } from '../model/job.ts';
 import type { Handler, Handlers } from './handlers.ts';
 import type { JobApp, JobsDeps } from './jobs-deps.ts';
-import type { Due } from './stored-jobs.ts';
-import type { AttemptOutcome, Target, Targets } from './target.ts';
 import { UnhandledJobs } from './unhandled.ts';
 
 const DONE: AttemptOutcome = { kind: 'done' };

@@ -1,8 +1,8 @@
 import type { JobRunInfo, SidecarEventEmitter } from '../../../events.ts';
+import type { StoredJob } from '../../../timed/job.ts';
+import type { RecordedAttempt, RunListener } from '../../../timed/running/target.ts';
 import type { Logger } from '../../../util/logger.ts';
 import { logged, told } from '../../failure.ts';
-import type { StoredJob } from '../model/job.ts';
-import type { RecordedAttempt, RunListener } from './target.ts';
 
 /** Where {@link JobEvents} go. */
 export interface JobEventsDeps {

@@ -1,6 +1,6 @@
+import type { Due } from '../../../timed/running/stored-jobs.ts';
 import type { Logger } from '../../../util/logger.ts';
 import { Tally } from '../../../util/tally.ts';
-import type { Due } from './stored-jobs.ts';
 
 /** A job that was due without a handler, and the number of its runs affected. */
 export interface UnhandledJob {

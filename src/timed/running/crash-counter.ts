@@ -1,5 +1,5 @@
-import type { OwnedChange, OwnedShard, OwnedShards } from '../../../kernel/owned-shards.ts';
-import { crashReason, isSuspect } from '../../../util/crashes.ts';
+import type { OwnedChange, OwnedShard, OwnedShards } from '../../kernel/owned-shards.ts';
+import { crashReason, isSuspect } from '../../util/crashes.ts';
 import { begunJob, isContinued, uncountedJob } from '../planning/control.ts';
 import type { JobStore } from './job-store.ts';
 import type { RunRules } from './run-rules.ts';

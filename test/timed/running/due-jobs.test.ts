@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jobLayout } from '../../../../src/blocks/jobs/job-layout.ts';
-import type { StoredJob } from '../../../../src/blocks/jobs/model/job.ts';
-import { DueJobs } from '../../../../src/blocks/jobs/running/due-jobs.ts';
-import { JobStore } from '../../../../src/blocks/jobs/running/job-store.ts';
-import type { Due } from '../../../../src/blocks/jobs/running/stored-jobs.ts';
-import { virtualClock } from '../../../../src/testing/index.ts';
-import { Heap } from '../../../../src/util/heap.ts';
-import { KeptStore } from '../../../support/kept-store.ts';
-import { RecordingLogger } from '../../../support/logger.ts';
+import { jobLayout } from '../../../src/blocks/jobs/job-layout.ts';
+import { virtualClock } from '../../../src/testing/index.ts';
+import type { StoredJob } from '../../../src/timed/job.ts';
+import { DueJobs } from '../../../src/timed/running/due-jobs.ts';
+import { JobStore } from '../../../src/timed/running/job-store.ts';
+import type { Due } from '../../../src/timed/running/stored-jobs.ts';
+import { Heap } from '../../../src/util/heap.ts';
+import { KeptStore } from '../../support/kept-store.ts';
+import { RecordingLogger } from '../../support/logger.ts';
 
 function jobAt(name: string, tickAt: number): StoredJob {
   return {

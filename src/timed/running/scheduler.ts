@@ -1,8 +1,8 @@
-import { DuePump } from '../../../kernel/due-pump.ts';
-import type { OwnedShards } from '../../../kernel/owned-shards.ts';
-import { ReadRetry } from '../../../kernel/read-retry.ts';
-import type { CodeCall } from '../../../util/code-calls.ts';
-import { Work } from '../../../util/work.ts';
+import { DuePump } from '../../kernel/due-pump.ts';
+import type { OwnedShards } from '../../kernel/owned-shards.ts';
+import { ReadRetry } from '../../kernel/read-retry.ts';
+import type { CodeCall } from '../../util/code-calls.ts';
+import { Work } from '../../util/work.ts';
 import type { Schedules } from '../planning/schedule-cache.ts';
 import { type Attempt, afterAttempt, isAtRest, type Next } from '../planning/transition.ts';
 import { type AttemptDeps, type Attempted, makeAttempt } from './attempt.ts';

@@ -1,10 +1,10 @@
-import { CommitBatcher } from '../../../kernel/commit-batcher.ts';
-import type { OwnedShards } from '../../../kernel/owned-shards.ts';
-import { isDamage } from '../../../state/damages.ts';
-import { isConflict } from '../../../state/errors.ts';
-import { retryOnConflict } from '../../../state/retry-on-conflict.ts';
-import type { Precondition, Put, StateStore } from '../../../state/store.ts';
-import { MAX_INLINE_DATA_BYTES, type StoredJob } from '../model/job.ts';
+import { CommitBatcher } from '../../kernel/commit-batcher.ts';
+import type { OwnedShards } from '../../kernel/owned-shards.ts';
+import { isDamage } from '../../state/damages.ts';
+import { isConflict } from '../../state/errors.ts';
+import { retryOnConflict } from '../../state/retry-on-conflict.ts';
+import type { Precondition, Put, StateStore } from '../../state/store.ts';
+import { MAX_INLINE_DATA_BYTES, type StoredJob } from '../job.ts';
 import type { PlannedJob, PresentJob } from '../planning/if-exists.ts';
 import { encodeData, encodeJob, encodePointer } from './codec.ts';
 import type { JobLayout } from './layout.ts';

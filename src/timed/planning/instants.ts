@@ -1,4 +1,4 @@
-import { parseGoDuration, parseInstant } from '../../../util/duration.ts';
+import { parseGoDuration, parseInstant } from '../../util/duration.ts';
 
 const HAS_OFFSET = /(?:[Zz]|[+-]\d{2}:\d{2})$/;
 const ISO_DURATION =

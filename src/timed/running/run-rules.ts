@@ -1,6 +1,6 @@
-import type { Clock } from '../../../util/clock.ts';
-import type { Logger } from '../../../util/logger.ts';
-import type { Work } from '../../../util/work.ts';
+import type { Clock } from '../../util/clock.ts';
+import type { Logger } from '../../util/logger.ts';
+import type { Work } from '../../util/work.ts';
 
 /** How jobs are run. */
 export interface RunRules {

@@ -1,6 +1,6 @@
-import type { OwnedShards } from '../../../kernel/owned-shards.ts';
-import { isConflict } from '../../../state/errors.ts';
-import type { Logger } from '../../../util/logger.ts';
+import type { OwnedShards } from '../../kernel/owned-shards.ts';
+import { isConflict } from '../../state/errors.ts';
+import type { Logger } from '../../util/logger.ts';
 import type { CrashCounter } from './crash-counter.ts';
 import type { DueJobs } from './due-jobs.ts';
 import type { JobStore } from './job-store.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseSchedule } from '../../../../src/blocks/jobs/planning/schedule.ts';
-import { Zones } from '../../../../src/blocks/jobs/planning/zone.ts';
+import { parseSchedule } from '../../../src/timed/planning/schedule.ts';
+import { Zones } from '../../../src/timed/planning/zone.ts';
 
 const zones = new Zones();
 

@@ -1,6 +1,6 @@
-import type { CodeCall } from '../../../util/code-calls.ts';
-import type { Work } from '../../../util/work.ts';
-import type { StoredJob } from '../model/job.ts';
+import type { CodeCall } from '../../util/code-calls.ts';
+import type { Work } from '../../util/work.ts';
+import type { StoredJob } from '../job.ts';
 import type { Next } from '../planning/transition.ts';
 import type { Due } from './stored-jobs.ts';
 

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import type { Cron } from 'croner';
-import { messageOf } from '../../../errors.ts';
-import { LAST_INSTANT } from '../../../util/clock.ts';
-import { parseGoDuration } from '../../../util/duration.ts';
-import { unextended } from '../../../util/unextended.ts';
+import { messageOf } from '../../errors.ts';
+import { LAST_INSTANT } from '../../util/clock.ts';
+import { parseGoDuration } from '../../util/duration.ts';
+import { unextended } from '../../util/unextended.ts';
 import { parseCronFields } from './cron-fields.ts';
 import type { Zone, Zones } from './zone.ts';
 

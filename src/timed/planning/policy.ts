@@ -1,5 +1,5 @@
-import { parseGoDuration } from '../../../util/duration.ts';
-import type { PolicyFields } from '../model/job.ts';
+import { parseGoDuration } from '../../util/duration.ts';
+import type { PolicyFields } from '../job.ts';
 
 /** A policy in numbers. */
 export interface Retries {

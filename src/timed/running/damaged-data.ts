@@ -1,5 +1,5 @@
-import { messageOf } from '../../../errors.ts';
-import { StateError } from '../../../state/errors.ts';
+import { messageOf } from '../../errors.ts';
+import { StateError } from '../../state/errors.ts';
 
 /** Throws if the data of a job are damaged: answers splice them in as they are stored. */
 export function checkData(name: string, data: string): void {

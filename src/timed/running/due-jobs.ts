@@ -1,6 +1,6 @@
-import { DueIndex } from '../../../kernel/due-index.ts';
-import type { PageSize } from '../../../state/page.ts';
-import type { Clock } from '../../../util/clock.ts';
+import { DueIndex } from '../../kernel/due-index.ts';
+import type { PageSize } from '../../state/page.ts';
+import type { Clock } from '../../util/clock.ts';
 import type { Due, StoredJobs } from './stored-jobs.ts';
 
 const PAGE: PageSize = { limit: 256, maxBytes: 4 * 1024 * 1024 };

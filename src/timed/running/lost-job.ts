@@ -1,8 +1,8 @@
-import type { CommitBatcher } from '../../../kernel/commit-batcher.ts';
-import { isDamage } from '../../../state/damages.ts';
-import { keyAfter } from '../../../state/keys.ts';
-import { isCutOff, type PageSize } from '../../../state/page.ts';
-import type { KeyedEntry, StateStore } from '../../../state/store.ts';
+import type { CommitBatcher } from '../../kernel/commit-batcher.ts';
+import { isDamage } from '../../state/damages.ts';
+import { keyAfter } from '../../state/keys.ts';
+import { isCutOff, type PageSize } from '../../state/page.ts';
+import type { KeyedEntry, StateStore } from '../../state/store.ts';
 import { decodeJob, decodePointer } from './codec.ts';
 import type { JobLayout } from './layout.ts';
 

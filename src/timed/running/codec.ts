@@ -1,6 +1,6 @@
-import { readValue } from '../../../state/values.ts';
-import { type StoredTrace, storedTrace, traceOfStored } from '../../../util/stored-trace.ts';
-import type { JobOutcome, PolicyFields, StoredJob } from '../model/job.ts';
+import { readValue } from '../../state/values.ts';
+import { type StoredTrace, storedTrace, traceOfStored } from '../../util/stored-trace.ts';
+import type { JobOutcome, PolicyFields, StoredJob } from '../job.ts';
 
 /** Format 1 of a job: a header in JSON without line ends, a line end, the data. */
 const JOB_FORMAT = 1;

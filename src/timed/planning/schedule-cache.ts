@@ -1,4 +1,4 @@
-import { LruCache } from '../../../util/lru.ts';
+import { LruCache } from '../../util/lru.ts';
 import { isZeroInterval, oneByOne, parseSchedule, type Schedule } from './schedule.ts';
 import { Zones } from './zone.ts';
 

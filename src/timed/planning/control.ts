@@ -1,4 +1,4 @@
-import type { StoredJob } from '../model/job.ts';
+import type { StoredJob } from '../job.ts';
 import type { PlannedJob } from './if-exists.ts';
 import { firstInstantOf, pausedInstantOf } from './transition.ts';
 

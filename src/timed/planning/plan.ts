@@ -1,6 +1,6 @@
-import { messageOf } from '../../../errors.ts';
-import { formatInstant, parseGoDuration } from '../../../util/duration.ts';
-import type { JobFields, StoredJob } from '../model/job.ts';
+import { messageOf } from '../../errors.ts';
+import { formatInstant, parseGoDuration } from '../../util/duration.ts';
+import type { JobFields, StoredJob } from '../job.ts';
 import { isDuration, parsePointInTime } from './instants.ts';
 import { isZeroInterval, LONGEST_INTERVAL_MS, type Schedule } from './schedule.ts';
 import type { Schedules } from './schedule-cache.ts';

@@ -1,4 +1,4 @@
-import { LruCache } from '../../../util/lru.ts';
+import { LruCache } from '../../util/lru.ts';
 
 const DAY_MS = 86_400_000;
 const SECOND_MS = 1_000;

@@ -1,5 +1,5 @@
-import { instantOf, instantPart, keyOf, partsOf, rangeOf, rangeOfPrefix } from '../../../state/keys.ts';
-import type { KeyRange } from '../../../state/store.ts';
+import { instantOf, instantPart, keyOf, partsOf, rangeOf, rangeOfPrefix } from '../../state/keys.ts';
+import type { KeyRange } from '../../state/store.ts';
 
 /**
  * The keys of jobs, below a root such as `jobs / <app ID>`:

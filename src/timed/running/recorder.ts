@@ -1,8 +1,8 @@
-import type { OwnedShards } from '../../../kernel/owned-shards.ts';
-import { isConflict } from '../../../state/errors.ts';
-import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
-import { sleep } from '../../../util/clock.ts';
-import type { StoredJob } from '../model/job.ts';
+import type { OwnedShards } from '../../kernel/owned-shards.ts';
+import { isConflict } from '../../state/errors.ts';
+import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
+import { sleep } from '../../util/clock.ts';
+import type { StoredJob } from '../job.ts';
 import { isContinued } from '../planning/control.ts';
 import type { Next } from '../planning/transition.ts';
 import type { JobStore } from './job-store.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
-import { parsePointInTime } from '../../../../src/blocks/jobs/planning/instants.ts';
+import { parsePointInTime } from '../../../src/timed/planning/instants.ts';
 
 interface Vector {
   readonly value: string;

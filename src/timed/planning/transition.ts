@@ -1,7 +1,7 @@
-import { shortened } from '../../../errors.ts';
-import { LAST_INSTANT } from '../../../util/clock.ts';
-import { isHopeless } from '../../../util/crashes.ts';
-import type { JobOutcome, StoredJob } from '../model/job.ts';
+import { shortened } from '../../errors.ts';
+import { LAST_INSTANT } from '../../util/clock.ts';
+import { isHopeless } from '../../util/crashes.ts';
+import type { JobOutcome, StoredJob } from '../job.ts';
 import { retriesOf } from './policy.ts';
 import type { Schedule } from './schedule.ts';
 

@@ -1,4 +1,4 @@
-import type { StoredJob } from '../model/job.ts';
+import type { StoredJob } from '../job.ts';
 import type { Schedule } from './schedule.ts';
 
 /** A job, and what decides about its runs. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { IfJobExists, StoredJob } from '../model/job.ts';
+import type { IfJobExists, StoredJob } from '../job.ts';
 import { pausedInstantOf } from './transition.ts';
 
 /** A job to be written, with all its data, and when there is something to do for it. */
