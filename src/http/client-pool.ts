@@ -1,6 +1,6 @@
 import { LruCache } from '../util/lru.ts';
-import { type HttpClient, httpClient } from './client.ts';
 import { HEAD_LIMIT_BYTES } from './head-limit.ts';
+import { type HttpClient, httpClient } from './pool-client.ts';
 
 /** HTTP clients by origin, up to a maximum; beyond it, the least recently used one is retired. */
 export class ClientPool {

@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { setImmediate, setTimeout } from '../util/timers.ts';
-import { type HttpClient, httpClient } from './client.ts';
-import { Exchange } from './exchange.ts';
+import { DirectExchange } from './direct-exchange.ts';
 import { HEAD_LIMIT_BYTES } from './head-limit.ts';
 import { cancelTokenOf, type Handler } from './message.ts';
+import { type HttpClient, httpClient } from './pool-client.ts';
 import { requestBytes } from './request-bytes.ts';
 import { ResponseHeads, ResponseParser } from './response-parser.ts';
 
@@ -54,11 +54,11 @@ class DirectClient {
       const cancelToken = cancelTokenOf(request);
       if (cancelToken.aborted) throw cancelToken.reason;
       if (this.#isClosed) throw closedClient();
-      this.#send(new Exchange({ bytes, isHead: request.method === 'HEAD', cancelToken, resolve, reject }));
+      this.#send(new DirectExchange({ bytes, isHead: request.method === 'HEAD', cancelToken, resolve, reject }));
     });
   };
 
-  #send(exchange: Exchange): void {
+  #send(exchange: DirectExchange): void {
     const now = performance.now();
     for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
       if (!connection.isUsable(now)) connection.destroy();
@@ -69,7 +69,7 @@ class DirectClient {
   }
 
   /** By then the end of the connection has been read, if it has ended. */
-  #sendInNextTurn(connection: Connection, exchange: Exchange): void {
+  #sendInNextTurn(connection: Connection, exchange: DirectExchange): void {
     setImmediate(() => {
       if (exchange.isOver) return this.#release(connection);
       if (this.#isClosed) return exchange.fail(closedClient());
@@ -131,7 +131,7 @@ class Connection {
   readonly #socket: Socket;
   readonly #parser: ResponseParser;
   readonly #deps: ConnectionDeps;
-  #exchange: Exchange | undefined;
+  #exchange: DirectExchange | undefined;
   #error: Error | undefined;
   #idleMs = IDLE_MS;
   idleSince = 0;
@@ -159,10 +159,10 @@ class Connection {
     return !this.#socket.destroyed && now - this.idleSince < this.#idleMs;
   }
 
-  send(exchange: Exchange): void {
+  send(exchange: DirectExchange): void {
     this.#exchange = exchange;
     const [head, body] = exchange.bytes;
-    exchange.begin(this.#socket, (error) => this.destroy(error));
+    exchange.start(this.#socket, (error) => this.destroy(error));
     this.#parser.expect(exchange, exchange.isHead);
     this.#socket.ref();
     if (body === undefined) return void this.#socket.write(head);
@@ -186,7 +186,7 @@ class Connection {
     if (this.#exchange !== undefined && this.#parser.isDone) this.#complete(this.#exchange);
   }
 
-  #complete({ head }: Exchange): void {
+  #complete({ head }: DirectExchange): void {
     this.#exchange = undefined;
     this.idleSince = performance.now();
     this.#idleMs = head?.idleMs === undefined ? IDLE_MS : Math.min(IDLE_MS, head.idleMs - IDLE_MARGIN_MS);

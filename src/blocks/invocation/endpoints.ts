@@ -1,5 +1,5 @@
 import { SidecarError } from '../../errors.ts';
-import { type ClientTls, type HttpClient, httpClient } from '../../http/client.ts';
+import { type ClientTls, type HttpClient, httpClient } from '../../http/pool-client.ts';
 import { optionsSchema } from '../../util/options-schema.ts';
 import { validator } from '../../util/schema.ts';
 import type { Fields } from './headers.ts';

@@ -1,6 +1,6 @@
 import { isNoConnection } from '../../app/no-connection.ts';
-import type { HttpClient } from '../../http/client.ts';
 import type { SidecarRequest, SidecarResponse } from '../../http/message.ts';
+import type { HttpClient } from '../../http/pool-client.ts';
 import type { Policy, Resiliency } from '../../resiliency/policy.ts';
 import type { Destination } from './destination.ts';
 import type { BaseUrl, HttpEndpoint } from './endpoints.ts';

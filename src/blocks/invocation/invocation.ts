@@ -3,7 +3,6 @@ import { isUint8Array } from 'node:util/types';
 import { SidecarError } from '../../errors.ts';
 import type { SidecarEventEmitter } from '../../events.ts';
 import { afterBody, readAll } from '../../http/body.ts';
-import { WHOLE_BODY_BYTES } from '../../http/client.ts';
 import {
   type Body,
   cancelTokenOf,
@@ -14,6 +13,7 @@ import {
   type SidecarRequest,
   type SidecarResponse,
 } from '../../http/message.ts';
+import { WHOLE_BODY_BYTES } from '../../http/response-assembly.ts';
 import type { Probe } from '../../probe.ts';
 import type { Policy } from '../../resiliency/policy.ts';
 import { CancelSource, type CancelToken, cancelWith, unlessAborted } from '../../util/cancel-token.ts';

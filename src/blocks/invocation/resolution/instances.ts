@@ -1,6 +1,6 @@
-import { type HttpClient, httpClient } from '../../../http/client.ts';
 import { HEAD_LIMIT_BYTES } from '../../../http/head-limit.ts';
 import { cancelTokenOf, type Handler, PlainRequest, requestTarget } from '../../../http/message.ts';
+import { type HttpClient, httpClient } from '../../../http/pool-client.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import type { Clock } from '../../../util/clock.ts';
 import { LruCache } from '../../../util/lru.ts';

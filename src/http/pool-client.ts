@@ -1,23 +1,19 @@
 import { isUint8Array } from 'node:util/types';
 import type { Dispatcher, Pool } from 'undici';
 import type { CancelToken } from '../util/cancel-token.ts';
-import { ByteStream } from './byte-stream.ts';
 import { HEAD_LIMIT_BYTES, headTooLarge } from './head-limit.ts';
 import {
   type Body,
   cancelTokenOf,
-  EMPTY_BODY,
   type Handler,
   type HeaderMap,
   requestTarget,
   type SidecarRequest,
   type SidecarResponse,
 } from './message.ts';
+import { ResponseAssembly, type ResponseCaller } from './response-assembly.ts';
 
 const NO_TRAILERS: HeaderMap = Object.freeze({});
-
-/** Responses up to this length are returned as bytes: nearly all are small, and this saves a stream. */
-export const WHOLE_BODY_BYTES: number = 64 * 1024;
 
 /** An outgoing HTTP client for one origin: keep-alive, buffers only small responses, follows no redirects. */
 export interface HttpClient {
@@ -125,10 +121,8 @@ async function loadUndici(): Promise<typeof import('undici')> {
 
 function dispatch(pool: Pool, request: SidecarRequest, headLimitBytes: number): Promise<SidecarResponse> {
   return new Promise((resolve, reject) => {
-    const { aborted, reason } = cancelTokenOf(request);
-    if (aborted) throw reason;
-    const exchange = new Exchange(request, resolve, reject);
-    exchange.headLimitBytes = headLimitBytes;
+    const cancelToken = cancelTokenOf(request);
+    if (cancelToken.aborted) throw cancelToken.reason;
     pool.dispatch(
       {
         method: request.method as Dispatcher.HttpMethod,
@@ -136,7 +130,7 @@ function dispatch(pool: Pool, request: SidecarRequest, headLimitBytes: number): 
         headers: request.headers as Record<string, string | string[]>,
         body: isUint8Array(request.body) && request.body.length === 0 ? null : toUndiciBody(request.body),
       },
-      exchange,
+      new PoolExchange(request, headLimitBytes, { cancelToken, resolve, reject }),
     );
   });
 }
@@ -150,7 +144,7 @@ function toUndiciBody(body: Body): Uint8Array {
   return (isUint8Array(body) || 'on' in body ? body : sourceOf(body)) as Uint8Array;
 }
 
-/** The failure of a body is none of the connection that it is sent over, whatever it looks like. */
+/** Wraps errors of the request's body, so that they do not look like errors of the connection. */
 async function* sourceOf(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   try {
     yield* body;
@@ -159,92 +153,65 @@ async function* sourceOf(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Ar
   }
 }
 
-/** `dispatch` with our own handler: twice the throughput of node:http, five times that of `fetch`. */
-class Exchange implements Dispatcher.DispatchHandler {
+/** A request over undici and its response. `dispatch` with our own handler: five times the throughput of `fetch`. */
+class PoolExchange extends ResponseAssembly implements Dispatcher.DispatchHandler {
   readonly #cancelToken: CancelToken;
-  readonly #unsubscribe: () => void;
   readonly #isHead: boolean;
-  readonly #resolve: (response: SidecarResponse) => void;
-  readonly #reject: (error: unknown) => void;
-  headLimitBytes: number = HEAD_LIMIT_BYTES;
+  readonly #headLimitBytes: number;
   #controller: Dispatcher.DispatchController | undefined;
-  #head: { status: number; headers: HeaderMap } | undefined;
-  #whole: Uint8Array[] | undefined;
-  #stream: ByteStream | undefined;
-  #trailers: HeaderMap = NO_TRAILERS;
 
-  constructor(request: SidecarRequest, resolve: (response: SidecarResponse) => void, reject: (error: unknown) => void) {
-    this.#cancelToken = cancelTokenOf(request);
+  constructor(request: SidecarRequest, headLimitBytes: number, caller: ResponseCaller) {
+    super(caller);
+    this.#cancelToken = caller.cancelToken;
     this.#isHead = request.method === 'HEAD';
-    this.#resolve = resolve;
-    this.#reject = reject;
-    // Subscribe before the start: a call may wait long for its connection.
-    this.#unsubscribe = this.#cancelToken.onAbort(this.#abort);
+    this.#headLimitBytes = headLimitBytes;
   }
-
-  readonly #abort = (): void => {
-    this.#reject(this.#cancelToken.reason);
-    this.#controller?.abort(this.#cancelToken.reason as Error);
-  };
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#cancelToken.aborted) this.#abort();
+    if (this.#cancelToken.aborted) this.cancel();
   }
 
   onResponseStart(
-    controller: Dispatcher.DispatchController,
+    _controller: Dispatcher.DispatchController,
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status < 200) return;
-    if (this.#isHead || status === 204 || status === 304) {
-      // Resolve at once: the announced length is another response's, and undici expects the missing bytes of a 304.
-      this.#whole = [];
-      return this.#resolve({ status, headers, body: EMPTY_BODY });
-    }
-    this.#head = { status, headers };
-    const length = headers['content-length'];
-    if (length !== undefined && Number(length) <= WHOLE_BODY_BYTES) {
-      this.#whole = [];
-      return;
-    }
-    this.#stream = new ByteStream({
-      onDrain: () => controller.resume(),
-      onCancel: () => controller.abort(new Error('the reader of the response has left')),
-    });
-    this.#resolve({ status, headers, body: this.#stream, trailers: () => this.#trailers });
+    const hasBody = !this.#isHead && status !== 204 && status !== 304;
+    this.begin(status, headers, hasBody ? lengthOf(headers) : 0);
+    // At once: the announced length is another response's, and undici expects the missing bytes of a 304.
+    if (!hasBody) this.end(NO_TRAILERS);
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#whole !== undefined) this.#whole.push(chunk);
-    else if (this.#stream?.write(chunk) === false) controller.pause();
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.add(chunk);
   }
 
   onResponseEnd(
     _controller: Dispatcher.DispatchController,
     trailers: Record<string, string | string[] | undefined>,
   ): void {
-    this.#unsubscribe();
-    if (this.#stream !== undefined) {
-      this.#trailers = trailers;
-      this.#stream.end();
-    } else if (this.#head !== undefined) {
-      const { status, headers } = this.#head;
-      this.#resolve({ status, headers, body: joined(this.#whole ?? []) });
-    }
+    this.end(trailers);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#unsubscribe();
-    if (this.#stream !== undefined) this.#stream.fail(error);
-    else this.#reject(isHeadOverflow(error) ? headTooLarge(this.headLimitBytes, error) : error);
+    this.fail(isHeadOverflow(error) ? headTooLarge(this.#headLimitBytes, error) : error);
+  }
+
+  protected pause(): void {
+    this.#controller?.pause();
+  }
+
+  protected resume(): void {
+    this.#controller?.resume();
+  }
+
+  protected abandon(error: Error): void {
+    this.#controller?.abort(error);
   }
 }
 
-/** The bytes of a whole body. */
-export function joined(chunks: readonly Uint8Array[]): Uint8Array {
-  const [first] = chunks;
-  if (first === undefined) return EMPTY_BODY;
-  return chunks.length === 1 ? first : Buffer.concat(chunks);
+function lengthOf({ 'content-length': length }: HeaderMap): number | undefined {
+  return length === undefined ? undefined : Number(length);
 }
