@@ -1,21 +1,19 @@
-import { messageOf } from '../../errors.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import type { Logger } from '../../util/logger.ts';
-import { clearTimeout, setTimeout } from '../../util/timers.ts';
-import type { OutageLog } from '../broker/outage-log.ts';
+import type { OutageLog } from '../outage-log.ts';
+import { type Loss, Reconnector } from '../reconnector.ts';
 import type { MqttPacket, MqttPacketModule } from './driver.ts';
 import { type MqttBroker, MqttConnection, type MqttSession } from './mqtt-connection.ts';
 import { RefusedError, SESSION_TAKEN_OVER } from './refusals.ts';
 
-const RECONNECT: Backoff = { initialDelayMs: 50, maxDelayMs: 3_000, factor: 2, jitter: 0.5 };
 /** Two processes with one client ID must not keep each other from work. */
 const TAKEN_OVER: Backoff = { initialDelayMs: 3_000, maxDelayMs: 60_000, factor: 2, jitter: 0.5 };
-/** A connection that lasted for so long was a good one. */
+/** A connection that lasted longer was not ended because of another process. */
 const STABLE_MS = 10_000;
 /** MQTT 3.1.1 does not say why a broker ends a connection: so many short ones in sequence look like a takeover. */
 const MANY_ENDS = 6;
 
-/** Who uses a link. */
+/** Uses a link. */
 export interface LinkUser {
   /** A new connection, before anything else of it. Calls `established()` of the link when all is as it must be. */
   connected(connection: MqttConnection): void;
@@ -30,98 +28,102 @@ export interface LinkDeps {
   readonly session: MqttSession;
   readonly logger: Logger;
   readonly outages: OutageLog;
-  /** What the connection is for, for the log. */
+  /** The use of the connection, for the log. */
   readonly purpose: object;
   readonly random: () => number;
   /** The log's words when another process uses the client ID. */
   readonly takenOver: string;
 }
 
-/** Keeps one connection to the broker: connects again for ever, with a growing delay. */
+interface Attempt {
+  readonly resolve: (connection: MqttConnection) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A session's connection to the broker. Notices when another process uses its client ID. */
 export class MqttLink {
   readonly #deps: LinkDeps;
   readonly #user: LinkUser;
+  readonly #reconnector: Reconnector<MqttConnection>;
+  /** The latest connection, also while it is not established. */
   #connection: MqttConnection | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #establishedAt: number | undefined;
-  #failures = 0;
+  #attempt: Attempt | undefined;
   #shortLives = 0;
   #takeovers = 0;
-  #isEnded = false;
-  /** Why there is no connection, if an attempt has failed. */
-  #failure: string | undefined;
 
   constructor(deps: LinkDeps, user: LinkUser) {
     this.#deps = deps;
     this.#user = user;
+    const { outages, random } = deps;
+    this.#reconnector = new Reconnector(
+      {
+        connect: (signal) => this.#connect(signal),
+        end: (connection) => connection.end(),
+        outages,
+        random,
+      },
+      { pauseAfter: (loss) => (this.#isTakenOver(loss) ? this.#takenOver() : undefined) },
+    );
   }
 
   /** Why there is no connection, if that is known. */
   get failure(): string | undefined {
-    return this.#failure;
+    return this.#reconnector.failure?.message;
   }
 
   connect(): void {
+    this.#reconnector.start();
+  }
+
+  #connect(signal: AbortSignal): Promise<MqttConnection> {
     const { packets, broker, session } = this.#deps;
-    const events = {
-      connected: (connection: MqttConnection) => this.#user.connected(connection),
-      packet: (connection: MqttConnection, packet: MqttPacket) => this.#user.packet(connection, packet),
-      closed: (connection: MqttConnection, error: Error) => this.#closed(connection, error),
-    };
-    this.#connection = new MqttConnection({ packets, broker, session, events });
+    return new Promise((resolve, reject) => {
+      this.#attempt = { resolve, reject };
+      const connection = new MqttConnection({
+        ...{ packets, broker, session },
+        events: {
+          connected: (one) => this.#user.connected(one),
+          packet: (one, packet) => this.#user.packet(one, packet),
+          closed: (one, error) => this.#closed(one, error),
+        },
+      });
+      this.#connection = connection;
+      signal.addEventListener('abort', () => void connection.end());
+    });
   }
 
   /** The connection does what it is for. */
   established(): void {
-    this.#connection?.established();
-    this.#establishedAt = performance.now();
-    this.#failures = 0;
-    this.#deps.outages.onConnected(this);
-    this.#failure = undefined;
+    if (this.#connection === undefined) return;
+    this.#connection.established();
+    this.#attempt?.resolve(this.#connection);
   }
 
   #closed(connection: MqttConnection, error: Error): void {
-    const livedMs = this.#establishedAt === undefined ? undefined : performance.now() - this.#establishedAt;
-    this.#establishedAt = undefined;
     this.#connection = undefined;
     this.#user.lost(error);
-    if (this.#isEnded) return;
-    const delayMs = this.#isTakenOver(connection, error, livedMs) ? this.#takenOver() : this.#failed(error);
-    this.#timer = setTimeout(() => this.connect(), delayMs);
+    this.#attempt?.reject(error);
+    this.#reconnector.lose(connection, error);
   }
 
   /** Whether another process with the same client ID seems to be at work. */
-  #isTakenOver(connection: MqttConnection, error: Error, livedMs: number | undefined): boolean {
-    if (livedMs === undefined) return false;
+  #isTakenOver({ connection, error, livedMs }: Loss<MqttConnection>): boolean {
     if (livedMs >= STABLE_MS) this.#shortLives = 0;
     if (livedMs >= STABLE_MS * 10) this.#takeovers = 0;
-    const isCertain = error instanceof RefusedError && error.reason === SESSION_TAKEN_OVER;
-    if (!isCertain && !(connection.isEndedByBroker && livedMs < STABLE_MS && ++this.#shortLives >= MANY_ENDS))
-      return false;
-    this.#takeovers++;
-    return true;
+    if (error instanceof RefusedError && error.reason === SESSION_TAKEN_OVER) return true;
+    return connection.isEndedByBroker && livedMs < STABLE_MS && ++this.#shortLives >= MANY_ENDS;
   }
 
   #takenOver(): number {
     const { logger, purpose, session, takenOver, random } = this.#deps;
     // Once is what happens when a new process replaces an old one.
-    if (this.#takeovers === 2) logger.error({ ...purpose, clientId: session.clientId }, takenOver);
+    if (++this.#takeovers === 2) logger.error({ ...purpose, clientId: session.clientId }, takenOver);
     return backoffDelayMs(TAKEN_OVER, this.#takeovers, random);
   }
 
-  #failed(error: Error): number {
-    const { outages, random } = this.#deps;
-    this.#failure = messageOf(error);
-    outages.onLost(this, this.#failure);
-    return backoffDelayMs(RECONNECT, ++this.#failures, random);
-  }
-
   /** Ends the connection and all attempts. */
-  async end(): Promise<void> {
-    this.#isEnded = true;
-    this.#deps.outages.onClosed(this);
-    clearTimeout(this.#timer);
-    await this.#connection?.end();
+  end(): Promise<void> {
+    return this.#reconnector.close();
   }
 
   /** As after an error of the connection. */

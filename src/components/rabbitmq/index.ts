@@ -8,14 +8,14 @@ import { randomUUID } from 'node:crypto';
 import { BOOLEAN, choice, type OptionFields, secret, TEXT, whole } from '../../util/option-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
 import { checkBrokerOptions, TLS_OPTIONS } from '../broker/options.ts';
-import { OutageLog } from '../broker/outage-log.ts';
 import type { ComponentContext } from '../component.ts';
+import { OutageLog } from '../outage-log.ts';
 import type { PubSubDefinition, TopicUse } from '../pubsub.ts';
+import { RECONNECT } from '../reconnector.ts';
 import { loadAmqp } from './driver.ts';
 import { RabbitClient } from './rabbit-client.ts';
 import { RabbitConnection } from './rabbit-connection.ts';
 import type { RabbitHandle } from './rabbit-line.ts';
-import { RECONNECT } from './reconnect.ts';
 import { type RabbitServer, serverOf } from './server.ts';
 import type { RabbitmqExchangeKind, RabbitmqQueueType, Settings } from './settings.ts';
 

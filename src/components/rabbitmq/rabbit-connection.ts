@@ -1,14 +1,12 @@
-import { messageOf } from '../../errors.ts';
-import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
+import type { Backoff } from '../../util/backoff.ts';
 import type { Logger } from '../../util/logger.ts';
 import { withTimeLimit } from '../../util/time-limit.ts';
-import { clearTimeout, setImmediate, setTimeout } from '../../util/timers.ts';
-import type { OutageLog } from '../broker/outage-log.ts';
+import { setImmediate } from '../../util/timers.ts';
+import type { OutageLog } from '../outage-log.ts';
+import { Reconnector, unreachableText } from '../reconnector.ts';
 import type { AmqpConnection } from './driver.ts';
-import { SHORT_LIFE_MS } from './reconnect.ts';
 
 // Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
-const { performance } = globalThis;
 const { nextTick } = process;
 
 /** How long the end of a connection may take. */
@@ -26,24 +24,10 @@ export interface RabbitConnectionDeps {
   readonly outages: OutageLog;
 }
 
-interface Waiter {
-  readonly resolve: (connection: AmqpConnection) => void;
-  readonly reject: (error: Error) => void;
-}
-
-/** A connection that is made when it is first needed, and then again whenever it is lost. */
+/** A connection to RabbitMQ, which is made when it is first needed. */
 export class RabbitConnection {
   readonly #deps: RabbitConnectionDeps;
-  #current: AmqpConnection | undefined;
-  #attempt: Promise<AmqpConnection> | undefined;
-  /** Why the latest attempt failed. */
-  #failure: Error | undefined;
-  /** Attempts in a row that failed, or whose connection did not last. */
-  #failures = 0;
-  #connectedAt = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #waiters: Waiter[] = [];
-  #isClosed = false;
+  readonly #reconnector: Reconnector<AmqpConnection>;
   #isCollecting = false;
   /** Whether the server takes no messages at the moment. */
   isBlocked = false;
@@ -54,6 +38,16 @@ export class RabbitConnection {
 
   constructor(deps: RabbitConnectionDeps) {
     this.#deps = deps;
+    const { backoff, outages, random } = deps;
+    this.#reconnector = new Reconnector(
+      {
+        connect: () => this.#connect(),
+        end: endInTime,
+        outages,
+        random,
+      },
+      { backoff },
+    );
   }
 
   /** The server, for messages. */
@@ -63,25 +57,17 @@ export class RabbitConnection {
 
   /** Why nothing can be sent, if that is known. */
   get failure(): string | undefined {
-    return this.isBlocked ? BLOCKED : this.#failure?.message;
+    return this.isBlocked ? BLOCKED : this.#reconnector.failure?.message;
   }
 
-  /** The connection; rejects if the attempt under way fails, or at once if the latest has failed. */
+  /** The connection; rejects if the attempt under way fails, or at once between two attempts. */
   open(): Promise<AmqpConnection> {
-    if (this.#isClosed) return Promise.reject(closedError());
-    if (this.#current !== undefined) return Promise.resolve(this.#current);
-    if (this.#attempt === undefined && this.#failure !== undefined) return Promise.reject(this.#failure);
-    return this.#try();
+    return this.#reconnector.reachable();
   }
 
   /** The connection, however long it takes; rejects when this object is closed. */
   opened(): Promise<AmqpConnection> {
-    if (this.#isClosed) return Promise.reject(closedError());
-    if (this.#current !== undefined) return Promise.resolve(this.#current);
-    return new Promise((resolve, reject) => {
-      this.#waiters.push({ resolve, reject });
-      if (this.#timer === undefined) this.#try().catch(() => undefined);
-    });
+    return this.#reconnector.connected();
   }
 
   /**
@@ -89,8 +75,9 @@ export class RabbitConnection {
    * the system. The driver makes one for each frame, which costs more than all else of a small message.
    */
   collect(): void {
-    if (this.#isCollecting || this.#current === undefined) return;
-    const { stream } = this.#current.connection;
+    const { connection } = this.#reconnector;
+    if (this.#isCollecting || connection === undefined) return;
+    const { stream } = connection.connection;
     this.#isCollecting = true;
     stream.cork();
     // The driver hands the frames of its channels to the stream in an immediate that it sets in the next tick.
@@ -102,62 +89,28 @@ export class RabbitConnection {
     );
   }
 
-  #try(): Promise<AmqpConnection> {
-    this.#attempt ??= this.#connect().finally(() => {
-      this.#attempt = undefined;
-    });
-    return this.#attempt;
-  }
-
   async #connect(): Promise<AmqpConnection> {
-    const { connect } = this.#deps;
     try {
-      const connection = await connect();
-      if (this.#isClosed) {
-        await end(connection);
-        throw closedError();
+      const connection = await this.#deps.connect();
+      if (!isEnded(connection)) {
+        this.isBlocked = false;
+        this.version = versionOf(connection);
+        this.#watch(connection);
+        return connection;
       }
-      // One that the server closes with its first answer has told so before anybody could listen.
-      if (isEnded(connection)) {
-        destroyLater(connection);
-        throw new Error('the server has closed the connection at once');
-      }
-      this.#use(connection);
-      return connection;
-    } catch (cause) {
-      this.#failures++;
-      throw this.#failed(cause);
+      // One that the server closes with its first answer has emitted its events before there was a listener.
+      destroyLater(connection);
+      throw new Error('the server has closed the connection at once');
+    } catch (error) {
+      throw this.#unreachable(error);
     }
   }
 
-  /** Tries again later. */
-  #failed(cause: unknown): Error {
-    const failure = new Error(`${this.#deps.server} cannot be reached: ${reasonOf(cause)}`, { cause });
-    this.#failure = failure;
-    if (this.#isClosed) return failure;
-    this.#deps.outages.onLost(this, reasonOf(cause));
-    this.#later();
-    return failure;
+  #unreachable(cause: unknown): Error {
+    return new Error(unreachableText(this.#deps.server, cause), { cause });
   }
 
-  #later(): void {
-    const { backoff, random } = this.#deps;
-    this.#timer = setTimeout(
-      () => {
-        this.#timer = undefined;
-        this.#try().catch(() => undefined);
-      },
-      backoffDelayMs(backoff, this.#failures, random),
-    );
-  }
-
-  #use(connection: AmqpConnection): void {
-    this.#current = connection;
-    this.#failure = undefined;
-    this.#deps.outages.onConnected(this);
-    this.#connectedAt = performance.now();
-    this.isBlocked = false;
-    this.version = versionOf(connection);
+  #watch(connection: AmqpConnection): void {
     let reason: unknown;
     connection.on('error', (error: unknown) => {
       reason = error;
@@ -169,9 +122,9 @@ export class RabbitConnection {
     });
     connection.on('close', (error: unknown) => {
       destroyLater(connection);
-      this.#lost(connection, error ?? reason);
+      if (connection === this.#reconnector.connection) this.isBlocked = false;
+      this.#reconnector.lose(connection, this.#unreachable(error ?? reason ?? 'closed'));
     });
-    for (const { resolve } of this.#waiters.splice(0)) resolve(connection);
   }
 
   #blocked(): void {
@@ -180,27 +133,8 @@ export class RabbitConnection {
     logger.warn({ server }, BLOCKED);
   }
 
-  #lost(connection: AmqpConnection, error: unknown): void {
-    if (this.#current !== connection) return;
-    this.#current = undefined;
-    this.isBlocked = false;
-    if (this.#isClosed) return;
-    this.#deps.outages.onLost(this, reasonOf(error ?? 'closed'));
-    // The first time at once.
-    const isShort = performance.now() - this.#connectedAt < SHORT_LIFE_MS;
-    this.#failures = isShort ? this.#failures + 1 : 0;
-    if (this.#failures > 1) this.#failed(error ?? 'closed');
-    else this.#try().catch(() => undefined);
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    for (const { reject } of this.#waiters.splice(0)) reject(closedError());
-    const connection = this.#current;
-    this.#current = undefined;
-    await this.#attempt?.catch(() => undefined);
-    if (connection !== undefined) await end(connection);
+  close(): Promise<void> {
+    return this.#reconnector.close();
   }
 }
 
@@ -219,7 +153,7 @@ function destroyLater({ connection: { stream } }: AmqpConnection): void {
 }
 
 /** The server may stand still. */
-async function end(connection: AmqpConnection): Promise<void> {
+async function endInTime(connection: AmqpConnection): Promise<void> {
   connection.on('error', () => undefined);
   try {
     await withTimeLimit(connection.close(), CLOSE_LIMIT_MS, () => new Error('the broker does not respond'));
@@ -227,15 +161,4 @@ async function end(connection: AmqpConnection): Promise<void> {
     // With the error, or the driver's timers go on.
     connection.connection.stream.destroy(error as Error);
   }
-}
-
-/** Errors of sockets have no message when several addresses were tried. */
-function reasonOf(error: unknown): string {
-  const { code, errors } = Object(error) as { readonly code?: unknown; readonly errors?: unknown };
-  const [first] = Array.isArray(errors) ? errors : [];
-  return messageOf(error) || (first === undefined ? String(code) : messageOf(first));
-}
-
-function closedError(): Error {
-  return new Error('the component is closed');
 }

@@ -3,10 +3,10 @@ import { backoffDelayMs } from '../../util/backoff.ts';
 import { withTimeLimit } from '../../util/time-limit.ts';
 import { clearTimeout, setTimeout } from '../../util/timers.ts';
 import type { Held, Line, LineOptions, LineReceiver } from '../broker/line.ts';
+import { RECONNECT, SHORT_LIFE_MS } from '../reconnector.ts';
 import type { AmqpChannel, AmqpMessage } from './driver.ts';
 import { attemptsAfterReturn, attemptsOf, keyOf, messageOf } from './message-properties.ts';
 import type { RabbitConnection } from './rabbit-connection.ts';
-import { RECONNECT, SHORT_LIFE_MS } from './reconnect.ts';
 
 // Captured at load time, because tests replace the global functions with fake timers: a broker's time is real time.
 const { performance } = globalThis;

@@ -22,7 +22,9 @@ async function roundTrip(url: string, options: JetStreamPubSubOptions = {}): Pro
 async function refusal(url: string, options: JetStreamPubSubOptions = {}): Promise<string> {
   const logger = new RecordingLogger();
   const component = await openJetStream(url, { publishTimeoutMs: 500, ...options }, logger);
-  await expect(Collector.join(component, { topic: 'a' })).rejects.toThrow(/^cannot connect to NATS at 127\.0\.0\.1:/);
+  await expect(Collector.join(component, { topic: 'a' })).rejects.toThrow(
+    /^NATS at 127\.0\.0\.1:\d+ cannot be reached: /,
+  );
   await expect(component.publish([textMessage('a', 'a')])).rejects.toThrow(
     /did not confirm the message within 500 ms: (?!undefined)./,
   );
@@ -124,7 +126,7 @@ describe.skipIf(!hasNats())('access to NATS', () => {
     const component = await openJetStream(`nats://127.0.0.1:${port}`, {}, logger);
     for (let attempt = 0; attempt < 3; attempt++)
       await expect(Collector.join(component, { topic: 'a' })).rejects.toThrow(
-        `cannot connect to NATS at 127.0.0.1:${port}: connection refused`,
+        `NATS at 127.0.0.1:${port} cannot be reached: connection refused`,
       );
     await using _server = await NatsForTests.own([`listen: 127.0.0.1:${port}`]);
     await eventually('it is connected', () => logger.at('info').length > 0);

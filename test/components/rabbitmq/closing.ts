@@ -1,9 +1,9 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
-import { OutageLog } from '../../../src/components/broker/outage-log.ts';
+import { OutageLog } from '../../../src/components/outage-log.ts';
 import { loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { RabbitConnection } from '../../../src/components/rabbitmq/rabbit-connection.ts';
-import { RECONNECT } from '../../../src/components/rabbitmq/reconnect.ts';
+import { RECONNECT } from '../../../src/components/reconnector.ts';
 import { acknowledge, Collector, publishTexts } from '../../../src/testing/collector.ts';
 import { newTopic } from '../../../src/testing/pubsub-case.ts';
 import { until } from '../../support/broker-world.ts';

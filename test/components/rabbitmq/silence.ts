@@ -1,9 +1,9 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { OutageLog } from '../../../src/components/broker/outage-log.ts';
+import { OutageLog } from '../../../src/components/outage-log.ts';
 import { type AmqpConnection, loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { RabbitConnection } from '../../../src/components/rabbitmq/rabbit-connection.ts';
-import { RECONNECT } from '../../../src/components/rabbitmq/reconnect.ts';
+import { RECONNECT } from '../../../src/components/reconnector.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { serverAt, urlOf } from './broker.ts';
 import { Way } from './way.ts';

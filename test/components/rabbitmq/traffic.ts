@@ -1,11 +1,11 @@
 import { Socket } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
-import { OutageLog } from '../../../src/components/broker/outage-log.ts';
+import { OutageLog } from '../../../src/components/outage-log.ts';
 import { DelayQueues } from '../../../src/components/rabbitmq/delay-queues.ts';
 import { loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { RabbitConnection } from '../../../src/components/rabbitmq/rabbit-connection.ts';
-import { RECONNECT } from '../../../src/components/rabbitmq/reconnect.ts';
 import { Topology } from '../../../src/components/rabbitmq/topology.ts';
+import { RECONNECT } from '../../../src/components/reconnector.ts';
 import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/testing/collector.ts';
 import { newTopic, numbers } from '../../../src/testing/pubsub-case.ts';
 import { pause, until } from '../../support/broker-world.ts';

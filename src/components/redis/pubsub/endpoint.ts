@@ -1,16 +1,12 @@
-import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
-import { withTimeLimit } from '../../../util/time-limit.ts';
-import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../../util/timers.ts';
-import type { OutageLog } from '../../broker/outage-log.ts';
+import { clearInterval, setInterval } from '../../../util/timers.ts';
+import type { OutageLog } from '../../outage-log.ts';
+import { Reconnector } from '../../reconnector.ts';
 import { ConnectionLostError } from '../../remote/connection.ts';
 import { destroy } from '../dialer.ts';
 import type { RedisClient } from '../driver.ts';
 import { errorOf } from '../failures.ts';
 
-const BACKOFF: Backoff = { initialDelayMs: 50, maxDelayMs: 2_000, factor: 2, jitter: 0.2 };
 const BEAT_MS = 1_000;
-/** A connection that is lost sooner counts as a failed attempt. */
-const SHORT_LIFE_MS = 100;
 
 /** The dependencies of an {@link Endpoint}. */
 export interface EndpointDeps {
@@ -21,130 +17,105 @@ export interface EndpointDeps {
   /** The time limit of an attempt to connect, and of the answer to a ping. */
   readonly timeoutMs: number;
   readonly outages: OutageLog;
+  /** A number from 0 to 1. */
+  readonly random: () => number;
   readonly onConnected?: (client: RedisClient) => void;
   readonly onFailure?: (error: Error) => void;
 }
 
-interface Waiting {
-  readonly resolve: (client: RedisClient) => void;
-  readonly reject: (error: Error) => void;
-}
-
-/** One connection that is made again, with back-off, whenever it is lost or the server does not answer. */
+/** One connection to Redis, whose server must answer pings. */
 export class Endpoint {
   readonly #deps: EndpointDeps;
-  #client: RedisClient | undefined;
-  #failure: Error | undefined;
-  #failures = 0;
-  #connectedAt = 0;
-  #waiting: Waiting[] = [];
-  #pause: NodeJS.Timeout | undefined;
+  readonly #reconnector: Reconnector<RedisClient>;
   #beat: NodeJS.Timeout | undefined;
   /** Beats since the last answer. Not a time: a busy process reads answers late. */
   #unanswered = 0;
-  #closed = false;
 
   constructor(deps: EndpointDeps) {
     this.#deps = deps;
-    void this.#attempt();
+    const { server, timeoutMs, outages, random, onFailure } = deps;
+    const error = (): Error => new ConnectionLostError(`${server} did not answer within ${timeoutMs} ms`);
+    this.#reconnector = new Reconnector(
+      {
+        connect: (signal) => this.#connect(signal),
+        end: destroy,
+        onConnected: (client) => this.#use(client),
+        ...(onFailure === undefined ? {} : { onFailure }),
+        outages,
+        random,
+      },
+      { attemptLimit: { limitMs: timeoutMs, error } },
+    );
+    this.#reconnector.start();
   }
 
   /** The connection, if there is one now. */
   get client(): RedisClient | undefined {
-    return this.#client;
+    return this.#reconnector.connection;
   }
 
-  /** Why the last attempt to connect failed; `undefined` while connected, and before the first attempt has ended. */
+  /** Why there is no connection, if that is known. */
   get failure(): Error | undefined {
-    return this.#failure;
+    return this.#reconnector.failure;
   }
 
   /** The connection, now or with the next attempt; rejects if that fails. */
   ready(): Promise<RedisClient> {
-    if (this.#client !== undefined) return Promise.resolve(this.#client);
-    if (this.#closed) return Promise.reject(closedError(this.#deps.server));
-    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    return this.#reconnector.ready();
   }
 
-  async #attempt(): Promise<void> {
-    const { open, server, timeoutMs } = this.#deps;
-    const attempt = new AbortController();
-    const opening = open(attempt.signal);
+  /** Like {@link ready}, but rejects at once between two attempts. */
+  reachable(): Promise<RedisClient> {
+    return this.#reconnector.reachable();
+  }
+
+  async #connect(signal: AbortSignal): Promise<RedisClient> {
+    const { open, server } = this.#deps;
     try {
-      const client = await withTimeLimit(
-        opening,
-        timeoutMs,
-        () => new ConnectionLostError(`${server} did not answer within ${timeoutMs} ms`),
-      );
-      this.#keep(client);
+      const client = await open(signal);
+      client.on('end', () => this.drop(client, new ConnectionLostError(`${server} has closed the connection`)));
+      client.on('error', (error) => this.drop(client, errorOf(error, server)));
+      return client;
     } catch (error) {
-      attempt.abort();
-      opening.then(destroy, () => undefined);
-      this.#fail(errorOf(error, server));
+      throw errorOf(error, server);
     }
   }
 
-  #keep(client: RedisClient): void {
-    if (this.#closed) return destroy(client);
-    const { outages, onConnected } = this.#deps;
-    for (const event of ['end', 'error'] as const) client.on(event, () => this.drop(client));
-    this.#client = client;
-    this.#failure = undefined;
-    this.#connectedAt = performance.now();
+  #use(client: RedisClient): void {
     this.#unanswered = 0;
     this.#beat = setInterval(() => this.#ping(client), BEAT_MS);
-    outages.onConnected(this);
-    onConnected?.(client);
-    for (const { resolve } of this.#waiting.splice(0)) resolve(client);
+    this.#deps.onConnected?.(client);
   }
 
-  #fail(error: Error): void {
-    if (this.#closed) return;
-    const { outages, onFailure } = this.#deps;
-    outages.onLost(this, error.message);
-    this.#failure = error;
-    for (const { reject } of this.#waiting.splice(0)) reject(error);
-    onFailure?.(error);
-    this.#again(++this.#failures);
-  }
-
-  #again(retry: number): void {
-    if (this.#closed) return;
-    this.#pause = setTimeout(() => void this.#attempt(), backoffDelayMs(BACKOFF, retry, Math.random));
-  }
-
-  /** A connection over which nothing comes back is lost, even if nobody says so. */
+  /** Drops a connection that no longer answers pings. */
   #ping(client: RedisClient): void {
+    const { server, timeoutMs } = this.#deps;
     // A ping has at least one beat for its answer.
-    if (++this.#unanswered * BEAT_MS > Math.max(this.#deps.timeoutMs, 2 * BEAT_MS)) return this.drop(client);
+    const limitMs = Math.max(timeoutMs, 2 * BEAT_MS);
+    if (++this.#unanswered * BEAT_MS > limitMs)
+      return this.drop(client, new ConnectionLostError(`${server} has not answered a ping for ${limitMs} ms`));
     const answered = (): void => {
-      if (client === this.#client) this.#unanswered = 0;
+      if (client === this.client) this.#unanswered = 0;
     };
     client.sendCommand(['PING']).then(answered, answered);
   }
 
-  /** Stops using a connection, and makes a new one. */
-  drop(client: RedisClient): void {
-    if (client !== this.#client) return;
-    this.#client = undefined;
-    clearInterval(this.#beat);
+  /** Stops using a connection that does not work, and makes a new one. */
+  drop(client: RedisClient, error: Error): void {
+    if (client === this.client) clearInterval(this.#beat);
     destroy(client);
-    if (performance.now() - this.#connectedAt >= SHORT_LIFE_MS) this.#failures = 0;
-    this.#again(++this.#failures);
+    this.#reconnector.lose(client, error);
   }
 
-  close(): void {
-    this.#closed = true;
-    this.#deps.outages.onClosed(this);
-    clearTimeout(this.#pause);
+  /** Makes a new connection: this one leads to the wrong node. */
+  replace(client: RedisClient): void {
+    if (client === this.client) clearInterval(this.#beat);
+    this.#reconnector.replace(client);
+    destroy(client);
+  }
+
+  close(): Promise<void> {
     clearInterval(this.#beat);
-    if (this.#client !== undefined) destroy(this.#client);
-    this.#client = undefined;
-    for (const { reject } of this.#waiting.splice(0)) reject(closedError(this.#deps.server));
+    return this.#reconnector.close();
   }
-}
-
-/** Nobody waits for a connection any more. */
-function closedError(server: string): Error {
-  return new Error(`the connection to ${server} is closed`);
 }

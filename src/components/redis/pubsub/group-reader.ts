@@ -1,7 +1,7 @@
 import { setImmediate, setTimeout } from '../../../util/timers.ts';
 import { destroy } from '../dialer.ts';
 import type { RedisClient } from '../driver.ts';
-import { isStale, movedTo } from '../failures.ts';
+import { errorOf, isStale, movedTo } from '../failures.ts';
 import { Endpoint, type EndpointDeps } from './endpoint.ts';
 import type { RawEntry } from './entries.ts';
 import type { Router } from './router.ts';
@@ -123,9 +123,12 @@ export class GroupReader {
 
   /** Each stream finds out by itself what is wrong with it; the others are watched again. */
   #failed(watchers: ReadonlyMap<string, Watcher>, client: RedisClient, error: unknown): void {
+    const { router, slot, server } = this.#deps;
     const holder = movedTo(error);
-    if (holder !== undefined) this.#deps.router.moved(this.#deps.slot, holder);
-    if (holder !== undefined || isStale(error)) this.#endpoint.drop(client);
+    if (holder !== undefined) {
+      router.moved(slot, holder);
+      this.#endpoint.replace(client);
+    } else if (isStale(error)) this.#endpoint.drop(client, errorOf(error, server));
     for (const watcher of watchers.values()) {
       if (this.isWatching(watcher)) this.#watchers.delete(watcher.topic);
       watcher.readFailed();
@@ -158,7 +161,7 @@ export class GroupReader {
 
   close(): void {
     this.#closed = true;
-    this.#endpoint.close();
+    void this.#endpoint.close();
   }
 }
 

@@ -4,8 +4,8 @@ import { clearInterval, setInterval } from '../../../util/timers.ts';
 import type { BrokerClient } from '../../broker/broker-pubsub.ts';
 import type { Deadline } from '../../broker/deadlines.ts';
 import type { LineOptions, LineReceiver } from '../../broker/line.ts';
-import { OutageLog } from '../../broker/outage-log.ts';
 import type { ComponentContext } from '../../component.ts';
+import { OutageLog } from '../../outage-log.ts';
 import type { Message, PublishFailure } from '../../pubsub.ts';
 import { ConnectionLostError } from '../../remote/connection.ts';
 import { Dialer } from '../dialer.ts';
@@ -38,6 +38,13 @@ export interface RedisBrokerSettings extends StreamSettings {
   readonly trimAcknowledged: boolean;
 }
 
+/** Sources of IDs and random numbers. */
+export interface Chance {
+  readonly newId: () => string;
+  /** A number from 0 to 1. */
+  readonly random: () => number;
+}
+
 /** A reader, and by how many lines it is used. */
 interface SharedReader {
   readonly reader: GroupReader;
@@ -48,20 +55,22 @@ interface SharedReader {
 export class RedisBroker implements BrokerClient<string> {
   readonly #settings: RedisBrokerSettings;
   readonly #context: ComponentContext;
+  readonly #outages: OutageLog;
+  readonly #random: () => number;
   readonly #router: Router;
   readonly #consumer: string;
   /** By slot and group. */
   readonly #readers = new Map<string, SharedReader>();
   readonly #lines = new Set<StreamLine>();
-  readonly #outages: OutageLog;
   readonly #timer: NodeJS.Timeout;
   #ticks = 0;
   #isClosed = false;
 
-  constructor(settings: RedisBrokerSettings, context: ComponentContext, newId: () => string) {
+  constructor(settings: RedisBrokerSettings, context: ComponentContext, { newId, random }: Chance) {
     const { target, load, callTimeoutMs: timeoutMs } = settings;
     this.#settings = settings;
     this.#context = context;
+    this.#random = random;
     this.#consumer = `${CONSUMER_PREFIX}${newId()}`;
     this.#outages = new OutageLog(context.logger, targetName(target));
     this.#router = new Router({
@@ -70,6 +79,7 @@ export class RedisBroker implements BrokerClient<string> {
       timeoutMs,
       logger: context.logger,
       outages: this.#outages,
+      random,
       onConnected: () => {
         for (const line of this.#lines) line.reconnected();
       },
@@ -182,8 +192,8 @@ export class RedisBroker implements BrokerClient<string> {
   #newReader({ slot, group }: StreamGroup): GroupReader {
     const [router, consumer] = [this.#router, this.#consumer];
     const { callTimeoutMs: timeoutMs } = this.#settings;
-    const outages = this.#outages;
-    return new GroupReader({ router, group, consumer, slot, server: this.name, timeoutMs, outages });
+    const [outages, random] = [this.#outages, this.#random];
+    return new GroupReader({ router, group, consumer, slot, server: this.name, timeoutMs, outages, random });
   }
 
   /** A reader that nobody uses any more has no connection. */
@@ -211,7 +221,7 @@ export class RedisBroker implements BrokerClient<string> {
     this.#isClosed = true;
     clearInterval(this.#timer);
     for (const { reader } of this.#readers.values()) reader.close();
-    this.#router.close();
+    await this.#router.close();
   }
 }
 

@@ -96,7 +96,7 @@ export function redisPubSub(name: string, options: RedisPubSubOptions): PubSubDe
   const connect = async (context: ComponentContext): Promise<RedisBroker> => {
     // A package that is not installed is an error of the start: it would look like a server that is down for ever.
     await settings.load();
-    return new RedisBroker(settings, context, randomUUID);
+    return new RedisBroker(settings, context, { newId: randomUUID, random: Math.random });
   };
   return brokerDefinition({ name, type: 'pubsub.redis', options, topicProblem, connect });
 }

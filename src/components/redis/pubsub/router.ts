@@ -1,5 +1,5 @@
 import type { Logger } from '../../../util/logger.ts';
-import type { OutageLog } from '../../broker/outage-log.ts';
+import type { OutageLog } from '../../outage-log.ts';
 import { ConnectionLostError } from '../../remote/connection.ts';
 import { firstOf } from '../../remote/first-of.ts';
 import { type Dialer, destroy } from '../dialer.ts';
@@ -20,6 +20,8 @@ export interface RouterDeps {
   readonly timeoutMs: number;
   readonly logger: Logger;
   readonly outages: OutageLog;
+  /** A number from 0 to 1. */
+  readonly random: () => number;
   /** Called when a connection for commands has been made. */
   readonly onConnected: () => void;
 }
@@ -59,11 +61,9 @@ export class Router {
     return this.#endpointOf(slot).ready();
   }
 
-  /** Waits for the first attempt to connect only; rejects at once when the last attempt has failed. */
+  /** Like {@link ready}, but rejects at once between two attempts. */
   async reachable(slot: number): Promise<void> {
-    const endpoint = this.#endpointOf(slot);
-    if (endpoint.failure !== undefined) throw endpoint.failure;
-    await endpoint.ready();
+    await this.#endpointOf(slot).reachable();
   }
 
   /** Why there is no connection. */
@@ -85,8 +85,9 @@ export class Router {
     return client.sendCommand(args).catch((error: unknown) => {
       const retried = this.#redirected(slot, args, error);
       if (retried !== undefined) return retried;
-      if (isStale(error)) endpoint.drop(client);
-      throw errorOf(error, this.name);
+      const failure = errorOf(error, this.name);
+      if (isStale(error)) endpoint.drop(client, failure);
+      throw failure;
     });
   }
 
@@ -156,15 +157,15 @@ export class Router {
 
   /** A node that does not answer may have been replaced: any other node knows by which. */
   #forget(name: string): void {
-    this.#nodes.get(name)?.close();
+    void this.#nodes.get(name)?.close();
     this.#nodes.delete(name);
     for (const [slot, { host, port }] of this.#holders) if (`${host}:${port}` === name) this.#holders.delete(slot);
   }
 
   #endpoint(open: (signal: AbortSignal) => Promise<RedisClient>, onFailure?: () => void): Endpoint {
-    const { timeoutMs, outages, onConnected } = this.#deps;
+    const { timeoutMs, outages, random, onConnected } = this.#deps;
     const more = onFailure === undefined ? {} : { onFailure };
-    return new Endpoint({ open, server: this.name, timeoutMs, outages, onConnected, ...more });
+    return new Endpoint({ open, server: this.name, timeoutMs, outages, random, onConnected, ...more });
   }
 
   async #openFirst(signal: AbortSignal): Promise<RedisClient> {
@@ -211,9 +212,8 @@ export class Router {
       );
   }
 
-  close(): void {
-    this.#first.close();
-    for (const endpoint of this.#nodes.values()) endpoint.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#first, ...this.#nodes.values()].map((endpoint) => endpoint.close()));
   }
 }
 

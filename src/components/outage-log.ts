@@ -1,4 +1,4 @@
-import type { Logger } from '../../util/logger.ts';
+import type { Logger } from '../util/logger.ts';
 
 /** The maximum number of reasons of one outage that are remembered as logged. */
 const MAX_REASONS = 32;
