@@ -130,6 +130,11 @@ export function hasFailure(error: unknown, apiId: string): boolean {
   return found(error, 'apiId', apiId);
 }
 
+/** Whether the broker was not reached, or did not answer. */
+export function isUnreachable(error: unknown): boolean {
+  return found(error, 'code', 'PLT_KFK_NETWORK');
+}
+
 /** Whether an error has a property with this value, or one within it has. */
 export function found(error: unknown, property: string, value: unknown): boolean {
   return error instanceof Error && ((error as DriverError).findBy?.(property, value) ?? null) !== null;

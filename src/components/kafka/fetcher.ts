@@ -1,8 +1,10 @@
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import { clearTimeout, setTimeout } from '../../util/timers.ts';
+import type { OutageLog } from '../outage-log.ts';
 import {
   closeClient,
   hasFailure,
+  isUnreachable,
   type KafkaConsumer,
   type RecordsBatch,
   reasonOf,
@@ -26,6 +28,7 @@ const RETRY: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitt
 export interface FetcherDeps {
   readonly makeConsumer: (options: object) => KafkaConsumer;
   readonly topic: string;
+  readonly outages: OutageLog;
   /** A number from 0 to 1. */
   readonly random: () => number;
   /** The partitions to read from now. */
@@ -100,6 +103,7 @@ export class Fetcher {
     try {
       const { responses } = await consumer.fetch(requestOf(node, topicId, partitions));
       this.#failures = 0;
+      this.#deps.outages.onConnected(this);
       for (const { partitions: read } of responses)
         for (const { partitionIndex, records = [] } of read) this.#take(asked.get(partitionIndex), topicId, records);
     } catch (error) {
@@ -150,7 +154,9 @@ export class Fetcher {
     if (this.#isEnded || this.#consumer !== consumer) return;
     this.#consumer = undefined;
     void closeClient(consumer);
-    if (++this.#failures === 2) this.#deps.warn(`no messages can be read: ${reasonOf(error)}`);
+    this.#failures++;
+    if (isUnreachable(error)) this.#deps.outages.onLost(this, reasonOf(error));
+    else if (this.#failures === 2) this.#deps.warn(`no messages can be read: ${reasonOf(error)}`);
     this.#retry = setTimeout(
       () => {
         this.#retry = undefined;
@@ -162,6 +168,7 @@ export class Fetcher {
 
   async end(): Promise<void> {
     this.#isEnded = true;
+    this.#deps.outages.onClosed(this);
     clearTimeout(this.#retry);
     if (this.#consumer !== undefined) await closeClient(this.#consumer);
   }

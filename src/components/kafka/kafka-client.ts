@@ -2,6 +2,7 @@ import type { BrokerClient } from '../broker/broker-pubsub.ts';
 import type { Deadline } from '../broker/deadlines.ts';
 import type { LineOptions, LineReceiver } from '../broker/line.ts';
 import type { ComponentContext } from '../component.ts';
+import { OutageLog } from '../outage-log.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
 import type { KafkaModule, KafkaProducer } from './driver.ts';
 import { KafkaLine } from './kafka-line.ts';
@@ -42,6 +43,7 @@ export class KafkaClient implements BrokerClient<KafkaHandle> {
   readonly name: string;
   readonly #deps: KafkaClientDeps;
   readonly #publisher: Publisher;
+  readonly #outages: OutageLog;
   #turn = 0;
 
   constructor(deps: KafkaClientDeps) {
@@ -49,7 +51,9 @@ export class KafkaClient implements BrokerClient<KafkaHandle> {
     const { brokers, maxMessageBytes } = deps.settings;
     this.name = `Kafka at ${brokers.join(', ')}`;
     const makeProducer = (): KafkaProducer => this.#makeProducer();
-    this.#publisher = new Publisher({ name: this.name, makeProducer, maxMessageBytes, random: Math.random });
+    this.#outages = new OutageLog(deps.context.logger, this.name);
+    const outages = this.#outages;
+    this.#publisher = new Publisher({ name: this.name, makeProducer, maxMessageBytes, outages, random: Math.random });
   }
 
   get failure(): string | undefined {
@@ -93,7 +97,9 @@ export class KafkaClient implements BrokerClient<KafkaHandle> {
     const { times, initialOffset, reading } = settings;
     const groupId = idOf(this.#groupOf(options.group));
     const makeConsumer = (own: object) => new kafka.Consumer({ ...this.#common, groupId, ...own });
-    return KafkaLine.open({ makeConsumer, times, initialOffset, reading, random: Math.random }, options, receiver);
+    const outages = this.#outages;
+    const deps = { makeConsumer, times, initialOffset, reading, outages, random: Math.random };
+    return KafkaLine.open(deps, options, receiver);
   }
 
   /** The group's name at the broker: `consumerId` stands for the app ID. */

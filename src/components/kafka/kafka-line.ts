@@ -3,8 +3,9 @@ import { Deque } from '../../util/deque.ts';
 import { withTimeLimit } from '../../util/time-limit.ts';
 import { clearTimeout, setTimeout } from '../../util/timers.ts';
 import type { Line, LineOptions, LineReceiver, Received } from '../broker/line.ts';
+import type { OutageLog } from '../outage-log.ts';
 import { Commits, type Place } from './commits.ts';
-import { type KafkaConsumer, reasonOf } from './driver.ts';
+import { isUnreachable, type KafkaConsumer, reasonOf } from './driver.ts';
 import { Fetcher } from './fetcher.ts';
 import { type Assignment, type GroupTimes, Membership } from './membership.ts';
 import { PartitionOffsets } from './partition-offsets.ts';
@@ -21,6 +22,7 @@ export interface KafkaLineDeps {
   readonly times: GroupTimes;
   readonly initialOffset: 'newest' | 'oldest';
   readonly reading: Reading;
+  readonly outages: OutageLog;
   /** A number from 0 to 1. */
   readonly random: () => number;
 }
@@ -41,16 +43,17 @@ export class KafkaLine implements Line<KafkaHandle> {
   #taking: Promise<void> = Promise.resolve();
   #rejoin: NodeJS.Timeout | undefined;
   #failures = 0;
+  #hasWarned = false;
   #isStopped = false;
 
   private constructor(deps: KafkaLineDeps, options: LineOptions, receiver: LineReceiver<KafkaHandle>) {
     this.#deps = deps;
     this.#options = options;
     this.#receiver = receiver;
-    const { makeConsumer, random, reading } = deps;
+    const { makeConsumer, outages, random, reading } = deps;
     this.#commits = new Commits((places) => this.#commit(places), random);
     this.#fetcher = new Fetcher({
-      ...{ makeConsumer, random, topic: options.topic },
+      ...{ makeConsumer, outages, random, topic: options.topic },
       wanted: () => this.#wanted(),
       fetched: (messages) => {
         for (const message of messages) this.#buffer.push(receivedOf(message, reading));
@@ -93,6 +96,7 @@ export class KafkaLine implements Line<KafkaHandle> {
     await this.#taking;
     if (this.#membership !== membership) throw new Error('the group has lost this process');
     this.#failures = 0;
+    this.#deps.outages.onConnected(this);
   }
 
   /** What this process had, it keeps only if nobody else can have had it in between. */
@@ -144,7 +148,12 @@ export class KafkaLine implements Line<KafkaHandle> {
 
   #rejoinSoon(error: unknown): void {
     if (this.#isStopped) return;
-    if (++this.#failures === 1) this.#warn(`the group gets no messages: ${reasonOf(error)}`);
+    this.#failures++;
+    if (isUnreachable(error)) this.#deps.outages.onLost(this, reasonOf(error));
+    else if (!this.#hasWarned) {
+      this.#hasWarned = true;
+      this.#warn(`the group gets no messages: ${reasonOf(error)}`);
+    }
     const delayMs = backoffDelayMs(REJOIN, this.#failures, this.#deps.random);
     this.#rejoin = setTimeout(() => void this.#joinAgain(), delayMs);
   }
@@ -152,6 +161,8 @@ export class KafkaLine implements Line<KafkaHandle> {
   async #joinAgain(): Promise<void> {
     try {
       await this.#join();
+      if (!this.#hasWarned) return;
+      this.#hasWarned = false;
       const { topic, group, logger } = this.#options;
       logger.info({ topic, group }, 'the group gets messages again');
     } catch (error) {
@@ -209,6 +220,7 @@ export class KafkaLine implements Line<KafkaHandle> {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#deps.outages.onClosed(this);
     clearTimeout(this.#rejoin);
     await this.#fetcher.end();
   }

@@ -1,8 +1,9 @@
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import { setTimeout } from '../../util/timers.ts';
 import type { Deadline } from '../broker/deadlines.ts';
+import type { OutageLog } from '../outage-log.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
-import { closeClient, found, hasFailure, type KafkaProducer, reasonOf } from './driver.ts';
+import { closeClient, found, hasFailure, isUnreachable, type KafkaProducer, reasonOf } from './driver.ts';
 import { type Outgoing, outgoing } from './records.ts';
 
 const ALL_IN_SYNC = -1;
@@ -27,6 +28,7 @@ export interface PublisherDeps {
   readonly name: string;
   readonly makeProducer: () => KafkaProducer;
   readonly maxMessageBytes: number;
+  readonly outages: OutageLog;
   /** A number from 0 to 1. */
   readonly random: () => number;
 }
@@ -126,10 +128,12 @@ export class Publisher {
       const messages = batch.map(({ record }) => record);
       await this.#producer.send({ messages, acks: ALL_IN_SYNC, autocreateTopics: true });
       this.failure = undefined;
+      this.#deps.outages.onConnected(this);
       for (const { settle } of batch) settle(undefined);
       return [];
     } catch (error) {
       this.failure = reasonOf(error);
+      if (isUnreachable(error)) this.#deps.outages.onLost(this, this.failure);
       if (!isFinal(error)) return this.#prepareAgain(error, batch);
       const [only] = batch;
       if (batch.length > 1 || only === undefined) return this.#sendApart(batch);
@@ -172,6 +176,7 @@ export class Publisher {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#deps.outages.onClosed(this);
     for (const lane of this.#lanes.values()) settleClosed(lane);
     await this.#endProducer();
   }

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { KafkaConsumer, RecordsBatch } from '../../../src/components/kafka/driver.ts';
 import { KafkaLine } from '../../../src/components/kafka/kafka-line.ts';
+import { OutageLog } from '../../../src/components/outage-log.ts';
 import { systemClock } from '../../../src/util/clock.ts';
 import { pause } from '../../support/broker-world.ts';
 import { RecordingLogger } from '../../support/logger.ts';
@@ -25,14 +26,15 @@ export class FakeGroup {
   #readers = 0;
 
   open(): Promise<KafkaLine> {
+    const logger = new RecordingLogger();
     const deps = {
       makeConsumer: (options: object) => this.#consumer('sessionTimeout' in options),
       times: { sessionTimeoutMs: 10_000, heartbeatIntervalMs: 1_000 },
       initialOffset: 'oldest' as const,
       reading: { escapeHeaders: false, excludeHeaders: undefined },
+      outages: new OutageLog(logger, 'Kafka'),
       random: () => 0,
     };
-    const logger = new RecordingLogger();
     const options = { topic: TOPIC, group: 'app', ordered: false, metadata: {}, clock: systemClock, logger };
     return KafkaLine.open(deps, options, {
       ...{ room: 10, window: 10, unsettled: 0 },

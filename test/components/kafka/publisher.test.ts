@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import type { KafkaProducer, OutgoingRecord } from '../../../src/components/kafka/driver.ts';
 import { Publisher } from '../../../src/components/kafka/publisher.ts';
 import { outgoing } from '../../../src/components/kafka/records.ts';
+import { OutageLog } from '../../../src/components/outage-log.ts';
 import { textMessage } from '../../../src/testing/collector.ts';
+import { RecordingLogger } from '../../support/logger.ts';
 
 const ORIGIN = { topic: 'orders', group: 'app', reason: 'x'.repeat(400), attempts: 3, at: '' };
 
@@ -33,6 +35,7 @@ test.each(['component', 'broker'])(
     const producer = limitedProducer(whom === 'broker' ? sizeOf(record) : 10_000, taken);
     const publisher = new Publisher({
       ...{ name: 'Kafka', makeProducer: () => producer, random: Math.random },
+      outages: new OutageLog(new RecordingLogger(), 'Kafka'),
       maxMessageBytes: whom === 'broker' ? 10_000 : bytes,
     });
     const letters = [{ ...message, deadLetter: ORIGIN }, textMessage('t', 'b', { deadLetter: ORIGIN })];
