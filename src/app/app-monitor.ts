@@ -2,6 +2,7 @@ import type { SidecarEventEmitter } from '../events.ts';
 import { type Backoff, backoffDelayMs } from '../util/backoff.ts';
 import { type Clock, sleep, type Timer } from '../util/clock.ts';
 import type { Logger } from '../util/logger.ts';
+import { withTimeLimit } from '../util/time-limit.ts';
 import type { Work } from '../util/work.ts';
 import type { AppChannel } from './channel.ts';
 import { AppHealth, type HealthSettings } from './health.ts';
@@ -107,8 +108,11 @@ export class AppMonitor {
     this.#warnWhenLate();
     const isReachable = await app.isReachable();
     if (this.#stopping.signal.aborted) return;
-    if (isReachable) await within(this.#arrived(), limitMs);
-    else void this.#awaitArrival();
+    if (!isReachable) return void this.#awaitArrival();
+    const late = new Error('the application has not answered');
+    await withTimeLimit(this.#arrived(), limitMs, () => late).catch((error: unknown) => {
+      if (error !== late) throw error;
+    });
   }
 
   /** Stops monitoring; the state no longer changes. */
@@ -208,13 +212,4 @@ export class AppMonitor {
     if (this.isReady) this.#lateness?.cancel();
     return [...this.#listeners].map((listener) => listener(state));
   }
-}
-
-/** Awaits a promise up to a limit, in real time, since it bounds an application that does not respond. */
-async function within(promise: Promise<void>, limitMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limitMs);
-  });
-  await Promise.race([promise, limit]).finally(() => clearTimeout(timer));
 }

@@ -1,3 +1,4 @@
+import { withTimeLimit } from '../../util/time-limit.ts';
 import type { BrokerClient } from '../broker/broker-pubsub.ts';
 import type { Deadline } from '../broker/deadlines.ts';
 import type { Line, LineOptions, LineReceiver } from '../broker/line.ts';
@@ -5,7 +6,7 @@ import type { ComponentContext } from '../component.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
 import { JetStreamApi } from './api.ts';
 import type { NatsModule } from './driver.ts';
-import { inTime, JetStreamLine } from './jetstream-line.ts';
+import { JetStreamLine } from './jetstream-line.ts';
 import { NatsLink } from './link.ts';
 import type { Handle } from './messages.ts';
 import { Publisher } from './publisher.ts';
@@ -90,7 +91,8 @@ export class JetStreamClient implements BrokerClient<Handle> {
   async close(): Promise<void> {
     const { session } = this.#link;
     // What was settled last is still on its way.
-    if (session !== undefined) await inTime(session.flush(), CLOSE_LIMIT_MS).catch(() => undefined);
+    const silence = (): Error => new Error(`${this.name} does not respond`);
+    if (session !== undefined) await withTimeLimit(session.flush(), CLOSE_LIMIT_MS, silence).catch(() => undefined);
     this.#publisher.close();
     this.#settlements.close();
     await this.#link.close();

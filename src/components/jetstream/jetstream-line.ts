@@ -1,5 +1,6 @@
 import { messageOf } from '../../errors.ts';
 import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
+import { withTimeLimit } from '../../util/time-limit.ts';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../util/timers.ts';
 import type { Held, Line, LineOptions, LineReceiver, Received } from '../broker/line.ts';
 import type { JetStreamApi } from './api.ts';
@@ -221,7 +222,7 @@ export class JetStreamLine implements Line<Handle>, LinkUser {
   async release(entries: readonly Held<Handle>[]): Promise<void> {
     if (entries.length === 0) return;
     const returned = entries.map(({ handle }) => this.#settle(handle, '-NAK'));
-    await inTime(Promise.all(returned), RELEASE_LIMIT_MS);
+    await withTimeLimit(Promise.all(returned), RELEASE_LIMIT_MS, unconfirmedError);
   }
 
   async close(): Promise<void> {
@@ -231,15 +232,6 @@ export class JetStreamLine implements Line<Handle>, LinkUser {
   }
 }
 
-/** Rejects if the work is not done in time. */
-export function inTime(work: Promise<unknown>, limitMs: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`the server did not confirm it within ${limitMs} ms`)), limitMs);
-    work
-      .then(
-        () => resolve(),
-        (error: unknown) => reject(error as Error),
-      )
-      .finally(() => clearTimeout(timer));
-  });
+function unconfirmedError(): Error {
+  return new Error(`the server did not confirm it within ${RELEASE_LIMIT_MS} ms`);
 }
