@@ -123,7 +123,8 @@ export function postgresql(options: PostgresqlOptions): StateDefinition {
   return {
     type: 'postgresql',
     place: placeOf(makeServer()),
-    open: (context) => openRemoteStore(makeServer(), context, { ...timeouts, onCall: options.onCall }),
+    open: (context) =>
+      openRemoteStore(makeServer(), context, { ...timeouts, onCall: options.onCall, random: Math.random }),
   };
 }
 

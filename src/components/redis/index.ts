@@ -89,7 +89,7 @@ export function redis(options: RedisOptions): StateDefinition {
   return {
     type: 'redis',
     place: placeOf(server),
-    open: (context) => openRemoteStore(server, context, { ...timeouts, onCall: options.onCall }),
+    open: (context) => openRemoteStore(server, context, { ...timeouts, onCall: options.onCall, random: Math.random }),
   };
 }
 

@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { ConflictError, isStateError, StateError } from '../../state/errors.ts';
 import type { Batch, Precondition } from '../../state/store.ts';
 import { Deque } from '../../util/deque.ts';
 import { ConnectionLostError, RetryableError } from './connection.ts';
-import { type Link, pause } from './link.ts';
+import type { Link } from './link.ts';
 import { Sessions, type WrittenGroup } from './sessions.ts';
 
 /** A group ends with the batch that reaches one of these. */
@@ -22,6 +23,8 @@ interface Waiting {
 /** The dependencies of {@link CommitGroups}. */
 export interface CommitGroupsDeps {
   readonly link: Link;
+  /** A number from 0 to 1. */
+  readonly random: () => number;
   /** After this time, an unsuccessful commit rejects. */
   readonly commitTimeoutMs: number;
   /** The message to other processes that goes with a group, if one does. */
@@ -47,7 +50,7 @@ export class CommitGroups {
 
   constructor(deps: CommitGroupsDeps) {
     this.#deps = deps;
-    this.#sessions = new Sessions(deps.link);
+    this.#sessions = new Sessions(deps.link, deps.random);
   }
 
   add(batch: Batch): Promise<number> {
@@ -225,4 +228,9 @@ class GroupKeys {
 function failedError(cause: unknown): StateError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new StateError('failed', `The commit failed, and may have been written: ${reason}.`, cause);
+}
+
+/** Resolves after some time, or as soon as the signal fires. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { closedError, isStateError } from '../../state/errors.ts';
-import { type Backoff, backoffDelayMs } from '../../util/backoff.ts';
 import { withTimeLimit } from '../../util/time-limit.ts';
+import type { OutageLog } from '../outage-log.ts';
+import { Reconnector, unreachableText } from '../reconnector.ts';
 import {
   type ConnectionListener,
   ConnectionLostError,
@@ -9,8 +9,7 @@ import {
   type RemoteServer,
 } from './connection.ts';
 
-const BACKOFF: Backoff = { initialDelayMs: 50, maxDelayMs: 2_000, factor: 2, jitter: 0 };
-/** A connection that is lost sooner counts as a failed attempt: some servers take connections, but no work. */
+/** Commits wait for a connection, so even after a short one the next attempt follows at once. */
 const SHORT_LIFE_MS = 100;
 
 /** The dependencies of a {@link Link}. */
@@ -20,6 +19,9 @@ export interface LinkDeps {
   readonly listens: boolean;
   /** The time limit of one attempt to connect or one call. */
   readonly callTimeoutMs: number;
+  readonly outages: OutageLog;
+  /** A number from 0 to 1. */
+  readonly random: () => number;
   readonly onMessage: (message: string) => void;
   /** Called after every connection, the first one included. */
   readonly onConnected: (connection: RemoteConnection) => void;
@@ -27,18 +29,28 @@ export interface LinkDeps {
   readonly onFailure: (error: Error) => void;
 }
 
-/** One connection to the server; reconnects with back-off when it is lost. */
+/** One connection to the server of a store, and the calls over it. */
 export class Link {
   readonly #deps: LinkDeps;
-  #connection: RemoteConnection | undefined;
-  #connecting: Promise<RemoteConnection> | undefined;
-  #connectedAt = Number.NEGATIVE_INFINITY;
-  #failures = 0;
-  #lastFailure: Error | undefined;
-  readonly #closed = new AbortController();
+  readonly #reconnector: Reconnector<RemoteConnection>;
+  #isClosed = false;
 
   constructor(deps: LinkDeps) {
     this.#deps = deps;
+    const { callTimeoutMs, outages, random, onConnected, onFailure } = deps;
+    this.#reconnector = new Reconnector(
+      {
+        connect: (signal) => this.#connect(signal),
+        end: (connection) => connection.destroy(),
+        ...{ onConnected, onFailure, outages, random },
+      },
+      {
+        shortLifeMs: SHORT_LIFE_MS,
+        attemptLimit: { limitMs: callTimeoutMs, error: () => this.#silence() },
+        // Retries are useless then, as far as can be seen.
+        isFinal: isStateError,
+      },
+    );
   }
 
   /** Connects and waits up to `waitMs`. Rejects when the link is closed, or when retries are useless. */
@@ -47,72 +59,46 @@ export class Link {
   }
 
   get isConnected(): boolean {
-    return this.#connection !== undefined;
+    return this.#reconnector.connection !== undefined;
   }
 
-  #connected(waitMs: number): Promise<RemoteConnection> | RemoteConnection {
-    if (this.#connection !== undefined) return this.#connection;
-    const makeError = (): Error => this.#lastFailure ?? unreachable(this.#deps.server.name, 'it has not answered');
-    return withTimeLimit(this.#reconnect(), waitMs, makeError);
-  }
-
-  #reconnect(): Promise<RemoteConnection> {
-    this.#connecting ??= this.#connect().finally(() => {
-      this.#connecting = undefined;
-    });
-    return this.#connecting;
-  }
-
-  async #connect(): Promise<RemoteConnection> {
-    if (performance.now() - this.#connectedAt < SHORT_LIFE_MS) await this.#backOff();
-    else this.#failures = 0;
-    for (;;) {
-      if (this.#closed.signal.aborted) throw closedError();
-      try {
-        const connection = await this.#connectOnce();
-        if (this.#closed.signal.aborted) connection.destroy();
-        else return this.#keep(connection);
-      } catch (error) {
-        const failure = isStateError(error)
-          ? error
-          : unreachable(this.#deps.server.name, (error as Error).message, error);
-        this.#lastFailure = failure;
-        this.#deps.onFailure(failure);
-        if (isStateError(error)) throw error;
-        await this.#backOff();
-      }
+  async #connected(limitMs: number): Promise<RemoteConnection> {
+    const error = (): Error =>
+      this.#reconnector.failure ??
+      new ConnectionLostError(unreachableText(this.#deps.server.name, 'it has not answered'));
+    try {
+      return await this.#reconnector.connected({ limitMs, error });
+    } catch (cause) {
+      throw this.#isClosed ? closedError() : cause;
     }
   }
 
-  #backOff(): Promise<void> {
-    return pause(backoffDelayMs(BACKOFF, ++this.#failures, Math.random), this.#closed.signal);
-  }
-
-  #keep(connection: RemoteConnection): RemoteConnection {
-    this.#connectedAt = performance.now();
-    this.#connection = connection;
-    this.#deps.onConnected(connection);
-    return connection;
-  }
-
-  async #connectOnce(): Promise<RemoteConnection> {
-    const { server, listens, callTimeoutMs, onMessage } = this.#deps;
+  async #connect(signal: AbortSignal): Promise<RemoteConnection> {
+    const { server, listens, onMessage } = this.#deps;
     let connection: RemoteConnection | undefined;
     let isLost = false;
+    const lostError = (): Error => new ConnectionLostError(`${server.name} has closed the connection`);
     const listener: ConnectionListener = {
       onMessage,
       onLost: () => {
         isLost = true;
-        if (connection !== undefined) this.drop(connection);
+        if (connection !== undefined) this.drop(connection, lostError());
       },
     };
-    const attempt = new AbortController();
-    connection = await withTimeLimit(server.connect(listener, listens, attempt.signal), callTimeoutMs, () => {
-      attempt.abort();
-      return new ConnectionLostError(`${server.name} did not answer within ${callTimeoutMs} ms`);
-    });
-    if (isLost) throw new ConnectionLostError(`${server.name} has closed the connection`);
+    try {
+      connection = await server.connect(listener, listens, signal);
+    } catch (error) {
+      throw isStateError(error)
+        ? error
+        : new ConnectionLostError(unreachableText(server.name, error), { cause: error });
+    }
+    if (isLost) throw lostError();
     return connection;
+  }
+
+  #silence(): Error {
+    const { server, callTimeoutMs } = this.#deps;
+    return new ConnectionLostError(`${server.name} did not answer within ${callTimeoutMs} ms`);
   }
 
   /**
@@ -122,48 +108,31 @@ export class Link {
    * @throws ConnectionLostError when the call may have succeeded, or was not made.
    */
   async call<T>(waitMs: number, work: (connection: RemoteConnection) => Promise<T>): Promise<T> {
-    const connection = await this.#connected(waitMs);
-    const { server, callTimeoutMs } = this.#deps;
+    const connection = this.#reconnector.connection ?? (await this.#connected(waitMs));
     try {
-      return await withTimeLimit(
-        work(connection),
-        callTimeoutMs,
-        () => new ConnectionLostError(`${server.name} did not answer within ${callTimeoutMs} ms`),
-      );
+      return await withTimeLimit(work(connection), this.#deps.callTimeoutMs, () => this.#silence());
     } catch (error) {
-      if (error instanceof ConnectionLostError) this.drop(connection);
+      if (error instanceof ConnectionLostError) this.drop(connection, error);
       throw error;
     }
   }
 
   /** Connects again if it is connected to another server: after a failover, the former one may still answer. */
   follow(serverId: string): void {
-    if (this.#connection !== undefined && this.#connection.serverId !== serverId) this.drop(this.#connection);
+    const { connection } = this.#reconnector;
+    if (connection === undefined || connection.serverId === serverId) return;
+    this.#reconnector.replace(connection);
+    connection.destroy();
   }
 
-  /** Stops using a connection. */
-  drop(connection: RemoteConnection): void {
+  /** Stops using a connection. The next one is made at once, to receive hints of other processes. */
+  drop(connection: RemoteConnection, error: Error): void {
     connection.destroy();
-    if (this.#connection !== connection) return;
-    this.#connection = undefined;
-    // Reconnect at once, not with the next call, to receive hints of other processes.
-    if (!this.#closed.signal.aborted) this.#reconnect().catch(() => undefined);
+    this.#reconnector.lose(connection, error);
   }
 
   close(): void {
-    this.#closed.abort();
-    this.#connection?.destroy();
-    this.#connection = undefined;
+    this.#isClosed = true;
+    void this.#reconnector.close();
   }
-}
-
-/** Says which server it is: its own messages often do not. */
-function unreachable(server: string, reason: string, cause?: unknown): ConnectionLostError {
-  const message = reason.startsWith(server) ? reason : `${server} cannot be reached: ${reason}`;
-  return new ConnectionLostError(message, { cause });
-}
-
-/** Resolves after some time, or as soon as the signal fires. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }

@@ -13,6 +13,7 @@ import type {
   StateDurability,
   StateStore,
 } from '../../state/store.ts';
+import { OutageLog } from '../outage-log.ts';
 import { CommitGroups } from './commit-groups.ts';
 import { ConnectionLostError, type RemoteConnection, type RemoteServer } from './connection.ts';
 import { type FoundDurability, logDurability } from './durability.ts';
@@ -29,6 +30,8 @@ const CLOSE_WAIT_MS = 5_000;
 
 /** What a store on a server is opened with, whatever the engine. */
 export interface RemoteOptions extends RemoteTimeouts {
+  /** A number from 0 to 1. */
+  readonly random: () => number;
   readonly onCall: OnCall | undefined;
 }
 
@@ -39,10 +42,10 @@ export interface RemoteOptions extends RemoteTimeouts {
 export async function openRemoteStore(
   server: RemoteServer,
   context: StateContext,
-  { onCall, ...timeouts }: RemoteOptions,
+  { onCall, ...options }: RemoteOptions,
 ): Promise<RemoteStore> {
   const called = onCall === undefined ? server : new ObservedServer(server, onCall, context.logger);
-  const store = new RemoteStore(called, context, timeouts);
+  const store = new RemoteStore(called, context, options);
   await store.connect();
   localHostsOf(store).storeName = placeOf(server);
   return store;
@@ -74,12 +77,14 @@ export class RemoteStore implements StateStore {
   #ended: StateError | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(server: RemoteServer, context: StateContext, { callTimeoutMs, operationTimeoutMs }: RemoteTimeouts) {
+  constructor(server: RemoteServer, context: StateContext, options: Omit<RemoteOptions, 'onCall'>) {
     this.#server = server;
     this.#context = context;
     this.#watch = new LocalWatch(context.logger);
-    const reading = this.#link(server.listensOn === 'reads', callTimeoutMs);
-    const writing = this.#link(server.listensOn === 'commits', callTimeoutMs);
+    const { operationTimeoutMs, random } = options;
+    const outages = new OutageLog(context.logger, server.name);
+    const reading = this.#link(server.listensOn === 'reads', options, outages);
+    const writing = this.#link(server.listensOn === 'commits', options, outages);
     this.#links = [reading, writing];
     this.#listening = server.listensOn === 'reads' ? reading : writing;
     this.#hints = new Hints({ link: this.#listening, watch: this.#watch });
@@ -90,6 +95,7 @@ export class RemoteStore implements StateStore {
     });
     this.#commits = new CommitGroups({
       link: writing,
+      random,
       commitTimeoutMs: operationTimeoutMs,
       messageOf: (batches) => this.#hints.messageWith(batches),
       onWritten: (batches, isTold) => this.#written(batches, isTold),
@@ -97,11 +103,10 @@ export class RemoteStore implements StateStore {
     });
   }
 
-  #link(listens: boolean, callTimeoutMs: number): Link {
+  #link(listens: boolean, { callTimeoutMs, random }: Omit<RemoteOptions, 'onCall'>, outages: OutageLog): Link {
     const link: Link = new Link({
       server: this.#server,
-      listens,
-      callTimeoutMs,
+      ...{ listens, callTimeoutMs, outages, random },
       onMessage: (message) => this.#hints.received(message),
       onConnected: (connection) => this.#connected(link, connection),
       onFailure: (error) => this.#outcome(link, this.#unreachable(error)),
@@ -159,16 +164,24 @@ export class RemoteStore implements StateStore {
     return new StateError('failed', error.message, error);
   }
 
-  /** Something has failed, or works. The first failure and the end of the last one are logged. */
+  /** Something has failed, or works. Outages of the connections have their own lines in the log. */
   #outcome(part: FailingPart, failure: StateError | undefined): void {
     if (this.#ended !== undefined) return;
+    if (typeof part === 'string') return this.#callOutcome(part, failure);
+    if (failure === undefined) this.#failures.delete(part);
+    else this.#failures.set(part, failure);
+  }
+
+  /** Logs the first failure of calls, and when all work again. */
+  #callOutcome(part: 'reads' | 'commits', failure: StateError | undefined): void {
     const { logger } = this.#context;
+    const isFailing = (): boolean => this.#failures.has('reads') || this.#failures.has('commits');
     if (failure !== undefined) {
       // Calls fail while there is no connection, and work as soon as there is.
-      if (typeof part === 'string' && this.#failures.size > 0) return;
-      if (this.#failures.size === 0) logger.error(failureFields(failure), 'the state store does not work');
+      if (this.#failures.size > 0) return;
       this.#failures.set(part, failure);
-    } else if (this.#failures.delete(part) && this.#failures.size === 0)
+      logger.error(failureFields(failure), 'the state store does not work');
+    } else if (this.#failures.delete(part) && !isFailing())
       logger.warn({ server: this.#server.name }, 'the state store works again');
   }
 

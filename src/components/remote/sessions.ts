@@ -46,12 +46,15 @@ interface Session {
  */
 export class Sessions {
   readonly #link: Link;
+  readonly #random: () => number;
   #session: Session | undefined;
   /** A group whose answer was lost with its connection. */
   #unanswered: CommitGroup | undefined;
 
-  constructor(link: Link) {
+  /** @param random - a number from 0 to 1 */
+  constructor(link: Link, random: () => number) {
     this.#link = link;
+    this.#random = random;
   }
 
   /**
@@ -112,7 +115,7 @@ export class Sessions {
     await this.#close(waitMs);
     const id = await this.#link.call(waitMs, (connection) => connection.openSession());
     // A server that took over may give out a number anew, if it lost sessions that were opened in the same second.
-    this.#session = { id, groups: 0, commits: Math.floor(Math.random() * FIRST_COMMITS) };
+    this.#session = { id, groups: 0, commits: Math.floor(this.#random() * FIRST_COMMITS) };
     return this.#session;
   }
 

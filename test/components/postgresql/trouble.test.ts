@@ -49,8 +49,8 @@ describe.runIf(hasPostgresql())('state in PostgreSQL, when the server does not d
     await holder.end();
     await works(store);
     expect(store.failure).toBeUndefined();
-    expect(outages(server.logger)[0]).toBe('the state store does not work');
-    expect(outages(server.logger).at(-1)).toBe('the state store works again');
+    expect(outages(server.logger)).toContain('the state store does not work');
+    expect(outages(server.logger)).toContain('the state store works again');
   });
 
   test('statements that the server ends after its statement_timeout are repeated', async () => {

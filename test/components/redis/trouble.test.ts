@@ -6,7 +6,7 @@ import { redisCommand } from '../../support/redis-groups.ts';
 import { hasRedis } from '../../support/servers.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { mountTmpfs, remountTmpfs } from '../../support/tmpfs.ts';
-import { outages } from '../remote/outages.ts';
+import { BACK, LOST, outages } from '../remote/outages.ts';
 import type { Timeouts } from '../remote/remote-faults.ts';
 import { RedisTestServer } from './redis-test-server.ts';
 
@@ -40,8 +40,8 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
     await works(store);
     expect(await store.get('a')).toBeDefined();
     expect(store.failure).toBeUndefined();
-    expect(outages(server.logger)[0]).toBe('the state store does not work');
-    expect(outages(server.logger).at(-1)).toBe('the state store works again');
+    expect(outages(server.logger)[0]).toBe(LOST);
+    await vi.waitFor(() => expect(outages(server.logger)).toContain(BACK));
   });
 
   test('a full server refuses commits, can be opened and read, and works again when there is room', async () => {
@@ -155,8 +155,8 @@ describe.runIf(hasRedis())('state in Redis, when the server does not do its work
     await restarted;
     expect((await store.scan({ from: 'entry/', to: 'entry0' })).length).toBe(1_500);
     await vi.waitFor(() => expect(store.failure).toBeUndefined());
-    expect(outages(slow.logger)[0]).toBe('the state store does not work');
-    expect(outages(slow.logger).at(-1)).toBe('the state store works again');
+    expect(outages(slow.logger)[0]).toBe(LOST);
+    expect(outages(slow.logger).at(-1)).toBe(BACK);
   }, 60_000);
 
   test('entries of 40 MiB that are read in one moment come', async () => {

@@ -4,12 +4,15 @@ import { isConflict, type StateError } from '../../../src/state/errors.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { put } from '../../support/embedded-store.ts';
 import { freePort } from '../../support/http.ts';
+import type { RecordingLogger } from '../../support/logger.ts';
 import type { OwnServer } from '../../support/servers.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
+import { BACK, LOST, outages } from './outages.ts';
 
 /** A server of a test file that holds stores. */
 export interface RemoteTestServer extends AsyncDisposable {
   readonly server: OwnServer;
+  readonly logger: RecordingLogger;
   /** Names a store that nobody has. */
   newPlace(): string;
   /** Opens the store of a place, through a port that leads to the server. */
@@ -129,6 +132,28 @@ export function remoteFaults(what: string, isThere: boolean, start: () => Promis
       expect(await read).toBeDefined();
       await vi.waitFor(() => expect(store.failure).toBeUndefined());
     });
+
+    test('a server that is away: the log says once for each reason that it is lost, and once that it is back', async () => {
+      await using store = await openVia({ operationTimeoutMs: 30_000 });
+      await store.commit({ put: [put('a')] });
+      const { logger } = server;
+      logger.lines.length = 0;
+      proxy.target = await freePort();
+      proxy.cut();
+      await vi.waitFor(() => expect(outages(logger)).toContain(LOST), 10_000);
+      await sleep(1_500);
+      expect(outages(logger)).not.toContain(BACK);
+      proxy.target = server.server.port;
+      await store.commit({ put: [put('b')] });
+      await vi.waitFor(() => expect(outages(logger)).toContain(BACK), 10_000);
+      const lost = logger.lines.filter(({ message }) => message === LOST);
+      const reasons = lost.map(({ details }) => details['error']);
+      expect(new Set(reasons).size).toBe(reasons.length);
+      expect(logger.lines.filter(({ message }) => message === BACK)).toMatchObject([
+        { level: 'info', details: { server: expect.stringContaining(String(proxy.port)) } },
+      ]);
+      expect(outages(logger).filter((message) => message !== LOST)).toEqual([BACK]);
+    }, 60_000);
 
     test('a commit that cannot be made in its time fails, and so does a read', async () => {
       await using store = await openVia({ callTimeoutMs: 200, operationTimeoutMs: 600 });
