@@ -1,0 +1,183 @@
+import type { ComponentContext, ComponentDefinition } from './component.ts';
+
+/**
+ * A store of values by key for applications: the component behind the state API. Not to be confused with
+ * {@link StateStore}, the sidecar's own store of jobs, workflows and queues, which has one format and one writer for each
+ * part; a key-value store may be shared with programs that know nothing of insidecar.
+ *
+ * It knows neither HTTP nor JSON rules: the building block checks requests, adds prefixes to keys, encrypts, and folds
+ * several operations on one key into one.
+ *
+ * **Keys** are non-empty strings, compared exactly. **Values** are bytes: the text of a JSON value, or binary.
+ *
+ * **ETags** are opaque text. Every write of a key gives it an ETag that it never had, not even before a delete.
+ *
+ * **Expired** values do not exist: no read returns them, no condition sees them.
+ *
+ * @public
+ */
+export interface KeyValueStore {
+  /** Why the store does not work at present; `undefined` while it works. */
+  readonly failure?: Error | undefined;
+
+  /**
+   * Reads keys, all of them from one state of the store. Returns as many results as keys, in their order; `undefined`
+   * for a key that does not exist. Keys may repeat.
+   */
+  read(keys: readonly string[]): Promise<readonly (StoredValue | undefined)[]>;
+
+  /**
+   * Writes, each key at most once. With `atomic`, all or nothing: if one condition does not hold, nothing is written.
+   * Without, each operation by itself. Resolves once the change is as durable as the store can make it, with one outcome
+   * for each operation. Rejects if the store failed; without `atomic` a part may then have been written.
+   */
+  write(operations: readonly KeyValueOperation[], options: WriteOptions): Promise<readonly WriteOutcome[]>;
+
+  /**
+   * Returns existing entries whose keys begin with `prefix`, ordered by key, beginning after the key `after`. At most
+   * `limit`. Absent: the store cannot list its keys, and there are no queries on it.
+   */
+  list?(prefix: string, page: { readonly after?: string; readonly limit: number }): Promise<readonly KeyedValue[]>;
+
+  /** The events that transactions have left. Absent: the store has no place for them, and there is no outbox on it. */
+  readonly outbox?: KeyValueOutbox;
+
+  /** Releases connections and files; waits for calls in flight. May be called twice. */
+  close(): Promise<void>;
+}
+
+/** A value as it is stored. @public */
+export interface StoredValue {
+  /** The text of a JSON value in UTF-8, or other bytes. Not to be changed. */
+  readonly bytes: Uint8Array;
+  /** The ETag. `undefined`: another program has written the value in a form without one. */
+  readonly etag: string | undefined;
+  /** When it expires, in milliseconds since 1970. Absent: never. */
+  readonly expiresAt?: number;
+}
+
+/** A stored value with its key. @public */
+export interface KeyedValue extends StoredValue {
+  /** The whole key, prefix included. */
+  readonly key: string;
+}
+
+/**
+ * What must hold for an operation: the key has this ETag now, or it does not exist.
+ *
+ * @public
+ */
+export type WriteCondition = { readonly etag: string } | 'absent';
+
+/** Writes one key. @public */
+export interface PutValue {
+  readonly kind: 'put';
+  /** The key. */
+  readonly key: string;
+  /** The bytes. */
+  readonly value: Uint8Array;
+  /** Whether the bytes are no JSON text. Stores that have a form for binary data use it. Default: false. */
+  readonly isBinary?: boolean;
+  /** How long the value exists, in milliseconds, more than 0. Absent: for ever, even if the key expired before. */
+  readonly ttlMs?: number;
+  /** Default: none. */
+  readonly condition?: WriteCondition;
+}
+
+/** Removes one key; one that does not exist is no error. @public */
+export interface RemoveValue {
+  readonly kind: 'remove';
+  /** The key. */
+  readonly key: string;
+  /** Default: none. With `'absent'`, nothing but the check is done. */
+  readonly condition?: WriteCondition;
+}
+
+/** A change of one key. @public */
+export type KeyValueOperation = PutValue | RemoveValue;
+
+/** Options of a write. @public */
+export interface WriteOptions {
+  /** All or nothing. */
+  readonly atomic: boolean;
+  /** Whether to wait for replicas where the store has any. A hint. Default: false. */
+  readonly isStrong?: boolean;
+  /** Events to leave in the outbox in the same commit. Only with `atomic`, and a store with an outbox. */
+  readonly events?: readonly OutboxEvent[];
+}
+
+/**
+ * What became of an operation: `done`, with the new ETag of a put; `refused`, its condition did not hold. With `atomic`
+ * and a refused one nothing was written: the others are `skipped`, or refused as well.
+ *
+ * @public
+ */
+export type WriteOutcome =
+  | { readonly status: 'done'; readonly etag?: string }
+  | { readonly status: 'refused' | 'skipped' };
+
+/** An event that a transaction has left to be published. @public */
+export interface OutboxEvent {
+  /** Unique in the store. Events are published in the order of their IDs. */
+  readonly id: string;
+  /** The event, in a form that only the building block knows. */
+  readonly bytes: Uint8Array;
+}
+
+/** The events that transactions have left, until they are published. Several processes may work on one. @public */
+export interface KeyValueOutbox {
+  /**
+   * Claims events that no other process works on, the least IDs first, at most `limit`. After `leaseMs` milliseconds
+   * without {@link KeyValueOutbox.remove}, an event can be claimed again.
+   */
+  claim(limit: number, leaseMs: number): Promise<readonly OutboxEvent[]>;
+  /** Removes published events. */
+  remove(ids: readonly string[]): Promise<void>;
+}
+
+/** How the keys of an application are distinguished from those of others; see {@link StateStoreOptions.keyPrefix}. @public */
+export type KeyPrefix = 'appid' | 'namespace' | 'name' | 'none' | (string & {});
+
+/** The events that transactions on a state store publish. @public */
+export interface OutboxOptions {
+  /** The pub/sub component. */
+  readonly pubsubName: string;
+  /** The topic. */
+  readonly topic: string;
+}
+
+/** A key that encrypts values. @public */
+export interface EncryptionKey {
+  /** Its name, stored beside each value: values are read with the key that they name. */
+  readonly name: string;
+  /** 16, 24 or 32 bytes in hexadecimal. */
+  readonly key: string;
+}
+
+/** What the state API does with every state store, whatever its technology. @public */
+export interface StateStoreOptions {
+  /**
+   * The prefix of keys in the database, before `||`: `appid`, the app ID; `namespace`, namespace and app ID with a dot
+   * between them if a namespace is set; `name`, the name of the component; `none`, no prefix and no `||`; any other word
+   * stands for itself, in lower case. Default `appid`.
+   */
+  readonly keyPrefix?: KeyPrefix;
+  /** How long values exist that are saved without a TTL, in milliseconds. Default: for ever. */
+  readonly defaultTtlMs?: number;
+  /** The key that encrypts new values. Default: values are not encrypted. */
+  readonly primaryEncryptionKey?: EncryptionKey;
+  /** A former key, for values that are already stored. Default: none. */
+  readonly secondaryEncryptionKey?: EncryptionKey;
+  /** Publishes an event for every value that a transaction saves, decided in the same commit. Default: none. */
+  readonly outbox?: OutboxOptions;
+}
+
+/** An unopened state store, as passed to a sidecar. @public */
+export interface KeyValueDefinition extends ComponentDefinition {
+  /** The building block. */
+  readonly block: 'state';
+  /** What the building block does with it. */
+  readonly options: StateStoreOptions;
+  /** Opens the store for one sidecar. */
+  open(context: ComponentContext): Promise<KeyValueStore>;
+}
