@@ -50,6 +50,30 @@ export type ErrorCode =
   | 'ERR_WORKFLOW_TIMEOUT'
   | 'ERR_DIRECT_INVOKE'
   | 'ERR_METADATA_LIMIT'
+  | 'ERR_STATE_STORE_NOT_CONFIGURED'
+  | 'ERR_STATE_STORE_NOT_FOUND'
+  | 'ERR_STATE_STORE_NOT_SUPPORTED'
+  | 'ERR_STATE_STORE_TOO_MANY_TRANSACTIONS'
+  | 'ERR_NOT_SUPPORTED_STATE_OPERATION'
+  | 'ERR_STATE_SAVE'
+  | 'ERR_STATE_GET'
+  | 'ERR_STATE_BULK_GET'
+  | 'ERR_STATE_DELETE'
+  | 'ERR_STATE_TRANSACTION'
+  | 'ERR_STATE_QUERY'
+  | 'ERR_LOCK_STORE_NOT_CONFIGURED'
+  | 'ERR_LOCK_STORE_NOT_FOUND'
+  | 'ERR_TRY_LOCK'
+  | 'ERR_UNLOCK'
+  | 'ERR_CONFIGURATION_STORE_NOT_CONFIGURED'
+  | 'ERR_CONFIGURATION_STORE_NOT_FOUND'
+  | 'ERR_APP_CHANNEL_NIL'
+  | 'ERR_CONFIGURATION_GET'
+  | 'ERR_CONFIGURATION_SUBSCRIBE'
+  | 'ERR_SECRET_STORES_NOT_CONFIGURED'
+  | 'ERR_SECRET_STORE_NOT_FOUND'
+  | 'ERR_PERMISSION_DENIED'
+  | 'ERR_SECRET_GET'
   | 'ERR_HEALTH_NOT_READY'
   | 'ERR_HEALTH_APPID_NOT_MATCH'
   | 'ERR_OUTBOUND_HEALTH_NOT_READY';
@@ -158,6 +182,54 @@ const STATUS_BY_CODE: Readonly<Record<ErrorCode, number>> = {
   ERR_DIRECT_INVOKE: 500,
   /** There are 1,000 metadata attributes already. Fix: Use fewer. */
   ERR_METADATA_LIMIT: 400,
+  /** The sidecar has no state store. Fix: Add one to `components`, or a resource file of type `state.…`. */
+  ERR_STATE_STORE_NOT_CONFIGURED: 500,
+  /** No state store has this name, or the application is not in its `scopes`. Fix: Use one of the names in the message. */
+  ERR_STATE_STORE_NOT_FOUND: 400,
+  /** The store cannot do this, such as queries on Redis. Fix: Use a store that can; `capabilities` in the metadata tell which. */
+  ERR_STATE_STORE_NOT_SUPPORTED: 500,
+  /** A transaction has more than 10,000 operations. Fix: Use several. */
+  ERR_STATE_STORE_TOO_MANY_TRANSACTIONS: 400,
+  /** An operation of a transaction is neither `upsert` nor `delete`. Fix: Use one of them. */
+  ERR_NOT_SUPPORTED_STATE_OPERATION: 400,
+  /** The store failed; a part may have been saved. 409: the ETag does not match, or the key exists. Fix: 409: read the value and its ETag again. Else save again, or read first if an ETag was given. */
+  ERR_STATE_SAVE: 500,
+  /** The store failed, or the value cannot be decrypted. Fix: Read again; the log has the cause. */
+  ERR_STATE_GET: 500,
+  /** The store failed. Fix: Read again; the log has the cause. */
+  ERR_STATE_BULK_GET: 500,
+  /** The store failed. 409: the ETag does not match, or the key exists. Fix: 409: read the value and its ETag again. Else delete again, or read first if an ETag was given. */
+  ERR_STATE_DELETE: 500,
+  /** The store failed. 409: an ETag does not match, or a key exists; nothing was written. Fix: 409: read the values and their ETags again. Else read first: the transaction may have been done. */
+  ERR_STATE_TRANSACTION: 500,
+  /** The store failed. 400: the query is malformed. Fix: 400: correct what the message names. Else query again. */
+  ERR_STATE_QUERY: 500,
+  /** The sidecar has no lock store. Fix: Add one to `components`, or a resource file of type `lock.…`. */
+  ERR_LOCK_STORE_NOT_CONFIGURED: 500,
+  /** No lock store has this name, or the application is not in its `scopes`. Fix: Use one of the names in the message. */
+  ERR_LOCK_STORE_NOT_FOUND: 400,
+  /** The store failed. The lock may have been taken. Fix: Try again, with another owner. */
+  ERR_TRY_LOCK: 500,
+  /** The store failed. Fix: Unlock again; else the lock ends by its expiry. */
+  ERR_UNLOCK: 500,
+  /** The sidecar has no configuration store. Fix: Add one to `components`, or a resource file of type `configuration.…`. */
+  ERR_CONFIGURATION_STORE_NOT_CONFIGURED: 500,
+  /** No configuration store has this name, or the application is not in its `scopes`. Fix: Use one of the names in the message. */
+  ERR_CONFIGURATION_STORE_NOT_FOUND: 400,
+  /** There is no application to notify of changes. Fix: Set the option `app`, or watch in code. */
+  ERR_APP_CHANNEL_NIL: 500,
+  /** The store failed. Fix: Read again; the log has the cause. */
+  ERR_CONFIGURATION_GET: 500,
+  /** The store failed, cannot notify of changes, or there are 1,000 subscriptions. Fix: Read the message; unsubscribe what is not needed. */
+  ERR_CONFIGURATION_SUBSCRIBE: 500,
+  /** The sidecar has no secret store. Fix: Add one to `components`, or a resource file of type `secretstores.…`. */
+  ERR_SECRET_STORES_NOT_CONFIGURED: 500,
+  /** No secret store has this name, or the application is not in its `scopes`. Fix: Use one of the names in the message. */
+  ERR_SECRET_STORE_NOT_FOUND: 401,
+  /** The rules for secrets do not allow this one, whether it exists or not. Fix: Allow it in `secrets.scopes`. */
+  ERR_PERMISSION_DENIED: 403,
+  /** There is no such secret, or the store failed. Fix: Compare the name; the log has the cause of a failure. */
+  ERR_SECRET_GET: 500,
   /** `start()` has not been called, or has not finished; or the health check failed for the parts in the message. Fix: Wait for `start()`; read the log for the part that is named. */
   ERR_HEALTH_NOT_READY: 500,
   /** The health check asked for another app ID. Fix: Send it to the sidecar of that application. */
@@ -174,6 +246,8 @@ export interface ErrorDetails {
   readonly metadata: Readonly<Record<string, string>>;
   /** The resource concerned, if the message does not already name it. */
   readonly resource?: { readonly type: string; readonly name: string };
+  /** The field of the request that is wrong, as in google.rpc's `BadRequest`. */
+  readonly field?: string;
 }
 
 /** An entry of a bulk publish that was not published. @public */

@@ -118,8 +118,34 @@ export type { WorkflowRetention, WorkflowsOptions } from './blocks/workflow/opti
 export type { Workflows } from './blocks/workflow/workflows.ts';
 export type { ShardChange, ShardHosts, Shards } from './cluster/shards.ts';
 export { sharedState } from './cluster/shared-state.ts';
-export type { ComponentContext, ComponentDefinition } from './components/component.ts';
+export type { AnyComponentDefinition, AnyStoreDefinition } from './components/any-component.ts';
+export type {
+  ComponentContext,
+  ComponentDefinition,
+  OpenStore,
+  StoreBlock,
+  StoreDefinition,
+} from './components/component.ts';
 export { type DurablePubSubOptions, durablePubSub } from './components/durable/durable-pubsub.ts';
+export { type KeyValueOptions, keyValueStore } from './components/key-value/index.ts';
+export type {
+  EncryptionKey,
+  KeyedValue,
+  KeyPrefix,
+  KeyValueDefinition,
+  KeyValueOperation,
+  KeyValueOutbox,
+  KeyValueStore,
+  OutboxEvent,
+  OutboxOptions,
+  PutValue,
+  RemoveValue,
+  StateStoreOptions,
+  StoredValue,
+  WriteCondition,
+  WriteOptions,
+  WriteOutcome,
+} from './components/key-value.ts';
 export { type MemoryPubSubOptions, memoryPubSub } from './components/memory/memory-pubsub.ts';
 export { memoryStore } from './components/memory/memory-store.ts';
 export type {

@@ -90,6 +90,15 @@ export interface ServeOperation {
   readonly headers: HeaderMap;
 }
 
+/** A call to a store of a building block. */
+export interface StoreOperation {
+  readonly type: 'store';
+  readonly block: 'state' | 'secrets' | 'configuration' | 'lock';
+  /** What is done, such as `get`. */
+  readonly action: string;
+  readonly storeName: string;
+}
+
 /** Something that the sidecar does, told when it begins. */
 export type Operation =
   | PublishOperation
@@ -99,6 +108,7 @@ export type Operation =
   | ActivityOperation
   | WorkflowOperation
   | InvokeOperation
+  | StoreOperation
   | ServeOperation;
 
 /** What became of a message after an attempt. `unsettled`: it is delivered again. */

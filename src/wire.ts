@@ -55,6 +55,10 @@ export interface Wire {
   readonly extraRoutes: boolean;
   /** Additional path versions of operations. */
   readonly aliases: Readonly<Record<'bulkPublish' | 'jobs' | 'workflows', readonly string[]>>;
+  /** The capability, in metadata, of a state store with transactions. */
+  readonly transactionCapability: string;
+  /** An ETag in a body may be an object with the member `value`, as the types of Dapr's client have it. */
+  readonly etagsMayBeObjects: boolean;
 }
 
 /** How the jobs API reads requests, plans runs and answers. */
@@ -135,6 +139,8 @@ const wires: Readonly<Record<WireName, Wire>> = {
     },
     actorTypePrefix: 'sidecar.internal',
     aliases: { bulkPublish: [], jobs: [], workflows: [] },
+    transactionCapability: 'TRANSACTION',
+    etagsMayBeObjects: false,
   },
   dapr: {
     name: 'dapr',
@@ -173,6 +179,8 @@ const wires: Readonly<Record<WireName, Wire>> = {
     },
     actorTypePrefix: 'dapr.internal',
     aliases: { bulkPublish: ['v1.0-alpha1'], jobs: ['v1.0'], workflows: ['v1.0-beta1', 'v1.0-alpha1'] },
+    transactionCapability: 'TRANSACTIONAL',
+    etagsMayBeObjects: true,
   },
 };
 

@@ -55,6 +55,7 @@ export const ROOMS = {
   'components/memory': { contents: 'Store and pub/sub in memory.', imports: TECHNOLOGY },
   'components/embedded': { contents: 'The store in a directory (SQLite).', imports: TECHNOLOGY },
   'components/durable': { contents: 'Pub/sub on any store.', imports: TECHNOLOGY },
+  'components/key-value': { contents: 'Key-value stores for applications on any store.', imports: TECHNOLOGY },
   'components/remote': { contents: 'What stores on a server share.', imports: TECHNOLOGY },
   'components/postgresql': store('The store on PostgreSQL.'),
   'components/broker': { contents: 'What pub/sub components on brokers share.', imports: TECHNOLOGY },
@@ -77,6 +78,10 @@ export const ROOMS = {
   'blocks/placement': block('The table of hosts.'),
   'blocks/pubsub': block('Publish and subscribe.'),
   'blocks/workflow': block('Workflows.'),
+  'blocks/state': block('The state API: values of applications by key.'),
+  'blocks/secrets': block('The secrets API.'),
+  'blocks/configuration': block('The configuration API.'),
+  'blocks/locks': block('The API of distributed locks.'),
   otel: {
     contents: 'Turns what the probe (`probe.ts`) sees into spans and metrics of OpenTelemetry.',
     imports: ['http', 'components/*.ts', 'probe.ts', 'version.ts'],

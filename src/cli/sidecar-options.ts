@@ -1,3 +1,4 @@
+import type { AnyComponentDefinition } from '../components/any-component.ts';
 import { durablePubSub } from '../components/durable/durable-pubsub.ts';
 import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
@@ -24,7 +25,13 @@ export class SharedComponents {
   }
 
   /** A definition with its own scopes and topics, but the broker of the first one with the same name and type. */
-  share(definition: PubSubDefinition): PubSubDefinition {
+  share(definition: AnyComponentDefinition): AnyComponentDefinition {
+    // Stores of equal names may be different ones, as those of two applications with their own files.
+    if (definition.block !== undefined && definition.block !== 'pubsub') return definition;
+    return this.#share(definition);
+  }
+
+  #share(definition: PubSubDefinition): PubSubDefinition {
     const key = `${definition.type}/${definition.name}`;
     const first = this.#byName.get(key);
     if (first !== undefined)
@@ -35,7 +42,7 @@ export class SharedComponents {
 
   /** The component of an application without resource files. */
   standard(): PubSubDefinition {
-    return this.share(this.#isDurable ? durablePubSub(DEFAULT_PUBSUB) : memoryPubSub(DEFAULT_PUBSUB));
+    return this.#share(this.#isDurable ? durablePubSub(DEFAULT_PUBSUB) : memoryPubSub(DEFAULT_PUBSUB));
   }
 }
 

@@ -35,6 +35,10 @@ export class HostStore extends StoreView {
     return this.#noted(super.get(key));
   }
 
+  override getAll(keys: readonly string[]): Promise<readonly (Entry | undefined)[]> {
+    return this.#noted(super.getAll(keys));
+  }
+
   override scan(scan: Scan): Promise<readonly KeyedEntry[]> {
     return this.#noted(super.scan(scan));
   }

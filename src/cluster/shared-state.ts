@@ -104,6 +104,10 @@ class Handle extends StoreView {
     return this.#call(() => super.get(key));
   }
 
+  override getAll(keys: readonly string[]): Promise<readonly (Entry | undefined)[]> {
+    return this.#call(() => super.getAll(keys));
+  }
+
   override scan(scan: Scan): Promise<readonly KeyedEntry[]> {
     return this.#call(() => super.scan(scan));
   }

@@ -1,5 +1,6 @@
 import { countEntries } from '../state/count-entries.ts';
 import type { OnChange } from '../state/local-watch.ts';
+import { readTogether } from '../state/read-together.ts';
 import type { Batch, Entry, KeyedEntry, KeyRange, Scan, StateDurability, StateStore } from '../state/store.ts';
 
 /** Access to a store that passes every call on. Its subclasses change some of them. */
@@ -28,6 +29,10 @@ export class StoreView implements StateStore {
 
   get(key: string): Promise<Entry | undefined> {
     return this.#store.get(key);
+  }
+
+  getAll(keys: readonly string[]): Promise<readonly (Entry | undefined)[]> {
+    return readTogether(this.#store, keys);
   }
 
   scan(scan: Scan): Promise<readonly KeyedEntry[]> {

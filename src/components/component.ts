@@ -40,3 +40,27 @@ export interface ComponentDefinition {
   /** App IDs that may use it. Default: all. */
   readonly scopes?: readonly string[];
 }
+
+/** The building blocks whose components are stores, each with a name of its own. @public */
+export type StoreBlock = 'state' | 'secrets' | 'configuration' | 'lock';
+
+/** An opened store of a building block: common to all of them. @public */
+export interface OpenStore {
+  /** Why the store does not work at present; `undefined` while it works. A sidecar with a failed store is not healthy. */
+  readonly failure?: Error | undefined;
+  /** Releases connections and files; waits for calls in flight. May be called twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * An unopened store of a building block, as passed to a sidecar. A store on a server opens without waiting for it: calls
+ * fail until it can be reached, and `failure` says why.
+ *
+ * @public
+ */
+export interface StoreDefinition extends ComponentDefinition {
+  /** The building block. */
+  readonly block: StoreBlock;
+  /** Opens the store for one sidecar. */
+  open(context: ComponentContext): Promise<OpenStore>;
+}

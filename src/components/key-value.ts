@@ -1,4 +1,4 @@
-import type { ComponentContext, ComponentDefinition } from './component.ts';
+import type { ComponentContext, OpenStore, StoreDefinition } from './component.ts';
 
 /**
  * A store of values by key for applications: the component behind the state API. Not to be confused with
@@ -16,10 +16,7 @@ import type { ComponentContext, ComponentDefinition } from './component.ts';
  *
  * @public
  */
-export interface KeyValueStore {
-  /** Why the store does not work at present; `undefined` while it works. */
-  readonly failure?: Error | undefined;
-
+export interface KeyValueStore extends OpenStore {
   /**
    * Reads keys, all of them from one state of the store. Returns as many results as keys, in their order; `undefined`
    * for a key that does not exist. Keys may repeat.
@@ -34,16 +31,14 @@ export interface KeyValueStore {
   write(operations: readonly KeyValueOperation[], options: WriteOptions): Promise<readonly WriteOutcome[]>;
 
   /**
-   * Returns existing entries whose keys begin with `prefix`, ordered by key, beginning after the key `after`. At most
-   * `limit`. Absent: the store cannot list its keys, and there are no queries on it.
+   * Returns existing entries whose keys begin with `prefix`, ordered by key, beginning after the key `after`: at least
+   * one if there is one, at most `limit`. It may end a page early, where values are large: only an empty page is the end.
+   * Absent: the store cannot list its keys, and there are no queries on it.
    */
   list?(prefix: string, page: { readonly after?: string; readonly limit: number }): Promise<readonly KeyedValue[]>;
 
   /** The events that transactions have left. Absent: the store has no place for them, and there is no outbox on it. */
   readonly outbox?: KeyValueOutbox;
-
-  /** Releases connections and files; waits for calls in flight. May be called twice. */
-  close(): Promise<void>;
 }
 
 /** A value as it is stored. @public */
@@ -135,7 +130,7 @@ export interface KeyValueOutbox {
   remove(ids: readonly string[]): Promise<void>;
 }
 
-/** How the keys of an application are distinguished from those of others; see {@link StateStoreOptions.keyPrefix}. @public */
+/** How the keys of an application are distinguished from those of others; see `keyPrefix` of {@link StateStoreOptions}. @public */
 export type KeyPrefix = 'appid' | 'namespace' | 'name' | 'none' | (string & {});
 
 /** The events that transactions on a state store publish. @public */
@@ -173,11 +168,13 @@ export interface StateStoreOptions {
 }
 
 /** An unopened state store, as passed to a sidecar. @public */
-export interface KeyValueDefinition extends ComponentDefinition {
+export interface KeyValueDefinition extends StoreDefinition {
   /** The building block. */
   readonly block: 'state';
   /** What the building block does with it. */
   readonly options: StateStoreOptions;
+  /** Whether the sidecar keeps its own state there, too. Shown in metadata. Default: false. */
+  readonly isOwnState?: boolean;
   /** Opens the store for one sidecar. */
   open(context: ComponentContext): Promise<KeyValueStore>;
 }

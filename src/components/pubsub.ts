@@ -164,6 +164,8 @@ export type TopicUse = 'publish' | 'subscribe';
 
 /** An unopened pub/sub component, as passed to a sidecar. @public */
 export interface PubSubDefinition extends ComponentDefinition {
+  /** The building block; that of a definition that names none. */
+  readonly block?: 'pubsub';
   /** The topics that applications may use. */
   readonly topics: TopicScopes;
   /**

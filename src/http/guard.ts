@@ -181,15 +181,19 @@ function renderDetails(error: SidecarError, names: GuardOptions['errors']): { de
     metadata: details.metadata,
     reason: names.reasonPrefix + details.reason,
   };
-  if (details.resource === undefined) return { details: [info] };
-  const resource = {
+  const { resource, field } = details;
+  const resourceInfo = resource && {
     '@type': 'type.googleapis.com/google.rpc.ResourceInfo',
     description: error.message,
     owner: '',
-    resource_name: details.resource.name,
-    resource_type: details.resource.type,
+    resource_name: resource.name,
+    resource_type: resource.type,
   };
-  return { details: [resource, info] };
+  const badRequest = field !== undefined && {
+    '@type': 'type.googleapis.com/google.rpc.BadRequest',
+    field_violations: [{ field, description: error.message }],
+  };
+  return { details: [...(resourceInfo ? [resourceInfo] : []), info, ...(badRequest ? [badRequest] : [])] };
 }
 
 /** The response to HEAD: the response to GET, with its length and without its bytes. */

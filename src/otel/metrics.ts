@@ -9,6 +9,7 @@ import type {
   ProcessOperation,
   PublishOperation,
   ServeOperation,
+  StoreOperation,
 } from '../probe.ts';
 import { AttributeCache } from './attribute-cache.ts';
 import { ATTRIBUTE, DURATION_BOUNDS_S, MESSAGING_SYSTEM, OTHER_ERROR } from './conventions.ts';
@@ -41,6 +42,7 @@ export class Instruments {
   readonly #server: Histogram;
   readonly #retries: Counter;
   readonly #commit: Histogram;
+  readonly #store: Histogram;
 
   constructor(meter: Meter, common: Attributes) {
     const duration = (name: string, description: string): Histogram =>
@@ -63,6 +65,7 @@ export class Instruments {
     this.#client = duration('http.client.request.duration', 'Time until calls of other services were answered.');
     this.#server = duration('http.server.request.duration', 'Time until requests were answered.');
     this.#retries = count('insidecar.resiliency.retries', '{retry}', 'Retries by resiliency policies.');
+    this.#store = duration('insidecar.store.operation.duration', 'Time that calls to stores of components took.');
     this.#commit = duration('insidecar.state.commit.duration', 'Time that commits of the state store took.');
   }
 
@@ -90,6 +93,8 @@ export class Instruments {
         return this.#invoked(operation, of);
       case 'serve':
         return this.#served(operation, of);
+      case 'store':
+        return this.#called(operation, of);
       case 'start':
         return undefined;
     }
@@ -146,6 +151,17 @@ export class Instruments {
       [ATTRIBUTE.urlScheme]: 'http',
     });
     this.#server.record(durationS, this.#cache.of(key, make));
+  }
+
+  #called({ block, action, storeName }: StoreOperation, { ending, durationS }: Ended): void {
+    const key = `store ${errorTypeOf(ending) ?? ''} ${block} ${action} ${storeName}`;
+    const make = (): Attributes => ({
+      ...this.#base(ending),
+      [ATTRIBUTE.storeBlock]: block,
+      [ATTRIBUTE.storeAction]: action,
+      [ATTRIBUTE.storeName]: storeName,
+    });
+    this.#store.record(durationS, this.#cache.of(key, make));
   }
 
   /** Tells the counters what was counted since the last time. */

@@ -16,6 +16,7 @@ import type {
   ProcessOperation,
   PublishOperation,
   StartOperation,
+  StoreOperation,
   WorkflowOperation,
 } from '../probe.ts';
 import type { AttributeCache } from './attribute-cache.ts';
@@ -59,6 +60,8 @@ export function planSpan(operation: Exclude<Operation, { type: 'serve' }>, rules
       return withCommon(workflowPlan(operation), rules);
     case 'invoke':
       return withCommon(invokePlan(operation), rules);
+    case 'store':
+      return storePlan(operation, rules);
   }
 }
 
@@ -214,6 +217,20 @@ function invokePlan({ target, method, resends }: InvokeOperation): SpanPlan {
       [ATTRIBUTE.serverAddress]: peer,
       ...(resends === 0 ? {} : { [ATTRIBUTE.httpResends]: resends }),
     },
+    parent: context.active(),
+  };
+}
+
+function storePlan({ block, action, storeName }: StoreOperation, { common, cache }: SpanRules): SpanPlan {
+  return {
+    name: `${block} ${action}`,
+    kind: SpanKind.CLIENT,
+    attributes: cache.of(`store ${block} ${action} ${storeName}`, () => ({
+      ...common,
+      [ATTRIBUTE.storeBlock]: block,
+      [ATTRIBUTE.storeAction]: action,
+      [ATTRIBUTE.storeName]: storeName,
+    })),
     parent: context.active(),
   };
 }

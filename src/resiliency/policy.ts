@@ -55,11 +55,17 @@ export interface Resiliency {
   forApp(appId: string, endpoint: string): Policy | undefined;
   /** For calls to an HTTP endpoint, by its name or URL. */
   forEndpoint(name: string, endpoint: string): Policy | undefined;
-  /** For a component: `outbound` for calls to it, `inbound` for its deliveries to the application. */
-  forComponent(name: string, direction: Direction): Policy | undefined;
+  /**
+   * For a component: `outbound` for calls to it, `inbound` for its deliveries to the application. Default policies may
+   * be for a `kind`; by default that of pub/sub.
+   */
+  forComponent(name: string, direction: Direction, kind?: ComponentKind): Policy | undefined;
   /** The circuit breakers of the policies that have been asked for. */
   breakers(): readonly BreakerInfo[];
 }
+
+/** The kinds of components, as the names of default policies have them. */
+export type ComponentKind = 'Pubsub' | 'Statestore' | 'Secretstore' | 'Configuration' | 'Lock';
 
 /** The direction of component calls: to the component, or from it to the application. */
 export type Direction = 'inbound' | 'outbound';

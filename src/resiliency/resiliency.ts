@@ -5,7 +5,7 @@ import { type BreakerState, CircuitBreaker } from './breaker.ts';
 import { CallPolicy, type PolicyDeps } from './call-policy.ts';
 import type { ResiliencySpec } from './options.ts';
 import { componentKey, type Holding, type NamedPolicies, type ParsedResiliency, parseResiliency } from './parse.ts';
-import type { BreakerInfo, Direction, Policy, Resiliency } from './policy.ts';
+import type { BreakerInfo, ComponentKind, Direction, Policy, Resiliency } from './policy.ts';
 
 /** A change of state of a circuit breaker. @public */
 export interface CircuitBreakerChange {
@@ -41,10 +41,10 @@ const MAX_UNNAMED = 1_000;
 
 /** The names of default policies, the most specific first. */
 const APP_DEFAULTS = ['App', ''];
-const COMPONENT_DEFAULTS: Readonly<Record<Direction, readonly string[]>> = {
-  inbound: ['PubsubComponentInbound', 'ComponentInbound', 'Component', ''],
-  outbound: ['PubsubComponentOutbound', 'ComponentOutbound', 'Component', ''],
-};
+function componentDefaults(kind: ComponentKind, direction: Direction): readonly string[] {
+  const way = direction === 'inbound' ? 'Inbound' : 'Outbound';
+  return [`${kind}Component${way}`, `Component${way}`, 'Component', ''];
+}
 
 /**
  * Makes the policies of a sidecar.
@@ -97,12 +97,12 @@ class ConfiguredResiliency implements Resiliency {
     return this.forApp(name, endpoint);
   }
 
-  forComponent(name: string, direction: Direction): Policy | undefined {
+  forComponent(name: string, direction: Direction, kind: ComponentKind = 'Pubsub'): Policy | undefined {
     const key = componentKey(name, direction);
     const present = this.#components.get(key);
     if (present !== undefined) return present;
     const { components, policies } = this.#parsed;
-    const holding = components.get(key) ?? defaultsOf(policies, COMPONENT_DEFAULTS[direction]);
+    const holding = components.get(key) ?? defaultsOf(policies, componentDefaults(kind, direction));
     if (isEmpty(holding)) return undefined;
     const policy = this.#make(holding, { targetType: 'component', target: name, endpoint: direction });
     this.#components.set(key, policy);

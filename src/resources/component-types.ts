@@ -6,6 +6,8 @@ import { makeMqtt3PubSub, makeMqtt5PubSub, mqttMetadata } from './mqtt-pubsub.ts
 import { makeRabbitmqPubSub, rabbitmqMetadata } from './rabbitmq-pubsub.ts';
 import { REDIS_CONNECTION_IGNORES, REDIS_CONNECTION_NAMES } from './redis-connection.ts';
 import { makeRedisPubSub, redisPubSubMetadata } from './redis-pubsub.ts';
+import { STATE_STORE_NAMES } from './state-stores.ts';
+import type { MakeStore } from './store-source.ts';
 import { TOPIC_SCOPE_NAMES } from './topic-scopes.ts';
 
 /** The kind of object that a component becomes. */
@@ -17,6 +19,7 @@ export type ComponentRole =
   | 'embedded-state'
   | 'postgresql-state'
   | 'redis-state'
+  | 'store'
   | 'environment-secrets'
   | 'file-secrets';
 
@@ -24,6 +27,11 @@ export interface ComponentType {
   readonly role: ComponentRole;
   /** Makes the component of a broker. */
   readonly makePubSub?: MakeBrokerPubSub;
+  /**
+   * Makes the store of the role `store`, and that of a `state.*` in a form that other programs know. A `state.*` without
+   * it, or for which it returns nothing, is kept on a store of the sidecar's own kind.
+   */
+  readonly makeStore?: MakeStore;
   /** The metadata names that it uses. */
   readonly uses: readonly string[];
   /** Metadata names of Dapr's that are noted, even if they resemble a used name. */
@@ -33,7 +41,7 @@ export interface ComponentType {
 }
 
 const pubsub = TOPIC_SCOPE_NAMES;
-const state = ['actorStateStore'];
+const state = STATE_STORE_NAMES;
 
 const postgresql: ComponentType = {
   role: 'postgresql-state',
@@ -59,20 +67,13 @@ const postgresql: ComponentType = {
     'useAzureAD',
     'useAWSIAM',
   ],
-  ignores: ['cleanupInterval', 'cleanupIntervalInSeconds', 'connectionMaxIdleTime', 'keyPrefix', 'maxConns'],
+  ignores: ['cleanupInterval', 'cleanupIntervalInSeconds', 'connectionMaxIdleTime', 'maxConns'],
 };
 
 const redis: ComponentType = {
   role: 'redis-state',
-  uses: [...state, ...REDIS_CONNECTION_NAMES, 'prefix', 'durability'],
-  ignores: [
-    ...REDIS_CONNECTION_IGNORES,
-    'keyPrefix',
-    'processingTimeout',
-    'queryIndexes',
-    'redeliverInterval',
-    'ttlInSeconds',
-  ],
+  uses: [...state, ...REDIS_CONNECTION_NAMES, 'prefix', 'durability', 'ttlInSeconds'],
+  ignores: [...REDIS_CONNECTION_IGNORES, 'processingTimeout', 'queryIndexes', 'redeliverInterval'],
 };
 
 /** Every supported component type. */

@@ -1,12 +1,12 @@
 import { join, resolve } from 'node:path';
 import { absentBlockOf } from '../blocks/dapr-only/absent-blocks.ts';
+import type { AnyStoreDefinition } from '../components/any-component.ts';
 import { durablePubSub } from '../components/durable/durable-pubsub.ts';
 import { embedded } from '../components/embedded/index.ts';
 import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
 import { memoryStore } from '../components/memory/memory-store.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
 import type { TopicWildcards } from '../components/topic-patterns.ts';
-import type { StateDefinition } from '../state/store.ts';
 import { didYouMean } from '../util/suggest.ts';
 import {
   COMPONENT_TYPES,
@@ -21,6 +21,8 @@ import type { Resource } from './resource.ts';
 import type { ComponentSpec } from './schema/component.ts';
 import { environmentSecrets, fileSecrets, type SecretStore } from './secret-stores.ts';
 import { type ServerRole, serverState } from './state-servers.ts';
+import { readStateOptions, type StateComponent, type StateWish, stateStore } from './state-stores.ts';
+import type { StoreSource } from './store-source.ts';
 import { readTopicScopes } from './topic-scopes.ts';
 import { resolveValue, type ValueOrigins } from './values.ts';
 
@@ -36,16 +38,11 @@ export interface ComponentContext {
 
 export interface ReadComponents {
   readonly pubsubs: readonly PubSubDefinition[];
+  /** The stores of the building blocks. */
+  readonly stores: readonly AnyStoreDefinition[];
   readonly secretStores: ReadonlyMap<string, SecretStore>;
   /** The state requested by the files; `undefined` if there is none. */
   readonly state: StateWish | undefined;
-}
-
-/** The state that files request. */
-export interface StateWish {
-  readonly definition: StateDefinition;
-  /** Its absolute directory, if it is on disk. */
-  readonly path?: string;
 }
 
 /** State in a directory. */
@@ -61,6 +58,12 @@ interface Known {
   readonly typeName: string;
   /** Whether the type stands in for that of the file. */
   readonly isSubstitute: boolean;
+}
+
+/** The metadata of a component that is being made, and where what is found in them is reported. */
+interface Made {
+  readonly values: ReadonlyMap<string, string>;
+  readonly report: Report;
 }
 
 /** Makes the components of resources; secret stores first, because the others may need them. */
@@ -79,7 +82,8 @@ export async function readComponents(
       await report.part(ignoreErrors, (part) => maker.make(resource, part));
     }
   }
-  return { pubsubs: maker.pubsubs, secretStores: maker.secretStores, state: maker.state(report) };
+  const state = maker.state(report);
+  return { pubsubs: maker.pubsubs, stores: maker.allStores(state), secretStores: maker.secretStores, state };
 }
 
 function isIgnored(name: string, { ignores = [] }: ComponentType): boolean {
@@ -93,7 +97,8 @@ function typeOf(spec: unknown): string {
 class ComponentMaker {
   readonly pubsubs: PubSubDefinition[] = [];
   readonly secretStores = new Map<string, SecretStore>();
-  readonly #states: { readonly resource: Resource; readonly wish: StateWish; readonly isPreferred: boolean }[] = [];
+  readonly #states: StateComponent[] = [];
+  readonly #stores: AnyStoreDefinition[] = [];
   readonly #context: ComponentContext;
   #wantsDurableState = false;
 
@@ -120,12 +125,14 @@ class ComponentMaker {
       case 'broker-pubsub':
         return this.#addBrokerPubSub(known, values, report);
       case 'memory-state':
-        return this.#addState(known, values, { definition: memoryStore() });
+        return this.#addState(known, { values, report }, { definition: memoryStore() });
       case 'embedded-state':
-        return this.#addState(known, values, this.#onDisk(values.get('path')));
+        return this.#addState(known, { values, report }, this.#onDisk(values.get('path')));
       case 'postgresql-state':
       case 'redis-state':
         return this.#addServerState(known, role, values, report);
+      case 'store':
+        return this.#addStore(known, { values, report });
       case 'environment-secrets':
         this.secretStores.set(name, environmentSecrets(this.#context.origins.environment, values.get('prefix') ?? ''));
         return;
@@ -145,22 +152,38 @@ class ComponentMaker {
     report.note(document.location(['spec', 'type']), `${only}: ${paths}, applications get 404`);
   }
 
-  /** The state that the files request; more than one is a problem. */
+  /** The state that the files request, for the sidecar itself. */
   state(report: Report): StateWish | undefined {
-    const preferred = this.#states.filter(({ isPreferred }) => isPreferred);
-    const [chosen, another] = preferred.length > 0 ? preferred : this.#states;
-    if (another !== undefined) {
-      const names = [...(preferred.length > 0 ? preferred : this.#states)]
-        .map(({ resource }) => resource.name)
-        .join(', ');
-      const message = `a sidecar has one state, and ${names} are all candidates: set actorStateStore to "true" on one`;
-      report.problem(another.resource.document.location(['metadata', 'name']), message);
-    }
+    const chosen = this.#chosenState(report);
     if (chosen === undefined) return this.#wantsDurableState ? this.#onDisk() : undefined;
     if (chosen.wish.definition.type !== 'memory' || !this.#wantsDurableState) return chosen.wish;
     const message = 'state is kept on disk all the same, because a pub/sub component keeps its messages there';
     report.note(chosen.resource.document.location(['spec', 'type']), message);
     return this.#onDisk();
+  }
+
+  /** The store of applications that is the sidecar's own state as well. */
+  #chosenState(report: Report): StateComponent | undefined {
+    const preferred = this.#states.filter(({ isPreferred }) => isPreferred);
+    const [chosen, another] = preferred.length > 0 ? preferred : this.#states;
+    if (another === undefined) return chosen;
+    const names = [...(preferred.length > 0 ? preferred : this.#states)]
+      .map(({ resource }) => resource.name)
+      .join(', ');
+    const at = another.resource.document.location(['metadata', 'name']);
+    if (preferred.length > 0) {
+      report.problem(at, `a sidecar has one state, and ${names} all have actorStateStore: leave it to one of them`);
+      return chosen;
+    }
+    const place = this.#wantsDurableState ? 'on disk' : 'in memory';
+    const advice = 'set actorStateStore to "true" on one of them to keep it there';
+    report.note(at, `the sidecar keeps its own state ${place}, and not in one of ${names}: ${advice}`);
+    return undefined;
+  }
+
+  /** The stores of the building blocks. */
+  allStores(engine: StateWish | undefined): readonly AnyStoreDefinition[] {
+    return [...this.#states.map((component) => stateStore(component, engine)), ...this.#stores];
   }
 
   /** Dapr's component types and versions have no case. */
@@ -272,11 +295,35 @@ class ComponentMaker {
     const at = known.resource.document.location(['spec', 'metadata']);
     const [problem, note] = [(text: string) => report.problem(at, text), (text: string) => report.note(at, text)];
     const definition = serverState(role, { values, problem, note });
-    if (definition !== undefined) this.#addState(known, values, { definition });
+    if (definition !== undefined) this.#addState(known, { values, report }, { definition });
   }
 
-  #addState({ resource }: Known, values: ReadonlyMap<string, string>, wish: StateWish): void {
-    this.#states.push({ resource, wish, isPreferred: values.get('actorStateStore')?.toLowerCase() === 'true' });
+  #addState(known: Known, made: Made, wish: StateWish): void {
+    const { resource, typeName: type } = known;
+    const before = made.report.problems.length;
+    const source = this.#source(known, made);
+    const options = readStateOptions(resource, source);
+    const definition = known.type.makeStore?.({ ...source, options });
+    if (made.report.problems.length > before) return;
+    const isPreferred = made.values.get('actorStateStore')?.toLowerCase() === 'true';
+    this.#states.push({ resource, type, version: source.version, options, wish, isPreferred, definition });
+  }
+
+  #addStore(known: Known, made: Made): void {
+    const definition = known.type.makeStore?.(this.#source(known, made));
+    if (definition !== undefined) this.#stores.push(definition);
+  }
+
+  #source({ resource, typeName: type }: Known, { values, report }: Made): StoreSource {
+    const at = resource.document.location(['spec', 'metadata']);
+    // The cast is safe: the schema of the kind was checked.
+    const version = this.#inCase((resource.spec as ComponentSpec).version || 'v1');
+    return {
+      ...{ name: resource.name, type, version, values, options: {} },
+      workingDirectory: this.#context.workingDirectory,
+      problem: (message) => report.problem(at, message),
+      note: (message) => report.note(at, message),
+    };
   }
 
   async #addFileSecrets({ resource }: Known, values: ReadonlyMap<string, string>, report: Report): Promise<void> {

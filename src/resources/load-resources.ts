@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { HttpEndpointOptions } from '../blocks/invocation/endpoints.ts';
 import type { NameResolutionOptions } from '../blocks/invocation/resolution/options.ts';
 import type { SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
-import type { PubSubDefinition } from '../components/pubsub.ts';
+import type { AnyComponentDefinition } from '../components/any-component.ts';
 import { SidecarError } from '../errors.ts';
 import type { ResiliencySpec } from '../resiliency/options.ts';
 import type { AccessControlOptions } from '../security/access-options.ts';
@@ -12,7 +12,7 @@ import type { StateDefinition } from '../state/store.ts';
 import type { Logger } from '../util/logger.ts';
 import { type WireName, wireNames } from '../wire.ts';
 import { type Substitutes, substituteProblem } from './component-types.ts';
-import { readComponents, type StateWish, stateOnDisk } from './components.ts';
+import { readComponents, stateOnDisk } from './components.ts';
 import { chooseConfigurations, type ReadConfiguration, readConfiguration } from './configuration.ts';
 import { findFiles } from './find-files.ts';
 import { readHttpEndpoints } from './http-endpoints.ts';
@@ -20,6 +20,7 @@ import { type ReadFilesOptions, readFiles } from './read-files.ts';
 import { Report, type ResourceFinding, wholeFile } from './report.ts';
 import { readResiliency } from './resiliency.ts';
 import { type Resource, selectResources } from './resource.ts';
+import type { StateWish } from './state-stores.ts';
 import { readSubscriptions } from './subscriptions.ts';
 import type { TelemetrySettings } from './telemetry-settings.ts';
 
@@ -66,8 +67,8 @@ export interface LoadOptions extends CheckOptions {
 
 /** Options of a sidecar from resource files. @public */
 export interface ResourceOptions {
-  /** Pub/sub components. */
-  readonly components: readonly PubSubDefinition[];
+  /** Components of all building blocks. */
+  readonly components: readonly AnyComponentDefinition[];
   /** Declarative subscriptions, in the order of the files. */
   readonly subscriptions: readonly SubscriptionOptions[];
   /** HTTP endpoints. */
@@ -176,7 +177,7 @@ export async function checkResources(paths: readonly string[], options: CheckOpt
 }
 
 interface Made {
-  readonly components: readonly PubSubDefinition[];
+  readonly components: readonly AnyComponentDefinition[];
   readonly subscriptions: readonly SubscriptionOptions[];
   readonly httpEndpoints: readonly HttpEndpointOptions[];
   readonly configuration: ReadConfiguration;
@@ -208,7 +209,7 @@ async function readAll(
   );
   const withSecrets = { ...origins, secretStores: read.secretStores };
   const made = {
-    components: read.pubsubs,
+    components: [...read.pubsubs, ...read.stores],
     subscriptions: readSubscriptions(selected, report),
     httpEndpoints: readHttpEndpoints(selected, withSecrets, report),
     configuration: await readConfiguration(

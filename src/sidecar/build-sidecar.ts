@@ -15,6 +15,7 @@ import { PubSubService } from '../blocks/pubsub/pubsub-service.ts';
 import type { HostIdentity } from '../blocks/workflow/forwarding/forwarding.ts';
 import { hostRoutes } from '../blocks/workflow/forwarding/routes.ts';
 import { WorkflowService } from '../blocks/workflow/workflow-service.ts';
+import { type AnyComponentDefinition, pubsubsOf } from '../components/any-component.ts';
 import type { SidecarEventEmitter } from '../events.ts';
 import type { Answers } from '../http/answers.ts';
 import type { Handler } from '../http/message.ts';
@@ -29,10 +30,12 @@ import type { Work } from '../util/work.ts';
 import { VERSION } from '../version.ts';
 import { makeHandler, makePeerHandler } from './make-handlers.ts';
 import { makeHealth } from './make-health.ts';
+import { StoreBlocks } from './make-stores.ts';
 import {
   describeComponents,
   describeConnection,
   describeState,
+  describeStores,
   describeSubscriptions,
   describeUnhandled,
 } from './metadata-sources.ts';
@@ -61,6 +64,7 @@ export interface SidecarDeps {
 export interface BuiltSidecar {
   readonly app: AppChannel | undefined;
   readonly monitor: AppMonitor | undefined;
+  readonly stores: StoreBlocks;
   readonly pubsub: PubSubService;
   readonly jobs: JobService;
   readonly workflows: WorkflowService;
@@ -97,7 +101,11 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
     headLimitBytes: options.headLimitBytes,
   });
   const placement = new Placement({ ...deps, ...options.placement });
-  const pubsub = makePubSub(options, deps, { app: httpApp, monitor, resiliency });
+  const components = options.components.filter(
+    ({ scopes = [] }) => scopes.length === 0 || scopes.includes(options.appId),
+  );
+  const stores = new StoreBlocks({ ...deps, resiliency, components, isNamespaceSet: options.isNamespaceSet });
+  const pubsub = makePubSub(options, { ...deps, components }, { app: httpApp, monitor, resiliency });
   const jobs = makeJobs({ ...deps, app: httpApp, monitor }, options.jobs);
   const onFirst = (made: WorkflowService): void =>
     placement.hasWorkflows({ workflows: () => made.liveCount, activities: () => made.activityCount });
@@ -105,9 +113,9 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const hostIdentity = identityOfHost(deps, security);
   const workflows = new WorkflowService({ ...deps, ...options.workflows, onFirst, hostIdentity });
   const opened = makeInvocation({ ...deps, ...security, app, monitor, resiliency, resolver }, options);
-  const metadata = makeMetadata(options, host, { app, pubsub, jobs, workflows, placement });
-  const health = makeHealth({ appId: options.appId, host, monitor, resiliency });
-  const blocks = { pubsub, jobs, workflows, metadata, health, placement };
+  const metadata = makeMetadata(options, host, { app, stores, pubsub, jobs, workflows, placement });
+  const health = makeHealth({ appId: options.appId, host, monitor, resiliency, stores });
+  const blocks = { stores, pubsub, jobs, workflows, metadata, health, placement };
   const handle = makeHandler(options, host, { ...blocks, opened, probe });
   const toHosts = hostRoutes({ ...deps, ...options, ...hostIdentity, inbound: () => workflows.inbound });
   const handlePeer = makePeerHandler(options, host, { opened, routes: toHosts, probe });
@@ -159,10 +167,10 @@ function openApp(options: ResolvedOptions, observers: Pick<BlockDeps, 'probe' | 
 
 function makePubSub(
   options: ResolvedOptions,
-  deps: BlockDeps,
+  deps: BlockDeps & { readonly components: readonly AnyComponentDefinition[] },
   { app, monitor, resiliency }: Pick<BuiltSidecar, 'app' | 'monitor'> & { readonly resiliency: Resiliency },
 ): PubSubService {
-  const { appId, components, subscriptions, wire, deliveryTimeoutMs: timeLimitMs } = options;
+  const { appId, subscriptions, wire, deliveryTimeoutMs: timeLimitMs } = options;
   const { expectedOn = () => new Expected() } = options.state;
   const call: AppChannel['call'] =
     app === undefined
@@ -171,7 +179,7 @@ function makePubSub(
   return new PubSubService({
     ...deps,
     envelope: envelopeDefaults(appId, wire, deps),
-    definitions: components.filter(({ scopes = [] }) => scopes.length === 0 || scopes.includes(appId)),
+    definitions: pubsubsOf(deps.components),
     hasApp: app !== undefined,
     asksApp: app !== undefined && options.app?.discovery !== false,
     ...{ subscriptions, resiliency, monitor, call, timeLimitMs, expectedOn },
@@ -199,18 +207,19 @@ function makeMetadata(
   host: SidecarDeps,
   {
     app,
+    stores,
     pubsub,
     jobs,
     workflows,
     placement,
-  }: Pick<BuiltSidecar, 'app' | 'pubsub' | 'jobs' | 'workflows' | 'placement'>,
+  }: Pick<BuiltSidecar, 'app' | 'stores' | 'pubsub' | 'jobs' | 'workflows' | 'placement'>,
 ): Metadata {
   return new Metadata({
     appId,
     runtimeVersion: VERSION,
     features,
     wire,
-    components: () => describeComponents(pubsub.components()),
+    components: () => [...describeComponents(pubsub.components()), ...describeStores(stores.describe())],
     httpEndpoints: () => httpEndpoints.map(({ name }) => ({ name })),
     subscriptions: () => describeSubscriptions(pubsub.list()),
     appConnection: () => describeConnection(app, appHealth),

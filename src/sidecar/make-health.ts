@@ -3,26 +3,36 @@ import { Health, type NotReady } from '../blocks/health/health.ts';
 import { messageOf } from '../errors.ts';
 import type { Resiliency } from '../resiliency/policy.ts';
 import type { StateStore } from '../state/store.ts';
+import type { StoreBlocks } from './make-stores.ts';
 
 interface MakeHealthDeps {
   readonly appId: string;
   readonly host: { readonly isRunning: () => boolean; readonly state: () => StateStore | undefined };
   readonly monitor: AppMonitor | undefined;
   readonly resiliency: Resiliency;
+  readonly stores: StoreBlocks;
 }
 
 /** Makes the block. */
-export function makeHealth({ appId, host, monitor, resiliency }: MakeHealthDeps): Health {
+export function makeHealth({ appId, host, monitor, resiliency, stores }: MakeHealthDeps): Health {
   const appProblem = (app: AppMonitor): NotReady | undefined => (app.isReady ? undefined : { reason: app.state });
   return new Health({
     appId,
     outbound: [
       { name: 'components', problem: () => (host.isRunning() ? undefined : { reason: undefined }) },
       { name: 'state', problem: () => problemOf(host.state()?.failure) },
+      // Without stores there is nothing to tell of them.
+      ...(stores.count === 0 ? [] : [{ name: 'stores' as const, problem: () => problemOfStores(stores) }]),
     ],
     inbound: monitor === undefined ? [] : [{ name: 'app-channel', problem: () => appProblem(monitor) }],
     breakers: () => resiliency.breakers(),
   });
+}
+
+function problemOfStores(stores: StoreBlocks): NotReady | undefined {
+  const failed = stores.failed();
+  if (failed.length === 0) return undefined;
+  return { reason: failed.map(({ name, reason }) => `${name}: ${reason}`).join('; ') };
 }
 
 function problemOf(failure: Error | undefined): NotReady | undefined {

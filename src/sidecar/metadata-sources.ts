@@ -12,6 +12,7 @@ import type {
 import type { SubscriptionState } from '../blocks/pubsub/delivery/precedence.ts';
 import type { QueueName } from '../blocks/pubsub/delivery/subscription-info.ts';
 import type { UnsubscribedTopic } from '../blocks/pubsub/publishing/unsubscribed.ts';
+import type { DescribedStore } from '../blocks/stores.ts';
 import type { ComponentDefinition } from '../components/component.ts';
 import type { StateStore } from '../state/store.ts';
 import { formatGoDuration } from '../util/duration.ts';
@@ -21,6 +22,11 @@ import { formatGoDuration } from '../util/duration.ts';
 /** Open components. */
 export function describeComponents(components: readonly ComponentDefinition[]): readonly ComponentMetadata[] {
   return components.map(({ name, type, version }) => ({ name, type, version, capabilities: [] }));
+}
+
+/** Open stores. */
+export function describeStores(stores: readonly DescribedStore[]): readonly ComponentMetadata[] {
+  return stores.map(({ definition: { name, type, version }, capabilities }) => ({ name, type, version, capabilities }));
 }
 
 /** Subscriptions; rejected ones with the reason. */

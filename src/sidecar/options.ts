@@ -21,8 +21,8 @@ import {
   type WorkflowsOptions,
   type WorkflowsSettings,
 } from '../blocks/workflow/options.ts';
+import type { AnyComponentDefinition } from '../components/any-component.ts';
 import { memoryStore } from '../components/memory/memory-store.ts';
-import type { PubSubDefinition } from '../components/pubsub.ts';
 import { SidecarError } from '../errors.ts';
 import { HOST_NAME } from '../http/browser-guard.ts';
 import { HEAD_LIMIT_BYTES } from '../http/head-limit.ts';
@@ -58,8 +58,8 @@ export interface SidecarOptions {
   readonly namespace?: string;
   /** The application that the sidecar calls. Default: none; messages are then received in code only. */
   readonly app?: AppOptions;
-  /** Components, such as `memoryPubSub('pubsub')`, `durablePubSub('pubsub')` or those of brokers. Default: none. */
-  readonly components?: readonly PubSubDefinition[];
+  /** Components of every building block, such as `memoryPubSub('pubsub')`, those of brokers, and `keyValueStore('orders')`. Default: none. */
+  readonly components?: readonly AnyComponentDefinition[];
   /**
    * The store of durable state: `embedded({ path })` keeps it in a directory, `postgresql(…)` and `redis(…)` keep it on a
    * server for several processes and machines. Default: in memory.
@@ -161,6 +161,8 @@ interface Resolved extends Tokens {
   readonly workflows: WorkflowsSettings;
   readonly wire: Wire;
   readonly appHealth: HealthSettings | undefined;
+  /** Whether the namespace is more than the default. */
+  readonly isNamespaceSet: boolean;
 }
 
 /** Options, checked and complete. */
@@ -169,6 +171,9 @@ export type ResolvedOptions = Resolved &
 
 /** The namespace of applications that set none. */
 const DEFAULT_NAMESPACE = 'default';
+
+/** The building blocks that components may be for. */
+const BLOCKS: readonly NonNullable<AnyComponentDefinition['block']>[] = ['pubsub', 'state'];
 
 const text = { type: 'string' } as const;
 const name = { type: 'string', ...NAME_FORM } as const;
@@ -188,7 +193,7 @@ const problemOf = validator(
       items: {
         type: 'object',
         required: ['name', 'type', 'open'],
-        properties: { name: { type: 'string', minLength: 1 }, type: text, open: callable },
+        properties: { name: { type: 'string', minLength: 1 }, type: text, block: { enum: BLOCKS }, open: callable },
       },
     },
     state: { type: 'object', required: ['type', 'open'], properties: { type: text, open: callable } },
@@ -238,7 +243,8 @@ const problemOf = validator(
  * @throws SidecarError `ERR_CONFIGURATION` naming the option, its value and what was expected.
  */
 export function resolveOptions(options: SidecarOptions, environment: NodeJS.ProcessEnv): ResolvedOptions {
-  const namespace = options.namespace ?? (environment['NAMESPACE'] || DEFAULT_NAMESPACE);
+  const givenNamespace = options.namespace ?? (environment['NAMESPACE'] || undefined);
+  const namespace = givenNamespace ?? DEFAULT_NAMESPACE;
   const given = definedOnly(options);
   const { app, appId = environment['APP_ID'] } = given;
   const problem = problemOf(definedOnly({ ...given, appId, namespace })) ?? appProblem(app) ?? grpcProblem(given);
@@ -273,6 +279,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     resiliency: given.resiliency ?? [],
     appId,
     namespace,
+    isNamespaceSet: givenNamespace !== undefined,
     invocation: { urls: true, ...definedOnly(given.invocation ?? {}) },
     placement: resolvePlacement(given.placement ?? {}, environment, prefix),
     jobs: resolveJobs(given.jobs ?? {}, wire),

@@ -20,6 +20,10 @@ export class OutsideStore extends StoreView {
     return outside(() => super.get(key));
   }
 
+  override getAll(keys: readonly string[]): Promise<readonly (Entry | undefined)[]> {
+    return outside(() => super.getAll(keys));
+  }
+
   override scan(scan: Scan): Promise<readonly KeyedEntry[]> {
     return outside(() => super.scan(scan));
   }

@@ -25,6 +25,7 @@ import { closedWithin, windDown } from './closing.ts';
 import { checkComponentNames } from './component-names.ts';
 import { configurationOf } from './configuration.ts';
 import { type JoinDeps, joinHosts } from './join-cluster.ts';
+import type { StoreBlocks } from './make-stores.ts';
 import { ObservedStore } from './observed-store.ts';
 import { Opening } from './opening.ts';
 import { type ResolvedOptions, resolveOptions, type SidecarOptions } from './options.ts';
@@ -75,7 +76,9 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly #monitor: AppMonitor | undefined;
   readonly #joinDeps: JoinDeps;
   readonly #probe: Probe | undefined;
+  /** In the order in which they open. */
   readonly #services: readonly BlockService[];
+  readonly #stores: StoreBlocks;
   /** The component that is not open yet. */
   readonly #unopened: () => string | undefined;
   #state: StateStore | undefined;
@@ -106,8 +109,9 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.pubsub = new PubSub(parts.pubsub);
     this.jobs = new Jobs(parts.jobs);
     this.workflows = new Workflows(parts.workflows);
-    this.#unopened = () => parts.pubsub.unopened;
-    this.#services = [parts.pubsub, parts.jobs, parts.workflows];
+    this.#stores = parts.stores;
+    this.#unopened = () => parts.stores.unopened ?? parts.pubsub.unopened;
+    this.#services = [...parts.stores.services, parts.pubsub, parts.jobs, parts.workflows];
     this.invocation = parts.invocation;
     this.metadata = parts.metadata;
     this.health = parts.health;
@@ -255,6 +259,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     // The work that the stop waited for may have made calls until now.
     this.answers.breakOff(new SidecarError('ERR_SHUTTING_DOWN', 'the sidecar has stopped before the answer had ended'));
     const calls = await closedWithin('calls of other applications', this.invocation.close(), this.#options);
+    // Code that handled messages and requests until now has used them.
+    const stores = await closedWithin('stores', this.#stores.close(), this.#options);
     const host = await closedWithin('hosts of the state store', this.#host?.leave(), this.#options);
     this.placement.stop();
     const [app] = await Promise.all([
@@ -262,7 +268,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
       closedWithin('name resolution', this.#joinDeps.resolver.close(), this.#options),
     ]);
     const state = await closedWithin('state store', this.#state?.close(), this.#options);
-    return [...blocks, calls, host, app, state];
+    return [...blocks, calls, stores, host, app, state];
   }
 
   /** Stops the sidecar; logs errors, since no caller awaits this stop. */

@@ -136,6 +136,13 @@ export interface StateStore extends AsyncDisposable {
   /** Returns the entry of a key, or `undefined`. Calls made at the same time share one round trip to the engine. */
   get(key: string): Promise<Entry | undefined>;
 
+  /**
+   * Returns the entries of keys, all of them from one state of the store, in the order of the keys; `undefined` for a key
+   * without an entry. Each key at most once. Without this method, entries are read one by one until none of them changes
+   * meanwhile.
+   */
+  getAll?(keys: readonly string[]): Promise<readonly (Entry | undefined)[]>;
+
   /** Returns the entries of a range in key order. */
   scan(scan: Scan): Promise<readonly KeyedEntry[]>;
 

@@ -6,6 +6,19 @@
 
 export type { ActivityContext, ActivityFunction, Replacement } from '../blocks/workflow/model/definition.ts';
 export type {
+  KeyedValue,
+  KeyValueOperation,
+  KeyValueOutbox,
+  KeyValueStore,
+  OutboxEvent,
+  PutValue,
+  RemoveValue,
+  StoredValue,
+  WriteCondition,
+  WriteOptions,
+  WriteOutcome,
+} from '../components/key-value.ts';
+export type {
   ComponentSubscription,
   DeadLetterOrigin,
   Delivery,
@@ -57,6 +70,8 @@ export type {
   MountOptions,
 } from './adapter-case.ts';
 export { adapterConformance } from './adapter-conformance.ts';
+export type { KeyValueCase, KeyValueNeed, KeyValueUnderTest } from './key-value-case.ts';
+export { keyValueConformance } from './key-value-conformance.ts';
 export type { PubSubCase, PubSubNeed } from './pubsub-case.ts';
 export { pubSubConformance } from './pubsub-conformance.ts';
 export { type HasActivities, replaceActivities } from './replace-activities.ts';

@@ -11,6 +11,26 @@ export const reading: readonly StoreCase[] = [
     assert.equal((await store.get('b'))?.value.byteLength, 0);
     assert.equal(await store.get('c'), undefined);
   }),
+  onStore('returns the entries of many keys from one state of the store', async (store) => {
+    if (store.getAll === undefined) return;
+    assert.deepEqual(await store.getAll([]), []);
+    const version = await store.commit({ put: [put('a', 'one'), put('b', ''), put('\uffff', 'last')] });
+    const found = await store.getAll(['b', 'never', '\uffff', 'a']);
+    assert.deepEqual(
+      found.map((entry) => entry && [textOf(entry.value), entry.version]),
+      [['', version], undefined, ['last', version], ['one', version]],
+    );
+    const keys = Array.from({ length: 50 }, (_, index) => `k${index}`);
+    const writers = Array.from({ length: 20 }, (_, round) =>
+      store.commit({ put: keys.map((key) => put(key, String(round))) }),
+    );
+    for (let reads = 0; reads < 20; reads++) {
+      const texts: readonly unknown[] = (await store.getAll(keys)).map((entry) => entry && textOf(entry.value));
+      assert.equal(new Set(texts).size, 1, `a read shows several states: ${texts.join()}`);
+    }
+    await Promise.all(writers);
+    await rejectsWith(store.getAll(['a', '\ud800']), 'invalid', /surrogate/);
+  }),
   onStore('replaces and deletes; deleting a missing key is not an error', async (store) => {
     await store.commit({ put: [put('a', 'one'), put('b')] });
     await store.commit({ put: [put('a', 'two')], delete: ['b', 'never'] });

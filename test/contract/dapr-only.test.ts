@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startWorld } from '../support/world.ts';
 
 describe("what only Dapr's clients need", () => {
-  test.each(['shutdown', 'state/store', 'secrets/store/key', 'actors/a/1/method/b'])(
+  test.each(['shutdown', 'secrets/store/key', 'actors/a/1/method/b'])(
     '%s is no route of the default wire',
     async (path) => {
       await using world = await startWorld();
@@ -47,7 +47,6 @@ describe("what only Dapr's clients need", () => {
 
 describe('a block of Dapr that there is not', () => {
   test.each([
-    ['state', 'state stores', ['GET /v1.0/state/store/key', 'POST /v1.0/state/store', 'PUT /v1.0/state/store/bulk']],
     ['secrets', 'secret stores', ['GET /v1.0/secrets/store/key', 'GET /v1.0/secrets/store/bulk']],
     [
       'configuration',
@@ -82,7 +81,7 @@ describe('a block of Dapr that there is not', () => {
 
   test('each is warned of by itself', async () => {
     await using world = await startWorld({ wire: 'dapr' });
-    await world.send('GET', '/v1.0/state/store/key');
+    await world.send('GET', '/v1.0/actors/type/1/state/a');
     await world.send('GET', '/v1.0/secrets/store/key');
     expect(world.logger.at('warn')).toHaveLength(2);
   });

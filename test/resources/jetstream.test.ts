@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { connect } from '@nats-io/transport-node';
 import { describe, expect, test } from 'vitest';
+import { pubsubsOf } from '../../src/components/any-component.ts';
 import { Sidecar } from '../../src/index.ts';
 import { until } from '../support/broker-world.ts';
 import { RecordingLogger } from '../support/logger.ts';
@@ -32,7 +33,7 @@ describe('pubsub.jetstream', () => {
     const given = 'NATSURL' in values ? values : { natsURL, ...values };
     const { options, notes } = await load(yamlOf({ ...given, allowedTopics: 'orders' }));
     expect(options.components.map(({ name, type }) => [name, type])).toEqual([['events', 'pubsub.jetstream']]);
-    expect(options.components[0]?.topics.allowedTopics).toEqual(['orders']);
+    expect(pubsubsOf(options.components)[0]?.topics.allowedTopics).toEqual(['orders']);
     expect(notes).toEqual([]);
   });
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { pubsubsOf } from '../../src/components/any-component.ts';
 import { Sidecar } from '../../src/index.ts';
 import { COMPONENT_TYPES } from '../../src/resources/component-types.ts';
 import { formatFinding } from '../../src/resources/index.ts';
@@ -40,7 +41,7 @@ describe('Component', () => {
       subscriptionScopes: 'orders=b',
     });
     const { options } = await load(component('events', 'pubsub.in-memory', scopes));
-    expect(options.components[0]?.topics).toEqual({
+    expect(pubsubsOf(options.components)[0]?.topics).toEqual({
       allowedTopics: ['a', 'b'],
       protectedTopics: ['secret'],
       publishingScopes: { orders: ['a', 'b'], mail: [] },
@@ -52,7 +53,7 @@ describe('Component', () => {
     const { options } = await load(
       component('events', 'pubsub.in-memory', metadata({ publishingScopes: '__proto__=x;constructor=y' })),
     );
-    const scopes = options.components[0]?.topics.publishingScopes ?? {};
+    const scopes = pubsubsOf(options.components)[0]?.topics.publishingScopes ?? {};
     expect(Object.keys(scopes)).toEqual(['__proto__', 'constructor']);
     expect(Object.getPrototypeOf(scopes)).toBe(Object.prototype);
   });
@@ -77,14 +78,14 @@ describe('Component', () => {
       component('events', 'pubsub.in-memory', metadata({ allowedTopics: '{appID}/{namespace}/{other}' })),
       { namespace: 'shop' },
     );
-    expect(options.components[0]?.topics.allowedTopics).toEqual(['orders/shop.orders/{other}']);
+    expect(pubsubsOf(options.components)[0]?.topics.allowedTopics).toEqual(['orders/shop.orders/{other}']);
   });
 
   test('{uuid} is a new one each time', async () => {
     const { options } = await load(
       component('events', 'pubsub.in-memory', metadata({ allowedTopics: '{uuid},{uuid}' })),
     );
-    const topics = options.components[0]?.topics.allowedTopics ?? [];
+    const topics = pubsubsOf(options.components)[0]?.topics.allowedTopics ?? [];
     expect(topics).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/), expect.stringMatching(/^[0-9a-f-]{36}$/)]);
   });
 
@@ -95,7 +96,7 @@ describe('Component', () => {
       '  metadata:\n  - {name: allowedTopics, value: 012345678901234567890}',
     );
     const { options } = await load(yaml);
-    expect(options.components[0]?.topics.allowedTopics).toEqual(['012345678901234567890']);
+    expect(pubsubsOf(options.components)[0]?.topics.allowedTopics).toEqual(['012345678901234567890']);
   });
 
   test('an unknown version of a type is refused', async () => {
@@ -133,7 +134,7 @@ describe('the type of a component', () => {
     const { options, notes } = await load(component('events', 'pubsub.redis', password), {
       substitute: { 'pubsub.redis': 'pubsub.in-memory' },
     });
-    expect(options.components.map(({ type, topics }) => [type, topics])).toEqual([
+    expect(pubsubsOf(options.components).map(({ type, topics }) => [type, topics])).toEqual([
       ['pubsub.in-memory', { allowedTopics: ['a'] }],
     ]);
     expect(notes.map(({ message }) => message)).toEqual([
@@ -232,10 +233,25 @@ describe('state', () => {
     expect(statePath).toBe('/two');
   });
 
-  test('two of a kind are refused', async () => {
-    const yaml = documents(component('one', 'state.in-memory'), component('two', 'state.in-memory'));
+  test('of several without a mark, none is taken', async () => {
+    const { options, notes } = await load(
+      documents(component('one', 'state.in-memory'), component('two', 'state.sqlite', metadata({ path: '/two' }))),
+    );
+    expect(options).not.toHaveProperty('state');
+    expect(options.components.map(({ name, type, block }) => [name, type, block])).toEqual([
+      ['one', 'state.in-memory', 'state'],
+      ['two', 'state.sqlite', 'state'],
+    ]);
+    expect(notes.map(({ line, message }) => `${line}: ${message}`)).toEqual([
+      '13: the sidecar keeps its own state in memory, and not in one of one, two: set actorStateStore to "true" on one of them to keep it there',
+    ]);
+  });
+
+  test('two with a mark are refused', async () => {
+    const marked = metadata({ actorStateStore: 'true' });
+    const yaml = documents(component('one', 'state.in-memory', marked), component('two', 'state.in-memory', marked));
     expect(await problemsOf(yaml)).toEqual([
-      'a.yaml:13:9 (document 2): a sidecar has one state, and one, two are all candidates: set actorStateStore to "true" on one',
+      expect.stringMatching(/a sidecar has one state, and one, two all have actorStateStore: leave it to one of them/),
     ]);
   });
 });

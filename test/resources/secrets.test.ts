@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { pubsubsOf } from '../../src/components/any-component.ts';
 import { component, directoryWith, documents, findingsOf, load, metadata, problemsOf } from './files.ts';
 
 const HIDDEN = 'hunter2';
@@ -11,7 +12,7 @@ function showing(source: string, store = 'secrets'): string {
 
 async function shown(yaml: string, options: Parameters<typeof load>[1] = {}): Promise<unknown> {
   const { options: made } = await load(yaml, options);
-  return made.components[0]?.topics.allowedTopics;
+  return pubsubsOf(made.components)[0]?.topics.allowedTopics;
 }
 
 describe('envRef', () => {

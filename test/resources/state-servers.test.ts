@@ -72,7 +72,7 @@ describe('state.postgresql', () => {
   });
 
   test('names of Dapr without a use here are noted', async () => {
-    const ignored = { cleanupInterval: '1h', maxConns: '5', connectionMaxIdleTime: '5m', keyPrefix: 'name' };
+    const ignored = { cleanupInterval: '1h', maxConns: '5', connectionMaxIdleTime: '5m' };
     const yaml = component('store', 'state.postgresql', metadata({ connectionString, ...ignored }));
     const { problems, notes } = await findingsOf({ 'a.yaml': yaml });
     expect({ problems, notes }).toEqual({
@@ -130,8 +130,6 @@ describe('state.redis', () => {
       idleTimeout: '5m',
       redisMaxRetries: '3',
       poolTimeout: '5s',
-      ttlInSeconds: '5',
-      keyPrefix: 'none',
     };
     const yaml = component('store', 'state.redis', metadata({ redisHost: 'cache', ...ignored }));
     const { problems, notes } = await findingsOf({ 'a.yaml': yaml });

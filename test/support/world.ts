@@ -1,3 +1,4 @@
+import { pubsubsOf } from '../../src/components/any-component.ts';
 import { type AppOptions, type MemoryPubSubOptions, memoryPubSub, type PubSubDefinition } from '../../src/index.ts';
 import { type Answering, type Received, RecordingApp, type Reply } from './app.ts';
 import type { Answer, Sent } from './http.ts';
@@ -89,7 +90,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const app = new RecordingApp(discoveries, answer);
   app.health = health;
   const { target, ...servers } = await openServers(app, via);
-  const components = overrides.components ?? [memoryPubSub('pubsub', memory)];
+  const components = pubsubsOf(overrides.components ?? [memoryPubSub('pubsub', memory)]);
   return new World(app, servers, { app: { ...target, ...treatment }, ...overrides, components });
 }
 

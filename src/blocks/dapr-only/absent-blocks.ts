@@ -17,7 +17,6 @@ export const ABSENT_BLOCKS: readonly AbsentBlock[] = [
   { what: 'cryptography', operations: ['crypto', 'subtlecrypto'], categories: ['crypto'] },
   { what: 'distributed locks', operations: ['lock', 'unlock'], categories: ['lock'] },
   { what: 'secret stores', operations: ['secrets'], categories: ['secretstores'] },
-  { what: 'state stores', operations: ['state'], categories: ['state'] },
 ];
 
 /** The block of a component type, if there is not such a block. */

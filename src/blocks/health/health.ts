@@ -3,8 +3,11 @@ import type { BreakerInfo } from '../../resiliency/policy.ts';
 
 /** A part of the sidecar, and whether it is ready. @public */
 export interface HealthCheck {
-  /** The part: `components`, `state` (the state store) or `app-channel` (the connection to the application). */
-  readonly name: 'components' | 'state' | 'app-channel';
+  /**
+   * The part: `components`, `state` (the store of the sidecar's own state), `stores` (of components) or `app-channel`
+   * (the connection to the application).
+   */
+  readonly name: 'components' | 'state' | 'stores' | 'app-channel';
   /** Whether it is ready. */
   readonly isReady: boolean;
   /** Why it is not ready, if that is known. */
@@ -56,7 +59,7 @@ export class Health {
   }
 
   /**
-   * Succeeds if all components are open, the state store works and the application can be reached.
+   * Succeeds if all components are open, the state store and the stores of components work, and the application can be reached.
    *
    * @param appId - if given, must be the sidecar's own
    * @throws SidecarError `ERR_HEALTH_NOT_READY` naming what is not ready, `ERR_HEALTH_APPID_NOT_MATCH`.
@@ -73,7 +76,7 @@ export class Health {
   }
 
   /**
-   * Succeeds if all components are open and the state store works, whether or not the application can be reached.
+   * Succeeds if all components are open and all stores work, whether or not the application can be reached.
    *
    * @throws SidecarError `ERR_OUTBOUND_HEALTH_NOT_READY` naming what is not ready.
    */

@@ -6,6 +6,7 @@ import { type Observation, observe } from '../../probe.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import type { Expected, ExpectedOne } from '../../util/expected.ts';
 import type { BlockService } from '../block-service.ts';
+import { componentContext } from '../component-context.ts';
 import { type Metadata, NO_METADATA } from '../request-metadata.ts';
 import { AppSubscriptions } from './delivery/app-subscriptions.ts';
 import type { DeliveryDeps } from './delivery/delivery-deps.ts';
@@ -216,14 +217,10 @@ export class PubSubService implements BlockService {
   }
 
   /** Opens the components one after the other, and joins the groups of declarative subscriptions. */
-  async open({ store: state, shards, patience }: Membership): Promise<void> {
-    const { appId, definitions, subscriptions, resiliency, hasApp, asksApp, clock, logger, work } = this.#deps;
-    const context = {
-      ...{ appId, clock, logger, state, shards },
-      track: (what: string): (() => void) => work.begin(what),
-      begin: (what: string, read: () => Promise<void>) => patience.begin(what, read),
-    };
-    this.#patience = patience;
+  async open(membership: Membership): Promise<void> {
+    const { definitions, subscriptions, resiliency, hasApp, asksApp } = this.#deps;
+    const context = componentContext(this.#deps, membership);
+    this.#patience = membership.patience;
     for (const definition of definitions) {
       const { name } = definition;
       const subscriber = this.#expected.get(name);

@@ -88,6 +88,18 @@ export class EmbeddedStore implements StateStore {
     return this.#ask(readEntry);
   }
 
+  async getAll(keys: readonly string[]): Promise<readonly (Entry | undefined)[]> {
+    this.#checkOpen();
+    for (const key of keys) checkKey(key);
+    // The reads of a moment go to the thread together, and nothing is written while it answers them.
+    return Promise.all(
+      keys.map((key) => {
+        writeGet(this.#reads.writer(), key);
+        return this.#ask(readEntry);
+      }),
+    );
+  }
+
   async scan(scan: Scan): Promise<readonly KeyedEntry[]> {
     this.#checkOpen();
     checkScan(scan);

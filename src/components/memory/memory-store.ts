@@ -47,6 +47,15 @@ export class MemoryStore implements StateStore {
     return entry && { value: entry.value.slice(), version: entry.version };
   }
 
+  async getAll(keys: readonly string[]): Promise<readonly (Entry | undefined)[]> {
+    this.#checkOpen();
+    for (const key of keys) checkKey(key);
+    return keys.map((key) => {
+      const entry = this.#entries.get(sortFormOf(key));
+      return entry && { value: entry.value.slice(), version: entry.version };
+    });
+  }
+
   async scan(scan: Scan): Promise<readonly KeyedEntry[]> {
     this.#checkOpen();
     checkScan(scan);

@@ -47,6 +47,11 @@ export class Reads {
     }
   }
 
+  /** All from one state of the store: in one call. */
+  getAll(keys: readonly string[]): Promise<readonly (Entry | undefined)[]> {
+    return this.#call((connection) => connection.get(keys));
+  }
+
   scan(scan: Scan): Promise<readonly KeyedEntry[]> {
     return this.#call((connection) => connection.scan(scan));
   }

@@ -191,6 +191,12 @@ export class RemoteStore implements StateStore {
     return this.#reads.get(key);
   }
 
+  async getAll(keys: readonly string[]): Promise<readonly (Entry | undefined)[]> {
+    this.#checkOpen();
+    for (const key of keys) checkKey(key);
+    return keys.length === 0 ? [] : this.#reads.getAll(keys);
+  }
+
   async scan(scan: Scan): Promise<readonly KeyedEntry[]> {
     this.#checkOpen();
     checkScan(scan);

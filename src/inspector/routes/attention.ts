@@ -74,6 +74,7 @@ function ofHealth({ health }: Sidecar): readonly Attention[] {
 const NOT_READY = {
   components: 'The components are not open',
   state: 'The state store does not work',
+  stores: 'Stores of components do not work',
   'app-channel': 'The application is not ready',
 };
 

@@ -4,7 +4,7 @@ import { auth, flag, kindSchema, namedValues, scopes, text } from './envelope.ts
 export const COMPONENT_SCHEMA: object = kindSchema({
   kind: 'Component',
   versions: ['v1alpha1'],
-  description: 'A pub/sub component, the state of the sidecar, or a secret store.',
+  description: 'A pub/sub component, a state store, the state of the sidecar, or a secret store.',
   spec: {
     type: 'object',
     additionalProperties: false,
