@@ -66,6 +66,7 @@ export type WriteCondition = { readonly etag: string } | 'absent';
 
 /** Writes one key. @public */
 export interface PutValue {
+  /** A put. */
   readonly kind: 'put';
   /** The key. */
   readonly key: string;
@@ -81,6 +82,7 @@ export interface PutValue {
 
 /** Removes one key; one that does not exist is no error. @public */
 export interface RemoveValue {
+  /** A removal. */
   readonly kind: 'remove';
   /** The key. */
   readonly key: string;

@@ -5,6 +5,7 @@
  */
 
 export type { ActivityContext, ActivityFunction, Replacement } from '../blocks/workflow/model/definition.ts';
+export type { OpenStore } from '../components/component.ts';
 export type {
   KeyedValue,
   KeyValueOperation,
