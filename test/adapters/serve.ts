@@ -1,9 +1,10 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import querystring from 'node:querystring';
+import { buffer } from 'node:stream/consumers';
 import { test } from 'vitest';
 import type { AdapterNeed, BodyParser, MountAdapter, MountedAdapter } from '../../src/testing/adapter-case.ts';
 import { adapterConformance } from '../../src/testing/adapter-conformance.ts';
+import { listen } from '../support/http.ts';
 
 /** Runs the suite; `lacks` names what the framework does not have. */
 export function conforms(mount: MountAdapter, lacks: readonly AdapterNeed[] = []): void {
@@ -14,28 +15,20 @@ export function conforms(mount: MountAdapter, lacks: readonly AdapterNeed[] = []
 
 /** Listens on a port of the system's choice. */
 export async function serve(listener: RequestListener): Promise<MountedAdapter> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const server = await listen(listener);
+  return { url: server.url, close: async () => server[Symbol.asyncDispose]() };
 }
 
 /** The application behind the adapter: tells what the adapter has passed on. */
 export function behind(req: IncomingMessage, res: ServerResponse): void {
-  void read(req).then((body) => {
+  void buffer(req).then((body) => {
     res.writeHead(299).end(`${req.method} ${(req as { originalUrl?: string }).originalUrl ?? req.url} ${body}`);
   });
 }
 
 /** The raw bytes of a body, and how it is left on a request. */
 export async function parse(req: IncomingMessage, parser: BodyParser): Promise<{ body?: unknown; rawBody?: unknown }> {
-  const raw = await read(req);
+  const raw = await buffer(req);
   switch (parser) {
     case 'bytes':
       return { body: raw };
@@ -51,10 +44,4 @@ export async function parse(req: IncomingMessage, parser: BodyParser): Promise<{
     case 'nothing':
       return {};
   }
-}
-
-async function read(req: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of req) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }

@@ -1,9 +1,8 @@
 /** Dead letters of an application that mounts an inspector, and the command against it. */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { memoryPubSub, nodeListener, Sidecar } from '../../src/index.ts';
 import { type InspectOptions, inspect } from '../../src/inspector/index.ts';
+import { listen } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { PATIENCE, runHere } from './cli.ts';
 import { stubInspector } from './stub-inspector.ts';
@@ -24,14 +23,12 @@ async function openShop(options: Pick<InspectOptions, 'payloads'> = {}) {
     deadLetterTopic: FAILED.topic,
     retry: { maxRetries: 0 },
   });
-  const server = createServer(nodeListener(inspect(sidecar, { token: TOKEN, ...options })));
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const server = await listen(nodeListener(inspect(sidecar, { token: TOKEN, ...options })));
   onTestFinished(async () => {
-    server.close();
-    server.closeAllConnections();
+    await server[Symbol.asyncDispose]();
     await sidecar.stop();
   });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const url = `${server.url}/`;
   const run = (...args: readonly string[]): ReturnType<typeof runHere> =>
     runHere(['dead-letters', ...args, '--url', url], { INSIDECAR_INSPECT_TOKEN: TOKEN });
   const failedKey = async (): Promise<string> => {

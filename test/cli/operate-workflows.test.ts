@@ -1,10 +1,9 @@
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { defineActivity, defineWorkflow, nodeListener, Sidecar } from '../../src/index.ts';
 import { inspect } from '../../src/inspector/index.ts';
+import { listen } from '../support/http.ts';
 import { RecordingLogger } from '../support/logger.ts';
 import { PATIENCE, runHere, temporaryDirectory } from './cli.ts';
 import { stubInspector } from './stub-inspector.ts';
@@ -30,14 +29,12 @@ async function openApp(bank: Bank = { isOpen: true }) {
   const sidecar = new Sidecar({ appId: 'shop', logger: new RecordingLogger() });
   sidecar.workflows.register(charge, checkout, approval);
   await sidecar.start();
-  const server = createServer(nodeListener(inspect(sidecar, { token: TOKEN }), { prefix: '/inspector' }));
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const server = await listen(nodeListener(inspect(sidecar, { token: TOKEN }), { prefix: '/inspector' }));
   onTestFinished(async () => {
-    server.close();
-    server.closeAllConnections();
+    await server[Symbol.asyncDispose]();
     await sidecar.stop();
   });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/inspector`;
+  const url = `${server.url}/inspector`;
   const environment = { INSIDECAR_INSPECT_TOKEN: TOKEN };
   const run = (...args: readonly string[]): ReturnType<typeof runHere> =>
     runHere(['workflows', ...args, '--url', url], environment);
