@@ -11,7 +11,7 @@ import {
   type StateDefinition,
   type SubscribeOptionsInCode,
 } from '../../src/index.ts';
-import { virtualClock } from '../../src/testing/index.ts';
+import { patientClock } from './clock.ts';
 import { KeptStore } from './kept-store.ts';
 import { TestSidecar } from './sidecar.ts';
 
@@ -50,7 +50,7 @@ export class QueueWorld extends TestSidecar {
   readonly seen = new Map<string, Seen[]>();
 
   constructor({ pubsub, state, directory, startAt }: Parts) {
-    super({ clock: virtualClock({ startAt }), components: [pubsub], state });
+    super({ clock: patientClock({ startAt }), components: [pubsub], state });
     this.#directory = directory;
   }
 

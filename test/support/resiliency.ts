@@ -1,10 +1,11 @@
 import type { ResiliencySpec } from '../../src/index.ts';
 import type { Policy, Resiliency } from '../../src/resiliency/policy.ts';
 import { type CircuitBreakerChange, makeResiliency } from '../../src/resiliency/resiliency.ts';
-import { type VirtualClock, virtualClock } from '../../src/testing/index.ts';
+import type { VirtualClock } from '../../src/testing/index.ts';
 import type { CancelToken } from '../../src/util/cancel-token.ts';
 import { NEVER } from '../../src/util/cancel-token.ts';
 import { Work } from '../../src/util/work.ts';
+import { patientClock } from './clock.ts';
 import { RecordingLogger } from './logger.ts';
 
 /** Resiliency on a clock that stands still. */
@@ -17,7 +18,7 @@ export interface Made {
 
 /** `random` is the number that jitter gets; 0 for delays in full. */
 export function make(specs: ResiliencySpec | readonly ResiliencySpec[], random = 0): Made {
-  const clock = virtualClock();
+  const clock = patientClock();
   const logger = new RecordingLogger();
   const work = new Work();
   clock.watch(work);
