@@ -7,10 +7,13 @@ import { pathToFileURL } from 'node:url';
 const MAX_LINES = 2_000;
 const NEWEST = 10;
 
-/** Commits with more changed lines than `maxLines`, newest first. `range` is as for `git log`. */
+/**
+ * Commits with more changed lines than `maxLines`, newest first; `range` is as for `git log`. The first commit of all, and
+ * the last one of a shallow clone, have nothing to be compared with.
+ */
 export function largeCommits(cwd, range, maxLines = MAX_LINES) {
   const git = gitIn(cwd);
-  const log = git('log', '--no-merges', '--numstat', '-M', '-z', '--format=%x01%h %s', ...range);
+  const log = git('log', '--min-parents=1', '--max-parents=1', '--numstat', '-M', '-z', '--format=%x01%h %s', ...range);
   const commits = log.split('\x01').slice(1).map(parseCommit);
   const files = new Set(commits.flatMap(({ changes }) => changes.map(({ file }) => file)));
   const generated = generatedOf(git, [...files]);
