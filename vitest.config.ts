@@ -1,9 +1,16 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { TestReporter } from './test/support/test-reporter.ts';
+
+/** Long by nature: `npm test` leaves them out, `npm run test:all` does not. test/README.md says what belongs here. */
+const LONG = ['test/{browser,crash,fuzz}/**/*.test.ts', 'test/**/*.long.test.ts'];
+
+const reporter = new TestReporter();
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    reporters: ['default', reporter],
+    onConsoleLog: reporter.onConsoleLog,
     testTimeout: 20_000,
     // A check of a whole day's work must not fail because the machine stood still for a moment; vitest tells of it.
     retry: process.env['CI'] === undefined ? 0 : 1,
@@ -16,5 +23,17 @@ export default defineConfig({
       reporter: ['text-summary'],
       thresholds: { statements: 90, branches: 85, functions: 90, lines: 90 },
     },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'quick',
+          include: ['test/**/*.test.ts'],
+          exclude: LONG,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      { extends: true, test: { name: 'long', include: LONG, sequence: { groupOrder: 2 } } },
+    ],
   },
 });

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { durablePubSub, memoryPubSub, type PubSubDefinition, Sidecar, type SidecarOptions } from '../../src/index.ts';
+import { durablePubSub, memoryPubSub, type PubSubDefinition } from '../../src/index.ts';
 import type { MessageRecord } from '../../src/inspector/api/live.ts';
 import { Payloads } from '../../src/inspector/recorder/kept-payload.ts';
 import { readFilter } from '../../src/inspector/recorder/query.ts';
-import { Recorder, type RecorderLimits, type RecorderOptions } from '../../src/inspector/recorder/recorder.ts';
 import { eventually } from '../../src/testing/collector.ts';
-import { RecordingLogger } from '../support/logger.ts';
+import { Recorded } from './recorded.ts';
 
 const PLACES: readonly (readonly [string, () => PubSubDefinition])[] = [
   ['in memory', () => memoryPubSub('pubsub')],
@@ -14,54 +13,6 @@ const PLACES: readonly (readonly [string, () => PubSubDefinition])[] = [
 
 function base64(text: string): string {
   return Buffer.from(text).toString('base64');
-}
-
-/** A sidecar that is recorded. */
-class Recorded implements AsyncDisposable {
-  readonly sidecar: Sidecar;
-  readonly recorder: Recorder;
-
-  constructor(
-    options: SidecarOptions = {},
-    recorded: Partial<RecorderOptions> = {},
-    limits: Partial<RecorderLimits> = {},
-  ) {
-    const logger = new RecordingLogger();
-    const components = [memoryPubSub('pubsub')];
-    this.sidecar = new Sidecar({ appId: 'shop', logger, stopTimeoutMs: 500, components, ...options });
-    this.recorder = new Recorder(this.sidecar, { record: 'always', payloads: 'full', ...recorded }, limits);
-  }
-
-  static async start(...parameters: ConstructorParameters<typeof Recorded>): Promise<Recorded> {
-    const recorded = new Recorded(...parameters);
-    await recorded.sidecar.start();
-    return recorded;
-  }
-
-  /** Records of messages, the earliest first. */
-  async messages(query = '', limit = 1_000): Promise<readonly MessageRecord[]> {
-    const { records } = await this.recorder.page(readFilter(new URLSearchParams(query), 'message'), limit);
-    return (records as readonly MessageRecord[]).toReversed();
-  }
-
-  /** Waits until the records of messages are as they should be. */
-  async until(
-    query: string,
-    isMeant: (records: readonly MessageRecord[]) => boolean,
-  ): Promise<readonly MessageRecord[]> {
-    let records: readonly MessageRecord[] = [];
-    for (let turn = 0; turn < 1_000; turn++) {
-      records = await this.messages(query);
-      if (isMeant(records)) return records;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    throw new Error(`the records are ${JSON.stringify(records)}`);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.recorder.close();
-    await this.sidecar.stop();
-  }
 }
 
 const outcomes = (record: MessageRecord | undefined): readonly string[] =>
@@ -232,27 +183,6 @@ describe('a recorder', () => {
     recorder.close();
     expect(events.eventNames()).toEqual([]);
   });
-
-  test('keeps the newest 10,000 of 100,000 messages', async () => {
-    await using recorded = await Recorded.start();
-    const { pubsub } = recorded.sidecar;
-    let delivered = 0;
-    await pubsub.subscribe('pubsub', 'orders', () => void delivered++);
-    for (let batch = 0; batch < 100; batch++) {
-      const entries = Array.from({ length: 1_000 }, (_, n) => ({
-        entryId: String(n),
-        event: `n${batch * 1_000 + n}.`,
-      }));
-      await pubsub.publishBulk('pubsub', 'orders', entries);
-      expect(recorded.recorder.kept.size).toBeLessThanOrEqual(10_000);
-    }
-    await eventually('all are delivered', () => delivered === 100_000);
-    const { kept } = recorded.recorder;
-    expect(kept).toMatchObject({ size: 10_000, capacity: 10_000, hasDropped: true });
-    const newest = await recorded.messages('text=n99999.');
-    expect(newest).toHaveLength(1);
-    expect(recorded.recorder.find(String(Number(newest[0]?.key) - 10_000))).toBeUndefined();
-  }, 240_000);
 
   test('keeps at most 16 MiB of payloads', async () => {
     await using recorded = await Recorded.start();

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './http.ts';
+import { SKIPPED } from './test-reporter.ts';
 
 const PGBOUNCER = '/usr/sbin/pgbouncer';
 
@@ -80,7 +81,7 @@ function isAvailable(what: string, isThere: boolean, remedy: string): boolean {
   if (isThere) return true;
   const message = `${what} is missing: ${remedy}`;
   if (process.env['CI'] !== undefined) throw new Error(message);
-  process.stderr.write(`skipped: ${message}\n`);
+  console.warn(`${SKIPPED}${message}`);
   return false;
 }
 

@@ -1,0 +1,5 @@
+import { test } from 'vitest';
+import { losesNothing } from '../crash/pubsub-lives.ts';
+
+// The one crash among the quick tests; test/crash has the others.
+test('a process that is killed twice loses no message that it acknowledged', () => losesNothing(2), 60_000);
