@@ -15,7 +15,7 @@ export const repository = join(here, '../..');
 const place = mkdtempSync(join(tmpdir(), 'insidecar-package-'));
 process.on('exit', () => rmSync(place, { recursive: true, force: true }));
 
-export const results = { passed: 0, failed: 0 };
+export const results = { passed: 0, failed: 0, untested: [] };
 
 /** Runs a program and answers with how it ended and what it said. */
 export function run(cwd, command, ...args) {
@@ -32,14 +32,28 @@ function fetched(cwd, command, ...args) {
   return first.ok ? first : run(cwd, command, ...args);
 }
 
-const fetchedNodes = new Set();
+const on = (version) => ['--yes', '--package', `node@${version}`];
+const fetches = new Map();
+
+/** Whether the registry gives this version of Node. If it does not, that says nothing of the package. */
+function hasNode(version) {
+  if (!fetches.has(version)) {
+    const { ok, output } = fetched(place, 'npx', ...on(version), 'node', '--version');
+    fetches.set(version, ok);
+    if (!ok) results.untested.push(version);
+    if (!ok) console.log(`!!   NOT TESTED on node@${version}, which npm could not fetch:\n${output}`);
+  }
+  return fetches.get(version);
+}
+
+/** Those of `NODES` that can be had, or of `versions`. */
+export function availableNodes(versions = NODES) {
+  return versions.filter(hasNode);
+}
 
 /** The same on a version of Node, `npm` and `npx` included. */
 export function runOn(version, cwd, command, ...args) {
-  const on = ['--yes', '--package', `node@${version}`];
-  if (!fetchedNodes.has(version)) must(`fetching node@${version}`, fetched(cwd, 'npx', ...on, 'node', '--version'));
-  fetchedNodes.add(version);
-  return run(cwd, 'npx', ...on, command, ...args);
+  return run(cwd, 'npx', ...on(version), command, ...args);
 }
 
 export function must(what, { ok, output }) {

@@ -14,4 +14,5 @@ for (const name of wanted.length === 0 ? Object.keys(parts) : wanted) {
   await parts[name]();
 }
 console.log(`\npackage: ${results.passed} passed, ${results.failed} failed`);
+for (const version of results.untested) console.log(`!! NOT TESTED on node@${version}, which npm could not fetch`);
 if (results.failed > 0) process.exitCode = 1;

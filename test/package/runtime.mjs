@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { check, directory, NODES, npmInstall, packed, repository, run, runOn, SQLITE } from './harness.mjs';
+import { availableNodes, check, directory, npmInstall, packed, repository, run, runOn, SQLITE } from './harness.mjs';
 
 const PROGRAMS = ['smoke.mjs', 'smoke.cjs', 'entries.mjs', 'entries.cjs'];
 const COMMAND = 'node_modules/insidecar/dist/cli.cjs';
@@ -72,7 +72,7 @@ export async function runtime() {
   const brought = uninvited.filter((name) => existsSync(join(withoutSqlite, 'node_modules', name)));
   const nothing = brought.length === 0;
   check('no framework, SDK or driver comes along', { ok: nothing, said: '', output: `${brought}` });
-  for (const version of NODES) {
+  for (const version of availableNodes()) {
     for (const program of ['smoke.mjs', 'smoke.cjs']) checkOn(version, cwd, program, /stopped$/);
     for (const program of ['entries.mjs', 'entries.cjs']) checkOn(version, cwd, program, /loaded \. \d+, /);
     const command = [...RUN, '--app-port', String(await freePort()), '--', 'node', 'cli-app.mjs'];
