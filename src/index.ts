@@ -80,6 +80,20 @@ export type {
 } from './blocks/pubsub/publishing/publish-options.ts';
 export type { PubSub } from './blocks/pubsub/pubsub.ts';
 export type {
+  DeleteOperation,
+  PathAnd,
+  SetStateOptions,
+  State,
+  StateFilter,
+  StateItem,
+  StateOperation,
+  StateQuery,
+  StateQueryPage,
+  StateWriteOptions,
+  UpdateStateOptions,
+  UpsertOperation,
+} from './blocks/state/state.ts';
+export type {
   CallActivityOptions,
   CallChildOptions,
   ContinueAsNewOptions,

@@ -104,7 +104,10 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const components = options.components.filter(
     ({ scopes = [] }) => scopes.length === 0 || scopes.includes(options.appId),
   );
-  const stores = new StoreBlocks({ ...deps, resiliency, components, isNamespaceSet: options.isNamespaceSet });
+  const stores: StoreBlocks = new StoreBlocks({
+    ...{ ...deps, resiliency, components, isNamespaceSet: options.isNamespaceSet },
+    pubsub: () => pubsub,
+  });
   const pubsub = makePubSub(options, { ...deps, components }, { app: httpApp, monitor, resiliency });
   const jobs = makeJobs({ ...deps, app: httpApp, monitor }, options.jobs);
   const onFirst = (made: WorkflowService): void =>

@@ -5,6 +5,7 @@ import { jobRoutes } from '../blocks/jobs/routes.ts';
 import { metadataRoutes } from '../blocks/metadata/routes.ts';
 import { placementRoutes } from '../blocks/placement/routes.ts';
 import { pubsubRoutes } from '../blocks/pubsub/routes.ts';
+import { stateRoutes } from '../blocks/state/routes.ts';
 import { workflowRoutes } from '../blocks/workflow/routes.ts';
 import { BrowserGuard } from '../http/browser-guard.ts';
 import { type GuardOptions, guard } from '../http/guard.ts';
@@ -25,6 +26,7 @@ export function makeHandler(
   options: ResolvedOptions,
   host: SidecarDeps,
   {
+    stores,
     pubsub,
     jobs,
     workflows,
@@ -33,12 +35,13 @@ export function makeHandler(
     placement,
     opened,
     probe,
-  }: Pick<BuiltSidecar, 'pubsub' | 'jobs' | 'workflows' | 'metadata' | 'health' | 'placement' | 'probe'> &
+  }: Pick<BuiltSidecar, 'stores' | 'pubsub' | 'jobs' | 'workflows' | 'metadata' | 'health' | 'placement' | 'probe'> &
     HasInvocation,
 ): Handler {
   const { wire, apiToken, bodyLimitBytes, api, cors } = options;
   const all = [
     ...pubsubRoutes(pubsub, wire, bodyLimitBytes),
+    ...stateRoutes({ state: stores.state, wire, bodyLimitBytes }),
     ...jobRoutes({ jobs, wire, bodyLimitBytes }),
     ...workflowRoutes({ workflows, wire, bodyLimitBytes }),
     ...opened.routes,

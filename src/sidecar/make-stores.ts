@@ -1,9 +1,11 @@
 import type { BlockDeps } from '../blocks/block-deps.ts';
 import type { BlockService } from '../blocks/block-service.ts';
+import type { PubSubService } from '../blocks/pubsub/pubsub-service.ts';
 import { StateService } from '../blocks/state/state-service.ts';
 import type { DescribedStore, FailedStore } from '../blocks/stores.ts';
-import { type AnyComponentDefinition, storesOf } from '../components/any-component.ts';
+import { type AnyComponentDefinition, pubsubsOf, storesOf } from '../components/any-component.ts';
 import type { Resiliency } from '../resiliency/policy.ts';
+import { outboxPublisher } from './outbox-publisher.ts';
 
 /** A building block whose components are stores. */
 export interface StoreBlock extends BlockService {
@@ -25,6 +27,8 @@ export interface StoreBlocksDeps extends BlockDeps {
   /** The components that the application may use. */
   readonly components: readonly AnyComponentDefinition[];
   readonly isNamespaceSet: boolean;
+  /** Pub/sub, for the events of transactions. */
+  readonly pubsub: () => PubSubService;
 }
 
 /** The building blocks whose components are stores. */
@@ -34,7 +38,12 @@ export class StoreBlocks {
   readonly services: readonly StoreBlock[];
 
   constructor(deps: StoreBlocksDeps) {
-    this.state = new StateService({ ...deps, definitions: storesOf(deps.components, 'state') });
+    this.state = new StateService({
+      ...deps,
+      definitions: storesOf(deps.components, 'state'),
+      publisher: () => outboxPublisher(deps.pubsub()),
+      hasPubSub: (name) => pubsubsOf(deps.components).some((pubsub) => pubsub.name === name),
+    });
     this.services = [this.state];
   }
 

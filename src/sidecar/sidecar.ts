@@ -8,6 +8,7 @@ import { Jobs } from '../blocks/jobs/jobs.ts';
 import type { Metadata } from '../blocks/metadata/metadata.ts';
 import type { Placement } from '../blocks/placement/placement.ts';
 import { PubSub } from '../blocks/pubsub/pubsub.ts';
+import { State } from '../blocks/state/state.ts';
 import { Workflows } from '../blocks/workflow/workflows.ts';
 import type { Membership } from '../cluster/membership.ts';
 import type { Shards } from '../cluster/shards.ts';
@@ -49,6 +50,8 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly events: SidecarEventEmitter;
   /** Publish and subscribe. */
   readonly pubsub: PubSub;
+  /** Values by key, in the stores of components. Not the sidecar's own state. */
+  readonly state: State;
   /** Jobs that run at a time or on a schedule. */
   readonly jobs: Jobs;
   /** Workflows: code whose progress is stored. */
@@ -107,6 +110,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.#app = parts.app;
     this.#monitor = parts.monitor;
     this.pubsub = new PubSub(parts.pubsub);
+    this.state = new State(parts.stores.state);
     this.jobs = new Jobs(parts.jobs);
     this.workflows = new Workflows(parts.workflows);
     this.#stores = parts.stores;

@@ -9,19 +9,20 @@ const MAX_LOOKED_AT = 1_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 /** How often a claim is tried against others that claim at the same time. */
 const MAX_TRIES = 10;
-/** In front of the event: until when it is claimed, in milliseconds since 1970 (float64). */
-const LEASE_BYTES = 8;
+/**
+ * In front of the event: until when it is claimed, in milliseconds since 1970, and by which process, which its start tells
+ * (two float64).
+ */
+const LEASE_BYTES = 16;
+const OWNER_AT = 8;
 
 /** The entry of an event. */
 export function encodeEvent(bytes: Uint8Array, claimedUntil: number): Buffer {
   const entry = Buffer.allocUnsafe(LEASE_BYTES + bytes.length);
   entry.writeDoubleBE(claimedUntil, 0);
+  entry.writeDoubleBE(performance.timeOrigin, OWNER_AT);
   entry.set(bytes, LEASE_BYTES);
   return entry;
-}
-
-function claimedUntil({ value }: KeyedEntry): number {
-  return new DataView(value.buffer, value.byteOffset, LEASE_BYTES).getFloat64(0);
 }
 
 /** The events that transactions have left in the sidecar's own kind of store. */
@@ -44,7 +45,7 @@ export class EngineOutbox implements KeyValueOutbox {
         limit: MAX_LOOKED_AT,
         maxBytes: MAX_BYTES,
       });
-      const free = entries.filter((entry) => claimedUntil(entry) <= now).slice(0, limit);
+      const free = entries.filter((entry) => this.#isFree(entry, now)).slice(0, limit);
       if (free.length === 0) return [];
       const events = free.map(({ key, value }) => ({
         id: this.#layout.eventOf(key),
@@ -64,6 +65,13 @@ export class EngineOutbox implements KeyValueOutbox {
       }
     }
     return [];
+  }
+
+  /** No other process has an exclusive store open: what a former one has claimed is free. */
+  #isFree({ value }: KeyedEntry, now: number): boolean {
+    const lease = new DataView(value.buffer, value.byteOffset, LEASE_BYTES);
+    if (lease.getFloat64(0) <= now) return true;
+    return this.#store.isExclusive === true && lease.getFloat64(OWNER_AT) !== performance.timeOrigin;
   }
 
   async remove(ids: readonly string[]): Promise<void> {

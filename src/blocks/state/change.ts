@@ -1,0 +1,38 @@
+import type { WriteCondition } from '../../components/key-value.ts';
+
+/** Metadata of a request by name. */
+export type StateMetadata = ReadonlyMap<string, string>;
+
+export const NO_METADATA: StateMetadata = new Map();
+
+/** What a request asks to do with one key, checked. */
+export interface StateChange {
+  readonly kind: 'upsert' | 'delete';
+  readonly key: string;
+  /** The text of the JSON value of an upsert, in UTF-8. */
+  readonly value: Uint8Array;
+  /** The ETag that the key must have now. */
+  readonly etag?: string | undefined;
+  /** Whether the key must not exist, if there is no ETag. */
+  readonly isFirstWrite: boolean;
+  /** Whether to wait for replicas. */
+  readonly isStrong: boolean;
+  /** How long the value exists; 0 for ever, `undefined` as the store's options say. */
+  readonly ttlMs?: number | undefined;
+  /** The media type of the value in an event. */
+  readonly contentType?: string | undefined;
+  readonly metadata: StateMetadata;
+}
+
+/** What must hold for a change. */
+export function conditionOf({ etag, isFirstWrite }: StateChange): WriteCondition | undefined {
+  if (etag !== undefined) return { etag };
+  return isFirstWrite ? 'absent' : undefined;
+}
+
+const PROJECTION = 'outbox.projection';
+
+/** Whether the value is not for the store, but for the event of another change of the key. */
+export function isProjection({ kind, metadata }: StateChange): boolean {
+  return kind === 'upsert' && metadata.get(PROJECTION)?.toLowerCase() === 'true';
+}

@@ -1,0 +1,44 @@
+import type { KeyValueDefinition } from '../../components/key-value.ts';
+import { KEY_SEPARATOR } from '../../components/key-value-options.ts';
+import { illegalKey, malformed, quoted } from './errors.ts';
+
+/** The largest key of a request, in bytes of UTF-8. */
+export const MAX_STATE_KEY_BYTES = 512;
+
+/** Who the keys belong to. */
+export interface KeyOwner {
+  readonly appId: string;
+  /** `undefined` if none is set. */
+  readonly namespace: string | undefined;
+}
+
+/** What stands in front of the keys of an application in the database. */
+export function keyPrefixOf({ name, options }: KeyValueDefinition, { appId, namespace }: KeyOwner): string {
+  const { keyPrefix = 'appid' } = options;
+  const word = keyPrefix.toLowerCase();
+  switch (word) {
+    case 'none':
+      return '';
+    case 'name':
+      return name + KEY_SEPARATOR;
+    case 'namespace':
+      return (namespace === undefined ? appId : `${namespace}.${appId}`) + KEY_SEPARATOR;
+    case 'appid':
+      return appId + KEY_SEPARATOR;
+    default:
+      return word + KEY_SEPARATOR;
+  }
+}
+
+/** @throws SidecarError `ERR_MALFORMED_REQUEST` for a key that a request may not have */
+export function checkKey(storeName: string, key: unknown): asserts key is string {
+  if (typeof key !== 'string') throw malformed('a key is missing: expected a text that is not empty');
+  if (key === '') throw malformed('a key is empty: expected a text that is not empty');
+  if (key.includes(KEY_SEPARATOR)) throw illegalKey(storeName, key);
+  if (!key.isWellFormed()) throw malformed(`key ${quoted(key)} has an unpaired surrogate: expected Unicode text`);
+  // A code unit takes at most three bytes.
+  if (key.length * 3 <= MAX_STATE_KEY_BYTES) return;
+  const size = Buffer.byteLength(key);
+  if (size > MAX_STATE_KEY_BYTES)
+    throw malformed(`key ${quoted(key)} has ${size} bytes: at most ${MAX_STATE_KEY_BYTES} are accepted`);
+}

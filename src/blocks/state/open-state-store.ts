@@ -1,0 +1,88 @@
+import type {
+  KeyValueDefinition,
+  KeyValueOperation,
+  StoredValue,
+  WriteOptions,
+  WriteOutcome,
+} from '../../components/key-value.ts';
+import type { AttemptOutcome, Verdict } from '../../resiliency/policy.ts';
+import type { CancelToken } from '../../util/cancel-token.ts';
+import { outside } from '../../util/outside.ts';
+import type { NamedStore } from '../stores.ts';
+import { conditionOf, type StateChange } from './change.ts';
+import { cipherOf, type ValueCipher } from './encryption.ts';
+import { type KeyOwner, keyPrefixOf } from './key-prefix.ts';
+
+/** An open store with its options: keys have no prefix, values are not encrypted. Calls follow the store's policy. */
+export class OpenStateStore {
+  readonly name: string;
+  readonly definition: KeyValueDefinition;
+  readonly prefix: string;
+  readonly #named: NamedStore<KeyValueDefinition>;
+  readonly #cipher: ValueCipher | undefined;
+  readonly #closing: CancelToken;
+
+  constructor(named: NamedStore<KeyValueDefinition>, owner: KeyOwner, closing: CancelToken) {
+    this.name = named.definition.name;
+    this.definition = named.definition;
+    this.prefix = keyPrefixOf(named.definition, owner);
+    this.#named = named;
+    this.#cipher = cipherOf(named.definition.options);
+    this.#closing = closing;
+  }
+
+  get isEncrypted(): boolean {
+    return this.#cipher !== undefined;
+  }
+
+  get store(): NamedStore<KeyValueDefinition>['store'] {
+    return this.#named.store;
+  }
+
+  /** Reads keys as they are stored. */
+  read(keys: readonly string[]): Promise<readonly (StoredValue | undefined)[]> {
+    const whole = keys.map((key) => this.prefix + key);
+    return this.call(() => this.store.read(whole), true);
+  }
+
+  /** The value of what is stored. @throws StateFailure if it cannot be decrypted */
+  open(stored: StoredValue): StoredValue {
+    return this.#cipher === undefined ? stored : { ...stored, bytes: this.#cipher.decrypt(stored.bytes) };
+  }
+
+  /** The operation of a change. */
+  operation(change: StateChange): KeyValueOperation {
+    const key = this.prefix + change.key;
+    const condition = conditionOf(change);
+    const conditional = condition === undefined ? {} : { condition };
+    if (change.kind === 'delete') return { kind: 'remove', key, ...conditional };
+    const ttlMs = change.ttlMs ?? this.definition.options.defaultTtlMs ?? 0;
+    const value = this.#cipher === undefined ? change.value : this.#cipher.encrypt(change.value);
+    return {
+      ...{ kind: 'put', key, value },
+      ...(this.#cipher === undefined ? {} : { isBinary: true }),
+      ...(ttlMs > 0 ? { ttlMs } : {}),
+      ...conditional,
+    };
+  }
+
+  /**
+   * Writes. Whether a write that failed was done may be unknown: one with a condition is then not tried again, because
+   * it would be refused if it was.
+   */
+  write(operations: readonly KeyValueOperation[], options: WriteOptions): Promise<readonly WriteOutcome[]> {
+    const mayRepeat = operations.every(({ condition }) => condition === undefined);
+    return this.call(() => this.store.write(operations, options), mayRepeat);
+  }
+
+  /** Calls the store outside of the context of the caller, under its policy. */
+  call<T>(work: () => Promise<T>, mayRepeat: boolean): Promise<T> {
+    const { policy } = this.#named;
+    if (policy === undefined) return outside(work);
+    const judge = (outcome: AttemptOutcome<T>): Verdict => {
+      if ('value' in outcome) return 'success';
+      return mayRepeat ? 'retry' : 'failure';
+    };
+    return policy.run(this.#closing, () => outside(work), judge);
+  }
+}

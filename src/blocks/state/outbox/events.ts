@@ -1,0 +1,92 @@
+import type { OutboxEvent } from '../../../components/key-value.ts';
+import { asBuffer } from '../../../http/body.ts';
+import { instantPart } from '../../../state/keys.ts';
+import { formatInstant } from '../../../util/duration.ts';
+import { isProjection, type StateChange } from '../change.ts';
+import { malformed, quoted } from '../errors.ts';
+import type { OutboxDestination } from './publisher.ts';
+
+/** What events have in common. */
+export interface EventSource {
+  readonly appId: string;
+  /** `type` of the events. */
+  readonly eventType: string;
+  readonly now: () => number;
+  readonly newId: () => string;
+  readonly destination: OutboxDestination;
+}
+
+/** Names that CloudEvents allows for attributes. */
+const ATTRIBUTE = /^[a-z0-9]+$/;
+/** Attributes that the metadata of an operation do not set. */
+const FIXED: ReadonlySet<string> = new Set(['id', 'specversion', 'data', 'topic', 'pubsubname']);
+const JSON_TYPE = /^[^;]*[/+]json\s*(?:;|$)/i;
+const INDEX_DIGITS = 5;
+const NEW_LINE = 0x0a;
+
+/**
+ * The events of a transaction: one for each upsert, in order, with the value of its projection if it has one. Their IDs
+ * are decided here: an event that is published twice is the same event.
+ *
+ * @throws SidecarError `ERR_MALFORMED_REQUEST` for a projection without an upsert of its key
+ */
+export function eventsOf(changes: readonly StateChange[], source: EventSource): readonly OutboxEvent[] {
+  const projections = projectionsOf(changes);
+  const at = source.now();
+  const transaction = `${instantPart(Math.floor(at))}-${source.newId()}`;
+  const upserts = changes.filter((change) => change.kind === 'upsert' && !isProjection(change));
+  return upserts.map((change, index) => {
+    const id = `${transaction}-${String(index).padStart(INDEX_DIGITS, '0')}`;
+    const shown = projections.get(change.key) ?? change;
+    return { id, bytes: withDestination(source.destination, cloudEvent(id, at, { change, shown }, source)) };
+  });
+}
+
+/** The first projection of each key. */
+export function projectionsOf(changes: readonly StateChange[]): ReadonlyMap<string, StateChange> {
+  const projections = new Map<string, StateChange>();
+  for (const change of changes)
+    if (isProjection(change) && !projections.has(change.key)) projections.set(change.key, change);
+  if (projections.size === 0) return projections;
+  const saved = new Set(
+    changes.filter((change) => change.kind === 'upsert' && !isProjection(change)).map(({ key }) => key),
+  );
+  for (const key of projections.keys())
+    if (!saved.has(key)) throw malformed(`the projection of key ${quoted(key)} has no upsert of that key`);
+  return projections;
+}
+
+function cloudEvent(
+  id: string,
+  at: number,
+  { change, shown }: { readonly change: StateChange; readonly shown: StateChange },
+  { appId, eventType, destination }: EventSource,
+): Buffer {
+  const text = asBuffer(shown.value).toString();
+  const isText = text.startsWith('"');
+  const contentType = shown.contentType ?? (isText ? 'text/plain' : 'application/json');
+  const attributes = new Map<string, string>([
+    ['source', appId],
+    ['type', eventType],
+    ['time', formatInstant(at)],
+    ['datacontenttype', contentType],
+  ]);
+  for (const [name, value] of change.metadata)
+    if (ATTRIBUTE.test(name) && !FIXED.has(name)) attributes.set(name, value);
+  const fixed = { id, specversion: '1.0', topic: destination.topic, pubsubname: destination.pubsubName };
+  const head = JSON.stringify({ ...fixed, ...Object.fromEntries(attributes) });
+  const isJson = JSON_TYPE.test(attributes.get('datacontenttype') ?? contentType);
+  const data = isJson || isText ? text : JSON.stringify(text);
+  return Buffer.from(`${head.slice(0, -1)},"data":${data}}`);
+}
+
+function withDestination({ pubsubName, topic }: OutboxDestination, event: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${JSON.stringify([pubsubName, topic])}\n`), event]);
+}
+
+/** The destination and the CloudEvent of an event that was kept. */
+export function openEvent(bytes: Uint8Array): { readonly to: OutboxDestination; readonly event: Uint8Array } {
+  const end = bytes.indexOf(NEW_LINE);
+  const [pubsubName = '', topic = ''] = JSON.parse(asBuffer(bytes.subarray(0, end)).toString()) as readonly string[];
+  return { to: { pubsubName, topic }, event: bytes.subarray(end + 1) };
+}

@@ -1,0 +1,178 @@
+import { isUtf8 } from 'node:buffer';
+import { isJson } from '../../util/is-json.ts';
+import { jsonElements, jsonMembers } from '../../util/json-text.ts';
+import type { StateChange, StateMetadata } from './change.ts';
+import { NO_METADATA } from './change.ts';
+import { MAX_OPERATIONS, malformed, quoted, tooManyOperations, unknownOperation } from './errors.ts';
+import { checkKey } from './key-prefix.ts';
+
+const NULL = Buffer.from('null');
+const NOTHING: Uint8Array = new Uint8Array(0);
+const MAX_TTL_SECONDS = 2 ** 31 - 1;
+
+/** How requests are read. */
+export interface ParseRules {
+  readonly storeName: string;
+  /** Whether an ETag may be an object with the member `value`. */
+  readonly etagsMayBeObjects: boolean;
+  /** Metadata in the query: they go before those of the items. */
+  readonly ofQuery: StateMetadata;
+}
+
+/** The text of a JSON body. Values are taken out of it as they are written: numbers keep every digit. */
+export function jsonBody(body: Buffer): string {
+  if (!isUtf8(body)) throw malformed('the body is not UTF-8: expected JSON');
+  if (!isJson(body)) throw malformed('the body is not JSON');
+  return body.toString().trim();
+}
+
+/** The body of a save. */
+export function parseSave(body: Buffer, rules: ParseRules): StateChange[] {
+  const text = jsonBody(body);
+  if (!text.startsWith('[')) throw malformed('the body is not a JSON array: expected a list of state items');
+  const items = jsonElements(text);
+  return items.map((item, index) => parseChange('upsert', item, { at: `[${index}]`, rules, ofBody: NO_METADATA }));
+}
+
+/** The body of a transaction. */
+export function parseTransaction(body: Buffer, rules: ParseRules): StateChange[] {
+  const members = membersOf(jsonBody(body), 'the body');
+  const operations = members.get('operations') ?? 'null';
+  if (operations === 'null') return [];
+  if (!operations.startsWith('[')) throw malformed('operations is not an array: expected a list of operations');
+  const texts = jsonElements(operations);
+  if (texts.length > MAX_OPERATIONS) throw tooManyOperations(rules.storeName, texts.length);
+  const ofBody = metadataOf(members, 'the body');
+  return texts.map((text, index) => {
+    const at = `operations[${index}]`;
+    const operation = membersOf(text, at);
+    const name = textOf(operation, 'operation', at) ?? '';
+    if (name !== 'upsert' && name !== 'delete') throw unknownOperation(name);
+    const request = operation.get('request') ?? 'null';
+    return parseChange(name, request, { at: `${at}.request`, rules, ofBody });
+  });
+}
+
+/** The keys of a bulk read. */
+export function parseKeys(body: Buffer, storeName: string): string[] {
+  const members = membersOf(jsonBody(body), 'the body');
+  const parallelism = members.get('parallelism') ?? 'null';
+  if (parallelism !== 'null' && !/^-?\d+$/.test(parallelism)) throw malformed('parallelism is not an integer');
+  metadataOf(members, 'the body');
+  const keys = members.get('keys') ?? 'null';
+  if (keys === 'null') return [];
+  if (!keys.startsWith('[')) throw malformed('keys is not an array: expected a list of texts');
+  return jsonElements(keys).map((element) => {
+    if (!element.startsWith('"')) throw malformed('keys has an element that is not a text');
+    const key = JSON.parse(element) as string;
+    checkKey(storeName, key);
+    return key;
+  });
+}
+
+interface ChangeContext {
+  /** Where it stands, for messages. */
+  readonly at: string;
+  readonly rules: ParseRules;
+  /** Metadata that stand behind its own. */
+  readonly ofBody: StateMetadata;
+}
+
+function parseChange(kind: StateChange['kind'], text: string, { at, rules, ofBody }: ChangeContext): StateChange {
+  const members = membersOf(text, at);
+  const key = textOf(members, 'key', at);
+  checkKey(rules.storeName, key);
+  const own = metadataOf(members, at);
+  const metadata = merged(ofBody, own, rules.ofQuery);
+  return {
+    kind,
+    key,
+    value: kind === 'delete' ? NOTHING : bytesOf(members),
+    etag: etagOf(members, at, rules.etagsMayBeObjects),
+    ...optionsOf(members, at),
+    ttlMs: ttlOf(metadata),
+    contentType: textOf(members, 'contentType', at) || metadata.get('contentType') || undefined,
+    metadata,
+  };
+}
+
+function bytesOf(members: ReadonlyMap<string, string>): Uint8Array {
+  const value = members.get('value');
+  return value === undefined || value === 'null' ? NULL : Buffer.from(value);
+}
+
+/** The texts of an object's members, of which the last of a name counts. */
+function membersOf(text: string, at: string): ReadonlyMap<string, string> {
+  if (!text.startsWith('{')) throw malformed(`${at} is not an object`);
+  const members = new Map<string, string>();
+  for (const { key, value } of jsonMembers(text)) members.set(key, value);
+  return members;
+}
+
+/** A text; `undefined` if it is missing or `null`. */
+function textOf(members: ReadonlyMap<string, string>, name: string, at: string): string | undefined {
+  const text = members.get(name);
+  if (text === undefined || text === 'null') return undefined;
+  if (!text.startsWith('"')) throw malformed(`${at}.${name} is not a text`);
+  return JSON.parse(text) as string;
+}
+
+function etagOf(members: ReadonlyMap<string, string>, at: string, mayBeObject: boolean): string | undefined {
+  const isObject = mayBeObject && members.get('etag')?.startsWith('{') === true;
+  if (!isObject) return textOf(members, 'etag', at) || undefined;
+  return textOf(membersOf(members.get('etag') ?? '', `${at}.etag`), 'value', `${at}.etag`) || undefined;
+}
+
+function metadataOf(members: ReadonlyMap<string, string>, at: string): StateMetadata {
+  const text = members.get('metadata') ?? 'null';
+  if (text === 'null') return NO_METADATA;
+  const written = membersOf(text, `${at}.metadata`);
+  const metadata = new Map<string, string>();
+  for (const name of written.keys()) {
+    const value = textOf(written, name, `${at}.metadata`);
+    if (value === undefined) throw malformed(`${at}.metadata.${name} is not a text`);
+    metadata.set(name, value);
+  }
+  return metadata;
+}
+
+/** Later ones win. */
+function merged(...all: readonly StateMetadata[]): StateMetadata {
+  const filled = all.filter(({ size }) => size > 0);
+  const [only] = filled;
+  if (filled.length <= 1) return only ?? NO_METADATA;
+  return new Map(filled.flatMap((metadata) => [...metadata]));
+}
+
+function optionsOf(members: ReadonlyMap<string, string>, at: string): Pick<StateChange, 'isFirstWrite' | 'isStrong'> {
+  const text = members.get('options') ?? 'null';
+  if (text === 'null') return { isFirstWrite: false, isStrong: false };
+  const options = membersOf(text, `${at}.options`);
+  return parseOptions(textOf(options, 'concurrency', `${at}.options`), textOf(options, 'consistency', `${at}.options`));
+}
+
+/** @throws SidecarError `ERR_MALFORMED_REQUEST` for another word: a misspelt one would let writes through */
+export function parseOptions(
+  concurrency: string | undefined,
+  consistency: string | undefined,
+): Pick<StateChange, 'isFirstWrite' | 'isStrong'> {
+  return {
+    isFirstWrite: oneOf('concurrency', concurrency, ['first-write', 'last-write']) === 'first-write',
+    isStrong: oneOf('consistency', consistency, ['strong', 'eventual']) === 'strong',
+  };
+}
+
+function oneOf(name: string, given: string | undefined, words: readonly string[]): string | undefined {
+  if (!given || words.includes(given)) return given;
+  throw malformed(`${name} is ${quoted(given)}: expected ${words.join(' or ')}`);
+}
+
+/** The TTL in metadata; 0 for none, `undefined` if it is not given. */
+export function ttlOf(metadata: StateMetadata): number | undefined {
+  const text = metadata.get('ttlInSeconds');
+  if (text === undefined) return undefined;
+  if (text === '') return 0;
+  const seconds = /^-?\d{1,20}$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds >= -1 && seconds <= MAX_TTL_SECONDS) return Math.max(0, seconds) * 1_000;
+  throw malformed(`ttlInSeconds is ${quoted(text)}: expected an integer from -1 to ${MAX_TTL_SECONDS}`);
+}

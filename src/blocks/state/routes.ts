@@ -1,0 +1,184 @@
+import { messageOf } from '../../errors.ts';
+import { readContent } from '../../http/content.ts';
+import { type HeaderMap, headerOf, NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
+import { type Route, route } from '../../http/router.ts';
+import type { Wire } from '../../wire.ts';
+import { NO_METADATA, type StateMetadata } from './change.ts';
+import { malformed } from './errors.ts';
+import { checkKey } from './key-prefix.ts';
+import { jsonBody, type ParseRules, parseKeys, parseOptions, parseSave, parseTransaction } from './parse-changes.ts';
+import { planOf } from './query/plan-of.ts';
+import { checkQueryable, type FoundValue } from './query/run-query.ts';
+import type { StateEntry, StateService } from './state-service.ts';
+import { expiryText, isJsonValue, textOfValue } from './value-text.ts';
+
+/** What the routes are made of. */
+export interface StateRoutesDeps {
+  readonly state: StateService;
+  readonly wire: Wire;
+  readonly bodyLimitBytes: number;
+}
+
+const WRITES = ['POST', 'PUT'];
+const JSON_TYPE = 'application/json';
+
+type ToStore = { readonly store: string };
+type ToKey = ToStore & { readonly key: string };
+type ByStore = (request: SidecarRequest, params: ToStore) => Promise<SidecarResponse>;
+type ByKey = (request: SidecarRequest, params: ToKey) => Promise<SidecarResponse>;
+
+/** The routes of the state API. */
+export function stateRoutes(deps: StateRoutesDeps): Route[] {
+  const get: ByKey = (request, to) => getValue(deps, request, to);
+  const remove: ByKey = (request, to) => deleteValue(deps, request, to);
+  /** A word that is a route for writes is a key like any other for the rest. */
+  const word = <Word extends string>(name: Word, write: ByStore): Route[] => {
+    const path = `/v1.0/state/:store/${name}` as '/v1.0/state/:store';
+    return [
+      route('state', WRITES, path, write),
+      route('state', ['GET'], path, (request, { store }) => get(request, { store, key: name })),
+      route('state', ['DELETE'], path, (request, { store }) => remove(request, { store, key: name })),
+    ];
+  };
+  return [
+    route('state', WRITES, '/v1.0/state/:store', (request, to) => save(deps, request, to)),
+    ...word('bulk', (request, to) => bulkGet(deps, request, to)),
+    ...word('transaction', (request, to) => transact(deps, request, to)),
+    route('state', ['GET'], '/v1.0/state/:store/*key', get),
+    route('state', ['DELETE'], '/v1.0/state/:store/*key', remove),
+    route('state', WRITES, '/v1.0-alpha1/state/:store/query', (request, to) => query(deps, request, to)),
+  ];
+}
+
+async function save(
+  deps: StateRoutesDeps,
+  request: SidecarRequest,
+  { store: name }: ToStore,
+): Promise<SidecarResponse> {
+  const { state, bodyLimitBytes } = deps;
+  const store = state.store(name);
+  const changes = parseSave(await readContent(request, bodyLimitBytes), rulesOf(deps, request, name));
+  await state.save(store, changes);
+  return NO_CONTENT;
+}
+
+async function transact(
+  deps: StateRoutesDeps,
+  request: SidecarRequest,
+  { store: name }: ToStore,
+): Promise<SidecarResponse> {
+  const { state, bodyLimitBytes } = deps;
+  const store = state.store(name);
+  const changes = parseTransaction(await readContent(request, bodyLimitBytes), rulesOf(deps, request, name));
+  await state.transact(store, changes);
+  return NO_CONTENT;
+}
+
+function rulesOf({ wire }: StateRoutesDeps, request: SidecarRequest, storeName: string): ParseRules {
+  return { storeName, etagsMayBeObjects: wire.etagsMayBeObjects, ofQuery: metadataOfQuery(request) };
+}
+
+async function getValue(
+  { state }: StateRoutesDeps,
+  _: SidecarRequest,
+  { store: name, key }: ToKey,
+): Promise<SidecarResponse> {
+  const store = state.store(name);
+  checkKey(name, key);
+  const found = await state.get(store, key);
+  if (found === undefined) return NO_CONTENT;
+  const { bytes, etag, expiresAt } = found;
+  const headers: Record<string, string> = {
+    'content-type': isJsonValue(bytes) ? JSON_TYPE : 'application/octet-stream',
+  };
+  if (etag !== undefined && FIELD.test(etag)) headers['etag'] = etag;
+  if (expiresAt !== undefined) headers['metadata.ttlexpiretime'] = expiryText(expiresAt);
+  return { status: 200, headers, body: bytes };
+}
+
+/** What a header field may hold. Other programs store ETags of their own. */
+const FIELD = /^[\x21-\x7e]+$/;
+
+async function deleteValue(
+  { state }: StateRoutesDeps,
+  request: SidecarRequest,
+  { store: name, key }: ToKey,
+): Promise<SidecarResponse> {
+  const store = state.store(name);
+  checkKey(name, key);
+  const { query } = request;
+  const options = parseOptions(query.get('concurrency') ?? undefined, query.get('consistency') ?? undefined);
+  const etag = etagOf(request.headers);
+  await state.delete(store, { kind: 'delete', key, value: NOTHING, etag, ...options, metadata: NO_METADATA });
+  return NO_CONTENT;
+}
+
+const NOTHING = new Uint8Array(0);
+
+/** `If-Match` without one pair of quotation marks; empty means none. */
+function etagOf(headers: HeaderMap): string | undefined {
+  const text = headerOf(headers, 'if-match') ?? '';
+  const isQuoted = text.length >= 2 && text.startsWith('"') && text.endsWith('"');
+  return (isQuoted ? text.slice(1, -1) : text) || undefined;
+}
+
+async function bulkGet(
+  deps: StateRoutesDeps,
+  request: SidecarRequest,
+  { store: name }: ToStore,
+): Promise<SidecarResponse> {
+  const { state, bodyLimitBytes } = deps;
+  const store = state.store(name);
+  const keys = parseKeys(await readContent(request, bodyLimitBytes), name);
+  const entries = keys.length === 0 ? [] : await state.getMany(store, keys);
+  return json(`[${keys.map((key, index) => entryText(key, entries[index])).join()}]`);
+}
+
+function entryText(key: string, entry: StateEntry): string {
+  const head = `{"key":${JSON.stringify(key)}`;
+  if (entry === undefined) return `${head}}`;
+  if ('error' in entry) return `${head},"error":${JSON.stringify(messageOf(entry.error))}}`;
+  const { bytes, etag, expiresAt } = entry;
+  const ofEtag = etag === undefined ? '' : `,"etag":${JSON.stringify(etag)}`;
+  const ofTtl = expiresAt === undefined ? '' : `,"metadata":{"ttlExpireTime":"${expiryText(expiresAt)}"}`;
+  return `${head},"data":${textOfValue(bytes)}${ofEtag}${ofTtl}}`;
+}
+
+async function query(
+  deps: StateRoutesDeps,
+  request: SidecarRequest,
+  { store: name }: ToStore,
+): Promise<SidecarResponse> {
+  const { state, bodyLimitBytes } = deps;
+  const store = state.store(name);
+  checkQueryable(store);
+  const text = jsonBody(await readContent(request, bodyLimitBytes));
+  const { results, token } = await state.query(store, planOf(name, text));
+  if (results.length === 0) return NO_CONTENT;
+  const ofToken = token === undefined ? '' : `,"token":"${token}"`;
+  return json(`{"results":[${results.map(foundText).join()}]${ofToken}}`);
+}
+
+function foundText({ key, text, etag }: FoundValue): string {
+  const ofEtag = etag === undefined ? '' : `,"etag":${JSON.stringify(etag)}`;
+  return `{"key":${JSON.stringify(key)},"data":${text}${ofEtag}}`;
+}
+
+function json(text: string): SidecarResponse {
+  return { status: 200, headers: { 'content-type': JSON_TYPE }, body: Buffer.from(text) };
+}
+
+const PREFIX = 'metadata.';
+
+/** The `metadata.<name>` parameters of a query, without the prefix. If one is repeated, the first wins. */
+function metadataOfQuery({ search, query: parameters }: SidecarRequest): StateMetadata {
+  if (search === '') return NO_METADATA;
+  const metadata = new Map<string, string>();
+  for (const [name, value] of parameters) {
+    if (!name.startsWith(PREFIX) || name.length === PREFIX.length) continue;
+    if (!value.isWellFormed()) throw malformed(`query parameter ${name} is not Unicode text`);
+    const own = name.slice(PREFIX.length);
+    if (!metadata.has(own)) metadata.set(own, value);
+  }
+  return metadata;
+}

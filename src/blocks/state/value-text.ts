@@ -1,0 +1,23 @@
+import { isUtf8 } from 'node:buffer';
+import { asBuffer } from '../../http/body.ts';
+import { isJson } from '../../util/is-json.ts';
+
+/** Whether bytes are the text of a JSON value. */
+export function isJsonValue(bytes: Uint8Array): boolean {
+  return isUtf8(bytes) && isJson(bytes);
+}
+
+/** A stored value as JSON text. Bytes that are not JSON are a JSON string: the text, or if it is not UTF-8 its base64. */
+export function textOfValue(bytes: Uint8Array): string {
+  const buffer = asBuffer(bytes);
+  if (!isUtf8(buffer)) return JSON.stringify(buffer.toString('base64'));
+  const text = buffer.toString();
+  return isJson(buffer) ? text.trim() : JSON.stringify(text);
+}
+
+const SECOND_MS = 1_000;
+
+/** When a value expires, as the API tells it: RFC 3339 in whole seconds, rounded up. */
+export function expiryText(expiresAt: number): string {
+  return new Date(Math.ceil(expiresAt / SECOND_MS) * SECOND_MS).toISOString().replace('.000Z', 'Z');
+}
