@@ -1,10 +1,7 @@
-import { createRequire } from 'node:module';
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { messageOf } from '../errors.ts';
-import { limitSteps } from './cel-budget.ts';
-import { translateRe2 } from './re2.ts';
-
-const require = createRequire(import.meta.url);
+import { limitSteps, StepBudget } from './cel-budget.ts';
+import { compileRe2, type Re2Pattern } from './re2.ts';
 
 /** The variables of a condition and their types. */
 export type Variables = Readonly<Record<string, 'int' | 'map'>>;
@@ -18,29 +15,27 @@ export type Condition = (values: Readonly<Record<string, unknown>>) => boolean;
 /** Limits of a condition: conditions are short, not programs. */
 const LIMITS = { maxAstNodes: 1_000, maxDepth: 50, maxListElements: 500, maxMapEntries: 100, maxCallArguments: 8 };
 
-/** Limits of the pattern check; in steps instead of time, so that the result is the same everywhere. */
-const PATTERN_CHECK = { maxSteps: 5_000, timeout: Number.POSITIVE_INFINITY, unicode: true };
-
 /**
  * Compiles a CEL expression; `what` names it in messages, such as `match expression`.
  *
  * @throws Error naming the problem: syntax, an unknown name, a result that is not boolean, a pattern in `matches()`
- * that is not a literal, not one that JavaScript can run, or could backtrack catastrophically.
+ * that is not a literal, not RE2, or too large.
  */
 export function compileCondition(expression: string, what: string, variables: Variables): Condition {
   const subject = `${what} ${JSON.stringify(expression)}`;
   const environment = new Environment({ limits: LIMITS, homogeneousAggregateLiterals: false });
   for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, type);
-  const patterns = new Map<string, RegExp>();
-  registerMatches(environment, patterns);
+  const budget = new StepBudget();
+  const patterns = new Map<string, Re2Pattern>();
+  registerMatches(environment, patterns, budget);
   const parsed = parseWith(environment, expression, subject);
   takePatterns(parsed.ast, patterns, subject);
   const { valid, error, type } = parsed.check();
   if (!valid) throw invalid(subject, messageOf(error));
   if (type !== 'bool' && type !== 'dyn') throw invalid(subject, `its result is of type ${type}: expected bool`);
-  const renewSteps = limitSteps(parsed);
+  limitSteps(parsed, budget);
   return (values) => {
-    renewSteps();
+    budget.renew();
     const result: unknown = parsed(values);
     if (typeof result !== 'boolean') throw new Error(`the result of ${what} ${expression} was not a boolean`);
     return result;
@@ -64,10 +59,15 @@ function invalid(subject: string, problem: string, cause?: unknown): Error {
 const ON_TEXT = 'matchesRe2';
 
 /** Both forms of `matches()`, for patterns that are known. */
-function registerMatches(environment: Environment, patterns: ReadonlyMap<string, RegExp>): void {
+function registerMatches(
+  environment: Environment,
+  patterns: ReadonlyMap<string, Re2Pattern>,
+  budget: StepBudget,
+): void {
   const matches = (text: string, pattern: string): boolean => {
     const compiled = patterns.get(pattern);
     if (compiled === undefined) throw new Error('matches() takes a literal pattern only');
+    budget.spendMatch(text.length, compiled.size);
     return compiled.test(text);
   };
   environment.registerFunction('matches(string, string): bool', matches);
@@ -75,7 +75,7 @@ function registerMatches(environment: Environment, patterns: ReadonlyMap<string,
 }
 
 /** Compiles the pattern of each `matches()`, and has it run by the functions above. */
-function takePatterns(node: ASTNode, patterns: Map<string, RegExp>, subject: string): void {
+function takePatterns(node: ASTNode, patterns: Map<string, Re2Pattern>, subject: string): void {
   for (const child of childrenOf(node.args)) takePatterns(child, patterns, subject);
   if ((node.op !== 'rcall' && node.op !== 'call') || node.args[0] !== 'matches') return;
   const pattern = node.op === 'rcall' ? node.args[2][0] : node.args[1][1];
@@ -86,25 +86,13 @@ function takePatterns(node: ASTNode, patterns: Map<string, RegExp>, subject: str
   if (node.op === 'rcall') node.args[0] = ON_TEXT;
 }
 
-/** JavaScript's regular expressions can take exponential time: a pattern that could is refused. */
-function compilePattern(pattern: string, subject: string): RegExp {
-  // Loaded by the first pattern: few rules have one, and the package is large.
-  const { isSafePattern } = require('redos-detector') as typeof import('redos-detector');
-  let compiled: RegExp;
-  let isSafe: boolean;
+function compilePattern(pattern: string, subject: string): Re2Pattern {
   try {
-    const { source, flags, widest } = translateRe2(pattern);
-    compiled = new RegExp(source, flags);
-    isSafe = isSafePattern(widest, PATTERN_CHECK).safe;
+    return compileRe2(pattern);
   } catch (cause) {
     const problem = `pattern ${JSON.stringify(pattern)} is not a regular expression of CEL (RE2): ${messageOf(cause)}`;
     throw invalid(subject, problem, cause);
   }
-  if (isSafe) return compiled;
-  const hint =
-    'it could backtrack for very long; use startsWith(), endsWith() or contains(), or a pattern in which no two ' +
-    'repetitions can match the same text';
-  throw invalid(subject, `pattern ${JSON.stringify(pattern)} is refused: ${hint}`);
 }
 
 function childrenOf(args: unknown): ASTNode[] {

@@ -1,5 +1,6 @@
 import { inProcess } from './http/in-process.ts';
 import { sockets } from './http/socket.ts';
+import { re2 } from './parsers/re2.ts';
 import { resources } from './parsers/resources.ts';
 import { rules } from './parsers/rules.ts';
 import { schedules } from './parsers/schedules.ts';
@@ -22,6 +23,7 @@ export const FUZZED: readonly Fuzzed[] = [
   { target: sockets, forMs: 15_000, kept: [2] },
   { target: schedules, forMs: 6_000, kept: [] },
   { target: rules, forMs: 6_000, kept: [] },
+  { target: re2, forMs: 6_000, kept: [] },
   { target: resources, forMs: 8_000, kept: [] },
   { target: rows, forMs: 10_000, kept: [2, 3] },
   { target: files, forMs: 10_000, kept: [50021] },

@@ -16,7 +16,7 @@ const readableForms = new WeakMap<object, unknown>();
  * Compiles a CEL expression over `event`, the whole CloudEvent. Empty is always true. JSON numbers are doubles.
  *
  * @throws Error naming what is wrong: syntax, an unknown name, a result that is no boolean, a pattern in `matches()`
- * that is not a literal or could backtrack catastrophically.
+ * that is not a literal, not RE2, or too large.
  */
 export function compileMatch(expression: string): Matcher {
   if (expression.trim() === '') return ALWAYS;
