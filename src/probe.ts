@@ -35,7 +35,7 @@ export interface JobOperation {
   readonly handler: string;
   readonly attempt: number;
   readonly dueAt: number;
-  /** Who scheduled it. */
+  /** The origin of its schedule. */
   readonly trace: Trace | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface StartOperation {
   readonly type: 'start';
   readonly workflowName: string;
   readonly instanceId: string;
-  /** Who starts it: the code that asks for it, its parent, or the run before it. */
+  /** Its starter: the code that asks for it, its parent, or the run before it. */
   readonly by: 'caller' | 'parent' | 'previousRun';
   /** The start of the parent or of the run before. */
   readonly trace: Trace | undefined;
@@ -111,7 +111,7 @@ export type Operation =
   | StoreOperation
   | ServeOperation;
 
-/** What became of a message after an attempt. `unsettled`: it is delivered again. */
+/** The outcome of an attempt to deliver a message. `unsettled`: it is delivered again. */
 export type Settled = 'delivered' | 'retrying' | 'dropped' | 'dead_lettered' | 'unsettled';
 
 /** Why an operation has failed. */
@@ -119,7 +119,7 @@ export interface OperationFailure {
   readonly reason: string;
   /** The HTTP status, if that is the reason. */
   readonly status?: number;
-  /** What was thrown, if anything was. */
+  /** The thrown value, if one was thrown. */
   readonly thrown?: { readonly value: unknown } | undefined;
 }
 
@@ -128,9 +128,9 @@ export interface Ending {
   readonly failure?: OperationFailure | undefined;
   /** The status of a response. */
   readonly status?: number | undefined;
-  /** What became of each message. */
+  /** The outcome of each message. */
   readonly settled?: readonly Settled[];
-  /** What became of a run of a job or workflow. */
+  /** The outcome of a run of a job or workflow. */
   readonly outcome?: string;
 }
 
@@ -149,8 +149,8 @@ export interface Observation {
 }
 
 /**
- * Sees what a sidecar does. It is `undefined` where nobody looks, so that it then costs one comparison. Its methods
- * never throw.
+ * Sees what a sidecar does. It is `undefined` without an observer, and then costs one comparison. Its methods never
+ * throw.
  */
 export interface Probe {
   begin(operation: Operation): Observation;
@@ -168,7 +168,7 @@ export interface Probe {
   close(): void;
 }
 
-/** What can be asked of a sidecar at any time. */
+/** The figures of a sidecar that can be read at any time. */
 export interface Gauges {
   /** The number of workflow instances in memory. */
   readonly workflows: () => number;
@@ -178,13 +178,13 @@ export interface Gauges {
   readonly shards: () => number | undefined;
   /** Whether the application is healthy; `undefined` without an application. */
   readonly isAppHealthy: () => boolean | undefined;
-  /** What waits in the queues of all components. */
+  /** The messages that wait in the queues of all components. */
   readonly queues: () => Promise<readonly QueueGauge[]>;
   /** The circuit breakers that there are. */
   readonly breakers: () => readonly BreakerGauge[];
 }
 
-/** What waits in a queue. */
+/** The messages that wait in a queue. */
 export interface QueueGauge {
   readonly pubsubName: string;
   readonly topic: string;

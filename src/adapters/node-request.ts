@@ -7,7 +7,7 @@ import { alreadyRead, contentOf, type ParsedBody } from './parsed-body.ts';
 /** One shared object: it holds nothing about a single request. */
 const DEPARTED = new Error('the caller went away');
 
-/** What an adapter knows of a request beside the request itself. */
+/** An adapter's knowledge of a request beside the request itself. */
 interface Known {
   /** Below the prefix. */
   readonly url: string;
@@ -89,7 +89,7 @@ function breakOffWithCaller(req: IncomingMessage, res: ServerResponse): void {
     req.destroy(DEPARTED);
     res.destroy();
   };
-  // Nobody may be reading it: an error that nobody hears would end the process.
+  // The body may have no reader: an error without a listener would end the process.
   req.on('error', () => undefined);
   if (req.aborted) breakOff();
   else req.once('aborted', breakOff);
@@ -141,7 +141,7 @@ class UnreadBody implements AsyncIterable<Uint8Array> {
   }
 
   takeWhole(lengthBytes: number): Buffer | undefined {
-    // Its beginning is lost. What ended without any data was empty.
+    // Its beginning is lost. A body that ended without data was empty.
     if (this.#req.readableDidRead) throw alreadyRead();
     if (this.#req.readableEnded && !this.#req.aborted) return Buffer.alloc(0);
     // Text, if middleware has asked for it, is left to the reader of chunks.

@@ -54,7 +54,7 @@ function send(
   return undefined;
 }
 
-/** Node discards a body that nobody reads, but not the rest of a partly read one. */
+/** Node discards a body without a reader, but not the rest of a partly read one. */
 function leaveRest(req: IncomingMessage): void {
   if (!req.readableEnded && req.readableDidRead) req.resume();
 }

@@ -76,5 +76,5 @@ export function handleNode(
   return turn === undefined ? begin() : turn.then(() => (res.destroyed ? NOT_BEGUN : begin()));
 }
 
-/** What becomes of a call whose client has left before it began: it is not sent. */
+/** A call whose client has left before it began is not sent: this is its outcome. */
 const NOT_BEGUN: SidecarResponse = { status: 503, headers: {}, body: EMPTY_BODY };

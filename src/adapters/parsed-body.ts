@@ -21,7 +21,7 @@ export interface Content {
 export function contentOf(req: IncomingMessage, parsed: ParsedBody): Content {
   const { headers } = req;
   if (!announcesBody(req)) return { headers, body: EMPTY_BODY };
-  // A parser has come to the end of nothing. What HTTP/2 has cut off ends too.
+  // Ended without a read: the body was empty. An aborted HTTP/2 request ends too.
   if (!req.readableDidRead) return { headers, body: req.readableEnded && !req.aborted ? EMPTY_BODY : req };
   let body: Uint8Array | undefined;
   try {
@@ -67,7 +67,7 @@ function headersFor(body: Uint8Array, headers: HeaderMap): HeaderMap {
   return { ...rest, 'content-length': String(body.length) };
 }
 
-/** What a body is refused with whose bytes somebody else has. */
+/** The refusal of a body whose bytes another reader has. */
 export function alreadyRead(remedy = 'which kept it neither in req.rawBody nor in req.body'): Error {
   return new Error(`the request body was read by another middleware, ${remedy}`);
 }

@@ -39,7 +39,10 @@ const POLL_INTERVAL_MS = 100;
 const BACKOFF: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.2 };
 /** How long a start waits for the first response of an application that already accepts connections. */
 const FIRST_ANSWER_MS = 5_000;
-/** The same on a virtual clock: shorter than the time limit of a test, so that the test can name what hangs. */
+/**
+ * Like `FIRST_ANSWER_MS`, on a virtual clock: shorter than the time limit of a test, so that the test can name what
+ * hangs.
+ */
 const FIRST_ANSWER_IN_TEST_MS = 500;
 
 /** Tracks the state of the application. Blocks read it and listen to its changes. */
@@ -133,7 +136,7 @@ export class AppMonitor {
     void this.#awaitReturn();
   }
 
-  /** Else nobody would be told of a wrong port: messages and jobs wait for the application. */
+  /** Without it, a wrong port would stay unnoticed: messages and jobs wait for the application. */
   #warnWhenLate(): void {
     const { app, clock, logger, startTimeoutMs = DEFAULT_START_TIMEOUT_MS } = this.#deps;
     const { host, port } = app.address;

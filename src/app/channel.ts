@@ -51,7 +51,7 @@ export type AppTarget =
        */
       readonly host?: string;
       /**
-       * What it speaks. A `grpc` application implements Dapr's `AppCallback` and gets invocations only; the package
+       * Its protocol. A `grpc` application implements Dapr's `AppCallback` and gets invocations only; the package
        * `@grpc/grpc-js` must be installed. Default `http`.
        */
       readonly protocol?: 'http' | 'grpc';
@@ -179,7 +179,7 @@ export class AppChannel {
   /** Passes a request on, streaming both ways; counts as a request until the answer has been read. */
   readonly handle: Handler = (request) => this.#pass(request, this.#send);
 
-  /** The same without the token: for a caller that has not proved who it is. */
+  /** Like `handle`, without the token: for a caller that has not proved its identity. */
   readonly handleWithoutToken: Handler = (request) => this.#pass(request, (passed) => this.#transport.handle(passed));
 
   /** `begin` is called as soon as it is the request's turn. */

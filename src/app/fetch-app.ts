@@ -43,7 +43,7 @@ async function callFetch(app: FetchApp, request: SidecarRequest, run: Run): Prom
     if (check !== undefined) await check;
     const work = Promise.resolve(run(() => app(toWebRequest(request, signal))));
     const answer = await untilAborted(work, signal).catch((error: unknown) => {
-      // Nobody will read the body of a late answer.
+      // A late answer's body has no reader.
       work.then(discard, () => undefined);
       throw error;
     });

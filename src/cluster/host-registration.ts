@@ -60,7 +60,7 @@ export class HostRegistration {
     this.#version = 'absent';
   }
 
-  /** What only renews it; `undefined` when that is not all there is to write. */
+  /** The part that only renews it; `undefined` if more has to be written. */
   renewal(): OwnChange | undefined {
     const record = this.#record;
     if (this.#toWrite !== 'renewed' || this.#version === 'absent') return undefined;

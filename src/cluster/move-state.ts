@@ -12,7 +12,7 @@ const SHARDS_PREFIX = keyOf('shards');
 /** The limits of one read, and so of one commit. */
 const PAGE = { limit: 1_000, maxBytes: 8 * 1024 * 1024 };
 
-/** What a move is doing. */
+/** The phase of a move. */
 export type MoveStep = 'waiting' | 'clearing' | 'copying' | 'comparing';
 
 /** Entries, and the size of their keys and values. */

@@ -20,7 +20,7 @@ interface WaitLimits {
 
 /** A store that is down is not waited for: its opening has taken long enough. */
 export const AT_START: WaitLimits = { silenceMs: 3_000, failingMs: 0 };
-/** The same, for what also waits for others than the store. */
+/** Like `AT_START`, for waits that depend on more than the store: silence is no failure. */
 export const WHILE_IT_WORKS: WaitLimits = { silenceMs: Number.POSITIVE_INFINITY, failingMs: 0 };
 /**
  * A store that is only slow answers sooner: hosts that renew their records more slowly would count as dead. A server that
@@ -46,9 +46,9 @@ export interface PatienceDeps {
 }
 
 /**
- * How long a host waits for its store at its start and its stop: as long as that answers. What a start could not do is
- * done as soon as the store works. What a stop could not do is left undone: other hosts take over when the lease ends.
- * A store that only one process can have open is always waited for: it answers, or is lost.
+ * How long a host waits for its store at its start and its stop: as long as that answers. The rest of a start is done
+ * as soon as the store works. The rest of a stop is left undone: other hosts take over when the lease ends. A store
+ * that only one process can have open is always waited for: it answers, or is lost.
  */
 export class Patience {
   readonly #deps: PatienceDeps;

@@ -70,7 +70,7 @@ export function planShards({ table, owners, layout, id, appId, isLive }: View): 
   return { dead, take, require, mine, release, owners: living, peers: peerIds };
 }
 
-/** What a plan and the host's own change write. */
+/** The writes of a plan and of the host's own change. */
 export function batchOf(plan: ShardPlan, own: OwnChange, { layout, id }: Pick<View, 'layout' | 'id'>): Batch {
   return {
     require: [...own.require, ...plan.require],

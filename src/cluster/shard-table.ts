@@ -136,7 +136,7 @@ export class ShardTable implements Shards {
       const isHandedOver = handover.has(shard);
       const isLeaving = isHandedOver || release.includes(shard);
       if (this.versionOf(shard) === version && (this.#isOpen[shard] || isLeaving)) continue;
-      // Whoever takes a shard writes its entry.
+      // A host that takes a shard writes its entry.
       const isKept = (this.versionOf(shard) ?? this.#former[shard]) === version;
       this.#fences[shard] = { key: this.#deps.layout.key(shard), version };
       if (isHandedOver) continue;

@@ -11,7 +11,7 @@ export class OutageLog {
   readonly #logger: Logger;
   readonly #server: string;
   readonly #down = new Set<object>();
-  /** Logged since the outage began; empty while there is none. */
+  /** Reasons that were logged since the outage began; empty without an outage. */
   readonly #reasons = new Set<string>();
 
   constructor(logger: Logger, server: string) {

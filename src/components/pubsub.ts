@@ -141,7 +141,7 @@ export interface PubSubComponent {
   publish(messages: readonly Message[]): Promise<readonly PublishFailure[]>;
   /** Adds a consumer to a group. */
   subscribe(options: SubscribeOptions): Promise<ComponentSubscription>;
-  /** Access to the queues, for whoever operates them. Absent: the component, or its broker, has none to offer. */
+  /** Access to the queues, to operate them. Absent: the component, or its broker, has none to offer. */
   readonly queues?: QueueAccess | undefined;
   /** Ends all subscriptions; later publishes fail. May be called twice. */
   close(): Promise<void>;
@@ -159,7 +159,7 @@ export interface TopicScopes {
   readonly protectedTopics?: readonly string[];
 }
 
-/** What a topic is for: to publish to it, dead letters included, or to subscribe to it. @public */
+/** The use of a topic: to publish to it, dead letters included, or to subscribe to it. @public */
 export type TopicUse = 'publish' | 'subscribe';
 
 /** An unopened pub/sub component, as passed to a sidecar. @public */

@@ -8,14 +8,14 @@ export interface GroupQueue {
   readonly group: string;
 }
 
-/** What a queued message waits for: a consumer, its instant, or its settlement. @public */
+/** The event that a queued message waits for: a consumer, its instant, or its settlement. @public */
 export type QueuedState = 'ready' | 'delayed' | 'inFlight';
 
 /** A message in a queue. @public */
 export interface QueueEntry {
   /** Identifies it in its queue, until it is settled. */
   readonly key: string;
-  /** What it waits for. */
+  /** The event that it waits for. */
   readonly state: QueuedState;
   /** The message. Its `deadLetter` is the origin of a dead letter. */
   readonly message: Message;
@@ -84,7 +84,7 @@ export interface Redelivery {
 }
 
 /**
- * The queues of a component, for whoever operates it. Reading consumes nothing. What changes messages leaves those in
+ * The queues of a component, to operate them. Reading consumes nothing. Methods that change messages leave those in
  * flight alone; each message is changed in one step that happens or does not, also when the process dies.
  *
  * Methods reject with a `SidecarError`: `ERR_QUEUE_NOT_FOUND`, or `ERR_QUEUE_BUSY` if another host hands the messages
@@ -95,7 +95,10 @@ export interface Redelivery {
 export interface QueueAccess {
   /** All queues, or those of a topic. */
   status(topic?: string): Promise<readonly QueueStatus[]>;
-  /** Queues that collect messages for nobody, as far as this host knows; those that keep dead letters are left out. */
+  /**
+   * Queues that collect messages without a consumer, as far as this host knows; those that keep dead letters are left
+   * out.
+   */
   abandoned(): readonly AbandonedQueue[];
   /** The message of a key; `undefined` if it is gone. */
   find(queue: GroupQueue, key: string): Promise<QueueEntry | undefined>;
@@ -120,7 +123,7 @@ export interface QueueAccess {
   removeGroup(queue: GroupQueue): Promise<boolean>;
 }
 
-/** A queue that collects messages for nobody: it has had no consumers for ten minutes. @public */
+/** A queue that collects messages without a consumer: it has had no consumers for ten minutes. @public */
 export interface AbandonedQueue extends GroupQueue {
   /** How many messages wait, counted to 10,000. */
   readonly messages: number;

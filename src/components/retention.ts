@@ -4,7 +4,7 @@ import type { QueueEntry } from './queue-access.ts';
 /** After this time without consumers, a group that has messages is abandoned. */
 export const ABANDONED_AFTER_MS = 600_000;
 
-/** How long dead letters are kept that nobody has subscribed to; the oldest are removed first. @public */
+/** How long dead letters without a subscriber are kept; the oldest are removed first. @public */
 export interface DeadLetterRetention {
   /** The most messages for a topic. Default: 10,000. */
   readonly maxMessages?: number;

@@ -58,7 +58,7 @@ export class WorkflowContext {
     return single(this.#execution.createTimer(checkInstant(dueAt, fireAt, 'a Date or seconds')));
   }
 
-  /** Runs an activity: at least once, even if nobody waits for it. */
+  /** Runs an activity: at least once, even if no code waits for it. */
   callActivity<TInput, TOutput>(
     activity: TWorkflowActivity<TInput, TOutput> | string,
     input?: TInput,
@@ -115,7 +115,7 @@ export class WorkflowContext {
   }
 
   /**
-   * Ends this run and starts anew with another input and an empty history. Later calls of this run have no effect.
+   * Ends this run and starts again with another input and an empty history. Later calls of this run have no effect.
    *
    * @param saveEvents - whether to keep events that no code has received yet
    */

@@ -68,7 +68,7 @@ function readArriving(body: ArrivingBody, lengthBytes: number, limitBytes: numbe
   });
 }
 
-/** Of a request that is not of Node's own class, an error that nobody listens for ends the process. */
+/** Only Node's own request class survives an 'error' without a listener. */
 function canWait({ isListenedTo, request }: ArrivingBody): boolean {
   return !isListenedTo && request instanceof nodeHttp().IncomingMessage;
 }
@@ -79,7 +79,7 @@ export function readAll(body: Body, limitBytes: number): Promise<Buffer> {
   return isNodeStream(body) ? readNodeStream(body, limitBytes) : readIterable(body, limitBytes);
 }
 
-/** The same bytes as a Buffer, not copied. */
+/** The bytes as a Buffer, not copied. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -187,7 +187,7 @@ export function afterBody(body: AsyncIterable<Uint8Array>, done: () => void): As
   };
 }
 
-/** Whether the body can be sent again: it is bytes, or a stream that nobody has read. */
+/** Whether the body can be sent again: it is bytes, or a stream that has not been read. */
 export function isUntouched(body: Body): boolean {
   return isUint8Array(body) || ('readableDidRead' in body && body.readableDidRead === false);
 }

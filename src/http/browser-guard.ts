@@ -31,7 +31,7 @@ const UNSPECIFIED = /^(?:[0.]+|\[[0:.]*\]|\[[0:]*:ffff:[0:.]*\])$/;
 const PRIVATE_SUFFIX = /\.(?:local|internal)$/;
 /** PowerShell calls itself by the name of a browser. */
 const BROWSER_AGENT = /^Mozilla\/(?!.*PowerShell\/)/;
-/** What a browser shows, or keeps as a worker between the pages of an origin: it acts in this origin. */
+/** Documents that a browser shows, and workers that it keeps between pages: they act in this origin. */
 const DOCUMENTS: ReadonlySet<string> = new Set([
   ...['document', 'iframe', 'frame', 'fencedframe', 'object', 'embed', 'serviceworker'],
 ]);

@@ -107,7 +107,7 @@ export const EMPTY_BODY: Uint8Array = new Uint8Array(0);
 
 const NO_HEADERS: HeaderMap = Object.freeze({});
 
-/** Tells the producer of a body that nobody will read it. */
+/** Tells the producer of a body that it will not be read. */
 export function leaveBody(body: Body): void {
   if (isUint8Array(body)) return;
   // Errors of the producer no longer matter.

@@ -11,7 +11,7 @@ import {
 /** Marks the calls of this process's sidecars to applications in it. Frameworks copy header fields to new requests. */
 export const OWN_CALL_HEADER = 'insidecar-call';
 
-/** Of this process, and unguessable. Whoever learns it can do no more with it than have requests refused. */
+/** Of this process, and unguessable. A caller that learns it can only have requests refused. */
 const MARK = randomUUID();
 
 /** The fields of a call to an application in this process; they replace what came from outside. */

@@ -36,7 +36,7 @@ export interface Route {
   readonly open: boolean;
   /** Whether the route authenticates this request itself, so that no API token is required. */
   readonly identifies: ((request: SidecarRequest) => boolean) | undefined;
-  /** Whether nobody wants to observe its requests: health checks, and calls between hosts. Default: if it is open. */
+  /** Whether its requests are not worth observing: health checks, and calls between hosts. Default: if it is open. */
   readonly isMinor: boolean;
   readonly handle: (
     request: SidecarRequest,
@@ -203,7 +203,9 @@ function descend(at: Node, path: string, from: number): Found | undefined {
   return at.rest === undefined ? undefined : foundRest(at.rest, path.slice(start));
 }
 
-/** The literal child that a segment names in percent-escapes. What does not decode is left to the parameters. */
+/**
+ * The literal child that a segment names in percent-escapes. A segment that does not decode is left to the parameters.
+ */
 function escapedLiteral({ literals }: Node, segment: string): Node | undefined {
   if (literals.size === 0 || !segment.includes('%')) return undefined;
   try {

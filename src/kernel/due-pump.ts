@@ -9,7 +9,7 @@ export interface DuePumpDeps<E extends { readonly at: number }> {
   readonly index: DueIndex<E>;
   /** Notes a read of the store as work that a stop and a test wait for; call the returned function at its end. */
   readonly trackRead: () => () => void;
-  /** Whether something may begin now. Whoever makes room later has to call `pump`. */
+  /** Whether something may begin now. Code that makes room later has to call `pump`. */
   readonly hasRoom: () => boolean;
   /** Begins the work of an entry. Must not throw. */
   readonly begin: (entry: E, now: number) => void;

@@ -8,7 +8,7 @@ import type { OwnedShards } from './owned-shards.ts';
 
 /** Work that the owner of its shard cannot do. */
 export interface StandIn<Need> {
-  /** What it lacks. */
+  /** The code that it lacks. */
   readonly needs: readonly Need[];
   /** The host that does the work in its place; `undefined` while none has taken it. */
   readonly hostId: string | undefined;
@@ -29,16 +29,16 @@ export interface StandInsDeps {
   readonly keyOf: (id: string) => string;
   readonly idOf: (key: string) => string;
   readonly damages: Damages;
-  /** What is known of an item of work has changed: another host may do it now, or this one. */
+  /** An item of work has changed: another host may do it now, or this one. */
   readonly onChange: (id: string) => void;
 }
 
 const FORMAT = 1;
 
 /**
- * Who does single items of work in place of the owner of their shard. An owner that lacks the code for one offers it: it
- * writes what it lacks. A host that has that takes it, and does the work until it is done or the host is gone; then the
- * owner offers it again. So hosts that all lack the code leave it where it is.
+ * Hosts that do single items of work in place of the owner of their shard. An owner that lacks the code for one offers
+ * it: it writes what it lacks. A host that has that takes it, and does the work until it is done or the host is gone;
+ * then the owner offers it again. So hosts that all lack the code leave it where it is.
  *
  * The commits of a stand-in require its entry in place of the fence of the shard: nothing that it does counts once
  * another host has the work. The owner of the shard may still end what is offered, with the same precondition.
@@ -98,7 +98,7 @@ export class StandIns<Need> {
     return { key: this.#deps.keyOf(id), version };
   }
 
-  /** Reads what others have written: of some keys, or everything when there are none. */
+  /** Reads what others have written: the given keys, or everything without keys. */
   async changed(keys: readonly string[] = []): Promise<void> {
     const { store, range, idOf, damages } = this.#deps;
     for (;;) {
@@ -194,7 +194,7 @@ export class StandIns<Need> {
   }
 }
 
-/** What is stored. */
+/** The stored entry. */
 type Content<Need> = Pick<StandIn<Need>, 'needs'> & Partial<StandIn<Need>>;
 
 function standInOf<Need>({ needs, hostId, isKept = false }: Content<Need>, version: number): StandIn<Need> {

@@ -11,8 +11,8 @@ interface Entry {
 const MAX_ENTRIES = 2_000;
 
 /**
- * Attribute sets by key: to make one takes longer than all else about a message. What is counted is told to the counters
- * from time to time, because the SDK takes 3 µs to find the series of a set.
+ * Attribute sets by key: to make one takes longer than all else about a message. Counts go to the counters from time to
+ * time, because the SDK takes 3 µs to find the series of a set.
  */
 export class AttributeCache {
   readonly #entries = new Map<string, Entry>();

@@ -7,7 +7,7 @@ import { ATTRIBUTE } from './conventions.ts';
 const MAX_CHANGED_BREAKERS = 5_000;
 const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-/** What is read whenever metrics are collected. Returns what ends that. */
+/** Gauges that are read whenever metrics are collected. Returns a function that ends that. */
 export function observeGauges(
   meter: Meter,
   { gauges, events, clock }: ObservedSidecar,
@@ -16,7 +16,7 @@ export function observeGauges(
   const ends: (() => void)[] = [flush];
   const gauge = (name: string, unit: string, description: string, read: () => number | undefined): void => {
     const observe = (result: ObservableResult): void => {
-      // Counters that are told of now still belong to this collection.
+      // Counters that are updated now still belong to this collection.
       flush();
       const value = read();
       if (value !== undefined) result.observe(value, common);
@@ -83,7 +83,7 @@ function observeBreakers(
 ): () => void {
   const nameOf = ({ targetType, target, endpoint }: BreakerPlace): string =>
     JSON.stringify([targetType, target, endpoint]);
-  // Bounded, since perhaps nobody collects.
+  // Bounded, since metrics may never be collected.
   const changed = new LruCache<true>(MAX_CHANGED_BREAKERS);
   const note = (place: BreakerPlace): void => changed.set(nameOf(place), true);
   events.on('circuitBreaker', note);

@@ -66,7 +66,7 @@ class ConfiguredResiliency implements Resiliency {
   readonly #apps = new Map<string, LruCache<Policy>>();
   readonly #unnamed = new LruCache<Policy>(MAX_UNNAMED);
   readonly #components = new Map<string, Policy>();
-  /** What each breaker guards. */
+  /** The target that each breaker guards. */
   readonly #places = new WeakMap<CircuitBreaker, GuardedPlace>();
 
   constructor(parsed: ParsedResiliency, deps: ResiliencyDeps) {

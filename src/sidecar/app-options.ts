@@ -46,7 +46,7 @@ export const APP_SCHEMA: JsonSchema = optionsSchema<AppOptions>({
   discovery: { type: 'boolean' },
 });
 
-/** What is wrong with the application, beyond the types of its options. */
+/** The problem of the application's options, beyond their types. */
 export function appProblem(app: AppOptions | undefined): string | undefined {
   if (app === undefined) return undefined;
   const ways = ['port', 'listener', 'fetch'].filter((way) => Object.hasOwn(app, way));
@@ -64,7 +64,7 @@ function isListener(listener: unknown): boolean {
   return typeof app?.callback === 'function' || typeof app?.routing === 'function';
 }
 
-/** What a gRPC application cannot do: subscriptions for it can never be delivered. */
+/** Refuses subscriptions of a gRPC application: they can never be delivered. */
 export function grpcProblem({ app, subscriptions = [] }: AppUse): string | undefined {
   if (app === undefined || !('protocol' in app) || app.protocol !== 'grpc') return undefined;
   if (!('port' in app))

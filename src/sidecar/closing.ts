@@ -19,7 +19,7 @@ function closingMsOf({ realGracePeriodMs }: Clock): number {
   return realGracePeriodMs === undefined ? CLOSING_MS : IN_TEST_MS;
 }
 
-/** What is under way when a stop begins. */
+/** The work under way when a stop begins. */
 interface InFlight {
   readonly work: Work;
   readonly answers: Answers;

@@ -9,8 +9,8 @@ const MASK = '***';
 type Shown = Readonly<Record<keyof SidecarOptions, unknown>>;
 
 /**
- * The options of a sidecar for display, with their defaults. What is shown is named here, option by option: a value that
- * is not named does not appear.
+ * The options of a sidecar for display, with their defaults. Each shown option is named here: a value that is not named
+ * does not appear.
  */
 export function configurationOf(options: ResolvedOptions): Readonly<Record<string, unknown>> {
   const {

@@ -3,7 +3,7 @@ import type { Clock } from '../util/clock.ts';
 import { setGracePeriod } from '../util/grace-period.ts';
 import type { Logger } from '../util/logger.ts';
 
-/** What a start opens. A stop waits for its end only so long. */
+/** The parts that a start opens. A stop waits for their end only so long. */
 export class Opening {
   readonly #givingUp = new AbortController();
   readonly #opened: Promise<void>;

@@ -52,8 +52,8 @@ export interface SidecarOptions {
    */
   readonly appId?: string;
   /**
-   * The namespace of the application: part of its name among other sidecars, sent with its calls. The same
-   * characters as in `appId`. Default: environment variable `NAMESPACE`, else `default`.
+   * The namespace of the application: part of its name among other sidecars, sent with its calls. It may have the
+   * characters of `appId`. Default: environment variable `NAMESPACE`, else `default`.
    */
   readonly namespace?: string;
   /** The application that the sidecar calls. Default: none; messages are then received in code only. */

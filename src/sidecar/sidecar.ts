@@ -179,7 +179,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     await this.#monitor?.start();
   }
 
-  /** The same for whoever operates a stopped application: no job and no workflow runs here. @internal */
+  /** Starts without running jobs or workflows, for commands on a stopped application. @internal */
   startAtRest(): Promise<void> {
     this.#isAtRest = true;
     return this.start();
@@ -226,7 +226,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     return this.#stopped;
   }
 
-  /** The same as {@link Sidecar.stop}. */
+  /** Equals {@link Sidecar.stop}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
@@ -246,7 +246,7 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     throwFirst(closed);
   }
 
-  /** What is being opened. */
+  /** The parts that are being opened. */
   #late(): string {
     if (this.#state === undefined) return 'state store';
     if (this.#host === undefined) return 'hosts of the state store';

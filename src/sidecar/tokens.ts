@@ -12,8 +12,8 @@ export interface Tokens {
 type GivenTokens = { readonly [Name in keyof Tokens]?: unknown };
 
 /**
- * The tokens of the options, else of the environment, where an empty one is none. An empty option is an error: it is
- * most likely a secret that could not be read, and would open the API.
+ * The tokens of the options, else of the environment (empty: none). An empty option is an error: it is most likely an
+ * unreadable secret, and would open the API.
  *
  * @throws SidecarError `ERR_CONFIGURATION` naming the option or the variable, without its value.
  */

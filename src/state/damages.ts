@@ -5,7 +5,7 @@ import type { KeyedEntry } from './store.ts';
 
 /** How many entries are remembered as logged. */
 const MAX_LOGGED = 1_000;
-/** What a value can be. A store that cannot be read at all is no damage of an entry. */
+/** The errors of one value. A store that cannot be read at all is no damage of an entry. */
 const DAMAGES: ReadonlySet<StateErrorKind> = new Set(['corrupt', 'newer-format']);
 
 /** Whether an error says that stored data cannot be read, not that the store does not work. */
@@ -25,7 +25,7 @@ export class Damages {
     this.#message = message;
   }
 
-  /** What `read` makes of an entry; `undefined` if the entry is damaged, or of a newer release. */
+  /** The value that `read` makes of an entry; `undefined` if the entry is damaged, or of a newer release. */
   read<T>(entry: KeyedEntry, read: () => T): T | undefined {
     try {
       return read();
@@ -47,7 +47,7 @@ export class Damages {
     return this.read(entry, read) ?? false;
   }
 
-  /** The same for what reads more. */
+  /** Like `read`, for readers that load further entries. */
   async readLater<T>(entry: KeyedEntry, read: () => Promise<T>): Promise<T | undefined> {
     try {
       return await read();

@@ -1,7 +1,7 @@
 import type { Logger } from '../util/logger.ts';
 import type { StateStore } from './store.ts';
 
-/** What a watcher is called back by. */
+/** Called with the changes that a watcher waits for. */
 export type OnChange = Parameters<StateStore['watch']>[1];
 
 interface Watcher {
@@ -15,7 +15,7 @@ interface Changed {
   readonly by: object | undefined;
 }
 
-/** The watchers of a store within this process, found by prefix. Costs nothing while nobody watches. */
+/** The watchers of a store within this process, found by prefix. Costs nothing without watchers. */
 export class LocalWatch {
   /** By the length of the prefix, then by the prefix. */
   readonly #byLength = new Map<number, Map<string, Set<Watcher>>>();

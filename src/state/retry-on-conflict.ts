@@ -1,7 +1,7 @@
 import { isConflict } from './errors.ts';
 
 /**
- * Makes a change, and makes it again while concurrent changes conflict with it. Each try has to read anew.
+ * Makes a change, and makes it again while concurrent changes conflict with it. Each try has to read again.
  *
  * @param maxTries - the last conflict is thrown
  * @param onConflict - called before another try

@@ -40,7 +40,10 @@ export interface Batch {
   readonly put?: readonly Put[];
   /** Keys to delete. A key without an entry is not an error. */
   readonly delete?: readonly string[];
-  /** Who commits. Not stored: passed to watchers in this process, so that they can ignore their own changes. */
+  /**
+   * The author of the commit. Not stored: passed to watchers in this process, so that they can ignore their own
+   * changes.
+   */
   readonly by?: object;
 }
 
@@ -72,7 +75,7 @@ export const MAX_VALUE_BYTES: number = 8 * 1024 * 1024;
 export const MAX_BATCH_BYTES: number = 64 * 1024 * 1024;
 
 /**
- * What a resolved commit survives on its machine.
+ * The failures of its machine that a resolved commit survives.
  *
  * - `synced`: a crash of the machine, power failures included.
  * - `second`: a crash of the process that stores it. A crash of the machine may lose about the last second.
@@ -122,14 +125,14 @@ export interface StateStore extends AsyncDisposable {
   readonly isExclusive?: boolean;
 
   /**
-   * Whose changes `watch` reports. `'all'`: also those of other processes, except while the connection is lost. `'own'`:
-   * only those of this process, so users poll for the others every second. Default: `'own'`.
+   * The authors whose changes `watch` reports. `'all'`: other processes too, except while the connection is lost.
+   * `'own'`: this process only, so users poll for the others every second. Default: `'own'`.
    */
   readonly hints?: 'all' | 'own';
 
   /**
-   * What a resolved commit survives. With a server, its settings decide; `'unknown'` before the first connection.
-   * Default: `'unknown'`.
+   * The failures that a resolved commit survives. With a server, its settings decide; `'unknown'` before the first
+   * connection. Default: `'unknown'`.
    */
   readonly durability?: StateDurability;
 

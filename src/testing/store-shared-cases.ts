@@ -55,7 +55,7 @@ async function moveFence(one: StateStore, other: StateStore, writers: number): P
       isWritten(one.commit({ require: [{ key: 'fence', version }], put: [put(`${round}/${at}`, 'old')] })),
     );
     await other.commit({ require: [{ key: 'fence', version }], put: [put('fence', 'moved')] });
-    // What the new owner sees now is all that there will ever be from before.
+    // The new owner sees now all that there will ever be from before.
     const seen = await other.scan({ from: `${round}/`, to: `${round}0` });
     await Promise.all(before);
     const later = await other.scan({ from: `${round}/`, to: `${round}0` });
@@ -64,7 +64,7 @@ async function moveFence(one: StateStore, other: StateStore, writers: number): P
   }
 }
 
-/** What holds between several processes that have one store open. */
+/** Rules for several processes that have one store open. */
 export const sharing: readonly StoreCase[] = [
   onTwo('loses no update of two handles, and gives no version twice', async (one, other) => {
     const count = async (store: StateStore): Promise<readonly number[]> => {

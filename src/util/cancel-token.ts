@@ -62,7 +62,7 @@ export function cancelTokenOfSignal(signal: AbortSignal): CancelToken {
 
 /**
  * Many calls may wait for one signal, such as that of a stop, or one of the user's: each takes its listener away in the
- * end, so Node shall not warn of a leak. Who has set a limit keeps it.
+ * end, so Node shall not warn of a leak. A limit that the user has set stays.
  */
 function allowManyListeners(signal: AbortSignal): void {
   try {
@@ -82,15 +82,15 @@ export function signalOfCancelToken(cancelToken: CancelToken): AbortSignal {
 export function unlessAborted<T>(work: Promise<T>, token: CancelToken): Promise<T> {
   return new Promise((resolve, reject) => {
     const unsubscribe = token.onAbort(() => reject(token.reason));
-    // Also for a token that is cancelled already: a failure that nobody hears would end the process.
+    // Also for a token that is cancelled already: a failure without a listener would end the process.
     work.then(resolve, reject).finally(unsubscribe);
     if (token.aborted) reject(token.reason);
   });
 }
 
 /**
- * Cancels `target` with the token, at once if that is already cancelled; call the result to unsubscribe. Code of the
- * user's may listen to a signal of it: that is called outside of the context of whoever cancels.
+ * Cancels `target` with the token, at once if that is already cancelled; call the result to unsubscribe. The user's
+ * code may listen to a signal of it: it is called outside of the context of the code that cancels.
  */
 export function cancelWith(target: { abort(reason: unknown): void }, token: CancelToken): () => void {
   if (token.aborted) target.abort(token.reason);

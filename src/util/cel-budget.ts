@@ -31,7 +31,7 @@ const MATCHED = 2;
 /** A search for a longer text may begin again behind each character; `lastIndexOf` always does. */
 const MAX_QUICK_SEARCH = 250;
 
-/** What evaluates nodes. Its class is not exported. */
+/** Evaluates nodes. Its class is not exported. */
 interface Evaluator {
   debugType(value: unknown): unknown;
   debugTypeDeep(value: unknown): unknown;

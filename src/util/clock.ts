@@ -45,7 +45,7 @@ export interface Clock {
 /** The longest delay that Node's timers support; longer ones fire at once. */
 export const MAX_TIMEOUT_MS: number = 2 ** 31 - 1;
 
-/** The last instant that a `Date` can hold, in milliseconds since 1970. What is due only then is never due. */
+/** The last instant that a `Date` can hold, in milliseconds since 1970. Work that is due only then is never due. */
 export const LAST_INSTANT: number = 8.64e15;
 
 /** The system's time. @public */
@@ -79,7 +79,10 @@ class SystemTimer implements Timer {
   }
 }
 
-/** A clock whose timers, and the clock itself if it is the user's, run outside of the context of whoever sets them. */
+/**
+ * A clock whose timers, and the clock itself if it is the user's, run outside of the context of the code that sets
+ * them.
+ */
 export function clockOutside(clock: Clock): Clock {
   const setTimeout: Clock['setTimeout'] = (callback, delayMs) =>
     outside(() => clock.setTimeout(() => outside(callback), delayMs));

@@ -188,7 +188,7 @@ export class CodeCall {
   abort(reason: Error): void {
     this.#reason ??= reason;
     const controller = this.#controller;
-    // The function's listeners are called outside of the context of whoever aborts it.
+    // The function's listeners are called outside of the context of the code that aborts it.
     if (controller !== undefined) outside(() => controller.abort(this.#reason));
   }
 

@@ -52,7 +52,7 @@ const NONE = -1;
 const TRUE = Buffer.from('true');
 const FALSE = Buffer.from('false');
 const NULL = Buffer.from('null');
-/** What may follow a backslash, besides `u` and four digits. */
+/** Characters that may follow a backslash, besides `u` and four digits. */
 const ESCAPED = new Set(Buffer.from('"\\/bfnrt'));
 /** By byte: 1 if a string may hold it as it is. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>

@@ -26,7 +26,7 @@ export interface Logger {
  */
 export const standardErrorLogger: Logger = errorLogger(() => undefined);
 
-/** The same, with fields that name the present trace. */
+/** The default logger, with fields that name the present trace. */
 export function errorLogger(traceFields: () => object | undefined): Logger {
   const write = (level: string, details: object, message: string): void =>
     writeLine(level, { ...traceFields(), ...details }, message);

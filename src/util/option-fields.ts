@@ -2,9 +2,9 @@ import { SidecarError } from '../errors.ts';
 import { fieldsProblem, nameOfKind } from './known-fields.ts';
 import { shown } from './shown.ts';
 
-/** What a field of options may be. */
+/** The values that a field of options may have. */
 export interface OptionField {
-  /** What was expected; `undefined` if the value is right. */
+  /** The expected value; `undefined` if the value is right. */
   readonly expected: (value: unknown) => string | undefined;
   readonly isRequired?: boolean;
   /** Whether errors leave the value out. */

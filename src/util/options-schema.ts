@@ -14,7 +14,7 @@ type TextSchema<Text> =
       readonly minLength?: number;
       readonly maxLength?: number;
       readonly pattern?: string;
-      /** What the pattern stands for, in words. */
+      /** The values that the pattern stands for, in words. */
       readonly expects?: string;
     }
   | { readonly enum: readonly Text[] }

@@ -84,7 +84,7 @@ function mustOf({ keyword, params, parentSchema, message }: ErrorObject): string
   // About the names of fields, not about the value.
   if (expected !== undefined && keyword !== 'propertyNames') return `must be ${expected}`;
   if (keyword === 'enum') return oneOf(params['allowedValues']);
-  // Where `null` is allowed, it stands for none, which nobody would write.
+  // `null` stands for a value that is not given: the message need not offer it.
   if (keyword === 'type')
     return `must be ${[params['type']]
       .flat()

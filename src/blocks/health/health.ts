@@ -86,7 +86,7 @@ export class Health {
       throw new SidecarError('ERR_OUTBOUND_HEALTH_NOT_READY', `sidecar outbound is not ready: [${missing.join(' ')}]`);
   }
 
-  /** The same part by part, without throwing. */
+  /** The state of each part. Does not throw. */
   state(): HealthState {
     const outbound = this.#deps.outbound.map(stateOf);
     const inbound = this.#deps.inbound.map(stateOf);

@@ -38,8 +38,8 @@ export interface InvocationInit {
   readonly headers?: HeaderMap;
   /**
    * Bytes, a stream of bytes, text (sent as UTF-8), or any other value (sent as JSON with its content type). A Node
-   * stream is destroyed if the call fails, or if nobody has begun to read it when the answer has come to its end, unless
-   * it is an HTTP message.
+   * stream is destroyed if the call fails, or if it has no reader yet when the answer has come to its end, unless it is
+   * an HTTP message.
    */
   readonly body?: unknown;
   /** Appended to the query of the path, in this order. */
@@ -109,7 +109,7 @@ export class Invocation {
   async invoke(target: string, method: string, path: string, init: InvocationInit = {}): Promise<InvocationReply> {
     checkFields(init, INIT_FIELDS, 'options of invoke');
     const { headers = {}, body, query, signal } = init;
-    // A stream may fail before anybody reads it: an error that nobody hears would end the process.
+    // A stream may fail before it is read: an error without a listener would end the process.
     if (body instanceof Readable) body.on('error', () => undefined);
     try {
       this.#deps.admit();
@@ -239,7 +239,7 @@ function closeStream(body: Readable): void {
   if (!('httpVersion' in body)) body.destroy();
 }
 
-/** Closes a body that nobody reads with the end of the answer: an application may read it while it answers. */
+/** Closes a body without a reader at the end of the answer: an application may read it while it answers. */
 function closingUnread(body: Readable, answer: SidecarResponse): SidecarResponse {
   const close = (): void => {
     if (body.readableFlowing === null) closeStream(body);

@@ -79,7 +79,7 @@ export interface UnhandledMetadata {
 export interface StateMetadata {
   /** The engine, such as `postgresql`. */
   readonly type: string;
-  /** What a resolved commit survives; `unknown` before the store is open. */
+  /** The failures that a resolved commit survives; `unknown` before the store is open. */
   readonly durability: StateDurability;
 }
 

@@ -237,7 +237,7 @@ export class PubSub {
   }
 
   /**
-   * Removes a group that nobody subscribes to any more, with its messages.
+   * Removes a group that has no subscriptions any more, with its messages.
    *
    * @returns whether there was one
    * @throws SidecarError `ERR_QUEUE_BUSY` if it has subscriptions, or another host is handing its messages out.

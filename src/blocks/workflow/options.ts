@@ -20,9 +20,9 @@ export interface WorkflowsOptions {
    */
   readonly missingCodeTimeoutMs?: number;
   /**
-   * How often in a row the process may end while the same attempt of an activity is under way before that attempt counts
-   * as failed, and the activity's retry policy decides what follows. The first time is not counted, and a stop is none.
-   * 0: never. Default 3.
+   * How often in a row the process may end while the same attempt of an activity is under way before that attempt
+   * counts as failed, and the activity's retry policy decides what follows. The first time is not counted, nor is a
+   * stop. 0: never. Default 3.
    */
   readonly maxCrashes?: number;
   /** How long finished instances are kept, and how many. Default: all, until they are purged. */

@@ -40,7 +40,7 @@ export class Workflows {
   }
 
   /**
-   * Registers workflows and activities. What is registered under a name is what every call of that name runs, by name,
+   * Registers workflows and activities. Every call of a name runs the code that is registered under it, by name,
    * definition or function. Register before the start: instances of the life before wait for their code.
    *
    * @throws SidecarError `ERR_CONFIGURATION` when a name is taken by other code; see `replaceActivity` and
@@ -215,7 +215,7 @@ export class Workflows {
     return this.service.list(options);
   }
 
-  /** What has happened to an instance, since it last continued as new. */
+  /** The history of an instance since it last continued as new. */
   history(instanceId: string): Promise<readonly WorkflowHistoryEvent[]> {
     return this.service.history(instanceId);
   }

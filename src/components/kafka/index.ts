@@ -44,7 +44,7 @@ export type KafkaSasl =
 export interface KafkaPubSubOptions extends BrokerOptions {
   /** The brokers to begin with, `host:port` each. */
   readonly brokers: readonly string[];
-  /** What the brokers call this client. Default: the app ID. */
+  /** The name of this client at the brokers. Default: the app ID. */
   readonly clientId?: string;
   /** Stands for the app ID in the names of consumer groups. Default: the app ID. */
   readonly consumerId?: string;

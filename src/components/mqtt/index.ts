@@ -101,7 +101,7 @@ const DEFAULT_KEEP_ALIVE_MS = 20_000;
  * `mqtt-packet` 9.
  *
  * Messages have QoS 1: a publish succeeds once the broker has confirmed it, and a delivery is confirmed once the
- * application has answered. Each group has a session for each topic, which collects messages while nobody consumes, as
+ * application has answered. Each group has a session for each topic, which collects messages without a consumer, as
  * many as the broker's settings allow. One process consumes for a group, unless `sharedSubscription` is set. Attempts
  * start from 1 again after a restart of the process. Topics of subscriptions may have the wildcards `+` and `#`.
  *

@@ -87,10 +87,10 @@ export interface RetryOptions {
   readonly maxCrashes?: number;
 }
 
-/** What a subscription's function says of a message; nothing means `SUCCESS`. @public */
+/** The answer of a subscription's function to a message; nothing means `SUCCESS`. @public */
 export type ProcessingStatus = 'SUCCESS' | 'RETRY' | 'DROP';
 
-/** What a subscription's function gets beside the event. @public */
+/** The second argument of a subscription's function, beside the event. @public */
 export interface DeliveryContext {
   /** The message as it lies in the component; its bytes, a copy, have every digit of every number. */
   readonly message: Message;
@@ -99,8 +99,8 @@ export interface DeliveryContext {
   /** Where it comes from, when it was dead-lettered and its component keeps that; `undefined` for other messages. */
   readonly deadLetter: DeadLetterOrigin | undefined;
   /**
-   * Fires when the time-out is over, and when a stop has waited half of its time. What is thrown after that of a stop
-   * is no failure: the message comes again. To return is an answer, always.
+   * Fires when the time-out is over, and when a stop has waited half of its time. An error after that of a stop is no
+   * failure: the message comes again. To return is an answer, always.
    */
   readonly signal: AbortSignal;
 }
@@ -196,7 +196,7 @@ export const REQUIRED_NAMES: ReadonlySet<string> = new Set([...SCHEMA.required, 
 /** For options in code, where an unknown field is a mistake. An application may send fields that we don't use. */
 export const SUBSCRIPTION_OPTIONS_SCHEMA: object = closed(SCHEMA);
 
-/** The same schema, without unknown fields. */
+/** The schema without unknown fields. */
 function closed(open: object): object {
   const members = Object.entries(open).map(([word, rule]) => {
     if (word === 'items') return [word, closed(rule)];
@@ -292,7 +292,10 @@ function bulkOf(options: BulkSubscribeOptions | null | undefined, wire: Wire): S
   };
 }
 
-/** What a request target cannot hold: all but printable ASCII, some of that too, and a percent sign that escapes nothing. */
+/**
+ * Characters that a request target cannot hold: all but printable ASCII, some of that too, and a percent sign that
+ * escapes nothing.
+ */
 const NO_TARGET = /[^\x21-\x7e]|["#<>\\^`{|}]|%(?![\da-f]{2})/giu;
 
 /** A leading slash, no dot segments, no doubled slashes; the query stays. */

@@ -20,7 +20,7 @@ export function redelivered({ deadLetter: _origin, ...message }: Message, topic:
   return { ...same, data: bytes, contentType };
 }
 
-/** The same CloudEvent with other data. */
+/** The CloudEvent with other data. */
 function withNewData(message: Message, data: unknown): Uint8Array {
   const { data: wasText, data_base64: _bytes, ...attributes } = eventOf(message);
   const before = attributes['datacontenttype'];

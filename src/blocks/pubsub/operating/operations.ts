@@ -20,7 +20,7 @@ export interface QueueOperationsDeps {
   readonly logger: Logger;
 }
 
-/** Looks into the queues of the components and changes them, for whoever operates the application. */
+/** Reads and changes the queues of the components, to operate the application. */
 export class QueueOperations {
   readonly #deps: QueueOperationsDeps;
 
@@ -40,7 +40,7 @@ export class QueueOperations {
     return states.flat();
   }
 
-  /** Queues that collect messages for nobody, as far as this host knows. */
+  /** Queues that collect messages without a consumer, as far as this host knows. */
   abandoned(): readonly (QueueName & { readonly messages: number })[] {
     return [...this.#deps.pubsubs].flatMap(([pubsubName, { component }]) =>
       (component.queues?.abandoned() ?? []).map((one) => ({ pubsubName, ...one })),

@@ -19,7 +19,7 @@ export interface QueueState extends QueueName {
   readonly consumers: number;
   /** Whether it is paused, see {@link PubSub.pause}. */
   readonly isPaused: boolean;
-  /** Whether it keeps dead letters because nobody has subscribed to their topic. */
+  /** Whether it keeps dead letters because their topic has no subscription. */
   readonly keepsDeadLetters: boolean;
   /** The ID of the host that hands its messages out, as far as it is known. */
   readonly hostId?: string;
@@ -87,6 +87,6 @@ export interface ExplainedSubscription extends SubscriptionInfo {
 
 /** Where an event goes, and why. @public */
 export interface RouteExplanation {
-  /** The subscriptions to the topic; none if nobody of this app ID gets the event. */
+  /** The subscriptions to the topic; none if no application of this app ID gets the event. */
   readonly subscriptions: readonly ExplainedSubscription[];
 }

@@ -16,7 +16,7 @@ export interface RetryPolicy {
   readonly maxIntervalMs?: number;
   /**
    * The share by which each delay may be shorter, at random, from 0 to 1: many instances that fail together then do not
-   * try again together. The same in every replay. Default 0: delays are exact.
+   * try again together. Every replay has equal delays. Default 0: delays are exact.
    */
   readonly jitter?: number;
   /** The maximum time for all attempts, in milliseconds: no attempt begins after it. Default: no limit. */
@@ -129,7 +129,7 @@ export function defineActivity<Input = undefined, Output = unknown>(
 }
 
 /**
- * What a start does with an existing instance of the same ID.
+ * The effect of a start on an existing instance of its ID.
  *
  * - `fail`: rejects the start with `ERR_START_WORKFLOW`, whether the existing one has finished or not.
  * - `keep`: leaves the existing one as it is, whatever its status, workflow and input, and answers its ID.
@@ -148,7 +148,7 @@ export interface StartOptions {
    * is for, such as that of a message, so that it is started once however often that comes.
    */
   readonly instanceId?: string;
-  /** What to do with an existing instance of this ID, in this process or any other. Default `fail`. */
+  /** The effect on an existing instance of this ID, in this process or any other. Default `fail`. */
   readonly ifExists?: IfInstanceExists;
   /** When the instance begins. Default: now. */
   readonly startAt?: Date | number;

@@ -65,7 +65,7 @@ export interface WorkflowState<Output = unknown, Input = unknown> {
   readonly rerunOf?: string;
 }
 
-/** What keeps an instance waiting, as far as this process knows it. */
+/** The reason why an instance waits, as far as this process knows it. */
 export type InstanceWaits = Pick<WorkflowState, 'missingCode' | 'awaitedEvents' | 'unreadEvents'>;
 
 /** An instance with its payloads as text. */

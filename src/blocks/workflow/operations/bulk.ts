@@ -18,7 +18,7 @@ export interface BulkFailure {
   readonly reason: string;
 }
 
-/** What became of an operation on many instances. @public */
+/** The outcome of an operation on many instances. @public */
 export interface BulkResult {
   /** The number of instances on which it has succeeded. */
   readonly done: number;

@@ -37,8 +37,8 @@ export async function startInstance(engine: Engine, start: Start, receipt?: stri
 }
 
 /**
- * Does what another host asks for, if the instance is one of this host; else answers false, and nothing is done. What
- * has been done leaves its receipt.
+ * Does the work that another host asks for, if the instance is one of this host; else answers false, and nothing is
+ * done. Work that is done leaves its receipt.
  */
 export async function doHere(
   engine: Engine,
@@ -73,7 +73,7 @@ function recordOf(engine: Engine, { instanceId, name, startAt, trace }: Start): 
 
 /** The start and the first turn are one commit. */
 async function startHere(engine: Engine, start: Start, receipt?: string): Promise<void> {
-  // What lies there is for an earlier instance with this ID, which was ended while its code was missing.
+  // Messages that lie there are for an earlier instance with this ID, which was ended while its code was missing.
   if (engine.inbox.isBehind(start.instanceId)) await engine.inbox.catchUp(start.instanceId);
   const live = engine.pool.get(start.instanceId);
   if (live !== undefined) {

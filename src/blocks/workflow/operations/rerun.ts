@@ -59,17 +59,17 @@ export function parseRerun(of: string, options: RerunOptions, newId: () => strin
   return { of, instanceId, from };
 }
 
-/** What a new instance begins with. */
+/** The beginning of a new instance. */
 interface Beginning {
   /** The part of the history that it has in common with the other one. */
   readonly kept: readonly Chunk[];
-  /** What has happened to the other one since, and happens to it again. */
+  /** The messages that the other one has had since, and that the new one gets again. */
   readonly again: readonly HistoryEvent[];
 }
 
 /**
- * Starts a new instance with a part of the history of one that is over: in one commit, whoever owns the two. The owner
- * of the new one finds it in the store.
+ * Starts a new instance with a part of the history of one that is over: in one commit, whichever hosts own the two. The
+ * owner of the new one finds it in the store.
  *
  * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`, `ERR_BAD_REQUEST`, or `ERR_START_WORKFLOW` of status 409.
  */

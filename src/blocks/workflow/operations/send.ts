@@ -142,8 +142,8 @@ async function sendElsewhere(
 }
 
 /**
- * Whoever goes on with a descendant may do so before the instance has had its turn: it finds its own end in the store.
- * Stored after that of the instance, which a descendant that ends in this way does not tell of it.
+ * The host of a descendant may go on with it before the instance has had its turn: it finds its own end in the store.
+ * Stored after that of the instance, which gets no message from a descendant that ends in this way.
  */
 async function endDescendants(engine: Engine, id: string): Promise<readonly string[]> {
   const { store, host, now } = engine;

@@ -17,7 +17,7 @@ export interface WaitsDeps {
   readonly call: <T>(work: (engine: Engine) => Promise<T>) => Promise<T>;
 }
 
-/** What a waiter waits for. */
+/** The condition of a waiter. */
 const REACHED: Readonly<Record<AwaitedStatus, (status: WorkflowStatus) => boolean>> = {
   begun: (status) => status !== 'PENDING',
   over: isFinished,
@@ -70,7 +70,7 @@ export class Waits {
     });
   }
 
-  /** Another host, or the store, tells of its instances. */
+  /** Another host, or the store, has news of its instances. */
   #watchElsewhere(instanceId: string, until: AwaitedStatus): InstanceWatch | undefined {
     const { engine, forwarding, completions } = this.#deps;
     if (engine()?.owns(instanceId) !== false) return undefined;

@@ -4,5 +4,5 @@ import type { Start } from './operations.ts';
 /** An event that comes from outside. */
 export type OutsideEvent = Extract<IncomingEvent, { type: 'eventRaised' | 'terminated' | 'suspended' | 'resumed' }>;
 
-/** What can be asked for at an instance. */
+/** The work that can be asked for at an instance. */
 export type InstanceWork = ({ readonly type: 'start' } & Omit<Start, 'instanceId'>) | OutsideEvent;

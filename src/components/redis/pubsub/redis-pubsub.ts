@@ -22,19 +22,19 @@ export interface RedisPubSubOptions extends RedisConnectionOptions, BrokerOption
   /** How often such messages are looked for, in milliseconds. Default 1,000. */
   readonly redeliverIntervalMs?: number;
   /**
-   * The number of messages that a stream keeps, roughly; older ones are deleted with a publish, **even if nobody has
+   * The number of messages that a stream keeps, roughly; older ones are deleted with a publish, **even if no group has
    * received them**. Default: all.
    */
   readonly maxLenApprox?: number;
   /**
    * The age to which a stream keeps messages, roughly, in milliseconds; older ones are deleted with a publish, **even
-   * if nobody has received them**. Default: for ever.
+   * if no group has received them**. Default: for ever.
    */
   readonly streamTtlMs?: number;
   /**
    * Whether to delete messages that all groups of a topic have acknowledged, every 10 seconds, while this process
-   * subscribes to it. A group that is created later does not get them; one that nobody uses any more keeps all. Default:
-   * `false`, as in Dapr: streams grow.
+   * subscribes to it. A group that is created later does not get them; one that is not used any more keeps all.
+   * Default: `false`, as in Dapr: streams grow.
    */
   readonly trimAcknowledged?: boolean;
   /** The time limit of an attempt to connect and of the server's answers, in milliseconds. Default 5,000. */
