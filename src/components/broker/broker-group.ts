@@ -123,7 +123,7 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
     this.#line.roomChanged();
   }
 
-  /** Reading ends first: what came in between would belong to nobody. */
+  /** Stop reading first, or messages could arrive without an owner. */
   async #close(): Promise<void> {
     const line = this.#line;
     if (line === undefined) return;

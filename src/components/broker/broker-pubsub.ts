@@ -21,8 +21,8 @@ export interface BrokerClient<Handle> {
   /** Why there is no connection to the broker, for the error of a publish that waits for it in vain. */
   readonly failure?: string | undefined;
   /**
-   * Resolves once the broker has confirmed the messages. Waits for the connection while there is none; what is not sent
-   * when the deadline is over is never sent.
+   * Resolves once the broker has confirmed the messages. Waits for the connection while there is none; messages that
+   * are not sent when the deadline is over are never sent.
    */
   publish(messages: readonly Message[], deadline: Deadline): Promise<readonly PublishFailure[]>;
   /** Creates the group if it does not exist, and begins to consume. Rejects if the broker does not respond. */
@@ -42,7 +42,7 @@ export interface BrokerOptions extends TopicScopes {
   readonly publishTimeoutMs?: number;
 }
 
-/** What a technology defines. */
+/** The parts that a technology defines. */
 export interface BrokerDeps<Handle> {
   readonly name: string;
   /** Such as `pubsub.redis`. */

@@ -8,7 +8,7 @@ export interface Foreign {
   readonly data: Uint8Array;
   /** The ID of a raw payload, such as its position at the broker. */
   readonly id: string;
-  /** What the broker carries beside the data. Default: none. `rawPayload: 'true'` marks a raw payload. */
+  /** The metadata that the broker carries beside the data. Default: none. `rawPayload: 'true'` marks a raw payload. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** The media type of a raw payload, if the broker knows it. Default: `application/json` if it is JSON, else `application/octet-stream`. */
   readonly contentType?: string | undefined;

@@ -8,11 +8,11 @@ export interface Received<Handle> {
   readonly message: Message;
   /** The number of earlier deliveries to the group, to any process. */
   readonly attempts: number;
-  /** What the line needs to settle this delivery. */
+  /** The line's handle to settle this delivery. */
   readonly handle: Handle;
   /**
-   * The same for every delivery of this message, and of no other message of the group: a redelivery of one that is
-   * still in process here is then no second delivery. Absent: the broker gives no such value.
+   * Identifies the message in its group, through all its deliveries: a redelivery of one that is still in process here
+   * is then no second delivery. Absent: the broker gives no such value.
    */
   readonly key?: string;
   /**
@@ -36,7 +36,7 @@ export interface Held<Handle> extends Unsettled<Handle> {
   handle: Handle;
 }
 
-/** What a line delivers to, and asks how much it may take. */
+/** Takes the deliveries of a line, and knows how many more it may take. */
 export interface LineReceiver<Handle> {
   /** The number of further messages that may be delivered now. 0: the group is paused or its window is full. */
   readonly room: number;

@@ -4,8 +4,9 @@ import { type DeadLetterOrigin, type Message, NO_METADATA } from '../pubsub.ts';
 export const CLOUD_EVENT_TYPE = 'application/cloudevents+json';
 
 /**
- * What a broker does not carry of a message, as one header in JSON. Daprd and other programs ignore it. The names are
- * short, because every message has them; their meaning never changes, since older messages must stay readable.
+ * The parts of a message that a broker does not carry, as one header in JSON. Daprd and other programs ignore it. The
+ * names are short, because every message has them; their meaning never changes, since older messages must stay
+ * readable.
  */
 interface Header {
   /** `id`. */
@@ -26,7 +27,7 @@ interface Header {
   readonly m?: Message['metadata'];
 }
 
-/** What a header says. */
+/** The contents of a header. */
 export type HeaderContent = Omit<Message, 'topic' | 'data'>;
 
 /** Encodes the header. It is ASCII without line breaks. */
@@ -86,7 +87,7 @@ function isOrigin(origin: unknown): origin is DeadLetterOrigin {
   return [topic, group, reason, at].every((text) => typeof text === 'string') && typeof attempts === 'number';
 }
 
-/** Parses JSON; `undefined` if it is none. */
+/** Parses JSON; `undefined` if the text is no JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -50,7 +50,7 @@ export class BinaryWriter {
     this.#length = start + value.byteLength;
   }
 
-  /** The packed bytes; the writer starts anew. The result has its own buffer and can be transferred. */
+  /** The packed bytes; the writer is empty afterwards. The result has its own buffer and can be transferred. */
   take(): Uint8Array<ArrayBuffer> {
     const packed = this.#reserve(0).subarray(0, this.#length) as Uint8Array<ArrayBuffer>;
     this.#capacity = Math.min(MAX_REMEMBERED, Math.max(FIRST_CAPACITY, this.#length));

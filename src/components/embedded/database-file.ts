@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { quote, StateError } from '../../state/errors.ts';
 import { databaseFileOf } from './directory.ts';
 
-/** What identifies a file, whatever its path. */
+/** Identifies a file, whatever its path. */
 interface FileId {
   readonly dev: number;
   readonly ino: number;

@@ -75,7 +75,7 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** Who has the directory open, or had it last. The lock is SQLite's, which ends with its process. */
+/** The process that has the directory open, or had it last. The lock is SQLite's, which ends with its process. */
 interface Holder {
   readonly pid: unknown;
   readonly since: unknown;

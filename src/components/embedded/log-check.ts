@@ -25,7 +25,7 @@ const WORD_BYTES = 4;
 /** Two sums of words, each of 32 bits. */
 type Sums = readonly [number, number];
 
-/** What a process has left behind. */
+/** The files that a process has left behind. */
 interface Remains {
   readonly wasOpen: boolean;
   readonly log: Buffer;

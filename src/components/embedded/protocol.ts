@@ -221,7 +221,7 @@ export interface Row {
   readonly version: number;
   /** `null` if it is empty or damaged. */
   readonly value: Uint8Array | null;
-  /** What is wrong with it. */
+  /** Its problem. */
   readonly damage?: string;
 }
 

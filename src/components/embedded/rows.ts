@@ -52,7 +52,7 @@ function isIntact({ version, value, checksum }: StoredRow, key: Uint8Array): boo
   return checksum === null || checksum === checksumOf(key, version, value ?? EMPTY);
 }
 
-/** In a damaged file, rows may be out of order: whoever reads them in pages would never come to the end. */
+/** In a damaged file, rows may be out of order: reading them in pages would never come to an end. */
 export function checkOrder(rows: readonly ScannedRow[], { from, to, reverse }: PackedScan): void {
   const ascending = reverse ? rows.toReversed() : rows;
   let before: Uint8Array | undefined;

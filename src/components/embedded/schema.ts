@@ -47,7 +47,7 @@ const CACHE_SIZE = -16 * 1024;
  * keeps the index of the write-ahead log in private memory. There is exactly one connection: SQLite versions before
  * 3.51.3 are safe only with one (sqlite.org/wal.html#walresetbug).
  *
- * @param onWarning - told of commits that may be lost
+ * @param onWarning - called about commits that may be lost
  */
 export function openDatabase(sqlite: SqliteModule, path: string, onWarning?: (text: string) => void): Connection {
   const connection = connect(sqlite, path, onWarning);
@@ -124,7 +124,7 @@ function checkOwner(connection: Connection, path: string): number {
   return schemaVersion;
 }
 
-/** Finds what hides rows, such as a page that is not in the tree. What is in the rows has checksums. */
+/** Finds damage that hides rows, such as a page that is not in the tree. The contents of rows have checksums. */
 function checkPages(connection: Connection): void {
   const bytes = Number(connection.valueOf('PRAGMA page_count')) * Number(connection.valueOf('PRAGMA page_size'));
   if (bytes === 0 || bytes > MAX_CHECKED_BYTES) return;

@@ -33,7 +33,7 @@ export class Thread {
   readonly #settings: WorkerSettings;
   readonly #ended: Promise<void>;
   #listener: ThreadListener | undefined;
-  /** What was wrong at the start, although it works. */
+  /** A problem at the start, although it works. */
   warning: string | undefined;
   #isEnding = false;
   #error: unknown;

@@ -70,7 +70,7 @@ class StoreThread {
     this.#post({});
   }
 
-  /** After the replies, so that nobody has to wait for it. */
+  /** After the replies, so that no caller has to wait for it. */
   #tidyLog(): void {
     if (this.#engine.logIsLong) this.#checkpoint();
     else if (this.#engine.hasLog) this.#quiet = systemClock.setTimeout(() => this.#checkpoint(), QUIET_MS);

@@ -1,6 +1,6 @@
 const DEFAULT_PORT = '4222';
 
-/** What a URL says. */
+/** The parts of a URL. */
 export interface NatsAddress {
   readonly servers: readonly string[];
   readonly username?: string;

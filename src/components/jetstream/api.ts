@@ -43,13 +43,13 @@ export interface ConsumerConfig {
   readonly max_ack_pending?: number;
 }
 
-/** The used part of what JetStream tells of a consumer. */
+/** The used part of JetStream's description of a consumer. */
 export interface ConsumerInfo {
   readonly config: ConsumerConfig;
   readonly ack_floor: { readonly stream_seq: number };
 }
 
-/** What every reply may have. */
+/** The fields that every reply may have. */
 export interface ApiReply {
   readonly error?: { readonly code?: number; readonly err_code?: number; readonly description?: string };
 }

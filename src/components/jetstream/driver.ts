@@ -13,7 +13,7 @@ export interface NatsMessage {
   readonly subject: string;
   readonly reply?: string | undefined;
   readonly data: Uint8Array;
-  /** Throws if a header's name is none. */
+  /** Throws if the name of a header is not valid. */
   readonly headers?: NatsHeaders | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface NatsSubscription {
   unsubscribe(): void;
 }
 
-/** What a connection reports. */
+/** A report of a connection. */
 export interface NatsStatus {
   readonly type: string;
   /** Of a connection that may not use a subject: the subject. */

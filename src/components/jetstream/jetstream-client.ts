@@ -90,7 +90,7 @@ export class JetStreamClient implements BrokerClient<Handle> {
 
   async close(): Promise<void> {
     const { session } = this.#link;
-    // What was settled last is still on its way.
+    // The last settlements are still on their way.
     const silence = (): Error => new Error(`${this.name} does not respond`);
     if (session !== undefined) await withTimeLimit(session.flush(), CLOSE_LIMIT_MS, silence).catch(() => undefined);
     this.#publisher.close();

@@ -8,7 +8,7 @@ import { topicOf } from './names.ts';
 const HEADER = 'Insidecar';
 const NOT_IN_IDS = /[^\x21-\x24\x26-\x7e]/gu;
 
-/** What settles a delivery, from any connection. */
+/** Settles a delivery, from any connection. */
 export interface Handle {
   readonly key: string;
   /** The subject that acknowledgements go to. */
@@ -47,11 +47,14 @@ interface Position {
   readonly stream: string;
   readonly delivered: number;
   readonly sequence: string;
-  /** When it was stored, in nanoseconds: a stream that is deleted and made again numbers its messages anew. */
+  /** When it was stored, in nanoseconds: a stream that is deleted and made again numbers its messages from 1 again. */
   readonly storedAt: string;
 }
 
-/** From the subject that acknowledges a delivery; `undefined` if it is none. Older servers leave out domain and account. */
+/**
+ * From the subject that acknowledges a delivery; `undefined` for any other subject. Older servers leave out domain and
+ * account.
+ */
 function positionOf(reply: string): Position | undefined {
   if (!reply.startsWith('$JS.ACK.')) return undefined;
   const parts = reply.split('.');
@@ -60,8 +63,8 @@ function positionOf(reply: string): Position | undefined {
 }
 
 /**
- * A message as JetStream delivers it to the subscription to a topic; `undefined` if it is none. If the topic has
- * wildcards, the metadata tell that of the message, under Dapr's name.
+ * A message as JetStream delivers it to the subscription to a topic; `undefined` if it is something else. If the topic
+ * has wildcards, the metadata tell that of the message, under Dapr's name.
  */
 export function receivedOf(
   message: NatsMessage,

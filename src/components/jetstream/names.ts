@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What a subject cannot hold, and what would be ambiguous beside its replacement. */
+/** Characters that a subject cannot hold, and those that would be ambiguous beside their replacement. */
 const NOT_IN_SUBJECTS = /%(?=[01][0-9A-F]|2[045AE]|3E|7F)|[\0-\x20\x7f]|^\$|^\.|\.(?=\.|$)|(?<=^|\.)[*>](?=\.|$)/g;
 const REPLACED = /%([01][0-9A-F]|2[045AE]|3E|7F)/g;
 const NOT_IN_NAMES = /[^A-Za-z0-9_-]/gu;
@@ -26,7 +26,7 @@ export function topicOf(subject: string): string {
 }
 
 /**
- * What a subscription to a topic filters by: its subject, in which `*` stands for any token and `>` at the end for one or
+ * The filter of a subscription to a topic: its subject, in which `*` stands for any token and `>` at the end for one or
  * more, as in Dapr.
  */
 export function filterOf(topic: string): string {

@@ -77,7 +77,7 @@ export class Publisher implements LinkUser {
     if (session !== undefined) this.#send(outgoing, session);
   }
 
-  /** Whoever published these was told that the time is over. */
+  /** Drops messages whose publish has timed out. */
   #forgetLate(): void {
     for (const outgoing of this.#pending) {
       if (!outgoing.deadline.isOver) return;
@@ -104,7 +104,7 @@ export class Publisher implements LinkUser {
     });
   }
 
-  /** What the server would end the connection for. */
+  /** The reason why the server would end the connection, if it would. */
   #problemOf(outgoing: Outgoing, { maxPayloadBytes }: NatsSession): Error | undefined {
     const { server } = this.#deps.link;
     const [bytes, subjectBytes] = [bytesOf(outgoing), Buffer.byteLength(outgoing.subject)];
@@ -138,7 +138,7 @@ export class Publisher implements LinkUser {
     );
   }
 
-  /** Nobody stores the subject: because there is no stream, or because its server is away. */
+  /** No server stores the subject: there is no stream, or its server is away. */
   async #lookForStream(outgoing: Outgoing): Promise<void> {
     const { link, topology } = this.#deps;
     const { session } = link;
@@ -163,7 +163,7 @@ export class Publisher implements LinkUser {
     this.#timers.add(timer);
   }
 
-  /** What was not acknowledged is sent again, in order; the server drops what it has already. */
+  /** Messages without an acknowledgement are sent again, in order; the server drops those that it has already. */
   connected(session: NatsSession): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();

@@ -115,7 +115,7 @@ export class NatsSession {
     this.#awaited.delete(reply);
   }
 
-  /** Sends a message that nobody replies to, or that is replied to at an inbox. */
+  /** Sends a message without a reply, or one that is replied to at an inbox. */
   publish(subject: string, data: string, reply?: string): void {
     const error = this.#publish(subject, data, reply === undefined ? {} : { reply });
     if (error !== undefined) this.#onError(error);

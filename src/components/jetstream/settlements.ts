@@ -48,7 +48,7 @@ export class Settlements implements LinkUser {
     this.#unconfirmed.add(batch);
     setImmediate(() => {
       this.#current = undefined;
-      // The connection may have changed in between: then nobody knows which of them got there.
+      // The connection may have changed in between: then it is unknown which of them got there.
       if (session === this.#link.session) this.#confirm(batch, session);
       else this.#sendAgain(batch);
     });

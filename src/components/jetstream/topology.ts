@@ -11,7 +11,7 @@ export interface OpenConsumer {
   readonly wasCreated: boolean;
 }
 
-/** Whose messages of a topic are consumed, and how. */
+/** The group whose messages of a topic are consumed, and how. */
 export interface ConsumerWish {
   readonly topic: string;
   readonly group: string;

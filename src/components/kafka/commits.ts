@@ -70,7 +70,7 @@ export class Commits {
   }
 
   async #run(): Promise<void> {
-    // What is settled in the same turn goes together.
+    // Settlements of one turn go together.
     await Promise.resolve();
     const [dirty, waiting] = [this.#dirty, this.#waiting];
     this.#dirty = new Set();

@@ -41,7 +41,7 @@ interface FetchResponse {
   }[];
 }
 
-/** What is known of a topic. */
+/** The known facts about a topic. */
 export interface TopicMetadata {
   readonly id: string;
   readonly partitions: readonly { readonly leader: number }[];

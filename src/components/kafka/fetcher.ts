@@ -72,7 +72,7 @@ export class Fetcher {
       if (metadata === undefined || this.#isEnded) return;
       const asked = wanted();
       const readable = byLeader(asked, metadata);
-      // What is known may be older than these partitions, and there is no read whose end asks again.
+      // Metadata may predate these partitions, and no running fetch will refresh it.
       if (asked.length > 0 && readable.size === 0 && this.#busy.size === 0)
         throw new Error('the brokers of the partitions are not known');
       for (const [node, partitions] of readable)

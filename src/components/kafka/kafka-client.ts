@@ -67,7 +67,7 @@ export class KafkaClient implements BrokerClient<KafkaHandle> {
       clientId: idOf(clientId),
       bootstrapBrokers: brokers,
       connectTimeout: CONNECT_LIMIT_MS,
-      // What is repeated, and when, is decided here.
+      // Repetitions are decided here.
       retries: 0,
       ...(sasl === undefined ? undefined : { sasl }),
       ...(tls === undefined ? undefined : { tls }),

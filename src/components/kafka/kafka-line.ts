@@ -99,7 +99,7 @@ export class KafkaLine implements Line<KafkaHandle> {
     this.#deps.outages.onConnected(this);
   }
 
-  /** What this process had, it keeps only if nobody else can have had it in between. */
+  /** This process keeps its partitions only if no other process can have had them in between. */
   async #assigned(membership: Membership, assignment: Assignment): Promise<void> {
     const last = this.#assignment;
     this.#assignment = assignment;

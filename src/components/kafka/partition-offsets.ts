@@ -11,7 +11,7 @@ export class PartitionOffsets {
   isLost = false;
   /** The next message to fetch. */
   next: number;
-  /** What the broker has recorded. */
+  /** The offset that the broker has recorded. */
   committed: number;
   /** The offsets that are here, in order, and whether each is settled. Offsets have gaps. */
   readonly #open = new Map<number, boolean>();

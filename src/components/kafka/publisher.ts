@@ -86,7 +86,7 @@ export class Publisher {
 
   async #serve(topic: string, lane: Lane): Promise<void> {
     lane.isBusy = true;
-    // What is published in the same turn goes together.
+    // Messages of one turn go together.
     await Promise.resolve();
     for (let failures = 0; lane.waiting.length > 0 && !this.#isClosed; ) {
       const batch = this.#takeBatch(lane);
@@ -110,7 +110,7 @@ export class Publisher {
     for (const pending of lane.waiting) {
       if (batch.length >= MAX_BATCH || (batch.length > 0 && bytes + pending.bytes > this.#deps.maxMessageBytes)) break;
       taken++;
-      // Its publisher has been told of the failure already.
+      // Its publish has failed already.
       if (pending.deadline.isOver) pending.settle(undefined);
       else {
         batch.push(pending);
@@ -182,12 +182,12 @@ export class Publisher {
   }
 }
 
-/** Nobody waits for these messages any more; those on their way are settled when that has ended. */
+/** These messages wait in vain; those on their way are settled when their request has ended. */
 function settleClosed(lane: Lane): void {
   for (const { settle } of lane.waiting.splice(0)) settle(new Error('the component is closed'));
 }
 
-/** What a dead letter does without when it is too large: it would be tried for ever. */
+/** A dead letter without its origin, when it is too large with it: it would be tried for ever. */
 function withoutOrigin({ deadLetter: _origin, ...rest }: Message): Message {
   return rest;
 }

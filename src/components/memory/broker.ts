@@ -96,7 +96,7 @@ export class MemoryBroker implements Broker {
     return this.#topics.has(topic) || this.#patterns.of(topic).length > 0;
   }
 
-  /** Dead letters are kept though nobody has subscribed to their topic. */
+  /** Dead letters are kept even without a subscription to their topic. */
   #addKeeper({ topic }: Message, { appId, logger }: ComponentContext): void {
     this.#obtain({ topic, group: appId }).keeps = true;
     logger.warn({ topic, group: appId }, 'nobody has subscribed to the topic of a dead letter: it is kept');

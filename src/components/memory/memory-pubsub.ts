@@ -17,7 +17,7 @@ export interface MemoryPubSubOptions extends TopicScopes {
   readonly maxBytes?: number;
   /** The wildcards of the topics that are subscribed to. Default: `suffix`. */
   readonly wildcards?: TopicWildcards;
-  /** How long dead letters are kept that nobody has subscribed to; looked at when the next one comes. */
+  /** How long dead letters without a subscriber are kept; they are removed when the next one comes. */
   readonly deadLetterRetention?: DeadLetterRetention;
 }
 

@@ -24,7 +24,7 @@ export interface MemoryGroups {
   nextNumber(): number;
 }
 
-/** The queues of a memory component, for whoever operates it. Every change is made within the call. */
+/** The queues of a memory component, to operate them. Every change is made within the call. */
 export class MemoryQueues implements QueueAccess {
   readonly #groups: MemoryGroups;
 

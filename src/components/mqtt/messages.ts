@@ -56,7 +56,7 @@ function written(message: Message, { protocolVersion, retain, now }: Writing, is
     topic,
     payload: Buffer.from(data.buffer, data.byteOffset, data.length),
     qos: 1,
-    // What anybody has written beside a message must not keep it from becoming a dead letter.
+    // Fields that other programs have written beside a message must not keep it from becoming a dead letter.
     retain: !isDeadLetter && (isRetained(metadata['retain']) ?? retain),
     ...(own === undefined ? undefined : { properties: own.properties }),
   };

@@ -47,7 +47,7 @@ export class MqttClient implements BrokerClient<MqttHandle> {
     const { protocolVersion, name } = settings.broker;
     this.#outages = new OutageLog(context.logger, name);
     this.#writing = { protocolVersion, retain: settings.retain, now: () => context.clock.now() };
-    // Nobody sends to it, so it may have another ID each time.
+    // It receives no messages, so it may have another ID each time.
     const clientId = clientIdOf(this.#prefix, randomUUID());
     this.#publisher = new MqttPublisher(this.#linkDeps(clientId, { purpose: 'publish' }, { clean: true }));
   }

@@ -23,7 +23,7 @@ export interface MqttBroker {
   readonly keepAliveS: number;
 }
 
-/** What the broker keeps for a client ID. */
+/** The broker's session for a client ID. */
 export interface MqttSession {
   readonly clientId: string;
   /** Whether the broker keeps nothing after the connection. */
@@ -32,9 +32,9 @@ export interface MqttSession {
   readonly receiveMaximum: number | undefined;
 }
 
-/** What happens on a connection. */
+/** The events of a connection. */
 export interface ConnectionEvents {
-  /** The broker has accepted it. What the session holds may follow at once. */
+  /** The broker has accepted it. Messages of the session may follow at once. */
   connected(connection: MqttConnection): void;
   packet(connection: MqttConnection, packet: MqttPacket): void;
   /** The end, once, also of a connection that never was accepted. */
@@ -63,7 +63,7 @@ export class MqttConnection {
   /** Whether something has come in since the last PINGREQ. */
   #isHeard = true;
   #error: Error | undefined;
-  /** What the broker says in its CONNACK: its limits. */
+  /** The limits that the broker's CONNACK has named. */
   limits: MqttProperties = {};
   isSessionPresent = false;
   /** Whether the broker has ended the connection, without an error on the way. */

@@ -32,15 +32,15 @@ export interface MqttLineDeps {
 }
 
 /**
- * The session of one group on one topic: its pause and its slow messages hold up no other. The broker keeps its messages
- * while nobody is connected.
+ * The session of one group on one topic: its pause and its slow messages hold up no other. The broker keeps its
+ * messages while no process is connected.
  */
 export class MqttLine implements Line<MqttHandle>, LinkUser {
   readonly #deps: MqttLineDeps;
   readonly #receiver: LineReceiver<MqttHandle>;
   readonly #link: MqttLink;
   readonly #unacknowledged = new Map<number, Unacknowledged>();
-  /** What came before the group could settle it: a session begins to send before it is subscribed again. */
+  /** Messages that came before the group could settle them: a session begins to send before it is subscribed again. */
   #early: Received<MqttHandle>[] | undefined = [];
   #received: Received<MqttHandle>[] = [];
   #connection: MqttConnection | undefined;

@@ -86,7 +86,7 @@ export class MqttPublisher implements LinkUser {
     );
   }
 
-  /** What was not confirmed is sent again, before what came later: the broker may have it twice then. */
+  /** Unconfirmed messages are sent again, before later ones: the broker may have them twice then. */
   lost(error: Error): void {
     this.#connection = undefined;
     const again = [...this.#sent.values(), ...this.#waiting];
@@ -113,7 +113,7 @@ export class MqttPublisher implements LinkUser {
 
   #send(connection: MqttConnection, pending: Pending): void {
     const { deadline, settle } = pending;
-    // Its publisher has been told of the failure already.
+    // Its publish has failed already.
     if (deadline.isOver) return settle(undefined);
     const { maximumPacketSize = Number.POSITIVE_INFINITY, retainAvailable = true } = connection.limits;
     const outgoing = fitting(pending.outgoing, maximumPacketSize);
@@ -135,7 +135,7 @@ export class MqttPublisher implements LinkUser {
     return this.#lastId;
   }
 
-  /** While there is no connection, nobody takes from the queue what has failed meanwhile. */
+  /** Drops messages whose publish has failed: without a connection, the queue would keep them. */
   #forgetOverdue(): void {
     const [oldest] = this.#waiting;
     if (oldest?.deadline.isOver === true) this.#waiting = this.#waiting.filter(({ deadline }) => !deadline.isOver);

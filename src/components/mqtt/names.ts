@@ -5,7 +5,7 @@ export const MAX_TEXT_BYTES = 65_535;
 const MAX_PREFIX_LENGTH = 40;
 const UNIQUE_LENGTH = 22;
 
-/** What brokers may end the connection for, which all publishers share (MQTT 5, section 1.5.4). */
+/** Characters for which brokers may end the connection, which all publishers share (MQTT 5, section 1.5.4). */
 const NOT_PLAIN = /[\p{Cc}\p{Noncharacter_Code_Point}\p{Surrogate}]/u;
 
 /** Whether any broker carries this text in a property. */
@@ -62,7 +62,7 @@ function shown(topic: string): string {
   return JSON.stringify(topic.length > 200 ? `${topic.slice(0, 200)}…` : topic);
 }
 
-/** What makes a session's client ID unique: the same each time for the same parts. */
+/** Makes a session's client ID unique; equal parts give an equal key. */
 export function sessionKey(parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, UNIQUE_LENGTH);
 }

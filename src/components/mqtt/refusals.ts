@@ -24,7 +24,7 @@ export const SESSION_TAKEN_OVER = 142;
 /** From this code on, MQTT 5 means a failure. */
 export const FIRST_FAILURE = 128;
 
-/** What the codes of both versions mean. */
+/** The meaning of the codes of both versions. */
 const REASONS: ReadonlyMap<number, string> = new Map([
   [128, 'unspecified error'],
   [129, 'malformed packet'],

@@ -37,7 +37,7 @@ export interface PgConfig {
 
 interface PgModule {
   readonly Client: new (config: PgConfig) => PgClient;
-  /** What all clients of the process take where their options have nothing. */
+  /** Defaults of all clients of the process. */
   readonly defaults: Record<string, unknown>;
 }
 

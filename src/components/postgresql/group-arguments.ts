@@ -35,7 +35,7 @@ class Versions {
   }
 }
 
-/** What `commit_group_3` is called with for the batches that are left. */
+/** The arguments of `commit_group_3` for the batches that are left. */
 export function groupArguments(pending: PendingGroup): readonly unknown[] {
   const { session, number, firstVersion } = pending.group;
   const { required } = pending;
@@ -65,8 +65,8 @@ export function groupArguments(pending: PendingGroup): readonly unknown[] {
 }
 
 /**
- * What `commit_one_1` is called with if it can write the group: one commit with one precondition on another entry than
- * the one that it puts or deletes.
+ * The arguments of `commit_one_1` if it can write the group: one commit with one precondition on another entry than the
+ * one that it puts or deletes.
  */
 export function oneArguments({ group, refusals }: PendingGroup): readonly unknown[] | undefined {
   const [{ require = [], put = [], delete: deleted = [] } = {}, ...others] = group.batches;

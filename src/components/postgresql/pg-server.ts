@@ -30,13 +30,13 @@ export interface PgServerDeps {
   /** Whether to create missing tables and functions. */
   readonly migrates: boolean;
   readonly prepares: boolean;
-  /** What the server must promise. */
+  /** The durability that is required of the server. */
   readonly durability: RequiredDurability;
   /** How long an attempt to connect may take. */
   readonly callTimeoutMs: number;
 }
 
-/** What a running server says about itself. */
+/** A running server's description of itself. */
 interface Described {
   readonly serverId: string;
   readonly durability: FoundDurability;

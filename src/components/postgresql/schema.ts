@@ -21,13 +21,13 @@ const PLANNER = `SET plan_cache_mode = force_generic_plan SET enable_seqscan = o
 const MAX_NAME_BYTES = 53;
 
 /**
- * What ends a text in SQL, whatever its quotes: `$$` ends a block, and a backslash hides the quote that follows where
- * `standard_conforming_strings` is off.
+ * Characters that end a text in SQL, whatever its quotes: `$$` ends a block, and a backslash hides the quote that
+ * follows where `standard_conforming_strings` is off.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it refuses
 const NOT_IN_NAME = /\$\$|[\\\x00-\x1f\x7f]/;
 
-/** What a schema must be, for messages. */
+/** The rule for schemas, for messages. */
 export const SCHEMA_FORM: string = `a name of 1 to ${MAX_NAME_BYTES} bytes, without $$, backslashes and control characters`;
 
 /** Whether the statements of {@link ddlOf} can be made for a schema. */

@@ -15,7 +15,7 @@ export const NOT_FOUND = 404;
 export const PRECONDITION_FAILED = 406;
 export const NO_ROUTE = 312;
 const CONNECTION_FORCED = 320;
-/** What the server calls the exchange without a name. */
+/** The server's name of the exchange without a name. */
 const DEFAULT_EXCHANGE = 'amq.default';
 
 /** Reads an error of the driver. */

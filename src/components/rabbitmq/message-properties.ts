@@ -4,7 +4,7 @@ import { CLOUD_EVENT_TYPE, encodeHeader, parseHeader } from '../broker/message-h
 import type { Message } from '../pubsub.ts';
 import type { AmqpMessage, Properties, Table } from './driver.ts';
 
-/** What the broker does not carry of a message. */
+/** The parts of a message that the broker does not carry. */
 const HEADER = 'insidecar';
 /** Unique to each message. */
 export const KEY_HEADER = 'insidecar-key';
@@ -16,7 +16,7 @@ const COUNT_HEADER = 'x-delivery-count';
 const MAX_TEXT_BYTES = 255;
 /** The longest time to live that RabbitMQ takes. */
 const MAX_EXPIRATION_MS = 2 ** 32 - 1;
-/** What daprd and the clients of many languages put on everything. */
+/** The content type that daprd and the clients of many languages put on everything. */
 const ANY_TYPE = 'text/plain';
 
 /** How messages are sent. */
@@ -128,7 +128,7 @@ export function attemptsOf({ fields, properties: { headers = {} } }: AmqpMessage
   return here + (typeof before === 'number' ? Math.max(0, before) : 0);
 }
 
-/** What {@link attemptsOf} says of the next delivery if the message goes back to its queue. */
+/** The result of {@link attemptsOf} for the next delivery if the message goes back to its queue. */
 export function attemptsAfterReturn({ properties: { headers = {} } }: AmqpMessage, before: number): number {
   if (typeof headers[COUNT_HEADER] === 'number') return before + 1;
   const republished = headers[ATTEMPTS_HEADER];

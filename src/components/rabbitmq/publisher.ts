@@ -39,7 +39,7 @@ export interface PublisherDeps {
 
 /** The way to an exchange. */
 interface Outlet {
-  /** What waits for the connection, or until the exchange is known to exist. */
+  /** Parcels that wait for the connection, or until the exchange is known to exist. */
   waiting: Deque<Parcel>;
   state: 'unknown' | 'checking' | 'ready';
 }
@@ -53,8 +53,8 @@ interface Sent {
 }
 
 /**
- * Publishes with confirmations, any number at a time. What a lost connection leaves unconfirmed is sent again with the
- * same key, if there is time.
+ * Publishes with confirmations, any number at a time. Messages that a lost connection leaves unconfirmed are sent again
+ * with their keys, if there is time.
  */
 export class Publisher {
   readonly #deps: PublisherDeps;
@@ -219,7 +219,7 @@ export class Publisher {
     return new Error(`${this.#deps.connection.server} refuses the message (${code}: ${text})`);
   }
 
-  /** What is not confirmed now fails. */
+  /** Messages without a confirmation fail. */
   close(): void {
     this.#isClosed = true;
     const error = new Error('the component is closed');

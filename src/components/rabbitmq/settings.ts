@@ -25,7 +25,7 @@ export interface Settings {
   readonly maxLengthBytes: number | undefined;
 }
 
-/** What a subscription needs at the broker. */
+/** The objects that a subscription needs at the broker. */
 export interface QueuePlan {
   readonly queue: QueueSpec;
   readonly routingKeys: readonly string[];

@@ -86,7 +86,7 @@ export class Topology {
           );
         if (setting === 'durable') durable = isTrueNow === true;
         else if (setting === 'auto_delete') autoDelete = isTrueNow === true;
-        // A setting that nobody asked for.
+        // A setting that the options leave open.
         else break;
       }
     }

@@ -4,7 +4,7 @@ import type { RedisClient } from './driver.ts';
 
 const BY_SYNC: Readonly<Record<string, StateDurability>> = { always: 'synced', everysec: 'second', no: 'none' };
 
-/** What a server's settings promise; `info` is its reply to `INFO`. */
+/** The durability that a server's settings promise; `info` is its reply to `INFO`. */
 export async function durabilityOf(client: RedisClient, info: string): Promise<FoundDurability> {
   if (fieldOf(info, 'aof_enabled') === '0') return { durability: 'none', reason: 'appendonly is no' };
   const sync = await settingOf(client, 'appendfsync');

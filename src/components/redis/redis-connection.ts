@@ -128,7 +128,7 @@ function boundsOf({ from, to }: Pick<KeyRange, 'from'> & { readonly to?: string 
   return [from === '' ? '-' : `[${from}`, to === undefined ? '+' : `(${to}`];
 }
 
-/** What {@link COMMIT} is called with for the batches that are left. */
+/** The arguments of {@link COMMIT} for the batches that are left. */
 function argumentsOf(pending: PendingGroup): readonly RedisArgument[] {
   const { session, number, firstVersion } = pending.group;
   const { required } = pending;

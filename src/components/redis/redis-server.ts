@@ -19,7 +19,7 @@ import { type Address, type RedisNode, type RedisTarget, targetName } from './ta
 /** Redirections that a connection follows, while the nodes of a cluster disagree about who holds the keys. */
 const MAX_REDIRECTS = 5;
 
-/** What a running server says about itself. */
+/** A running server's description of itself. */
 interface Described {
   /** Its reply to `INFO`. */
   readonly info: string;
@@ -35,7 +35,7 @@ interface Opened extends Described {
 export interface RedisServerDeps {
   readonly target: RedisTarget;
   readonly prefix: string;
-  /** What the server must promise. */
+  /** The durability that is required of the server. */
   readonly durability: RequiredDurability;
   /** How long an attempt to connect may take. */
   readonly callTimeoutMs: number;

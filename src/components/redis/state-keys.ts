@@ -9,7 +9,7 @@ export function stateKeys(prefix: string): readonly string[] {
   return NAMES.map((name) => stateKey(prefix, name));
 }
 
-/** The channel on which a state store tells of changes. */
+/** The channel on which a state store announces changes. */
 export function changesChannel(prefix: string): string {
   return stateKey(prefix, CHANGES);
 }

@@ -46,7 +46,7 @@ export interface ClosedSession {
 export interface RemoteConnection {
   /** Identifies the running server: another server, or the same after a restart, has another one. */
   readonly serverId: string;
-  /** What the server's settings promise. */
+  /** The durability that the server's settings promise. */
   readonly durability: FoundDurability;
   get(keys: readonly string[]): Promise<readonly (Entry | undefined)[]>;
   scan(scan: Scan): Promise<readonly KeyedEntry[]>;

@@ -2,10 +2,10 @@ import { StateError } from '../../state/errors.ts';
 import type { StateDurability } from '../../state/store.ts';
 import type { Logger } from '../../util/logger.ts';
 
-/** What a server must promise: a sync before each commit resolves, or whatever its settings say. */
+/** The durability that is required of a server: a sync before each commit resolves, or any. */
 export type RequiredDurability = 'synced' | 'server';
 
-/** What the settings of a server promise. */
+/** The durability that the settings of a server promise. */
 export interface FoundDurability {
   readonly durability: StateDurability;
   /** The setting that decides, for messages: `fsync is off`. */

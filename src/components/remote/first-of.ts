@@ -46,7 +46,7 @@ export function firstOf<P extends Place, T>(
     };
     const tryNext = (): void => {
       clearTimeout(timer);
-      // After the signal, nobody takes what is opened.
+      // After the signal, no caller would take a connection.
       const place = signal.aborted ? undefined : waiting.shift();
       if (place === undefined) {
         if (attempts.size > 0) return;

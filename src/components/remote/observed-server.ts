@@ -16,9 +16,9 @@ import type { PendingGroup } from './pending-group.ts';
 /** One call of the server of a store, after it has ended. @public */
 export interface StateCall {
   /**
-   * What it did. `commit` writes all commits of one moment, `get` reads all entries of one moment, `notify` tells other
-   * processes of changes (where they are rare, the `commit` does), `session` begins or ends the numbering of commits,
-   * `connect` makes a connection.
+   * The kind of the call. `commit` writes all commits of one moment, `get` reads all entries of one moment, `notify`
+   * tells other processes of changes (where they are rare, the `commit` does), `session` begins or ends the numbering
+   * of commits, `connect` makes a connection.
    */
   readonly kind: 'connect' | 'session' | 'commit' | 'get' | 'scan' | 'count' | 'notify';
   /** How long it took. */
@@ -136,7 +136,7 @@ class ObservedConnection implements RemoteConnection {
   }
 }
 
-/** Does a call and tells of it; `sizes` gets the result, or `undefined` if the call failed. */
+/** Does a call and reports it; `sizes` gets the result, or `undefined` if the call failed. */
 type Observe = <T>(
   kind: StateCall['kind'],
   work: () => Promise<T>,

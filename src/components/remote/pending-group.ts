@@ -18,7 +18,7 @@ export class PendingGroup {
     return [...this.#refused.values()];
   }
 
-  /** What a session keeps of the refusals; {@link refusalsOf} converts it back. */
+  /** A session's record of the refusals; {@link refusalsOf} converts it back. */
   get refusedNumbers(): readonly number[] {
     return this.refusals.flatMap(({ batch, precondition }) => [batch, precondition]);
   }

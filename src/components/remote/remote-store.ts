@@ -28,7 +28,7 @@ const OPEN_WAIT_MS = 3_000;
 /** Max time that a close waits for calls of a server that is said to work. */
 const CLOSE_WAIT_MS = 5_000;
 
-/** What a store on a server is opened with, whatever the engine. */
+/** The options of a store on a server, whatever the engine. */
 export interface RemoteOptions extends RemoteTimeouts {
   /** A number from 0 to 1. */
   readonly random: () => number;
@@ -70,7 +70,7 @@ export class RemoteStore implements StateStore {
   readonly #links: readonly Link[];
   /** The one of them over which messages come and go. */
   readonly #listening: Link;
-  /** What does not work, and why. */
+  /** The parts that do not work, and why. */
   readonly #failures = new Map<FailingPart, StateError>();
   /** That of the connection for commits. */
   #durability: FoundDurability | undefined;
@@ -238,7 +238,7 @@ export class RemoteStore implements StateStore {
   async #close(): Promise<void> {
     this.#ended ??= closedError();
     this.#watch.clear();
-    // Who made calls that are still open has given them up.
+    // Callers have given up on these calls.
     const stop = setTimeout(() => this.#breakOff(), this.failure === undefined ? CLOSE_WAIT_MS : 0);
     await Promise.all([this.#commits.idle(), this.#reads.idle()]);
     clearTimeout(stop);

@@ -28,7 +28,7 @@ export interface WrittenGroup {
 export interface WriteOptions {
   /** How long to wait for a connection. */
   readonly waitMs: number;
-  /** What to tell other processes in the same round trip. */
+  /** The message to other processes in the same round trip. */
   readonly message?: string | undefined;
 }
 
@@ -114,7 +114,7 @@ export class Sessions {
     if (this.#session !== undefined && this.#session.commits + commits <= COMMITS_PER_SESSION) return this.#session;
     await this.#close(waitMs);
     const id = await this.#link.call(waitMs, (connection) => connection.openSession());
-    // A server that took over may give out a number anew, if it lost sessions that were opened in the same second.
+    // A server that took over may give out a number again, if it lost sessions that were opened in the same second.
     this.#session = { id, groups: 0, commits: Math.floor(this.#random() * FIRST_COMMITS) };
     return this.#session;
   }

@@ -66,7 +66,7 @@ export class Acknowledgements {
       this.#underWay = Promise.all(this.#failed.splice(0).map((batch) => this.#send(batch))).then();
   }
 
-  /** Makes the last attempt. What the server does not confirm now is delivered again. */
+  /** Makes the last attempt. Entries that the server does not confirm now are delivered again. */
   async close(): Promise<void> {
     await this.#underWay;
     this.#flush();

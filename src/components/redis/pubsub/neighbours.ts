@@ -16,7 +16,7 @@ export interface Source {
   readonly minIdleMs: number;
 }
 
-/** What a look has found. */
+/** The result of a look. */
 export interface Findings {
   readonly sources: readonly Source[];
   /** Whether entries are pending for this consumer that are not here. */

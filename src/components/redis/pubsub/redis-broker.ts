@@ -196,7 +196,7 @@ export class RedisBroker implements BrokerClient<string> {
     return new GroupReader({ router, group, consumer, slot, server: this.name, timeoutMs, outages, random });
   }
 
-  /** A reader that nobody uses any more has no connection. */
+  /** A reader without users has no connection. */
   #leave(stream: StreamGroup, shared: SharedReader): void {
     if (--shared.users > 0) return;
     shared.reader.close();

@@ -4,7 +4,7 @@ import type { Router } from './router.ts';
 
 /** Our consumers' names begin with it. */
 export const CONSUMER_PREFIX = 'insidecar-';
-/** Holds the entries that were returned: whoever has room takes them. */
+/** Holds the returned entries: any consumer with room takes them. */
 export const RETURNED: string = `${CONSUMER_PREFIX}returned`;
 /** The longest idle time that Redis takes: other programs, too, may claim such an entry at once. */
 const LONGEST_IDLE = '2147483647';

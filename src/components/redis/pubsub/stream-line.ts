@@ -34,8 +34,8 @@ export interface StreamLineDeps extends StreamSettings {
 }
 
 /**
- * The consumption of a stream for a group. A handle is the ID of an entry. What is delivered stays with this consumer,
- * whatever becomes of its connections, so a handle is valid until another process believes that this one is dead.
+ * The consumption of a stream for a group. A handle is the ID of an entry. Delivered entries stay with this consumer,
+ * even if its connections are lost, so a handle is valid until another process believes that this one is dead.
  */
 export class StreamLine implements Line<string>, Watcher {
   readonly #deps: StreamLineDeps;

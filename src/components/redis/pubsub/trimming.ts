@@ -7,7 +7,8 @@ export async function trimAcknowledged(router: Router, topic: string): Promise<v
   const groups = (await router.send(slot, ['XINFO', 'GROUPS', topic])) as readonly (readonly unknown[])[];
   const positions = await Promise.all(groups.map((fields) => oldestNeeded(router, topic, fields)));
   const [oldest] = positions.sort(byAge);
-  // Without groups nothing is acknowledged. What is before the position is deleted, so one entry more than needed stays.
+  // Without groups nothing is acknowledged. Entries before the position are deleted, so one entry more than needed
+  // stays.
   if (oldest !== undefined) await router.send(slot, ['XTRIM', topic, 'MINID', oldest]);
 }
 
