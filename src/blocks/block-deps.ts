@@ -15,7 +15,7 @@ export interface BlockDeps {
   readonly logger: Logger;
   readonly events: SidecarEventEmitter;
   readonly work: Work;
-  /** Sees what the sidecar does; `undefined` if nobody looks. */
+  /** Observes the sidecar; `undefined` without an observer. */
   readonly probe: Probe | undefined;
   /** How code of the user's is called. */
   readonly apart: Apart;

@@ -7,7 +7,7 @@ import { classNameOf } from '../util/logged-error.ts';
 export interface Failure {
   /** In words. */
   readonly reason: string;
-  /** What was thrown, if anything was. */
+  /** The thrown value, if one was thrown. */
   readonly thrown?: { readonly value: unknown } | undefined;
 }
 
@@ -16,7 +16,7 @@ export function thrown(value: unknown): Failure {
   return { reason: messageOf(value) || classNameOf(value), thrown: { value } };
 }
 
-/** What events tell: what was thrown, as it was thrown, else an error with the reason. */
+/** The error in events: the value as it was thrown, else an error with the reason. */
 export function told({ reason, thrown: caught }: Failure): FailureInfo {
   return { reason, error: caught === undefined ? new Error(reason) : caught.value };
 }

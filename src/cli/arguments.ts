@@ -28,7 +28,9 @@ export interface Flag {
 
 export interface CommandLine {
   readonly flags: FlagValues;
-  /** The arguments after the flags: from the first that is not a flag, or after `--`. If mixed, all that are none. */
+  /**
+   * The arguments after the flags: from the first that is not a flag, or after `--`. If mixed, all that are not flags.
+   */
   readonly rest: readonly string[];
   /** Notes about flags without effect. */
   readonly notes: readonly string[];

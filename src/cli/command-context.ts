@@ -7,7 +7,7 @@ export interface CommandContext {
   readonly stderr: Output;
   /** Whether standard error is a terminal. */
   readonly isTerminal: boolean;
-  /** The width of the terminal of standard output; `undefined` if that is none. */
+  /** The width of the terminal of standard output; `undefined` if standard output is no terminal. */
   readonly columns: number | undefined;
   /** Asks a yes-or-no question; `undefined` without a terminal. */
   readonly confirm: ((question: string) => Promise<boolean>) | undefined;

@@ -66,7 +66,7 @@ export interface PrometheusExporter {
   getMetricsRequestHandler(req: unknown, res: unknown): void;
 }
 
-/** What needs a package, in words of the command. */
+/** The features that need a package, in words of the command. */
 export type Need = '--metrics-port' | 'spec.tracing of a Configuration' | 'OTEL_EXPORTER_OTLP_ENDPOINT';
 
 /** Packages of OpenTelemetry are not installed. */

@@ -4,7 +4,7 @@ const ATTRIBUTES = 'OTEL_RESOURCE_ATTRIBUTES';
 
 /**
  * The attributes of a resource in the environment: `key=value` with commas between them, percent-encoded, and the name
- * of the service. What cannot be read is left out, as OpenTelemetry's own detectors do.
+ * of the service. Entries that cannot be read are left out, as OpenTelemetry's own detectors do.
  */
 export function resourceAttributes(environment: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
   const pairs = (environment[ATTRIBUTES] ?? '').split(',').flatMap((pair): [string, string][] => {

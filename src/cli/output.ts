@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 
-/** With more bytes waiting, nobody is reading: log lines are dropped until they are written. */
+/** With more bytes waiting, the output has no reader: log lines are dropped until they are written. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
 /** Standard output or standard error, shared by all writers. */

@@ -70,7 +70,7 @@ export class RunMetrics {
   }
 }
 
-/** What the environment says of the run, if anything: it is in `target_info`. */
+/** The run's attributes from the environment, if it has any: they are in `target_info`. */
 async function resourceOf(environment: NodeJS.ProcessEnv): Promise<{ readonly resource?: object }> {
   const attributes = resourceAttributes(environment);
   if (Object.keys(attributes).length === 0) return {};

@@ -15,7 +15,7 @@ import { resourceAttributes } from './otel-resource.ts';
 const ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 const PROTOCOL = 'OTEL_EXPORTER_OTLP_PROTOCOL';
 
-/** What traces the applications of a run. */
+/** Traces the applications of a run. */
 export class RunTracing {
   readonly #environment: NodeJS.ProcessEnv;
   readonly #providers: Tracing[] = [];

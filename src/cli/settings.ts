@@ -78,7 +78,7 @@ export interface InspectorSettings {
   readonly token?: string;
 }
 
-/** The same pattern as in the sidecar. */
+/** Equals the pattern in the sidecar. */
 const APP_ID = /^[^./\s\p{Cc}]{1,256}$/u;
 const HOST = /^[\w.:-]+$/;
 const DEFAULT_HTTP_PORT = 3500;

@@ -38,7 +38,7 @@ export async function validate(args: readonly string[], context: CommandContext)
   return isFine ? 0 : EXIT.failed;
 }
 
-/** The same options as a run with these flags. */
+/** Equals the options of a run with these flags. */
 function checkOptions(flags: FlagValues, { environment }: CommandContext): CheckOptions {
   return {
     environment,

@@ -8,7 +8,7 @@ export interface AbsentBlock {
   readonly categories: readonly string[];
 }
 
-/** Whoever adds a block removes its line: routes, warnings and notes about components follow. */
+/** A change that adds a block removes its line: routes, warnings and notes about components follow. */
 export const ABSENT_BLOCKS: readonly AbsentBlock[] = [
   { what: 'actors', operations: ['actors'], categories: [] },
   { what: 'bindings', operations: ['bindings'], categories: ['bindings'] },

@@ -8,7 +8,7 @@ import { ABSENT_BLOCKS, type AbsentBlock } from './absent-blocks.ts';
 /** The header of a shutdown that waits for nothing. */
 const FORCED = 'dapr-force-shutdown';
 
-/** What a client may shut down. */
+/** The parts that a client may shut down. */
 export interface ShutdownHost {
   /** Throws when the sidecar accepts no requests. */
   readonly admit: () => void;

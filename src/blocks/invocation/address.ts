@@ -11,7 +11,7 @@ export interface Address {
 }
 
 const METHOD = '/method/';
-/** The same with percent-escapes. */
+/** `/method/` with percent-escapes. */
 const ESCAPED_METHOD = /\/(?:m|%6[dD])(?:e|%65)(?:t|%74)(?:h|%68)(?:o|%6[fF])(?:d|%64)\//;
 const ROOT = /^\/+$/;
 

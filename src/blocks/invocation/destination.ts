@@ -5,7 +5,7 @@ import type { Fields } from './headers.ts';
 export interface Destination {
   /** Whether it is the application of this sidecar. */
   readonly isOwn: boolean;
-  /** What it is, if it is a service without a sidecar. */
+  /** Its kind, if it is a service without a sidecar. */
   readonly service?: 'endpoint' | 'url' | undefined;
   /** The app ID of the caller that the own application is told. */
   readonly callerId?: string | undefined;

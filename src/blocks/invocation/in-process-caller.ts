@@ -4,7 +4,7 @@ import type { NamedCaller } from './own-app.ts';
 
 /**
  * A call to another application. A sidecar of the same process recognises the sender by this object, without a
- * signature: nobody outside the process can pass one.
+ * signature: callers outside the process cannot pass one.
  */
 export class CallOfApp extends PlainRequest {
   caller: NamedCaller | undefined;
@@ -20,7 +20,7 @@ const underWay = new Map<string, { readonly caller: NamedCaller; readonly callee
 
 /** The mark of a call at an address. */
 export class CallMark {
-  /** Not of the source of IDs: nobody may guess it. */
+  /** Not from `newId`: it must be unguessable. */
   readonly value: string = randomUUID();
 
   constructor(caller: NamedCaller, callee: NamedCaller) {

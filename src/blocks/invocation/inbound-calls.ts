@@ -78,7 +78,7 @@ export class Peers {
     return fromService(await invocation.forward(address, toService(request, kind), destination), kind);
   }
 
-  /** Answers a request to the port for other sidecars: nobody there has shown an API token. */
+  /** Answers a request to the port for other sidecars, whose callers have shown no API token. */
   answerPeer(request: SidecarRequest, address: Address): Promise<SidecarResponse> {
     return this.#answerSidecar(request, address, STRANGER);
   }

@@ -14,7 +14,7 @@ import type { Fields } from './headers.ts';
 /** The part of the application's channel that invocation uses. */
 export interface InvokedApp {
   readonly handle: Handler;
-  /** The same without the token that the application expects of the sidecar. */
+  /** Like `handle`, without the token that the application expects of the sidecar. */
   readonly handleWithoutToken: Handler;
   readonly address: AppAddress;
 }

@@ -69,7 +69,7 @@ export class InvocationReply implements SidecarResponse {
     }
   }
 
-  /** Tells the target that nobody will read the body. */
+  /** Tells the target that the body will not be read. */
   discard(): void {
     leaveBody(this.body);
   }

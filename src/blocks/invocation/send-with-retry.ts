@@ -80,7 +80,7 @@ export function sendByPolicy(
     },
     judge,
   );
-  // The circuit breaker may refuse the attempt that a response waits for: nobody gets that response then.
+  // The circuit breaker may refuse the attempt that a response waits for: that response is dropped then.
   result.catch(leave);
   return result;
 }

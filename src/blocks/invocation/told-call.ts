@@ -31,7 +31,7 @@ export class ToldCall implements Attempts {
     this.#startedAt = deps.clock.now();
   }
 
-  /** `undefined` if nobody listens. */
+  /** `undefined` without a listener. */
   static begin(deps: ToldCallDeps, address: Address, request: SidecarRequest, to: Destination): ToldCall | undefined {
     return deps.events.listenerCount('invoked') > 0 ? new ToldCall(deps, address, request, to) : undefined;
   }

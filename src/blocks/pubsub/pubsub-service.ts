@@ -61,7 +61,7 @@ export class PubSubService implements BlockService {
   readonly #targets: PublishTargets;
   readonly #subscriptions: Subscriptions;
   readonly #app: AppSubscriptions;
-  /** For whoever operates the application. */
+  /** To operate the application. */
   readonly queues: QueueOperations;
   readonly #unsubscribed: Unsubscribed;
   /** By component: the announcement that this application will subscribe there. */
@@ -253,7 +253,7 @@ export class PubSubService implements BlockService {
   #inKnownNames(list: readonly unknown[]): readonly unknown[] {
     const { wire, logger } = this.#deps;
     const known = withKnownNames(list, ({ written, known, path }) => {
-      // A refusal tells of those that are required.
+      // A refusal names those that are required.
       if (wire.keysInAnyCase || REQUIRED_NAMES.has(known)) return;
       const key = JSON.stringify(written);
       const place = path.join('.');

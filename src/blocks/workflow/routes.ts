@@ -8,7 +8,7 @@ import type { InstanceView } from './model/instance.ts';
 import type { Payload } from './model/payload.ts';
 import type { WorkflowService } from './workflow-service.ts';
 
-/** What the routes are made of. */
+/** The dependencies of the routes. */
 export interface WorkflowRoutesDeps {
   readonly workflows: WorkflowService;
   readonly wire: Wire;

@@ -140,7 +140,7 @@ export class WorkflowService implements BlockService {
     if (!(await this.purgeIfThere(instanceId))) throw notFound(instanceId);
   }
 
-  /** The same; answers whether there is such an instance. */
+  /** Like `purge`, and answers whether the instance existed. */
   purgeIfThere(instanceId: string): Promise<boolean> {
     return this.#call('ERR_PURGE_WORKFLOW', async (engine) =>
       canBeInstanceId(instanceId) ? purge(engine, instanceId) : false,
@@ -152,12 +152,12 @@ export class WorkflowService implements BlockService {
     return this.#call('ERR_GET_WORKFLOW', (engine) => listInstances(engine, options));
   }
 
-  /** What has happened to an instance, since it last continued as new. */
+  /** The history of an instance, since it last continued as new. */
   history(instanceId: string): Promise<readonly WorkflowHistoryEvent[]> {
     return this.#call('ERR_GET_WORKFLOW', ({ store }) => historyOf(store, instanceId));
   }
 
-  /** At most so many events of the same, with the data as text. */
+  /** Like `history`: at most `limit` events, with the data as text. */
   historyAsText(instanceId: string, limit: number): Promise<readonly HistoryEventText[]> {
     return this.#call('ERR_GET_WORKFLOW', ({ store }) => historyTextOf(store, instanceId, limit));
   }
@@ -169,7 +169,7 @@ export class WorkflowService implements BlockService {
     return view;
   }
 
-  /** The same; `undefined` when there is none. */
+  /** Like `view`; `undefined` if the instance does not exist. */
   find(instanceId: string): Promise<InstanceView | undefined> {
     return this.#call('ERR_GET_WORKFLOW', async ({ store, pool }) => {
       const stored = canBeInstanceId(instanceId) ? await store.read(instanceId) : undefined;

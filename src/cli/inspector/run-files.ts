@@ -25,7 +25,7 @@ export interface RunInfo {
   readonly apps: readonly { readonly appId: string; readonly httpPort: number }[];
 }
 
-/** Who else is in the group or not must not read the tokens, nor put files here. */
+/** No access for group and others: the files hold tokens. */
 const OTHERS = 0o077;
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;

@@ -12,7 +12,7 @@ import { TOKEN_VARIABLE } from './token.ts';
 
 /** Not one of Dapr's. */
 const DEFAULT_PORT = 4600;
-/** Only this machine: whoever has the token may do everything. */
+/** Only this machine: the token allows everything. */
 const HOST = '127.0.0.1';
 const TOKEN_BYTES = 24;
 
@@ -46,7 +46,7 @@ export async function openRunInspector(
     }),
   });
   const url = `http://${HOST}:${port}/`;
-  // Who has chosen a token knows it: it does not belong into what is printed.
+  // A token that the user has chosen is known, and does not belong into the output.
   stdout.write(`Inspector: ${url}${own === undefined ? `?token=${token}` : ''}\n`);
   const told = apps.map(({ appId, port: httpPort }) => ({ appId, httpPort }));
   const removeFile = writeRunFile({ pid: process.pid, url, token, apps: told }, environment);

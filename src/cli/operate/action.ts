@@ -9,7 +9,7 @@ import type { Api, Query } from './api-client.ts';
 import { type Column, tableOf } from './table.ts';
 import { instantMeant, widthOf } from './text.ts';
 
-/** What a command does to one kind of thing, such as `insidecar queues purge`. */
+/** An operation of a command on one kind of thing, such as `insidecar queues purge`. */
 export interface Action {
   readonly name: string;
   /** The arguments in the help. */

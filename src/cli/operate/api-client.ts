@@ -4,7 +4,7 @@ import { Failure } from '../failure.ts';
 /** The parameters of a `GET`; those that are `undefined` are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** What the management API answered. */
+/** The answer of the management API. */
 export interface Answered {
   readonly status: number;
   readonly text: string;

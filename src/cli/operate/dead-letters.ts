@@ -140,7 +140,7 @@ async function newData(call: Call, letters: readonly DeadLetter[]): Promise<Rede
   const [letter, other] = letters;
   if (other !== undefined) throw call.misuse(`--data goes with one KEY: actual are ${letters.length}`);
   const { format, contentType = 'application/json' } = letter?.payload ?? {};
-  // What is hidden, or shown as other bytes, does not tell what it is: its type does.
+  // Data that is hidden, or shown as base64, does not show whether it is JSON: its type does.
   const isUnknown = format === 'hidden' || format === 'base64';
   const mustBeJson = format === 'json' || (isUnknown && isJsonType(contentType));
   if (mustBeJson && !isJson(text)) throw call.misuse('--data must be JSON, as the data of the dead letter is');

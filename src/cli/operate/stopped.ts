@@ -92,7 +92,7 @@ function appMeant(known: readonly string[], appId: string | undefined, place: st
   return appId ?? only;
 }
 
-/** What a component does by itself after a while, it does not do here: messages are kept as they are. */
+/** A component's own work after a while is not done here: messages are kept as they are. */
 function atRest(definition: PubSubDefinition): PubSubDefinition {
   return { ...definition, open: (context) => definition.open({ ...context, clock: withoutTimers(context.clock) }) };
 }

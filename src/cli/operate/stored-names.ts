@@ -1,7 +1,7 @@
 import { keyAfter, nameOfPart, partsOf, rangeOf } from '../../state/keys.ts';
 import type { StateStore } from '../../state/store.ts';
 
-/** What a store has data of. */
+/** The names that a store has data of. */
 export interface StoredNames {
   readonly appIds: readonly string[];
   /** The durable pub/sub components. */

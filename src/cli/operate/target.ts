@@ -47,7 +47,7 @@ function placeOf(text: string, given: string | undefined, about: string): { url:
     throw misuse(`--url must be the URL of an inspector, such as http://127.0.0.1:3000/inspector`, about);
   if (url.username !== '' || url.password !== '') throw misuse('--url takes no user name and password', about);
   const token = given ?? url.searchParams.get('token') ?? undefined;
-  // What the request would say of it shows it.
+  // Checked here, because the error of the request would show the token.
   if (token !== undefined && !/^[!-~]+$/.test(token))
     throw misuse('the token has characters that no token has, such as spaces or line ends', about);
   url.search = '';

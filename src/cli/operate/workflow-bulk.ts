@@ -51,7 +51,7 @@ export interface Bulk {
   readonly from?: 'start' | 'failure' | undefined;
 }
 
-/** What became of all portions. */
+/** The outcome of all portions. */
 interface Total {
   done: number;
   hasMore: boolean;
@@ -106,7 +106,8 @@ async function changeAll(
     const reply = await call.api.post<BulkReply>(`workflows/${path}`, body);
     add(total, reply);
     total.isCut ||= reply.failed.length >= MOST_NAMED;
-    // What fails once fails again: it would never end. What runs again stays as it is, so it would be run twice.
+    // An instance that fails once fails again: retries would never end. One that runs again stays as it is, or it would
+    // be run twice.
     if (!reply.hasMore || reply.done === 0 || path === 'rerun-all') return;
   }
 }

@@ -6,7 +6,7 @@ import { nodeHttp } from '../../util/node-http.ts';
 /** How long a client may take to read the answer and to stop sending. */
 const LINGER_MS = 1_000;
 
-/** What cannot be read as a request, and its answer. */
+/** A request that cannot be read, and its answer. */
 interface Refusal {
   readonly status: number;
   readonly code: ErrorCode;

@@ -34,7 +34,7 @@ for group in $groups; do kill -KILL "-$group" 2>/dev/null; done
 export class OrphanReaper {
   #shell: ChildProcess | undefined;
 
-  /** Starts the shell. Whoever starts a process calls it before: a run without one needs neither shell nor module. */
+  /** Starts the shell. To be called before a process is started: a run without one needs neither shell nor module. */
   open(): void {
     if (process.platform === 'win32' || this.#shell !== undefined) return;
     const { spawn } = process.getBuiltinModule('node:child_process');

@@ -101,7 +101,7 @@ export class Instances {
 }
 
 function retire({ client }: KnownInstance): void {
-  // Its calls have told of a failure.
+  // One of its calls has failed.
   client?.retire().then(undefined, () => undefined);
 }
 

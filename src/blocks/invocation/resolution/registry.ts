@@ -29,7 +29,7 @@ export function withdrawPeer({ offered }: Membership): void {
   if (offered instanceof Peer) offered.isGone = true;
 }
 
-/** The same error as for an address where nobody listens. */
+/** The error of an address at which no process listens. */
 function notThere(): Error {
   return Object.assign(new Error('the sidecar is stopping'), { code: 'ECONNREFUSED', syscall: 'connect' });
 }

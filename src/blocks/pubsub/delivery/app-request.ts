@@ -16,8 +16,8 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
- * What messages may fill of a request's head. Servers refuse a larger one, and would do so each time: Node takes 16 KiB
- * in all, others 8 KiB or 100 fields.
+ * The part of a request's head that messages may fill. Servers refuse a larger one, and would do so each time: Node
+ * takes 16 KiB in all, others 8 KiB or 100 fields.
  */
 const MAX_METADATA = { fields: 64, bytes: 8 * 1024 };
 /** Of a content type and of the fields of a trace. */

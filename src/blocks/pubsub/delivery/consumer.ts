@@ -208,8 +208,8 @@ export class Consumer {
   }
 
   /**
-   * What was not answered before it has left stays unsettled: the component delivers it again, or has done so. So does
-   * what has failed during a stop, which may be the reason.
+   * Does not settle answers that come after the consumer left, nor failures during a stop: the component redelivers
+   * both.
    */
   #settle(answered: Answered, outcome: DeliveryOutcome): Promise<Settled> | Settled {
     const isBrokenOff = outcome.kind === 'retry' && (outcome === BROKEN_OFF || this.#calls.areEnding);

@@ -7,7 +7,7 @@ const MAX_REASON_BYTES = 1_024;
 /** The fields of an origin, as suffixes of header names. */
 const FIELDS = ['topic', 'group', 'reason', 'attempts', 'at'] as const;
 
-/** The same bytes for the dead-letter topic, without an expiry. */
+/** The message for the dead-letter topic: its bytes, without an expiry. */
 export function deadLetterOf(
   { expiresAt: _expired, ...message }: Message,
   topic: string,

@@ -18,7 +18,7 @@ export class Gate {
   #timer: Timer | undefined;
   #unsubscribe: (() => void) | undefined;
 
-  /** @param isShut - lets nobody in while it answers true; call {@link Gate.letIn} when that has changed */
+  /** @param isShut - lets no message in while it answers true; call {@link Gate.letIn} when that has changed */
   constructor(breaker: CircuitBreaker | undefined, clock: Clock, isShut: () => boolean) {
     this.#breaker = breaker;
     this.#clock = clock;

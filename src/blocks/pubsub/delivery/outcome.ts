@@ -1,11 +1,11 @@
 import { isError, messageOf } from '../../../errors.ts';
 import { type Failure, thrown } from '../../failure.ts';
 
-/** What happens to a message next. */
+/** The next step of a message. */
 export type DeliveryOutcome =
   | {
       readonly kind: 'success';
-      /** What a function returned: a text that means nothing. */
+      /** The text that a function returned, and that means nothing. */
       readonly meaningless?: string;
     }
   | (Failure & {
@@ -63,8 +63,8 @@ export function bulkOutcomes({ status, body }: Reply, entryIds: readonly string[
 }
 
 /**
- * What a function in code has returned: a status as text, in any case; an object with a `status`, as over HTTP; an
- * error, as if it were thrown. Any other value is the result of what it has called last, such as Redis' `OK`, and says
+ * The value that a function in code has returned: a status as text, in any case; an object with a `status`, as over
+ * HTTP; an error, as if it were thrown. Any other value is the result of its last call, such as Redis' `OK`, and says
  * nothing.
  */
 export function returnedOutcome(value: unknown): DeliveryOutcome {

@@ -25,7 +25,7 @@ export class RouteTable {
     }));
   }
 
-  /** What to wait for before the next message, and to ask again; `undefined` if that is nothing. */
+  /** A promise to wait for before the next message; then ask again. `undefined`: nothing to wait for. */
   turn(): Promise<void> | undefined {
     return this.#isPlain ? undefined : ruleTurn();
   }

@@ -32,8 +32,9 @@ function spend(ms: number): void {
 }
 
 /**
- * What to wait for before more rules are evaluated, and to ask again: others may have waited for the same. `undefined` if
- * they may be now. Each evaluation is limited, but not the number of messages that arrive together.
+ * A promise to wait for before more rules are evaluated; then ask again, since others may have waited for it too.
+ * `undefined`: they may be evaluated now. Each evaluation is limited, but not the number of messages that arrive
+ * together.
  */
 export function ruleTurn(): Promise<void> | undefined {
   return spentMs < TURN_MS ? undefined : next;

@@ -34,8 +34,8 @@ export function compileMatch(expression: string): Matcher {
 }
 
 /**
- * The event in a form that cel-js can read. It tells maps by `.constructor`: one with a member of that name is none to
- * it, unless it is a Map.
+ * The event in a form that cel-js can read. It tells maps by `.constructor`: an object with a member of that name is no
+ * map to it, unless it is a `Map`.
  */
 function readable(event: unknown): unknown {
   if (typeof event !== 'object' || event === null) return event;

@@ -29,7 +29,7 @@ const START_BACKOFF: Backoff = { initialDelayMs: 500, maxDelayMs: 60_000, factor
 /** The delay after a failure of the state store: each try waits for that store itself. */
 const STATE_RETRY_MS = 1_000;
 
-/** What has become of the start of a consumer; `waiting` if the state store does not work. */
+/** The outcome of the start of a consumer; `waiting` if the state store does not work. */
 type Start = 'over' | 'failed' | 'waiting';
 
 /** The subscriptions of a sidecar, from all three sources, and the consumers of those that are active. */
@@ -80,7 +80,7 @@ export class Subscriptions {
     await this.#reconcile();
   }
 
-  /** Without an application, nobody gets the messages of declarative subscriptions, which wait. */
+  /** Without an application, messages of declarative subscriptions wait. */
   warnOfNobody(): void {
     for (const { pubsubName, topic, group, spec, problem } of this.#declarative)
       if (problem === undefined)
@@ -92,7 +92,8 @@ export class Subscriptions {
 
   /** Sets the application's subscriptions: of several in one group, the last counts; they replace declarative ones. */
   async setProgrammatic(parsed: readonly (SubscriptionSpec | RefusedSubscription)[]): Promise<void> {
-    // The consumer of an unchanged subscription goes on; the component sees nobody leave. Competing ones may be alike.
+    // The consumer of an unchanged subscription goes on; the component sees no consumer leave. Competing ones may be
+    // alike.
     const before = new Map<string, SubscriptionState[]>();
     for (const state of this.#programmatic) {
       const text = JSON.stringify(state);
@@ -264,7 +265,7 @@ export class Subscriptions {
     } catch (error) {
       const { pubsubName, topic } = state;
       const start = isStateError(error) && error.kind === 'failed' ? 'waiting' : 'failed';
-      // A server that is down for long is told of once.
+      // Warns once of a server that is down for long.
       if (!this.#stopping.signal.aborted && !(start === 'waiting' && before === 'waiting'))
         this.#deps.logger.error({ pubsubName, topic, error }, 'subscription could not be started: will be tried again');
       return start;

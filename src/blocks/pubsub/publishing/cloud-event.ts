@@ -10,8 +10,8 @@ import { invalidEvent } from '../errors.ts';
 import { type Address, type EncodedEvent, type EnvelopeDefaults, type Payload, quote, withData } from './envelope.ts';
 
 /**
- * CloudEvents that the caller makes: whole in JSON, or in binary mode with attributes in headers.
- * What CloudEvents 1.0 forbids of an attribute is refused by name (CloudEvents 1.0, section 3).
+ * CloudEvents that the caller makes: whole in JSON, or in binary mode with attributes in headers. Attributes that
+ * CloudEvents 1.0 forbids are refused by name (CloudEvents 1.0, section 3).
  */
 
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+(?:\s*;.*)?$/;

@@ -39,7 +39,7 @@ export class DurablePromise<T> extends Promise<T> {
     this.#execution = execution;
   }
 
-  /** The same task as a candidate of a race. */
+  /** The task as a candidate of a race. */
   inRace(race: Race): DurablePromise<T> {
     return new DurablePromise(this.#task, this.#execution, race);
   }

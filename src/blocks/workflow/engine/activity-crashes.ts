@@ -146,13 +146,13 @@ export class ActivityCrashes {
     this.#carried.get(attempt.instance)?.delete(activityOf(attempt));
   }
 
-  /** What goes on is no crash, whatever comes: the process is about to end in order. */
+  /** Attempts that go on are no crashes, whatever comes: the process is about to end in order. */
   stop(): void {
     this.#isStopping = true;
     for (const attempt of this.#recorded) void this.#uncountOne(attempt);
   }
 
-  /** The same for an instance that is handed over, or leaves memory. */
+  /** Like `stop`, for one instance that is handed over, or leaves memory. */
   uncount(instance: LiveInstance): void {
     for (const attempt of this.#recorded) if (attempt.instance === instance) void this.#uncountOne(attempt);
   }

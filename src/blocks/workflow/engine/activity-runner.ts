@@ -212,7 +212,7 @@ export class ActivityRunner {
     const { isGone } = instance;
     if (next.crashes !== undefined) this.#crashes.survived(next);
     emitActivity(this.#host, { instanceId: instance.id, activity, event, startedAt, thrown });
-    // What fails during a stop may fail because of it: it runs again.
+    // A failure during a stop may be caused by it: the activity runs again.
     const begun = this.#crashes.keyOf(next);
     const isBrokenOff = this.#isStopping && thrown !== undefined;
     if (!instance.isGone && !isBrokenOff) instance.post({ event, executionId, begun });

@@ -99,7 +99,7 @@ function tellFailedAttempt(
   } else if (!isCauseOf(failure, record.failure)) logger.warn(details, 'a task of a workflow failed');
 }
 
-/** Whether the line about the failed workflow tells of the task as well. */
+/** Whether the line about the failed workflow names the task as well. */
 function isCauseOf({ stackTrace, message }: WorkflowFailure, ended: WorkflowFailure | undefined): boolean {
   if (ended === undefined) return false;
   return stackTrace === undefined ? ended.message.endsWith(message) : ended.stackTrace?.includes(stackTrace) === true;

@@ -20,14 +20,18 @@ export interface InboxDeps {
   readonly prepare: () => Promise<void>;
   /** Delivers a message to its instance. Returns false when that is not possible now. */
   readonly deliver: (id: string, message: Message) => Promise<boolean>;
-  /** What was known to be stored for an instance has been delivered; without an ID, what was stored for any. */
+  /**
+   * The messages that were known to be stored for an instance have been delivered; without an ID, those of any
+   * instance.
+   */
   readonly onDelivered: (id?: string) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
- * Delivers stored messages from other instances and hosts. Takes each once, until its turn is committed. What was read
- * before may have been taken since, here or by the shard's former owner: so its turn requires the entry that was read.
+ * Delivers stored messages from other instances and hosts. Takes each once, until its turn is committed. A message that
+ * was read may have been taken since, here or by the shard's former owner: so its turn requires the entry that was
+ * read.
  */
 export class Inbox {
   readonly #deps: InboxDeps;
@@ -42,7 +46,7 @@ export class Inbox {
   #left = new Set<string>();
   /** Those of them that the read under way has yet to try again. */
   #leftBefore: ReadonlySet<string> = NONE;
-  /** Whether there may be messages that nobody has tried to deliver. */
+  /** Whether there may be messages that no read has tried to deliver. */
   #isUnread = false;
   /** How often that has been said: a read that began before does not count. */
   #unreads = 0;
@@ -127,7 +131,7 @@ export class Inbox {
     return this.mayHaveMore(id) || this.#lines.has(id);
   }
 
-  /** The same without what is in its line: that is delivered next. */
+  /** Like `isBehind`, without the messages in its line, which are delivered next. */
   mayHaveMore(id: string): boolean {
     return this.#isUnread || this.#left.has(id) || this.#leftBefore.has(id);
   }
@@ -135,7 +139,7 @@ export class Inbox {
   /** Delivers the stored messages of an instance; answers whether all were: what is sent now must not overtake one. */
   async catchUp(id: string): Promise<boolean> {
     const line = this.#lines.get(id);
-    // What is known of is in line.
+    // All known messages are in its line.
     if (line !== undefined && !this.mayHaveMore(id)) return line;
     try {
       return await this.#look(id);

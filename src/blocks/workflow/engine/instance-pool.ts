@@ -133,7 +133,7 @@ export class InstancePool {
     return loading;
   }
 
-  /** The same for an event: an instance with unregistered code accepts only its termination. */
+  /** Like `load`, for an event: an instance with unregistered code accepts only its termination. */
   loadFor(id: string, event: IncomingEvent | undefined): Promise<LiveInstance | Absent> {
     const loading = this.load(id);
     if (event?.type !== 'terminated' || this.#live.has(id)) return loading;
@@ -245,7 +245,7 @@ export class InstancePool {
     return this.#deps.registry.program(name) !== undefined;
   }
 
-  /** What an instance of this host waits for: events, and code that is not registered. */
+  /** The events, and the unregistered code, that an instance of this host waits for. */
   waitsOf(record: InstanceRecord): InstanceWaits {
     const missingCode = this.#missingCodeOf(record);
     const events = this.#live.get(record.instanceId)?.core.eventNames;

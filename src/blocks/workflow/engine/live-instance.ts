@@ -127,7 +127,7 @@ export class LiveInstance {
   /** No other host has taken over: goes on. */
   stay(): void {
     this.restraint.stays();
-    // What came for it meanwhile was left to the other host.
+    // Messages that came for it meanwhile were left to the other host.
     if (this.#home.isBehind(this.id)) this.hold();
     else this.release();
   }

@@ -1,6 +1,6 @@
 import type { Message } from './turn-intake.ts';
 
-/** What keeps an instance in memory from beginning anything. */
+/** Keeps an instance in memory from beginning anything. */
 export class Restraint {
   /** Set while there may be stored messages that it has not been given: it takes no turn before. */
   isHeld = false;

@@ -41,7 +41,10 @@ export class ShardMoves {
     onReleased(instance.id);
   }
 
-  /** What is still being released stays, unless another host may have gone on with it: then it leaves memory now. */
+  /**
+   * An instance that is still being released stays, unless another host may have gone on with it: then it leaves memory
+   * now.
+   */
   takeBack({ gained, kept }: OwnedChange): void {
     const { owned, pool } = this.#deps;
     for (const instance of pool.all()) {

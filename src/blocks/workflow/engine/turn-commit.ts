@@ -59,7 +59,7 @@ export async function commitTurn(home: EngineServices, turn: TurnToWrite): Promi
       else if (isNew || home.isStopping) throw error;
       else {
         await pause(home, turn, error, tries);
-        // It left memory meanwhile: what reads it anew must see its messages, not what this turn makes of them.
+        // The instance left memory meanwhile: its next read must find its messages, not the result of this turn.
         if (turn.instance.isGone) throw error;
       }
     }

@@ -46,7 +46,7 @@ export class WaitingForCode {
   readonly #watches: Disposable[] = [];
   readonly #workflows: MissingNames;
   readonly #patches: MissingNames;
-  /** What instances of this host wait for. */
+  /** The code that instances of this host wait for. */
   readonly #needs = new Map<string, MissingCode>();
   /** Those of them that have not been offered. */
   readonly #waiting = new Set<string>();
@@ -92,7 +92,7 @@ export class WaitingForCode {
     this.hostsChanged();
   }
 
-  /** An instance has ended, or there is none. */
+  /** An instance has ended, or does not exist. */
   ended(id: string): void {
     this.found(id);
     if (this.standIns.of(id) === undefined || !this.standIns.owns(id)) return;
@@ -154,7 +154,7 @@ export class WaitingForCode {
   async #offer(id: string): Promise<void> {
     const need = this.#needs.get(id);
     if (need !== undefined && this.standIns.owns(id)) await this.standIns.offer(id, [need]);
-    // From now on the offer tells of it, or the other host that owns it.
+    // From now on the offer shows it, or the other host that owns it.
     this.#needs.delete(id);
   }
 

@@ -10,14 +10,14 @@ export interface ForwardedCall {
   readonly work: InstanceWork;
 }
 
-/** What a host sends to another one together. */
+/** The work that a host sends to another one together. */
 export interface PeerRequest {
   /** Done in order per instance. */
   readonly calls: readonly ForwardedCall[];
   /** The keys of earlier calls that were answered: their receipts can be removed. */
   readonly answered: readonly string[];
   readonly waits: readonly ForwardedWait[];
-  /** The IDs of earlier waits that nobody waits for any more. */
+  /** The IDs of earlier waits without a waiter. */
   readonly left: readonly number[];
 }
 

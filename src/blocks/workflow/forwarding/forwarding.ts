@@ -66,7 +66,7 @@ export class Forwarding {
   readonly #behind = new LruCache<string>(MAX_BEHIND);
   /** By instance, what is not done yet. */
   readonly #lines = new Map<string, InstanceLine>();
-  /** The way of work here. What has begun before other shards came may be at an instance that this host had before. */
+  /** The way of work here. Work that began before other shards came may be at an instance that this host had before. */
   #tenure = Symbol('here');
   #hasToldOfIdentity = false;
 

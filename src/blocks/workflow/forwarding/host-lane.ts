@@ -89,7 +89,7 @@ export class HostLane {
     this.#fail(new Error('the sidecar is stopping'));
   }
 
-  /** What comes in one turn of the event loop goes together. */
+  /** Work of one turn of the event loop goes together. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;

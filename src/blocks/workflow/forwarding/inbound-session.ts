@@ -21,7 +21,7 @@ export interface InboundSessionDeps {
   readonly onClose: () => void;
 }
 
-/** What one other host asks for. */
+/** The requests of one other host. */
 export class InboundSession implements PeerSession {
   readonly #deps: InboundSessionDeps;
   /** By ID; aborting ends the wait. */

@@ -24,7 +24,7 @@ export interface LineStreamDeps {
  * and of its response. An empty line only shows that its sender lives.
  */
 export class LineStream {
-  /** What this side sends. */
+  /** The lines that this side sends. */
   readonly outgoing: ByteStream;
   readonly #deps: LineStreamDeps;
   readonly #beat: NodeJS.Timeout;

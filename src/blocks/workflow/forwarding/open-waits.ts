@@ -41,7 +41,7 @@ export class OpenWaits {
     this.#onNews();
   }
 
-  /** What the host does not know yet. */
+  /** The waits that the host does not know yet. */
   takeNews(): Pick<PeerRequest, 'waits' | 'left'> {
     const waits = [...this.#unsent].flatMap((id) => this.#waiters.get(id)?.wait ?? []);
     const left = this.#left;

@@ -7,11 +7,11 @@ type OnUnhandled = (reason: unknown) => void;
 const MAX_CAUSES = 5;
 
 /**
- * Tells runs of errors of their tasks that no code has handled: those of branches that no code waits for. Node would end
- * the process, and again after each start.
+ * Reports to runs the errors of their tasks that no code has handled: those of branches that no code waits for. Node
+ * would end the process, and again after each start.
  *
- * Node tells of them at the end of a turn of the event loop, so a turn of an instance that may have such an error ends
- * with that. Only for that time there is a listener; what is not a workflow's is left to Node.
+ * Node reports them at the end of a turn of the event loop, so a turn of an instance that may have such an error ends
+ * with that. Only for that time there is a listener; errors that are not a workflow's are left to Node.
  */
 class BranchFailures {
   readonly #owners = new WeakMap<object, OnUnhandled>();

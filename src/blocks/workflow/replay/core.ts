@@ -203,7 +203,7 @@ export class Core {
     if (this.outcome?.kind === 'terminated') this.dropOpen();
   }
 
-  /** Code that has ended is never woken again, not even a branch that nobody waited for. */
+  /** Code that has ended is never woken again, not even a branch without a waiter. */
   #attemptCompleted(completed: OpenAttempt | undefined, output: Payload): boolean {
     if (completed === undefined || this.outcome !== undefined) return false;
     completed.task.complete(output);

@@ -36,7 +36,7 @@ export class EventBuffer {
   readonly #progress: CodeProgress;
   readonly #unread = new Map<string, Deque<ArrivedEvent>>();
   readonly #waiting = new Map<string, Line>();
-  /** Events that had arrived before their waits, which are told of them one at a time. */
+  /** Events that had arrived before their waits, which get them one at a time. */
   #matches: Heap<Match> | undefined;
   readonly #taken: TakenEvents = { unseen: new Map(), left: new Map() };
   /** The wait that the last step has completed, if the code seems to have left it. */
@@ -106,7 +106,7 @@ export class EventBuffer {
     const { seemsLeft } = task;
     unseen.set(task, event);
     task.complete(event.data);
-    // What is known not to have been seen needs no guess.
+    // An event that is known not to have been seen needs no guess.
     this.#suspect = seemsLeft && !unseen.has(task) ? { task, event } : undefined;
   }
 

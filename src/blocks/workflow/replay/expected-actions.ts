@@ -1,7 +1,7 @@
 import { describeAction } from '../model/event-table.ts';
 import type { ActionEvent } from '../model/events.ts';
 
-/** What the history has, and what the code does instead. */
+/** The action in the history, and the one of the code. */
 export interface Mismatch {
   readonly history: string;
   readonly code: string;

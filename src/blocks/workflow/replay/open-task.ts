@@ -72,7 +72,7 @@ export class OpenTask implements Task {
   }
 }
 
-/** What is known of the code between its waits. */
+/** The known facts about the code between its waits. */
 export interface CodeProgress {
   /** The pending tasks that the code waits for: code that waits for none and has not ended hangs. */
   awaited: number;

@@ -78,7 +78,7 @@ export class Run implements Execution {
     return this.#buffer;
   }
 
-  /** The same; `undefined` if there were no events so far. */
+  /** The buffer; `undefined` if there were no events so far. */
   get usedBuffer(): EventBuffer | undefined {
     return this.#buffer;
   }

@@ -18,7 +18,7 @@ export interface Stored {
 
 /** Which instances to list. */
 export interface InstanceScan {
-  /** What their IDs begin with. */
+  /** The prefix of their IDs. */
   readonly prefix: string;
   /** Only the children of this instance. */
   readonly parentId: string | undefined;
@@ -259,7 +259,7 @@ export class InstanceStore {
   }
 }
 
-/** What a commit for another host's call requires and writes: that call is done once. */
+/** The preconditions and writes of a commit for another host's call: that call is done once. */
 export function receiptChange(receipt: string | undefined): Required<Pick<Batch, 'require' | 'put'>> {
   if (receipt === undefined) return NO_RECEIPT;
   return { require: [{ key: receipt, version: 'absent' }], put: [{ key: receipt, value: RECEIPT }] };

@@ -54,7 +54,7 @@ export interface TurnResult {
   readonly tellsParent: boolean;
 }
 
-/** What is known of instances without a read. */
+/** The facts about instances that are known without a read. */
 export interface KnownInstances {
   /** Whether this host owns an instance. */
   owns(id: string): boolean;
@@ -73,7 +73,7 @@ export interface PlanContext {
   readonly occupied: ReadonlySet<string>;
 }
 
-/** The batch of a plan: whoever commits it may add to it. */
+/** The batch of a plan: its committer may add to it. */
 interface PlannedBatch extends Batch {
   readonly require: readonly Precondition[];
   readonly put: Put[];
