@@ -221,10 +221,10 @@ export class WorkflowService implements BlockService {
       this.#completions.tell(id, view);
       if (status !== undefined && isFinished(status)) this.#surplus?.ended();
     };
-    this.#engine = new Engine({ state: store, shards, layout, registry: this.registry, host: this.#deps, onStatus });
+    this.#engine = new Engine({ state: store, shards, layout, registry: this.registry, deps: this.#deps, onStatus });
     this.#engine.start(isAtRest);
     if (isAtRest) return;
-    this.#surplus = Surplus.of(this.#engine);
+    this.#surplus = Surplus.of({ ...this.#engine.deps, store: this.#engine.store });
     this.#forwarding = this.#forward(this.#engine, this.#membership);
     // Pending waits must follow an instance to its new host.
     this.#watch = shards.onChange(() => this.#completions.tellAll());

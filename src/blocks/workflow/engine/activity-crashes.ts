@@ -26,8 +26,8 @@ export interface ActivityAttempt {
 }
 
 /** The dependencies of {@link ActivityCrashes}. */
-export interface ActivityCrashesDeps {
-  readonly host: WorkflowsDeps;
+export interface ActivityCrashesDeps
+  extends Pick<WorkflowsDeps, 'maxCrashes' | 'clock' | 'random' | 'work' | 'logger'> {
   readonly store: InstanceStore;
   readonly begun: BegunAttempts;
   /** The fence of an instance's commits. @throws ConflictError when this host does not own it. */
@@ -63,7 +63,7 @@ export class ActivityCrashes {
   }
 
   get #max(): number {
-    return this.#deps.host.maxCrashes;
+    return this.#deps.maxCrashes;
   }
 
   /** How many attempts wait for the end of a suspect. */
@@ -99,9 +99,9 @@ export class ActivityCrashes {
   /** Records that an attempt begins; answers whether it may. */
   async begin(attempt: ActivityAttempt): Promise<boolean> {
     const { instance, activity, crashes = 0, isRepeated } = attempt;
-    const { host, begun } = this.#deps;
+    const { logger, begun } = this.#deps;
     if (isRepeated)
-      host.logger.warn(
+      logger.warn(
         { instanceId: instance.id, activity: activity.name, attempt: activity.attempt, crashes },
         'an activity runs again: the process ended during its last run',
       );
@@ -114,7 +114,7 @@ export class ActivityCrashes {
 
   /** Answers `false` when another host owns the instance, or it need not be written any more. */
   async #write({ instance }: ActivityAttempt, change: Change): Promise<boolean> {
-    const { host, store, fence, isFenced } = this.#deps;
+    const { clock, random, logger, store, fence, isFenced } = this.#deps;
     for (let tries = 1; ; tries++) {
       try {
         await store.write({ ...change, fence: fence(instance.id) });
@@ -122,8 +122,8 @@ export class ActivityCrashes {
       } catch (error) {
         if (isFenced(error) || isConflict(error)) return false;
         if (instance.isGone || this.#isStopping) return false;
-        host.logger.error({ instanceId: instance.id, error }, 'the begin of an activity could not be recorded');
-        await sleep(host.clock, backoffDelayMs(BACKOFF, tries, host.random));
+        logger.error({ instanceId: instance.id, error }, 'the begin of an activity could not be recorded');
+        await sleep(clock, backoffDelayMs(BACKOFF, tries, random));
       }
     }
   }
@@ -164,12 +164,12 @@ export class ActivityCrashes {
   }
 
   async #uncountOne(attempt: ActivityAttempt): Promise<void> {
-    const { host, begun } = this.#deps;
+    const { work, begun } = this.#deps;
     const { instance, crashes = 0 } = attempt;
     this.#recorded.delete(attempt);
     const isOver = crashes === 0 || isFinished(instance.record.status);
     const name = nameOf(attempt);
-    const done = host.work.begin('end of the watch over an activity');
+    const done = work.begin('end of the watch over an activity');
     await this.#write(attempt, isOver ? { delete: [begun.key(name)] } : { put: [begun.put(name, crashes)] });
     done();
   }

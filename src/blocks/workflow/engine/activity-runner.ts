@@ -29,7 +29,7 @@ export interface ActivityRunnerDeps {
 
 /** Runs activities in this process, up to a limit at a time. Posts each result as a message to its instance. */
 export class ActivityRunner {
-  readonly #host: WorkflowsDeps;
+  readonly #deps: WorkflowsDeps;
   readonly #registry: Registry;
   readonly #inFlight: InFlightCounter;
   readonly #crashes: ActivityCrashes;
@@ -43,15 +43,15 @@ export class ActivityRunner {
   readonly #running = new Linked<ActivityAttempt>();
   #isStopping = false;
 
-  constructor(host: WorkflowsDeps, { registry, inFlight, crashes, onMissing }: ActivityRunnerDeps) {
-    this.#host = host;
+  constructor(deps: WorkflowsDeps, { registry, inFlight, crashes, onMissing }: ActivityRunnerDeps) {
+    this.#deps = deps;
     this.#onMissing = onMissing;
     this.#registry = registry;
     this.#inFlight = inFlight;
     this.#crashes = crashes;
     this.#missing = new MissingNames({
+      ...deps,
       kind: 'activity',
-      host,
       isThere: (name) => registry.activityOf(name) !== undefined,
       onOverdue: () => this.#goOn(),
     });
@@ -133,7 +133,7 @@ export class ActivityRunner {
   }
 
   #pump(): void {
-    while (this.#running.size < this.#host.maxConcurrentActivities && !this.#isStopping) {
+    while (this.#running.size < this.#deps.maxConcurrentActivities && !this.#isStopping) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       if (next.instance.isGone || !isOfThisRun(next)) continue;
@@ -160,13 +160,13 @@ export class ActivityRunner {
   #fail(next: ActivityAttempt, failure: WorkflowFailure): void {
     const { instance, activity, executionId } = next;
     const event: IncomingEvent = { type: 'activityFailed', sequence: activity.sequence, failure };
-    emitActivity(this.#host, { instanceId: instance.id, activity, event, startedAt: this.#host.clock.now() });
+    emitActivity(this.#deps, { instanceId: instance.id, activity, event, startedAt: this.#deps.clock.now() });
     instance.post({ event, executionId, begun: this.#crashes.keyOf(next) });
   }
 
   #observe({ id, record }: LiveInstance, { name, activityId, attempt }: ActivityToRun): Observation | undefined {
     const { trace } = record;
-    return this.#host.probe?.begin({
+    return this.#deps.probe?.begin({
       type: 'activity',
       instanceId: id,
       activityName: name,
@@ -178,7 +178,7 @@ export class ActivityRunner {
 
   async #runOne(next: ActivityAttempt, run: ActivityFunction): Promise<void> {
     const { instance, activity, executionId } = next;
-    const startedAt = this.#host.clock.now();
+    const startedAt = this.#deps.clock.now();
     next.startedAt = startedAt;
     const place = this.#running.add(next);
     instance.running++;
@@ -195,9 +195,9 @@ export class ActivityRunner {
     let event: IncomingEvent;
     let thrown: { readonly value: unknown } | undefined;
     const observation = this.#observe(instance, activity);
-    emitActivityStarted(this.#host, instance.id, activity);
+    emitActivityStarted(this.#deps, instance.id, activity);
     const context = new Context(instance, activity);
-    const call = (): unknown => this.#host.apart()(() => asTold(run)(context, valueOfText(input)));
+    const call = (): unknown => this.#deps.apart()(() => asTold(run)(context, valueOfText(input)));
     try {
       const output = await (observation === undefined ? call() : observation.run(call));
       event = { type: 'activityCompleted', sequence, output: textOfValue(output, 'the output of activity', name) };
@@ -211,7 +211,7 @@ export class ActivityRunner {
     // One that has left has taken what ran from the count. A listener of the event may make it leave, without this one.
     const { isGone } = instance;
     if (next.crashes !== undefined) this.#crashes.survived(next);
-    emitActivity(this.#host, { instanceId: instance.id, activity, event, startedAt, thrown });
+    emitActivity(this.#deps, { instanceId: instance.id, activity, event, startedAt, thrown });
     // A failure during a stop may be caused by it: the activity runs again.
     const begun = this.#crashes.keyOf(next);
     const isBrokenOff = this.#isStopping && thrown !== undefined;

@@ -6,7 +6,7 @@ import type { Message } from './turn-intake.ts';
 
 /** The dependencies of {@link Deliveries}. */
 export interface DeliveriesDeps extends Pick<InboxDeps, 'prepare' | 'onFailure'> {
-  readonly home: EngineServices;
+  readonly services: EngineServices;
   readonly pool: InstancePool;
 }
 
@@ -16,11 +16,11 @@ export class Deliveries {
   readonly #deps: DeliveriesDeps;
 
   constructor(deps: DeliveriesDeps) {
-    const { home, prepare, onFailure } = deps;
+    const { services, prepare, onFailure } = deps;
     this.#deps = deps;
     this.inbox = new Inbox({
-      ...{ store: home.store, prepare, onFailure },
-      isOurs: (id) => !home.isStopping && home.owns(id),
+      ...{ store: services.store, prepare, onFailure },
+      isOurs: (id) => !services.isStopping && services.owns(id),
       deliver: (id, message) => this.#deliver(id, message),
       onDelivered: (id) => this.#release(id),
     });
@@ -28,9 +28,9 @@ export class Deliveries {
 
   /** Delivers a message that was just stored without reading it again. */
   send({ to, key, event, executionId, parentId }: Outgoing, version: number): void {
-    const { home, onFailure } = this.#deps;
-    if (home.isStopping || !home.owns(to) || !this.inbox.take(key)) return;
-    const done = home.host.work.begin('message to a workflow');
+    const { services, onFailure } = this.#deps;
+    if (services.isStopping || !services.owns(to) || !this.inbox.take(key)) return;
+    const done = services.deps.work.begin('message to a workflow');
     this.#deliver(to, { event, executionId, parentId, entry: { key, version } })
       .then(
         (isDelivered) => isDelivered || this.inbox.release(key),
@@ -43,15 +43,15 @@ export class Deliveries {
   }
 
   async #deliver(id: string, message: Message): Promise<boolean> {
-    const { home, pool } = this.#deps;
+    const { services, pool } = this.#deps;
     let instance = await pool.loadFor(id, message.event);
     // The instance may have left memory meanwhile: reload it, since nothing else would deliver the message.
-    while (typeof instance === 'object' && instance.isGone && !home.isStopping && home.owns(id))
+    while (typeof instance === 'object' && instance.isGone && !services.isStopping && services.owns(id))
       instance = await pool.loadFor(id, message.event);
     if (typeof instance === 'object' && (instance.isGone || this.inbox.hasLeft(id))) return false;
     if (typeof instance === 'object') instance.post(message);
     else if (instance !== 'no-code' && message.entry !== undefined)
-      await home.store.commit({ delete: [message.entry.key] });
+      await services.store.commit({ delete: [message.entry.key] });
     return typeof instance === 'object';
   }
 

@@ -9,7 +9,7 @@ import type { FailedAttempt } from '../replay/core.ts';
 import type { EventCount } from '../replay/events-at-end.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
 import type { InstanceRecord } from '../storage/record.ts';
-import type { Followed } from './engine-services.ts';
+import type { Followed } from './instance-listener.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
 /** A finished attempt of an activity. */
@@ -49,11 +49,11 @@ export function emitActivity(
 }
 
 /** Emits and logs the outcome of a turn. A run that ends with it is told to the probe, which has not seen it so far. */
-export function emitTurn(host: WorkflowsDeps, followed: Followed): void {
-  const ended = host.probe && endedRun(host.probe, followed);
-  if (ended === undefined) return tellTurn(host, followed);
+export function emitTurn(deps: WorkflowsDeps, followed: Followed): void {
+  const ended = deps.probe && endedRun(deps.probe, followed);
+  if (ended === undefined) return tellTurn(deps, followed);
   const { record } = followed.plan;
-  ended.run(() => tellTurn(host, followed));
+  ended.run(() => tellTurn(deps, followed));
   const { failure, status } = record;
   const isContinued = followed.end.outcome?.kind === 'continued' && !isFinished(status);
   ended.end({

@@ -1,29 +1,13 @@
 import type { Precondition } from '../../../state/store.ts';
-import type { Core, FailedAttempt } from '../replay/core.ts';
-import type { EventCount } from '../replay/events-at-end.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
-import type { InstanceRecord } from '../storage/record.ts';
-import type { TurnPlan, TurnResult } from '../storage/turn-plan.ts';
 import type { ActivityRunner } from './activity-runner.ts';
 import type { InFlightCounter } from './in-flight-counter.ts';
-import type { LiveInstance } from './live-instance.ts';
 import type { TurnQueue } from './turn-queue.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
-/** A committed turn. */
-export interface Followed {
-  readonly plan: TurnPlan;
-  readonly version: number;
-  readonly end: TurnResult;
-  readonly before: InstanceRecord;
-  readonly failures: readonly FailedAttempt[];
-  /** Events that end with the run, though no code has got them. */
-  readonly lost: readonly EventCount[];
-}
-
 /** The parts of the engine that instances use. */
 export interface EngineServices {
-  readonly host: WorkflowsDeps;
+  readonly deps: WorkflowsDeps;
   readonly store: InstanceStore;
   readonly turns: TurnQueue;
   readonly activities: ActivityRunner;
@@ -40,16 +24,4 @@ export interface EngineServices {
   isBehind(id: string): boolean;
   /** Whether an instance is in memory and unfinished. */
   isActive(id: string): boolean;
-  /** Creates a new run of an instance. */
-  coreOf(record: InstanceRecord, instance: LiveInstance): Core;
-  /** A turn was committed: emits its events, and passes on its children and messages. */
-  follow(instance: LiveInstance, followed: Followed): void;
-  /** The instance has no work now. */
-  resting(instance: LiveInstance): void;
-  /** The instance finished, and none of its activities run. */
-  ended(instance: LiveInstance): void;
-  /** The instance's turn failed. */
-  broken(instance: LiveInstance, error: unknown): void;
-  /** A stored message is no longer being delivered. */
-  released(inboxKey: string): void;
 }

@@ -8,11 +8,9 @@ import type { Precondition, StateStore } from '../../../state/store.ts';
 import { Work } from '../../../util/work.ts';
 import type { Registry } from '../authoring/registry.ts';
 import { type InstanceView, isFinished, type WorkflowStatus } from '../model/instance.ts';
-import type { Core } from '../replay/core.ts';
 import { BegunAttempts } from '../storage/begun-attempts.ts';
 import { InstanceStore } from '../storage/instance-store.ts';
 import type { WorkflowLayout } from '../storage/layout.ts';
-import type { InstanceRecord } from '../storage/record.ts';
 import { removeExpired } from '../storage/remove-expired.ts';
 import { ActivityCrashes } from './activity-crashes.ts';
 import { ActivityRunner } from './activity-runner.ts';
@@ -20,9 +18,10 @@ import { reportCrashes } from './crash-report.ts';
 import { Deliveries } from './deliveries.ts';
 import { type DueInstance, DueInstances } from './due-instances.ts';
 import { emitTurn } from './emit-events.ts';
-import type { EngineServices, Followed } from './engine-services.ts';
+import type { EngineServices } from './engine-services.ts';
 import { InFlightCounter } from './in-flight-counter.ts';
 import type { Inbox } from './inbox.ts';
+import type { Followed, InstanceListener } from './instance-listener.ts';
 import { type Absent, InstancePool } from './instance-pool.ts';
 import type { LiveInstance } from './live-instance.ts';
 import { ShardMoves, TAKEN_OVER } from './shard-moves.ts';
@@ -36,7 +35,7 @@ export interface EngineDeps {
   readonly shards: Shards;
   readonly layout: WorkflowLayout;
   readonly registry: Registry;
-  readonly host: WorkflowsDeps;
+  readonly deps: WorkflowsDeps;
   /** The status of an instance may have changed. `view` returns its state if that needs no read of the store. */
   readonly onStatus: (id: string, view?: () => InstanceView | undefined, status?: WorkflowStatus) => void;
 }
@@ -47,8 +46,8 @@ const ENDED = new Error('the workflow has ended');
 const MAX_LOADING = 256;
 
 /** Loads instances when they are due or get a message, and commits their turns. */
-export class Engine implements EngineServices {
-  readonly host: WorkflowsDeps;
+export class Engine implements EngineServices, InstanceListener {
+  readonly deps: WorkflowsDeps;
   readonly store: InstanceStore;
   readonly turns: TurnQueue;
   readonly inFlight: InFlightCounter;
@@ -56,7 +55,10 @@ export class Engine implements EngineServices {
   readonly pool: InstancePool;
   readonly inbox: Inbox;
   readonly #deliveries: Deliveries;
-  readonly #deps: EngineDeps;
+  readonly #layout: WorkflowLayout;
+  readonly #onStatus: EngineDeps['onStatus'];
+  /** That of the sidecar. */
+  readonly #allWork: WorkflowsDeps['work'];
   readonly #owned: OwnedShards;
   readonly #due: DueInstances;
   readonly #pump: DuePump<DueInstance>;
@@ -68,55 +70,66 @@ export class Engine implements EngineServices {
   /** The number of due instances being loaded. */
   #loading = 0;
 
-  constructor(deps: EngineDeps) {
-    const { host, state, shards, layout, registry } = deps;
-    this.#deps = deps;
+  constructor({ deps, state, shards, layout, registry, onStatus }: EngineDeps) {
+    const { logger, clock } = deps;
+    this.#layout = layout;
+    this.#onStatus = onStatus;
+    this.#allWork = deps.work;
     this.#owned = new OwnedShards(shards);
-    this.host = { ...host, work: { begin: (what) => this.#begin(what) } };
-    this.store = new InstanceStore(state, layout, host.logger);
-    this.turns = new TurnQueue(this.host.maxConcurrentWorkflows);
-    this.inFlight = new InFlightCounter(this.host.work, () => this.activities.running());
-    const begun = new BegunAttempts(state, layout, host.logger);
+    this.deps = { ...deps, work: { begin: (what) => this.#begin(what) } };
+    this.store = new InstanceStore(state, layout, logger);
+    this.turns = new TurnQueue(this.deps.maxConcurrentWorkflows);
+    this.inFlight = new InFlightCounter(this.deps.work, () => this.activities.running());
+    const begun = new BegunAttempts(state, layout, logger);
     const crashes = new ActivityCrashes({
-      host: this.host,
+      ...this.deps,
       store: this.store,
       begun,
       fence: (id) => this.fence(id),
       isFenced: (error) => this.#waiting.standIns.isFenced(error),
     });
     const onMissing = (id: string): void => this.#waiting.lacksActivity(id);
-    this.activities = new ActivityRunner(this.host, { registry, inFlight: this.inFlight, crashes, onMissing });
+    this.activities = new ActivityRunner(this.deps, { registry, inFlight: this.inFlight, crashes, onMissing });
     this.#due = new DueInstances(this.store, (id) => this.owns(id) && !this.pool.has(id));
     this.#waiting = new WaitingForCode({
-      ...{ state, shards, layout, registry, host: this.host, owned: this.#owned, pool: () => this.pool },
+      ...this.deps,
+      ...{ state, shards, layout, registry, owned: this.#owned, pool: () => this.pool },
       write: (change) => this.store.write(change),
       onMoved: (id) => this.#moved(id),
       onOverdue: () => this.#readAll(),
       onFailure: (error) => this.#retry.failed(error),
     });
     const waiting = this.#waiting;
-    this.pool = new InstancePool({ home: this, store: this.store, begun, registry, due: this.#due, waiting });
-    this.#retry = new ReadRetry({ ...host, what: 'workflows', readAnew: () => this.#readAll() });
+    this.pool = new InstancePool({
+      services: this,
+      listener: this,
+      store: this.store,
+      begun,
+      registry,
+      due: this.#due,
+      waiting,
+    });
+    this.#retry = new ReadRetry({ ...deps, what: 'workflows', readAnew: () => this.#readAll() });
     this.#pump = new DuePump({
-      clock: host.clock,
+      clock,
       index: this.#due,
-      trackRead: () => this.host.work.begin('reading workflows that are due'),
+      trackRead: () => this.deps.work.begin('reading workflows that are due'),
       hasRoom: () => this.#loading < MAX_LOADING,
       begin: ({ id }) => void this.#lookAtDue(id),
       onFailure: (error) => this.#retry.failed(error),
     });
     this.#deliveries = new Deliveries({
-      ...{ home: this, pool: this.pool, prepare: () => this.#waiting.read() },
+      ...{ services: this, pool: this.pool, prepare: () => this.#waiting.read() },
       onFailure: (error) => this.#retry.failed(error),
     });
     this.inbox = this.#deliveries.inbox;
-    this.#crashReport = reportCrashes({ logger: host.logger, underWay: () => this.pool.underWay() });
+    this.#crashReport = reportCrashes({ logger, underWay: () => this.pool.underWay() });
   }
 
   /** Starts to load due instances and to deliver messages. At rest, instances are loaded for calls only. */
   start(isAtRest: boolean): void {
     if (isAtRest) return this.#pump.stop();
-    this.#owned.watch(this.#deps.layout.inboxPrefix, (keys) => void this.inbox.changed(keys));
+    this.#owned.watch(this.#layout.inboxPrefix, (keys) => void this.inbox.changed(keys));
     // This host may own the shard again by the time an instance is released: then nothing else would reload it.
     const moves = new ShardMoves({
       ...{ owned: this.#owned, pool: this.pool },
@@ -138,7 +151,7 @@ export class Engine implements EngineServices {
   /** Counts work for the sidecar and for the stop of this block. */
   #begin(what: Parameters<Work['begin']>[0]): () => void {
     const done = this.#work.begin(what);
-    const doneForAll = this.#deps.host.work.begin(what);
+    const doneForAll = this.#allWork.begin(what);
     return () => {
       done();
       doneForAll();
@@ -150,7 +163,7 @@ export class Engine implements EngineServices {
   }
 
   get now(): number {
-    return Math.floor(this.host.clock.now());
+    return Math.floor(this.deps.clock.now());
   }
 
   fence(id: string): Precondition | undefined {
@@ -171,30 +184,26 @@ export class Engine implements EngineServices {
     return instance !== undefined && !isFinished(instance.record.status);
   }
 
-  coreOf(record: InstanceRecord, instance: LiveInstance): Core {
-    return this.pool.coreOf(record, instance);
-  }
-
-  follow(instance: LiveInstance, followed: Followed): void {
+  onTurn(instance: LiveInstance, followed: Followed): void {
     const { plan, version } = followed;
-    emitTurn(this.host, followed);
+    emitTurn(this.deps, followed);
     for (const { record, input } of plan.children)
       if (this.owns(record.instanceId)) void this.pool.adopt(record, version, input).then((child) => child?.wake());
     for (const outgoing of plan.outgoing) this.#deliveries.send(outgoing, version);
     const { instanceId, status } = plan.record;
-    if (status !== followed.before.status) this.#deps.onStatus(instanceId, () => instance.view, status);
+    if (status !== followed.before.status) this.#onStatus(instanceId, () => instance.view, status);
   }
 
-  released(inboxKey: string): void {
+  onRelease(inboxKey: string): void {
     this.inbox.release(inboxKey);
   }
 
-  resting(instance: LiveInstance): void {
+  onRest(instance: LiveInstance): void {
     this.pool.resting(instance);
     this.#pump.setAlarm();
   }
 
-  ended(instance: LiveInstance): void {
+  onEnd(instance: LiveInstance): void {
     const left = this.pool.remove(instance, ENDED);
     if (left.length > 0) this.store.commit({ delete: left }).catch((error: unknown) => this.#retry.failed(error));
     this.#due.sleep(instance.id, instance.record.dueAt);
@@ -203,7 +212,7 @@ export class Engine implements EngineServices {
   }
 
   /** A turn failed: removes the instance from memory, and reloads it if this host still owns it. */
-  broken(instance: LiveInstance, error: unknown): void {
+  onTurnFailure(instance: LiveInstance, error: unknown): void {
     const { id, record, dropped } = instance;
     this.pool.remove(instance, error);
     if (this.#isStopping) return;
@@ -212,14 +221,14 @@ export class Engine implements EngineServices {
     // The commit may have succeeded nevertheless: read the store again to deliver its messages.
     const isFenced = this.#waiting.standIns.isFenced(error);
     if (!isSidecarError(error) && !isFenced) this.#retry.plan();
-    this.#deps.onStatus(id);
+    this.#onStatus(id);
     // It was never stored. Another one with the same ID may be: it was not scheduled meanwhile.
     if (record.chunks === 0) return again();
     // A message was taken after it was read: by an earlier turn, or by the former owner.
-    const isTaken = isConflict(error) && error.key.startsWith(this.#deps.layout.inboxPrefix);
+    const isTaken = isConflict(error) && error.key.startsWith(this.#layout.inboxPrefix);
     if (!isFenced && !isTaken)
-      this.host.logger.error({ instanceId: id, error }, 'the turn of a workflow failed: it is read again');
-    this.host.clock.setTimeout(again, isConflict(error) ? 0 : READ_RETRY_MS);
+      this.deps.logger.error({ instanceId: id, error }, 'the turn of a workflow failed: it is read again');
+    this.deps.clock.setTimeout(again, isConflict(error) ? 0 : READ_RETRY_MS);
   }
 
   /** Code was registered: resumes the instances that waited for it. */
@@ -230,7 +239,7 @@ export class Engine implements EngineServices {
 
   #readAll(): void {
     this.#pump.readAnew();
-    const done = this.host.work.begin('reading messages of workflows');
+    const done = this.deps.work.begin('reading messages of workflows');
     void this.inbox.readAll().finally(done);
   }
 
@@ -269,9 +278,9 @@ export class Engine implements EngineServices {
     const live = this.pool.get(id);
     const isHere = this.owns(id) && !this.#waiting.standIns.isOffered(id);
     if (live !== undefined && !isHere) this.pool.remove(live, TAKEN_OVER);
-    this.#deps.onStatus(id);
+    this.#onStatus(id);
     if (!isHere || this.#isStopping) return;
-    const done = this.host.work.begin('going on with a workflow of another host');
+    const done = this.deps.work.begin('going on with a workflow of another host');
     const delivered = this.inbox.takeOver(id);
     void this.#look(id)
       .then(() => delivered)
@@ -285,7 +294,7 @@ export class Engine implements EngineServices {
     this.#retry.stop();
     this.activities.stop();
     this.#waiting.stop();
-    await this.#work.idle(this.host.clock, this.host.gracePeriodMs);
+    await this.#work.idle(this.deps.clock, this.deps.gracePeriodMs);
     this.#owned.stop();
     this.#crashReport[Symbol.dispose]();
     for (const instance of this.pool.all()) this.pool.remove(instance, new Error('the sidecar is stopping'));

@@ -13,7 +13,8 @@ import type { InstanceRecord } from '../storage/record.ts';
 import type { InstanceUnderWay } from './crash-report.ts';
 import type { DueInstances } from './due-instances.ts';
 import type { EngineServices } from './engine-services.ts';
-import { LiveInstance } from './live-instance.ts';
+import type { InstanceListener } from './instance-listener.ts';
+import { LiveInstance, type LiveInstanceDeps } from './live-instance.ts';
 import type { WaitingForCode } from './waiting-for-code.ts';
 
 /** The reason why an instance is not in memory: unknown ID, finished, or unregistered code. */
@@ -21,7 +22,8 @@ export type Absent = 'missing' | 'finished' | 'no-code';
 
 /** The dependencies of an {@link InstancePool}. */
 export interface PoolDeps {
-  readonly home: EngineServices;
+  readonly services: EngineServices;
+  readonly listener: InstanceListener;
   readonly store: InstanceStore;
   readonly registry: Registry;
   readonly begun: BegunAttempts;
@@ -32,6 +34,7 @@ export interface PoolDeps {
 /** The instances in memory. When too many are idle, evicts the one that has been idle longest. */
 export class InstancePool {
   readonly #deps: PoolDeps;
+  readonly #instanceDeps: LiveInstanceDeps;
   readonly #drain = new Drain();
   readonly #live = new Map<string, LiveInstance>();
   readonly #loading = new Map<string, Promise<LiveInstance | Absent>>();
@@ -42,6 +45,8 @@ export class InstancePool {
 
   constructor(deps: PoolDeps) {
     this.#deps = deps;
+    const { services, listener } = deps;
+    this.#instanceDeps = { services, listener, coreOf: (record, instance) => this.#coreOf(record, instance) };
   }
 
   get(id: string): LiveInstance | undefined {
@@ -88,18 +93,17 @@ export class InstancePool {
   }
 
   #keep(record: InstanceRecord, stored: Stored | undefined): LiveInstance {
-    const { home } = this.#deps;
-    const instance = new LiveInstance(home, (self) => this.coreOf(record, self), record, stored);
+    const instance = new LiveInstance(this.#instanceDeps, record, stored);
     this.#live.set(record.instanceId, instance);
     return instance;
   }
 
   /** Creates a run of an instance's code. */
-  coreOf({ instanceId, executionId, name, rerunOf, chunks }: InstanceRecord, instance: LiveInstance): Core {
-    const { registry, home } = this.#deps;
+  #coreOf({ instanceId, executionId, name, rerunOf, chunks }: InstanceRecord, instance: LiveInstance): Core {
+    const { registry, services } = this.#deps;
     // The code of a new instance may come until it begins. One that is loaded to be ended lacks its history.
     const program = registry.program(name) ?? lateProgram(name, chunks === 0 ? registry : undefined);
-    const { logger } = home.host;
+    const { logger } = services.deps;
     const drain = this.#drain;
     return new Core({
       drain,
@@ -122,7 +126,7 @@ export class InstancePool {
     if (live !== undefined) return Promise.resolve(live);
     let loading = this.#loading.get(id);
     if (loading === undefined) {
-      const done = this.#deps.home.host.work.begin('reading of a workflow');
+      const done = this.#deps.services.deps.work.begin('reading of a workflow');
       // Several callers may wait for it: it runs in the context of none.
       loading = outside(() => this.#read(id)).finally(() => {
         done();
@@ -148,7 +152,7 @@ export class InstancePool {
     if (isFinished(record.status) && record.dueAt !== 0) return 'finished';
     if (!this.hasCode(record.name)) await this.#loadParent(record);
     if (!this.hasCode(record.name)) return this.#withoutCode(stored);
-    const instance = new LiveInstance(this.#deps.home, (self) => this.coreOf(record, self), record, stored);
+    const instance = new LiveInstance(this.#instanceDeps, record, stored);
     await this.#replay(instance);
     const counts = await this.#countsOf(instance);
     // A finished instance keeps its result, even if its code has changed.
@@ -157,22 +161,22 @@ export class InstancePool {
     const other = this.#live.get(id);
     if (other !== undefined) return other;
     // The shard was lost during the read: nothing would hand the instance over.
-    if (!this.#deps.home.owns(id)) return 'no-code';
+    if (!this.#deps.services.owns(id)) return 'no-code';
     if (this.#waitsForNewerCode(instance)) return 'no-code';
     this.#live.set(id, instance);
-    if (this.#deps.home.isBehind(id)) instance.hold();
+    if (this.#deps.services.isBehind(id)) instance.hold();
     // It may have a timer but no earlier work.
     this.#deps.due.set(id, instance.nextAt);
     for (const activity of instance.core.activities())
-      this.#deps.home.activities.run(instance, activity, counts && (counts.get(activity.sequence) ?? 0));
+      this.#deps.services.activities.run(instance, activity, counts && (counts.get(activity.sequence) ?? 0));
     instance.wake();
     return instance;
   }
 
   /** How often the process ended during the attempts that it has open; `undefined` if that is not counted. */
   async #countsOf({ core, id, record }: LiveInstance): Promise<CrashCounts | undefined> {
-    const { home, begun } = this.#deps;
-    if (home.host.maxCrashes === 0 || core.activityCount === 0) return undefined;
+    const { services, begun } = this.#deps;
+    if (services.deps.maxCrashes === 0 || core.activityCount === 0) return undefined;
     return begun.read(id, record.executionId);
   }
 
@@ -191,21 +195,21 @@ export class InstancePool {
     const stored = await this.#deps.store.read(id);
     if (stored === undefined || !this.hasCode(stored.record.name)) return false;
     const { record } = stored;
-    const instance = new LiveInstance(this.#deps.home, (self) => this.coreOf(record, self), record, stored);
+    const instance = new LiveInstance(this.#instanceDeps, record, stored);
     await this.#replay(instance);
     return !instance.core.isNonDeterministic;
   }
 
   /** A parent that calls a child by its definition registers it when it is replayed. Nothing else might load it. */
   async #loadParent({ instanceId, parent, status }: InstanceRecord): Promise<void> {
-    const { home } = this.#deps;
-    if (parent === undefined || isFinished(status) || !home.owns(parent.instanceId)) return;
+    const { services, listener } = this.#deps;
+    if (parent === undefined || isFinished(status) || !services.owns(parent.instanceId)) return;
     // IDs are used again: a parent that waits for its own parent may wait for this child.
     if (this.#live.has(parent.instanceId) || this.#behindParent.has(parent.instanceId)) return;
     this.#behindParent.add(instanceId);
     await this.load(parent.instanceId).finally(() => this.#behindParent.delete(instanceId));
     const live = this.#live.get(parent.instanceId);
-    if (live?.isIdle === true) home.resting(live);
+    if (live?.isIdle === true) listener.onRest(live);
   }
 
   async #replay({ core, id, record }: LiveInstance): Promise<void> {
@@ -231,13 +235,13 @@ export class InstancePool {
 
   /** Loads an instance with unregistered code, without its history: it can only be ended. */
   async #loadWithoutCode(id: string): Promise<LiveInstance | Absent> {
-    const { home, store } = this.#deps;
+    const { services, store } = this.#deps;
     const stored = await store.read(id);
     const live = this.#live.get(id);
     if (live !== undefined) return live;
     if (stored === undefined) return 'missing';
     if (isFinished(stored.record.status)) return 'finished';
-    return home.owns(id) ? this.#keep(stored.record, stored) : 'no-code';
+    return services.owns(id) ? this.#keep(stored.record, stored) : 'no-code';
   }
 
   /** Whether the code of a workflow is registered. */
@@ -255,28 +259,30 @@ export class InstancePool {
   }
 
   #missingCodeOf({ instanceId, name, status }: InstanceRecord): readonly MissingCode[] {
-    const { home, waiting } = this.#deps;
+    const { services, waiting } = this.#deps;
     const live = this.#live.get(instanceId);
-    if (live !== undefined) return missingActivities(home, live);
+    if (live !== undefined) return missingActivities(services, live);
     if (isFinished(status)) return [];
     // It may not have been loaded: it waits for an event.
-    return home.owns(instanceId) && !this.hasCode(name) ? [{ kind: 'workflow', name }] : waiting.needsOf(instanceId);
+    return services.owns(instanceId) && !this.hasCode(name)
+      ? [{ kind: 'workflow', name }]
+      : waiting.needsOf(instanceId);
   }
 
   /** The activities that an instance in memory waits for; `undefined` if it is not in memory. */
   missingActivitiesOf(id: string): readonly MissingCode[] | undefined {
     const live = this.#live.get(id);
-    return live && missingActivities(this.#deps.home, live);
+    return live && missingActivities(this.#deps.services, live);
   }
 
   /** An instance has no work now: updates its due time, and evicts an idle instance if there are too many. */
   resting(instance: LiveInstance): void {
-    const { due, home } = this.#deps;
+    const { due, services } = this.#deps;
     due.set(instance.id, instance.nextAt);
     this.#idle.delete(instance.id);
     if (!instance.isIdle) return;
     this.#idle.set(instance.id, instance);
-    if (this.#idle.size > home.host.maxIdleInstances) this.#letGoOne();
+    if (this.#idle.size > services.deps.maxIdleInstances) this.#letGoOne();
   }
 
   #letGoOne(): void {
@@ -298,7 +304,7 @@ export class InstancePool {
       // If the instance was never stored, the due entry belongs to another instance with the same ID.
       if (instance.record.chunks > 0) this.#deps.due.remove(instance.id);
     }
-    this.#deps.home.activities.forget(instance);
+    this.#deps.services.activities.forget(instance);
     return instance.leave(reason);
   }
 }

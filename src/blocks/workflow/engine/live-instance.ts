@@ -11,6 +11,7 @@ import type { InstanceRecord } from '../storage/record.ts';
 import { viewOf } from '../storage/render-instance.ts';
 import type { TurnResult } from '../storage/turn-plan.ts';
 import type { EngineServices } from './engine-services.ts';
+import type { InstanceListener } from './instance-listener.ts';
 import { Restraint } from './restraint.ts';
 import { commitTurn, type Written } from './turn-commit.ts';
 import { type Message, TurnIntake } from './turn-intake.ts';
@@ -20,12 +21,22 @@ const NONE: readonly never[] = [];
 /** Max events in a history. Code that never ends must continue as new. */
 const MAX_HISTORY_EVENTS = 100_000;
 
+/** The dependencies of a {@link LiveInstance}. */
+export interface LiveInstanceDeps {
+  readonly services: EngineServices;
+  readonly listener: InstanceListener;
+  /** Creates a run of an instance's code. */
+  readonly coreOf: (record: InstanceRecord, instance: LiveInstance) => Core;
+}
+
 /**
  * An instance in memory. Processes its messages in turns, one at a time. Each turn commits its incoming events, the
  * code's actions and the new state together; only after that commit are results visible and actions started.
  */
 export class LiveInstance {
-  readonly #home: EngineServices;
+  readonly #services: EngineServices;
+  readonly #listener: InstanceListener;
+  readonly #coreOf: LiveInstanceDeps['coreOf'];
   readonly #queue = new Deque<Message>();
   #core: Core;
   #stored: Stored | undefined;
@@ -41,16 +52,13 @@ export class LiveInstance {
   readonly restraint: Restraint = new Restraint();
 
   /** @param stored - the stored record and its version; `undefined` for a new instance */
-  constructor(
-    home: EngineServices,
-    coreOf: (self: LiveInstance) => Core,
-    record: InstanceRecord,
-    stored: Stored | undefined,
-  ) {
-    this.#home = home;
+  constructor({ services, listener, coreOf }: LiveInstanceDeps, record: InstanceRecord, stored: Stored | undefined) {
+    this.#services = services;
+    this.#listener = listener;
+    this.#coreOf = coreOf;
     this.#record = record;
     this.#stored = stored;
-    this.#core = coreOf(this);
+    this.#core = coreOf(record, this);
   }
 
   get id(): string {
@@ -108,7 +116,7 @@ export class LiveInstance {
   /** It has what was stored for it. */
   release(): void {
     this.restraint.isHeld = false;
-    this.#home.activities.resume(this);
+    this.#services.activities.resume(this);
     this.wake();
   }
 
@@ -117,7 +125,7 @@ export class LiveInstance {
    * after all.
    */
   resign(): Promise<boolean> {
-    this.#home.activities.handOver(this);
+    this.#services.activities.handOver(this);
     return new Promise((resolve) => {
       this.restraint.resign(resolve);
       this.checkQuiet();
@@ -128,7 +136,7 @@ export class LiveInstance {
   stay(): void {
     this.restraint.stays();
     // Messages that came for it meanwhile were left to the other host.
-    if (this.#home.isBehind(this.id)) this.hold();
+    if (this.#services.isBehind(this.id)) this.hold();
     else this.release();
   }
 
@@ -167,7 +175,7 @@ export class LiveInstance {
     this.#leftFor = reason;
     this.#cancellation?.abort(reason);
     // Hanging activities must not block a stop.
-    this.#home.inFlight.remove(this.running);
+    this.#services.inFlight.remove(this.running);
     for (let message = this.#queue.shift(); message !== undefined; message = this.#queue.shift()) {
       if (message.entry !== undefined) left.push(message.entry.key);
       this.#drop(message, reason);
@@ -178,7 +186,7 @@ export class LiveInstance {
 
   #drop(message: Message, reason: unknown): void {
     if (message.entry !== undefined) {
-      this.#home.released(message.entry.key);
+      this.#listener.onRelease(message.entry.key);
       this.dropped.push(message.entry.key);
     }
     message.done?.(reason);
@@ -186,22 +194,22 @@ export class LiveInstance {
 
   get #hasWork(): boolean {
     if (this.#queue.length > 0) return true;
-    if (this.#home.isStopping || this.restraint.isResigning || isFinished(this.#record.status)) return false;
+    if (this.#services.isStopping || this.restraint.isResigning || isFinished(this.#record.status)) return false;
     const at = this.nextAt;
-    return this.#core.outcome !== undefined || (at !== undefined && at <= this.#home.now);
+    return this.#core.outcome !== undefined || (at !== undefined && at <= this.#services.now);
   }
 
   #request(): void {
     if (this.#isTurning || this.#isGone || this.restraint.isHeld) return;
     this.#isTurning = true;
-    this.#home.inFlight.add();
-    this.#home.turns.push(this);
+    this.#services.inFlight.add();
+    this.#services.turns.push(this);
   }
 
   async turn(): Promise<void> {
     try {
       if (!this.#isGone && !this.restraint.isHeld) {
-        const intake = new TurnIntake(this.#core, this.#record, this.#queue, this.#home.now);
+        const intake = new TurnIntake(this.#core, this.#record, this.#queue, this.#services.now);
         for (let running = intake.next(); running !== undefined; running = intake.next()) await running;
         const ending = this.#core.endTurn();
         if (ending !== undefined) await ending;
@@ -210,17 +218,17 @@ export class LiveInstance {
         this.restraint.taken(intake.messages);
       }
     } catch (error) {
-      this.#home.broken(this, error);
+      this.#listener.onTurnFailure(this, error);
     }
     this.#isTurning = false;
     if (!this.#isGone) {
-      this.#home.activities.resume(this);
+      this.#services.activities.resume(this);
       if (this.#hasWork) this.#request();
-      else this.#home.resting(this);
+      else this.#listener.onRest(this);
       this.checkQuiet();
     }
-    this.#home.turns.ended();
-    this.#home.inFlight.remove();
+    this.#services.turns.ended();
+    this.#services.inFlight.remove();
   }
 
   /** `undefined` if there is nothing to commit. */
@@ -235,10 +243,10 @@ export class LiveInstance {
   async #write(intake: TurnIntake, actions: readonly ActionEvent[]): Promise<void> {
     const { messages } = intake;
     try {
-      const orphans = this.#leavesOrphans ? await descendantsOf(this.#home.store, this.id) : NONE;
-      const end = endOfTurn(this.#home, { intake, actions, orphans, core: this.#core, record: this.#record });
+      const orphans = this.#leavesOrphans ? await descendantsOf(this.#services.store, this.id) : NONE;
+      const end = endOfTurn(this.#services, { intake, actions, orphans, core: this.#core, record: this.#record });
       const turn = { record: this.#record, stored: this.#stored, end, messages, instance: this };
-      const running = this.#follow(await commitTurn(this.#home, turn), end, messages);
+      const running = this.#follow(await commitTurn(this.#services, turn), end, messages);
       if (running !== undefined) await running;
     } catch (error) {
       for (const message of messages) this.#drop(message, error);
@@ -278,16 +286,16 @@ export class LiveInstance {
     this.#record = plan.record;
     this.#stored = { record: plan.record, version: recordVersion };
     for (const message of messages) {
-      if (message.entry !== undefined) this.#home.released(message.entry.key);
+      if (message.entry !== undefined) this.#listener.onRelease(message.entry.key);
       message.done?.();
     }
     const [failures, lost] = [this.#core.takeFailures(), this.#core.takeLost()];
-    this.#home.follow(this, { plan, version, end, before, failures, lost });
+    this.#listener.onTurn(this, { plan, version, end, before, failures, lost });
     const hasEnded = isFinished(this.#record.status);
     // A turn that could not be written has failed the instance instead.
     if (end.outcome?.kind === 'continued' && !hasEnded) return this.#renew(end.nextEvents, end.now);
     if (end.outcome?.kind !== 'terminated') this.#runActivities(end.events);
-    if (hasEnded && this.#core.activityCount === 0) this.#home.ended(this);
+    if (hasEnded && this.#core.activityCount === 0) this.#listener.onEnd(this);
     return undefined;
   }
 
@@ -295,13 +303,13 @@ export class LiveInstance {
     for (const event of events) {
       if (event.type !== 'activityScheduled') continue;
       const activity = this.#core.activity(event.sequence);
-      if (activity !== undefined) this.#home.activities.run(this, activity);
+      if (activity !== undefined) this.#services.activities.run(this, activity);
     }
   }
 
   /** Starts the next run. */
   async #renew(events: readonly HistoryEvent[], now: number): Promise<void> {
-    this.#core = this.#home.coreOf(this.#record, this);
+    this.#core = this.#coreOf(this.#record, this);
     for (const event of events) if (!isAction(event)) await this.#core.apply(event, now);
   }
 

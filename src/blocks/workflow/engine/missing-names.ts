@@ -4,9 +4,8 @@ import type { MissingCode } from '../model/instance.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
 /** The dependencies of {@link MissingNames}. */
-export interface MissingNamesDeps {
+export interface MissingNamesDeps extends Pick<WorkflowsDeps, 'clock' | 'logger' | 'missingCodeTimeoutMs'> {
   readonly kind: MissingCode['kind'];
-  readonly host: Pick<WorkflowsDeps, 'clock' | 'logger' | 'missingCodeTimeoutMs'>;
   readonly isThere: (name: string) => boolean;
   /** The timeout for a name's code expired. */
   readonly onOverdue: (name: string) => void;
@@ -33,8 +32,7 @@ export class MissingNames {
   }
 
   #note(name: string, instanceId: string, reason: string | undefined): Missing {
-    const { kind, host, onOverdue } = this.#deps;
-    const { clock, logger, missingCodeTimeoutMs: timeoutMs } = host;
+    const { kind, clock, logger, missingCodeTimeoutMs: timeoutMs, onOverdue } = this.#deps;
     const onTime = (): void => {
       missing.isOverdue = true;
       onOverdue(name);
@@ -66,8 +64,7 @@ export class MissingNames {
 
   /** The failure of an instance or activity that has waited too long. */
   failureOf(name: string): WorkflowFailure {
-    const { kind, host } = this.#deps;
-    const { missingCodeTimeoutMs: timeoutMs = 0 } = host;
+    const { kind, missingCodeTimeoutMs: timeoutMs = 0 } = this.#deps;
     const waited = timeoutMs === 0 ? '' : `, and was not within ${timeoutMs} ms`;
     return { errorType: NOT_REGISTERED, message: `${kind} ${JSON.stringify(name)} is not registered${waited}` };
   }

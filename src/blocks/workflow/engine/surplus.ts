@@ -3,9 +3,8 @@ import type { InstanceStore } from '../storage/instance-store.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
 /** The dependencies of {@link Surplus}. */
-export interface SurplusDeps {
+export interface SurplusDeps extends Pick<WorkflowsDeps, 'retention' | 'work' | 'logger'> {
   readonly store: InstanceStore;
-  readonly host: WorkflowsDeps;
 }
 
 /** How many finished instances are read at a time. */
@@ -32,7 +31,7 @@ export class Surplus {
 
   /** Begins at once; `undefined` if all instances are kept. */
   static of(deps: SurplusDeps): Surplus | undefined {
-    const { maxCount } = deps.host.retention;
+    const { maxCount } = deps.retention;
     if (maxCount === undefined) return undefined;
     const surplus = new Surplus(deps, maxCount);
     void surplus.remove();
@@ -49,16 +48,15 @@ export class Surplus {
     if (this.#isRemoving || this.#isStopped) return;
     this.#isRemoving = true;
     this.#ends = 0;
-    const { host } = this.#deps;
-    const done = host.work.begin('removal of finished workflows');
+    const { work, logger } = this.#deps;
+    const done = work.begin('removal of finished workflows');
     try {
       const finished = await this.#finished();
       finished.sort((a, b) => a.endedAt - b.endedAt);
       const surplus = finished.slice(0, Math.max(0, finished.length - this.#maxCount));
       for (const { id } of surplus) if (!this.#isStopped) await this.#removeOne(id);
     } catch (error) {
-      if (!this.#isStopped)
-        host.logger.error({ error }, 'finished workflows could not be removed: will be tried again');
+      if (!this.#isStopped) logger.error({ error }, 'finished workflows could not be removed: will be tried again');
     } finally {
       done();
       this.#isRemoving = false;

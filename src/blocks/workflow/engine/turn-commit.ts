@@ -43,22 +43,22 @@ const MAX_VALUES_BYTES = MAX_BATCH_BYTES * 0.75;
  *
  * @throws ConflictError when this host no longer owns the instance.
  */
-export async function commitTurn(home: EngineServices, turn: TurnToWrite): Promise<Written> {
+export async function commitTurn(services: EngineServices, turn: TurnToWrite): Promise<Written> {
   const found: Found = { stored: turn.stored, replaced: NONE_REPLACED, occupied: NONE_OCCUPIED, refusal: undefined };
   const isNew = turn.stored === undefined;
   for (let tries = 1; ; tries++) {
-    const plan = planOf(home, turn, found);
+    const plan = planOf(services, turn, found);
     try {
-      const batch = batchOf(home, turn, plan, found.stored);
-      const version = await home.store.write(batch);
+      const batch = batchOf(services, turn, plan, found.stored);
+      const version = await services.store.write(batch);
       return { plan, version, recordVersion: plan.isRecordWritten ? version : (found.stored?.version ?? version) };
     } catch (error) {
       if (tries >= MAX_TRIES) throw error;
       if (isRefused(error)) found.refusal ??= `the turn cannot be written: ${messageOf(error)}`;
-      else if (isConflict(error)) await lookAt(error.key, { home, turn, found, isNew, error });
-      else if (isNew || home.isStopping) throw error;
+      else if (isConflict(error)) await lookAt(error.key, { services, turn, found, isNew, error });
+      else if (isNew || services.isStopping) throw error;
       else {
-        await pause(home, turn, error, tries);
+        await pause(services, turn, error, tries);
         // The instance left memory meanwhile: its next read must find its messages, not the result of this turn.
         if (turn.instance.isGone) throw error;
       }
@@ -84,10 +84,10 @@ function isRefused(error: unknown): boolean {
   return isStateError(error) && error.kind === 'invalid';
 }
 
-function planOf(home: EngineServices, turn: TurnToWrite, found: Found): TurnPlan {
+function planOf(services: EngineServices, turn: TurnToWrite, found: Found): TurnPlan {
   const { stored, replaced, occupied, refusal } = found;
-  const { store, host } = home;
-  const context = { store, newId: host.newId, instances: home, replaced, occupied };
+  const { store, deps } = services;
+  const context = { store, newId: deps.newId, instances: services, replaced, occupied };
   const plan = planTurn(stored, turn.record, turn.end, context);
   const bytes = plan.batch.put.reduce((sum, { value }) => sum + value.byteLength, 0);
   if (bytes <= MAX_VALUES_BYTES && refusal === undefined) return plan;
@@ -96,32 +96,32 @@ function planOf(home: EngineServices, turn: TurnToWrite, found: Found): TurnPlan
   return planTurn(
     stored,
     turn.record,
-    { ...turn.end, events: [], children: [], orphans: [], ...failed(home, message) },
+    { ...turn.end, events: [], children: [], orphans: [], ...failed(services, message) },
     context,
   );
 }
 
 function failed(
-  { host }: EngineServices,
+  { deps }: EngineServices,
   message: string,
 ): Pick<TurnResult, 'outcome' | 'status' | 'activityCount' | 'retentionMs'> {
   return {
     outcome: { kind: 'failed', failure: { errorType: TOO_LARGE, message } },
     status: 'FAILED',
     activityCount: 0,
-    retentionMs: retentionOf(host, 'FAILED'),
+    retentionMs: retentionOf(deps, 'FAILED'),
   };
 }
 
 function batchOf(
-  home: EngineServices,
+  services: EngineServices,
   { record: { instanceId, chunks }, messages }: TurnToWrite,
   { batch, isRecordWritten }: TurnPlan,
   stored: Stored | undefined,
 ): Change {
-  const { layout } = home.store;
+  const { layout } = services.store;
   const { put, delete: remove } = batch;
-  const fence = home.fence(instanceId);
+  const fence = services.fence(instanceId);
   const require: Precondition[] = [{ key: layout.instance(instanceId), version: stored?.version ?? 'absent' }];
   // The record's version alone would not show that another host has continued the instance.
   if (!isRecordWritten && fence !== undefined)
@@ -142,7 +142,7 @@ function batchOf(
 }
 
 interface Obstacle {
-  readonly home: EngineServices;
+  readonly services: EngineServices;
   readonly turn: TurnToWrite;
   readonly found: Found;
   readonly isNew: boolean;
@@ -150,13 +150,13 @@ interface Obstacle {
 }
 
 /** Reads the record of a key whose precondition failed, and notes it for the next plan. */
-async function lookAt(key: string, { home, turn, found, isNew, error }: Obstacle): Promise<void> {
-  const { layout } = home.store;
+async function lookAt(key: string, { services, turn, found, isNew, error }: Obstacle): Promise<void> {
+  const { layout } = services.store;
   const isOwn = key === layout.instance(turn.record.instanceId);
   const child = turn.end.children.find(({ instanceId }) => layout.instance(instanceId) === key);
   if ((isOwn && !isNew) || (!isOwn && child === undefined)) throw error;
   const id = child?.instanceId ?? turn.record.instanceId;
-  const present = await home.store.read(id);
+  const present = await services.store.read(id);
   if (isOwn) {
     const mustBeFirst = turn.messages.some((message) => message.mustBeFirst === true);
     if (present !== undefined && (mustBeFirst || !isFinished(present.record.status)))
@@ -186,12 +186,12 @@ export class InstanceExists extends SidecarError {
 }
 
 async function pause(
-  { host }: EngineServices,
+  { deps }: EngineServices,
   { instance, messages }: TurnToWrite,
   error: unknown,
   tries: number,
 ): Promise<void> {
-  const { clock, logger, random } = host;
+  const { clock, logger, random } = deps;
   // Report the error to callers now; a retry may still succeed.
   for (const { done } of messages) done?.(error);
   logger.error({ instanceId: instance.id, error }, 'the turn of a workflow could not be written: will be tried again');

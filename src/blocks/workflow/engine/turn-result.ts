@@ -22,7 +22,7 @@ export interface EndedTurn {
 }
 
 /** The result of a turn for its instance. */
-export function endOfTurn(home: EngineServices, turn: EndedTurn): TurnResult {
+export function endOfTurn(services: EngineServices, turn: EndedTurn): TurnResult {
   const { core, record, intake } = turn;
   const { now, isOrphan } = intake;
   const { outcome } = core;
@@ -32,7 +32,7 @@ export function endOfTurn(home: EngineServices, turn: EndedTurn): TurnResult {
   const status = statusOf(core, record);
   const isNext = outcome?.kind === 'continued';
   const children = actions.some(isChild) ? actions.filter(isChild) : NONE;
-  const starts = startsOf(home, record, { children, isNext });
+  const starts = startsOf(services, record, { children, isNext });
   return {
     now,
     events: actions.length === 0 ? intake.events : [...intake.events, ...actions],
@@ -41,13 +41,13 @@ export function endOfTurn(home: EngineServices, turn: EndedTurn): TurnResult {
     customStatus: core.customStatus ?? record.customStatus,
     activityCount: isNext ? 0 : core.activityCount,
     nextAt: core.hasBegun || core.isSuspended ? core.nextTimerAt : record.startAt,
-    nextExecutionId: isNext ? home.host.newId() : '',
+    nextExecutionId: isNext ? services.deps.newId() : '',
     nextEvents: isNext ? nextEvents(core, outcome.input) : NONE,
     children,
     childTraces: starts?.childTraces,
     nextTrace: starts?.nextTrace,
     orphans: turn.orphans,
-    retentionMs: retentionOf(home.host, status),
+    retentionMs: retentionOf(services.deps, status),
     tellsParent: !hasEnded && !isOrphan,
   };
 }
@@ -56,7 +56,7 @@ const NONE: readonly never[] = [];
 
 /** Tells the probe of the runs that the turn starts, once: a commit may be planned again. */
 function startsOf(
-  { host: { probe } }: EngineServices,
+  { deps: { probe } }: EngineServices,
   { name, instanceId, trace }: InstanceRecord,
   { children, isNext }: { readonly children: readonly ChildStarted[]; readonly isNext: boolean },
 ): Pick<TurnResult, 'childTraces' | 'nextTrace'> | undefined {

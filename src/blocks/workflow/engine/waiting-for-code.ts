@@ -14,12 +14,11 @@ import { MissingNames } from './missing-names.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
 /** The dependencies of {@link WaitingForCode}. */
-export interface WaitingForCodeDeps {
+export interface WaitingForCodeDeps extends Pick<WorkflowsDeps, 'clock' | 'work' | 'logger' | 'missingCodeTimeoutMs'> {
   readonly state: StateStore;
   readonly shards: Shards;
   readonly owned: OwnedShards;
   readonly layout: WorkflowLayout;
-  readonly host: Pick<WorkflowsDeps, 'clock' | 'work' | 'logger' | 'missingCodeTimeoutMs'>;
   readonly registry: Registry;
   readonly pool: () => InstancePool;
   readonly write: (change: Change) => Promise<number>;
@@ -59,17 +58,17 @@ export class WaitingForCode {
   #isStopped = false;
 
   constructor(deps: WaitingForCodeDeps) {
-    const { state, shards, owned, layout, write, host, registry, onOverdue } = deps;
+    const { state, shards, owned, layout, write, logger, registry } = deps;
     this.#deps = deps;
     const isThere = (name: string): boolean => registry.program(name) !== undefined;
-    this.#workflows = new MissingNames({ kind: 'workflow', host, isThere, onOverdue });
+    this.#workflows = new MissingNames({ ...deps, kind: 'workflow', isThere });
     // Whether it is in new code shows only when that runs.
-    this.#patches = new MissingNames({ kind: 'patch', host, isThere: () => true, onOverdue });
+    this.#patches = new MissingNames({ ...deps, kind: 'patch', isThere: () => true });
     this.standIns = new StandIns({
       ...{ owned, hosts: shards.hosts, store: state, write, range: layout.standInRange },
       keyOf: (id) => layout.standIn(id),
       idOf: (key) => layout.instanceIdOf(key),
-      damages: new Damages(host.logger, 'what host runs a workflow cannot be read: the owner of its shard does'),
+      damages: new Damages(logger, 'what host runs a workflow cannot be read: the owner of its shard does'),
       onChange: (id) => this.#changed(id),
     });
   }
@@ -136,9 +135,9 @@ export class WaitingForCode {
   }
 
   #setTimer(): void {
-    const { owned, host } = this.#deps;
+    const { owned, clock } = this.#deps;
     if (this.#timer !== undefined || this.#waiting.size === 0 || !owned.hasPeers || this.#isStopped) return;
-    this.#timer = host.clock.setTimeout(() => {
+    this.#timer = clock.setTimeout(() => {
       this.#timer = undefined;
       if (owned.hasPeers) void this.#inWork('offering workflows to other hosts', () => this.#offerAll());
     }, OFFERED_AFTER_MS);
@@ -234,11 +233,11 @@ export class WaitingForCode {
     return isThere;
   }
 
-  async #inWork(what: string, work: () => Promise<void>): Promise<void> {
-    const { host, onFailure } = this.#deps;
-    const done = host.work.begin(what);
+  async #inWork(what: string, task: () => Promise<void>): Promise<void> {
+    const { work, onFailure } = this.#deps;
+    const done = work.begin(what);
     try {
-      await work();
+      await task();
     } catch (error) {
       onFailure(error);
     } finally {

@@ -72,7 +72,7 @@ export class Forwarding {
 
   constructor(deps: ForwardingDeps) {
     const { engine, membership } = deps;
-    const { clock, work } = engine.host;
+    const { clock, work } = engine.deps;
     this.#deps = deps;
     this.#receipts = new Receipts({ store: engine.store, clock, work });
     this.inbound = new InboundCalls({ ...deps, receipts: this.#receipts });
@@ -143,15 +143,15 @@ export class Forwarding {
   async #forward(lane: HostLane, task: Task): Promise<void> {
     const { id, work, length } = task;
     const { engine } = this.#deps;
-    const key = engine.host.newId();
-    const askedAt = dualNow(engine.host.clock);
-    const done = engine.host.work.begin('call to another host');
+    const key = engine.deps.newId();
+    const askedAt = dualNow(engine.deps.clock);
+    const done = engine.deps.work.begin('call to another host');
     try {
       const outcome = await lane.send({ key, instanceId: id, work }, length);
       if (outcome.is === DONE.is) return;
       if (outcome.is === 'refused') throw errorOf(outcome);
       if (outcome.is === 'not-done') return await this.#redo(task);
-      if (msSince(askedAt, engine.host.clock) > MAX_DOUBT_MS)
+      if (msSince(askedAt, engine.deps.clock) > MAX_DOUBT_MS)
         throw new Error('another host may have done it, and has not said so');
       const receipt = engine.store.layout.receipt(id, key);
       await this.#redo(task, receipt);
@@ -225,7 +225,7 @@ export class Forwarding {
   #meet(hostId: string, address: string | undefined): HostLane | undefined {
     const peer = this.#peerOf(hostId, address);
     if (peer === undefined) return undefined;
-    const lane = new HostLane(peer, this.#deps.engine.host.clock);
+    const lane = new HostLane(peer, this.#deps.engine.deps.clock);
     this.#lanes.set(hostId, lane);
     return lane;
   }
@@ -236,7 +236,7 @@ export class Forwarding {
     const local = membership.local.workflowCallsOf(hostId);
     if (local instanceof InboundCalls) return local;
     if (address === undefined || !/^https?:/i.test(address) || !URL.canParse(address)) return undefined;
-    const { logger, wire } = engine.host;
+    const { logger, wire } = engine.deps;
     if (identity !== undefined)
       return new RemoteHost({ own, identity, wire, clients: this.#clients }, new URL(address));
     if (!this.#hasToldOfIdentity)

@@ -67,7 +67,7 @@ export async function doHere(
 
 function recordOf(engine: Engine, { instanceId, name, startAt, trace }: Start): InstanceRecord {
   const { now } = engine;
-  const executionId = engine.host.newId();
+  const executionId = engine.deps.newId();
   return newRecord({ instanceId, name, now, executionId, startAt: Math.max(now, startAt), trace });
 }
 
@@ -101,13 +101,13 @@ async function startElsewhere(
   start: Start,
   { looks, receipt }: { readonly looks: boolean; readonly receipt: string | undefined },
 ): Promise<void> {
-  const { store, host, now } = engine;
+  const { store, deps, now } = engine;
   const stored = looks ? await store.read(start.instanceId) : undefined;
   if (stored !== undefined) checkMayReplace(start, stored.record);
   const record = recordOf(engine, start);
   const context = {
     store,
-    newId: host.newId,
+    newId: deps.newId,
     instances: { isActive: () => false, owns: () => false },
     replaced: new Map(),
     occupied: new Set<string>(),

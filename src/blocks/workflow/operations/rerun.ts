@@ -78,7 +78,7 @@ export async function rerunInstance(engine: Engine, rerun: Rerun): Promise<void>
   const source = await sourceOf(engine, rerun.of);
   const beginning = await beginningOf(engine, source.record, rerun);
   const write = (trace: Trace | undefined): Promise<void> => writeCopy(engine, { rerun, source, beginning, trace });
-  const { probe } = engine.host;
+  const { probe } = engine.deps;
   if (probe === undefined) return write(undefined);
   const start = { type: 'start', workflowName: source.record.name, instanceId: rerun.instanceId } as const;
   await observe(probe, { ...start, by: 'caller', trace: undefined }, ({ trace }) => write(trace));
@@ -92,7 +92,7 @@ interface Copy {
 }
 
 async function writeCopy(engine: Engine, { rerun, source, beginning, trace }: Copy): Promise<void> {
-  const { store, now, host } = engine;
+  const { store, now, deps } = engine;
   const { kept, again } = beginning;
   const { instanceId } = rerun;
   // While events come again nothing may begin whose result is among them: they are held back, as in a pause.
@@ -122,8 +122,8 @@ async function writeCopy(engine: Engine, { rerun, source, beginning, trace }: Co
   } catch (error) {
     throw isConflict(error) ? conflict(rerun, error.key === key) : error;
   }
-  tellStarted(host.events, record);
-  const done = host.work.begin('reading of a workflow that runs again');
+  tellStarted(deps.events, record);
+  const done = deps.work.begin('reading of a workflow that runs again');
   void engine.inbox.changed([message.key]).finally(done);
 }
 
@@ -136,8 +136,8 @@ async function sourceOf({ store }: Engine, id: string): Promise<Stored> {
 }
 
 /** The values that code gets by chance follow from this ID: the part that is kept must get the same again. */
-function executionIdOf({ host }: Engine, { record }: Stored, kept: readonly Chunk[]): string {
-  return kept.length === 0 ? host.newId() : record.executionId;
+function executionIdOf({ deps }: Engine, { record }: Stored, kept: readonly Chunk[]): string {
+  return kept.length === 0 ? deps.newId() : record.executionId;
 }
 
 async function beginningOf({ store }: Engine, record: InstanceRecord, rerun: Rerun): Promise<Beginning> {

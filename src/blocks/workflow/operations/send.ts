@@ -25,8 +25,8 @@ export interface Sending {
 }
 
 /** A message in the inbox of an instance. */
-export function messagePut({ store, host, now }: Engine, id: string, event: IncomingEvent | undefined): Put {
-  return store.messagePut(store.messageKey(id, now, host.newId()), { event, executionId: '' });
+export function messagePut({ store, deps, now }: Engine, id: string, event: IncomingEvent | undefined): Put {
+  return store.messagePut(store.messageKey(id, now, deps.newId()), { event, executionId: '' });
 }
 
 /** Another host has done it meanwhile. */
@@ -146,12 +146,12 @@ async function sendElsewhere(
  * Stored after that of the instance, which gets no message from a descendant that ends in this way.
  */
 async function endDescendants(engine: Engine, id: string): Promise<readonly string[]> {
-  const { store, host, now } = engine;
+  const { store, deps, now } = engine;
   const stored = await store.readRecord(id);
   if (stored?.record.hasChildren !== true) return [];
   const put = (await descendantsOf(store, id)).map(({ instanceId, parentId }) => {
     const message = { event: ORPHAN_ENDS, executionId: ORPHANED, parentId };
-    return store.messagePut(store.messageKey(instanceId, now, host.newId()), message);
+    return store.messagePut(store.messageKey(instanceId, now, deps.newId()), message);
   });
   if (put.length > 0) await store.commit({ put });
   return put.map(({ key }) => key);
