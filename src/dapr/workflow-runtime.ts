@@ -11,6 +11,13 @@ import type { TInput, TOutput, TWorkflow, TWorkflowActivity } from './types.ts';
  *
  * @example
  * ```ts
+ * async function charge(_ctx: WorkflowActivityContext, id: number): Promise<string> {
+ *   return `receipt of order ${id}`;
+ * }
+ * async function* order(ctx: WorkflowContext, id: number): any {
+ *   return yield ctx.callActivity(charge, id);
+ * }
+ *
  * const runtime = new WorkflowRuntime({ sidecar });
  * runtime.registerWorkflow(order).registerActivity(charge);
  * await sidecar.start();

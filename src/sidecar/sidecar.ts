@@ -131,6 +131,11 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   /**
    * The options with their defaults, for display. Secrets are masked: tokens, keys, values of headers, and of URLs all
    * but scheme, host and port. Code is left out, as are the options of components and of the state store.
+   *
+   * @example
+   * ```ts
+   * console.log(sidecar.configuration());
+   * ```
    */
   configuration(): Readonly<Record<string, unknown>> {
     return configurationOf(this.#options);
@@ -156,6 +161,11 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
    * known when this resolves. If not, they are requested as soon as it does; {@link Sidecar.ready} waits for them.
    *
    * @throws SidecarError `ERR_CONFIGURATION` for a component that cannot be used, or the component's own error.
+   * @example
+   * ```ts
+   * const sidecar = new Sidecar({ appId: 'orders', components: [memoryPubSub('pubsub')] });
+   * await sidecar.start();
+   * ```
    */
   start(): Promise<void> {
     // Its loops last longer than the request that may have started it.
@@ -210,7 +220,15 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     }
   }
 
-  /** Resolves when the application accepts requests and its subscriptions are known; at once without an application. */
+  /**
+   * Resolves when the application accepts requests and its subscriptions are known; at once without an application.
+   *
+   * @example
+   * ```ts
+   * await sidecar.start();
+   * await sidecar.ready(); // the application is up and its subscriptions are known
+   * ```
+   */
   async ready(): Promise<void> {
     if (this.#phase === 'created') throw notStarted();
     await this.#monitor?.known;
@@ -220,6 +238,13 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
    * Stops accepting work, waits for messages and responses in flight, including streamed ones, and closes everything.
    * Messages that are unsettled after `stopTimeoutMs` are delivered again after a restart, as far as the component
    * keeps them; responses that have not ended by then are aborted. A second call is harmless.
+   *
+   * @example
+   * ```ts
+   * process.once('SIGTERM', () => {
+   *   void sidecar.stop().then(() => server.close());
+   * });
+   * ```
    */
   stop(): Promise<void> {
     this.#stopped ??= outside(() => this.#stop());

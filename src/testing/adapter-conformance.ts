@@ -10,7 +10,7 @@ import { responseCases } from './adapter-response-cases.ts';
  * @example
  * ```ts
  * for (const { name, needs = [], run } of adapterConformance) {
- *   test.skipIf(needs.includes('body-parser'))(name, () => run(mount));
+ *   test.skipIf(needs.includes('body-parser'))(name, () => run(mountMyAdapter));
  * }
  * ```
  * @public

@@ -216,7 +216,7 @@ const settledTwice: Run = async (open) => {
  *
  * @example
  * ```ts
- * for (const { name, run } of pubSubConformance) test(name, () => run(() => open()));
+ * for (const { name, run } of pubSubConformance) test(name, () => run(() => openMyComponent()));
  * ```
  * @public
  */

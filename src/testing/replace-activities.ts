@@ -13,7 +13,7 @@ export interface HasActivities {
  *
  * @example
  * ```ts
- * const fakes = replaceActivities(sidecar, { charge: (_ctx, order: Order) => `receipt of ${order.id}` });
+ * const fakes = replaceActivities(sidecar, { charge: (_ctx, order: { id: number }) => `receipt of ${order.id}` });
  * // …
  * fakes.restore();
  * ```

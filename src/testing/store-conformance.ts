@@ -101,7 +101,7 @@ const ending: readonly StoreCase[] = [
  *
  * @example
  * ```ts
- * for (const { name, run } of stateStoreConformance) test(name, () => run(() => openMyStore(path)));
+ * for (const { name, run } of stateStoreConformance) test(name, () => run(() => openMyStore('./empty')));
  * ```
  * @public
  */

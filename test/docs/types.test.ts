@@ -1,4 +1,4 @@
-/** Every TypeScript example of the documents compiles against the declarations that are published. */
+/** Every TypeScript example of the documents and of doc comments compiles against the declarations that are published. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -34,10 +34,15 @@ declare const mine: { can: readonly import('insidecar/testing').StoreNeed[]; emp
 /** The modules whose names examples use without the import, by the report of what they export. */
 const MODULES: readonly (readonly [module: string, exported: ReadonlySet<string>])[] = [
   ['insidecar', exportsIn('insidecar')],
+  ['insidecar/dapr', exportsIn('insidecar-dapr')],
   ['insidecar/embedded', exportsIn('insidecar-embedded')],
   ['insidecar/inspector', exportsIn('insidecar-inspector')],
+  ['insidecar/jetstream', exportsIn('insidecar-jetstream')],
+  ['insidecar/kafka', exportsIn('insidecar-kafka')],
+  ['insidecar/mqtt', exportsIn('insidecar-mqtt')],
   ['insidecar/otel', exportsIn('insidecar-otel')],
   ['insidecar/postgresql', exportsIn('insidecar-postgresql')],
+  ['insidecar/rabbitmq', exportsIn('insidecar-rabbitmq')],
   ['insidecar/redis', exportsIn('insidecar-redis')],
   ['insidecar/resources', exportsIn('insidecar-resources')],
   ['insidecar/testing', exportsIn('insidecar-testing')],
@@ -52,13 +57,16 @@ function exportsIn(report: string): ReadonlySet<string> {
 }
 
 /** An example as a module: its imports, those that it leaves out, and the rest as a function. */
-function moduleOf(example: string): string {
+function moduleOf(place: string, example: string): string {
   const imports = example.match(/^import [^;]+;$/gm) ?? [];
   const body = imports.reduce((text, line) => text.replace(line, ''), example);
   const used = new Set(body.match(/\b\w+\b/g));
   for (const imported of imports.join().match(/\b\w+\b/g) ?? []) used.delete(imported);
   const left: string[] = [];
-  for (const [module, exported] of MODULES) {
+  // A comment means the names of its own entry point.
+  const isOwn = (module: string): boolean => place.startsWith(`src/${module.slice('insidecar/'.length)}/`);
+  const modules = [...MODULES.filter(([module]) => isOwn(module)), ...MODULES];
+  for (const [module, exported] of modules) {
     const names = [...used].filter((name) => exported.has(name));
     for (const name of names) used.delete(name);
     if (names.length > 0) left.push(`import { ${names.join(', ')} } from '${module}';`);
@@ -71,15 +79,32 @@ function examplesOf(document: string): string[] {
   return ONE_PROGRAM.has(document) ? [examples.join('\n')] : examples;
 }
 
-test('every example compiles', () => {
+/** Examples by their place. */
+type Examples = readonly (readonly [place: string, code: string])[];
+
+function inDocuments(): Examples {
+  const documents = ['README.md', ...readdirSync(`${root}docs`).map((file) => `docs/${file}`)];
+  return documents
+    .filter((document) => document.endsWith('.md') && document !== CHECKED_ELSEWHERE)
+    .flatMap((document) => examplesOf(document).map((code, index) => [`${document}-${index + 1}`, code] as const));
+}
+
+/** The `@example`s of doc comments. */
+function inComments(): Examples {
+  const sources = (readdirSync(`${root}src`, { recursive: true }) as string[]).filter((file) => file.endsWith('.ts'));
+  return sources.flatMap((file) => {
+    const found = readFileSync(`${root}src/${file}`, 'utf8').matchAll(/@example\s*\*\s*```ts\n(.*?)```/gs);
+    return [...found].map(
+      ([, code = ''], index) => [`src/${file}-${index + 1}`, code.replaceAll(/^ *\* ?/gm, '')] as const,
+    );
+  });
+}
+
+/** What the compiler says of examples. */
+function problemsOf(examples: Examples): string {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const documents = ['README.md', ...readdirSync(`${root}docs`).map((file) => `docs/${file}`)];
-  const examples = documents
-    .filter((document) => document.endsWith('.md') && document !== CHECKED_ELSEWHERE)
-    .flatMap((document) => examplesOf(document).map((code, index) => [document, index + 1, code] as const));
-  for (const [document, number, code] of examples)
-    writeFileSync(`${folder}/${document.replace('/', '-')}-${number}.ts`, moduleOf(code));
+  for (const [place, code] of examples) writeFileSync(`${folder}/${place.replaceAll('/', '-')}.ts`, moduleOf(place, code));
   const compilerOptions = {
     module: 'nodenext',
     target: 'es2022',
@@ -97,6 +122,17 @@ test('every example compiles', () => {
     cwd: root,
     encoding: 'utf8',
   });
-  expect(stdout).toBe('');
+  return stdout;
+}
+
+test('every example of the documents compiles', () => {
+  const examples = inDocuments();
+  expect(problemsOf(examples)).toBe('');
   expect(examples.length).toBeGreaterThan(30);
+});
+
+test('every example of a doc comment compiles', () => {
+  const examples = inComments();
+  expect(problemsOf(examples)).toBe('');
+  expect(examples.length).toBeGreaterThan(70);
 });

@@ -86,7 +86,14 @@ export class Health {
       throw new SidecarError('ERR_OUTBOUND_HEALTH_NOT_READY', `sidecar outbound is not ready: [${missing.join(' ')}]`);
   }
 
-  /** The state of each part. Does not throw. */
+  /**
+   * The state of each part. Does not throw.
+   *
+   * @example
+   * ```ts
+   * for (const { name, isReady, reason } of sidecar.health.state().checks) console.log(name, isReady, reason);
+   * ```
+   */
   state(): HealthState {
     const outbound = this.#deps.outbound.map(stateOf);
     const inbound = this.#deps.inbound.map(stateOf);
@@ -98,7 +105,14 @@ export class Health {
     };
   }
 
-  /** The circuit breakers of this sidecar that have been used; one is forgotten when there are too many. */
+  /**
+   * The circuit breakers of this sidecar that have been used; one is forgotten when there are too many.
+   *
+   * @example
+   * ```ts
+   * for (const { target, state } of sidecar.health.breakers()) console.log(target, state);
+   * ```
+   */
   breakers(): readonly BreakerInfo[] {
     return this.#deps.breakers();
   }

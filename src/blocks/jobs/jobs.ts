@@ -46,6 +46,10 @@ export class Jobs {
    * @param name - of one job: no `*`
    * @throws SidecarError of status 400 for what cannot be understood, `ERR_CONFIGURATION` when the name has a handler
    * already, 500 when the store fails.
+   * @example
+   * ```ts
+   * await sidecar.jobs.define('report', { schedule: '0 30 2 * * *', data: 'accounts' }, ({ data }) => sendReport(data));
+   * ```
    */
   async define<T = unknown>(name: string, definition: JobDefinition<T>, handler: JobHandler<T>): Promise<void> {
     const { errors } = this.#service;
@@ -69,12 +73,24 @@ export class Jobs {
    *
    * @throws SidecarError of status 400 for what cannot be understood, 409 (`…_SCHEDULER_SCHEDULE_JOB`) for a name
    * that is taken when `ifExists` is `fail`, 500 when the store fails.
+   * @example
+   * ```ts
+   * await sidecar.jobs.schedule('reminder-4711', { dueTime: '72h', data: 'invoice 4711 is due' });
+   * ```
    */
   async schedule<T = unknown>(name: string, options: JobOptions<T>): Promise<boolean> {
     return this.#service.schedule(name, this.#service.parser.parseOptions(options));
   }
 
-  /** The job of a name; `undefined` when there is none, also when it has finished or expired. */
+  /**
+   * The job of a name; `undefined` when there is none, also when it has finished or expired.
+   *
+   * @example
+   * ```ts
+   * const job = await sidecar.jobs.get<string>('reminder-4711');
+   * if (job !== undefined) console.log(job.data, new Date(job.nextRunAt));
+   * ```
+   */
   async get<T = unknown>(name: string): Promise<Job<T> | undefined> {
     const found = await this.#service.find(name);
     if (found === undefined) return undefined;
@@ -104,6 +120,10 @@ export class Jobs {
    * The jobs of the app ID in the order of their names, page by page; without their data.
    *
    * @throws SidecarError `ERR_BAD_REQUEST` for options that cannot be understood, 500 when the store fails.
+   * @example
+   * ```ts
+   * for (const { name, nextRunAt } of (await sidecar.jobs.list()).jobs) console.log(name, new Date(nextRunAt));
+   * ```
    */
   async list(options: JobListOptions = {}): Promise<JobPage> {
     checkFields(options, LIST_FIELDS, 'options of list');
@@ -122,6 +142,10 @@ export class Jobs {
    *
    * @throws SidecarError `…_SCHEDULER_SCHEDULE_JOB` of status 409 when the job runs or is due already, of status 400 for
    * a bad name, 500 when the store fails.
+   * @example
+   * ```ts
+   * await sidecar.jobs.run('report'); // now; its schedule stays
+   * ```
    */
   run(name: string): Promise<boolean> {
     return this.#service.run(name);
@@ -134,6 +158,11 @@ export class Jobs {
    *
    * Answers whether that has changed anything: `false` for a job that is paused already, is not there, or has no runs
    * left.
+   *
+   * @example
+   * ```ts
+   * await sidecar.jobs.pause('report'); // on all hosts, over restarts
+   * ```
    */
   pause(name: string): Promise<boolean> {
     return this.#service.pause(name);
@@ -142,12 +171,24 @@ export class Jobs {
   /**
    * Resumes a job; answers whether it was paused. If it was due meanwhile it runs at once, and then by its schedule: what
    * it has missed is treated as after a stop of the process, see `missedTicks` of {@link JobsOptions}.
+   *
+   * @example
+   * ```ts
+   * await sidecar.jobs.resume('report');
+   * ```
    */
   resume(name: string): Promise<boolean> {
     return this.#service.resume(name);
   }
 
-  /** Removes a job; answers whether there was one. A run that is under way is not broken off. */
+  /**
+   * Removes a job; answers whether there was one. A run that is under way is not broken off.
+   *
+   * @example
+   * ```ts
+   * await sidecar.jobs.delete('reminder-4711'); // false if there was none
+   * ```
+   */
   delete(name: string): Promise<boolean> {
     return this.#service.delete(name);
   }
@@ -162,6 +203,10 @@ export class Jobs {
    *
    * @throws SidecarError `ERR_CONFIGURATION` when the name or pattern has a handler already, for unknown options, and
    * for a handler that is no function.
+   * @example
+   * ```ts
+   * sidecar.jobs.handle<string>('reminder-*', ({ name, data }) => remind(name, data));
+   * ```
    */
   handle<T = unknown>(pattern: string, handler: JobHandler<T>, options: JobHandlerOptions = {}): Disposable {
     checkFunction(handler, `the handler of jobs ${JSON.stringify(pattern)}`);

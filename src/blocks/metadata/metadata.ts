@@ -148,7 +148,14 @@ export class Metadata {
     this.#sources = sources;
   }
 
-  /** The current state of the sidecar. Empty lists are included. */
+  /**
+   * The current state of the sidecar. Empty lists are included.
+   *
+   * @example
+   * ```ts
+   * console.log(sidecar.metadata.get().subscriptions);
+   * ```
+   */
   get(): MetadataDocument {
     const { appId, runtimeVersion, wire, components, subscriptions, appConnection, schedulers, actors } = this.#sources;
     const state = this.#sources.state();
@@ -175,6 +182,10 @@ export class Metadata {
    *
    * @throws SidecarError `ERR_BODY_TOO_LARGE` for a value of more than 64 KiB, `ERR_METADATA_LIMIT` for attribute
    * number 1,001, `ERR_NOT_FOUND` for an empty name.
+   * @example
+   * ```ts
+   * sidecar.metadata.set('release', '2026-11-26');
+   * ```
    */
   set(name: string, value: string): void {
     if (name === '')

@@ -116,6 +116,10 @@ export class Placement {
    * `placement` says. While a shard goes from one host to another, none may have it.
    *
    * @throws SidecarError `ERR_INTERNAL` if the sidecar is not running, or the store cannot be read.
+   * @example
+   * ```ts
+   * for (const { appId, hostId, shards } of await sidecar.placement.hosts()) console.log(appId, hostId, shards.length);
+   * ```
    */
   async hosts(): Promise<readonly HostInfo[]> {
     return this.#read(async (registry) => {

@@ -51,6 +51,10 @@ export class PubSub {
    *
    * @throws SidecarError with the codes of the HTTP API: `ERR_PUBSUB_NOT_FOUND`, `ERR_PUBSUB_FORBIDDEN`,
    * `ERR_PUBSUB_CLOUD_EVENTS_SER`, `ERR_PUBSUB_PUBLISH_MESSAGE`, …
+   * @example
+   * ```ts
+   * await sidecar.pubsub.publish('pubsub', 'orders', { id: 1 }, { ttlMs: 60_000 });
+   * ```
    */
   async publish<T>(pubsubName: string, topic: string, data: T, options: PublishOptions = {}): Promise<void> {
     this.#service.admit();
@@ -75,6 +79,13 @@ export class PubSub {
    *
    * @throws SidecarError like {@link PubSub.publish}. If some entries failed, `ERR_PUBSUB_PUBLISH_MESSAGE` with
    * `failedEntries`: all others are published.
+   * @example
+   * ```ts
+   * await sidecar.pubsub.publishBulk('pubsub', 'orders', [
+   *   { entryId: '1', event: { id: 1 } },
+   *   { entryId: '2', event: { id: 2 } },
+   * ]);
+   * ```
    */
   async publishBulk(
     pubsubName: string,
@@ -115,6 +126,16 @@ export class PubSub {
    * @throws SidecarError `ERR_PUBSUB_NOT_FOUND`; `ERR_PUBSUB_FORBIDDEN`; `ERR_CONFIGURATION` for invalid options, a
    * handler that is not a function, or a second subscription to a topic in one group without `competing: true`;
    * `ERR_PUBSUB_SUBSCRIBE` if the component cannot, for example because its broker does not answer.
+   * @example
+   * ```ts
+   * const subscription = await sidecar.pubsub.subscribe<{ id: number }>(
+   *   'pubsub',
+   *   'orders',
+   *   async ({ data }, { signal }) => ship(data, signal),
+   *   { deadLetterTopic: 'dead-orders', concurrency: 5 },
+   * );
+   * await subscription.close();
+   * ```
    */
   async subscribe<T = unknown>(
     pubsubName: string,
@@ -143,6 +164,11 @@ export class PubSub {
    * queues are left out.
    *
    * @throws SidecarError `ERR_PUBSUB_NOT_FOUND`; `ERR_QUEUES_NOT_SUPPORTED` if the component named has no access.
+   * @example
+   * ```ts
+   * for (const { topic, group, ready } of await sidecar.pubsub.queues())
+   *   console.log(`${topic} → ${group}: ${ready} ready`);
+   * ```
    */
   async queues(
     options: { readonly pubsubName?: string; readonly topic?: string } = {},
@@ -157,6 +183,12 @@ export class PubSub {
    * their instant; those that this process is delivering are among them.
    *
    * @throws SidecarError `ERR_QUEUE_NOT_FOUND`; `ERR_BAD_REQUEST` for invalid options.
+   * @example
+   * ```ts
+   * const failed = { pubsubName: 'pubsub', topic: 'dead-orders', group: 'shop' };
+   * const { messages } = await sidecar.pubsub.messages(failed, { limit: 10 });
+   * for (const { key, message } of messages) console.log(key, message.deadLetter?.reason);
+   * ```
    */
   async messages(queue: QueueName, options: QueueReadOptions = {}): Promise<QueuedPage> {
     this.#service.admit();
@@ -182,6 +214,11 @@ export class PubSub {
    * @returns how many were moved
    * @throws SidecarError `ERR_QUEUE_NOT_FOUND`, for the origin too; `ERR_QUEUE_BUSY` if another host is handing the
    * messages out; `ERR_BAD_REQUEST`.
+   * @example
+   * ```ts
+   * const failed = { pubsubName: 'pubsub', topic: 'dead-orders', group: 'shop' };
+   * await sidecar.pubsub.redeliver(failed, 'all');
+   * ```
    */
   async redeliver(queue: QueueName, selection: MessageSelection, options: RedeliverOptions = {}): Promise<number> {
     this.#service.admit();
@@ -193,6 +230,11 @@ export class PubSub {
    *
    * @returns how many were removed
    * @throws SidecarError like {@link PubSub.redeliver}.
+   * @example
+   * ```ts
+   * const failed = { pubsubName: 'pubsub', topic: 'dead-orders', group: 'shop' };
+   * await sidecar.pubsub.discard(failed, { reason: 'no such customer' });
+   * ```
    */
   async discard(queue: QueueName, selection: MessageSelection): Promise<number> {
     this.#service.admit();
@@ -214,6 +256,10 @@ export class PubSub {
    * durable component keeps this over a restart. Deliveries that have begun are settled.
    *
    * @throws SidecarError `ERR_QUEUE_NOT_FOUND`.
+   * @example
+   * ```ts
+   * await sidecar.pubsub.pause({ pubsubName: 'pubsub', topic: 'orders', group: 'shop' });
+   * ```
    */
   async pause(queue: QueueName): Promise<void> {
     this.#service.admit();
@@ -230,6 +276,10 @@ export class PubSub {
    * Adds a group without a subscription: it collects all messages of the topic from now on.
    *
    * @returns whether there was none
+   * @example
+   * ```ts
+   * await sidecar.pubsub.addGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop/audit' });
+   * ```
    */
   async addGroup(queue: QueueName): Promise<boolean> {
     this.#service.admit();
@@ -241,13 +291,24 @@ export class PubSub {
    *
    * @returns whether there was one
    * @throws SidecarError `ERR_QUEUE_BUSY` if it has subscriptions, or another host is handing its messages out.
+   * @example
+   * ```ts
+   * await sidecar.pubsub.removeGroup({ pubsubName: 'pubsub', topic: 'orders', group: 'shop/audit' });
+   * ```
    */
   async removeGroup(queue: QueueName): Promise<boolean> {
     this.#service.admit();
     return this.#service.queues.removeGroup(queue);
   }
 
-  /** The subscriptions of this sidecar, refused ones too, and whether they receive messages. */
+  /**
+   * The subscriptions of this sidecar, refused ones too, and whether they receive messages.
+   *
+   * @example
+   * ```ts
+   * for (const { topic, group } of sidecar.pubsub.subscriptions()) console.log(topic, group);
+   * ```
+   */
   subscriptions(): readonly SubscriptionInfo[] {
     return this.#service.describe();
   }
@@ -258,6 +319,10 @@ export class PubSub {
    *
    * @param event - what would be published: a `CloudEvent`, or data
    * @param options - its content type, as for {@link PubSub.publish}
+   * @example
+   * ```ts
+   * console.log(sidecar.pubsub.explain('pubsub', 'orders', { type: 'order.placed', data: { amount: 12 } }));
+   * ```
    */
   explain(
     pubsubName: string,

@@ -24,6 +24,7 @@ import type { WorkflowService } from './workflow-service.ts';
  *
  * @example
  * ```ts
+ * const checkout = defineWorkflow('checkout', async (_ctx, { orderId }: { orderId: number }) => orderId);
  * sidecar.workflows.register(checkout);
  * const id = await sidecar.workflows.start(checkout, { orderId: 1 });
  * const { output } = await sidecar.workflows.waitForCompletion(id);
@@ -66,6 +67,7 @@ export class Workflows {
    *
    * @example
    * ```ts
+   * const charge = defineActivity('charge', async (_ctx, order: { id: number }) => `charged ${order.id}`);
    * using _ = sidecar.workflows.replaceActivity(charge, (_ctx, order) => `receipt of ${order.id}`);
    * ```
    */
@@ -111,7 +113,15 @@ export class Workflows {
     return this.service.startInstance(name, textOfValue(input, 'the input of the workflow'), options);
   }
 
-  /** The instance of an ID; `undefined` when there is none. */
+  /**
+   * The instance of an ID; `undefined` when there is none.
+   *
+   * @example
+   * ```ts
+   * const state = await sidecar.workflows.get<string>('order-1');
+   * if (state?.status === 'COMPLETED') console.log(state.output);
+   * ```
+   */
   async get<Output = unknown, Input = unknown>(instanceId: string): Promise<WorkflowState<Output, Input> | undefined> {
     const view = await this.service.find(instanceId);
     return view && stateOf(view);
@@ -121,6 +131,11 @@ export class Workflows {
    * Waits until an instance is over: completed, failed or terminated.
    *
    * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_WORKFLOW_TIMEOUT` when it took longer; the signal's reason.
+   * @example
+   * ```ts
+   * const { status, output } = await sidecar.workflows.waitForCompletion<string>('order-1', { timeoutMs: 60_000 });
+   * console.log(status, output);
+   * ```
    */
   async waitForCompletion<Output = unknown>(instanceId: string, options?: WaitOptions): Promise<WorkflowState<Output>> {
     return stateOf(await this.service.waitForCompletion(instanceId, options));
@@ -130,22 +145,47 @@ export class Workflows {
    * Gives an event to an instance. Events wait for the workflow as the workflow waits for them, in order.
    *
    * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`. For an instance that is over nothing happens.
+   * @example
+   * ```ts
+   * await sidecar.workflows.raiseEvent('order-1', 'approved', { by: 'Ada' });
+   * ```
    */
   async raiseEvent(instanceId: string, name: string, data?: unknown): Promise<void> {
     return this.service.raiseEvent(instanceId, name, textOfValue(data, 'the event'));
   }
 
-  /** Ends an instance and its children, wherever they are. Activities under way are told by their signal. */
+  /**
+   * Ends an instance and its children, wherever they are. Activities under way are told by their signal.
+   *
+   * @example
+   * ```ts
+   * await sidecar.workflows.terminate('order-1');
+   * ```
+   */
   async terminate(instanceId: string, output?: unknown): Promise<void> {
     return this.service.terminate(instanceId, textOfValue(output, 'the output'));
   }
 
-  /** Suspends an instance: what comes for it waits until it is resumed. */
+  /**
+   * Suspends an instance: what comes for it waits until it is resumed.
+   *
+   * @example
+   * ```ts
+   * await sidecar.workflows.pause('order-1');
+   * ```
+   */
   pause(instanceId: string): Promise<void> {
     return this.service.pause(instanceId);
   }
 
-  /** Resumes an instance. */
+  /**
+   * Resumes an instance.
+   *
+   * @example
+   * ```ts
+   * await sidecar.workflows.resume('order-1');
+   * ```
+   */
   resume(instanceId: string): Promise<void> {
     return this.service.resume(instanceId);
   }
@@ -154,6 +194,10 @@ export class Workflows {
    * Removes an instance that is over, and its children.
    *
    * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_PURGE_WORKFLOW` when it or a child is not over.
+   * @example
+   * ```ts
+   * await sidecar.workflows.purge('order-1'); // it has finished
+   * ```
    */
   purge(instanceId: string): Promise<void> {
     return this.service.purge(instanceId);
@@ -172,6 +216,10 @@ export class Workflows {
    * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND`; `ERR_BAD_REQUEST` for an instance that has not failed or has no such
    * action, and for an input that is not for the start; `ERR_START_WORKFLOW` of status 409 when the instance is not over,
    * a child had not completed there, or the new ID is in use; 500 when the store fails.
+   * @example
+   * ```ts
+   * await sidecar.workflows.rerun('order-1', { from: 'failure' });
+   * ```
    */
   rerun(instanceId: string, options: RerunOptions = {}): Promise<string> {
     return this.service.rerun(instanceId, options);
@@ -191,7 +239,14 @@ export class Workflows {
     return inBulk(filter, { statuses: NOT_OVER, ...this.#bulk, act: (id) => this.service.terminate(id, text) });
   }
 
-  /** Removes the instances that a filter means and that are over, and their children; as {@link Workflows.terminateAll}. */
+  /**
+   * Removes the instances that a filter means and that are over, and their children; as {@link Workflows.terminateAll}.
+   *
+   * @example
+   * ```ts
+   * await sidecar.workflows.purgeAll({ status: 'COMPLETED', limit: 10_000 });
+   * ```
+   */
   async purgeAll(filter: BulkOptions): Promise<BulkResult> {
     return inBulk(filter, { statuses: OVER, ...this.#bulk, act: (id) => this.service.purgeIfThere(id) });
   }
@@ -200,6 +255,12 @@ export class Workflows {
    * Runs the instances that a filter means and that are over again, as {@link Workflows.rerun} does; the result is that of
    * {@link Workflows.terminateAll}. The new instances name the first ones in `rerunOf`. From the failure: those that have
    * failed. A second call runs the same ones once more: they stay as they are.
+   *
+   * @example
+   * ```ts
+   * const { done, failed } = await sidecar.workflows.rerunAll({ name: 'checkout', status: 'FAILED' }, { from: 'failure' });
+   * console.log(done, failed);
+   * ```
    */
   async rerunAll(filter: BulkOptions, options: Pick<RerunOptions, 'from'> = {}): Promise<BulkResult> {
     const statuses = options.from === 'failure' ? (['FAILED'] as const) : OVER;
@@ -210,12 +271,27 @@ export class Workflows {
     return { list: (options) => this.service.list(options) };
   }
 
-  /** Instances in the order of their IDs, page by page; without their inputs. */
+  /**
+   * Instances in the order of their IDs, page by page; without their inputs.
+   *
+   * @example
+   * ```ts
+   * const { instances } = await sidecar.workflows.list({ status: 'FAILED', since: Date.now() - 3_600_000 });
+   * for (const { instanceId, failure } of instances) console.log(instanceId, failure?.message);
+   * ```
+   */
   list(options: ListOptions = {}): Promise<InstancePage> {
     return this.service.list(options);
   }
 
-  /** The history of an instance since it last continued as new. */
+  /**
+   * The history of an instance since it last continued as new.
+   *
+   * @example
+   * ```ts
+   * for (const event of await sidecar.workflows.history('order-1')) console.log(event.type);
+   * ```
+   */
   history(instanceId: string): Promise<readonly WorkflowHistoryEvent[]> {
     return this.service.history(instanceId);
   }

@@ -53,6 +53,11 @@ export interface WorkflowContext {
    * Runs an activity, at least once, even if no code waits for it.
    *
    * @throws TaskFailedError from the promise, if the activity has failed for good.
+   * @example
+   * ```ts
+   * const charge = defineActivity('charge', async (_ctx, id: number) => `receipt of order ${id}`);
+   * defineWorkflow('checkout', async (ctx, id: number) => ctx.callActivity(charge, id, { retry: { maxAttempts: 5 } }));
+   * ```
    */
   callActivity<Input, Output>(
     activity: ActivityLike<Input, Output>,
@@ -65,6 +70,11 @@ export interface WorkflowContext {
    * Runs a workflow as a child.
    *
    * @throws TaskFailedError from the promise, if the child failed, was terminated, or its ID is in use.
+   * @example
+   * ```ts
+   * const order = defineWorkflow('order', async (_ctx, id: number) => id);
+   * defineWorkflow('orders', async (ctx, ids: number[]) => ctx.all(ids.map((id) => ctx.callChild(order, id))));
+   * ```
    */
   callChild<Input, Output>(
     workflow: WorkflowLike<Input, Output>,
@@ -73,13 +83,26 @@ export interface WorkflowContext {
   /** Runs the workflow registered under a name as a child. */
   callChild<Output = unknown>(name: string, input?: unknown, options?: CallChildOptions): Promise<Output>;
 
-  /** Waits for a number of milliseconds, for a duration such as `1h30m`, or until an instant. Never shorter. */
+  /**
+   * Waits for a number of milliseconds, for a duration such as `1h30m`, or until an instant. Never shorter.
+   *
+   * @example
+   * ```ts
+   * defineWorkflow('reminder', async (ctx) => {
+   *   await ctx.sleep('3d');
+   * });
+   * ```
+   */
   sleep(until: number | string | Date): Promise<void>;
 
   /**
    * Waits for an event. Case does not matter in names; events that arrived earlier are delivered in order, one at a time.
    *
    * @throws EventTimeoutError from the promise, if no event arrives within `timeoutMs` milliseconds.
+   * @example
+   * ```ts
+   * defineWorkflow('approval', async (ctx) => ctx.waitForEvent<{ by: string }>('approved', { timeoutMs: 86_400_000 }));
+   * ```
    */
   waitForEvent<Event = unknown>(name: string, options?: WaitForEventOptions): Promise<Event>;
 
@@ -99,7 +122,17 @@ export interface WorkflowContext {
 
   /** Sets a status text that the instance's state shows. At most 64 KiB. */
   setCustomStatus(status: string): void;
-  /** Ends this run and starts again with another input and an empty history: `return ctx.continueAsNew(next)`. */
+  /**
+   * Ends this run and starts again with another input and an empty history: `return ctx.continueAsNew(next)`.
+   *
+   * @example
+   * ```ts
+   * defineWorkflow('poll', async (ctx, round: number) => {
+   *   await ctx.sleep('1h');
+   *   ctx.continueAsNew(round + 1);
+   * });
+   * ```
+   */
   continueAsNew(input?: unknown, options?: ContinueAsNewOptions): never;
   /**
    * Whether this instance runs the patched code. True for instances that reach this point for the first time; false if

@@ -92,10 +92,11 @@ export interface Replacement extends Disposable {
  *
  * @example
  * ```ts
- * const checkout = defineWorkflow('checkout', async (ctx, order: Order) => {
+ * const charge = defineActivity('charge', async (_ctx, order: { id: number }) => `receipt of ${order.id}`);
+ * const checkout = defineWorkflow('checkout', async (ctx, order: { id: number }) => {
  *   const receipt = await ctx.callActivity(charge, order, { retry: { maxAttempts: 3 } });
  *   await ctx.sleep('1h');
- *   return receipt.id;
+ *   return receipt;
  * });
  * ```
  * @throws SidecarError `ERR_CONFIGURATION` for a name that is empty or longer than 256 characters, and for
