@@ -1,8 +1,15 @@
+import type { ConfigurationStoreDefinition } from './configuration-store.ts';
 import type { KeyValueDefinition } from './key-value.ts';
+import type { LockStoreDefinition } from './lock-store.ts';
 import type { PubSubDefinition } from './pubsub.ts';
+import type { SecretStoreDefinition } from './secret-store.ts';
 
 /** A store of any building block. @public */
-export type AnyStoreDefinition = KeyValueDefinition;
+export type AnyStoreDefinition =
+  | KeyValueDefinition
+  | SecretStoreDefinition
+  | ConfigurationStoreDefinition
+  | LockStoreDefinition;
 
 /** A component of any building block; `block` tells which. Without it, it is a pub/sub. @public */
 export type AnyComponentDefinition = PubSubDefinition | AnyStoreDefinition;

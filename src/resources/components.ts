@@ -303,7 +303,8 @@ class ComponentMaker {
     const before = made.report.problems.length;
     const source = this.#source(known, made);
     const options = readStateOptions(resource, source);
-    const definition = known.type.makeStore?.({ ...source, options });
+    const stored = known.type.makeStore?.({ ...source, options });
+    const definition = stored?.block === 'state' ? stored : undefined;
     if (made.report.problems.length > before) return;
     const isPreferred = made.values.get('actorStateStore')?.toLowerCase() === 'true';
     this.#states.push({ resource, type, version: source.version, options, wish, isPreferred, definition });

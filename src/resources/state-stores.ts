@@ -40,7 +40,7 @@ export interface StateComponent {
   /** Whether the files say that it is the sidecar's own state. */
   readonly isPreferred: boolean;
   /** The store in a form that other programs know. Absent: it is kept on a store of the sidecar's own kind. */
-  readonly definition: AnyStoreDefinition | undefined;
+  readonly definition: KeyValueDefinition | undefined;
 }
 
 /** The definition of a store for the state API; `engine` is the sidecar's own state. */
