@@ -3,10 +3,13 @@ import { absentBlockOf } from '../blocks/dapr-only/absent-blocks.ts';
 import type { AnyStoreDefinition } from '../components/any-component.ts';
 import { durablePubSub } from '../components/durable/durable-pubsub.ts';
 import { embedded } from '../components/embedded/index.ts';
+import { EnvironmentSecrets, environmentSecrets } from '../components/local/environment-secrets.ts';
+import { FileSecrets, readSecrets } from '../components/local/file-secrets.ts';
 import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
 import { memoryStore } from '../components/memory/memory-store.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
 import type { TopicWildcards } from '../components/topic-patterns.ts';
+import { messageOf } from '../errors.ts';
 import { didYouMean } from '../util/suggest.ts';
 import {
   COMPONENT_TYPES,
@@ -16,15 +19,16 @@ import {
   substituted,
   unknownTypeProblem,
 } from './component-types.ts';
+import { fileBeside } from './file-beside.ts';
 import type { Report } from './report.ts';
 import type { Resource } from './resource.ts';
 import type { ComponentSpec } from './schema/component.ts';
-import { environmentSecrets, fileSecrets, type SecretStore } from './secret-stores.ts';
 import { type ServerRole, serverState } from './state-servers.ts';
 import { readStateOptions, type StateComponent, type StateWish, stateStore } from './state-stores.ts';
 import type { StoreSource } from './store-source.ts';
 import { readTopicScopes } from './topic-scopes.ts';
-import { resolveValue, type ValueOrigins } from './values.ts';
+import { resolveValue, type SecretLookup, type ValueOrigins } from './values.ts';
+import { readTextFile } from './yaml-file.ts';
 
 export interface ComponentContext {
   readonly origins: Omit<ValueOrigins, 'secretStores'>;
@@ -40,7 +44,7 @@ export interface ReadComponents {
   readonly pubsubs: readonly PubSubDefinition[];
   /** The stores of the building blocks. */
   readonly stores: readonly AnyStoreDefinition[];
-  readonly secretStores: ReadonlyMap<string, SecretStore>;
+  readonly secretStores: ReadonlyMap<string, SecretLookup>;
   /** The state requested by the files; `undefined` if there is none. */
   readonly state: StateWish | undefined;
 }
@@ -96,9 +100,9 @@ function typeOf(spec: unknown): string {
 
 class ComponentMaker {
   readonly pubsubs: PubSubDefinition[] = [];
-  readonly secretStores = new Map<string, SecretStore>();
   readonly #states: StateComponent[] = [];
   readonly #stores: AnyStoreDefinition[] = [];
+  readonly secretStores = new Map<string, SecretLookup>();
   readonly #context: ComponentContext;
   #wantsDurableState = false;
 
@@ -134,7 +138,7 @@ class ComponentMaker {
       case 'store':
         return this.#addStore(known, { values, report });
       case 'environment-secrets':
-        this.secretStores.set(name, environmentSecrets(this.#context.origins.environment, values.get('prefix') ?? ''));
+        this.#addEnvironmentSecrets(name, values.get('prefix') ?? '');
         return;
       case 'file-secrets':
         return this.#addFileSecrets(known, values, report);
@@ -327,6 +331,20 @@ class ComponentMaker {
     };
   }
 
+  #addEnvironmentSecrets(name: string, prefix: string): void {
+    const { environment } = this.#context.origins;
+    this.#addSecrets(
+      name,
+      new EnvironmentSecrets(environment, prefix),
+      environmentSecrets(name, { prefix, environment }),
+    );
+  }
+
+  #addSecrets(name: string, secrets: EnvironmentSecrets | FileSecrets, definition: AnyStoreDefinition): void {
+    this.secretStores.set(name, secrets);
+    this.#stores.push(definition);
+  }
+
   async #addFileSecrets({ resource }: Known, values: ReadonlyMap<string, string>, report: Report): Promise<void> {
     const { document, name } = resource;
     const secretsFile = values.get('secretsFile');
@@ -334,11 +352,18 @@ class ComponentMaker {
       report.problem(document.location(['spec', 'metadata']), 'secretstores.local.file needs metadata secretsFile');
       return;
     }
-    const multiValued = values.get('multiValued')?.toLowerCase() === 'true';
-    const settings = { secretsFile, nestedSeparator: values.get('nestedSeparator') || ':', multiValued };
     const { workingDirectory } = this.#context;
-    const store = await fileSecrets(settings, { document, workingDirectory }, report);
-    if (store !== undefined) this.secretStores.set(name, store);
+    const text = await readTextFile(await fileBeside(secretsFile, { document, workingDirectory }), report);
+    if (text === undefined) return;
+    const multiValued = values.get('multiValued')?.toLowerCase() === 'true';
+    const nestedSeparator = values.get('nestedSeparator') || ':';
+    try {
+      const secrets = new FileSecrets(text, { nestedSeparator, multiValued });
+      this.#addSecrets(name, secrets, readSecrets(name, secrets));
+    } catch (error) {
+      const message = `${secretsFile} cannot be used: ${messageOf(error)}`;
+      report.problem(document.location(['spec', 'metadata']), message);
+    }
   }
 }
 

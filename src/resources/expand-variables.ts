@@ -1,4 +1,4 @@
-import { mayReadVariable, readVariable } from './secret-stores.ts';
+import { mayReadVariable, readVariable } from '../components/local/environment-secrets.ts';
 
 /**
  * Replaces `$NAME` and `${NAME}` in all strings of a value, as Dapr does in Configuration files; unset variables become

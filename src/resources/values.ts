@@ -1,13 +1,19 @@
+import { mayReadVariable, readVariable } from '../components/local/environment-secrets.ts';
 import type { Report } from './report.ts';
 import type { ValueSource } from './schema/component.ts';
-import { mayReadVariable, readVariable, type SecretStore } from './secret-stores.ts';
 import { fieldName } from './validate.ts';
 import type { YamlDocument, YamlPath } from './yaml-document.ts';
+
+/** A secret store as resource files use it. */
+export interface SecretLookup {
+  /** A value of a secret; `undefined` if there is none. */
+  find(name: string, key: string): string | undefined;
+}
 
 /** The sources of values that are not literal. */
 export interface ValueOrigins {
   readonly environment: NodeJS.ProcessEnv;
-  readonly secretStores: ReadonlyMap<string, SecretStore>;
+  readonly secretStores: ReadonlyMap<string, SecretLookup>;
   readonly appId: string;
   readonly namespace: string;
   readonly newId: () => string;
@@ -54,7 +60,8 @@ export function resolveValue(
       return undefined;
     }
     const problem = storeProblem(secretStore, origins);
-    const found = secretStore === undefined ? undefined : origins.secretStores.get(secretStore)?.get(name, key || name);
+    const found =
+      secretStore === undefined ? undefined : origins.secretStores.get(secretStore)?.find(name, key || name);
     const full = key ? `${JSON.stringify(name)}, key ${JSON.stringify(key)},` : JSON.stringify(name);
     if (problem !== undefined) report.problem(at, `${field}.secretKeyRef: ${problem}`);
     else if (found === undefined)

@@ -1,12 +1,11 @@
-import { readFile, stat } from 'node:fs/promises';
 import { Composer, type CST, type Document, isScalar, LineCounter, Parser, visit } from 'yaml';
-import { isError, messageOf } from '../errors.ts';
+import { messageOf } from '../errors.ts';
+import { readText } from '../util/text-file.ts';
 import { type Report, wholeFile } from './report.ts';
 import { YamlDocument } from './yaml-document.ts';
 
 /** Limits of a file: the worst file within them is read within a second or two, a real one at once. */
 const LIMITS = {
-  bytes: 1024 * 1024,
   documents: 1_000,
   /** Deeper nesting would overflow the stack of the recursive parser, which we could not catch. */
   depth: 64,
@@ -21,17 +20,9 @@ export const NOT_YAML = 'not valid YAML';
 /** Reads the text of a file; `undefined` after reporting that it cannot be read. */
 export async function readTextFile(file: string, report: Report): Promise<string | undefined> {
   try {
-    const { size } = await stat(file);
-    if (size > LIMITS.bytes) {
-      report.problem(wholeFile(file), `it has ${size} bytes: expected at most ${LIMITS.bytes}`);
-      return undefined;
-    }
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
+    return await readText(file);
   } catch (error) {
-    report.problem(
-      wholeFile(file),
-      isError(error) && error.name === 'TypeError' ? 'it is not UTF-8' : `it cannot be read: ${reasonOf(error)}`,
-    );
+    report.problem(wholeFile(file), messageOf(error));
     return undefined;
   }
 }
@@ -152,11 +143,4 @@ function nestingProblem(document: CST.Document): TooMuch | undefined {
     }
   }
   return undefined;
-}
-
-/** The system's own message repeats the path. */
-function reasonOf(error: unknown): string {
-  const code = Object(error).code;
-  if (code === 'ENOENT') return 'there is no such file';
-  return typeof code === 'string' ? code : messageOf(error);
 }

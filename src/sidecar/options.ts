@@ -173,7 +173,13 @@ export type ResolvedOptions = Resolved &
 const DEFAULT_NAMESPACE = 'default';
 
 /** The building blocks that components may be for. */
-const BLOCKS: readonly NonNullable<AnyComponentDefinition['block']>[] = ['pubsub', 'state'];
+const BLOCKS: readonly NonNullable<AnyComponentDefinition['block']>[] = [
+  'pubsub',
+  'state',
+  'secrets',
+  'configuration',
+  'lock',
+];
 
 const text = { type: 'string' } as const;
 const name = { type: 'string', ...NAME_FORM } as const;

@@ -20,17 +20,23 @@ describe('envRef', () => {
     expect(await shown(showing('envRef: TOPICS'), { environment: { TOPICS: 'a,b' } })).toEqual(['a', 'b']);
   });
 
-  test.each(['""', '"A B"', 'APP_API_TOKEN', 'DAPR_API_TOKEN', 'DAPR_ANY', 'SIDECAR_API_TOKEN', 'dapr_api_token'])(
-    '%s may not be read',
-    async (name) => {
-      const environment = { [name.replaceAll('"', '')]: HIDDEN };
-      const problems = await problemsOf(showing(`envRef: ${name}`), { environment });
-      expect(problems).toEqual([
-        expect.stringMatching(/^a\.yaml:9:\d+ \(document 1\): spec\.metadata\[0\]\.envRef .* may not be read/),
-      ]);
-      expect(problems[0]).not.toContain(HIDDEN);
-    },
-  );
+  test.each([
+    '""',
+    '"A B"',
+    'APP_API_TOKEN',
+    'DAPR_API_TOKEN',
+    'DAPR_ANY',
+    'SIDECAR_API_TOKEN',
+    'dapr_api_token',
+    'App_Api_Token',
+  ])('%s may not be read', async (name) => {
+    const environment = { [name.replaceAll('"', '')]: HIDDEN };
+    const problems = await problemsOf(showing(`envRef: ${name}`), { environment });
+    expect(problems).toEqual([
+      expect.stringMatching(/^a\.yaml:9:\d+ \(document 1\): spec\.metadata\[0\]\.envRef .* may not be read/),
+    ]);
+    expect(problems[0]).not.toContain(HIDDEN);
+  });
 
   test('a variable that is not set is a problem', async () => {
     expect(await problemsOf(showing('envRef: NOPE'))).toEqual([
@@ -175,9 +181,13 @@ describe('secretstores.local.file', () => {
   });
 
   test.each([
-    ['[1]', 'a.yaml:9:3 (document 1): s.json is not a JSON object that can be used'],
-    [`{"a": ${HIDDEN}`, 'a.yaml:9:3 (document 1): s.json is not a JSON object that can be used'],
-    ['', 'a.yaml:9:3 (document 1): s.json is not a JSON object that can be used'],
+    ['[1]', 'a.yaml:9:3 (document 1): s.json cannot be used: it is not a JSON object'],
+    [`{"a": ${HIDDEN}`, 'a.yaml:9:3 (document 1): s.json cannot be used: it is not JSON'],
+    [
+      '{"a:b": 1, "a": {"b": 2}}',
+      'a.yaml:9:3 (document 1): s.json cannot be used: two of its members have the name "a:b"',
+    ],
+    ['', 'a.yaml:9:3 (document 1): s.json cannot be used: it is not JSON'],
     [undefined, 's.json: it cannot be read: there is no such file'],
   ])('the content %j is a problem that shows nothing of it', async (content, expected) => {
     const store = component('secrets', 'secretstores.local.file', metadata({ secretsFile: 's.json' }));
@@ -189,7 +199,7 @@ describe('secretstores.local.file', () => {
     const store = component('secrets', 'secretstores.local.file', metadata({ secretsFile: 's.json' }));
     const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
     expect((await findingsOf({ 'a.yaml': store, 's.json': deep })).problems).toEqual([
-      'a.yaml:9:3 (document 1): s.json is not a JSON object that can be used',
+      'a.yaml:9:3 (document 1): s.json cannot be used: it is nested deeper than 100 levels',
     ]);
   });
 
