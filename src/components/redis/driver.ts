@@ -9,7 +9,10 @@ export interface RedisClient {
   connect(): Promise<unknown>;
   /** Texts in replies are buffers. */
   sendCommand(args: readonly RedisArgument[]): Promise<unknown>;
-  subscribe(channel: string, listener: (message: string) => void): Promise<void>;
+  subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
+  unsubscribe(channel: string): Promise<void>;
+  pSubscribe(pattern: string, listener: (message: string, channel: string) => void): Promise<void>;
+  pUnsubscribe(pattern: string): Promise<void>;
   sSubscribe(channel: string, listener: (message: string) => void): Promise<void>;
   /** `sharded-channel-moved`: the node no longer has the channel, and has ended the subscription. */
   on(event: 'error' | 'end' | 'sharded-channel-moved', listener: (error?: unknown) => void): unknown;

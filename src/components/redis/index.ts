@@ -36,7 +36,9 @@ export interface RedisOptions extends RedisConnectionOptions {
   readonly onCall?: (call: StateCall) => void;
 }
 
+export { type RedisConfigurationOptions, redisConfiguration } from './configuration/redis-configuration.ts';
 export { type RedisPubSubOptions, redisPubSub } from './pubsub/redis-pubsub.ts';
+export { type RedisLocksOptions, redisLocks } from './redis-locks.ts';
 export type { BrokerOptions, RedisConnectionOptions, StateCall };
 
 const FIELDS = fieldNames<RedisOptions>({

@@ -1,0 +1,69 @@
+import { SidecarError } from '../../errors.ts';
+import type { Logger } from '../../util/logger.ts';
+import { TLS } from '../broker/options.ts';
+import { OutageLog } from '../broker/outage-log.ts';
+import { ANY_TEXT, BOOLEAN, type OptionFields, secret, TEXT, TEXTS, whole } from '../option-fields.ts';
+import { Dialer } from './dialer.ts';
+import { loadRedis, type RedisModule } from './driver.ts';
+import { Router } from './pubsub/router.ts';
+import { type RedisConnectionOptions, type RedisTarget, targetName, targetOf } from './target.ts';
+
+/** Options of components on one Redis server. */
+export interface RedisServerOptions extends RedisConnectionOptions {
+  readonly scopes?: readonly string[];
+  readonly callTimeoutMs?: number;
+}
+
+/** The fields of {@link RedisServerOptions}. */
+export const REDIS_SERVER_FIELDS: OptionFields<RedisServerOptions> = {
+  url: secret(ANY_TEXT),
+  nodes: secret(TEXTS),
+  sentinelName: TEXT,
+  cluster: BOOLEAN,
+  username: secret(ANY_TEXT),
+  password: secret(ANY_TEXT),
+  sentinelUsername: secret(ANY_TEXT),
+  sentinelPassword: secret(ANY_TEXT),
+  database: whole(0),
+  tls: TLS,
+  scopes: TEXTS,
+  callTimeoutMs: whole(1),
+};
+
+const DEFAULT_CALL_TIMEOUT_MS = 5_000;
+
+/** How a component reaches its server. */
+export interface RedisServerSettings {
+  readonly target: RedisTarget;
+  readonly load: () => Promise<RedisModule>;
+  readonly callTimeoutMs: number;
+}
+
+/**
+ * The server of a component. `what` names the function of the options, `type` that of the component.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` for a connection that cannot be used, such as a cluster.
+ */
+export function redisServerOf(options: RedisServerOptions, what: string, type: string): RedisServerSettings {
+  const target = targetOf(options, what, invalid);
+  if (target.isCluster)
+    throw invalid(`${what} cannot use a cluster: expected a single server, or one behind sentinels`);
+  const load = (): Promise<RedisModule> => loadRedis('redis', `The component of type ${type}`);
+  return { target, load, callTimeoutMs: options.callTimeoutMs ?? DEFAULT_CALL_TIMEOUT_MS };
+}
+
+/** Connects, for ever. */
+export function routerTo({ target, load, callTimeoutMs }: RedisServerSettings, logger: Logger): Router {
+  return new Router({
+    target,
+    dialer: new Dialer({ target, load, protocol: 2 }),
+    timeoutMs: callTimeoutMs,
+    logger,
+    outages: new OutageLog(logger, targetName(target)),
+    onConnected: () => undefined,
+  });
+}
+
+function invalid(message: string): SidecarError {
+  return new SidecarError('ERR_CONFIGURATION', message);
+}
