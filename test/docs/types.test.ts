@@ -104,7 +104,8 @@ function inComments(): Examples {
 function problemsOf(examples: Examples): string {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  for (const [place, code] of examples) writeFileSync(`${folder}/${place.replaceAll('/', '-')}.ts`, moduleOf(place, code));
+  for (const [place, code] of examples)
+    writeFileSync(`${folder}/${place.replaceAll('/', '-')}.ts`, moduleOf(place, code));
   const compilerOptions = {
     module: 'nodenext',
     target: 'es2022',

@@ -19,7 +19,7 @@ export interface JobsOptions {
   readonly timeoutMs?: number;
   /**
    * How often in a row the process may end while the same run is under way before that attempt counts as failed, and
-   * the job's failure policy decides what follows. The first time is not counted, and a stop is none. 0: never.
+   * the job's failure policy decides what follows. The first time and stops are not counted. 0: never.
    * Default 3.
    */
   readonly maxCrashes?: number;

@@ -18,7 +18,7 @@ export interface DurablePubSubOptions extends TopicScopes {
    * letters are taken all the same. Several hosts may exceed it by what they publish at once. Default: no limit.
    */
   readonly maxQueueMessages?: number;
-  /** How long dead letters are kept that nobody has subscribed to. */
+  /** How long dead letters are kept while their topic has no subscription. */
   readonly deadLetterRetention?: DeadLetterRetention;
   /** The wildcards of the topics that are subscribed to; the same in every process. Default: `suffix`. */
   readonly wildcards?: TopicWildcards;
