@@ -6,7 +6,6 @@ import { stateStoreConformance } from '../../../src/testing/store-conformance.ts
 import { systemClock } from '../../../src/util/clock.ts';
 import { put } from '../../support/embedded-store.ts';
 import { RecordingLogger } from '../../support/logger.ts';
-import { isLong } from '../../support/long.ts';
 import { holderOf, moveSlot, startCluster, startClusterReplica } from '../../support/redis-groups.ts';
 import { hasRedis, type OwnServer } from '../../support/servers.ts';
 import { FailoverWriters } from '../remote/failover-writers.ts';
@@ -68,36 +67,28 @@ describe.runIf(hasRedis())('state in a Redis cluster', () => {
     );
   }, 60_000);
 
-  test.runIf(isLong)(
-    'a store that only knows a replica finds the primary',
-    async () => {
-      const prefix = newPrefix();
-      await using replica = await startClusterReplica(await holderOf(nodes, prefix));
-      await using store = await open({ prefix, nodes: [`127.0.0.1:${replica.port}`] });
-      expect(await store.commit({ put: [put('a')] })).toBeGreaterThan(0);
-    },
-    60_000,
-  );
+  test('a store that only knows a replica finds the primary', async () => {
+    const prefix = newPrefix();
+    await using replica = await startClusterReplica(await holderOf(nodes, prefix));
+    await using store = await open({ prefix, nodes: [`127.0.0.1:${replica.port}`] });
+    expect(await store.commit({ put: [put('a')] })).toBeGreaterThan(0);
+  }, 60_000);
 
   // The last case: the cluster lacks a node afterwards.
-  test.runIf(isLong)(
-    'a replica takes over for a node that is killed',
-    async () => {
-      const prefix = newPrefix();
-      const [holder] = await holderAndOther(prefix);
-      await using replica = await startClusterReplica(holder);
-      await using store = await open({ prefix });
-      const writers = new FailoverWriters(store);
-      await writers.more(200);
-      await holder.kill();
-      await writers.more(200);
-      await writers.stop();
-      expect(replica.port).toBeGreaterThan(0);
-      expect(writers.errors).toEqual([]);
-      expect((await writers.lost()).length).toBeLessThan(50);
-      const versions = [...writers.acknowledged.values()];
-      expect(new Set(versions).size).toBe(versions.length);
-    },
-    60_000,
-  );
+  test('a replica takes over for a node that is killed', async () => {
+    const prefix = newPrefix();
+    const [holder] = await holderAndOther(prefix);
+    await using replica = await startClusterReplica(holder);
+    await using store = await open({ prefix });
+    const writers = new FailoverWriters(store);
+    await writers.more(200);
+    await holder.kill();
+    await writers.more(200);
+    await writers.stop();
+    expect(replica.port).toBeGreaterThan(0);
+    expect(writers.errors).toEqual([]);
+    expect((await writers.lost()).length).toBeLessThan(50);
+    const versions = [...writers.acknowledged.values()];
+    expect(new Set(versions).size).toBe(versions.length);
+  }, 60_000);
 });

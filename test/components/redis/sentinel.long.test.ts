@@ -5,7 +5,6 @@ import { systemClock } from '../../../src/util/clock.ts';
 import { put } from '../../support/embedded-store.ts';
 import { freePort } from '../../support/http.ts';
 import { RecordingLogger } from '../../support/logger.ts';
-import { isLong } from '../../support/long.ts';
 import { redisCommand, SENTINEL_NAME, startReplica, startSentinels, untilPrimary } from '../../support/redis-groups.ts';
 import { hasRedis, type OwnServer, startRedis } from '../../support/servers.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
@@ -106,30 +105,26 @@ describe.runIf(hasRedis())('state in Redis behind sentinels', () => {
     expect(versions).not.toContain(lostFence);
   }, 90_000);
 
-  test.runIf(isLong)(
-    'a primary that stands still is left, and not used again when it goes on',
-    async () => {
-      await using group = await SentinelGroup.start();
-      await using store = await group.open({ callTimeoutMs: 2_000 });
-      const writers = new FailoverWriters(store);
-      await writers.more(200);
-      group.primary.signal('SIGSTOP');
-      await group.failedOver();
-      await writers.more(100);
-      const acknowledged = writers.acknowledged.size;
-      group.primary.signal('SIGCONT');
-      await writers.more(100);
-      await writers.stop();
-      const lost = await writers.lost();
-      expect(writers.errors).toEqual([]);
-      expect(writers.acknowledged.size).toBeGreaterThan(acknowledged);
-      // Only what was acknowledged just before the stop, and was not sent on yet.
-      expect(lost.length).toBeLessThan(50);
-      const versions = [...writers.acknowledged.values()];
-      expect(new Set(versions).size).toBe(versions.length);
-    },
-    90_000,
-  );
+  test('a primary that stands still is left, and not used again when it goes on', async () => {
+    await using group = await SentinelGroup.start();
+    await using store = await group.open({ callTimeoutMs: 2_000 });
+    const writers = new FailoverWriters(store);
+    await writers.more(200);
+    group.primary.signal('SIGSTOP');
+    await group.failedOver();
+    await writers.more(100);
+    const acknowledged = writers.acknowledged.size;
+    group.primary.signal('SIGCONT');
+    await writers.more(100);
+    await writers.stop();
+    const lost = await writers.lost();
+    expect(writers.errors).toEqual([]);
+    expect(writers.acknowledged.size).toBeGreaterThan(acknowledged);
+    // Only what was acknowledged just before the stop, and was not sent on yet.
+    expect(lost.length).toBeLessThan(50);
+    const versions = [...writers.acknowledged.values()];
+    expect(new Set(versions).size).toBe(versions.length);
+  }, 90_000);
 });
 
 test.runIf(hasRedis())('a server that has become a replica is left by commits and reads', async () => {
