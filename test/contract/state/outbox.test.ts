@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'vitest';
+import {
+  durablePubSub,
+  keyValueStore,
+  memoryPubSub,
+  memoryStore,
+  sharedState,
+  type WireName,
+} from '../../../src/index.ts';
+import { type StateWorld, type StateWorldOptions, startStateWorld } from '../../support/state-world.ts';
+
+type Event = Readonly<Record<string, unknown>>;
+
+interface OutboxWorld {
+  readonly world: StateWorld;
+  readonly events: Event[];
+}
+
+const OUTBOX = { pubsubName: 'pubsub', topic: 'orders' };
+
+async function startWorld(options: StateWorldOptions = {}): Promise<OutboxWorld> {
+  const world = await startStateWorld({
+    ...options,
+    components: [keyValueStore('orders', { outbox: OUTBOX }), memoryPubSub('pubsub'), ...(options.components ?? [])],
+  });
+  const events: Event[] = [];
+  await world.sidecar.pubsub.subscribe('pubsub', 'orders', (event) => {
+    events.push(event.toJSON() as Event);
+  });
+  return { world, events };
+}
+
+const upsert = (key: string, value: unknown, more: object = {}): object => ({
+  operation: 'upsert',
+  request: { key, value, ...more },
+});
+
+async function transact(world: StateWorld, ...operations: readonly object[]): Promise<number> {
+  const { status } = await world.send('POST', '/v1.0/state/orders/transaction', { operations });
+  await world.clock.settled();
+  return status;
+}
+
+describe('an outbox', () => {
+  test.each<[WireName, string]>([
+    ['sidecar', 'com.sidecar.event.sent'],
+    ['dapr', 'com.dapr.event.sent'],
+  ])('publishes one event for each upsert, in order, and none for others (wire %s)', async (wire, type) => {
+    const { world, events } = await startWorld({ wire });
+    await using _ = world;
+    await world.send('POST', '/v1.0/state/orders', [{ key: 'x', value: 1 }]);
+    expect(
+      await transact(world, upsert('a', { n: 1 }), { operation: 'delete', request: { key: 'x' } }, upsert('b', 'text')),
+    ).toBe(204);
+    const common = {
+      ...{ source: 'shop', type, specversion: '1.0', topic: 'orders', pubsubname: 'pubsub' },
+      time: '2026-01-01T00:00:00.000Z',
+    };
+    expect(events).toEqual([
+      expect.objectContaining({ ...common, datacontenttype: 'application/json', data: { n: 1 } }),
+      expect.objectContaining({ ...common, datacontenttype: 'text/plain', data: 'text' }),
+    ]);
+    expect(new Set(events.map(({ id }) => id)).size).toBe(2);
+    expect(await world.read('orders', 'b')).toBe('text');
+  });
+
+  test('publishes nothing of a transaction that fails', async () => {
+    const { world, events } = await startWorld();
+    await using _ = world;
+    expect(await transact(world, upsert('a', 1), upsert('b', 1, { etag: 'x' }))).toBe(409);
+    expect(await transact(world, upsert('a', 1), { operation: 'x', request: { key: 'a' } })).toBe(400);
+    await world.clock.advance(120_000);
+    expect(events).toEqual([]);
+  });
+
+  test('metadata become attributes as far as CloudEvents has such names, and do not replace what is fixed', async () => {
+    const { world, events } = await startWorld();
+    await using _ = world;
+    const metadata = {
+      ...{ source: 'mine', type: 'order.placed', subject: 'order-1', mine: 'yes' },
+      ...{
+        id: 'x',
+        specversion: '0.3',
+        data: 'x',
+        topic: 'x',
+        pubsubname: 'x',
+        ttlInSeconds: '100',
+        'a-b': 'x',
+        Upper: 'x',
+      },
+    };
+    await transact(world, upsert('a', 1, { metadata, contentType: 'application/vnd.order+json' }));
+    const [event = {}] = events;
+    expect(event).toMatchObject({
+      ...{ source: 'mine', type: 'order.placed', subject: 'order-1', mine: 'yes', data: 1, topic: 'orders' },
+      ...{ specversion: '1.0', datacontenttype: 'application/vnd.order+json', pubsubname: 'pubsub' },
+    });
+    expect(Object.keys(event)).not.toEqual(expect.arrayContaining(['ttlInSeconds']));
+    expect(event).not.toHaveProperty('a-b');
+    expect(event).not.toHaveProperty('Upper');
+    expect(event['id']).not.toBe('x');
+  });
+
+  test('content types that are not JSON make the value a text', async () => {
+    const { world, events } = await startWorld();
+    await using _ = world;
+    await transact(
+      world,
+      upsert('a', { n: 1 }, { contentType: 'text/plain' }),
+      upsert('b', 'x', { contentType: 'application/json' }),
+    );
+    expect(events.map(({ data }) => data)).toEqual(['{"n":1}', 'x']);
+  });
+
+  test('a projection is published in place of the value, and not saved', async () => {
+    const { world, events } = await startWorld();
+    await using _ = world;
+    const metadata = { 'outbox.projection': 'true' };
+    const operations = [
+      upsert('a', { secret: 1 }),
+      upsert('a', { shown: 1 }, { metadata }),
+      upsert('a', 'late', { metadata }),
+    ];
+    expect(await transact(world, ...operations)).toBe(204);
+    expect(events.map(({ data }) => data)).toEqual([{ shown: 1 }]);
+    expect(await world.read('orders', 'a')).toEqual({ secret: 1 });
+    expect(await transact(world, upsert('b', 1), upsert('c', 1, { metadata }))).toBe(400);
+    expect(await world.read('orders', 'b')).toBeUndefined();
+  });
+
+  test('an event that cannot be published stays, and is published when it can', async () => {
+    const pubsub = memoryPubSub('pubsub');
+    let isDown = true;
+    const failing: typeof pubsub = {
+      ...pubsub,
+      open: async (context) => {
+        const component = await pubsub.open(context);
+        return {
+          subscribe: (options) => component.subscribe(options),
+          close: () => component.close(),
+          publish: (messages) =>
+            isDown ? Promise.reject(new Error('the broker is down')) : component.publish(messages),
+        };
+      },
+    };
+    const world = await startStateWorld({ components: [keyValueStore('orders', { outbox: OUTBOX }), failing] });
+    await using _ = world;
+    const events: unknown[] = [];
+    await world.sidecar.pubsub.subscribe('pubsub', 'orders', ({ data }) => void events.push(data));
+    expect(await transact(world, upsert('a', 1), upsert('b', 2))).toBe(204);
+    await world.clock.advance(10_000);
+    expect(events).toEqual([]);
+    expect(world.logger.at('warn').map(({ message }) => message)).toContain(
+      'events of an outbox could not be published: it is tried again',
+    );
+    isDown = false;
+    await world.clock.advance(60_000);
+    expect(events).toEqual([1, 2]);
+    await world.clock.advance('1h');
+    expect(events).toEqual([1, 2]);
+  });
+
+  test('what a stopped sidecar has left, the next one publishes', async () => {
+    const state = sharedState(memoryStore());
+    const keep = await startStateWorld({ appId: 'keeper', state });
+    await using _keep = keep;
+    const down = memoryPubSub('pubsub');
+    const first = await startStateWorld({
+      state,
+      components: [
+        keyValueStore('orders', { outbox: OUTBOX }),
+        {
+          ...down,
+          open: async (context) => {
+            const component = await down.open(context);
+            return {
+              subscribe: (options) => component.subscribe(options),
+              close: () => component.close(),
+              publish: () => Promise.reject(new Error('down')),
+            };
+          },
+        },
+      ],
+    });
+    expect(await transact(first, upsert('a', 1))).toBe(204);
+    await first.stop();
+    const { world, events } = await startWorld({ state });
+    await using _ = world;
+    await world.clock.advance(120_000);
+    expect(events.map(({ data }) => data)).toEqual([1]);
+  });
+
+  test('with a durable pub/sub', async () => {
+    const world = await startStateWorld({
+      components: [keyValueStore('orders', { outbox: OUTBOX }), durablePubSub('pubsub')],
+    });
+    await using _ = world;
+    const events: unknown[] = [];
+    await world.sidecar.pubsub.subscribe('pubsub', 'orders', ({ data }) => void events.push(data));
+    await transact(world, upsert('a', { n: 1 }), upsert('b', { n: 2 }));
+    await world.clock.advance(1_000);
+    expect(events).toEqual([{ n: 1 }, { n: 2 }]);
+  });
+
+  test('a pub/sub that is not loaded stops the start', async () => {
+    const orders = keyValueStore('orders', { outbox: { pubsubName: 'none', topic: 'orders' } });
+    await expect(startStateWorld({ components: [orders, memoryPubSub('pubsub')] })).rejects.toThrow(
+      'state store orders publishes to "none", and there is no such pub/sub component',
+    );
+  });
+});
