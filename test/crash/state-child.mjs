@@ -1,0 +1,53 @@
+// One life of an application that saves orders with an outbox, and says what it did.
+//   C <n>           the transaction of order <n> was acknowledged
+//   E <n> <id>      its event was delivered
+import { durablePubSub, keyValueStore, Sidecar } from 'insidecar';
+import { embedded } from 'insidecar/embedded';
+import { last, life, logger, path, say } from './life.mjs';
+
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const sidecar = new Sidecar({
+  appId: 'crash',
+  state: embedded({ path }),
+  logger,
+  components: [keyValueStore('orders', { outbox: { pubsubName: 'pubsub', topic: 'placed' } }), durablePubSub('pubsub')],
+});
+let quietSince = Date.now();
+await sidecar.start();
+await sidecar.pubsub.subscribe(
+  'pubsub',
+  'placed',
+  ({ data, id }) => {
+    quietSince = Date.now();
+    say(`E ${data.n} ${id}`);
+  },
+  // Kills that hit a delivery by chance must not count as its fault.
+  { retry: { maxCrashes: 0 } },
+);
+say('ready');
+
+if (last) {
+  while (Date.now() - quietSince < 2_000) await sleep(50);
+  // What was acknowledged is there, and its two keys belong together.
+  for (let after; ; ) {
+    const page = await sidecar.state.query('orders', { limit: 1_000, ...(after && { token: after }) });
+    for (const { key, value } of page.results) say(`V ${key} ${value.n}`);
+    after = page.token;
+    if (after === undefined) break;
+  }
+  await sidecar.stop();
+} else {
+  const writers = Array.from({ length: 8 }, async (_, writer) => {
+    for (let count = 0; ; count++) {
+      const n = `${life}-${writer}-${count}`;
+      await sidecar.state.transact('orders', [
+        { operation: 'upsert', key: `order-${n}`, value: { n } },
+        { operation: 'upsert', key: `last-${writer}`, value: { n }, metadata: { subject: 'last' } },
+      ]);
+      say(`C ${n}`);
+      if (count % 5 === 4) await sleep(2);
+    }
+  });
+  await Promise.all(writers);
+}
