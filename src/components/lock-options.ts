@@ -1,6 +1,6 @@
+import { field, type OptionFields } from '../util/option-fields.ts';
 import { KEY_SEPARATOR } from './key-value-options.ts';
 import type { LockStoreOptions } from './lock-store.ts';
-import { field, type OptionFields } from './option-fields.ts';
 
 /** The fields that every lock store has. */
 export const LOCK_FIELDS: OptionFields<LockStoreOptions> = {

@@ -1,7 +1,7 @@
+import { checkOptions, type OptionFields, TEXTS } from '../../util/option-fields.ts';
 import { LOCK_FIELDS } from '../lock-options.ts';
 import type { LockStoreDefinition, LockStoreOptions } from '../lock-store.ts';
 import { memoryStore } from '../memory/memory-store.ts';
-import { checkOptions, type OptionFields, TEXTS } from '../option-fields.ts';
 import { keyValueStore } from './index.ts';
 import { KeyValueLocks } from './key-value-locks.ts';
 

@@ -1,4 +1,4 @@
-import { ANY_TEXT, checkOptions, field, type OptionFields, TEXTS } from '../option-fields.ts';
+import { ANY_TEXT, checkOptions, field, type OptionFields, TEXTS } from '../../util/option-fields.ts';
 import type { SecretStore, SecretStoreDefinition, SecretValues } from '../secret-store.ts';
 
 /** Options of {@link environmentSecrets}. @public */

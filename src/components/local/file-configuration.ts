@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { messageOf, SidecarError } from '../../errors.ts';
 import type { Logger } from '../../util/logger.ts';
+import { checkOptions, type OptionFields, required, TEXT, TEXTS } from '../../util/option-fields.ts';
 import { readText } from '../../util/text-file.ts';
 import { clearInterval, setInterval } from '../../util/timers.ts';
 import type {
@@ -10,7 +11,6 @@ import type {
   ConfigurationWatch,
   ConfigurationWatchOptions,
 } from '../configuration-store.ts';
-import { checkOptions, type OptionFields, required, TEXT, TEXTS } from '../option-fields.ts';
 import { parseItems } from '../parse-configuration.ts';
 
 /** Options of {@link fileConfiguration}. @public */

@@ -1,7 +1,7 @@
 import { messageOf, SidecarError } from '../../errors.ts';
 import { jsonElements, jsonMembers } from '../../util/json-text.ts';
+import { BOOLEAN, checkOptions, type OptionFields, required, TEXT, TEXTS } from '../../util/option-fields.ts';
 import { readText } from '../../util/text-file.ts';
-import { BOOLEAN, checkOptions, type OptionFields, required, TEXT, TEXTS } from '../option-fields.ts';
 import type { SecretStore, SecretStoreDefinition, SecretValues } from '../secret-store.ts';
 
 /** Options of {@link fileSecrets}. @public */

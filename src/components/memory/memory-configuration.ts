@@ -1,3 +1,4 @@
+import { ANYTHING, checkOptions, type OptionFields, TEXTS } from '../../util/option-fields.ts';
 import type {
   ConfigurationItem,
   ConfigurationStore,
@@ -5,7 +6,6 @@ import type {
   ConfigurationWatch,
   ConfigurationWatchOptions,
 } from '../configuration-store.ts';
-import { ANYTHING, checkOptions, type OptionFields, TEXTS } from '../option-fields.ts';
 import { parseItem, parseItems } from '../parse-configuration.ts';
 
 /** Options of {@link memoryConfiguration}. @public */

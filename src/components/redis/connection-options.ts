@@ -1,8 +1,8 @@
 import { SidecarError } from '../../errors.ts';
 import type { Logger } from '../../util/logger.ts';
+import { ANY_TEXT, BOOLEAN, type OptionFields, secret, TEXT, TEXTS, whole } from '../../util/option-fields.ts';
 import { TLS } from '../broker/options.ts';
-import { OutageLog } from '../broker/outage-log.ts';
-import { ANY_TEXT, BOOLEAN, type OptionFields, secret, TEXT, TEXTS, whole } from '../option-fields.ts';
+import { OutageLog } from '../outage-log.ts';
 import { Dialer } from './dialer.ts';
 import { loadRedis, type RedisModule } from './driver.ts';
 import { Router } from './pubsub/router.ts';
@@ -61,6 +61,7 @@ export function routerTo({ target, load, callTimeoutMs }: RedisServerSettings, l
     logger,
     outages: new OutageLog(logger, targetName(target)),
     onConnected: () => undefined,
+    random: Math.random,
   });
 }
 

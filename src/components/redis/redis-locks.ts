@@ -1,7 +1,7 @@
+import { checkOptions, type OptionFields } from '../../util/option-fields.ts';
 import type { ComponentContext } from '../component.ts';
 import { LOCK_FIELDS } from '../lock-options.ts';
 import type { LockStore, LockStoreDefinition, LockStoreOptions, UnlockOutcome } from '../lock-store.ts';
-import { checkOptions, type OptionFields } from '../option-fields.ts';
 import { REDIS_SERVER_FIELDS, type RedisServerSettings, redisServerOf, routerTo } from './connection-options.ts';
 import type { Router } from './pubsub/router.ts';
 import { type Script, script } from './scripts.ts';
@@ -94,8 +94,8 @@ class RedisLocks implements LockStore {
     return this.#router.send(0, command);
   }
 
-  async close(): Promise<void> {
-    this.#router.close();
+  close(): Promise<void> {
+    return this.#router.close();
   }
 }
 

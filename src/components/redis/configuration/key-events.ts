@@ -1,8 +1,8 @@
 import { messageOf } from '../../../errors.ts';
 import type { Logger } from '../../../util/logger.ts';
 import { clearInterval, setInterval } from '../../../util/timers.ts';
-import { OutageLog } from '../../broker/outage-log.ts';
 import type { ConfigurationWatch } from '../../configuration-store.ts';
+import { OutageLog } from '../../outage-log.ts';
 import type { RedisServerSettings } from '../connection-options.ts';
 import type { RedisClient } from '../driver.ts';
 import { Endpoint } from '../pubsub/endpoint.ts';
@@ -93,6 +93,7 @@ export class KeyEvents {
       server: router.name,
       timeoutMs: server.callTimeoutMs,
       outages: new OutageLog(logger, router.name),
+      random: Math.random,
       onConnected: (client) => void this.#resume(client),
     });
     return this.#endpoint;
@@ -105,9 +106,9 @@ export class KeyEvents {
     try {
       await this.#turnOn();
       await Promise.all([...this.#channels.keys()].map((channel) => this.#subscribe(client, channel)));
-    } catch {
-      // Its loss is logged with the next attempt.
-      return this.#endpoint?.drop(client);
+    } catch (error) {
+      this.#endpoint?.drop(client, error as Error);
+      return;
     }
     for (const { changed } of this.#watchers) changed();
   }
@@ -168,10 +169,10 @@ export class KeyEvents {
     this.#polling = undefined;
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#watchers.clear();
     this.#channels.clear();
     this.#stopPolling();
-    this.#endpoint?.close();
+    await this.#endpoint?.close();
   }
 }

@@ -75,8 +75,8 @@ export class RedisConfiguration implements ConfigurationStore {
   }
 
   async close(): Promise<void> {
-    this.#events.close();
-    this.#router.close();
+    await this.#events.close();
+    await this.#router.close();
   }
 }
 

@@ -1,5 +1,5 @@
+import { checkOptions } from '../../../util/option-fields.ts';
 import type { ConfigurationStoreDefinition } from '../../configuration-store.ts';
-import { checkOptions } from '../../option-fields.ts';
 import { REDIS_SERVER_FIELDS, redisServerOf } from '../connection-options.ts';
 import type { RedisConnectionOptions } from '../target.ts';
 import { RedisConfiguration } from './redis-configuration-store.ts';
