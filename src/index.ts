@@ -18,6 +18,12 @@ export type { AppTarget, CallbackApp, RoutingApp } from './app/channel.ts';
 export type { FetchApp } from './app/fetch-app.ts';
 export type { AppHealthOptions } from './app/health.ts';
 export type { RequestListener } from './app/in-process.ts';
+export type {
+  Configuration,
+  ConfigurationChange,
+  ConfigurationReadOptions,
+  ConfigurationWatchingOptions,
+} from './blocks/configuration/configuration.ts';
 export type { Health, HealthCheck, HealthState } from './blocks/health/health.ts';
 export type { HttpEndpointOptions } from './blocks/invocation/endpoints.ts';
 export type { Invocation, InvocationInit } from './blocks/invocation/invocation.ts';
@@ -38,6 +44,7 @@ export type {
   JobRun,
 } from './blocks/jobs/model/job.ts';
 export type { JobsOptions } from './blocks/jobs/options.ts';
+export type { Lock, LockOptions, Locks } from './blocks/locks/locks.ts';
 export type {
   AppConnectionMetadata,
   AppHealthMetadata,
@@ -79,6 +86,8 @@ export type {
   PublishOptions,
 } from './blocks/pubsub/publishing/publish-options.ts';
 export type { PubSub } from './blocks/pubsub/pubsub.ts';
+export type { SecretScope, SecretsOptions } from './blocks/secrets/options.ts';
+export type { SecretReadOptions, Secrets } from './blocks/secrets/secrets.ts';
 export type {
   DeleteOperation,
   PathAnd,
@@ -140,8 +149,16 @@ export type {
   StoreBlock,
   StoreDefinition,
 } from './components/component.ts';
+export type {
+  ConfigurationItem,
+  ConfigurationStore,
+  ConfigurationStoreDefinition,
+  ConfigurationWatch,
+  ConfigurationWatchOptions,
+} from './components/configuration-store.ts';
 export { type DurablePubSubOptions, durablePubSub } from './components/durable/durable-pubsub.ts';
 export { type KeyValueOptions, keyValueStore } from './components/key-value/index.ts';
+export { durableLocks, type LocksOptions, memoryLocks } from './components/key-value/locks.ts';
 export type {
   EncryptionKey,
   KeyedValue,
@@ -160,6 +177,15 @@ export type {
   WriteOptions,
   WriteOutcome,
 } from './components/key-value.ts';
+export { type EnvironmentSecretsOptions, environmentSecrets } from './components/local/environment-secrets.ts';
+export { type FileConfigurationOptions, fileConfiguration } from './components/local/file-configuration.ts';
+export { type FileSecretsOptions, fileSecrets } from './components/local/file-secrets.ts';
+export type { LockStore, LockStoreDefinition, LockStoreOptions, UnlockOutcome } from './components/lock-store.ts';
+export {
+  type MemoryConfiguration,
+  type MemoryConfigurationOptions,
+  memoryConfiguration,
+} from './components/memory/memory-configuration.ts';
 export { type MemoryPubSubOptions, memoryPubSub } from './components/memory/memory-pubsub.ts';
 export { memoryStore } from './components/memory/memory-store.ts';
 export type {
@@ -188,6 +214,7 @@ export type {
   Redelivery,
 } from './components/queue-access.ts';
 export type { DeadLetterRetention } from './components/retention.ts';
+export type { SecretStore, SecretStoreDefinition, SecretValues } from './components/secret-store.ts';
 export type { TopicWildcards } from './components/topic-patterns.ts';
 export {
   type ErrorCode,

@@ -1,4 +1,5 @@
 import type { NameResolutionOptions } from '../blocks/invocation/resolution/options.ts';
+import { SecretScopes } from '../blocks/secrets/secret-scopes.ts';
 import { messageOf } from '../errors.ts';
 import { makeAccessControl } from '../security/access-control.ts';
 import { permittedRoutes } from '../security/api-list.ts';
@@ -12,7 +13,7 @@ import { readTelemetry, type Section } from './telemetry.ts';
 import type { TelemetrySettings } from './telemetry-settings.ts';
 
 /** The content of Configurations. */
-export interface ReadConfiguration extends Pick<ConfigurationSpec, 'accessControl' | 'api'> {
+export interface ReadConfiguration extends Pick<ConfigurationSpec, 'accessControl' | 'api' | 'secrets'> {
   readonly identity?: IdentityOptions;
   readonly nameResolution?: NameResolutionOptions;
   readonly features: readonly string[];
@@ -38,6 +39,7 @@ export async function readConfiguration(
   const {
     accessControl,
     api,
+    secrets,
     nameResolution,
     features = [],
     identity,
@@ -50,6 +52,7 @@ export async function readConfiguration(
     resourceOf(section)?.document.location(['spec', section]);
   tryOut(location('accessControl'), report, (warn) => accessControl && makeAccessControl(accessControl, { warn }));
   tryOut(location('api'), report, () => api && permittedRoutes([], api));
+  tryOut(location('secrets'), report, () => secrets && new SecretScopes(secrets));
   const named = resourceOf('nameResolution')?.document;
   const names = nameResolution && named && readNameResolution(nameResolution, named, report);
   const keyed = resourceOf('identity');
@@ -68,6 +71,7 @@ export async function readConfiguration(
     ...(telemetry === undefined ? {} : { telemetry }),
     ...(accessControl === undefined ? {} : { accessControl }),
     ...(api === undefined ? {} : { api }),
+    ...(secrets === undefined ? {} : { secrets }),
     ...(names === undefined ? {} : { nameResolution: names }),
     ...(known === undefined ? {} : { identity: known }),
     features: features.filter(({ enabled = false }) => enabled).map(({ name }) => name),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { HttpEndpointOptions } from '../blocks/invocation/endpoints.ts';
 import type { NameResolutionOptions } from '../blocks/invocation/resolution/options.ts';
 import type { SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
+import type { SecretsOptions } from '../blocks/secrets/options.ts';
 import type { AnyComponentDefinition } from '../components/any-component.ts';
 import { SidecarError } from '../errors.ts';
 import type { ResiliencySpec } from '../resiliency/options.ts';
@@ -21,6 +22,7 @@ import { Report, type ResourceFinding, wholeFile } from './report.ts';
 import { readResiliency } from './resiliency.ts';
 import { type Resource, selectResources } from './resource.ts';
 import type { StateWish } from './state-stores.ts';
+import type { ComponentSpec } from './schema/component.ts';
 import { readSubscriptions } from './subscriptions.ts';
 import type { TelemetrySettings } from './telemetry-settings.ts';
 
@@ -79,6 +81,8 @@ export interface ResourceOptions {
   readonly identity?: IdentityOptions;
   /** From a Configuration. */
   readonly api?: ApiOptions;
+  /** From a Configuration. */
+  readonly secrets?: SecretsOptions;
   /** Enabled by a Configuration; absent if none is. */
   readonly features?: readonly string[];
   /** From a Configuration. */
@@ -220,6 +224,7 @@ async function readAll(
     resiliency: readResiliency(selected, report),
     state: options.statePath === undefined ? read.state : stateOnDisk(options.statePath),
   };
+  noteOpenEnvironment(made, selected, report);
   report.sort();
   const summaries = selected.map(({ kind, name, document: { file } }) => ({ kind, name, file }));
   return { made, summaries };
@@ -243,6 +248,25 @@ async function readConfigs(
   if (configurations.length === 0 && report.problems.length === before)
     report.problem(wholeFile(paths.join(', ')), 'there is no Configuration in it');
   return configurations;
+}
+
+/** Applications can read the whole environment of the sidecar then, which may hold more than is meant for them. */
+function noteOpenEnvironment(
+  { components, configuration }: Made,
+  resources: readonly Resource[],
+  report: Report,
+): void {
+  const ruled = new Set(configuration.secrets?.scopes?.map(({ storeName }) => storeName));
+  const open = components.find(({ name, type }) => type === 'secretstores.local.env' && !ruled.has(name));
+  const resource = open && resources.find(({ kind, name }) => kind === 'Component' && name === open.name);
+  // The cast is safe: the schema of the kind was checked.
+  const { metadata = [] } = (resource?.spec ?? {}) as ComponentSpec;
+  if (resource === undefined || metadata.some((entry) => entry.name.toLowerCase() === 'prefix')) return;
+  const what = `the application can read all environment variables from the secret store ${JSON.stringify(resource.name)}`;
+  report.note(
+    resource.document.location(['spec', 'type']),
+    `${what}: restrict it by spec.secrets.scopes of a Configuration`,
+  );
 }
 
 function refuseSubstitutes(substitute: Substitutes): void {

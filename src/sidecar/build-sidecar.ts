@@ -104,8 +104,9 @@ export function buildSidecar(options: ResolvedOptions, host: SidecarDeps): Built
   const components = options.components.filter(
     ({ scopes = [] }) => scopes.length === 0 || scopes.includes(options.appId),
   );
+  const { isNamespaceSet, secrets, deliveryTimeoutMs: timeLimitMs } = options;
   const stores: StoreBlocks = new StoreBlocks({
-    ...{ ...deps, resiliency, components, isNamespaceSet: options.isNamespaceSet },
+    ...{ ...deps, resiliency, components, app: httpApp, timeLimitMs, isNamespaceSet, secrets },
     pubsub: () => pubsub,
   });
   const pubsub = makePubSub(options, { ...deps, components }, { app: httpApp, monitor, resiliency });

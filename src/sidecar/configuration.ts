@@ -25,10 +25,11 @@ export function configurationOf(options: ResolvedOptions): Readonly<Record<strin
   } = options;
   const { invocation, placement, jobs, workflows, resiliency, accessControl, api, cors, allowedHosts, features } =
     options;
-  const { address, identity, state, wire, telemetry } = options;
+  const { address, identity, secrets, state, wire, telemetry } = options;
   const shown: Shown = {
     ...{ appId, namespace, bodyLimitBytes, headLimitBytes, deliveryTimeoutMs, stopTimeoutMs, subscriptions },
     ...{ invocation, placement, jobs, workflows, resiliency, accessControl, api, cors, allowedHosts, features },
+    secrets,
     app: appOf(options),
     components: components.map(({ name, type, version, scopes }) => ({ name, type, version, scopes })),
     state: { type: state.type, place: state.place },

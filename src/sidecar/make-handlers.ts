@@ -1,10 +1,13 @@
+import { configurationRoutes } from '../blocks/configuration/routes.ts';
 import { daprOnlyRoutes } from '../blocks/dapr-only/routes.ts';
 import { healthRoutes } from '../blocks/health/routes.ts';
 import type { OpenInvocation } from '../blocks/invocation/make-invocation.ts';
 import { jobRoutes } from '../blocks/jobs/routes.ts';
+import { lockRoutes } from '../blocks/locks/routes.ts';
 import { metadataRoutes } from '../blocks/metadata/routes.ts';
 import { placementRoutes } from '../blocks/placement/routes.ts';
 import { pubsubRoutes } from '../blocks/pubsub/routes.ts';
+import { secretRoutes } from '../blocks/secrets/routes.ts';
 import { stateRoutes } from '../blocks/state/routes.ts';
 import { workflowRoutes } from '../blocks/workflow/routes.ts';
 import { BrowserGuard } from '../http/browser-guard.ts';
@@ -44,6 +47,9 @@ export function makeHandler(
     ...stateRoutes({ state: stores.state, wire, bodyLimitBytes }),
     ...jobRoutes({ jobs, wire, bodyLimitBytes }),
     ...workflowRoutes({ workflows, wire, bodyLimitBytes }),
+    ...secretRoutes(stores.secrets, wire),
+    ...configurationRoutes(stores.configuration, wire),
+    ...lockRoutes(stores.locks, bodyLimitBytes),
     ...opened.routes,
     ...metadataRoutes(metadata, bodyLimitBytes),
     ...healthRoutes(health),

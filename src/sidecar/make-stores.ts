@@ -1,6 +1,11 @@
 import type { BlockDeps } from '../blocks/block-deps.ts';
 import type { BlockService } from '../blocks/block-service.ts';
+import type { ConfigurationApp } from '../blocks/configuration/app-teller.ts';
+import { ConfigurationService } from '../blocks/configuration/configuration-service.ts';
+import { LockService } from '../blocks/locks/lock-service.ts';
 import type { PubSubService } from '../blocks/pubsub/pubsub-service.ts';
+import type { SecretsOptions } from '../blocks/secrets/options.ts';
+import { SecretsService } from '../blocks/secrets/secrets-service.ts';
 import { StateService } from '../blocks/state/state-service.ts';
 import type { DescribedStore, FailedStore } from '../blocks/stores.ts';
 import { type AnyComponentDefinition, pubsubsOf, storesOf } from '../components/any-component.ts';
@@ -29,11 +34,19 @@ export interface StoreBlocksDeps extends BlockDeps {
   readonly isNamespaceSet: boolean;
   /** Pub/sub, for the events of transactions. */
   readonly pubsub: () => PubSubService;
+  /** The application that changes of configuration are told to. */
+  readonly app: ConfigurationApp | undefined;
+  /** Its time limit for a change, in milliseconds; 0 for no limit. */
+  readonly timeLimitMs: number;
+  readonly secrets: SecretsOptions;
 }
 
 /** The building blocks whose components are stores. */
 export class StoreBlocks {
   readonly state: StateService;
+  readonly secrets: SecretsService;
+  readonly configuration: ConfigurationService;
+  readonly locks: LockService;
   /** All of them, in the order in which they open. */
   readonly services: readonly StoreBlock[];
 
@@ -44,7 +57,11 @@ export class StoreBlocks {
       publisher: () => outboxPublisher(deps.pubsub()),
       hasPubSub: (name) => pubsubsOf(deps.components).some((pubsub) => pubsub.name === name),
     });
-    this.services = [this.state];
+    this.secrets = new SecretsService({ ...deps, definitions: storesOf(deps.components, 'secrets') });
+    const configurations = storesOf(deps.components, 'configuration');
+    this.configuration = new ConfigurationService({ ...deps, definitions: configurations });
+    this.locks = new LockService({ ...deps, definitions: storesOf(deps.components, 'lock') });
+    this.services = [this.state, this.secrets, this.configuration, this.locks];
   }
 
   /** The name of the store that is opened next, or being opened. */

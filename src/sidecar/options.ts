@@ -15,6 +15,7 @@ import {
   resolvePlacement,
 } from '../blocks/placement/options.ts';
 import { SUBSCRIPTION_OPTIONS_SCHEMA, type SubscriptionOptions } from '../blocks/pubsub/delivery/subscription.ts';
+import { SECRETS_OPTIONS_SCHEMA, type SecretsOptions } from '../blocks/secrets/options.ts';
 import {
   resolveWorkflows,
   WORKFLOWS_OPTIONS_SCHEMA,
@@ -84,6 +85,8 @@ export interface SidecarOptions {
   readonly jobs?: JobsOptions;
   /** Options of workflows. */
   readonly workflows?: WorkflowsOptions;
+  /** Which secrets the application may read. Default: all. */
+  readonly secrets?: SecretsOptions;
   /** The names that the HTTP API uses: `sidecar`, or `dapr` for unmodified Dapr clients. Default `sidecar`. */
   readonly wire?: WireName;
   /**
@@ -210,6 +213,7 @@ const problemOf = validator(
     placement: PLACEMENT_SCHEMA,
     jobs: JOBS_OPTIONS_SCHEMA,
     workflows: WORKFLOWS_OPTIONS_SCHEMA,
+    secrets: SECRETS_OPTIONS_SCHEMA,
     wire: { enum: ['sidecar', 'dapr'] },
     // Validated when they are read: error messages must not show them.
     apiToken: {},
@@ -269,6 +273,7 @@ export function resolveOptions(options: SidecarOptions, environment: NodeJS.Proc
     telemetry: undefined,
     components: [],
     subscriptions: [],
+    secrets: {},
     nameResolution: {},
     api: {},
     features: [],

@@ -1,13 +1,16 @@
 import type { AppMonitor } from '../app/app-monitor.ts';
 import type { AppChannel } from '../app/channel.ts';
 import type { BlockService } from '../blocks/block-service.ts';
+import { Configuration } from '../blocks/configuration/configuration.ts';
 import type { Health } from '../blocks/health/health.ts';
 import type { Invocation } from '../blocks/invocation/invocation.ts';
 import { withdrawPeer } from '../blocks/invocation/resolution/registry.ts';
 import { Jobs } from '../blocks/jobs/jobs.ts';
+import { Locks } from '../blocks/locks/locks.ts';
 import type { Metadata } from '../blocks/metadata/metadata.ts';
 import type { Placement } from '../blocks/placement/placement.ts';
 import { PubSub } from '../blocks/pubsub/pubsub.ts';
+import { Secrets } from '../blocks/secrets/secrets.ts';
 import { State } from '../blocks/state/state.ts';
 import { Workflows } from '../blocks/workflow/workflows.ts';
 import type { Membership } from '../cluster/membership.ts';
@@ -56,6 +59,12 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
   readonly jobs: Jobs;
   /** Workflows: code whose progress is stored. */
   readonly workflows: Workflows;
+  /** Secrets of the application. */
+  readonly secrets: Secrets;
+  /** Configuration and its changes. */
+  readonly configuration: Configuration;
+  /** Locks that several processes share. */
+  readonly locks: Locks;
   /** Calls of other applications and services. */
   readonly invocation: Invocation;
   /** The sidecar's information about itself. */
@@ -114,6 +123,9 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
     this.jobs = new Jobs(parts.jobs);
     this.workflows = new Workflows(parts.workflows);
     this.#stores = parts.stores;
+    this.secrets = new Secrets(parts.stores.secrets);
+    this.configuration = new Configuration(parts.stores.configuration);
+    this.locks = new Locks(parts.stores.locks);
     this.#unopened = () => parts.stores.unopened ?? parts.pubsub.unopened;
     this.#services = [...parts.stores.services, parts.pubsub, parts.jobs, parts.workflows];
     this.invocation = parts.invocation;
@@ -134,10 +146,10 @@ export class Sidecar implements RequestHandler, AsyncDisposable {
    *
    * @example
    * ```ts
-   * console.log(sidecar.configuration());
+   * console.log(sidecar.settings());
    * ```
    */
-  configuration(): Readonly<Record<string, unknown>> {
+  settings(): Readonly<Record<string, unknown>> {
     return configurationOf(this.#options);
   }
 

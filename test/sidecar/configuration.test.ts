@@ -34,7 +34,7 @@ const OPTIONS: SidecarOptions = {
 
 describe('configuration', () => {
   test('has every option with its default, and no secret, wherever it stands', () => {
-    const shown = new Sidecar(OPTIONS).configuration();
+    const shown = new Sidecar(OPTIONS).settings();
     expect(JSON.stringify(shown)).not.toContain('s3cr3t');
     expect(shown).toEqual({
       appId: 'shop',
@@ -84,9 +84,9 @@ describe('configuration', () => {
       api: {},
       subscriptions: [{ pubsubname: 'p', topic: 't', route: '/t' }],
     });
-    const shown = sidecar.configuration() as { subscriptions: { topic: string }[] };
+    const shown = sidecar.settings() as { subscriptions: { topic: string }[] };
     for (const subscription of shown.subscriptions) subscription.topic = 'changed';
-    expect(sidecar.configuration()['subscriptions']).toEqual([{ pubsubname: 'p', topic: 't', route: '/t' }]);
+    expect(sidecar.settings()['subscriptions']).toEqual([{ pubsubname: 'p', topic: 't', route: '/t' }]);
   });
 
   test.each([
@@ -98,7 +98,7 @@ describe('configuration', () => {
   });
 
   test('does not show a token or a key that there is not', () => {
-    const shown = new Sidecar({ appId: 'shop', app: { port: 3000 } }).configuration();
+    const shown = new Sidecar({ appId: 'shop', app: { port: 3000 } }).settings();
     expect(shown).toMatchObject({ app: { port: 3000 }, state: { type: 'memory' } });
     for (const name of ['apiToken', 'appToken', 'identity']) expect(shown).not.toHaveProperty(name);
   });

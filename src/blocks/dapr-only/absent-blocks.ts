@@ -12,11 +12,8 @@ export interface AbsentBlock {
 export const ABSENT_BLOCKS: readonly AbsentBlock[] = [
   { what: 'actors', operations: ['actors'], categories: [] },
   { what: 'bindings', operations: ['bindings'], categories: ['bindings'] },
-  { what: 'configuration stores', operations: ['configuration'], categories: ['configuration'] },
   { what: 'conversations', operations: ['conversation'], categories: ['conversation'] },
   { what: 'cryptography', operations: ['crypto', 'subtlecrypto'], categories: ['crypto'] },
-  { what: 'distributed locks', operations: ['lock', 'unlock'], categories: ['lock'] },
-  { what: 'secret stores', operations: ['secrets'], categories: ['secretstores'] },
 ];
 
 /** The block of a component type, if there is not such a block. */

@@ -20,7 +20,7 @@ export function settingsRoutes(): readonly ApiRoute[] {
 /** Attributes of metadata and subscriptions are the application's own: values of secrets are masked there, too. */
 function settingsOf(sidecar: Sidecar): SettingsReply {
   const settings: SettingsReply = {
-    configuration: sidecar.configuration(),
+    configuration: sidecar.settings(),
     health: sidecar.health.state(),
     breakers: sidecar.health.breakers(),
     metadata: sidecar.metadata.get(),

@@ -1,3 +1,4 @@
+import { SECRETS_OPTIONS_SCHEMA, type SecretsOptions } from '../../blocks/secrets/options.ts';
 import { ACCESS_CONTROL_SCHEMA, type AccessControlOptions } from '../../security/access-options.ts';
 import { API_SCHEMA, type ApiOptions } from '../../security/api-list.ts';
 import { auth, flag, kindSchema, text } from './envelope.ts';
@@ -9,7 +10,6 @@ export const UNUSED_SECTIONS: readonly string[] = [
   'mtls',
   'httpPipeline',
   'appHttpPipeline',
-  'secrets',
   'components',
   'logging',
   'wasm',
@@ -41,6 +41,7 @@ export const CONFIGURATION_SCHEMA: object = kindSchema({
       },
       identity: { ...IDENTITY_SCHEMA, description: 'How the sidecar proves its app ID to other sidecars.' },
       api: { ...API_SCHEMA, description: 'The enabled parts of the HTTP API.' },
+      secrets: { ...SECRETS_OPTIONS_SCHEMA, description: 'Which secrets the application may read.' },
       nameResolution: {
         type: 'object',
         additionalProperties: false,
@@ -78,6 +79,7 @@ export interface ConfigurationSpec {
   readonly accessControl?: AccessControlOptions;
   readonly identity?: IdentitySpec;
   readonly api?: ApiOptions;
+  readonly secrets?: SecretsOptions;
   readonly nameResolution?: NameResolutionSpec;
   readonly tracing?: TracingSpec;
   readonly metrics?: MetricsSpec;

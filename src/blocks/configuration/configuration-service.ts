@@ -1,0 +1,172 @@
+import type { Membership } from '../../cluster/membership.ts';
+import type { ConfigurationItem, ConfigurationStoreDefinition } from '../../components/configuration-store.ts';
+import type { Resiliency } from '../../resiliency/policy.ts';
+import { outside } from '../../util/outside.ts';
+import type { BlockDeps } from '../block-deps.ts';
+import type { BlockService } from '../block-service.ts';
+import { callStore } from '../call-store.ts';
+import { type DescribedStore, type FailedStore, type NamedStore, Stores } from '../stores.ts';
+import { AppTeller, type ConfigurationApp } from './app-teller.ts';
+import { configurationGetFailed, configurationSubscribeFailed, noAppForChanges } from './errors.ts';
+import { type SubscribedStore, Subscription, type TellChange } from './subscription.ts';
+
+/** Subscriptions of a sidecar. */
+const MAX_SUBSCRIPTIONS = 1_000;
+
+/** The dependencies of a {@link ConfigurationService}. */
+export interface ConfigurationServiceDeps extends BlockDeps {
+  readonly resiliency: Resiliency;
+  /** The stores that the application may use. */
+  readonly definitions: readonly ConfigurationStoreDefinition[];
+  /** The application that changes are told to. */
+  readonly app: ConfigurationApp | undefined;
+  /** The application's time limit for a change, in milliseconds; 0 for no limit. */
+  readonly timeLimitMs: number;
+}
+
+/** What is read or subscribed to. */
+export interface ConfigurationRequest {
+  /** Without keys, all. */
+  readonly keys: readonly string[];
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+type NamedConfiguration = NamedStore<ConfigurationStoreDefinition>;
+
+/** Reads configuration and tells its changes. The routes and the public class parse its arguments. */
+export class ConfigurationService implements BlockService {
+  readonly #deps: ConfigurationServiceDeps;
+  readonly #stores: Stores<ConfigurationStoreDefinition>;
+  readonly #subscriptions = new Map<string, Subscription>();
+  #hasStopped = false;
+
+  constructor(deps: ConfigurationServiceDeps) {
+    this.#deps = deps;
+    this.#stores = new Stores({ ...deps, block: 'configuration' });
+  }
+
+  /** The number of stores. */
+  get count(): number {
+    return this.#deps.definitions.length;
+  }
+
+  get unopened(): string | undefined {
+    return this.#stores.unopened;
+  }
+
+  describe(): readonly DescribedStore[] {
+    return this.#stores.list().map(({ definition }) => ({ definition, capabilities: [] }));
+  }
+
+  failed(): readonly FailedStore[] {
+    return this.#stores.failed();
+  }
+
+  /** Reads keys, those that exist. */
+  async get(storeName: string, request: ConfigurationRequest): Promise<ReadonlyMap<string, ConfigurationItem>> {
+    this.#deps.admit();
+    const named = this.#stores.find(storeName);
+    try {
+      return await this.#read(named, request);
+    } catch (error) {
+      throw configurationGetFailed(storeName, request.keys, error);
+    }
+  }
+
+  #read(
+    named: NamedConfiguration,
+    { keys, metadata }: ConfigurationRequest,
+  ): Promise<ReadonlyMap<string, ConfigurationItem>> {
+    return callStore(named, { action: 'get', probe: this.#deps.probe }, (store) => store.get(keys, metadata));
+  }
+
+  #subscribed(named: NamedConfiguration, { metadata }: ConfigurationRequest): SubscribedStore {
+    return {
+      name: named.definition.name,
+      get: (keys) => this.#read(named, { keys, metadata }),
+      watch: (keys, changed) => outside(() => named.store.watch(keys, { metadata, changed })),
+    };
+  }
+
+  /** Tells changes to the application from now on. Returns the ID of the subscription. */
+  async subscribeApp(storeName: string, request: ConfigurationRequest): Promise<string> {
+    this.#deps.admit();
+    const { app, resiliency, newId } = this.#deps;
+    this.#stores.find(storeName);
+    if (app === undefined) throw noAppForChanges();
+    const policy = resiliency.forComponent(storeName, 'inbound', 'Configuration');
+    const id = newId();
+    const teller = new AppTeller(id, { ...this.#deps, app, storeName, policy });
+    await this.#subscribe(storeName, request, { id, tell: (...change) => teller.tell(...change), tellsPresent: false });
+    return id;
+  }
+
+  /** Tells changes to code. */
+  async watch(
+    storeName: string,
+    request: ConfigurationRequest,
+    { tell, tellsPresent }: { readonly tell: TellChange; readonly tellsPresent: boolean },
+  ): Promise<Subscription> {
+    this.#deps.admit();
+    return this.#subscribe(storeName, request, { id: this.#deps.newId(), tell, tellsPresent });
+  }
+
+  async #subscribe(
+    storeName: string,
+    request: ConfigurationRequest,
+    { id, tell, tellsPresent }: { readonly id: string; readonly tell: TellChange; readonly tellsPresent: boolean },
+  ): Promise<Subscription> {
+    const named = this.#stores.find(storeName);
+    const store = this.#subscribed(named, request);
+    const subscription = new Subscription({ ...this.#deps, id, store, keys: request.keys, tell });
+    if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS) {
+      const problem = `there are ${MAX_SUBSCRIPTIONS} subscriptions, the most that a sidecar may have`;
+      throw configurationSubscribeFailed(storeName, new Error(problem));
+    }
+    this.#subscriptions.set(id, subscription);
+    try {
+      await subscription.open(tellsPresent);
+      if (this.#hasStopped) await subscription.close();
+      return subscription;
+    } catch (error) {
+      this.#subscriptions.delete(id);
+      throw configurationSubscribeFailed(storeName, error);
+    }
+  }
+
+  /** Ends a subscription; returns whether there was one. Nothing is told afterwards. */
+  async unsubscribe(storeName: string, id: string): Promise<boolean> {
+    this.#deps.admit();
+    this.#stores.find(storeName);
+    const found = this.#subscriptions.get(id);
+    if (found === undefined || found.storeName !== storeName) return false;
+    await this.end(found);
+    return true;
+  }
+
+  /** Ends a subscription. Does not wait for a change that is being told: whoever is told may end it. */
+  async end(subscription: Subscription): Promise<void> {
+    this.#subscriptions.delete(subscription.id);
+    await subscription.close();
+  }
+
+  open(membership: Membership): Promise<void> {
+    return this.#stores.open(membership);
+  }
+
+  start(): void {}
+
+  /** Ends the subscriptions, and waits for what is being told. */
+  async stop(): Promise<void> {
+    this.#hasStopped = true;
+    const all = [...this.#subscriptions.values()];
+    this.#subscriptions.clear();
+    await Promise.allSettled(all.map((one) => one.close()));
+    await Promise.all(all.map((one) => one.settled()));
+  }
+
+  /** Closes the stores. */
+  close(): Promise<void> {
+    return this.#stores.close();
+  }
+}
