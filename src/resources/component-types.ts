@@ -1,7 +1,19 @@
 import { didYouMean, suggest } from '../util/suggest.ts';
 import type { MakeBrokerPubSub } from './broker-pubsub.ts';
+import {
+  makeMemoryConfiguration,
+  makeRedisConfiguration,
+  redisConfigurationMetadata,
+} from './configuration-stores.ts';
 import { jetstreamMetadata, makeJetStreamPubSub } from './jetstream-pubsub.ts';
 import { kafkaMetadata, makeKafkaPubSub } from './kafka-pubsub.ts';
+import {
+  LOCK_NAMES,
+  makeDurableLocks,
+  makeMemoryLocks,
+  makeRedisLocks,
+  redisLockMetadata,
+} from './lock-stores.ts';
 import { makeMqtt3PubSub, makeMqtt5PubSub, mqttMetadata } from './mqtt-pubsub.ts';
 import { makeRabbitmqPubSub, rabbitmqMetadata } from './rabbitmq-pubsub.ts';
 import { REDIS_CONNECTION_IGNORES, REDIS_CONNECTION_NAMES } from './redis-connection.ts';
@@ -20,6 +32,8 @@ export type ComponentRole =
   | 'postgresql-state'
   | 'redis-state'
   | 'store'
+  | 'durable-store'
+  | 'file-configuration'
   | 'environment-secrets'
   | 'file-secrets';
 
@@ -94,6 +108,12 @@ export const COMPONENT_TYPES: ReadonlyMap<string, ComponentType> = new Map<strin
   ['state.postgresql', postgresql],
   ['state.postgres', postgresql],
   ['state.redis', redis],
+  ['lock.in-memory', { role: 'store', uses: LOCK_NAMES, makeStore: makeMemoryLocks }],
+  ['lock.sqlite', { role: 'durable-store', uses: LOCK_NAMES, makeStore: makeDurableLocks }],
+  ['lock.redis', { role: 'store', ...redisLockMetadata, makeStore: makeRedisLocks }],
+  ['configuration.local.file', { role: 'file-configuration', uses: ['configurationFile'] }],
+  ['configuration.in-memory', { role: 'store', uses: [], makeStore: makeMemoryConfiguration }],
+  ['configuration.redis', { role: 'store', ...redisConfigurationMetadata, makeStore: makeRedisConfiguration }],
   ['secretstores.local.env', { role: 'environment-secrets', uses: ['prefix'] }],
   ['secretstores.local.file', { role: 'file-secrets', uses: ['secretsFile', 'nestedSeparator', 'multiValued'] }],
 ]);
@@ -141,6 +161,7 @@ const DAPR_ONLY: ReadonlyMap<string, readonly string[]> = new Map([
       'zookeeper',
     ],
   ],
+  ['configuration', ['azure.appconfig', 'kubernetes']],
   [
     'secretstores',
     ['aws.parameterstore', 'aws.secretmanager', 'azure.keyvault', 'gcp.secretmanager', 'hashicorp.vault', 'kubernetes'],
@@ -150,10 +171,8 @@ const DAPR_ONLY: ReadonlyMap<string, readonly string[]> = new Map([
 /** Kinds of components of Dapr's without a building block here. */
 const DAPR_CATEGORIES: readonly string[] = [
   'bindings',
-  'configuration',
   'conversation',
   'crypto',
-  'lock',
   'middleware',
   'nameresolution',
   'workflowbackend',

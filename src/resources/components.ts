@@ -4,6 +4,7 @@ import type { AnyStoreDefinition } from '../components/any-component.ts';
 import { durablePubSub } from '../components/durable/durable-pubsub.ts';
 import { embedded } from '../components/embedded/index.ts';
 import { EnvironmentSecrets, environmentSecrets } from '../components/local/environment-secrets.ts';
+import { fileConfiguration, parseConfigurationFile } from '../components/local/file-configuration.ts';
 import { FileSecrets, readSecrets } from '../components/local/file-secrets.ts';
 import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
 import { memoryStore } from '../components/memory/memory-store.ts';
@@ -137,6 +138,11 @@ class ComponentMaker {
         return this.#addServerState(known, role, values, report);
       case 'store':
         return this.#addStore(known, { values, report });
+      case 'durable-store':
+        this.#wantsDurableState = true;
+        return this.#addStore(known, { values, report });
+      case 'file-configuration':
+        return this.#addFileConfiguration(known, values, report);
       case 'environment-secrets':
         this.#addEnvironmentSecrets(name, values.get('prefix') ?? '');
         return;
@@ -363,6 +369,25 @@ class ComponentMaker {
     } catch (error) {
       const message = `${secretsFile} cannot be used: ${messageOf(error)}`;
       report.problem(document.location(['spec', 'metadata']), message);
+    }
+  }
+
+  async #addFileConfiguration({ resource }: Known, values: ReadonlyMap<string, string>, report: Report): Promise<void> {
+    const { document, name } = resource;
+    const file = values.get('configurationFile');
+    if (!file) {
+      const message = 'configuration.local.file needs metadata configurationFile';
+      report.problem(document.location(['spec', 'metadata']), message);
+      return;
+    }
+    const path = await fileBeside(file, { document, workingDirectory: this.#context.workingDirectory });
+    const text = await readTextFile(path, report);
+    if (text === undefined) return;
+    try {
+      parseConfigurationFile(text);
+      this.#stores.push(fileConfiguration(name, { path }));
+    } catch (error) {
+      report.problem(document.location(['spec', 'metadata']), `${file} cannot be used: ${messageOf(error)}`);
     }
   }
 }
