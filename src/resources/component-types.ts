@@ -2,7 +2,9 @@ import { didYouMean, suggest } from '../util/suggest.ts';
 import type { MakeBrokerPubSub } from './broker-pubsub.ts';
 import {
   makeMemoryConfiguration,
+  makePostgresqlConfiguration,
   makeRedisConfiguration,
+  postgresqlConfigurationMetadata,
   redisConfigurationMetadata,
 } from './configuration-stores.ts';
 import { jetstreamMetadata, makeJetStreamPubSub } from './jetstream-pubsub.ts';
@@ -11,10 +13,13 @@ import {
   LOCK_NAMES,
   makeDurableLocks,
   makeMemoryLocks,
+  makePostgresqlLocks,
   makeRedisLocks,
+  postgresqlLockMetadata,
   redisLockMetadata,
 } from './lock-stores.ts';
 import { makeMqtt3PubSub, makeMqtt5PubSub, mqttMetadata } from './mqtt-pubsub.ts';
+import { POSTGRESQL_CONNECTION_NAMES } from './postgresql-connection.ts';
 import { makeRabbitmqPubSub, rabbitmqMetadata } from './rabbitmq-pubsub.ts';
 import { REDIS_CONNECTION_IGNORES, REDIS_CONNECTION_NAMES } from './redis-connection.ts';
 import { makeRedisPubSub, redisPubSubMetadata } from './redis-pubsub.ts';
@@ -62,14 +67,7 @@ const postgresql: ComponentType = {
   versions: ['v1', 'v2'],
   uses: [
     ...state,
-    'connectionString',
-    'host',
-    'hostaddr',
-    'port',
-    'user',
-    'password',
-    'database',
-    'sslRootCert',
+    ...POSTGRESQL_CONNECTION_NAMES,
     'timeout',
     'timeoutInSeconds',
     'queryExecMode',
@@ -78,10 +76,14 @@ const postgresql: ComponentType = {
     'tableName',
     'tablePrefix',
     'metadataTableName',
-    'useAzureAD',
-    'useAWSIAM',
   ],
   ignores: ['cleanupInterval', 'cleanupIntervalInSeconds', 'connectionMaxIdleTime', 'maxConns'],
+};
+
+const postgresqlConfiguration: ComponentType = {
+  role: 'store',
+  ...postgresqlConfigurationMetadata,
+  makeStore: makePostgresqlConfiguration,
 };
 
 const redis: ComponentType = {
@@ -111,9 +113,12 @@ export const COMPONENT_TYPES: ReadonlyMap<string, ComponentType> = new Map<strin
   ['lock.in-memory', { role: 'store', uses: LOCK_NAMES, makeStore: makeMemoryLocks }],
   ['lock.sqlite', { role: 'durable-store', uses: LOCK_NAMES, makeStore: makeDurableLocks }],
   ['lock.redis', { role: 'store', ...redisLockMetadata, makeStore: makeRedisLocks }],
+  ['lock.postgresql', { role: 'store', ...postgresqlLockMetadata, makeStore: makePostgresqlLocks }],
   ['configuration.local.file', { role: 'file-configuration', uses: ['configurationFile'] }],
   ['configuration.in-memory', { role: 'store', uses: [], makeStore: makeMemoryConfiguration }],
   ['configuration.redis', { role: 'store', ...redisConfigurationMetadata, makeStore: makeRedisConfiguration }],
+  ['configuration.postgresql', postgresqlConfiguration],
+  ['configuration.postgres', postgresqlConfiguration],
   ['secretstores.local.env', { role: 'environment-secrets', uses: ['prefix'] }],
   ['secretstores.local.file', { role: 'file-secrets', uses: ['secretsFile', 'nestedSeparator', 'multiValued'] }],
 ]);

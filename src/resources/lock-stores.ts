@@ -1,8 +1,12 @@
 import { durableLocks, memoryLocks } from '../components/key-value/locks.ts';
 import { KEY_SEPARATOR } from '../components/key-value-options.ts';
 import type { LockStoreOptions } from '../components/lock-store.ts';
+import { postgresqlLocks } from '../components/postgresql/index.ts';
+import { TABLE_NAME_FORM } from '../components/postgresql/table-name.ts';
 import { redisLocks } from '../components/redis/index.ts';
-import { MetadataReader } from './metadata-reader.ts';
+import { isSidecarError } from '../errors.ts';
+import { DAY_MS, MetadataReader } from './metadata-reader.ts';
+import { POSTGRESQL_CONNECTION_NAMES, postgresqlConnection } from './postgresql-connection.ts';
 import { REDIS_CONNECTION_IGNORES, REDIS_CONNECTION_NAMES } from './redis-connection.ts';
 import { redisStore } from './redis-stores.ts';
 import type { MakeStore, StoreSource } from './store-source.ts';
@@ -32,6 +36,31 @@ export const makeDurableLocks: MakeStore = (source) => {
 export const makeRedisLocks: MakeStore = (source) => {
   const options = lockOptions(source);
   return options && redisStore(source, (connection) => redisLocks(source.name, { ...connection, ...options }));
+};
+
+/** The metadata of a `lock.postgresql`. */
+export const postgresqlLockMetadata: { readonly uses: readonly string[]; readonly ignores: readonly string[] } = {
+  uses: [...LOCK_NAMES, ...POSTGRESQL_CONNECTION_NAMES, 'tableName', 'timeout', 'timeoutInSeconds'],
+  ignores: ['connectionMaxIdleTime', 'maxConns', 'queryExecMode', 'cleanupInterval'],
+};
+
+const TIME_LIMIT = { unitMs: 1_000, maxMs: DAY_MS } as const;
+
+/** Makes a `lock.postgresql`. */
+export const makePostgresqlLocks: MakeStore = (source) => {
+  const options = lockOptions(source);
+  const reader = new MetadataReader(source);
+  const connection = postgresqlConnection(reader, source.type);
+  const callTimeoutMs = reader.durationMs('timeout', TIME_LIMIT) || reader.durationMs('timeoutInSeconds', TIME_LIMIT);
+  if (reader.hasProblem || options === undefined || connection === undefined) return undefined;
+  const given = { ...options, ...reader.texts({ table: 'tableName' }), ...(callTimeoutMs ? { callTimeoutMs } : {}) };
+  try {
+    return postgresqlLocks(source.name, { connection, ...given });
+  } catch (error) {
+    if (!isSidecarError(error)) throw error;
+    reader.problem(`metadata tableName must be ${TABLE_NAME_FORM}`);
+    return undefined;
+  }
 };
 
 /** What the lock API does with a store; `undefined` if there is a problem. */

@@ -1,4 +1,3 @@
-import { withParts } from '../components/postgresql/connection-string.ts';
 import { type PostgresqlOptions, postgresql } from '../components/postgresql/index.ts';
 import { isSchemaName, SCHEMA_FORM } from '../components/postgresql/schema.ts';
 import { type RedisOptions, redis } from '../components/redis/index.ts';
@@ -6,6 +5,7 @@ import { isStateError } from '../state/errors.ts';
 import type { StateDefinition } from '../state/store.ts';
 import type { ComponentRole } from './component-types.ts';
 import { DAY_MS, MetadataReader, type MetadataSource } from './metadata-reader.ts';
+import { postgresqlConnection } from './postgresql-connection.ts';
 import { redisConnection } from './redis-connection.ts';
 
 /** State on a server. */
@@ -36,29 +36,12 @@ export function serverState(role: ServerRole, source: MetadataSource): StateDefi
 }
 
 function postgresqlOptions(reader: MetadataReader): PostgresqlOptions {
-  for (const [name, login] of [
-    ['useAzureAD', 'of Azure AD'],
-    ['useAWSIAM', 'of AWS IAM'],
-  ] as const)
-    if (reader.flag(name)) reader.problem(`metadata ${name}: insidecar gets no access tokens ${login}; use a password`);
-  const text = reader.text('connectionString');
-  const parts = reader.texts({
-    host: 'host',
-    hostaddr: 'hostaddr',
-    port: 'port',
-    user: 'user',
-    password: 'password',
-    database: 'database',
-    sslrootcert: 'sslRootCert',
-  });
-  if ((text ?? parts.host ?? parts.hostaddr) === undefined)
-    reader.problem('state.postgresql needs metadata connectionString');
-  reader.number('port', { min: 1, max: 65_535 });
+  const connection = postgresqlConnection(reader, 'state.postgresql') ?? '';
   const timeoutMs = reader.durationMs('timeout', TIME_LIMIT) || reader.durationMs('timeoutInSeconds', TIME_LIMIT);
   const schema = schemaOf(reader);
   if (schema !== undefined && !isSchemaName(schema)) reader.problem(`metadata schema must be ${SCHEMA_FORM}`);
   return {
-    connection: withParts(text, parts),
+    connection,
     preparedStatements: (reader.text('queryExecMode') ?? 'cache_statement') === 'cache_statement',
     ...(schema === undefined ? {} : { schema }),
     ...durability(reader),

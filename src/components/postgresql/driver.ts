@@ -12,7 +12,10 @@ export interface PgClient {
   end(): Promise<void>;
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
-  on(event: 'notification', listener: (message: { readonly payload?: string }) => void): unknown;
+  on(
+    event: 'notification',
+    listener: (message: { readonly channel: string; readonly payload?: string }) => void,
+  ): unknown;
   readonly host: string;
   readonly port: number;
   /** Both identify the connection to the server. */
@@ -69,9 +72,10 @@ export function makeClient({ Client, defaults }: PgModule, config: PgConfig): Pg
 /**
  * Loads the driver.
  *
+ * @param neededBy - the feature that needs it, for the error
  * @throws StateError `driver-missing` naming the package to install.
  */
-export function loadPg(name = 'pg'): Promise<PgModule> {
-  const wanted = { name, version: '8', neededBy: 'State in PostgreSQL' };
+export function loadPg(name = 'pg', neededBy = 'State in PostgreSQL'): Promise<PgModule> {
+  const wanted = { name, version: '8', neededBy };
   return loadPackage(wanted, (message, cause) => new StateError('driver-missing', message, cause));
 }

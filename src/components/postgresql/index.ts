@@ -11,25 +11,9 @@ import { requiredDurability } from '../remote/durability.ts';
 import { checkOnCall, type StateCall } from '../remote/observed-server.ts';
 import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
 import { timeoutsOf } from '../remote/timeouts.ts';
-import { hostsOf, nameOf, type PgTarget, parseConnectionString } from './connection-string.ts';
+import { connectionProblem, type PostgresqlConnection, targetOf } from './connection-options.ts';
 import { PgServer } from './pg-server.ts';
 import { ddlOf, isSchemaName, SCHEMA_FORM } from './schema.ts';
-
-/** The connection to a PostgreSQL server: options of the `Client` of the package `pg`. @public */
-export interface PostgresqlConnection {
-  /** Several are separated by commas, each with its own port if need be: `a,b:5433`. Default `localhost`. */
-  readonly host?: string;
-  /** The port. Default 5432. */
-  readonly port?: number;
-  /** The user to log in as. Default: the user of the process. */
-  readonly user?: string;
-  /** A text, or a function for passwords that expire. Default: none. */
-  readonly password?: string | (() => string | Promise<string>);
-  /** The database. Default: the name of the user. */
-  readonly database?: string;
-  /** `true`, or the options of `tls.connect`. Default: no TLS. */
-  readonly ssl?: boolean | object;
-}
 
 /** Options of {@link postgresql}. @public */
 export interface PostgresqlOptions {
@@ -60,7 +44,12 @@ export interface PostgresqlOptions {
   readonly onCall?: (call: StateCall) => void;
 }
 
-export type { StateCall };
+export {
+  type PostgresqlConfigurationOptions,
+  postgresqlConfiguration,
+} from './configuration/postgresql-configuration.ts';
+export { type PostgresqlLocksOptions, postgresqlLocks } from './postgresql-locks.ts';
+export type { PostgresqlConnection, StateCall };
 
 /**
  * The statements that create the tables and functions of this release, for a user with the right to create them; the
@@ -84,14 +73,6 @@ const FIELDS = fieldNames<PostgresqlOptions>({
   callTimeoutMs: true,
   operationTimeoutMs: true,
   onCall: true,
-});
-const CONNECTION_FIELDS = fieldNames<PostgresqlConnection>({
-  host: true,
-  port: true,
-  user: true,
-  password: true,
-  database: true,
-  ssl: true,
 });
 const DEFAULT_SCHEMA = 'insidecar';
 
@@ -128,19 +109,9 @@ export function postgresql(options: PostgresqlOptions): StateDefinition {
   };
 }
 
-function targetOf(connection: string | PostgresqlConnection): PgTarget {
-  if (typeof connection === 'string') return parseConnectionString(connection);
-  const { user = '', database = user } = connection;
-  const hosts = hostsOf({ ...connection });
-  return { hosts, name: nameOf(hosts, database) };
-}
-
 function check(options: PostgresqlOptions): void {
   const problem =
-    fieldsProblem(options, FIELDS, 'options of postgresql') ??
-    (typeof options.connection === 'object'
-      ? fieldsProblem(options.connection, CONNECTION_FIELDS, 'connection of postgresql')
-      : undefined);
+    fieldsProblem(options, FIELDS, 'options of postgresql') ?? connectionProblem(options.connection, 'postgresql');
   if (problem !== undefined) throw new StateError('invalid', problem);
   checkSchema(options.schema ?? DEFAULT_SCHEMA);
 }

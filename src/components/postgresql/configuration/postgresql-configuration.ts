@@ -1,0 +1,84 @@
+import { SidecarError } from '../../../errors.ts';
+import {
+  ANYTHING,
+  checkOptions,
+  type OptionFields,
+  required,
+  secret,
+  TEXT,
+  TEXTS,
+  whole,
+} from '../../../util/option-fields.ts';
+import type { ConfigurationStoreDefinition } from '../../configuration-store.ts';
+import { checkedTarget, type PostgresqlConnection } from '../connection-options.ts';
+import { loadPg } from '../driver.ts';
+import { TABLE_NAME } from '../table-name.ts';
+import { PgConfiguration } from './pg-configuration.ts';
+
+/** Options of {@link postgresqlConfiguration}. @public */
+export interface PostgresqlConfigurationOptions {
+  /** A URL (`postgresql://user:password@host:5432/database`), pairs (`host=… user=…`), or its parts. */
+  readonly connection: string | PostgresqlConnection;
+  /**
+   * The table, with the columns `key`, `value`, `version` and `metadata`: letters, digits and underscores, with a schema
+   * and a dot before them if need be. Upper case is lower case, as in SQL.
+   */
+  readonly table: string;
+  /** The channel on which the table's trigger notifies of changes, unless a request names another one. Default: none. */
+  readonly notifyChannel?: string;
+  /** App IDs that may use the store. Default: all. */
+  readonly scopes?: readonly string[];
+  /** The time limit of an attempt to connect and of a query, in milliseconds. Default 5,000. */
+  readonly callTimeoutMs?: number;
+}
+
+const DEFAULT_CALL_TIMEOUT_MS = 5_000;
+
+const FIELDS: OptionFields<PostgresqlConfigurationOptions> = {
+  // `checkedTarget` checks it.
+  connection: required(secret(ANYTHING)),
+  table: required(TABLE_NAME),
+  notifyChannel: TEXT,
+  scopes: TEXTS,
+  callTimeoutMs: whole(1),
+};
+
+/**
+ * Configuration in a table of PostgreSQL, in the form of Dapr's `configuration.postgresql`: the table and its trigger are
+ * the user's. Needs the package `pg` 8. Of several rows of a key, the one with the greatest numeric version counts.
+ *
+ * Changes are seen by `NOTIFY` on a channel, with the payload `{"table", "action", "data": <row>}`.
+ *
+ * @param name - the name of the store in requests
+ * @throws SidecarError `ERR_CONFIGURATION` for wrong options.
+ * @example
+ * ```ts
+ * const connection = 'postgresql://app:secret@db.internal/shop';
+ * const components = [
+ *   postgresqlConfiguration('settings', { connection, table: 'settings', notifyChannel: 'settings' }),
+ * ];
+ * ```
+ * @public
+ */
+export function postgresqlConfiguration(
+  name: string,
+  options: PostgresqlConfigurationOptions,
+): ConfigurationStoreDefinition {
+  const what = `postgresqlConfiguration ${JSON.stringify(name)}`;
+  checkOptions(`options of ${what}`, options, FIELDS);
+  const { connection, table, notifyChannel, scopes, callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = options;
+  const target = checkedTarget(connection, (problem) => new SidecarError('ERR_CONFIGURATION', `${what}: ${problem}`));
+  const load = (): ReturnType<typeof loadPg> => loadPg('pg', 'The component of type configuration.postgresql');
+  return {
+    block: 'configuration',
+    name,
+    type: 'configuration.postgresql',
+    version: 'v1',
+    ...(scopes === undefined ? {} : { scopes }),
+    open: async ({ logger }) => {
+      // A package that is not installed is an error of the start: it would look like a server that is down for ever.
+      await load();
+      return new PgConfiguration({ target, load, callTimeoutMs, logger, random: Math.random, table, notifyChannel });
+    },
+  };
+}
