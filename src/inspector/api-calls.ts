@@ -94,7 +94,7 @@ async function recorded(route: ApiRoute, call: ApiCall): Promise<SidecarResponse
     return answerResponse(answer);
   } catch (thrown) {
     const error = knownError(thrown, request, logger);
-    // What is wrong with a request may show a part of its data.
+    // The problem of a request may show a part of its data.
     const reason = error.status === 400 ? undefined : error.message;
     logger.info({ ...details, result: error.code, reason }, 'inspector: write failed');
     throw error;

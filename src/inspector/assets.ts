@@ -5,7 +5,7 @@ import { type HeaderMap, headerOf, type SidecarRequest, type SidecarResponse } f
 import { textResponse } from './reply.ts';
 
 const require = createRequire(import.meta.url);
-/** The same under another name: bundlers do not look for what it loads. */
+/** `require` under another name: bundlers do not look for the file that it loads. */
 const requireUnseen = createRequire(import.meta.url);
 
 /** A file of the page, as its build writes them. */

@@ -33,7 +33,7 @@ export function inspectedApps(
   return apps;
 }
 
-/** What is made for each sidecar: its recorder, and the routes. */
+/** The parts of each sidecar: its recorder, and the routes. */
 function partsOf(sidecar: Sidecar, settings: InspectSettings): Pick<InspectedApp, 'routes' | 'close'> {
   const recorder = new Recorder(sidecar, settings);
   const views = payloadViews(settings.payloads);
@@ -46,7 +46,7 @@ function partsOf(sidecar: Sidecar, settings: InspectSettings): Pick<InspectedApp
 
 const MAX_RECENT_RUNS = 20;
 
-/** Who looks at a job wants to see its runs: so they are recorded from then on. */
+/** A reader of a job wants to see its runs: they are recorded from then on. */
 function recentRuns(recorder: Recorder): RecentRuns {
   return async (jobName) => {
     recorder.watch();

@@ -7,7 +7,9 @@ const LISTS = ['instanceIds', 'selection', 'status'];
 const FILTERS = ['fromTopic', 'prefix', 'since', 'until', 'parentId'];
 const MAX_LENGTH = 256;
 
-/** What a write is about, for the log: the names in its body, and how many things it lists. The body may be anything. */
+/**
+ * The subject of a write, for the log: the names in its body, and how many things it lists. The body may be anything.
+ */
 export function subjectOf(body: unknown): Readonly<Record<string, unknown>> {
   const fields = fieldsOf(body);
   const subject = namesIn(fields);

@@ -1,4 +1,4 @@
-/** What stands for a value that is masked: JSON text. */
+/** Replaces a value that is masked: JSON text. */
 const MASK = '"***"';
 
 /** The ends of the names of secrets, in lower case, without `-` and `_`: `accessToken` and `client_secret` are some. */

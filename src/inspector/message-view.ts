@@ -17,7 +17,7 @@ type ViewPayload = (data: PayloadData, place: PayloadPlace) => PayloadView;
 
 const NO_ATTRIBUTES: MessageView['attributes'] = Object.freeze({});
 
-/** Takes a message apart. What is no CloudEvent is shown as a raw payload. */
+/** Takes a message apart. A message that is no CloudEvent is shown as a raw payload. */
 export function messageView(message: ShownMessage, view: ViewPayload): MessageView {
   const { data, contentType, raw, topic } = message;
   const event = raw ? undefined : eventOf(data);

@@ -6,25 +6,25 @@ import { checkFields, checkFunction, fieldNames } from '../util/known-fields.ts'
 import type { Role } from './api/apps.ts';
 import type { PayloadOption } from './payload.ts';
 
-/** What a caller may do: nothing, look, or look and act. @public */
+/** A caller's permission: to do nothing, to look, or to look and act. @public */
 export type InspectorRole = 'none' | Role;
 
-/** What a caller may do, and who it is. @public */
+/** A caller's permission and identity. @public */
 export type InspectorGrant = InspectorRole | { readonly role: InspectorRole; readonly who?: string };
 
 /** Options of {@link inspect}. One of `token`, `authorize` and `access` is needed: without, every request is refused. @public */
 export interface InspectOptions {
   /**
-   * Whoever has it may look and act. The page is opened once with `?token=…`, which becomes a cookie that this process
-   * accepts for 24 hours; programs send `Authorization: Bearer …`. At least 16 visible ASCII characters, best random ones:
-   * `openssl rand -base64 24`.
+   * Allows its holder to look and act. The page is opened once with `?token=…`, which becomes a cookie that this
+   * process accepts for 24 hours; programs send `Authorization: Bearer …`. At least 16 visible ASCII characters, best
+   * random ones: `openssl rand -base64 24`.
    */
   readonly token?: string | undefined;
   /** Decides about each request, by the application's own means. A rejection or exception refuses the request. */
   readonly authorize?: (request: SidecarRequest) => InspectorGrant | Promise<InspectorGrant>;
-  /** `open`: whoever reaches the inspector may look and act. */
+  /** `open`: everyone who reaches the inspector may look and act. */
   readonly access?: 'open';
-  /** Whether nobody may act, whatever else is set. Default: false. */
+  /** Whether no caller may act, whatever else is set. Default: false. */
   readonly readOnly?: boolean;
   /**
    * The names by which the inspector is reached on this host beside `localhost`, names that end in `.localhost`, and IP
@@ -93,7 +93,7 @@ function checkAccess(options: InspectOptions): void {
   const given = WAYS.filter((way) => options[way] !== undefined);
   if (given.length > 1)
     throw invalid(`options of inspect: ${given.join(' and ')} exclude each other: expected one of ${WAYS.join(', ')}`);
-  // What follows `Bearer` has no spaces.
+  // The text after `Bearer` has no spaces.
   if (token !== undefined && !(isHeaderText(token) && !token.includes(' ') && token.length >= MIN_TOKEN_LENGTH))
     throw invalid(
       `options.token of inspect: expected visible ASCII characters without spaces, at least ${MIN_TOKEN_LENGTH}`,

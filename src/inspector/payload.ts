@@ -7,7 +7,7 @@ import { isSecretName, maskSecrets } from './mask.ts';
 
 /** Where a payload comes from. @public */
 export interface PayloadPlace {
-  /** What it belongs to. */
+  /** The record that it belongs to. */
   readonly kind: 'message' | 'job' | 'workflow' | 'activity';
   /** The topic, or the name of the job, workflow or activity. */
   readonly name: string;
@@ -39,7 +39,7 @@ export interface PayloadViews {
 const SHORT_BYTES = 2 * 1024;
 const LONG_BYTES = 64 * 1024;
 
-/** What a payload is, before it is cut. */
+/** A payload before it is cut. */
 type Content =
   | { readonly format: 'json' | 'text'; readonly text: string; readonly isMasked: boolean }
   | { readonly format: 'base64'; readonly bytes: Buffer; readonly isMasked: boolean }
@@ -103,7 +103,7 @@ function decoded(name: string): string {
   }
 }
 
-/** What the option makes of it. */
+/** The content that the option shows. */
 function shownContent(content: Content, place: PayloadPlace, option: Exclude<PayloadOption, 'none'>): Content {
   if (option === 'full' || content.format === 'hidden') return content;
   try {

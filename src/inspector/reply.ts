@@ -38,13 +38,13 @@ export function guarded(response: SidecarResponse): SidecarResponse {
   return { ...response, headers: { ...NO_STORE, ...response.headers, ...GUARDS } };
 }
 
-/** What a route has answered, as a response. */
+/** The response of a route's answer. */
 export function answerResponse(answer: ApiAnswer): SidecarResponse {
   if ('response' in answer) return answer.response;
   return answer.json === undefined ? { status: 204, headers: {}, body: EMPTY_BODY } : jsonResponse(200, answer.json);
 }
 
-/** The error to answer with. What is not expected is logged, and told to nobody. */
+/** The error to answer with. An unexpected one is logged, and not shown. */
 export function knownError(error: unknown, request: SidecarRequest, logger: Logger): SidecarError {
   if (isSidecarError(error)) return error;
   const level = cancelTokenOf(request).aborted ? 'debug' : 'error';

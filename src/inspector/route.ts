@@ -9,12 +9,12 @@ export interface ApiCall {
   /** The JSON of a `POST`; `undefined` for a `GET`. */
   readonly body: unknown;
   readonly role: Role;
-  /** Who the caller is, if that is known. */
+  /** The caller's identity, if that is known. */
   readonly who: string | undefined;
   readonly request: SidecarRequest;
 }
 
-/** What a route answers: a value as JSON (204 if it is `undefined`), or a response of its own. */
+/** The answer of a route: a value as JSON (204 if it is `undefined`), or a response of its own. */
 export type ApiAnswer = { readonly json: unknown } | { readonly response: SidecarResponse };
 
 /** A route of the management API. */
@@ -22,7 +22,7 @@ export interface ApiRoute {
   readonly method: 'GET' | 'POST';
   /** Below `api/v1/`. */
   readonly path: string;
-  /** What the caller must be allowed to. */
+  /** The permission that the caller needs. */
   readonly needs: Role;
   readonly answer: (call: ApiCall) => Promise<ApiAnswer> | ApiAnswer;
 }

@@ -7,7 +7,7 @@ import type { Role } from '../api/apps.ts';
 import type { InspectorGrant, InspectSettings } from '../options.ts';
 import { TokenSessions } from './session.ts';
 
-/** Who may call, and what for. */
+/** The callers that are let in, and their permissions. */
 export interface Caller {
   readonly role: Role;
   readonly who: string | undefined;
@@ -32,7 +32,7 @@ export class Access {
     this.#browserGuard = new BrowserGuard(settings);
   }
 
-  /** Refuses, whoever calls, what cannot be meant for this inspector. @throws SidecarError of status 403. */
+  /** Refuses requests that cannot be meant for this inspector, from any caller. @throws SidecarError of status 403. */
   checkPlace(request: SidecarRequest): void {
     const { token, authorize, access } = this.#settings;
     if (token === undefined && authorize === undefined && access === undefined) throw forbidden(NO_ACCESS);
@@ -67,7 +67,7 @@ export class Access {
     if (this.#sessions === undefined) await this.caller(request);
   }
 
-  /** Who calls. @throws SidecarError of status 401, 403 or 429. */
+  /** The caller. @throws SidecarError of status 401, 403 or 429. */
   async caller(request: SidecarRequest): Promise<Caller> {
     const { role, who } = await this.#granted(request);
     if (role === 'none') throw forbidden('you have no access to this inspector');

@@ -6,7 +6,7 @@
  * since 1970.
  */
 
-/** What a caller may do. */
+/** A caller's permission. */
 export type Role = 'read' | 'write';
 
 /** The body of a response other than 2xx. */
@@ -19,7 +19,7 @@ export interface ApiError {
 export interface AppsReply {
   readonly apps: readonly AppInfo[];
   readonly role: Role;
-  /** Who the caller is, if that is known. */
+  /** The caller's identity, if that is known. */
   readonly who?: string;
   /** Makes a link of a trace ID: `{traceId}` stands for it. */
   readonly traceUrl?: string;

@@ -3,7 +3,7 @@ import type { PayloadView } from './apps.ts';
 
 // Live flow: what this process has seen. Records are kept in memory, and only while somebody looks.
 
-/** What became of a message. `unsettled`: it will be delivered again, but nobody knows when. */
+/** The outcome of a message. `unsettled`: it will be delivered again at an unknown time. */
 export type MessageOutcome =
   | 'published'
   | 'delivering'
@@ -59,7 +59,7 @@ export interface AttemptRecord {
 export interface CallRecord extends RecordBase {
   readonly kind: 'call';
   readonly direction: 'out' | 'in';
-  /** Who was called; of one that came in, who called, if that is known. */
+  /** The target of the call; of one that came in, the caller, if that is known. */
   readonly target: string;
   readonly method: string;
   readonly path: string;
@@ -91,7 +91,7 @@ export interface WorkflowRecord extends RecordBase {
 /** Something that this process has seen. */
 export type LiveRecord = MessageRecord | CallRecord | JobRecord | WorkflowRecord;
 
-/** What `GET messages`, `GET calls` and `GET live` have in common: all that is given must hold. */
+/** The filter of `GET messages`, `GET calls` and `GET live`: all that is given must hold. */
 export interface RecordQuery {
   /** Only these, separated by commas (`live` only; default: all). */
   readonly kinds?: string;

@@ -20,7 +20,7 @@ export interface QueuesReply {
 export interface QueueInfo extends QueueState {
   /** Whether its topic gets the dead letters of a subscription, or it keeps them. */
   readonly isDeadLetter: boolean;
-  /** Whether nobody is known to read it. */
+  /** Whether it has no known reader. */
   readonly isAbandoned: boolean;
 }
 

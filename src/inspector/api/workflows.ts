@@ -3,7 +3,7 @@ import type { PayloadView } from './apps.ts';
 
 export type { WorkflowFailure, WorkflowState } from '../../index.ts';
 
-/** What `GET workflows` and the bulk actions filter by. */
+/** The filter of `GET workflows` and the bulk actions. */
 export interface WorkflowFilterBody {
   readonly status?: readonly WorkflowStatus[];
   readonly name?: string;

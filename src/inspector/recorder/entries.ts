@@ -26,7 +26,7 @@ export function shortened(text: string, length: number = MAX_TEXT): string {
   return text.length <= length ? text : `${Buffer.from(text.slice(0, length)).toString()}…`;
 }
 
-/** What the recorder keeps of something that happens; it changes until that has ended. */
+/** The recorder's entry of an event; it changes until the event has ended. */
 abstract class Entry implements Kept {
   abstract readonly kind: LiveRecord['kind'];
   id = 0;
@@ -86,7 +86,7 @@ export class MessageEntry extends Entry implements Indexed {
   route: string | undefined;
   outcome: MessageOutcome = 'published';
   deadLetterTopic: string | undefined;
-  /** Whether `published` has told of it. */
+  /** Whether `published` has announced it. */
   isAnnounced = false;
   /** Identifies the delivery that is under way. */
   underWay: Message | undefined;
@@ -270,5 +270,5 @@ export class WorkflowEntry extends Entry implements Indexed {
   }
 }
 
-/** What the recorder keeps. */
+/** An entry of any kind. */
 export type RecorderEntry = MessageEntry | CallEntry | JobEntry | WorkflowEntry;

@@ -7,7 +7,7 @@ import { type PayloadData, type PayloadOption, type PayloadViews, payloadViews }
 
 /** The most of one message that is kept. */
 const LIMIT_BYTES = 64 * 1024;
-/** What ends the attributes of most events: their data are the last member. */
+/** Ends the attributes of most events: their data are the last member. */
 const DATA = /,\s*"data(_base64)?"\s*:\s*/;
 
 /** Text that JSON need not write otherwise. */
@@ -15,7 +15,7 @@ const PLAIN = /^[\w .,:;@+-]*$/;
 /** Where JSON has written it otherwise all the same, or the data are encoded. */
 const WRITTEN_OTHERWISE = /\\u|"data_base64"/;
 
-/** What is kept of the data of a message. */
+/** The kept part of a message's data. */
 export interface KeptPayload {
   /** The memory that it takes. */
   readonly bytes: number;
@@ -35,7 +35,7 @@ export class Payloads {
     this.#views = payloadViews(option);
   }
 
-  /** Masks and copies. What is only cut out later costs nothing now: it takes some 3 µs for a message of 300 bytes. */
+  /** Masks and copies. To cut a part out later costs nothing now: it takes some 3 µs for a message of 300 bytes. */
   keep(message: Message): KeptPayload {
     if (this.#option !== 'full') return new ViewedPayload(messageView(message, this.#views.long));
     const { data, contentType, raw, topic } = message;
@@ -66,7 +66,7 @@ function maskedCopy(data: Uint8Array): { readonly data: Uint8Array; readonly isM
   };
 }
 
-/** What was shown when it was recorded. */
+/** The part that was shown when it was recorded. */
 class ViewedPayload implements KeptPayload {
   readonly bytes: number;
   readonly #view: MessageView;
@@ -166,7 +166,7 @@ function dataBeginning(text: string, encoding: string | undefined, attributes: M
   return { bytes: isText ? Buffer.from(JSON.parse(json.toString()) as string) : json, contentType };
 }
 
-/** What a string has between its quotes, up to its end or the last character that is complete. */
+/** The text of a string between its quotes, up to its end or the last character that is complete. */
 function contentOfString(text: string): string {
   return /^"((?:[^"\\]|\\u[\da-f]{4}|\\[^u])*)/i.exec(text)?.[1] ?? '';
 }

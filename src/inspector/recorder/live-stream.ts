@@ -17,7 +17,7 @@ const RETRY_MS = 2_000;
 export interface LiveStreamDeps {
   readonly ring: Pick<Ring<RecorderEntry>, 'seq' | 'newest'>;
   readonly filter: RecordFilter;
-  /** What has changed after this comes first. Default: only what changes from now on. */
+  /** Changes after this one come first. Default: only changes from now on. */
   readonly after: number | undefined;
   readonly rates: () => Omit<Overview, 'attention' | 'recent'>;
   readonly onEnd: () => void;
@@ -85,7 +85,7 @@ export class LiveStream implements AsyncIterableIterator<Uint8Array, undefined> 
     this.#giveUp.unref();
   }
 
-  /** A record was dropped. With a text, nobody looks whether it was meant: that would take too long. */
+  /** A record was dropped. With a filter by text, it is not tested against the filter: that would take too long. */
   miss(entry: RecorderEntry): void {
     const { filter } = this.#deps;
     if (entry.seq > this.#sent && filter.text === undefined && filter.matches(entry)) this.#missed++;
@@ -99,7 +99,7 @@ export class LiveStream implements AsyncIterableIterator<Uint8Array, undefined> 
     this.#deps.onEnd();
   }
 
-  /** What has to be sent now. */
+  /** The changes to be sent now. */
   async #due(now: number): Promise<string> {
     let text = '';
     if (now >= this.#nextCommentAt) {

@@ -5,7 +5,7 @@ import type { Payloads } from './kept-payload.ts';
 import { NameIndex } from './name-index.ts';
 import type { Ring } from './ring.ts';
 
-/** What a log needs. */
+/** The dependencies of a log. */
 export interface LogDeps {
   readonly ring: Pick<Ring<RecorderEntry>, 'add' | 'touch'>;
   readonly now: () => number;
@@ -57,7 +57,7 @@ export class MessageLog {
     this.#index.clear();
   }
 
-  /** An attempt that nobody has told of before began now: it had no route, or it began before all this is recorded. */
+  /** An attempt that was not reported before began now: it had no route, or it began before all this is recorded. */
   #end(info: DeliveryInfo, message: Message, outcome: AttemptRecord['outcome'], reason?: string): MessageEntry {
     const now = this.#deps.now();
     const entry = this.#entryOf(info, message);

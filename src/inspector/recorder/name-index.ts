@@ -1,4 +1,4 @@
-/** What an index finds by its name. */
+/** An item that an index finds by its name. */
 export interface Indexed {
   readonly name: string;
   /** The next one with the same hash. */

@@ -80,7 +80,7 @@ export class Recorder {
     return this.#since;
   }
 
-  /** What is kept. */
+  /** The kept records. */
   get kept(): Pick<Ring<RecorderEntry>, 'size' | 'capacity' | 'bytes' | 'hasDropped'> {
     return this.#ring;
   }
@@ -180,7 +180,7 @@ export class Recorder {
     this.#stopRecording = listen(this.#sidecar.events, recording(this.#messages, this.#runs));
   }
 
-  /** Records no more after some time in which nobody has looked. */
+  /** Stops recording after some time without a reader. */
   #linger(): void {
     clearTimeout(this.#lingering);
     if (this.#isClosed || this.#options.record === 'always' || this.#streams.size > 0) return;

@@ -1,4 +1,4 @@
-/** What a ring keeps. */
+/** An item of a ring. */
 export interface Kept {
   /** Grows with every one that is added. */
   id: number;

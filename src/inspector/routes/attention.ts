@@ -17,7 +17,7 @@ export class AttentionFinder {
     this.#sidecar = sidecar;
   }
 
-  /** Errors first. What cannot be read is told as well. */
+  /** Errors first. Sources that cannot be read are listed as well. */
   async find(): Promise<readonly Attention[]> {
     const found = [...ofHealth(this.#sidecar), ...ofSubscriptions(this.#sidecar), ...(await this.#inStore())];
     return [

@@ -50,7 +50,7 @@ export function jsonIn(field: string, text: string): unknown {
   }
 }
 
-/** The same for a field that may be absent; answers the text. */
+/** Like `jsonIn`, for a field that may be absent; answers its text. */
 export function jsonTextIn(field: string, text: string | undefined): string | undefined {
   if (text !== undefined) jsonIn(field, text);
   return text;

@@ -92,12 +92,12 @@ async function detail(sidecar: Sidecar, recorder: Recorder, key: string): Promis
       `there is no message of key ${JSON.stringify(key)}: it may have been dropped`,
     );
   const { attributes, payload } = entry.payload.view();
-  // What no rule can be asked about, such as data that are nested too deep, is shown all the same.
+  // Messages that no rule can be asked about, such as data that are nested too deep, are shown all the same.
   const subscriptions = await explained(sidecar, entry, attributes).catch(() => []);
   return { record: entry.record(), payload, attributes, subscriptions };
 }
 
-/** What the subscriptions of now make of it. What is masked or cut, they do not see. */
+/** The present subscriptions' result for it. They do not see masked or cut parts. */
 async function explained(
   { pubsub }: Sidecar,
   { pubsubName, topic, payload }: MessageEntry,

@@ -36,7 +36,7 @@ function componentsOf(sidecar: Sidecar): readonly string[] {
     .map(({ name }) => name);
 }
 
-/** What subscriptions and metadata tell of a queue. */
+/** The facts about a queue from subscriptions and metadata. */
 function knowledgeOf({
   pubsub,
   metadata,

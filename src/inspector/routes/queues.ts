@@ -41,7 +41,7 @@ const filterProblem = validator(
 const SELECTION: JsonSchema = {};
 const QUEUE_BODY = optionsSchema<QueueBody>({ queue: QUEUE }, ['queue']);
 
-/** What waits in queues, and what is done with it. */
+/** Reads and changes messages that wait in queues. */
 export function queueRoutes(views: PayloadViews): readonly ApiRoute[] {
   return [
     reads('queues', ['pubsubName', 'topic'], (sidecar, query) =>

@@ -4,7 +4,7 @@ import type { ExplainBody, ExplainReply, SubscriptionsReply } from '../api/queue
 import type { ApiRoute } from '../route.ts';
 import { acts, jsonIn, NAME, reads, TEXT } from './define.ts';
 
-/** Who gets which events. */
+/** The subscriptions and their events. */
 export function subscriptionRoutes(): readonly ApiRoute[] {
   const explained = optionsSchema<ExplainBody>({ pubsubName: NAME, topic: NAME, event: TEXT }, [
     ...(['pubsubName', 'topic', 'event'] as const),

@@ -22,7 +22,7 @@ export const RAISE: JsonSchema = optionsSchema<RaiseEventBody>({ instanceId: NAM
   ...(['instanceId', 'name'] as const),
 ]);
 export const RERUN: JsonSchema = optionsSchema<RerunBody>(
-  // What is wrong with it, the operation says.
+  // Validated by the operation.
   { instanceId: NAME, newInstanceId: NAME, from: { type: ['string', 'number'] }, input: TEXT },
   ['instanceId'],
 );

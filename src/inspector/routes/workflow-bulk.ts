@@ -13,7 +13,7 @@ const MAX_AT_ONCE = 32;
 type Workflows = Sidecar['workflows'];
 type Filter = NonNullable<BulkBody['filter']>;
 
-/** What is done with many instances: with those of a list, or with those that a filter means. */
+/** Operations on many instances: those of a list, or those that a filter selects. */
 interface BulkChange {
   readonly path: string;
   readonly one: (workflows: Workflows, instanceId: string, body: BulkBody) => Promise<unknown>;

@@ -62,7 +62,7 @@ function errorOf(response: Response, text: string): ApiError {
   return { errorCode: 'UNKNOWN', message: `The server answered ${response.status} ${response.statusText}`.trim() };
 }
 
-/** What to tell people of whatever was thrown. */
+/** The text for people about a thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -29,7 +29,7 @@ import type {
   WorkflowsReply,
 } from '../../api/workflows.ts';
 
-/** What `GET` answers, by path. */
+/** The answers of `GET`, by path. */
 export interface Reads {
   apps: AppsReply;
   overview: Overview;
@@ -50,7 +50,7 @@ export interface Reads {
   settings: SettingsReply;
 }
 
-/** What `POST` takes and answers, by path. */
+/** The bodies and answers of `POST`, by path. */
 export interface Writes {
   messages: [PublishBody, unknown];
   'queues/redeliver': [RedeliverBody, CountReply];

@@ -1,7 +1,7 @@
 /** Names and values of a query; what is `undefined` or empty is left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** What the part after `#` of a URL means. */
+/** The parts of a URL after `#`. */
 export interface Route {
   /** The path, decoded: `#/queues/pubsub/orders` is `['queues', 'pubsub', 'orders']`; of the first page, nothing. */
   readonly path: readonly string[];

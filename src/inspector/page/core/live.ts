@@ -8,7 +8,7 @@ import { isPaused, isWatching } from './visibility.ts';
 /** The numbers of the last two minutes. */
 export type Rates = Omit<Overview, 'attention' | 'recent'>;
 
-/** What came over the stream since the page asked for it; the newest first. */
+/** Records that came over the stream since the page asked for them; the newest first. */
 export const records = signal<readonly LiveRecord[]>([]);
 export const rates = signal<Rates | undefined>(undefined);
 /** How many changes the stream left out because there were too many. */
@@ -16,7 +16,7 @@ export const skipped = signal(0);
 
 const connection = signal<'connecting' | 'open' | 'lost' | 'ended'>('connecting');
 const wanted = signal<string | undefined>(undefined);
-/** Which records are shown. The stream tells of the others, too: one that is shown may have become one of them. */
+/** Which records are shown. The stream reports the others, too: one that is shown may have become one of them. */
 let isMeant: (record: LiveRecord) => boolean = () => true;
 /** The last change that came: what came after it is asked for when the tab is seen again. */
 let lastSeq = '';

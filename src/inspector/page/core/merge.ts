@@ -1,4 +1,4 @@
-/** What is needed of a record to merge it. */
+/** The fields that a merge of records needs. */
 export interface Mergeable {
   readonly key: string;
   readonly seq: number;

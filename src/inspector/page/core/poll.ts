@@ -43,7 +43,7 @@ export function usePoll<P extends keyof Reads>(
         if (!signal.aborted) setAnswer({ url, data, error: undefined });
       } catch (error) {
         if (signal.aborted) return;
-        // What came for another query is no answer to this one.
+        // An answer to another query is no answer to this one.
         setAnswer((last) => ({ url, data: last.url === url ? last.data : undefined, error: messageOf(error) }));
       }
     }, everyMs);

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { formatHash, parseHash, type Query, type Route } from './hash.ts';
 
-/** What the address bar says. */
+/** The contents of the address bar. */
 export const route = signal<Route>(parseHash(location.hash));
 
 /** How often another page was gone to: its heading gets the focus then, but not when the first page opens. */
@@ -32,7 +32,7 @@ export function link(path: string | readonly string[], query: Query = {}): strin
   return formatHash(typeof path === 'string' ? path.split('/').filter(Boolean) : path, query);
 }
 
-/** What belongs to one view of a list, and not to its filters. */
+/** Parameters of one view of a list, beside its filters. */
 const OF_VIEW = ['cursor', 'open'];
 
 /** The link to this page with another query. Filters bring the list back to its start, with nothing open. */

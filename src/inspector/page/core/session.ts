@@ -48,7 +48,7 @@ export function startSession(): void {
   effect(keepAppInAddress);
 }
 
-/** Links to pages do not name the application: it stays, and the address bar tells of any but the first. */
+/** Links to pages do not name the application: it stays, and the address bar shows any but the first. */
 function keepAppInAddress(): void {
   const named = route.value.query.get('app');
   const first = session.value?.apps[0]?.key;
@@ -58,10 +58,10 @@ function keepAppInAddress(): void {
   }
 }
 
-/** The link to the same page of another application. What is open or filtered belongs to this one. */
+/** The link to this page of another application. Open panels and filters belong to this one. */
 export function linkToApp(key: string): string {
   return `#/${route.value.path[0] ?? ''}?app=${encodeURIComponent(key)}`;
 }
 
-/** What is looked for, as the search field shows it. */
+/** The text that is searched for, as the search field shows it. */
 export const searched = computed(() => param('text') ?? '');

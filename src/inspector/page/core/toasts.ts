@@ -6,7 +6,7 @@ export interface Toast {
   readonly text: string;
 }
 
-/** What is told now. It changes once a second at most, so that a screen reader can follow. */
+/** The current announcement. It changes once a second at most, so that a screen reader can follow. */
 export const toasts = signal<readonly Toast[]>([]);
 
 const SHOWN_MS = 6000;

@@ -120,7 +120,7 @@ function MessageActions({ record, payload }: MessageActionsProps) {
   );
 }
 
-/** What is sent again must be what was sent. */
+/** A message that is sent again must equal the one that was sent. */
 function whyNotAgain(payload: PayloadView | undefined): string | undefined {
   if (payload === undefined) return 'Its data are no longer kept';
   if (payload.format === 'hidden') return 'Its data are not shown';

@@ -61,7 +61,7 @@ function Route({ of: { group, route } }: { readonly of: MessageRecord }) {
   );
 }
 
-/** What happens to messages, while it happens. */
+/** Shows messages while they are published and delivered. */
 export function Messages() {
   const isPublishing = useSignal(false);
   const { rows, reply, showMore } = useRecordList(

@@ -1,4 +1,4 @@
-// What has happened, and how all is set: loaded together.
+// The pages about events and settings: loaded together.
 export { Calls } from './calls.tsx';
 export { Hosts } from './hosts.tsx';
 export { Messages } from './messages.tsx';

@@ -1,4 +1,4 @@
-// What is for operators, loaded together: whoever opens one of these pages opens the others, too.
+// The pages for operators, loaded together: a user who opens one of them opens the others, too.
 export { DeadLetters } from './dead-letters/dead-letters.tsx';
 export { Jobs } from './jobs/jobs.tsx';
 export { Queues } from './queues/queues.tsx';

@@ -42,7 +42,7 @@ export function Settings() {
   );
 }
 
-/** What arrives and is lost, or waits, because nothing handles it. */
+/** Messages and jobs that arrive and are lost, or wait, because nothing handles them. */
 function Unhandled({ of }: { readonly of: MetadataDocument['unhandled'] }) {
   const notes = [
     ...(of?.messages ?? []).map(

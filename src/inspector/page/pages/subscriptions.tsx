@@ -55,7 +55,7 @@ function retriesOf({ retry: { maxRetries, initialDelayMs }, deadLetterTopic }: S
   return initialDelayMs === undefined ? times : `${times} from ${duration(initialDelayMs)}`;
 }
 
-/** Who gets messages, and by which rules. */
+/** The subscriptions and their rules. */
 export function Subscriptions() {
   const poll = usePoll('subscriptions');
   return (

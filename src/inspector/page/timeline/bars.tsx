@@ -6,7 +6,7 @@ interface BarsProps {
   readonly height: number;
 }
 
-/** The bars of a row. What they show is in the row in words as well. */
+/** The bars of a row. The row says in words as well what they show. */
 export function Bars({ spans, width, height }: BarsProps) {
   let free = 0;
   return (

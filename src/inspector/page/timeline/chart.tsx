@@ -73,7 +73,7 @@ export function Chart({ timeline, rows, now, view }: ChartProps) {
 /** More bars than these are not told in words: the panel has them all. */
 const MOST_WORDS = 20;
 
-/** What stands for the rows that are not drawn. */
+/** A placeholder for the rows that are not drawn. */
 function Space({ rows }: { readonly rows: number }) {
   if (rows <= 0) return null;
   return (
@@ -164,7 +164,7 @@ function useScale(timeline: Timeline, to: number, width: number, isBySteps: bool
   }, [timeline, to, width, instants]);
 }
 
-/** What is seen of the frame, and how wide the bars may be. */
+/** The visible part of the frame, and the width for the bars. */
 function useView(frame: { readonly current: HTMLElement | null }) {
   const [view, setView] = useState({ top: 0, height: 600, width: 0 });
   const look = () => {

@@ -1,6 +1,6 @@
 import type { HistoryEventInfo, WorkflowState } from '../../api/workflows.ts';
 
-/** What became of something: `unfinished` if the workflow has ended, or gone on, without its result. */
+/** The outcome of a bar: `unfinished` if the workflow has ended, or gone on, without its result. */
 export type Outcome = 'done' | 'failed' | 'pending' | 'unfinished';
 
 /** A stretch of time in a row. */
@@ -76,7 +76,7 @@ interface End {
   readonly hasEnded: boolean;
 }
 
-/** What is under way, or was. */
+/** An action that is under way, or was. */
 interface Attempt {
   readonly begin: HistoryEventInfo;
   /** The timer that led to it: the wait before it. */

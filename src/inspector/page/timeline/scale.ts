@@ -58,7 +58,7 @@ function daysFor(leastMs: number): number {
   return unit * ([1, 2, 5].find((part) => part * unit >= leastMs) ?? 10);
 }
 
-/** What is drawn of a bar, or of several that cannot be told apart. */
+/** The drawing of a bar, or of several that cannot be told apart. */
 export interface Span {
   readonly x: number;
   readonly width: number;
@@ -71,7 +71,7 @@ export interface Span {
 
 const LEAST_WIDTH = 3;
 
-/** What to draw of a row: no more than can be told apart, in the order of the bars. */
+/** The bars to draw of a row: no more than can be told apart, in their order. */
 export function spansOf(bars: readonly Bar[], scale: Scale, width: number): readonly Span[] {
   const spans: Span[] = [];
   for (const bar of bars) {

@@ -26,7 +26,7 @@ export function AttemptMarks({ of }: { readonly of: readonly AttemptRecord[] }) 
   );
 }
 
-/** The HTTP status that a reason tells of. */
+/** The HTTP status in a reason. */
 function statusIn(reason: string | undefined): string {
   return /\b[1-5]\d\d\b/.exec(reason ?? '')?.[0] ?? '';
 }

@@ -6,7 +6,7 @@ import { currentApp } from '../core/session.ts';
 export interface ConfirmOptions {
   readonly title: string;
   readonly body: ComponentChildren;
-  /** What the button says: a verb. */
+  /** The text of the button: a verb. */
   readonly action: string;
   readonly isDanger?: boolean;
 }

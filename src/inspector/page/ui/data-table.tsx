@@ -15,7 +15,7 @@ export interface Column<R> {
 }
 
 interface DataTableProps<R> {
-  /** What the rows are, for those who cannot see the heading. */
+  /** A name for the rows, for those who cannot see the heading. */
   readonly caption: string;
   readonly columns: readonly Column<R>[];
   readonly rows: readonly R[];
@@ -28,7 +28,7 @@ interface DataTableProps<R> {
   readonly selection?: Selection | undefined;
   /** Whether there are more rows than are loaded: then all that match can be selected. */
   readonly hasMore?: boolean;
-  /** What to show without rows. */
+  /** The text without rows. */
   readonly empty: ComponentChildren;
 }
 

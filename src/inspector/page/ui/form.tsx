@@ -20,7 +20,7 @@ export interface FieldSpec {
 interface FormProps {
   readonly title: string;
   readonly fields: readonly FieldSpec[];
-  /** What the button says: a verb. */
+  /** The text of the button: a verb. */
   readonly action: string;
   /** Gets the values by name, and answers what to tell. The dialog stays open with the message if it throws. */
   readonly submit: (values: Readonly<Record<string, string>>) => Promise<string | undefined>;

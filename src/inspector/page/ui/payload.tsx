@@ -11,7 +11,7 @@ interface PayloadProps {
   /** Absent: it is no longer kept, or there is none. */
   readonly of: PayloadView | undefined;
   readonly label?: string;
-  /** What to say if it is absent. */
+  /** The text if it is absent. */
   readonly absent?: string;
 }
 

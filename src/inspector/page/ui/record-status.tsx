@@ -9,7 +9,7 @@ interface MoreProps {
   readonly showMore: (() => void) | undefined;
 }
 
-/** What a list of records is, and is not: those of this process, as far as they are kept. */
+/** Explains a list of records: those of this process, as far as they are kept. */
 export function RecordNote({ reply }: { readonly reply: RecordsReply | undefined }) {
   if (reply === undefined) return <>Of this process.</>;
   return (

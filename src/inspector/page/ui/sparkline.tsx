@@ -2,7 +2,7 @@ const WIDTH = 120;
 const HEIGHT = 28;
 
 interface SparklineProps {
-  /** What the numbers are, such as `delivered per second`. */
+  /** The meaning of the numbers, such as `delivered per second`. */
   readonly label: string;
   /** The earliest first. */
   readonly values: readonly number[];

@@ -23,7 +23,7 @@ interface LoadedProps<T> {
   readonly children: (data: T) => ComponentChildren;
 }
 
-/** What came from the server; before it came, that; and why it did not. */
+/** Shows data from the server; before they came, that they load; or why they did not come. */
 export function Loaded<T>({ of, children }: LoadedProps<T>) {
   return (
     <>

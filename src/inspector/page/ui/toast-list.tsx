@@ -1,6 +1,6 @@
 import { dismiss, toasts } from '../core/toasts.ts';
 
-/** What was done, and what failed; read out by screen readers. Once in the page. */
+/** Announces successes and failures; read out by screen readers. Once in the page. */
 export function ToastList() {
   return (
     <div class="toasts" role="status" aria-live="polite">

@@ -59,7 +59,7 @@ function filtersOf(reply: DeadLettersReply | undefined): readonly FilterSpec[] {
 
 const NAMES = ['fromTopic', 'fromGroup', 'reason', 'topic', 'pubsubName', 'cursor'] as const;
 
-/** What could not be processed, and why. */
+/** Messages that could not be processed, and why. */
 export function DeadLetters() {
   const selection = useSelection();
   const [fromTopic, fromGroup, reason, topic, pubsubName, at] = NAMES.map(param);

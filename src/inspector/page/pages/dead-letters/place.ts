@@ -5,7 +5,7 @@ export function keyOf({ queue: { pubsubName, topic, group }, key }: DeadLetter):
   return [pubsubName, topic, group, key].map(encodeURIComponent).join('/');
 }
 
-/** What {@link keyOf} means; `undefined` if it means nothing: people change links. */
+/** The inverse of {@link keyOf}; `undefined` for other texts: people change links. */
 export function placeOf(text: string): { readonly queue: QueueName; readonly key: string } | undefined {
   try {
     const [pubsubName = '', topic = '', group = '', key] = text.split('/').map(decodeURIComponent);

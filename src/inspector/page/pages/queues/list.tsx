@@ -64,7 +64,7 @@ const COLUMNS: readonly Column<QueueInfo>[] = [
   },
 ];
 
-/** What is worth to know of a queue at a glance. */
+/** The facts about a queue at a glance. */
 export function QueueMarks({ of: { isPaused, isAbandoned, isDeadLetter } }: { readonly of: QueueInfo }) {
   return (
     <>

@@ -7,9 +7,9 @@ import { Action, Actions } from '../../ui/actions.tsx';
 import { nameOf } from './links.ts';
 
 interface MessageActionsProps {
-  /** What is meant: messages of one queue each. */
+  /** The selected messages, of one queue each. */
   readonly parts: readonly DiscardBody[];
-  /** The same in words. */
+  /** The selection in words. */
   readonly what: string;
   /** Whether it is known where all of them came from. */
   readonly haveOrigins: boolean;
@@ -18,7 +18,7 @@ interface MessageActionsProps {
   readonly children?: ComponentChildren;
 }
 
-/** What can be done to messages that wait. */
+/** The actions on messages that wait. */
 export function MessageActions({ parts, what, haveOrigins, onDone, children }: MessageActionsProps) {
   const reason = parts.length === 0 ? 'Select messages first' : undefined;
   const isMany = parts.some(({ selection }) => !Array.isArray(selection));

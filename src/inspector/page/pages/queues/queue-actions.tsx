@@ -12,7 +12,7 @@ interface QueueActionsProps {
   readonly refresh: () => void;
 }
 
-/** What can be done to a queue as a whole. */
+/** The actions on a queue as a whole. */
 export function QueueActions({ queue: info, refresh }: QueueActionsProps) {
   const isPurging = useSignal(false);
   const { pubsubName, topic, group, isPaused, consumers } = info;

@@ -7,7 +7,7 @@ import type { Selection } from '../../ui/selection.tsx';
 
 interface BulkProps {
   readonly selection: Selection;
-  /** What is meant by all; absent: all cannot be selected. */
+  /** The filter that stands for all; absent: all cannot be selected. */
   readonly filter: WorkflowFilterBody | undefined;
   readonly refresh: () => void;
 }
@@ -20,7 +20,7 @@ const DONE: Readonly<Record<Operation, string>> = {
   'rerun-all': 'started again',
 };
 
-/** What can be done to the workflows that are selected, or to all that match. */
+/** The actions on the workflows that are selected, or on all that match. */
 export function BulkActions({ selection, filter, refresh }: BulkProps) {
   const { isAll, keys, isEmpty } = selection;
   const reason = isEmpty.value ? 'Select workflows first' : undefined;
@@ -83,7 +83,7 @@ function failuresOf({ instanceIds }: BulkBody, { done, failed }: BulkReply): str
   return `${failed.length < 100 ? '' : 'At least '}${plural(failed.length, 'workflow')}`;
 }
 
-/** Tells of failures apart from what was done: they stay until they are read. */
+/** Shows failures apart from successes: they stay until they are read. */
 function resultOf(operation: Operation, { done, failed, hasMore }: BulkReply, failures: string): string {
   const [first] = failed;
   if (first !== undefined)

@@ -13,7 +13,7 @@ interface InstanceActionsProps {
   readonly refresh: () => void;
 }
 
-/** What can be done to an instance. */
+/** The actions on an instance. */
 export function InstanceActions({ reply, refresh }: InstanceActionsProps) {
   const dialog = useSignal<keyof typeof FORMS | undefined>(undefined);
   const { instanceId, status } = reply.instance;

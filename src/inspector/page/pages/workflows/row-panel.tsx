@@ -16,7 +16,7 @@ interface RowPanelProps {
   readonly reply: WorkflowReply;
 }
 
-/** What is known of an action: its attempts with what went in and came out. */
+/** The details of an action: its attempts with their inputs and outputs. */
 export function RowPanel({
   row: { kind, name, sequence, state, bars, instanceId: child, dueAt },
   reply,
