@@ -66,7 +66,7 @@ interface Waiter<C> {
   readonly isImpatient: boolean;
 }
 
-interface Attempt {
+interface ConnectAttempt {
   /** One for each: a signal keeps its listeners. */
   readonly abort: AbortController;
   readonly ended: Promise<void>;
@@ -87,7 +87,7 @@ export class Reconnector<C extends object> {
   /** Attempts in sequence that failed, or whose connection did not last. */
   #failures = 0;
   #connectedAt = 0;
-  #attempt: Attempt | undefined;
+  #attempt: ConnectAttempt | undefined;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 

@@ -14,12 +14,12 @@ const MAX_AWAITED = 10_000;
 
 const DONE = Promise.resolve();
 
-class Entry<Handle> implements Unsettled<Handle> {
+class HeldEntry<Handle> implements Unsettled<Handle> {
   readonly message: Message;
   readonly key: string | undefined;
   attempts: number;
   handle: Handle | undefined;
-  link: Link<Entry<Handle>> | undefined;
+  link: Link<HeldEntry<Handle>> | undefined;
   /** `ready`: here, with no consumer. `out`: with a consumer. `delayed`: waiting for a retry. */
   state: 'ready' | 'out' | 'delayed' = 'ready';
   retry: Timer | undefined;
@@ -43,13 +43,13 @@ export interface BrokerGroupDeps<Handle> {
  * One consumer group's messages of a topic that a broker delivers to this process. Fetches only what its consumers can
  * take soon, and keeps messages that wait for a retry out of that window.
  */
-export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineReceiver<Handle> {
+export class BrokerGroup<Handle> implements MessageQueue<HeldEntry<Handle>>, LineReceiver<Handle> {
   readonly #deps: BrokerGroupDeps<Handle>;
   readonly #clock: Clock;
-  readonly #dispatcher = new Dispatcher<Entry<Handle>>(this);
-  readonly #entries = new Linked<Entry<Handle>>();
-  readonly #byKey = new Map<string, Entry<Handle>>();
-  #ready = new Deque<Entry<Handle>>();
+  readonly #dispatcher = new Dispatcher<HeldEntry<Handle>>(this);
+  readonly #entries = new Linked<HeldEntry<Handle>>();
+  readonly #byKey = new Map<string, HeldEntry<Handle>>();
+  #ready = new Deque<HeldEntry<Handle>>();
   /** The keys of messages that were settled after their connection had gone. */
   readonly #awaited = new Set<string>();
   #delayed = 0;
@@ -145,7 +145,7 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
   }
 
   /** Forgets all messages; returns them in the order of their delivery. */
-  #takeAll(): Entry<Handle>[] {
+  #takeAll(): HeldEntry<Handle>[] {
     const entries = [...this.#entries];
     for (const entry of entries) this.#forget(entry);
     this.#ready = new Deque();
@@ -161,7 +161,7 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
   }
 
   #add(received: Received<Handle>): void {
-    const entry = new Entry(received);
+    const entry = new HeldEntry(received);
     entry.link = this.#entries.add(entry);
     if (entry.key !== undefined && !this.#byKey.has(entry.key)) this.#byKey.set(entry.key, entry);
     this.#ready.push(entry);
@@ -196,19 +196,19 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
     this.#look();
   }
 
-  shift(): Entry<Handle> | undefined {
+  shift(): HeldEntry<Handle> | undefined {
     const entry = this.#ready.shift();
     if (entry !== undefined) entry.state = 'out';
     return entry;
   }
 
-  unshift(entry: Entry<Handle>): void {
+  unshift(entry: HeldEntry<Handle>): void {
     if (entry.handle === undefined) return this.#forget(entry);
     entry.state = 'ready';
     this.#ready.unshift(entry);
   }
 
-  remove(entry: Entry<Handle>): Promise<void> {
+  remove(entry: HeldEntry<Handle>): Promise<void> {
     this.#forget(entry);
     const { handle } = entry;
     if (handle !== undefined) return this.#settle((line) => line.ack(handle));
@@ -216,7 +216,7 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
     return Promise.reject(new Error('the connection to the broker that delivered the message is gone'));
   }
 
-  delay(entry: Entry<Handle>, delayMs: number): Promise<void> {
+  delay(entry: HeldEntry<Handle>, delayMs: number): Promise<void> {
     if (isHeld(entry)) {
       const delayed = this.#line?.delay?.(entry, delayMs);
       if (delayed !== undefined) {
@@ -234,7 +234,7 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
     return this.hold(entry, delayMs);
   }
 
-  #retry(entry: Entry<Handle>): void {
+  #retry(entry: HeldEntry<Handle>): void {
     this.#endDelay(entry);
     // Its connection is gone, and the broker has delivered it to another process or will deliver it again.
     if (entry.handle === undefined) return this.#forget(entry);
@@ -243,7 +243,7 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
     this.#dispatcher.wake();
   }
 
-  hold(entry: Entry<Handle>, delayMs: number): Promise<void> {
+  hold(entry: HeldEntry<Handle>, delayMs: number): Promise<void> {
     return isHeld(entry) ? this.#settle((line) => line.hold(entry, delayMs)) : DONE;
   }
 
@@ -263,14 +263,14 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
     this.#awaited.add(key);
   }
 
-  #forget(entry: Entry<Handle>): void {
+  #forget(entry: HeldEntry<Handle>): void {
     if (entry.link === undefined || !this.#entries.delete(entry.link)) return;
     if (entry.key !== undefined && this.#byKey.get(entry.key) === entry) this.#byKey.delete(entry.key);
     if (entry.state === 'delayed') this.#endDelay(entry);
     this.#look();
   }
 
-  #endDelay(entry: Entry<Handle>): void {
+  #endDelay(entry: HeldEntry<Handle>): void {
     entry.retry?.cancel();
     entry.retry = undefined;
     this.#delayed--;
@@ -291,6 +291,6 @@ export class BrokerGroup<Handle> implements MessageQueue<Entry<Handle>>, LineRec
   }
 }
 
-function isHeld<Handle>(entry: Entry<Handle>): entry is Entry<Handle> & Held<Handle> {
+function isHeld<Handle>(entry: HeldEntry<Handle>): entry is HeldEntry<Handle> & Held<Handle> {
   return entry.handle !== undefined;
 }

@@ -7,9 +7,9 @@ export interface Deadline {
   readonly isOver: boolean;
 }
 
-interface Pending {
+interface PendingDeadline {
   readonly at: number;
-  link: Link<Pending> | undefined;
+  link: Link<PendingDeadline> | undefined;
   isOver: boolean;
   readonly reject: (error: Error) => void;
 }
@@ -18,7 +18,7 @@ interface Pending {
 export class Deadlines {
   readonly #limitMs: number;
   readonly #makeError: (limitMs: number) => Error;
-  readonly #pending = new Linked<Pending>();
+  readonly #pending = new Linked<PendingDeadline>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(limitMs: number, makeError: (limitMs: number) => Error) {
@@ -29,7 +29,12 @@ export class Deadlines {
   /** Rejects if the work is not done in time. */
   limit<T>(work: (deadline: Deadline) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const pending: Pending = { at: performance.now() + this.#limitMs, link: undefined, isOver: false, reject };
+      const pending: PendingDeadline = {
+        at: performance.now() + this.#limitMs,
+        link: undefined,
+        isOver: false,
+        reject,
+      };
       pending.link = this.#pending.add(pending);
       this.#timer ??= setTimeout(() => this.#look(), this.#limitMs);
       const end = (): void => this.#remove(pending);
@@ -61,7 +66,7 @@ export class Deadlines {
     }
   }
 
-  #remove({ link }: Pending): void {
+  #remove({ link }: PendingDeadline): void {
     if (link !== undefined && this.#pending.delete(link) && this.#pending.size === 0) this.close();
   }
 

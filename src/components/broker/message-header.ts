@@ -8,7 +8,7 @@ export const CLOUD_EVENT_TYPE = 'application/cloudevents+json';
  * names are short, because every message has them; their meaning never changes, since older messages must stay
  * readable.
  */
-interface Header {
+interface MessageHeader {
   /** `id`. */
   readonly i: string;
   /** `contentType`, unless it is that of a CloudEvent. */
@@ -33,7 +33,7 @@ export type HeaderContent = Omit<Message, 'topic' | 'data'>;
 /** Encodes the header. It is ASCII without line breaks. */
 export function encodeHeader(message: Message, withMetadata: boolean): string {
   const { id, contentType, raw, expiresAt, trace, deadLetter, metadata } = message;
-  const header: Header = {
+  const header: MessageHeader = {
     i: id,
     ...(contentType === CLOUD_EVENT_TYPE ? undefined : { c: contentType }),
     ...(raw ? { r: 1 } : undefined),
@@ -54,7 +54,7 @@ function escapeNonAscii(json: string): string {
 
 /** Parses a header; `undefined` if it is not one of ours. */
 export function parseHeader(text: string): HeaderContent | undefined {
-  const header = parseJson(text) as Partial<Header> | undefined;
+  const header = parseJson(text) as Partial<MessageHeader> | undefined;
   if (typeof header !== 'object' || header === null || typeof header.i !== 'string') return undefined;
   const { i, c, r, e, t, s, d, m } = header;
   return {

@@ -52,7 +52,7 @@ export interface EngineOptions {
  * The synchronous state store on one SQLite connection. A group of commits is written in one transaction, so it costs
  * one sync, whatever its size.
  */
-export class Engine {
+export class SqliteEngine {
   readonly #connection: Connection;
   readonly #options: EngineOptions;
   readonly #file: DatabaseFile;

@@ -2,7 +2,6 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock, type Timer } from '../../util/clock.ts';
 import { BinaryWriter } from './binary-codec.ts';
 import { loadSqlite } from './driver.ts';
-import { Engine } from './engine.ts';
 import { stateErrorOf } from './failures.ts';
 import {
   type Failure,
@@ -17,6 +16,7 @@ import {
   writeRows,
 } from './protocol.ts';
 import { closeDatabase, openDatabase } from './schema.ts';
+import { SqliteEngine } from './sqlite-engine.ts';
 
 /** Idle time after which the log is moved into the database file. */
 const QUIET_MS = 50;
@@ -24,13 +24,13 @@ const QUIET_MS = 50;
 /** The worker's side of an embedded store: runs requests on the engine and replies. */
 class StoreThread {
   readonly #port: MessagePort;
-  readonly #engine: Engine;
+  readonly #engine: SqliteEngine;
   readonly #settings: WorkerSettings;
   readonly #writer = new BinaryWriter();
   #reported: Failure | undefined;
   #quiet: Timer | undefined;
 
-  constructor(port: MessagePort, engine: Engine, settings: WorkerSettings) {
+  constructor(port: MessagePort, engine: SqliteEngine, settings: WorkerSettings) {
     this.#port = port;
     this.#engine = engine;
     this.#settings = settings;
@@ -111,11 +111,11 @@ function tellClosed({ closed }: WorkerSettings): void {
 async function openEngine(
   { path, syncDelayMs, maxPages }: WorkerSettings,
   onWarning: (text: string) => void,
-): Promise<Engine> {
+): Promise<SqliteEngine> {
   const connection = openDatabase(await loadSqlite(), path, onWarning);
   try {
     if (maxPages !== undefined) connection.execute(`PRAGMA max_page_count=${maxPages}`);
-    return new Engine(
+    return new SqliteEngine(
       connection,
       syncDelayMs === undefined ? { path } : { path, beforeCommit: () => pause(syncDelayMs) },
     );

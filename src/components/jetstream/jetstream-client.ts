@@ -7,12 +7,12 @@ import type { Message, PublishFailure } from '../pubsub.ts';
 import { JetStreamApi } from './api.ts';
 import type { NatsModule } from './driver.ts';
 import { JetStreamLine } from './jetstream-line.ts';
-import { NatsLink } from './link.ts';
+import { JetStreamPublisher } from './jetstream-publisher.ts';
+import { JetStreamSettlements } from './jetstream-settlements.ts';
+import { JetStreamTopology } from './jetstream-topology.ts';
 import type { Handle } from './messages.ts';
-import { Publisher } from './publisher.ts';
+import { NatsLink } from './nats-link.ts';
 import type { JetStreamSettings } from './settings.ts';
-import { Settlements } from './settlements.ts';
-import { Topology } from './topology.ts';
 
 const CONNECT_LIMIT_MS = 5_000;
 const PING_INTERVAL_MS = 5_000;
@@ -49,9 +49,9 @@ export class JetStreamClient implements BrokerClient<Handle> {
   readonly #deps: JetStreamClientDeps;
   readonly #link: NatsLink;
   readonly #api: JetStreamApi;
-  readonly #topology: Topology;
-  readonly #publisher: Publisher;
-  readonly #settlements: Settlements;
+  readonly #topology: JetStreamTopology;
+  readonly #publisher: JetStreamPublisher;
+  readonly #settlements: JetStreamSettlements;
 
   constructor(deps: JetStreamClientDeps) {
     this.#deps = deps;
@@ -62,9 +62,9 @@ export class JetStreamClient implements BrokerClient<Handle> {
     const connect = (others: readonly string[]) => deps.nats.connect(connectOptions(deps, others));
     this.#link = new NatsLink({ server, connect, logger, random });
     this.#api = new JetStreamApi(apiPrefix, server);
-    this.#topology = new Topology({ api: this.#api, settings, server, logger });
-    this.#publisher = new Publisher({ link: this.#link, topology: this.#topology, logger });
-    this.#settlements = new Settlements(this.#link, settings.ackWaitMs);
+    this.#topology = new JetStreamTopology({ api: this.#api, settings, server, logger });
+    this.#publisher = new JetStreamPublisher({ link: this.#link, topology: this.#topology, logger });
+    this.#settlements = new JetStreamSettlements(this.#link, settings.ackWaitMs);
   }
 
   get failure(): string | undefined {

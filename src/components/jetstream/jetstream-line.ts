@@ -5,14 +5,14 @@ import { clearInterval, clearTimeout, setInterval, setTimeout } from '../../util
 import type { Held, Line, LineOptions, LineReceiver, Received } from '../broker/line.ts';
 import type { JetStreamApi } from './api.ts';
 import type { NatsMessage, NatsSubscription } from './driver.ts';
-import type { LinkUser, NatsLink } from './link.ts';
+import type { JetStreamSettlements } from './jetstream-settlements.ts';
+import type { JetStreamTopology, OpenConsumer } from './jetstream-topology.ts';
 import { type Handle, headersOf, receivedOf } from './messages.ts';
 import { isWildcard } from './names.ts';
+import type { NatsLink, NatsLinkUser } from './nats-link.ts';
 import { Pulls } from './pulls.ts';
 import type { NatsSession } from './session.ts';
 import { NANOSECONDS } from './settings.ts';
-import type { Settlements } from './settlements.ts';
-import type { OpenConsumer, Topology } from './topology.ts';
 
 /** How long a request for messages waits at the server. A line closes no sooner: on NATS 2.9, a message that goes to a request that is cut is withheld. */
 const PULL_MS = 1_000;
@@ -34,14 +34,14 @@ const CROWDED = 'Exceeded MaxWaiting';
 export interface JetStreamLineDeps {
   readonly link: NatsLink;
   readonly api: JetStreamApi;
-  readonly topology: Topology;
-  readonly settlements: Settlements;
+  readonly topology: JetStreamTopology;
+  readonly settlements: JetStreamSettlements;
   readonly ackWaitMs: number;
   readonly random: () => number;
 }
 
 /** The messages of a group, from its durable consumer. */
-export class JetStreamLine implements Line<Handle>, LinkUser {
+export class JetStreamLine implements Line<Handle>, NatsLinkUser {
   readonly #deps: JetStreamLineDeps;
   readonly #options: LineOptions;
   readonly #receiver: LineReceiver<Handle>;

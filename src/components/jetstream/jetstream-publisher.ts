@@ -5,11 +5,11 @@ import { parseJson } from '../broker/message-header.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
 import { type ApiReply, ERROR_CODES, errorIn } from './api.ts';
 import type { NatsMessage } from './driver.ts';
-import type { LinkUser, NatsLink } from './link.ts';
+import type { JetStreamTopology } from './jetstream-topology.ts';
 import { type EncodedHeaders, encodeHeaders, headersOf } from './messages.ts';
 import { MAX_SUBJECT_BYTES, subjectOf } from './names.ts';
+import type { NatsLink, NatsLinkUser } from './nats-link.ts';
 import type { NatsSession } from './session.ts';
-import type { Topology } from './topology.ts';
 
 const NO_RESPONDERS = 503;
 const RETRY_MS = 250;
@@ -17,7 +17,7 @@ const RETRY_MS = 250;
 const PASSING: ReadonlySet<number> = new Set([ERROR_CODES.unavailable, ERROR_CODES.notLeader]);
 
 /** A message that is being published. */
-interface Outgoing {
+interface OutgoingMessage {
   message: Message;
   readonly subject: string;
   headers: EncodedHeaders;
@@ -34,21 +34,21 @@ interface PubAck {
   readonly duplicate?: boolean;
 }
 
-/** The dependencies of a {@link Publisher}. */
-export interface PublisherDeps {
+/** The dependencies of a {@link JetStreamPublisher}. */
+export interface JetStreamPublisherDeps {
   readonly link: NatsLink;
-  readonly topology: Topology;
+  readonly topology: JetStreamTopology;
   readonly logger: Logger;
 }
 
 /** Publishes messages and awaits the acknowledgements of all at the same time. */
-export class Publisher implements LinkUser {
-  readonly #deps: PublisherDeps;
+export class JetStreamPublisher implements NatsLinkUser {
+  readonly #deps: JetStreamPublisherDeps;
   /** In the order of the calls, which is that of their deadlines. */
-  readonly #pending = new Set<Outgoing>();
+  readonly #pending = new Set<OutgoingMessage>();
   readonly #timers = new Set<NodeJS.Timeout>();
 
-  constructor(deps: PublisherDeps) {
+  constructor(deps: JetStreamPublisherDeps) {
     this.#deps = deps;
     deps.link.join(this);
   }
@@ -67,11 +67,11 @@ export class Publisher implements LinkUser {
     });
   }
 
-  #add(message: Message, deadline: Deadline, settle: Outgoing['settle']): void {
+  #add(message: Message, deadline: Deadline, settle: OutgoingMessage['settle']): void {
     this.#forgetLate();
     const subject = subjectOf(message.topic);
     const headers = encodeHeaders(message, subject);
-    const outgoing: Outgoing = { message, subject, headers, deadline, settle, sent: 0, reply: undefined };
+    const outgoing: OutgoingMessage = { message, subject, headers, deadline, settle, sent: 0, reply: undefined };
     this.#pending.add(outgoing);
     const { session } = this.#deps.link;
     if (session !== undefined) this.#send(outgoing, session);
@@ -85,13 +85,13 @@ export class Publisher implements LinkUser {
     }
   }
 
-  #settle(outgoing: Outgoing, error?: Error): void {
+  #settle(outgoing: OutgoingMessage, error?: Error): void {
     if (!this.#pending.delete(outgoing)) return;
     if (outgoing.reply !== undefined) this.#deps.link.session?.forget(outgoing.reply);
     outgoing.settle(error);
   }
 
-  #send(outgoing: Outgoing, session: NatsSession): void {
+  #send(outgoing: OutgoingMessage, session: NatsSession): void {
     if (outgoing.deadline.isOver) return this.#settle(outgoing);
     if (bytesOf(outgoing) > session.maxPayloadBytes) dropOrigin(outgoing);
     const problem = this.#problemOf(outgoing, session);
@@ -105,7 +105,7 @@ export class Publisher implements LinkUser {
   }
 
   /** The reason why the server would end the connection, if it would. */
-  #problemOf(outgoing: Outgoing, { maxPayloadBytes }: NatsSession): Error | undefined {
+  #problemOf(outgoing: OutgoingMessage, { maxPayloadBytes }: NatsSession): Error | undefined {
     const { server } = this.#deps.link;
     const [bytes, subjectBytes] = [bytesOf(outgoing), Buffer.byteLength(outgoing.subject)];
     if (bytes > maxPayloadBytes)
@@ -117,7 +117,7 @@ export class Publisher implements LinkUser {
     return undefined;
   }
 
-  #replied(outgoing: Outgoing, reply: NatsMessage): void {
+  #replied(outgoing: OutgoingMessage, reply: NatsMessage): void {
     if (reply.data.length === 0 && headersOf(reply)?.code === NO_RESPONDERS) return void this.#lookForStream(outgoing);
     const parsed = parseJson(Buffer.from(reply.data.buffer, reply.data.byteOffset, reply.data.length).toString());
     const { server, session } = this.#deps.link;
@@ -131,7 +131,7 @@ export class Publisher implements LinkUser {
     this.#settle(outgoing, error);
   }
 
-  #tellDuplicate({ message, subject }: Outgoing): void {
+  #tellDuplicate({ message, subject }: OutgoingMessage): void {
     this.#deps.logger.warn(
       { topic: message.topic, messageId: message.id },
       `a message was dropped by ${this.#deps.link.server}: the stream of ${JSON.stringify(subject)} got another one with its ID a short time ago`,
@@ -139,7 +139,7 @@ export class Publisher implements LinkUser {
   }
 
   /** No server stores the subject: there is no stream, or its server is away. */
-  async #lookForStream(outgoing: Outgoing): Promise<void> {
+  async #lookForStream(outgoing: OutgoingMessage): Promise<void> {
     const { link, topology } = this.#deps;
     const { session } = link;
     if (session === undefined) return;
@@ -154,7 +154,7 @@ export class Publisher implements LinkUser {
     else this.#sendLater(outgoing);
   }
 
-  #sendLater(outgoing: Outgoing): void {
+  #sendLater(outgoing: OutgoingMessage): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       const { session } = this.#deps.link;
@@ -181,12 +181,12 @@ export class Publisher implements LinkUser {
   }
 }
 
-function bytesOf({ message, headers }: Outgoing): number {
+function bytesOf({ message, headers }: OutgoingMessage): number {
   return message.data.length + headers.length;
 }
 
 /** A dead letter that is too large goes without its origin: it would be tried for ever. Whether it had one. */
-function dropOrigin(outgoing: Outgoing): boolean {
+function dropOrigin(outgoing: OutgoingMessage): boolean {
   const { deadLetter, ...rest } = outgoing.message;
   if (deadLetter === undefined) return false;
   outgoing.message = rest;

@@ -1,9 +1,9 @@
 import { clearTimeout, setImmediate, setTimeout } from '../../util/timers.ts';
-import type { LinkUser, NatsLink } from './link.ts';
+import type { NatsLink, NatsLinkUser } from './nats-link.ts';
 import type { NatsSession } from './session.ts';
 
 /** The settlements of one tick. */
-interface Batch {
+interface SettlementBatch {
   readonly sent: [subject: string, payload: string][];
   readonly promise: Promise<void>;
   readonly resolve: () => void;
@@ -15,11 +15,11 @@ interface Batch {
  * Sends acknowledgements, and confirms those of one tick with one round trip. They are valid on any connection: what was
  * not confirmed is sent again on the next one.
  */
-export class Settlements implements LinkUser {
+export class JetStreamSettlements implements NatsLinkUser {
   readonly #link: NatsLink;
   readonly #limitMs: number;
-  readonly #unconfirmed = new Set<Batch>();
-  #current: Batch | undefined;
+  readonly #unconfirmed = new Set<SettlementBatch>();
+  #current: SettlementBatch | undefined;
 
   /** @param limitMs - when the server delivers again what it did not get */
   constructor(link: NatsLink, limitMs: number) {
@@ -36,14 +36,14 @@ export class Settlements implements LinkUser {
     return this.#current.promise;
   }
 
-  #open(): Batch {
+  #open(): SettlementBatch {
     let resolve: () => void = () => undefined;
     let reject: (error: Error) => void = () => undefined;
     const promise = new Promise<void>((fulfil, refuse) => {
       resolve = fulfil;
       reject = refuse;
     });
-    const batch: Batch = { sent: [], promise, resolve, reject };
+    const batch: SettlementBatch = { sent: [], promise, resolve, reject };
     const session = this.#link.session;
     this.#unconfirmed.add(batch);
     setImmediate(() => {
@@ -55,13 +55,13 @@ export class Settlements implements LinkUser {
     return batch;
   }
 
-  #sendAgain(batch: Batch): void {
+  #sendAgain(batch: SettlementBatch): void {
     const session = this.#link.session;
     for (const [subject, payload] of batch.sent) session?.publish(subject, payload);
     this.#confirm(batch, session);
   }
 
-  #confirm(batch: Batch, session: NatsSession | undefined): void {
+  #confirm(batch: SettlementBatch, session: NatsSession | undefined): void {
     const flushed = session === undefined ? Promise.reject(new Error('not connected')) : session.flush();
     flushed.then(
       () => this.#end(batch),
@@ -74,7 +74,7 @@ export class Settlements implements LinkUser {
     );
   }
 
-  #end(batch: Batch, error?: Error): void {
+  #end(batch: SettlementBatch, error?: Error): void {
     if (!this.#unconfirmed.delete(batch)) return;
     clearTimeout(batch.timer);
     if (error === undefined) batch.resolve();

@@ -20,7 +20,7 @@ export interface ConsumerWish {
   readonly since?: Date | undefined;
 }
 
-/** The dependencies of a {@link Topology}. */
+/** The dependencies of a {@link JetStreamTopology}. */
 export interface TopologyDeps {
   readonly api: JetStreamApi;
   readonly settings: JetStreamSettings;
@@ -30,7 +30,7 @@ export interface TopologyDeps {
 }
 
 /** The streams and consumers of topics and groups. */
-export class Topology {
+export class JetStreamTopology {
   readonly #deps: TopologyDeps;
   /** Streams that are being looked for, by topic. */
   readonly #searches = new Map<string, Promise<string>>();

@@ -8,7 +8,7 @@ import { NatsSession } from './session.ts';
 const MAX_PROBLEMS = 32;
 
 /** Uses the connection. */
-export interface LinkUser {
+export interface NatsLinkUser {
   /** A connection is there. */
   connected(session: NatsSession): void;
   /** It is gone. */
@@ -29,7 +29,7 @@ export interface NatsLinkDeps {
 /** The connection to NATS, and its users. */
 export class NatsLink {
   readonly #deps: NatsLinkDeps;
-  readonly #users = new Set<LinkUser>();
+  readonly #users = new Set<NatsLinkUser>();
   readonly #reconnector: Reconnector<NatsSession>;
   #others: readonly string[] = [];
   /** Errors that the server has reported on this connection, each logged once: they can alternate. */
@@ -60,12 +60,12 @@ export class NatsLink {
     return this.#reconnector.failure?.message;
   }
 
-  join(user: LinkUser): void {
+  join(user: NatsLinkUser): void {
     this.#users.add(user);
     if (this.session !== undefined) user.connected(this.session);
   }
 
-  leave(user: LinkUser): void {
+  leave(user: NatsLinkUser): void {
     this.#users.delete(user);
   }
 

@@ -5,7 +5,7 @@ import type { PartitionOffsets } from './partition-offsets.ts';
 
 const RETRY: Backoff = { initialDelayMs: 100, maxDelayMs: 2_000, factor: 2, jitter: 0.5 };
 
-interface Waiting {
+interface WaitingSettlement {
   readonly partition: PartitionOffsets;
   readonly settle: (error?: Error) => void;
 }
@@ -21,7 +21,7 @@ export class Commits {
   readonly #commit: (places: readonly Place[]) => Promise<void>;
   readonly #random: () => number;
   #dirty = new Set<PartitionOffsets>();
-  #waiting: Waiting[] = [];
+  #waiting: WaitingSettlement[] = [];
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
@@ -89,7 +89,7 @@ export class Commits {
     }
   }
 
-  #putBack(places: readonly Place[], waiting: readonly Waiting[], error: unknown): void {
+  #putBack(places: readonly Place[], waiting: readonly WaitingSettlement[], error: unknown): void {
     for (const { partition } of places) if (!partition.isLost) this.#dirty.add(partition);
     for (const one of waiting) {
       if (one.partition.isLost || this.#isClosed) one.settle(new Error(reasonOf(error)));

@@ -20,8 +20,8 @@ export interface Assignment {
   readonly partitions: readonly number[];
 }
 
-/** The dependencies of a {@link Membership}. */
-export interface MembershipDeps {
+/** The dependencies of a {@link GroupMembership}. */
+export interface GroupMembershipDeps {
   readonly makeConsumer: (options: object) => KafkaConsumer;
   readonly topic: string;
   readonly times: GroupTimes;
@@ -31,15 +31,15 @@ export interface MembershipDeps {
 }
 
 /** One membership in a consumer group. It outlives connections, as long as heartbeats arrive in time. */
-export class Membership {
+export class GroupMembership {
   readonly consumer: KafkaConsumer;
-  readonly #deps: MembershipDeps;
+  readonly #deps: GroupMembershipDeps;
   #watch: NodeJS.Timeout | undefined;
   /** A heartbeat must be confirmed before this instant has been over for the session timeout. */
   #seenAt = performance.now();
   #isEnded = false;
 
-  constructor(deps: MembershipDeps) {
+  constructor(deps: GroupMembershipDeps) {
     this.#deps = deps;
     const { sessionTimeoutMs, heartbeatIntervalMs } = deps.times;
     this.consumer = deps.makeConsumer({

@@ -5,12 +5,12 @@ import type { ComponentContext } from '../component.ts';
 import { OutageLog } from '../outage-log.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
 import type { KafkaModule, KafkaProducer } from './driver.ts';
+import type { GroupTimes } from './group-membership.ts';
 import { KafkaLine } from './kafka-line.ts';
-import type { GroupTimes } from './membership.ts';
+import { KafkaPublisher } from './kafka-publisher.ts';
 import { idOf, topicProblem } from './names.ts';
 import { partitionOf } from './partitioning.ts';
-import { Publisher } from './publisher.ts';
-import type { KafkaHandle, Reading } from './records.ts';
+import type { KafkaHandle, RecordReading } from './records.ts';
 
 const CONNECT_LIMIT_MS = 5_000;
 
@@ -29,7 +29,7 @@ export interface KafkaSettings {
   readonly publishTimeoutMs: number;
   readonly initialOffset: 'newest' | 'oldest';
   readonly times: GroupTimes;
-  readonly reading: Reading;
+  readonly reading: RecordReading;
 }
 
 export interface KafkaClientDeps {
@@ -42,7 +42,7 @@ export interface KafkaClientDeps {
 export class KafkaClient implements BrokerClient<KafkaHandle> {
   readonly name: string;
   readonly #deps: KafkaClientDeps;
-  readonly #publisher: Publisher;
+  readonly #publisher: KafkaPublisher;
   readonly #outages: OutageLog;
   #turn = 0;
 
@@ -53,7 +53,13 @@ export class KafkaClient implements BrokerClient<KafkaHandle> {
     const makeProducer = (): KafkaProducer => this.#makeProducer();
     this.#outages = new OutageLog(deps.context.logger, this.name);
     const outages = this.#outages;
-    this.#publisher = new Publisher({ name: this.name, makeProducer, maxMessageBytes, outages, random: Math.random });
+    this.#publisher = new KafkaPublisher({
+      name: this.name,
+      makeProducer,
+      maxMessageBytes,
+      outages,
+      random: Math.random,
+    });
   }
 
   get failure(): string | undefined {

@@ -7,10 +7,10 @@ import type { OutageLog } from '../outage-log.ts';
 import { Commits, type Place } from './commits.ts';
 import { isUnreachable, type KafkaConsumer, reasonOf } from './driver.ts';
 import { Fetcher } from './fetcher.ts';
-import { type Assignment, type GroupTimes, Membership } from './membership.ts';
+import { type Assignment, GroupMembership, type GroupTimes } from './group-membership.ts';
 import { PartitionOffsets } from './partition-offsets.ts';
 import { positionsOf } from './positions.ts';
-import { type KafkaHandle, type Reading, receivedOf } from './records.ts';
+import { type KafkaHandle, type RecordReading, receivedOf } from './records.ts';
 
 const FLUSH_LIMIT_MS = 2_000;
 const REJOIN: Backoff = { initialDelayMs: 100, maxDelayMs: 5_000, factor: 2, jitter: 0.5 };
@@ -21,7 +21,7 @@ export interface KafkaLineDeps {
   readonly makeConsumer: (options: object) => KafkaConsumer;
   readonly times: GroupTimes;
   readonly initialOffset: 'newest' | 'oldest';
-  readonly reading: Reading;
+  readonly reading: RecordReading;
   readonly outages: OutageLog;
   /** A number from 0 to 1. */
   readonly random: () => number;
@@ -37,7 +37,7 @@ export class KafkaLine implements Line<KafkaHandle> {
   readonly #commits: Commits;
   /** Fetched, and not delivered for lack of room. */
   readonly #buffer = new Deque<Received<KafkaHandle>>();
-  #membership: Membership | undefined;
+  #membership: GroupMembership | undefined;
   #assignment: Assignment | undefined;
   /** The latest work on an assignment. */
   #taking: Promise<void> = Promise.resolve();
@@ -81,7 +81,7 @@ export class KafkaLine implements Line<KafkaHandle> {
   }
 
   async #join(): Promise<void> {
-    const membership: Membership = new Membership({
+    const membership: GroupMembership = new GroupMembership({
       ...{ makeConsumer: this.#deps.makeConsumer, topic: this.#options.topic, times: this.#deps.times },
       assigned: (assignment) => {
         if (this.#membership !== membership) return;
@@ -100,7 +100,7 @@ export class KafkaLine implements Line<KafkaHandle> {
   }
 
   /** This process keeps its partitions only if no other process can have had them in between. */
-  async #assigned(membership: Membership, assignment: Assignment): Promise<void> {
+  async #assigned(membership: GroupMembership, assignment: Assignment): Promise<void> {
     const last = this.#assignment;
     this.#assignment = assignment;
     // A member that joins again after its connection broke may find the group as it was.
@@ -137,7 +137,7 @@ export class KafkaLine implements Line<KafkaHandle> {
   }
 
   /** The group does without this process: another member takes its place. */
-  #lost(membership: Membership, error: unknown): void {
+  #lost(membership: GroupMembership, error: unknown): void {
     if (this.#membership !== membership) return;
     this.#membership = undefined;
     this.#assignment = undefined;

@@ -4,13 +4,13 @@ import type { Deadline } from '../broker/deadlines.ts';
 import type { OutageLog } from '../outage-log.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
 import { closeClient, found, hasFailure, isUnreachable, type KafkaProducer, reasonOf } from './driver.ts';
-import { type Outgoing, outgoing } from './records.ts';
+import { outgoing, type SizedRecord } from './records.ts';
 
 const ALL_IN_SYNC = -1;
 const MAX_BATCH = 1_000;
 const RETRY: Backoff = { initialDelayMs: 50, maxDelayMs: 1_000, factor: 2, jitter: 0.5 };
 
-interface Pending extends Outgoing {
+interface PendingMessage extends SizedRecord {
   readonly message: Message;
   readonly deadline: Deadline;
   /** `undefined`: the broker has it. */
@@ -19,12 +19,12 @@ interface Pending extends Outgoing {
 
 /** The messages of a topic that wait, in order. */
 interface Lane {
-  waiting: Pending[];
+  waiting: PendingMessage[];
   isBusy: boolean;
 }
 
-/** The dependencies of a {@link Publisher}. */
-export interface PublisherDeps {
+/** The dependencies of a {@link KafkaPublisher}. */
+export interface KafkaPublisherDeps {
   readonly name: string;
   readonly makeProducer: () => KafkaProducer;
   readonly maxMessageBytes: number;
@@ -34,15 +34,15 @@ export interface PublisherDeps {
 }
 
 /** Publishes to all replicas that are in sync. One request of each topic is on its way: that keeps the order. */
-export class Publisher {
+export class KafkaPublisher {
   /** Why the latest attempt has failed. */
   failure: string | undefined;
-  readonly #deps: PublisherDeps;
+  readonly #deps: KafkaPublisherDeps;
   readonly #lanes = new Map<string, Lane>();
   #producer: KafkaProducer | undefined;
   #isClosed = false;
 
-  constructor(deps: PublisherDeps) {
+  constructor(deps: KafkaPublisherDeps) {
     this.#deps = deps;
   }
 
@@ -62,7 +62,7 @@ export class Publisher {
     });
   }
 
-  #accept(message: Message, deadline: Deadline, settle: Pending['settle']): void {
+  #accept(message: Message, deadline: Deadline, settle: PendingMessage['settle']): void {
     const { name, maxMessageBytes } = this.#deps;
     try {
       const { record, bytes } = outgoing(message);
@@ -103,8 +103,8 @@ export class Publisher {
   }
 
   /** A broker limits the bytes of what comes together. */
-  #takeBatch(lane: Lane): readonly Pending[] {
-    const batch: Pending[] = [];
+  #takeBatch(lane: Lane): readonly PendingMessage[] {
+    const batch: PendingMessage[] = [];
     let taken = 0;
     let bytes = 0;
     for (const pending of lane.waiting) {
@@ -122,7 +122,7 @@ export class Publisher {
   }
 
   /** Returns the messages to be sent again. */
-  async #send(batch: readonly Pending[]): Promise<readonly Pending[]> {
+  async #send(batch: readonly PendingMessage[]): Promise<readonly PendingMessage[]> {
     try {
       this.#producer ??= this.#makeProducer();
       const messages = batch.map(({ record }) => record);
@@ -147,7 +147,7 @@ export class Publisher {
   }
 
   /** One of them may be to blame. */
-  async #sendApart(batch: readonly Pending[]): Promise<readonly Pending[]> {
+  async #sendApart(batch: readonly PendingMessage[]): Promise<readonly PendingMessage[]> {
     for (const [index, pending] of batch.entries()) {
       const again = await this.#send([pending]);
       if (again.length > 0) return [...again, ...batch.slice(index + 1)];
@@ -155,7 +155,7 @@ export class Publisher {
     return [];
   }
 
-  #prepareAgain(error: unknown, batch: readonly Pending[]): readonly Pending[] {
+  #prepareAgain(error: unknown, batch: readonly PendingMessage[]): readonly PendingMessage[] {
     this.#producer?.clearMetadata();
     // The connection may be dead without anybody having told.
     if (found(error, 'code', 'PLT_KFK_TIMEOUT')) void this.#endProducer();

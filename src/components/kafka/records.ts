@@ -20,7 +20,7 @@ export interface KafkaHandle {
 }
 
 /** A record to be sent, with the number of its bytes, or somewhat more. */
-export interface Outgoing {
+export interface SizedRecord {
   readonly record: OutgoingRecord;
   readonly bytes: number;
 }
@@ -30,7 +30,7 @@ export interface Outgoing {
  *
  * @throws Error if Kafka cannot carry the message.
  */
-export function outgoing(message: Message): Outgoing {
+export function outgoing(message: Message): SizedRecord {
   const { topic, data, metadata } = message;
   const problem = topicProblem(topic);
   if (problem !== undefined) throw new Error(problem);
@@ -49,7 +49,7 @@ export function outgoing(message: Message): Outgoing {
 }
 
 /** How records of other programs are read. */
-export interface Reading {
+export interface RecordReading {
   /** Whether the values of headers are escaped as in a URL. */
   readonly escapeHeaders: boolean;
   /** Headers that are left out. */
@@ -66,13 +66,13 @@ export interface Fetched {
   readonly handle: KafkaHandle;
 }
 
-export function receivedOf(fetched: Fetched, reading: Reading): Received<KafkaHandle> {
+export function receivedOf(fetched: Fetched, reading: RecordReading): Received<KafkaHandle> {
   const { topicId, handle } = fetched;
   const place = `${handle.partition.partition}:${handle.offset}`;
   return { message: messageOf(fetched, reading), attempts: 0, handle, key: `${topicId}:${place}` };
 }
 
-function messageOf({ record, topic, timestamp, handle }: Fetched, reading: Reading): Message {
+function messageOf({ record, topic, timestamp, handle }: Fetched, reading: RecordReading): Message {
   const data = record.value ?? Buffer.alloc(0);
   const headers = record.headers.map(([name, value]) => [String(name ?? ''), String(value ?? '')] as const);
   const own = parseHeader(headers.find(([name]) => name === HEADER)?.[1] ?? '');

@@ -21,11 +21,11 @@ export interface Writing {
 }
 
 /** A message to be sent, with the number of its bytes, or somewhat more. */
-export interface Outgoing {
+export interface OutgoingPacket {
   readonly packet: MqttPacket;
   readonly bytes: number;
   /** A dead letter as it goes if it is too large with its origin: it would be tried for ever. */
-  readonly withoutOrigin?: Outgoing;
+  readonly withoutOrigin?: OutgoingPacket;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface Outgoing {
  *
  * @throws Error if MQTT cannot carry the message.
  */
-export function outgoing(message: Message, writing: Writing): Outgoing {
+export function outgoing(message: Message, writing: Writing): OutgoingPacket {
   if (message.deadLetter === undefined) return written(message, writing, false);
   const { deadLetter: _origin, ...rest } = message;
   const withoutOrigin = written(rest, writing, true);
@@ -44,7 +44,7 @@ export function outgoing(message: Message, writing: Writing): Outgoing {
   }
 }
 
-function written(message: Message, { protocolVersion, retain, now }: Writing, isDeadLetter: boolean): Outgoing {
+function written(message: Message, { protocolVersion, retain, now }: Writing, isDeadLetter: boolean): OutgoingPacket {
   const { topic, data, metadata } = message;
   const problem = publishTopicProblem(topic);
   if (problem !== undefined) throw new Error(problem);
@@ -108,7 +108,7 @@ function secondsUntil(instant: number, now: number): number {
 }
 
 /** How messages are read. */
-export interface Reading {
+export interface MessageReading {
   readonly now: () => number;
   readonly newId: () => string;
   /** Whether the message's metadata tell its topic, which is not that of the subscription. */
@@ -116,7 +116,7 @@ export interface Reading {
 }
 
 /** The message of a packet, ours or another program's. */
-export function incoming(packet: MqttPacket, { now, newId, tellsTopic }: Reading): Message {
+export function incoming(packet: MqttPacket, { now, newId, tellsTopic }: MessageReading): Message {
   const { topic = '', payload = Buffer.alloc(0), properties } = packet;
   const { contentType, messageExpiryInterval, userProperties = {} } = properties ?? {};
   const header = userProperties[HEADER];

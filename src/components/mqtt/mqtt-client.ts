@@ -6,10 +6,10 @@ import type { ComponentContext } from '../component.ts';
 import { OutageLog } from '../outage-log.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
 import type { MqttPacketModule } from './driver.ts';
-import { type Outgoing, outgoing, type Writing } from './messages.ts';
+import { type OutgoingPacket, outgoing, type Writing } from './messages.ts';
 import type { MqttBroker } from './mqtt-connection.ts';
 import { type MqttHandle, MqttLine } from './mqtt-line.ts';
-import type { LinkDeps } from './mqtt-link.ts';
+import type { MqttLinkDeps } from './mqtt-link.ts';
 import { MqttPublisher } from './mqtt-publisher.ts';
 import { clientIdOf, filterProblem, isWildcard, sessionKey, sharedFilter } from './names.ts';
 
@@ -69,7 +69,7 @@ export class MqttClient implements BrokerClient<MqttHandle> {
     clientId: string,
     purpose: object,
     { clean, receiveMaximum }: { readonly clean: boolean; readonly receiveMaximum?: number },
-  ): LinkDeps {
+  ): MqttLinkDeps {
     const { packets, settings, context } = this.#deps;
     const session = { clientId, clean, receiveMaximum };
     const { broker } = settings;
@@ -94,7 +94,7 @@ export class MqttClient implements BrokerClient<MqttHandle> {
     );
   }
 
-  #outgoing(message: Message): Outgoing | Error {
+  #outgoing(message: Message): OutgoingPacket | Error {
     try {
       return outgoing(message, this.#writing);
     } catch (error) {

@@ -1,8 +1,8 @@
 import type { Held, Line, LineReceiver, Received } from '../broker/line.ts';
 import type { MqttPacket } from './driver.ts';
-import { incoming, type Reading } from './messages.ts';
+import { incoming, type MessageReading } from './messages.ts';
 import type { MqttConnection } from './mqtt-connection.ts';
-import { type LinkDeps, type LinkUser, MqttLink } from './mqtt-link.ts';
+import { MqttLink, type MqttLinkDeps, type MqttLinkUser } from './mqtt-link.ts';
 import { describeReason, FIRST_FAILURE, RefusedError } from './refusals.ts';
 
 /** Packet IDs of the two sides are independent, and a session needs one only. */
@@ -23,10 +23,10 @@ interface Unacknowledged {
 }
 
 export interface MqttLineDeps {
-  readonly link: LinkDeps;
+  readonly link: MqttLinkDeps;
   /** The topic filter. */
   readonly filter: string;
-  readonly reading: Reading;
+  readonly reading: MessageReading;
   /** Max messages without an acknowledgement. */
   readonly receiveMaximum: number;
 }
@@ -35,7 +35,7 @@ export interface MqttLineDeps {
  * The session of one group on one topic: its pause and its slow messages hold up no other. The broker keeps its
  * messages while no process is connected.
  */
-export class MqttLine implements Line<MqttHandle>, LinkUser {
+export class MqttLine implements Line<MqttHandle>, MqttLinkUser {
   readonly #deps: MqttLineDeps;
   readonly #receiver: LineReceiver<MqttHandle>;
   readonly #link: MqttLink;

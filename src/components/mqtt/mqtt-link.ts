@@ -14,7 +14,7 @@ const STABLE_MS = 10_000;
 const MANY_ENDS = 6;
 
 /** Uses a link. */
-export interface LinkUser {
+export interface MqttLinkUser {
   /** A new connection, before anything else of it. Calls `established()` of the link when all is as it must be. */
   connected(connection: MqttConnection): void;
   packet(connection: MqttConnection, packet: MqttPacket): void;
@@ -22,7 +22,7 @@ export interface LinkUser {
   lost(error: Error): void;
 }
 
-export interface LinkDeps {
+export interface MqttLinkDeps {
   readonly packets: MqttPacketModule;
   readonly broker: MqttBroker;
   readonly session: MqttSession;
@@ -35,23 +35,23 @@ export interface LinkDeps {
   readonly takenOver: string;
 }
 
-interface Attempt {
+interface PendingConnect {
   readonly resolve: (connection: MqttConnection) => void;
   readonly reject: (error: Error) => void;
 }
 
 /** A session's connection to the broker. Notices when another process uses its client ID. */
 export class MqttLink {
-  readonly #deps: LinkDeps;
-  readonly #user: LinkUser;
+  readonly #deps: MqttLinkDeps;
+  readonly #user: MqttLinkUser;
   readonly #reconnector: Reconnector<MqttConnection>;
   /** The latest connection, also while it is not established. */
   #connection: MqttConnection | undefined;
-  #attempt: Attempt | undefined;
+  #attempt: PendingConnect | undefined;
   #shortLives = 0;
   #takeovers = 0;
 
-  constructor(deps: LinkDeps, user: LinkUser) {
+  constructor(deps: MqttLinkDeps, user: MqttLinkUser) {
     this.#deps = deps;
     this.#user = user;
     const { outages, random } = deps;

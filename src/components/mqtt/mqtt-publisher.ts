@@ -1,9 +1,9 @@
 import type { Deadline } from '../broker/deadlines.ts';
 import type { PublishFailure } from '../pubsub.ts';
 import type { MqttPacket, MqttProperties } from './driver.ts';
-import type { Outgoing } from './messages.ts';
+import type { OutgoingPacket } from './messages.ts';
 import type { MqttConnection } from './mqtt-connection.ts';
-import { type LinkDeps, type LinkUser, MqttLink } from './mqtt-link.ts';
+import { MqttLink, type MqttLinkDeps, type MqttLinkUser } from './mqtt-link.ts';
 import { describeReason, FIRST_FAILURE, QOS_NOT_SUPPORTED, RefusedError } from './refusals.ts';
 
 const MAX_PACKET_ID = 65_535;
@@ -11,8 +11,8 @@ const MAX_PACKET_ID = 65_535;
 const MAX_SENDS = 3;
 
 /** A message that is on its way to the broker. */
-interface Pending {
-  readonly outgoing: Outgoing;
+interface PendingMessage {
+  readonly outgoing: OutgoingPacket;
   readonly deadline: Deadline;
   sends: number;
   /** `undefined`: the broker has it. */
@@ -20,18 +20,18 @@ interface Pending {
 }
 
 /** Publishes with QoS 1, many messages at a time, on a connection of its own. */
-export class MqttPublisher implements LinkUser {
+export class MqttPublisher implements MqttLinkUser {
   readonly #name: string;
   readonly #link: MqttLink;
   /** Sent and not confirmed, by packet ID, in the order of sending. */
-  readonly #sent = new Map<number, Pending>();
+  readonly #sent = new Map<number, PendingMessage>();
   /** Not sent yet, or to be sent again. */
-  #waiting: Pending[] = [];
+  #waiting: PendingMessage[] = [];
   #connection: MqttConnection | undefined;
   #lastId = 0;
   #window = MAX_PACKET_ID;
 
-  constructor(deps: LinkDeps) {
+  constructor(deps: MqttLinkDeps) {
     this.#name = deps.broker.name;
     this.#link = new MqttLink(deps, this);
     this.#link.connect();
@@ -43,7 +43,7 @@ export class MqttPublisher implements LinkUser {
   }
 
   /** Resolves once the broker has confirmed the messages, with the failures among them. */
-  publish(messages: readonly (Outgoing | Error)[], deadline: Deadline): Promise<readonly PublishFailure[]> {
+  publish(messages: readonly (OutgoingPacket | Error)[], deadline: Deadline): Promise<readonly PublishFailure[]> {
     const failures: PublishFailure[] = [];
     let open = messages.length;
     return new Promise((resolve) => {
@@ -111,7 +111,7 @@ export class MqttPublisher implements LinkUser {
     else this.#waiting.splice(0, next);
   }
 
-  #send(connection: MqttConnection, pending: Pending): void {
+  #send(connection: MqttConnection, pending: PendingMessage): void {
     const { deadline, settle } = pending;
     // Its publish has failed already.
     if (deadline.isOver) return settle(undefined);
@@ -147,6 +147,6 @@ export class MqttPublisher implements LinkUser {
   }
 }
 
-function fitting(outgoing: Outgoing, maxBytes: number): Outgoing {
+function fitting(outgoing: OutgoingPacket, maxBytes: number): OutgoingPacket {
   return outgoing.bytes > maxBytes ? (outgoing.withoutOrigin ?? outgoing) : outgoing;
 }

@@ -37,13 +37,13 @@ export interface PgServerDeps {
 }
 
 /** A running server's description of itself. */
-interface Described {
+interface PgDescription {
   readonly serverId: string;
   readonly durability: FoundDurability;
 }
 
 /** A connection to a primary. */
-interface Primary extends Described {
+interface Primary extends PgDescription {
   readonly client: PgClient;
 }
 
@@ -103,7 +103,7 @@ export class PgServer implements RemoteServer {
   }
 
   /** Checks the version, the durability, and that the server takes changes. */
-  async #check(client: PgClient): Promise<Described> {
+  async #check(client: PgClient): Promise<PgDescription> {
     const text = `SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
       current_setting('server_version_num')::integer, pg_postmaster_start_time()::text, current_setting('fsync')`;
     const { rows } = await client.query({ text, rowMode: 'array' });

@@ -1,6 +1,6 @@
 import { failureOf } from './failures.ts';
 import type { RabbitConnection } from './rabbit-connection.ts';
-import type { Topology } from './topology.ts';
+import type { RabbitTopology } from './rabbit-topology.ts';
 
 /** Since RabbitMQ 3.10, a quorum queue hands expired messages on without losing any. */
 const FIRST_VERSION = [3, 10] as const;
@@ -15,12 +15,12 @@ const SPARE_MS = 600_000;
  * is deleted by the broker.
  */
 export class DelayQueues {
-  readonly #topology: Topology;
+  readonly #topology: RabbitTopology;
   readonly #connection: RabbitConnection;
   /** Whether the server has refused one: the user may lack the permission. */
   #isRefused = false;
 
-  constructor(topology: Topology, connection: RabbitConnection) {
+  constructor(topology: RabbitTopology, connection: RabbitConnection) {
     this.#topology = topology;
     this.#connection = connection;
   }

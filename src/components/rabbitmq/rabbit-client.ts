@@ -6,11 +6,11 @@ import type { Held, LineOptions, LineReceiver } from '../broker/line.ts';
 import type { Message, PublishFailure } from '../pubsub.ts';
 import { DelayQueues } from './delay-queues.ts';
 import { addressed, again } from './message-properties.ts';
-import { Publisher } from './publisher.ts';
 import type { RabbitConnection } from './rabbit-connection.ts';
 import { type PreparedQueue, type RabbitHandle, RabbitLine } from './rabbit-line.ts';
+import { RabbitPublisher } from './rabbit-publisher.ts';
+import { RabbitTopology } from './rabbit-topology.ts';
 import { exchangeOf, queuePlanOf, type Settings } from './settings.ts';
-import { Topology } from './topology.ts';
 
 /** Of so many topics whose name is cut at the broker the whole name is known, for reports. */
 const MAX_LONG_TOPICS = 1_000;
@@ -40,9 +40,9 @@ export interface RabbitClientDeps {
 export class RabbitClient implements BrokerClient<RabbitHandle> {
   readonly name: string;
   readonly #deps: RabbitClientDeps;
-  readonly #publisher: Publisher;
+  readonly #publisher: RabbitPublisher;
   /** By connection, since a failure of the one must not hold up the other. */
-  readonly #topology: Topology;
+  readonly #topology: RabbitTopology;
   readonly #delays: DelayQueues;
   readonly #keyPrefix: string;
   /** By the name of the exchange, where that is not the topic. */
@@ -54,11 +54,11 @@ export class RabbitClient implements BrokerClient<RabbitHandle> {
     this.name = name;
     this.#deps = deps;
     this.#keyPrefix = newId();
-    this.#topology = new Topology(consuming);
+    this.#topology = new RabbitTopology(consuming);
     this.#delays = new DelayQueues(this.#topology, consuming);
-    const exchanges = new Topology(publishing);
+    const exchanges = new RabbitTopology(publishing);
     const topicOf = (exchange: string): string => this.#longTopics.get(exchange) ?? exchange;
-    this.#publisher = new Publisher({
+    this.#publisher = new RabbitPublisher({
       connection: publishing,
       ensureExchange: (exchange) => exchanges.ensureExchange(exchangeOf(settings, exchange)),
       noQueue: (exchange) => noGroup(topicOf(exchange)),

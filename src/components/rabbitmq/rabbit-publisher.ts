@@ -27,8 +27,8 @@ export interface Parcel {
   readonly settle: (error?: Error) => void;
 }
 
-/** The dependencies of a {@link Publisher}. */
-export interface PublisherDeps {
+/** The dependencies of a {@link RabbitPublisher}. */
+export interface RabbitPublisherDeps {
   readonly connection: RabbitConnection;
   /** Declares an exchange if it does not exist. */
   readonly ensureExchange: (name: string) => Promise<void>;
@@ -56,15 +56,15 @@ interface Sent {
  * Publishes with confirmations, any number at a time. Messages that a lost connection leaves unconfirmed are sent again
  * with their keys, if there is time.
  */
-export class Publisher {
-  readonly #deps: PublisherDeps;
+export class RabbitPublisher {
+  readonly #deps: RabbitPublisherDeps;
   readonly #outlets = new Map<string, Outlet>();
   #unconfirmed = new Linked<Sent>();
   #channel: AmqpConfirmChannel | undefined;
   #isOpening = false;
   #isClosed = false;
 
-  constructor(deps: PublisherDeps) {
+  constructor(deps: RabbitPublisherDeps) {
     this.#deps = deps;
     deps.connection.onUnblocked = () => this.#flushAll();
   }

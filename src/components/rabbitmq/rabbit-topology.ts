@@ -24,7 +24,7 @@ const MAX_MISMATCHES = 3;
  * Makes what messages need on their way. Looks first whether it is there: other programs may have declared it with other
  * settings, and then it is used as it is. Channels of its own, since a refusal closes a channel.
  */
-export class Topology {
+export class RabbitTopology {
   readonly #connection: RabbitConnection;
   #channel: AmqpChannel | undefined;
   #turn: Promise<unknown> = Promise.resolve();

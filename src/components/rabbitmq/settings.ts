@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isTruthy } from '../../util/is-truthy.ts';
 import type { LineOptions } from '../broker/line.ts';
 import type { Table } from './driver.ts';
-import type { ExchangeSpec, QueueSpec } from './topology.ts';
+import type { ExchangeSpec, QueueSpec } from './rabbit-topology.ts';
 
 /** Kinds of queues. @public */
 export type RabbitmqQueueType = 'quorum' | 'classic';

@@ -1,6 +1,6 @@
 import { UnknownThereError } from '../remote/first-of.ts';
 import type { RedisClient, RedisModule } from './driver.ts';
-import type { Address, RedisNode, RedisTarget } from './target.ts';
+import type { NodeAddress, RedisNode, RedisTarget } from './target.ts';
 
 /** The driver's `BLOB_STRING`: the type of texts in replies. */
 const BLOB_STRING = 36;
@@ -28,7 +28,7 @@ export class Dialer {
   }
 
   /** The address of the server: the node, or what it answers as a sentinel. */
-  async addressVia(node: RedisNode, signal: AbortSignal): Promise<Address> {
+  async addressVia(node: RedisNode, signal: AbortSignal): Promise<NodeAddress> {
     const { sentinelName, sentinelUsername: username, sentinelPassword: password } = this.#deps.target;
     if (sentinelName === undefined) return node;
     const client = await this.#open(node, { username, password }, signal);
@@ -44,12 +44,12 @@ export class Dialer {
   }
 
   /** Connects and logs in. The signal destroys the connection. */
-  dial(address: Address, signal: AbortSignal): Promise<RedisClient> {
+  dial(address: NodeAddress, signal: AbortSignal): Promise<RedisClient> {
     const { username, password, database } = this.#deps.target;
     return this.#open(address, { username, password, database }, signal);
   }
 
-  async #open({ host, port }: Address, credentials: Credentials, signal: AbortSignal): Promise<RedisClient> {
+  async #open({ host, port }: NodeAddress, credentials: Credentials, signal: AbortSignal): Promise<RedisClient> {
     const { target, load, protocol } = this.#deps;
     const { createClient } = await load();
     // It fires once: what connects after it would stay connected.

@@ -1,7 +1,7 @@
 import { StateError } from '../../state/errors.ts';
 import { ConnectionLostError, SessionClosedError } from '../remote/connection.ts';
 import { tlsErrorOf } from '../remote/tls-errors.ts';
-import type { Address } from './target.ts';
+import type { NodeAddress } from './target.ts';
 
 /** The first word of an error reply. */
 const CODE = /^([A-Z]+)\b/;
@@ -23,16 +23,16 @@ const FULL = new Set(['OOM', 'MISCONF']);
 const CROWDED = /^ERR max number of clients\b/;
 
 /** The cluster node that holds the keys, from `MOVED 1234 host:port`. */
-export function movedTo(error: unknown): Address | undefined {
+export function movedTo(error: unknown): NodeAddress | undefined {
   return redirectionOf('MOVED', error);
 }
 
 /** The cluster node that a key is moving to, from `ASK 1234 host:port`. */
-export function askedOf(error: unknown): Address | undefined {
+export function askedOf(error: unknown): NodeAddress | undefined {
   return redirectionOf('ASK', error);
 }
 
-function redirectionOf(word: string, error: unknown): Address | undefined {
+function redirectionOf(word: string, error: unknown): NodeAddress | undefined {
   const [first, , address = ''] = (error as Error).message.split(' ');
   const found = first === word ? /^(.*):(\d+)$/.exec(address) : null;
   return found === null ? undefined : { host: found[1] ?? '', port: Number(found[2]) };

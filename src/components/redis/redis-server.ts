@@ -14,20 +14,20 @@ import { durabilityOf, fieldOf } from './persistence.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { CHECK_FORMAT, FORMAT } from './scripts.ts';
 import { changesChannel, stateKeys } from './state-keys.ts';
-import { type Address, type RedisNode, type RedisTarget, targetName } from './target.ts';
+import { type NodeAddress, type RedisNode, type RedisTarget, targetName } from './target.ts';
 
 /** Redirections that a connection follows, while the nodes of a cluster disagree about who holds the keys. */
 const MAX_REDIRECTS = 5;
 
 /** A running server's description of itself. */
-interface Described {
+interface RedisDescription {
   /** Its reply to `INFO`. */
   readonly info: string;
   readonly durability: FoundDurability;
 }
 
 /** A connection to a primary. */
-interface Opened extends Described {
+interface OpenedPrimary extends RedisDescription {
   readonly client: RedisClient;
 }
 
@@ -63,7 +63,7 @@ export class RedisServer implements RemoteServer {
   async connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection> {
     const { target, prefix, callTimeoutMs } = this.#deps;
     const { nodes, isCluster } = target;
-    const open: OpenAt<RedisNode, Opened> = (node, given) => this.#openVia(node, given);
+    const open: OpenAt<RedisNode, OpenedPrimary> = (node, given) => this.#openVia(node, given);
     const { client, info, durability } = await firstOf(nodes, open, signal, callTimeoutMs);
     try {
       const [keys, channel] = [this.#keys, changesChannel(prefix)];
@@ -87,7 +87,7 @@ export class RedisServer implements RemoteServer {
     return stateKeys(this.#deps.prefix);
   }
 
-  async #openVia(node: RedisNode, signal: AbortSignal): Promise<Opened> {
+  async #openVia(node: RedisNode, signal: AbortSignal): Promise<OpenedPrimary> {
     try {
       return await this.#openNode(await this.#dialer.addressVia(node, signal), signal, MAX_REDIRECTS);
     } catch (error) {
@@ -96,7 +96,7 @@ export class RedisServer implements RemoteServer {
   }
 
   /** Connects to a node, or to the node of its cluster that holds the keys. */
-  async #openNode(node: Address, signal: AbortSignal, redirects: number): Promise<Opened> {
+  async #openNode(node: NodeAddress, signal: AbortSignal, redirects: number): Promise<OpenedPrimary> {
     const client = await this.#dialer.dial(node, signal);
     try {
       return { client, ...(await this.#check(client)) };
@@ -109,7 +109,7 @@ export class RedisServer implements RemoteServer {
   }
 
   /** Checks that the server is a primary with the right settings and format. */
-  async #check(client: RedisClient): Promise<Described> {
+  async #check(client: RedisClient): Promise<RedisDescription> {
     const info = String(await client.sendCommand(['INFO']));
     // A replica in a cluster names its primary below.
     if (!this.#deps.target.isCluster && fieldOf(info, 'role') !== 'master')

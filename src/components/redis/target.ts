@@ -26,13 +26,13 @@ export interface RedisConnectionOptions {
 }
 
 /** Where a node listens. */
-export interface Address {
+export interface NodeAddress {
   readonly host: string;
   readonly port: number;
 }
 
 /** One node. */
-export interface RedisNode extends Place, Address {}
+export interface RedisNode extends Place, NodeAddress {}
 
 /** A Redis server, alone or behind sentinels, or a cluster. */
 export interface RedisTarget {

@@ -3,7 +3,7 @@ import { ConflictError, isStateError, StateError } from '../../state/errors.ts';
 import type { Batch, Precondition } from '../../state/store.ts';
 import { Deque } from '../../util/deque.ts';
 import { ConnectionLostError, RetryableError } from './connection.ts';
-import type { Link } from './link.ts';
+import type { RemoteLink } from './remote-link.ts';
 import { Sessions, type WrittenGroup } from './sessions.ts';
 
 /** A group ends with the batch that reaches one of these. */
@@ -13,7 +13,7 @@ const MAX_GROUP_BATCHES = 2_000;
 const RETRY_DELAY_MS = 2;
 
 /** An unanswered commit. */
-interface Waiting {
+interface WaitingCommit {
   readonly batch: Batch;
   readonly since: number;
   readonly resolve: (version: number) => void;
@@ -22,7 +22,7 @@ interface Waiting {
 
 /** The dependencies of {@link CommitGroups}. */
 export interface CommitGroupsDeps {
-  readonly link: Link;
+  readonly link: RemoteLink;
   /** A number from 0 to 1. */
   readonly random: () => number;
   /** After this time, an unsuccessful commit rejects. */
@@ -42,7 +42,7 @@ export interface CommitGroupsDeps {
 export class CommitGroups {
   readonly #deps: CommitGroupsDeps;
   readonly #sessions: Sessions;
-  readonly #queue = new Deque<Waiting>();
+  readonly #queue = new Deque<WaitingCommit>();
   readonly #stopped = new AbortController();
   #isFlushScheduled = false;
   #isSending = false;
@@ -101,8 +101,8 @@ export class CommitGroups {
   }
 
   /** Takes the commits whose time is over: the oldest one at least, since it is what was waited for. */
-  #takeOverdue(): readonly Waiting[] {
-    const overdue: Waiting[] = [];
+  #takeOverdue(): readonly WaitingCommit[] {
+    const overdue: WaitingCommit[] = [];
     for (;;) {
       const next = this.#queue.peek();
       if (next === undefined || (overdue.length > 0 && this.#restMs(next.since) > 0)) return overdue;
@@ -112,8 +112,8 @@ export class CommitGroups {
   }
 
   /** Takes commits in the order of their calls. */
-  #nextGroup(): readonly Waiting[] {
-    const group: Waiting[] = [];
+  #nextGroup(): readonly WaitingCommit[] {
+    const group: WaitingCommit[] = [];
     const keys = new GroupKeys();
     for (;;) {
       const next = this.#queue.peek();
@@ -124,7 +124,7 @@ export class CommitGroups {
     }
   }
 
-  async #send(group: readonly Waiting[]): Promise<void> {
+  async #send(group: readonly WaitingCommit[]): Promise<void> {
     try {
       const written = await this.#written(group);
       this.#deps.onOutcome(undefined);
@@ -134,13 +134,13 @@ export class CommitGroups {
     }
   }
 
-  #fail(group: readonly Waiting[], error: unknown): void {
+  #fail(group: readonly WaitingCommit[], error: unknown): void {
     const failure = isStateError(error) ? error : failedError(error);
     this.#deps.onOutcome(failure);
     for (const { reject } of group) reject(failure);
   }
 
-  #answer(group: readonly Waiting[], { firstVersion, refusals, isTold }: WrittenGroup): void {
+  #answer(group: readonly WaitingCommit[], { firstVersion, refusals, isTold }: WrittenGroup): void {
     const refused = new Map(refusals.map(({ batch, precondition }) => [batch, precondition]));
     const written = group.filter((_waiting, index) => !refused.has(index)).map(({ batch }) => batch);
     if (written.length > 0) this.#deps.onWritten(written, isTold);
@@ -152,7 +152,7 @@ export class CommitGroups {
   }
 
   /** Retries until the outcome of the group is known, or the time limit of its oldest commit is exceeded. */
-  async #written(group: readonly Waiting[]): Promise<WrittenGroup> {
+  async #written(group: readonly WaitingCommit[]): Promise<WrittenGroup> {
     const batches = group.map(({ batch }) => batch);
     const since = group[0]?.since ?? 0;
     for (;;) {

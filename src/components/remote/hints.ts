@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { changedKeys } from '../../state/changed-keys.ts';
 import type { LocalWatch } from '../../state/local-watch.ts';
 import type { Batch } from '../../state/store.ts';
-import type { Link } from './link.ts';
+import type { RemoteLink } from './remote-link.ts';
 
 /** How long keys of commits are collected into one message. */
 const GATHER_MS = 5;
@@ -22,7 +22,7 @@ const MAX_ECHO_MS = 5_000;
 
 /** The dependencies of {@link Hints}. */
 export interface HintsDeps {
-  readonly link: Link;
+  readonly link: RemoteLink;
   readonly watch: LocalWatch;
 }
 

@@ -1,7 +1,7 @@
 import { isStateError, StateError } from '../../state/errors.ts';
 import type { Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
 import { ConnectionLostError, type RemoteConnection, RetryableError } from './connection.ts';
-import type { Link } from './link.ts';
+import type { RemoteLink } from './remote-link.ts';
 
 interface WaitingGet {
   readonly key: string;
@@ -11,7 +11,7 @@ interface WaitingGet {
 
 /** The dependencies of {@link Reads}. */
 export interface ReadsDeps {
-  readonly link: Link;
+  readonly link: RemoteLink;
   /** After this time, an unsuccessful read rejects. */
   readonly timeoutMs: number;
   /** Called after each call with its failure, if it has failed. */

@@ -12,8 +12,8 @@ import {
 /** Commits wait for a connection, so even after a short one the next attempt follows at once. */
 const SHORT_LIFE_MS = 100;
 
-/** The dependencies of a {@link Link}. */
-export interface LinkDeps {
+/** The dependencies of a {@link RemoteLink}. */
+export interface RemoteLinkDeps {
   readonly server: RemoteServer;
   /** Whether its connections receive the texts of other processes. */
   readonly listens: boolean;
@@ -30,12 +30,12 @@ export interface LinkDeps {
 }
 
 /** One connection to the server of a store, and the calls over it. */
-export class Link {
-  readonly #deps: LinkDeps;
+export class RemoteLink {
+  readonly #deps: RemoteLinkDeps;
   readonly #reconnector: Reconnector<RemoteConnection>;
   #isClosed = false;
 
-  constructor(deps: LinkDeps) {
+  constructor(deps: RemoteLinkDeps) {
     this.#deps = deps;
     const { callTimeoutMs, outages, random, onConnected, onFailure } = deps;
     this.#reconnector = new Reconnector(

@@ -18,9 +18,9 @@ import { CommitGroups } from './commit-groups.ts';
 import { ConnectionLostError, type RemoteConnection, type RemoteServer } from './connection.ts';
 import { type FoundDurability, logDurability } from './durability.ts';
 import { Hints } from './hints.ts';
-import { Link } from './link.ts';
 import { ObservedServer, type OnCall } from './observed-server.ts';
 import { Reads } from './reads.ts';
+import { RemoteLink } from './remote-link.ts';
 import type { RemoteTimeouts } from './timeouts.ts';
 
 /** Max time that a start waits for a server that does not respond. */
@@ -57,7 +57,7 @@ export function placeOf({ name, place }: RemoteServer): string {
 }
 
 /** A connection that cannot be made, or calls that the server does not carry out. */
-type FailingPart = Link | 'reads' | 'commits';
+type FailingPart = RemoteLink | 'reads' | 'commits';
 
 /** A state store on a server that other processes may share. */
 export class RemoteStore implements StateStore {
@@ -67,9 +67,9 @@ export class RemoteStore implements StateStore {
   readonly #hints: Hints;
   readonly #reads: Reads;
   readonly #commits: CommitGroups;
-  readonly #links: readonly Link[];
+  readonly #links: readonly RemoteLink[];
   /** The one of them over which messages come and go. */
-  readonly #listening: Link;
+  readonly #listening: RemoteLink;
   /** The parts that do not work, and why. */
   readonly #failures = new Map<FailingPart, StateError>();
   /** That of the connection for commits. */
@@ -103,8 +103,8 @@ export class RemoteStore implements StateStore {
     });
   }
 
-  #link(listens: boolean, { callTimeoutMs, random }: Omit<RemoteOptions, 'onCall'>, outages: OutageLog): Link {
-    const link: Link = new Link({
+  #link(listens: boolean, { callTimeoutMs, random }: Omit<RemoteOptions, 'onCall'>, outages: OutageLog): RemoteLink {
+    const link: RemoteLink = new RemoteLink({
       server: this.#server,
       ...{ listens, callTimeoutMs, outages, random },
       onMessage: (message) => this.#hints.received(message),
@@ -146,7 +146,7 @@ export class RemoteStore implements StateStore {
     return this.#durability?.durability ?? 'unknown';
   }
 
-  #connected(link: Link, { serverId, durability }: RemoteConnection): void {
+  #connected(link: RemoteLink, { serverId, durability }: RemoteConnection): void {
     const isReading = link === this.#links[0];
     if (!isReading) this.#hints.mayBeLost();
     if (link === this.#listening) this.#hints.reconnected();

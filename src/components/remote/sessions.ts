@@ -8,8 +8,8 @@ import {
   type RemoteConnection,
   SessionClosedError,
 } from './connection.ts';
-import type { Link } from './link.ts';
 import { PendingGroup } from './pending-group.ts';
+import type { RemoteLink } from './remote-link.ts';
 
 /** Max commits per session. The session's number forms the higher digits of each version. */
 const COMMITS_PER_SESSION = 2 ** 21;
@@ -32,7 +32,7 @@ export interface WriteOptions {
   readonly message?: string | undefined;
 }
 
-interface Session {
+interface WriteSession {
   readonly id: number;
   groups: number;
   commits: number;
@@ -45,14 +45,14 @@ interface Session {
  * issues each session number once, so versions are unique without a call per commit.
  */
 export class Sessions {
-  readonly #link: Link;
+  readonly #link: RemoteLink;
   readonly #random: () => number;
-  #session: Session | undefined;
+  #session: WriteSession | undefined;
   /** A group whose answer was lost with its connection. */
   #unanswered: CommitGroup | undefined;
 
   /** @param random - a number from 0 to 1 */
-  constructor(link: Link, random: () => number) {
+  constructor(link: RemoteLink, random: () => number) {
     this.#link = link;
     this.#random = random;
   }
@@ -110,7 +110,7 @@ export class Sessions {
     return group === number && unanswered.batches === batches ? { firstVersion, refusals, isTold: false } : undefined;
   }
 
-  async #sessionFor(commits: number, waitMs: number): Promise<Session> {
+  async #sessionFor(commits: number, waitMs: number): Promise<WriteSession> {
     if (this.#session !== undefined && this.#session.commits + commits <= COMMITS_PER_SESSION) return this.#session;
     await this.#close(waitMs);
     const id = await this.#link.call(waitMs, (connection) => connection.openSession());

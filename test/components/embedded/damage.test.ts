@@ -6,8 +6,8 @@ import { durablePubSub } from '../../../src/components/durable/durable-pubsub.ts
 import { databaseFileOf, logFileOf } from '../../../src/components/embedded/directory.ts';
 import { Connection, loadSqlite } from '../../../src/components/embedded/driver.ts';
 import { openEmbeddedStore } from '../../../src/components/embedded/embedded-store.ts';
-import { Engine } from '../../../src/components/embedded/engine.ts';
 import { openDatabase } from '../../../src/components/embedded/schema.ts';
+import { SqliteEngine } from '../../../src/components/embedded/sqlite-engine.ts';
 import { MemoryStore } from '../../../src/components/memory/memory-store.ts';
 import type { PubSubComponent } from '../../../src/components/pubsub.ts';
 import type { StateStore } from '../../../src/state/store.ts';
@@ -190,7 +190,7 @@ describe('a damaged log', () => {
   /** A directory as a kill leaves it: three commits are in the log. */
   async function killed(): Promise<string> {
     const path = temporaryDirectory();
-    const engine = new Engine(openDatabase(await loadSqlite(), path), { path });
+    const engine = new SqliteEngine(openDatabase(await loadSqlite(), path), { path });
     for (const name of ['a', 'b', 'c'])
       engine.commit([{ require: [], put: [{ key: Buffer.from(name), value: Buffer.alloc(5_000, 'x') }], delete: [] }]);
     const files = ['state.db', 'state.db-wal', 'holder.json'].map(

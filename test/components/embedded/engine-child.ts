@@ -1,8 +1,8 @@
 // The engine of the embedded store without its thread, with all garbage collected between any two calls; then it is let
 // go. A program of its own, run with `--expose-gc`.
 import { loadSqlite } from '../../../src/components/embedded/driver.ts';
-import { Engine } from '../../../src/components/embedded/engine.ts';
 import { openDatabase } from '../../../src/components/embedded/schema.ts';
+import { SqliteEngine } from '../../../src/components/embedded/sqlite-engine.ts';
 
 const gc = globalThis.gc;
 const [path] = process.argv.slice(2);
@@ -10,7 +10,7 @@ if (gc === undefined || path === undefined) throw new Error('--expose-gc and a p
 const value = Buffer.alloc(300, 'x');
 
 async function stress(path: string, gc: () => void): Promise<void> {
-  const engine = new Engine(openDatabase(await loadSqlite(), path), { path });
+  const engine = new SqliteEngine(openDatabase(await loadSqlite(), path), { path });
   for (let round = 0; round < 250; round++) {
     const key = Buffer.from(`k${round % 97}`);
     const [outcome] = engine.commit([{ require: [], put: [{ key, value }], delete: [] }]);

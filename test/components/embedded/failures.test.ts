@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { databaseFileOf } from '../../../src/components/embedded/directory.ts';
 import { Connection, loadSqlite } from '../../../src/components/embedded/driver.ts';
 import { EmbeddedStore, openEmbeddedStore } from '../../../src/components/embedded/embedded-store.ts';
-import { Engine } from '../../../src/components/embedded/engine.ts';
 import { openDatabase } from '../../../src/components/embedded/schema.ts';
+import { SqliteEngine } from '../../../src/components/embedded/sqlite-engine.ts';
 import { Thread } from '../../../src/components/embedded/thread.ts';
 import { context, openStore, put, temporaryDirectory } from '../../support/embedded-store.ts';
 import { RecordingLogger } from '../../support/logger.ts';
@@ -232,7 +232,7 @@ test('without a driver, the error says what to install', async ({ skip }) => {
 /** The engine without its thread: what the thread does with it is in the other tests. */
 describe('the engine', () => {
   const key = (text: string): Uint8Array => Buffer.from(text);
-  const batch = (name: string): Parameters<Engine['commit']>[0][number] => ({
+  const batch = (name: string): Parameters<SqliteEngine['commit']>[0][number] => ({
     require: [],
     put: [{ key: key(name), value: key('value') }],
     delete: [],
@@ -245,7 +245,7 @@ describe('the engine', () => {
     const beforeCommit = (): void => {
       if (isBroken) throw Object.assign(new Error('disk I/O error'), { errcode: 10 });
     };
-    const engine = new Engine(connection, { path, beforeCommit });
+    const engine = new SqliteEngine(connection, { path, beforeCommit });
     expect(engine.commit([batch('a')])).toEqual([{ version: expect.any(Number) }]);
     isBroken = true;
     const failed = { failure: { kind: 'failed', message: expect.stringMatching(/has failed \(disk I\/O error\)/) } };
@@ -261,7 +261,7 @@ describe('the engine', () => {
   test.each([false, true])('fails a scan whose rows are out of order, reverse: %s', async (reverse) => {
     const path = await usedDirectory();
     swapLeaves(databaseFileOf(path));
-    const engine = new Engine(new Connection(await loadSqlite(), databaseFileOf(path)), { path });
+    const engine = new SqliteEngine(new Connection(await loadSqlite(), databaseFileOf(path)), { path });
     const scan = { from: key('k'), to: undefined, limit: -1, maxBytes: -1, reverse };
     const damaged = {
       kind: 'corrupt',
@@ -274,7 +274,7 @@ describe('the engine', () => {
 
   test('learns from checkpoints how fast the log grows', async () => {
     const path = temporaryDirectory();
-    const engine = new Engine(openDatabase(await loadSqlite(), path), { path });
+    const engine = new SqliteEngine(openDatabase(await loadSqlite(), path), { path });
     engine.commit([batch('a')]);
     expect(engine.hasLog).toBe(true);
     expect(engine.logIsLong).toBe(false);

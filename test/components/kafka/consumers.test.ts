@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KafkaConsumer } from '../../../src/components/kafka/driver.ts';
-import { Membership } from '../../../src/components/kafka/membership.ts';
+import { GroupMembership } from '../../../src/components/kafka/group-membership.ts';
 import type { Delivery, PubSubComponent } from '../../../src/components/pubsub.ts';
 import { pause, until } from '../../support/broker-world.ts';
 import { hasKafka, startKafka } from '../../support/servers.ts';
@@ -125,7 +125,7 @@ function joiningConsumer(joinGroup: () => Promise<void>): KafkaConsumer {
 test('a member that is ended while it joins has not joined', async () => {
   let isAsked = false;
   let answer = (): void => undefined;
-  const membership = new Membership({
+  const membership = new GroupMembership({
     ...{ topic: 't', times: { sessionTimeoutMs: 3_000, heartbeatIntervalMs: 500 } },
     ...{ assigned: () => undefined, lost: () => undefined },
     makeConsumer: () =>

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import type { KafkaProducer, OutgoingRecord } from '../../../src/components/kafka/driver.ts';
-import { Publisher } from '../../../src/components/kafka/publisher.ts';
+import { KafkaPublisher } from '../../../src/components/kafka/kafka-publisher.ts';
 import { outgoing } from '../../../src/components/kafka/records.ts';
 import { OutageLog } from '../../../src/components/outage-log.ts';
 import { textMessage } from '../../../src/testing/collector.ts';
@@ -33,7 +33,7 @@ test.each(['component', 'broker'])(
     const { record, bytes } = outgoing(message);
     const taken: OutgoingRecord[] = [];
     const producer = limitedProducer(whom === 'broker' ? sizeOf(record) : 10_000, taken);
-    const publisher = new Publisher({
+    const publisher = new KafkaPublisher({
       ...{ name: 'Kafka', makeProducer: () => producer, random: Math.random },
       outages: new OutageLog(new RecordingLogger(), 'Kafka'),
       maxMessageBytes: whom === 'broker' ? 10_000 : bytes,

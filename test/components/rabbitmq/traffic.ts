@@ -4,7 +4,7 @@ import { OutageLog } from '../../../src/components/outage-log.ts';
 import { DelayQueues } from '../../../src/components/rabbitmq/delay-queues.ts';
 import { loadAmqp } from '../../../src/components/rabbitmq/driver.ts';
 import { RabbitConnection } from '../../../src/components/rabbitmq/rabbit-connection.ts';
-import { Topology } from '../../../src/components/rabbitmq/topology.ts';
+import { RabbitTopology } from '../../../src/components/rabbitmq/rabbit-topology.ts';
 import { RECONNECT } from '../../../src/components/reconnector.ts';
 import { acknowledge, Collector, publishTexts, textMessage } from '../../../src/testing/collector.ts';
 import { newTopic, numbers } from '../../../src/testing/pubsub-case.ts';
@@ -297,7 +297,7 @@ export function traffic(port: () => number): void {
         outages: new OutageLog(new RecordingLogger(), server.name),
       });
       await connection.open();
-      const delays = new DelayQueues(new Topology(connection), connection);
+      const delays = new DelayQueues(new RabbitTopology(connection), connection);
       await withClient(port(), async (client) => {
         const channel = await client.createConfirmChannel();
         await channel.assertQueue(queue, { arguments: { 'x-queue-type': 'quorum' } });

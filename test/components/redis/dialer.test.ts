@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { Dialer } from '../../../src/components/redis/dialer.ts';
 import type { RedisClient } from '../../../src/components/redis/driver.ts';
-import { type Address, type RedisNode, targetOf } from '../../../src/components/redis/target.ts';
+import { type NodeAddress, type RedisNode, targetOf } from '../../../src/components/redis/target.ts';
 import { firstOf } from '../../../src/components/remote/first-of.ts';
 
 /** Asks three sentinels for a server; only the last one knows any, whose name is `main`. */
-function asked(sentinelName: string): Promise<Address> {
+function asked(sentinelName: string): Promise<NodeAddress> {
   const target = targetOf({ nodes: ['a:1', 'b:2', 'c:3'], sentinelName }, 'redis()', (message) => new Error(message));
   const createClient = (options: object): RedisClient => {
-    const { host } = (options as { readonly socket: Address }).socket;
+    const { host } = (options as { readonly socket: NodeAddress }).socket;
     const address = [Buffer.from('10.0.0.1'), Buffer.from('6380')];
     return {
       connect: () => Promise.resolve(),
@@ -23,7 +23,7 @@ function asked(sentinelName: string): Promise<Address> {
     };
   };
   const dialer = new Dialer({ target, load: () => Promise.resolve({ createClient }) });
-  const open = (node: RedisNode, signal: AbortSignal): Promise<Address> => dialer.addressVia(node, signal);
+  const open = (node: RedisNode, signal: AbortSignal): Promise<NodeAddress> => dialer.addressVia(node, signal);
   return firstOf(target.nodes, open, new AbortController().signal);
 }
 

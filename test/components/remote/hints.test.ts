@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { Hints } from '../../../src/components/remote/hints.ts';
-import type { Link } from '../../../src/components/remote/link.ts';
+import type { RemoteLink } from '../../../src/components/remote/remote-link.ts';
 import { LocalWatch } from '../../../src/state/local-watch.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 
@@ -15,7 +15,7 @@ function hintsOver(channel: { isOpen: boolean }): { hints: Hints; told: (readonl
     if (channel.isOpen) for (const message of messages) hints.received(message);
   };
   const link = { call: (_waitMs: number, work: (connection: object) => unknown) => Promise.resolve(work({ notify })) };
-  const hints = new Hints({ link: link as unknown as Link, watch });
+  const hints = new Hints({ link: link as unknown as RemoteLink, watch });
   return { hints, told };
 }
 
@@ -54,7 +54,7 @@ test('keys that could not be sent are sent with the next connection, before late
     const call = (_waitMs: number, work: (to: object) => unknown): unknown =>
       isConnected ? work(connection) : Promise.reject(new Error('not connected'));
     const link = { call: async (waitMs: number, work: (to: object) => unknown) => call(waitMs, work) };
-    const hints = new Hints({ link: link as unknown as Link, watch: new LocalWatch(new RecordingLogger()) });
+    const hints = new Hints({ link: link as unknown as RemoteLink, watch: new LocalWatch(new RecordingLogger()) });
     hints.written([batch]);
     await vi.advanceTimersByTimeAsync(10);
     isConnected = true;
@@ -79,7 +79,7 @@ test('no keys overtake a message that is on its way, neither with a commit nor a
       );
     };
     const call = async (_waitMs: number, work: (to: object) => unknown): Promise<unknown> => work({ notify });
-    const hints = new Hints({ link: { call } as unknown as Link, watch: new LocalWatch(new RecordingLogger()) });
+    const hints = new Hints({ link: { call } as unknown as RemoteLink, watch: new LocalWatch(new RecordingLogger()) });
     const keyed = (key: string): { put: { key: string; value: Uint8Array }[] } => ({
       put: [{ key, value: new Uint8Array() }],
     });
@@ -107,7 +107,7 @@ test('the keys of a commit after a pause go with it, later ones apart, and all o
     const sent: string[] = [];
     const connection = { notify: async (messages: readonly string[]) => void sent.push(...messages) };
     const call = async (_waitMs: number, work: (to: object) => unknown): Promise<unknown> => work(connection);
-    const hints = new Hints({ link: { call } as unknown as Link, watch: new LocalWatch(new RecordingLogger()) });
+    const hints = new Hints({ link: { call } as unknown as RemoteLink, watch: new LocalWatch(new RecordingLogger()) });
     expect(hints.messageWith([batch])?.endsWith(' ["a"]')).toBe(true);
     expect(hints.messageWith([batch])).toBeUndefined();
     hints.written([{ put: [{ key: 'b', value: new Uint8Array() }] }]);
@@ -126,7 +126,7 @@ test('the keys of the last commits before the end are sent', async () => {
   const sent: string[] = [];
   const connection = { notify: (messages: readonly string[]) => Promise.resolve(sent.push(...messages)) };
   const call = async (_waitMs: number, work: (to: object) => unknown): Promise<unknown> => work(connection);
-  const hints = new Hints({ link: { call } as unknown as Link, watch: new LocalWatch(new RecordingLogger()) });
+  const hints = new Hints({ link: { call } as unknown as RemoteLink, watch: new LocalWatch(new RecordingLogger()) });
   hints.written([batch]);
   await hints.stop();
   expect(sent.map((message) => message.slice(message.indexOf(' ') + 1))).toEqual(['["a"]']);

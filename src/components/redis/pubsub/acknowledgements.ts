@@ -3,7 +3,7 @@ import { setImmediate } from '../../../util/timers.ts';
 import { ConnectionLostError } from '../../remote/connection.ts';
 import type { StreamGroup } from './stream-group.ts';
 
-interface Batch {
+interface AcknowledgementBatch {
   readonly ids: string[];
   readonly done: Promise<void>;
   readonly resolve: () => void;
@@ -18,9 +18,9 @@ export class Acknowledgements {
   readonly #group: StreamGroup;
   readonly #onEnd: (ids: readonly string[]) => void;
   /** Not sent yet. */
-  #next: Batch | undefined;
+  #next: AcknowledgementBatch | undefined;
   /** To be sent again. */
-  #failed: Batch[] = [];
+  #failed: AcknowledgementBatch[] = [];
   #underWay: Promise<void> = Promise.resolve();
 
   /** @param onEnd - called with entries that are acknowledged, or can never be */
@@ -45,7 +45,7 @@ export class Acknowledgements {
     this.#underWay = this.#send(batch);
   }
 
-  async #send(batch: Batch): Promise<void> {
+  async #send(batch: AcknowledgementBatch): Promise<void> {
     try {
       await this.#group.acknowledge(batch.ids);
       this.#onEnd(batch.ids);
@@ -77,7 +77,7 @@ export class Acknowledgements {
   }
 }
 
-function newBatch(): Batch {
+function newBatch(): AcknowledgementBatch {
   let [resolve, reject]: [() => void, (error: unknown) => void] = [() => {}, () => {}];
   const done = new Promise<void>((onDone, onError) => {
     [resolve, reject] = [onDone, onError];

@@ -4,7 +4,7 @@ import type { RedisClient } from '../driver.ts';
 import { errorOf, isStale, movedTo } from '../failures.ts';
 import { Endpoint, type EndpointDeps } from './endpoint.ts';
 import type { RawEntry } from './entries.ts';
-import type { Router } from './router.ts';
+import type { KeyRouter } from './key-router.ts';
 
 const BLOCK_MS = 1_000;
 /** Where the user may not end a read early: new topics wait for it. */
@@ -13,7 +13,7 @@ const SHORT_BLOCK_MS = 100;
 const PAUSE_MS = 50;
 
 /** A stream whose new entries are awaited. */
-export interface Watcher {
+export interface StreamWatcher {
   readonly topic: string;
   /** The number of entries that it can take. */
   readonly room: number;
@@ -25,7 +25,7 @@ export interface Watcher {
 
 /** The dependencies of a {@link GroupReader}. */
 export interface GroupReaderDeps extends Omit<EndpointDeps, 'open'> {
-  readonly router: Router;
+  readonly router: KeyRouter;
   readonly group: string;
   readonly consumer: string;
   readonly slot: number;
@@ -38,7 +38,7 @@ export interface GroupReaderDeps extends Omit<EndpointDeps, 'open'> {
 export class GroupReader {
   readonly #deps: GroupReaderDeps;
   readonly #endpoint: Endpoint;
-  readonly #watchers = new Map<string, Watcher>();
+  readonly #watchers = new Map<string, StreamWatcher>();
   #clientId = '';
   #canInterrupt = true;
   #isRunning = false;
@@ -65,18 +65,18 @@ export class GroupReader {
     return client;
   }
 
-  isWatching(watcher: Watcher): boolean {
+  isWatching(watcher: StreamWatcher): boolean {
     return this.#watchers.get(watcher.topic) === watcher;
   }
 
-  watch(watcher: Watcher): void {
+  watch(watcher: StreamWatcher): void {
     this.#watchers.set(watcher.topic, watcher);
     this.#changed();
     if (!this.#isRunning) void this.#run();
   }
 
   /** Resolves once no read can bring entries of the stream any more. */
-  async unwatch(watcher: Watcher): Promise<void> {
+  async unwatch(watcher: StreamWatcher): Promise<void> {
     if (this.isWatching(watcher)) this.#watchers.delete(watcher.topic);
     this.#changed();
     await this.#read;
@@ -122,7 +122,7 @@ export class GroupReader {
   }
 
   /** Each stream finds out by itself what is wrong with it; the others are watched again. */
-  #failed(watchers: ReadonlyMap<string, Watcher>, client: RedisClient, error: unknown): void {
+  #failed(watchers: ReadonlyMap<string, StreamWatcher>, client: RedisClient, error: unknown): void {
     const { router, slot, server } = this.#deps;
     const holder = movedTo(error);
     if (holder !== undefined) {

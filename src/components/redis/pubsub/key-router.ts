@@ -6,14 +6,14 @@ import { type Dialer, destroy } from '../dialer.ts';
 import type { RedisArgument, RedisClient } from '../driver.ts';
 import { askedOf, errorOf, isStale, movedTo } from '../failures.ts';
 import { fieldOf } from '../persistence.ts';
-import { type Address, type RedisTarget, targetName } from '../target.ts';
+import { type NodeAddress, type RedisTarget, targetName } from '../target.ts';
 import { Endpoint } from './endpoint.ts';
 import { slotOf } from './slots.ts';
 
 /** Redirections that a command follows, while the nodes of a cluster disagree about who holds a key. */
 const MAX_REDIRECTS = 5;
 
-/** The dependencies of a {@link Router}. */
+/** The dependencies of a {@link KeyRouter}. */
 export interface RouterDeps {
   readonly target: RedisTarget;
   readonly dialer: Dialer;
@@ -27,7 +27,7 @@ export interface RouterDeps {
 }
 
 /** Sends commands to the server, or to the node of a cluster that holds their key: one connection to each. */
-export class Router {
+export class KeyRouter {
   readonly name: string;
   readonly #deps: RouterDeps;
   /** To the server; in a cluster to any node, which knows the others. */
@@ -35,7 +35,7 @@ export class Router {
   /** The nodes of a cluster by address. */
   readonly #nodes = new Map<string, Endpoint>();
   /** The holders of slots, as far as they are known. */
-  readonly #holders = new Map<number, Address>();
+  readonly #holders = new Map<number, NodeAddress>();
   /** Identifies the running server. */
   #runId: string | undefined;
   #restartedAt = Number.NEGATIVE_INFINITY;
@@ -116,7 +116,7 @@ export class Router {
   }
 
   /** The key is on its way to another node. */
-  async #ask(node: Address, args: readonly RedisArgument[]): Promise<unknown> {
+  async #ask(node: NodeAddress, args: readonly RedisArgument[]): Promise<unknown> {
     try {
       const client = await this.#nodeAt(node).ready();
       const [, reply] = await Promise.all([client.sendCommand(['ASKING']), client.sendCommand(args)]);
@@ -127,7 +127,7 @@ export class Router {
   }
 
   /** Remembers the holder of a slot. Without a host, it is that of the node that said so. */
-  moved(slot: number, { host, port }: Address): void {
+  moved(slot: number, { host, port }: NodeAddress): void {
     const [seed] = this.#deps.target.nodes;
     this.#holders.set(slot, { host: host || (seed?.host ?? 'localhost'), port });
   }
@@ -143,7 +143,7 @@ export class Router {
     return holder === undefined ? this.#first : this.#nodeAt(holder);
   }
 
-  #nodeAt(address: Address): Endpoint {
+  #nodeAt(address: NodeAddress): Endpoint {
     const name = `${address.host}:${address.port}`;
     const present = this.#nodes.get(name);
     if (present !== undefined) return present;

@@ -17,7 +17,7 @@ export interface Source {
 }
 
 /** The result of a look. */
-export interface Findings {
+export interface NeighbourFindings {
   readonly sources: readonly Source[];
   /** Whether entries are pending for this consumer that are not here. */
   readonly isIncomplete: boolean;
@@ -44,7 +44,7 @@ export class Neighbours {
   }
 
   /** @param held - the number of entries that are here */
-  async look(held: number): Promise<Findings> {
+  async look(held: number): Promise<NeighbourFindings> {
     const { stream } = this.#deps;
     const [consumers] = await Promise.all([stream.consumers(), stream.touch()]);
     const now = performance.now();

@@ -14,7 +14,7 @@ import type { RedisTarget } from '../target.ts';
 import { targetName } from '../target.ts';
 import { fieldsOf } from './entries.ts';
 import { GroupReader } from './group-reader.ts';
-import { Router } from './router.ts';
+import { KeyRouter } from './key-router.ts';
 import { CONSUMER_PREFIX, StreamGroup } from './stream-group.ts';
 import { StreamLine, type StreamSettings } from './stream-line.ts';
 import { trimAcknowledged } from './trimming.ts';
@@ -57,7 +57,7 @@ export class RedisBroker implements BrokerClient<string> {
   readonly #context: ComponentContext;
   readonly #outages: OutageLog;
   readonly #random: () => number;
-  readonly #router: Router;
+  readonly #router: KeyRouter;
   readonly #consumer: string;
   /** By slot and group. */
   readonly #readers = new Map<string, SharedReader>();
@@ -73,7 +73,7 @@ export class RedisBroker implements BrokerClient<string> {
     this.#random = random;
     this.#consumer = `${CONSUMER_PREFIX}${newId()}`;
     this.#outages = new OutageLog(context.logger, targetName(target));
-    this.#router = new Router({
+    this.#router = new KeyRouter({
       target,
       dialer: new Dialer({ target, load, protocol: 2 }),
       timeoutMs,

@@ -1,6 +1,6 @@
 import type { RedisArgument } from '../driver.ts';
 import type { RawEntry } from './entries.ts';
-import type { Router } from './router.ts';
+import type { KeyRouter } from './key-router.ts';
 
 /** Our consumers' names begin with it. */
 export const CONSUMER_PREFIX = 'insidecar-';
@@ -36,7 +36,7 @@ export interface PendingEntry {
 
 /** The dependencies of a {@link StreamGroup}. */
 export interface StreamGroupDeps {
-  readonly router: Router;
+  readonly router: KeyRouter;
   readonly topic: string;
   readonly group: string;
   /** The name of our consumer. */
@@ -49,7 +49,7 @@ export class StreamGroup {
   readonly group: string;
   readonly consumer: string;
   readonly slot: number;
-  readonly #router: Router;
+  readonly #router: KeyRouter;
 
   constructor({ router, topic, group, consumer }: StreamGroupDeps) {
     this.topic = topic;

@@ -3,7 +3,7 @@ import type { Held, Line, LineOptions, LineReceiver } from '../../broker/line.ts
 import { ConnectionLostError } from '../../remote/connection.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import { messageOf, type RawEntry } from './entries.ts';
-import type { GroupReader, Watcher } from './group-reader.ts';
+import type { GroupReader, StreamWatcher } from './group-reader.ts';
 import { Neighbours, type Source } from './neighbours.ts';
 import type { StreamGroup } from './stream-group.ts';
 
@@ -37,7 +37,7 @@ export interface StreamLineDeps extends StreamSettings {
  * The consumption of a stream for a group. A handle is the ID of an entry. Delivered entries stay with this consumer,
  * even if its connections are lost, so a handle is valid until another process believes that this one is dead.
  */
-export class StreamLine implements Line<string>, Watcher {
+export class StreamLine implements Line<string>, StreamWatcher {
   readonly #deps: StreamLineDeps;
   readonly #stream: StreamGroup;
   readonly #receiver: LineReceiver<string>;

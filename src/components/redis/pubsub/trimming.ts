@@ -1,8 +1,8 @@
-import type { Router } from './router.ts';
+import type { KeyRouter } from './key-router.ts';
 import { fieldValue } from './stream-group.ts';
 
 /** Deletes the entries of a stream that all of its groups have acknowledged. */
-export async function trimAcknowledged(router: Router, topic: string): Promise<void> {
+export async function trimAcknowledged(router: KeyRouter, topic: string): Promise<void> {
   const slot = router.slot(topic);
   const groups = (await router.send(slot, ['XINFO', 'GROUPS', topic])) as readonly (readonly unknown[])[];
   const positions = await Promise.all(groups.map((fields) => oldestNeeded(router, topic, fields)));
@@ -13,7 +13,7 @@ export async function trimAcknowledged(router: Router, topic: string): Promise<v
 }
 
 /** A group's first pending entry, or the last one that was delivered if none is pending. */
-async function oldestNeeded(router: Router, topic: string, group: readonly unknown[]): Promise<string> {
+async function oldestNeeded(router: KeyRouter, topic: string, group: readonly unknown[]): Promise<string> {
   // First the position that is further on: what is delivered in between is behind it.
   const delivered = String(fieldValue(group, 'last-delivered-id'));
   const range = [String(fieldValue(group, 'name')), '-', '+', '1'];
