@@ -21,8 +21,8 @@ import { type ReadFilesOptions, readFiles } from './read-files.ts';
 import { Report, type ResourceFinding, wholeFile } from './report.ts';
 import { readResiliency } from './resiliency.ts';
 import { type Resource, selectResources } from './resource.ts';
-import type { StateWish } from './state-stores.ts';
 import type { ComponentSpec } from './schema/component.ts';
+import type { StateWish } from './state-stores.ts';
 import { readSubscriptions } from './subscriptions.ts';
 import type { TelemetrySettings } from './telemetry-settings.ts';
 

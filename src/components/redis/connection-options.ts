@@ -5,7 +5,7 @@ import { TLS } from '../broker/options.ts';
 import { OutageLog } from '../outage-log.ts';
 import { Dialer } from './dialer.ts';
 import { loadRedis, type RedisModule } from './driver.ts';
-import { Router } from './pubsub/router.ts';
+import { KeyRouter } from './pubsub/key-router.ts';
 import { type RedisConnectionOptions, type RedisTarget, targetName, targetOf } from './target.ts';
 
 /** Options of components on one Redis server. */
@@ -53,8 +53,8 @@ export function redisServerOf(options: RedisServerOptions, what: string, type: s
 }
 
 /** Connects, for ever. */
-export function routerTo({ target, load, callTimeoutMs }: RedisServerSettings, logger: Logger): Router {
-  return new Router({
+export function routerTo({ target, load, callTimeoutMs }: RedisServerSettings, logger: Logger): KeyRouter {
+  return new KeyRouter({
     target,
     dialer: new Dialer({ target, load, protocol: 2 }),
     timeoutMs: callTimeoutMs,

@@ -3,7 +3,7 @@ import type { ComponentContext } from '../component.ts';
 import { LOCK_FIELDS } from '../lock-options.ts';
 import type { LockStore, LockStoreDefinition, LockStoreOptions, UnlockOutcome } from '../lock-store.ts';
 import { REDIS_SERVER_FIELDS, type RedisServerSettings, redisServerOf, routerTo } from './connection-options.ts';
-import type { Router } from './pubsub/router.ts';
+import type { KeyRouter } from './pubsub/key-router.ts';
 import { type Script, script } from './scripts.ts';
 import type { RedisConnectionOptions } from './target.ts';
 
@@ -61,7 +61,7 @@ export function redisLocks(name: string, options: RedisLocksOptions): LockStoreD
 
 /** A lock is the name of its owner, at the key of the lock. */
 class RedisLocks implements LockStore {
-  readonly #router: Router;
+  readonly #router: KeyRouter;
 
   constructor(server: RedisServerSettings, { logger }: ComponentContext) {
     this.#router = routerTo(server, logger);

@@ -6,7 +6,7 @@ import { OutageLog } from '../../outage-log.ts';
 import type { RedisServerSettings } from '../connection-options.ts';
 import type { RedisClient } from '../driver.ts';
 import { Endpoint } from '../pubsub/endpoint.ts';
-import type { Router } from '../pubsub/router.ts';
+import type { KeyRouter } from '../pubsub/key-router.ts';
 import { addedFlags } from './event-flags.ts';
 
 /** How often keys are read where the server sends no events. */
@@ -24,7 +24,7 @@ interface Watcher {
 /** The dependencies of {@link KeyEvents}. */
 export interface KeyEventsDeps {
   readonly server: RedisServerSettings;
-  readonly router: Router;
+  readonly router: KeyRouter;
   readonly logger: Logger;
 }
 

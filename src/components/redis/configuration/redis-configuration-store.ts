@@ -7,7 +7,7 @@ import type {
   ConfigurationWatchOptions,
 } from '../../configuration-store.ts';
 import { type RedisServerSettings, routerTo } from '../connection-options.ts';
-import type { Router } from '../pubsub/router.ts';
+import type { KeyRouter } from '../pubsub/key-router.ts';
 import { KeyEvents } from './key-events.ts';
 
 /** The most keys that are read when none are named: the database may have other keys than configuration. */
@@ -18,7 +18,7 @@ const SEPARATOR = '||';
 
 /** The string keys of a database. */
 export class RedisConfiguration implements ConfigurationStore {
-  readonly #router: Router;
+  readonly #router: KeyRouter;
   readonly #logger: Logger;
   readonly #events: KeyEvents;
   #hasWarned = false;
