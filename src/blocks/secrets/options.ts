@@ -6,9 +6,9 @@ export interface SecretScope {
   readonly storeName: string;
   /** Whether secrets may be read that neither list names: `allow` or `deny`, in letters of any case. Default: `allow`. */
   readonly defaultAccess?: string;
-  /** If not empty: these secrets may be read, and no others. */
+  /** If not empty: these secrets may be read, and no others. Default: none. */
   readonly allowedSecrets?: readonly string[];
-  /** These secrets may not be read; of no effect beside `allowedSecrets`. */
+  /** These secrets may not be read; of no effect beside `allowedSecrets`. Default: none. */
   readonly deniedSecrets?: readonly string[];
 }
 

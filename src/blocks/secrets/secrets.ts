@@ -1,10 +1,10 @@
 import type { SecretValues } from '../../components/secret-store.ts';
-import type { RequestMetadata, SecretsService } from './secrets-service.ts';
+import type { SecretsService } from './secrets-service.ts';
 
 /** Options of reading secrets. @public */
 export interface SecretReadOptions {
   /** Passed to the store. The stores of this package use none. Default: none. */
-  readonly metadata?: RequestMetadata;
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /**

@@ -44,6 +44,7 @@ export interface UpdateStateOptions extends Pick<SetStateOptions, 'ttl'> {
 
 /** Saves a value in a transaction. @public */
 export interface UpsertOperation extends SetStateOptions {
+  /** Saves the value. */
   readonly operation: 'upsert';
   /** The key. */
   readonly key: string;
@@ -57,6 +58,7 @@ export interface UpsertOperation extends SetStateOptions {
 
 /** Deletes a key in a transaction. @public */
 export interface DeleteOperation extends StateWriteOptions {
+  /** Deletes the key. */
   readonly operation: 'delete';
   /** The key. */
   readonly key: string;
