@@ -94,7 +94,7 @@ export class PgConnection implements RemoteConnection {
   }
 
   async get(keys: readonly string[]): Promise<readonly (Entry | undefined)[]> {
-    const found = new Array<Entry | undefined>(keys.length);
+    const found = new Array<Entry | undefined>(keys.length).fill(undefined);
     for (const [at, version, value] of await this.#call('get_1', 'at, version, value', [keyArray(keys)]))
       found[Number(at) - 1] = { version: Number(version), value: bytesOf(value) };
     return found;
