@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { TestReporter } from './test/support/test-reporter.ts';
 
 /** Long by nature: `npm test` leaves them out, `npm run test:all` does not. test/README.md says what belongs here. */
-const LONG = ['test/{browser,crash,fuzz}/**/*.test.ts', 'test/**/*.long.test.ts'];
+const LONG = ['test/{browser,crash,examples,fuzz}/**/*.test.ts', 'test/**/*.long.test.ts'];
 
 const reporter = new TestReporter();
 
