@@ -1,7 +1,6 @@
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postgresqlConfiguration } from '../../src/components/postgresql/index.ts';
@@ -14,8 +13,10 @@ import {
   memoryConfiguration,
   Sidecar,
 } from '../../src/index.ts';
+import { itemsOf, subscribe, TABLE } from '../support/configuration-table.ts';
+import { connectPg, type TestPg } from '../support/pg-client.ts';
 import { hasPostgresql, hasRedis, type OwnServer, startPostgresql, startRedis } from '../support/servers.ts';
-import { type StoresWorld, storesWorld, type ToldChange, until, WIRES } from '../support/stores-world.ts';
+import { type StoresWorld, storesWorld, until, WIRES } from '../support/stores-world.ts';
 
 /** Sets and removes keys as another program does. */
 interface Writer extends AsyncDisposable {
@@ -41,19 +42,6 @@ afterAll(async () => {
 
 const redisUrl = (): string => `redis://127.0.0.1:${redis?.port ?? 0}`;
 const pgUrl = (): string => `postgresql://postgres@127.0.0.1:${postgresql?.port ?? 0}/postgres`;
-
-/** As in Dapr's documentation. */
-const TABLE = (name: string): string => `
-  CREATE TABLE ${name} (KEY VARCHAR NOT NULL, VALUE VARCHAR NOT NULL, VERSION VARCHAR NOT NULL, METADATA JSON);
-  CREATE OR REPLACE FUNCTION ${name}_event() RETURNS TRIGGER AS $$
-    DECLARE data json;
-    BEGIN
-      IF (TG_OP = 'DELETE') THEN data = row_to_json(OLD); ELSE data = row_to_json(NEW); END IF;
-      PERFORM pg_notify('${name}', json_build_object('table', TG_TABLE_NAME, 'action', TG_OP, 'data', data)::text);
-      RETURN NULL;
-    END;
-  $$ LANGUAGE plpgsql;
-  CREATE TRIGGER ${name}_change AFTER INSERT OR UPDATE OR DELETE ON ${name} FOR EACH ROW EXECUTE PROCEDURE ${name}_event();`;
 
 let tables = 0;
 
@@ -97,8 +85,7 @@ const WRITERS: Readonly<Record<string, () => Promise<Writer | undefined>>> = {
   },
   postgresql: async () => {
     if (postgresql === undefined) return undefined;
-    const client = new pg.Client(pgUrl());
-    await client.connect();
+    const client = await connectPg(pgUrl());
     const table = `cfg_${++tables}`;
     await client.query(TABLE(table));
     return {
@@ -110,18 +97,10 @@ const WRITERS: Readonly<Record<string, () => Promise<Writer | undefined>>> = {
         await client.query('COMMIT');
       },
       remove: async (key) => void (await client.query(`DELETE FROM ${table} WHERE key = $1`, [key])),
-      [Symbol.asyncDispose]: () => client.end(),
+      [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
     };
   },
 };
-
-async function subscribe(world: StoresWorld, query = '', store = 'cfg'): Promise<string> {
-  const answer = await world.get(`/v1.0/configuration/${store}/subscribe${query}`);
-  expect([answer.status, answer.json]).toEqual([200, { id: expect.any(String) }]);
-  return String(answer.json['id']);
-}
-
-const itemsOf = (changes: readonly ToldChange[]): unknown[] => changes.map(({ body }) => body.items);
 
 describe.each(Object.entries(WRITERS))('configuration: %s', (kind, makeWriter) => {
   test('get: those that exist, with version', async ({ skip }) => {
@@ -481,56 +460,14 @@ describe('Redis', () => {
     client.destroy();
   });
 
-  test('where CONFIG is forbidden, keys are read every second', async ({ skip }) => {
-    if (redis === undefined) return skip();
-    await using own = await startRedis();
-    const client = await createClient({ url: `redis://127.0.0.1:${own.port}` }).connect();
-    await client.sendCommand(['ACL', 'SETUSER', 'app', 'on', '>pw', '~*', '&*', '+@all', '-config']);
-    await using world = await storesWorld({
-      components: [redisConfiguration('cfg', { url: `redis://app:pw@127.0.0.1:${own.port}` })],
-    });
-    await subscribe(world, '?key=a');
-    await client.set('a', '1');
-    expect(itemsOf(await world.told(1))).toEqual([{ a: { value: '1' } }]);
-    expect(world.logger.at('warn')).toHaveLength(1);
-    client.destroy();
-  });
-
-  test('after a restart of the server, what changed meanwhile is told', async ({ skip }) => {
-    if (redis === undefined) return skip();
-    await using own = await startRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
-    const url = `redis://127.0.0.1:${own.port}`;
-    const write = async (value: string): Promise<void> => {
-      const client = await createClient({ url }).connect();
-      await client.set('a', value);
-      client.destroy();
-    };
-    await using world = await storesWorld({ components: [redisConfiguration('cfg', { url })] });
-    await subscribe(world, '?key=a');
-    await write('1');
-    await world.told(1);
-    await own.kill();
-    expect((await world.get('/v1.0/configuration/cfg?key=a')).error).toEqual([500, 'ERR_CONFIGURATION_GET']);
-    await until(
-      async () => (await world.get('/v1.0/healthz')).status === 500,
-      () => 'unhealthy',
-    );
-    await own.restart();
-    await write('2');
-    expect(itemsOf(await world.told(2))).toEqual([{ a: { value: '1' } }, { a: { value: '2' } }]);
-    await write('3');
-    expect(itemsOf(await world.told(3)).at(-1)).toEqual({ a: { value: '3' } });
-  }, 60_000);
-
   test('a cluster is refused', () => {
     expect(() => redisConfiguration('c', { nodes: ['a:1'], cluster: true })).toThrow('cannot use a cluster');
   });
 });
 
 describe('PostgreSQL', () => {
-  const inTable = async (rows: string): Promise<{ readonly table: string; readonly client: pg.Client }> => {
-    const client = new pg.Client(pgUrl());
-    await client.connect();
+  const inTable = async (rows: string): Promise<{ readonly table: string; readonly client: TestPg }> => {
+    const client = await connectPg(pgUrl());
     const table = `own_${++tables}`;
     await client.query(TABLE(table));
     await client.query(`INSERT INTO ${table} VALUES ${rows}`);
@@ -550,7 +487,7 @@ describe('PostgreSQL', () => {
       k: { value: 'ten', version: '10', metadata: { a: 'b', n: '1' } },
       "it's": { value: 'q', version: '1' },
     });
-    await client.end();
+    await client[Symbol.asyncDispose]();
   });
 
   test('the channel is that of the request, else that of the component; without one: 500', async ({ skip }) => {
@@ -567,32 +504,8 @@ describe('PostgreSQL', () => {
       await client.query('SELECT pg_notify($1, $2)', [table, payload]);
     await client.query(`UPDATE ${table} SET value = '2'`);
     expect(itemsOf(await world.told(1))).toEqual([{ k: { value: '2', version: '1' } }]);
-    await client.end();
+    await client[Symbol.asyncDispose]();
   });
-
-  test('a connection that is cut: what changed meanwhile is told', async ({ skip }) => {
-    if (postgresql === undefined) return skip();
-    await using own = await startPostgresql();
-    const url = `postgresql://postgres@127.0.0.1:${own.port}/postgres`;
-    const run = async (statement: string): Promise<void> => {
-      const client = new pg.Client(url);
-      await client.connect();
-      await client.query(statement);
-      await client.end();
-    };
-    await run(TABLE('cut'));
-    await run(`INSERT INTO cut VALUES ('k','1','1',NULL)`);
-    const definition = postgresqlConfiguration('cfg', { connection: url, table: 'cut', notifyChannel: 'cut' });
-    await using world = await storesWorld({ components: [definition] });
-    await subscribe(world, '?key=k');
-    await own.kill();
-    expect((await world.get('/v1.0/configuration/cfg')).error).toEqual([500, 'ERR_CONFIGURATION_GET']);
-    await own.restart();
-    await run(`UPDATE cut SET value = '2'`);
-    expect(itemsOf(await world.told(1))).toEqual([{ k: { value: '2', version: '1' } }]);
-    await run(`UPDATE cut SET value = '3'`);
-    expect(itemsOf(await world.told(2)).at(-1)).toEqual({ k: { value: '3', version: '1' } });
-  }, 60_000);
 
   test.each(['', 'a b', 'a;b', 'a.b.c', '"a"', 'a".b', `${'x'.repeat(64)}`])('the table %j is refused', (table) => {
     expect(() => postgresqlConfiguration('c', { connection: 'postgresql://a/b', table })).toThrow('table');

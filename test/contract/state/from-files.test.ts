@@ -87,7 +87,7 @@ test('encryption keys come from secrets, and have their names', async () => {
   await using sidecar = await start(options);
   await sidecar.state.set('store', 'a', { n: 1 });
   expect((await sidecar.state.get('store', 'a'))?.value).toEqual({ n: 1 });
-  expect(JSON.stringify(sidecar.configuration())).not.toContain(KEY);
+  expect(JSON.stringify(sidecar.settings())).not.toContain(KEY);
 });
 
 test.each([

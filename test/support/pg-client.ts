@@ -1,0 +1,16 @@
+import { loadPg, makeClient, type Row } from '../../src/components/postgresql/driver.ts';
+
+/** A connection to PostgreSQL as another program has it. */
+export interface TestPg extends AsyncDisposable {
+  query(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+}
+
+export async function connectPg(connectionString: string): Promise<TestPg> {
+  const client = makeClient(await loadPg(), { connectionString });
+  client.on('error', () => undefined);
+  await client.connect();
+  return {
+    query: async (text, values = []) => (await client.query({ text, values, rowMode: 'array' })).rows,
+    [Symbol.asyncDispose]: () => client.end(),
+  };
+}
