@@ -17,7 +17,7 @@ export interface Change extends Batch {
   readonly onDurable?: (() => void) | undefined;
 }
 
-interface Pending {
+interface PendingCommit {
   readonly change: Change;
   readonly resolve: (version: number) => void;
   readonly reject: (error: unknown) => void;
@@ -72,7 +72,7 @@ export class CommitBatcher {
     this.#committing.add(commit);
   }
 
-  async #commit(pending: readonly Pending[], tries: number): Promise<void> {
+  async #commit(pending: readonly PendingCommit[], tries: number): Promise<void> {
     let version: number;
     try {
       version = await this.#store.commit(batchOf(pending));
@@ -84,7 +84,7 @@ export class CommitBatcher {
   }
 
   /** Separates a refused change, so that it does not fail the others. */
-  async #refused(pending: readonly Pending[], error: unknown, tries: number): Promise<void> {
+  async #refused(pending: readonly PendingCommit[], error: unknown, tries: number): Promise<void> {
     const rest = pending.length > 1 && mayBeOfOne(error) ? pending.filter((one) => !isCulprit(one, error)) : [];
     for (const one of pending) if (rest.length === 0 || isCulprit(one, error)) one.reject(error);
     if (rest.length === 0) return;
@@ -95,7 +95,7 @@ export class CommitBatcher {
 
 /** Changes for one commit: no two touch the same key. */
 class Group {
-  readonly pending: Pending[] = [];
+  readonly pending: PendingCommit[] = [];
   readonly #keys = new Set<string>();
   readonly #fences = new Map<string, Precondition>();
   #lastFence: Precondition | undefined;
@@ -107,7 +107,7 @@ class Group {
     return !this.#meets(change);
   }
 
-  add(one: Pending): void {
+  add(one: PendingCommit): void {
     const { require, put, delete: removed, fence } = one.change;
     this.pending.push(one);
     for (const { key } of require ?? NONE) this.#keys.add(key);
@@ -150,13 +150,13 @@ function mayBeOfOne(error: unknown): boolean {
 }
 
 /** Whether the change requires the precondition that failed. */
-function isCulprit({ change: { require, fence } }: Pending, error: unknown): boolean {
+function isCulprit({ change: { require, fence } }: PendingCommit, error: unknown): boolean {
   if (!isConflict(error)) return false;
   return fence?.key === error.key || (require ?? NONE).some(({ key }: Precondition) => key === error.key);
 }
 
 /** One batch for several changes. */
-function batchOf(pending: readonly Pending[]): Batch {
+function batchOf(pending: readonly PendingCommit[]): Batch {
   const batch = { require: [] as Precondition[], put: [] as Put[], delete: [] as string[] };
   const fences = new Set<string>();
   let lastFence: Precondition | undefined;

@@ -17,7 +17,7 @@ export class OwnedShard {
   readonly #shards: Shards | undefined;
   readonly #number: number;
   readonly #rule: FenceRule;
-  #inHand = 0;
+  #underWay = 0;
   #waiting: (() => void)[] = [];
 
   constructor(shards: Shards | undefined, number: number, rule: FenceRule) {
@@ -43,18 +43,18 @@ export class OwnedShard {
 
   /** Begins work in the shard: a hand-over waits for its {@link OwnedShard.end}. */
   begin(): void {
-    this.#inHand++;
+    this.#underWay++;
   }
 
   /** Ends the work that was begun, here or because another host owns it now. */
   end(): void {
-    if (--this.#inHand > 0 || this.#waiting.length === 0) return;
+    if (--this.#underWay > 0 || this.#waiting.length === 0) return;
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   /** Resolves when no work of the shard is in flight; `undefined` if none is. */
   idle(): Promise<void> | undefined {
-    if (this.#inHand === 0) return undefined;
+    if (this.#underWay === 0) return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 }

@@ -16,12 +16,12 @@ export interface WorkflowRoutesDeps {
 }
 
 /** A workflow's name or an instance's ID, in the workflow component. */
-interface Target {
+interface RouteTarget {
   readonly component: string;
   readonly id: string;
 }
 
-type OnTarget = (request: SidecarRequest, target: Target) => Promise<SidecarResponse>;
+type OnTarget = (request: SidecarRequest, target: RouteTarget) => Promise<SidecarResponse>;
 
 /** Stored; there is nothing to answer. */
 const ACCEPTED: SidecarResponse = Object.freeze({ status: 202, headers: Object.freeze({}), body: EMPTY_BODY });
@@ -41,7 +41,7 @@ export function workflowRoutes(deps: WorkflowRoutesDeps): Route[] {
   const handlers = {
     start: within((request, { id }) => start(deps, request, id)),
     get: within((_request, { id }) => get(deps, id)),
-    raise: (request: SidecarRequest, { event, ...target }: Target & { event: string }) =>
+    raise: (request: SidecarRequest, { event, ...target }: RouteTarget & { event: string }) =>
       within(() => raise(deps, request, target.id, event))(request, target),
     steer: (operation: (typeof STEERING)[number]) =>
       within(async (_request, { id }) => {
@@ -58,7 +58,10 @@ export function workflowRoutes(deps: WorkflowRoutesDeps): Route[] {
 interface Handlers {
   readonly start: OnTarget;
   readonly get: OnTarget;
-  readonly raise: (request: SidecarRequest, target: Target & { readonly event: string }) => Promise<SidecarResponse>;
+  readonly raise: (
+    request: SidecarRequest,
+    target: RouteTarget & { readonly event: string },
+  ) => Promise<SidecarResponse>;
   readonly steer: (operation: (typeof STEERING)[number]) => OnTarget;
   readonly noName: OnTarget;
   readonly noId: OnTarget;

@@ -2,7 +2,7 @@ import type { Outgoing } from '../storage/turn-plan.ts';
 import type { EngineServices } from './engine-services.ts';
 import { Inbox, type InboxDeps } from './inbox.ts';
 import type { InstancePool } from './instance-pool.ts';
-import type { Message } from './turn-intake.ts';
+import type { InboxMessage } from './turn-intake.ts';
 
 /** The dependencies of {@link Deliveries}. */
 export interface DeliveriesDeps extends Pick<InboxDeps, 'prepare' | 'onFailure'> {
@@ -29,7 +29,7 @@ export class Deliveries {
   /** Delivers a message that was just stored without reading it again. */
   send({ to, key, event, executionId, parentId }: Outgoing, version: number): void {
     const { services, onFailure } = this.#deps;
-    if (services.isStopping || !services.owns(to) || !this.inbox.take(key)) return;
+    if (services.isStopping || !services.owns(to) || !this.inbox.claim(key)) return;
     const done = services.deps.work.begin('message to a workflow');
     this.#deliver(to, { event, executionId, parentId, entry: { key, version } })
       .then(
@@ -42,13 +42,13 @@ export class Deliveries {
       .finally(done);
   }
 
-  async #deliver(id: string, message: Message): Promise<boolean> {
+  async #deliver(id: string, message: InboxMessage): Promise<boolean> {
     const { services, pool } = this.#deps;
     let instance = await pool.loadFor(id, message.event);
     // The instance may have left memory meanwhile: reload it, since nothing else would deliver the message.
     while (typeof instance === 'object' && instance.isGone && !services.isStopping && services.owns(id))
       instance = await pool.loadFor(id, message.event);
-    if (typeof instance === 'object' && (instance.isGone || this.inbox.hasLeft(id))) return false;
+    if (typeof instance === 'object' && (instance.isGone || this.inbox.hasLeftovers(id))) return false;
     if (typeof instance === 'object') instance.post(message);
     else if (instance !== 'no-code' && message.entry !== undefined)
       await services.store.commit({ delete: [message.entry.key] });

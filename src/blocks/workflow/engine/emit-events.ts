@@ -9,7 +9,7 @@ import type { FailedAttempt } from '../replay/core.ts';
 import type { EventCount } from '../replay/events-at-end.ts';
 import type { ActivityToRun } from '../replay/open-actions.ts';
 import type { InstanceRecord } from '../storage/record.ts';
-import type { Followed } from './instance-listener.ts';
+import type { CommittedTurn } from './instance-listener.ts';
 import type { WorkflowsDeps } from './workflows-deps.ts';
 
 /** A finished attempt of an activity. */
@@ -49,7 +49,7 @@ export function emitActivity(
 }
 
 /** Emits and logs the outcome of a turn. A run that ends with it is told to the probe, which has not seen it so far. */
-export function emitTurn(deps: WorkflowsDeps, followed: Followed): void {
+export function emitTurn(deps: WorkflowsDeps, followed: CommittedTurn): void {
   const ended = deps.probe && endedRun(deps.probe, followed);
   if (ended === undefined) return tellTurn(deps, followed);
   const { record } = followed.plan;
@@ -62,14 +62,14 @@ export function emitTurn(deps: WorkflowsDeps, followed: Followed): void {
   });
 }
 
-function endedRun(probe: Probe, { plan, before, end }: Followed): Observation | undefined {
+function endedRun(probe: Probe, { plan, before, end }: CommittedTurn): Observation | undefined {
   const hasEnded = isFinished(plan.record.status) && !isFinished(before.status);
   if (!hasEnded && end.outcome?.kind !== 'continued') return undefined;
   const { name: workflowName, instanceId, trace, startAt } = before;
   return probe.begin({ type: 'workflow', workflowName, instanceId, startedAt: trace?.startedAt ?? startAt, trace });
 }
 
-function tellTurn({ events, logger }: WorkflowsDeps, { plan, before, failures, lost }: Followed): void {
+function tellTurn({ events, logger }: WorkflowsDeps, { plan, before, failures, lost }: CommittedTurn): void {
   const { record } = plan;
   if (before.chunks === 0) tellStarted(events, record);
   for (const child of plan.children) tellStarted(events, child.record);

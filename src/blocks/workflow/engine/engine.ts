@@ -21,7 +21,7 @@ import { emitTurn } from './emit-events.ts';
 import type { EngineServices } from './engine-services.ts';
 import { InFlightCounter } from './in-flight-counter.ts';
 import type { Inbox } from './inbox.ts';
-import type { Followed, InstanceListener } from './instance-listener.ts';
+import type { CommittedTurn, InstanceListener } from './instance-listener.ts';
 import { type Absent, InstancePool } from './instance-pool.ts';
 import type { LiveInstance } from './live-instance.ts';
 import { ShardMoves, TAKEN_OVER } from './shard-moves.ts';
@@ -115,7 +115,7 @@ export class Engine implements EngineServices, InstanceListener {
       index: this.#due,
       trackRead: () => this.deps.work.begin('reading workflows that are due'),
       hasRoom: () => this.#loading < MAX_LOADING,
-      begin: ({ id }) => void this.#lookAtDue(id),
+      begin: ({ id }) => void this.#loadDue(id),
       onFailure: (error) => this.#retry.failed(error),
     });
     this.#deliveries = new Deliveries({
@@ -134,7 +134,7 @@ export class Engine implements EngineServices, InstanceListener {
     const moves = new ShardMoves({
       ...{ owned: this.#owned, pool: this.pool },
       isStandIn: (id) => this.#waiting.standIns.isHere(id),
-      onReleased: (id) => void this.#look(id),
+      onReleased: (id) => void this.#wake(id),
     });
     this.#waiting.start();
     this.#owned.onChange((change) => {
@@ -184,7 +184,7 @@ export class Engine implements EngineServices, InstanceListener {
     return instance !== undefined && !isFinished(instance.record.status);
   }
 
-  onTurn(instance: LiveInstance, followed: Followed): void {
+  onTurn(instance: LiveInstance, followed: CommittedTurn): void {
     const { plan, version } = followed;
     emitTurn(this.deps, followed);
     for (const { record, input } of plan.children)
@@ -217,7 +217,7 @@ export class Engine implements EngineServices, InstanceListener {
     this.pool.remove(instance, error);
     if (this.#isStopping) return;
     this.inbox.left(dropped);
-    const again = (): void => void this.#look(id).then(() => this.inbox.again(dropped));
+    const again = (): void => void this.#wake(id).then(() => this.inbox.again(dropped));
     // The commit may have succeeded nevertheless: read the store again to deliver its messages.
     const isFenced = this.#waiting.standIns.isFenced(error);
     if (!isSidecarError(error) && !isFenced) this.#retry.plan();
@@ -244,26 +244,26 @@ export class Engine implements EngineServices, InstanceListener {
   }
 
   /** Wakes an instance; loads it first if it is not in memory. */
-  async #look(id: string): Promise<void> {
+  async #wake(id: string): Promise<void> {
     if (this.#isStopping || !this.owns(id)) return;
     const live = this.pool.get(id);
     if (live !== undefined) return live.wake();
     try {
-      this.#lookedAt(id, await this.pool.load(id));
+      this.#onLoaded(id, await this.pool.load(id));
     } catch (error) {
       this.#retry.failed(error);
     }
   }
 
-  async #lookAtDue(id: string): Promise<void> {
-    if (this.pool.has(id)) return this.#look(id);
+  async #loadDue(id: string): Promise<void> {
+    if (this.pool.has(id)) return this.#wake(id);
     this.#loading++;
-    await this.#look(id);
+    await this.#wake(id);
     this.#loading--;
     if (this.#loading === MAX_LOADING - 1) this.#pump.pump();
   }
 
-  #lookedAt(id: string, found: LiveInstance | Absent): void {
+  #onLoaded(id: string, found: LiveInstance | Absent): void {
     if (typeof found === 'object') {
       found.wake();
       this.#pump.setAlarm();
@@ -282,7 +282,7 @@ export class Engine implements EngineServices, InstanceListener {
     if (!isHere || this.#isStopping) return;
     const done = this.deps.work.begin('going on with a workflow of another host');
     const delivered = this.inbox.takeOver(id);
-    void this.#look(id)
+    void this.#wake(id)
       .then(() => delivered)
       .finally(done);
   }

@@ -1,11 +1,11 @@
 import type { Entry, KeyedEntry } from '../../../state/store.ts';
 import { decodeMessage } from '../storage/codec.ts';
 import type { InstanceStore } from '../storage/instance-store.ts';
-import type { Message } from './turn-intake.ts';
+import type { InboxMessage } from './turn-intake.ts';
 
 const PAGE = 256;
 /** For more instances at once, all messages are read. */
-const MAX_LOOKS = 64;
+const MAX_INSTANCES = 64;
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -19,7 +19,7 @@ export interface InboxDeps {
   /** Called before messages are read that may be of instances that this host did not have before. */
   readonly prepare: () => Promise<void>;
   /** Delivers a message to its instance. Returns false when that is not possible now. */
-  readonly deliver: (id: string, message: Message) => Promise<boolean>;
+  readonly deliver: (id: string, message: InboxMessage) => Promise<boolean>;
   /**
    * The messages that were known to be stored for an instance have been delivered; without an ID, those of any
    * instance.
@@ -35,7 +35,7 @@ export interface InboxDeps {
  */
 export class Inbox {
   readonly #deps: InboxDeps;
-  readonly #inHand = new Set<string>();
+  readonly #inDelivery = new Set<string>();
   /** The last delivery to each instance, while it is under way. The next one waits for it, to keep the order. */
   readonly #lines = new Map<string, Promise<boolean>>();
   /** Keys released since the page in hand was asked for: what was read of them may be out of date. */
@@ -50,8 +50,8 @@ export class Inbox {
   #isUnread = false;
   /** How often that has been said: a read that began before does not count. */
   #unreads = 0;
-  /** Looks for the messages of an instance that wait in its line. */
-  readonly #looks = new Map<string, Promise<boolean>>();
+  /** Reads of the messages of an instance that wait in its line. */
+  readonly #queued = new Map<string, Promise<boolean>>();
   /** How many keys have been released. */
   #releases = 0;
 
@@ -60,15 +60,15 @@ export class Inbox {
   }
 
   /** Marks a message as being delivered here. Returns false when it is already. */
-  take(key: string): boolean {
-    if (this.#inHand.has(key)) return false;
-    this.#inHand.add(key);
+  claim(key: string): boolean {
+    if (this.#inDelivery.has(key)) return false;
+    this.#inDelivery.add(key);
     return true;
   }
 
   /** Unmarks a message: it may be delivered again. */
   release(key: string): void {
-    this.#inHand.delete(key);
+    this.#inDelivery.delete(key);
     this.#released?.add(key);
     this.#releases++;
   }
@@ -79,10 +79,12 @@ export class Inbox {
    */
   async changed(keys: readonly string[]): Promise<void> {
     const ids = this.#instancesOf(keys);
-    if (keys.length === 0 || ids.size > MAX_LOOKS) return this.#read();
+    if (keys.length === 0 || ids.size > MAX_INSTANCES) return this.#read();
     const failures: Failures = new Map();
-    const looks = [...ids].map((id) => this.#look(id).catch((error: unknown) => void failures.set(id, error)));
-    await Promise.all(looks);
+    const deliveries = [...ids].map((id) =>
+      this.#deliverInLine(id).catch((error: unknown) => void failures.set(id, error)),
+    );
+    await Promise.all(deliveries);
     this.#report(failures);
   }
 
@@ -122,7 +124,7 @@ export class Inbox {
   }
 
   /** Whether messages of an instance have come back, so that later ones must wait for them. */
-  hasLeft(id: string): boolean {
+  hasLeftovers(id: string): boolean {
     return this.#left.has(id);
   }
 
@@ -142,25 +144,25 @@ export class Inbox {
     // All known messages are in its line.
     if (line !== undefined && !this.mayHaveMore(id)) return line;
     try {
-      return await this.#look(id);
+      return await this.#deliverInLine(id);
     } catch (error) {
       this.#deps.onFailure(error);
       return false;
     }
   }
 
-  /** Delivers the stored messages of an instance once those in its line are delivered; many looks may be one. */
-  #look(id: string): Promise<boolean> {
+  /** Delivers the stored messages of an instance once those in its line are delivered; many calls may share one read. */
+  #deliverInLine(id: string): Promise<boolean> {
     if (!this.#lines.has(id)) return this.#inLine(id, () => this.#deliverAll(id));
-    let look = this.#looks.get(id);
-    if (look === undefined) {
-      look = this.#inLine(id, () => {
-        this.#looks.delete(id);
+    let queued = this.#queued.get(id);
+    if (queued === undefined) {
+      queued = this.#inLine(id, () => {
+        this.#queued.delete(id);
         return this.#deliverAll(id);
       });
-      this.#looks.set(id, look);
+      this.#queued.set(id, queued);
     }
-    return look;
+    return queued;
   }
 
   /** Answers false when some have come back meanwhile, so that those behind them were not delivered. */
@@ -267,7 +269,7 @@ export class Inbox {
 
   async #handOut(id: string, key: string, read: Entry | undefined): Promise<void> {
     const { store, isOurs, deliver } = this.#deps;
-    if (!isOurs(id) || !this.take(key)) return;
+    if (!isOurs(id) || !this.claim(key)) return;
     let isDelivered = false;
     try {
       const isCurrent = read !== undefined && this.#released?.has(key) !== true;

@@ -5,7 +5,7 @@ import type { TurnPlan, TurnResult } from '../storage/turn-plan.ts';
 import type { LiveInstance } from './live-instance.ts';
 
 /** A committed turn. */
-export interface Followed {
+export interface CommittedTurn {
   readonly plan: TurnPlan;
   readonly version: number;
   readonly end: TurnResult;
@@ -18,7 +18,7 @@ export interface Followed {
 /** Called by the instances in memory. */
 export interface InstanceListener {
   /** A turn was committed: emits its events, and passes on its children and messages. */
-  onTurn(instance: LiveInstance, followed: Followed): void;
+  onTurn(instance: LiveInstance, followed: CommittedTurn): void;
   /** The instance's turn failed. */
   onTurnFailure(instance: LiveInstance, error: unknown): void;
   /** The instance has no work now. */

@@ -12,7 +12,7 @@ import type { InstanceRecord } from '../storage/record.ts';
 import { planTurn, type TurnPlan, type TurnResult } from '../storage/turn-plan.ts';
 import type { EngineServices } from './engine-services.ts';
 import type { LiveInstance } from './live-instance.ts';
-import type { Message } from './turn-intake.ts';
+import type { InboxMessage } from './turn-intake.ts';
 
 /** A turn to commit. */
 export interface TurnToWrite {
@@ -20,7 +20,7 @@ export interface TurnToWrite {
   readonly record: InstanceRecord;
   readonly stored: Stored | undefined;
   readonly end: TurnResult;
-  readonly messages: readonly Message[];
+  readonly messages: readonly InboxMessage[];
 }
 
 /** A committed turn. */
@@ -44,7 +44,12 @@ const MAX_VALUES_BYTES = MAX_BATCH_BYTES * 0.75;
  * @throws ConflictError when this host no longer owns the instance.
  */
 export async function commitTurn(services: EngineServices, turn: TurnToWrite): Promise<Written> {
-  const found: Found = { stored: turn.stored, replaced: NONE_REPLACED, occupied: NONE_OCCUPIED, refusal: undefined };
+  const found: Obstacles = {
+    stored: turn.stored,
+    replaced: NONE_REPLACED,
+    occupied: NONE_OCCUPIED,
+    refusal: undefined,
+  };
   const isNew = turn.stored === undefined;
   for (let tries = 1; ; tries++) {
     const plan = planOf(services, turn, found);
@@ -55,7 +60,7 @@ export async function commitTurn(services: EngineServices, turn: TurnToWrite): P
     } catch (error) {
       if (tries >= MAX_TRIES) throw error;
       if (isRefused(error)) found.refusal ??= `the turn cannot be written: ${messageOf(error)}`;
-      else if (isConflict(error)) await lookAt(error.key, { services, turn, found, isNew, error });
+      else if (isConflict(error)) await noteObstacle(error.key, { services, turn, found, isNew, error });
       else if (isNew || services.isStopping) throw error;
       else {
         await pause(services, turn, error, tries);
@@ -70,7 +75,7 @@ const NONE_REPLACED: ReadonlyMap<string, Stored> = new Map();
 const NONE_OCCUPIED: ReadonlySet<string> = new Set();
 
 /** Obstacles that a commit found in the store; usually none. */
-interface Found {
+interface Obstacles {
   /** The stored record under the instance's ID. */
   stored: Stored | undefined;
   replaced: ReadonlyMap<string, Stored>;
@@ -84,7 +89,7 @@ function isRefused(error: unknown): boolean {
   return isStateError(error) && error.kind === 'invalid';
 }
 
-function planOf(services: EngineServices, turn: TurnToWrite, found: Found): TurnPlan {
+function planOf(services: EngineServices, turn: TurnToWrite, found: Obstacles): TurnPlan {
   const { stored, replaced, occupied, refusal } = found;
   const { store, deps } = services;
   const context = { store, newId: deps.newId, instances: services, replaced, occupied };
@@ -144,13 +149,13 @@ function batchOf(
 interface Obstacle {
   readonly services: EngineServices;
   readonly turn: TurnToWrite;
-  readonly found: Found;
+  readonly found: Obstacles;
   readonly isNew: boolean;
   readonly error: unknown;
 }
 
 /** Reads the record of a key whose precondition failed, and notes it for the next plan. */
-async function lookAt(key: string, { services, turn, found, isNew, error }: Obstacle): Promise<void> {
+async function noteObstacle(key: string, { services, turn, found, isNew, error }: Obstacle): Promise<void> {
   const { layout } = services.store;
   const isOwn = key === layout.instance(turn.record.instanceId);
   const child = turn.end.children.find(({ instanceId }) => layout.instance(instanceId) === key);

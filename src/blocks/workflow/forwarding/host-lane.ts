@@ -23,18 +23,18 @@ export const MAX_LENGTH: number = 512 * 1024;
  */
 const MAX_SESSION_MS = 60_000;
 
-interface Pending {
+interface PendingCall {
   readonly call: ForwardedCall;
   readonly length: number;
   readonly resolve: (outcome: CallOutcome) => void;
 }
 
-interface Session extends PeerSession {
+interface HostSession extends PeerSession {
   readonly limit: Timer;
   isOld: boolean;
 }
 
-interface InFlight {
+interface CallsInFlight {
   readonly resolve: (outcomes: readonly CallOutcome[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -46,13 +46,13 @@ interface InFlight {
 export class HostLane {
   readonly #peer: HostPeer;
   readonly #clock: Clock;
-  readonly #waiting: Pending[] = [];
+  readonly #waiting: PendingCall[] = [];
   /** Calls of a lost session that were not sent, while others of it are in flight. */
-  readonly #unsent: Pending[] = [];
+  readonly #unsent: PendingCall[] = [];
   readonly #waits: OpenWaits = new OpenWaits(() => this.#schedule());
   #answered: string[] = [];
-  #session: Session | undefined;
-  #inFlight: InFlight | undefined;
+  #session: HostSession | undefined;
+  #inFlight: CallsInFlight | undefined;
   #isScheduled = false;
   #isStopped = false;
   /** Calls to the host are suspended since then, for some time. */
@@ -117,7 +117,7 @@ export class HostLane {
 
   /** If this fails, the host has done nothing. */
   async #open(): Promise<void> {
-    let session: Session | undefined;
+    let session: HostSession | undefined;
     let ended: { readonly error: unknown } | undefined;
     const isOurs = (): boolean => session !== undefined && session === this.#session;
     const peer = await this.#peer.open({
@@ -137,7 +137,7 @@ export class HostLane {
     if (this.#isStopped) this.#fail(new Error('the sidecar is stopping'));
   }
 
-  #take(): readonly Pending[] {
+  #take(): readonly PendingCall[] {
     let [count, length] = [0, 0];
     for (const one of this.#waiting) {
       length += one.length;
@@ -147,7 +147,7 @@ export class HostLane {
     return this.#waiting.splice(0, count);
   }
 
-  async #outcomesOf(batch: readonly Pending[], session: Session): Promise<void> {
+  async #outcomesOf(batch: readonly PendingCall[], session: HostSession): Promise<void> {
     let outcomes: readonly CallOutcome[] = [];
     try {
       const answer = new Promise<readonly CallOutcome[]>((resolve, reject) => {
@@ -169,13 +169,13 @@ export class HostLane {
   }
 
   /** Begins another session between two batches: their calls cannot overtake each other. */
-  #growOld(session: Session): void {
+  #growOld(session: HostSession): void {
     session.isOld = true;
     if (this.#inFlight === undefined) this.#replace(session);
   }
 
   /** Another session begins with the next call, or at once if there are waits. */
-  #replace(session: Session): void {
+  #replace(session: HostSession): void {
     if (session !== this.#session) return;
     this.#session = undefined;
     session.close();

@@ -8,7 +8,7 @@ interface Starting extends Omit<Sending, 'event'> {
   readonly start: () => Promise<unknown>;
 }
 
-type Waiting = (Sending | Starting) & { readonly length: number };
+type WaitingWork = (Sending | Starting) & { readonly length: number };
 
 /** A group of events that go through the store together ends with the one that reaches one of these. */
 const MAX_GROUP = 256;
@@ -31,7 +31,7 @@ export class InstanceLine {
   /** Resolves when the work that went here, or by a lane, is done. */
   #direct: Promise<unknown> | undefined;
   #redone: Promise<unknown> | undefined;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: WaitingWork[] = [];
   #isPassing = false;
   readonly #send: (events: readonly Sending[]) => Promise<void>;
 

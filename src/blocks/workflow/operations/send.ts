@@ -15,7 +15,7 @@ import type { OutsideEvent } from './work.ts';
 export const MAX_TRIES = 100;
 
 /** The live instance, or the reason why there is none. */
-type Target = LiveInstance | 'finished' | 'elsewhere';
+type SendTarget = LiveInstance | 'finished' | 'elsewhere';
 
 /** An event to send, and how its caller is told. */
 export interface Sending {
@@ -47,7 +47,7 @@ export async function sendEvent(
   receipt?: string,
 ): Promise<string | undefined> {
   for (let tries = 1; ; tries++) {
-    let target: Target | undefined;
+    let target: SendTarget | undefined;
     try {
       target = await find(engine, id, event);
       if (target === 'finished') return undefined;
@@ -56,7 +56,7 @@ export async function sendEvent(
       return undefined;
     } catch (error) {
       if (await isDone(engine, receipt)) return undefined;
-      if (tries >= MAX_TRIES || !hasLeft(target, error) || engine.isStopping) throw error;
+      if (tries >= MAX_TRIES || !isGone(target, error) || engine.isStopping) throw error;
     }
   }
 }
@@ -68,14 +68,14 @@ export async function sendEvent(
  * @throws SidecarError `ERR_INSTANCE_ID_NOT_FOUND` when there is no such instance.
  */
 export async function sendHere(engine: Engine, id: string, event: IncomingEvent): Promise<boolean> {
-  let target: Target | undefined;
+  let target: SendTarget | undefined;
   try {
     target = await find(engine, id, event);
     if (target === 'elsewhere') return false;
     if (target !== 'finished') await posted(target, event);
     return true;
   } catch (error) {
-    if (!hasLeft(target, error) || engine.isStopping) throw error;
+    if (!isGone(target, error) || engine.isStopping) throw error;
     return false;
   }
 }
@@ -158,7 +158,7 @@ async function endDescendants(engine: Engine, id: string): Promise<readonly stri
 }
 
 /** Finds the live instance. */
-export async function find(engine: Engine, id: string, event: IncomingEvent): Promise<Target> {
+export async function find(engine: Engine, id: string, event: IncomingEvent): Promise<SendTarget> {
   if (engine.owns(id)) {
     const found = await loadHere(engine, id, event);
     if (found === 'behind') return 'elsewhere';
@@ -185,11 +185,11 @@ async function loadHere(
   if (typeof found !== 'object' || event.type !== 'eventRaised' || !inbox.isBehind(id)) return found;
   // Those that could not be delivered: this one waits behind them.
   const areDelivered = await inbox.catchUp(id);
-  return areDelivered && !inbox.hasLeft(id) ? pool.loadFor(id, event) : 'behind';
+  return areDelivered && !inbox.hasLeftovers(id) ? pool.loadFor(id, event) : 'behind';
 }
 
 /** Whether the instance has left this host, so that the event is not stored. */
-function hasLeft(target: Target | undefined, error: unknown): boolean {
+function isGone(target: SendTarget | undefined, error: unknown): boolean {
   return typeof target === 'object' && (isConflict(error) || target.isGone);
 }
 

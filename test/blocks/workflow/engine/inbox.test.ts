@@ -99,7 +99,7 @@ test('a message that has been processed since its page was read is not handed ou
     if (id !== 'a') return true;
     // Meanwhile another way hands out the last one, whose turn is committed.
     const last = keys.at(-1) ?? '';
-    if (!inbox.take(last)) return true;
+    if (!inbox.claim(last)) return true;
     await store.commit({ delete: [last] });
     inbox.release(last);
     return true;
@@ -192,9 +192,9 @@ test('messages behind one that has come back from a failed turn wait for it', as
     { a: PER_INSTANCE },
   );
   await inbox.changed(keys);
-  expect([delivered, inbox.hasLeft('a')]).toEqual([keys.slice(0, 1), true]);
+  expect([delivered, inbox.hasLeftovers('a')]).toEqual([keys.slice(0, 1), true]);
   await inbox.again(keys.slice(0, 1));
-  expect([delivered, inbox.hasLeft('a')]).toEqual([[...keys.slice(0, 1), ...keys], false]);
+  expect([delivered, inbox.hasLeftovers('a')]).toEqual([[...keys.slice(0, 1), ...keys], false]);
 });
 
 test('who catches up is told when messages have come back, even though another look has begun since', async () => {
