@@ -17,7 +17,7 @@ export function writeResponse(
   };
   try {
     // Someone else has responded meanwhile, such as a timeout middleware, or the caller has disconnected.
-    if (hasLeft(req, res) || res.headersSent) leaveBody(response.body);
+    if (isDisconnected(req, res) || res.headersSent) leaveBody(response.body);
     else return write(req, res, response)?.catch(broken);
   } catch (error) {
     broken(error);
@@ -26,7 +26,7 @@ export function writeResponse(
 }
 
 /** A response of HTTP/2 does not tell that it is destroyed. */
-function hasLeft(req: IncomingMessage, res: ServerResponse): boolean {
+function isDisconnected(req: IncomingMessage, res: ServerResponse): boolean {
   return res.destroyed || req.aborted;
 }
 
@@ -111,7 +111,7 @@ async function pump(
   signal?.addEventListener('abort', () => fail(res, signal.reason), { once: true });
   for (;;) {
     const { done, value } = await iterator.next();
-    if (hasLeft(req, res)) return;
+    if (isDisconnected(req, res)) return;
     if (done) break;
     if (!res.write(value)) await first([res, 'drain'], [res, 'close']);
   }

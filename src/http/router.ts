@@ -64,9 +64,9 @@ export function route<const Pattern extends string>(
 }
 
 /** A node of the route tree: literal children by text, one parameter, one rest. */
-interface Node {
-  readonly literals: Map<string, Node>;
-  param: { readonly name: string; readonly node: Node } | undefined;
+interface RouteNode {
+  readonly literals: Map<string, RouteNode>;
+  param: { readonly name: string; readonly node: RouteNode } | undefined;
   rest: Rest | undefined;
   readonly routes: Map<string, Route>;
 }
@@ -150,7 +150,7 @@ export class Router {
   }
 }
 
-interface Found {
+interface FoundRoute {
   readonly routes: Map<string, Route>;
   /** Names and still encoded values, innermost first. */
   readonly params: [name: string, value: string][];
@@ -158,11 +158,11 @@ interface Found {
   readonly rawRest?: readonly [name: string, value: string];
 }
 
-function node(): Node {
+function node(): RouteNode {
   return { literals: new Map(), param: undefined, rest: undefined, routes: new Map() };
 }
 
-function literalChild(parent: Node, segment: string): Node {
+function literalChild(parent: RouteNode, segment: string): RouteNode {
   let child = parent.literals.get(segment);
   if (child === undefined) {
     child = node();
@@ -171,7 +171,7 @@ function literalChild(parent: Node, segment: string): Node {
   return child;
 }
 
-function paramChild(parent: Node, name: string): Node {
+function paramChild(parent: RouteNode, name: string): RouteNode {
   parent.param ??= { name, node: node() };
   if (parent.param.name !== name) throw new Error(`route parameters :${parent.param.name} and :${name} clash`);
   return parent.param.node;
@@ -182,7 +182,7 @@ function segmentsOf(path: string): string[] {
 }
 
 /** Walks the tree along the path; consecutive slashes count as one. */
-function descend(at: Node, path: string, from: number): Found | undefined {
+function descend(at: RouteNode, path: string, from: number): FoundRoute | undefined {
   let start = from;
   while (path.charCodeAt(start) === 0x2f) start++;
   if (start >= path.length) {
@@ -206,7 +206,7 @@ function descend(at: Node, path: string, from: number): Found | undefined {
 /**
  * The literal child that a segment names in percent-escapes. A segment that does not decode is left to the parameters.
  */
-function escapedLiteral({ literals }: Node, segment: string): Node | undefined {
+function escapedLiteral({ literals }: RouteNode, segment: string): RouteNode | undefined {
   if (literals.size === 0 || !segment.includes('%')) return undefined;
   try {
     return literals.get(decodeURIComponent(segment));
@@ -215,7 +215,7 @@ function escapedLiteral({ literals }: Node, segment: string): Node | undefined {
   }
 }
 
-function foundRest({ name, isRaw, routes }: Rest, value: string): Found {
+function foundRest({ name, isRaw, routes }: Rest, value: string): FoundRoute {
   return isRaw ? { routes, params: [], rawRest: [name, value] } : { routes, params: [[name, value]] };
 }
 

@@ -3,7 +3,7 @@ import { headerOf, type SidecarRequest } from '../../http/message.ts';
 import { refused, shown } from './errors.ts';
 
 /** The target and path of a call. */
-export interface Address {
+export interface CallAddress {
   /** Decoded. */
   readonly target: string;
   /** As received, with a leading slash. */
@@ -27,7 +27,7 @@ export function isRoot(path: string): boolean {
  * @throws SidecarError `ERR_DIRECT_INVOKE` (400) without target or method name, `ERR_BAD_REQUEST` for a target that
  * cannot be decoded.
  */
-export function addressOfPath(rest: string): Address {
+export function addressOfPath(rest: string): CallAddress {
   const plainAt = rest.indexOf(METHOD);
   const escaped = escapedMethod(rest, plainAt);
   const at = escaped?.index ?? plainAt;
@@ -62,7 +62,7 @@ export function decodedTarget(raw: string): string {
  * Reads the target from its header, or from basic credentials whose user is the header's name
  * (`http://sidecar-app-id:billing@localhost:3500/orders`); the whole path is then passed to the target.
  */
-export function addressOfHeaders({ path, headers }: SidecarRequest, appIdHeader: string): Address | undefined {
+export function addressOfHeaders({ path, headers }: SidecarRequest, appIdHeader: string): CallAddress | undefined {
   if (!path.startsWith('/')) return undefined;
   const named = headerOf(headers, appIdHeader);
   const target =

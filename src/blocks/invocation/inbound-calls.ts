@@ -2,7 +2,7 @@ import type { SidecarRequest, SidecarResponse } from '../../http/message.ts';
 import type { AccessControl } from '../../security/access-control.ts';
 import type { Caller, Identity } from '../../security/identity.ts';
 import type { Wire } from '../../wire.ts';
-import type { Address } from './address.ts';
+import type { CallAddress } from './address.ts';
 import type { Destination } from './destination.ts';
 import type { Destinations } from './destinations.ts';
 import { denied, failed } from './errors.ts';
@@ -58,7 +58,7 @@ export class Peers {
   }
 
   /** Answers an API request, from another sidecar on the same port or from the application. */
-  answer(request: SidecarRequest, address: Address): Promise<SidecarResponse> {
+  answer(request: SidecarRequest, address: CallAddress): Promise<SidecarResponse> {
     if (this.isPeer(request)) return this.#answerSidecar(request, address);
     const { accessControl, isApiGuarded, destinations, invocation } = this.#deps;
     if (accessControl !== undefined && !isApiGuarded && destinations.isOwnName(address.target))
@@ -70,7 +70,7 @@ export class Peers {
 
   async #callService(
     request: SidecarRequest,
-    address: Address,
+    address: CallAddress,
     destination: Destination,
     kind: NonNullable<Destination['service']>,
   ): Promise<SidecarResponse> {
@@ -79,14 +79,14 @@ export class Peers {
   }
 
   /** Answers a request to the port for other sidecars, whose callers have shown no API token. */
-  answerPeer(request: SidecarRequest, address: Address): Promise<SidecarResponse> {
+  answerPeer(request: SidecarRequest, address: CallAddress): Promise<SidecarResponse> {
     return this.#answerSidecar(request, address, STRANGER);
   }
 
   /** Answers another sidecar, which may call only the own application. `unproved` is one that proves nothing. */
   async #answerSidecar(
     request: SidecarRequest,
-    address: Address,
+    address: CallAddress,
     unproved?: typeof STRANGER,
   ): Promise<SidecarResponse> {
     const { destinations, identity, own, wire } = this.#deps;
@@ -102,7 +102,7 @@ export class Peers {
 
   async #callOwn(
     request: SidecarRequest,
-    address: Address,
+    address: CallAddress,
     { caller, destination, isStranger = false }: OwnCall,
   ): Promise<SidecarResponse> {
     const { accessControl, invocation } = this.#deps;

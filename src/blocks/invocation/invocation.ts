@@ -21,7 +21,7 @@ import { setGracePeriod } from '../../util/grace-period.ts';
 import { checkFields, fieldNames, nameOfKind } from '../../util/known-fields.ts';
 import { Linked } from '../../util/linked.ts';
 import { nodeHttp } from '../../util/node-http.ts';
-import type { Address } from './address.ts';
+import type { CallAddress } from './address.ts';
 import type { Destination } from './destination.ts';
 import type { Destinations } from './destinations.ts';
 import { asFailed, notOffered, refused, shown } from './errors.ts';
@@ -134,7 +134,7 @@ export class Invocation {
    * @internal
    */
   async forward(
-    { target, path }: Address,
+    { target, path }: CallAddress,
     request: SidecarRequest,
     destination: Destination = this.#deps.destinations.find(target),
   ): Promise<SidecarResponse> {

@@ -1,7 +1,7 @@
 import type { SidecarRequest } from '../../http/message.ts';
 import { type Match, type Route, route } from '../../http/router.ts';
 import type { Wire } from '../../wire.ts';
-import { type Address, addressOfHeaders, addressOfPath, decodedTarget, isRoot } from './address.ts';
+import { addressOfHeaders, addressOfPath, type CallAddress, decodedTarget, isRoot } from './address.ts';
 import type { Peers } from './inbound-calls.ts';
 
 const PATTERN = '/v1.0/invoke/**call';
@@ -44,13 +44,13 @@ export function peerFallback(peers: Peers, wire: Wire): (request: SidecarRequest
 }
 
 /** Sidecars escape the target, which may have characters that no header field can hold. */
-function addressed(peers: Peers, wire: Wire, request: SidecarRequest): Address | undefined {
+function addressed(peers: Peers, wire: Wire, request: SidecarRequest): CallAddress | undefined {
   const address = addressOfHeaders(request, wire.headers.appId);
   if (address === undefined || !peers.isPeer(request)) return address;
   return { ...address, target: decodedTarget(address.target) };
 }
 
-function callOf(peers: Peers, address: Address): Route {
+function callOf(peers: Peers, address: CallAddress): Route {
   return route('invoke', ['*'], ANY_PATH, (request) => peers.answer(request, address), {
     identifies: (request) => peers.identifies(request),
   });

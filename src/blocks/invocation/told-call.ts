@@ -4,7 +4,7 @@ import type { SidecarRequest } from '../../http/message.ts';
 import { traceOfHeaders } from '../../http/trace-headers.ts';
 import type { Probe } from '../../probe.ts';
 import type { Clock } from '../../util/clock.ts';
-import type { Address } from './address.ts';
+import type { CallAddress } from './address.ts';
 import type { Destination } from './destination.ts';
 import type { Attempts } from './send-with-retry.ts';
 
@@ -18,12 +18,12 @@ interface ToldCallDeps {
 export class ToldCall implements Attempts {
   attempts = 0;
   readonly #deps: ToldCallDeps;
-  readonly #address: Address;
+  readonly #address: CallAddress;
   readonly #request: SidecarRequest;
   readonly #to: Destination;
   readonly #startedAt: number;
 
-  private constructor(deps: ToldCallDeps, address: Address, request: SidecarRequest, to: Destination) {
+  private constructor(deps: ToldCallDeps, address: CallAddress, request: SidecarRequest, to: Destination) {
     this.#deps = deps;
     this.#address = address;
     this.#request = request;
@@ -32,7 +32,12 @@ export class ToldCall implements Attempts {
   }
 
   /** `undefined` without a listener. */
-  static begin(deps: ToldCallDeps, address: Address, request: SidecarRequest, to: Destination): ToldCall | undefined {
+  static begin(
+    deps: ToldCallDeps,
+    address: CallAddress,
+    request: SidecarRequest,
+    to: Destination,
+  ): ToldCall | undefined {
     return deps.events.listenerCount('invoked') > 0 ? new ToldCall(deps, address, request, to) : undefined;
   }
 

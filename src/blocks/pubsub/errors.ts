@@ -2,7 +2,7 @@ import { type ErrorCode, messageOf, SidecarError } from '../../errors.ts';
 import { shown } from '../../util/shown.ts';
 import { expectedNames } from '../../util/suggest.ts';
 import type { Metadata } from '../request-metadata.ts';
-import type { Address, Destination } from './publishing/envelope.ts';
+import type { EnvelopeAddress, PublishDestination } from './publishing/envelope.ts';
 
 /** The errors of publishing, with the details that Dapr's clients expect. */
 
@@ -11,7 +11,7 @@ export function pubsubNameEmpty(metadata: Metadata): SidecarError {
 }
 
 /** For an empty topic, in the words of Dapr, and for what plain JavaScript gives in place of one. */
-export function topicEmpty({ pubsubName, topic }: Destination, metadata: Metadata): SidecarError {
+export function topicEmpty({ pubsubName, topic }: PublishDestination, metadata: Metadata): SidecarError {
   const problem = topic === '' ? 'empty' : `${shown(topic)}, expected a text that is not empty,`;
   const message = `topic is ${problem} in pubsub ${pubsubName}`;
   return named('ERR_TOPIC_NAME_EMPTY', message, 'TOPIC_NAME_EMPTY', pubsubName, { metadata });
@@ -39,7 +39,7 @@ export function knownNames(pubsubName: string, known: Iterable<string>): string 
 }
 
 /** `problem` says why no application may use it. */
-export function topicForbidden({ appId, pubsubName, topic }: Address, problem?: string): SidecarError {
+export function topicForbidden({ appId, pubsubName, topic }: EnvelopeAddress, problem?: string): SidecarError {
   const message =
     problem === undefined
       ? `topic ${topic} is not allowed for app id ${appId}`
@@ -47,7 +47,7 @@ export function topicForbidden({ appId, pubsubName, topic }: Address, problem?: 
   return named('ERR_PUBSUB_FORBIDDEN', message, 'FORBIDDEN', pubsubName, { metadata: { error: message, topic } });
 }
 
-export function publishFailed({ pubsubName, topic }: Address, cause: unknown): SidecarError {
+export function publishFailed({ pubsubName, topic }: EnvelopeAddress, cause: unknown): SidecarError {
   const error = messageOf(cause);
   const message = `error when publishing to topic ${topic} in pubsub ${pubsubName}: ${error}`;
   return named('ERR_PUBSUB_PUBLISH_MESSAGE', message, 'PUBLISH_MESSAGE', pubsubName, {
@@ -57,7 +57,7 @@ export function publishFailed({ pubsubName, topic }: Address, cause: unknown): S
 }
 
 /** For functions in code: subscriptions of other kinds are tried again. */
-export function subscribeFailed({ pubsubName, topic }: Destination, cause: unknown): SidecarError {
+export function subscribeFailed({ pubsubName, topic }: PublishDestination, cause: unknown): SidecarError {
   const error = messageOf(cause);
   const message = `error when subscribing to topic ${topic} in pubsub ${pubsubName}: ${error}`;
   return named('ERR_PUBSUB_SUBSCRIBE', message, 'SUBSCRIBE', pubsubName, { metadata: { topic, error }, cause });
@@ -68,7 +68,7 @@ export function invalidMetadata(pubsubName: string, metadata: Metadata, problem:
   return named('ERR_PUBSUB_REQUEST_METADATA', message, 'METADATA_DESERIALIZATION', pubsubName, { metadata });
 }
 
-export function invalidEvent({ appId, pubsubName }: Address, problem: string, cause?: unknown): SidecarError {
+export function invalidEvent({ appId, pubsubName }: EnvelopeAddress, problem: string, cause?: unknown): SidecarError {
   const message = `cannot create cloudevent: ${problem}`;
   return named('ERR_PUBSUB_CLOUD_EVENTS_SER', message, 'CLOUD_EVENT_CREATION', pubsubName, {
     metadata: { appID: appId, error: problem },
@@ -76,7 +76,11 @@ export function invalidEvent({ appId, pubsubName }: Address, problem: string, ca
   });
 }
 
-export function invalidEntries({ appId, pubsubName, topic }: Address, problem: string, cause?: unknown): SidecarError {
+export function invalidEntries(
+  { appId, pubsubName, topic }: EnvelopeAddress,
+  problem: string,
+  cause?: unknown,
+): SidecarError {
   const message = `error when unmarshaling the request for topic ${topic} pubsub ${pubsubName}: ${problem}`;
   return named('ERR_PUBSUB_EVENTS_SER', message, 'UNMARSHAL_EVENTS', pubsubName, {
     metadata: { appID: appId, error: problem },

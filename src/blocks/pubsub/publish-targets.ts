@@ -1,12 +1,12 @@
 import type { Metadata } from '../request-metadata.ts';
 import type { SubscribablePubSub } from './delivery/subscriptions.ts';
 import { pubsubNameEmpty, pubsubNotFound, topicEmpty, topicForbidden } from './errors.ts';
-import type { Address, Destination } from './publishing/envelope.ts';
+import type { EnvelopeAddress, PublishDestination } from './publishing/envelope.ts';
 import { mayPublish } from './scopes.ts';
 
 /** A component and topic to which the application may publish. */
 export interface PublishTarget {
-  readonly address: Address;
+  readonly address: EnvelopeAddress;
   readonly pubsub: SubscribablePubSub;
 }
 
@@ -26,12 +26,12 @@ export class PublishTargets {
   }
 
   /** @throws SidecarError if there is no such component, or the application may not publish to the topic */
-  find(destination: Destination, metadata: Metadata, bulk: boolean): PublishTarget {
+  find(destination: PublishDestination, metadata: Metadata, bulk: boolean): PublishTarget {
     const known = this.#remembered.get(destination.pubsubName)?.get(destination.topic);
-    return known ?? this.#look(destination, metadata, bulk);
+    return known ?? this.#resolve(destination, metadata, bulk);
   }
 
-  #look({ pubsubName, topic }: Destination, metadata: Metadata, bulk: boolean): PublishTarget {
+  #resolve({ pubsubName, topic }: PublishDestination, metadata: Metadata, bulk: boolean): PublishTarget {
     const address = { appId: this.#appId, pubsubName, topic };
     if (pubsubName === '') throw pubsubNameEmpty(metadata);
     if (typeof topic !== 'string' || topic === '') throw topicEmpty({ pubsubName, topic }, metadata);

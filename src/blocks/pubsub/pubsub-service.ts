@@ -30,7 +30,7 @@ import type { RouteExplanation } from './operating/queue-types.ts';
 import { type PublishTarget, PublishTargets } from './publish-targets.ts';
 import { bulkFailed, type EncodedEntry, publishInPortions } from './publishing/bulk-publish.ts';
 import { encodeMessage, type Publish } from './publishing/encode.ts';
-import type { Address, Destination } from './publishing/envelope.ts';
+import type { EnvelopeAddress, PublishDestination } from './publishing/envelope.ts';
 import { Unsubscribed, type UnsubscribedTopic } from './publishing/unsubscribed.ts';
 import { maySubscribe } from './scopes.ts';
 
@@ -85,7 +85,7 @@ export class PubSubService implements BlockService {
   }
 
   /** Like {@link PubSubService.target}, for code: the error lists the available components. */
-  targetInCode(destination: Destination, metadata: Metadata, bulk = false): PublishTarget {
+  targetInCode(destination: PublishDestination, metadata: Metadata, bulk = false): PublishTarget {
     const { pubsubName } = destination;
     if (pubsubName !== '' && !this.#pubsubs.has(pubsubName))
       throw pubsubNotFound(pubsubName, metadata, { bulk, known: this.#pubsubs.keys() });
@@ -93,7 +93,7 @@ export class PubSubService implements BlockService {
   }
 
   /** Looks a component up and checks that the application may publish to the topic. */
-  target(destination: Destination, metadata: Metadata, bulk = false): PublishTarget {
+  target(destination: PublishDestination, metadata: Metadata, bulk = false): PublishTarget {
     return this.#targets.find(destination, metadata, bulk);
   }
 
@@ -195,7 +195,7 @@ export class PubSubService implements BlockService {
   }
 
   /** Where an event goes that is published to a topic. */
-  explain(address: Address, publish: Publish): RouteExplanation {
+  explain(address: EnvelopeAddress, publish: Publish): RouteExplanation {
     const { pubsubName, topic } = address;
     const event: unknown = JSON.parse(Buffer.from(this.#encode(publish).data).toString());
     const ones = this.describe().filter((one) => one.pubsubName === pubsubName && one.topic === topic);

@@ -7,7 +7,7 @@ import { metadataOfQuery } from '../request-metadata.ts';
 import { parseBulkEntries } from './publishing/bulk-entries.ts';
 import { binaryAttributes } from './publishing/cloud-event.ts';
 import { contentKind } from './publishing/content-type.ts';
-import type { Destination } from './publishing/envelope.ts';
+import type { PublishDestination } from './publishing/envelope.ts';
 import { maxBulkPubBytes, mergedMetadata, publishForm, publishRules } from './publishing/publish-metadata.ts';
 import type { PubSubService } from './pubsub-service.ts';
 
@@ -25,9 +25,9 @@ interface PublishRouteOptions {
 /** The routes of publishing. */
 export function pubsubRoutes(pubsub: PubSubService, wire: Wire, bodyLimitBytes: number): Route[] {
   const options = { wire, bodyLimitBytes };
-  const single = (request: SidecarRequest, to: Destination): Promise<SidecarResponse> =>
+  const single = (request: SidecarRequest, to: PublishDestination): Promise<SidecarResponse> =>
     publish(pubsub, request, to, options);
-  const bulk = (request: SidecarRequest, to: Destination): Promise<SidecarResponse> =>
+  const bulk = (request: SidecarRequest, to: PublishDestination): Promise<SidecarResponse> =>
     publishBulk(pubsub, request, to, options);
   return [
     route('publish', METHODS, '/v1.0/publish', (request) => single(request, { pubsubName: '', topic: '' })),
@@ -49,7 +49,7 @@ export function pubsubRoutes(pubsub: PubSubService, wire: Wire, bodyLimitBytes: 
 async function publish(
   pubsub: PubSubService,
   request: SidecarRequest,
-  to: Destination,
+  to: PublishDestination,
   { wire, bodyLimitBytes }: PublishRouteOptions,
 ): Promise<SidecarResponse> {
   const metadata = metadataOfQuery(request.search, () => request.query, publishForm(wire));
@@ -75,7 +75,7 @@ async function publish(
 async function publishBulk(
   pubsub: PubSubService,
   request: SidecarRequest,
-  to: Destination,
+  to: PublishDestination,
   { wire, bodyLimitBytes }: PublishRouteOptions,
 ): Promise<SidecarResponse> {
   const metadata = metadataOfQuery(request.search, () => request.query, publishForm(wire));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Address, addressOfHeaders, addressOfPath } from '../../../src/blocks/invocation/address.ts';
+import { addressOfHeaders, addressOfPath, type CallAddress } from '../../../src/blocks/invocation/address.ts';
 import { checkPath, cleanedPath } from '../../../src/blocks/invocation/method-path.ts';
 import { isSidecarError } from '../../../src/errors.ts';
 import { NO_CONTENT, request } from '../../../src/http/message.ts';
@@ -28,7 +28,7 @@ function addressByHeader(path: string): readonly [target: string, path: string] 
   });
 }
 
-function answerOf(find: () => Address | undefined): readonly [target: string, path: string] | Refusal {
+function answerOf(find: () => CallAddress | undefined): readonly [target: string, path: string] | Refusal {
   try {
     const address = find();
     return address === undefined ? 404 : [address.target, address.path];

@@ -25,7 +25,7 @@ export class ParserHint {
   }
 
   /** Looks at the answer to a message. */
-  look(status: number): void {
+  observe(status: number): void {
     if (this.#isOver) return;
     if (status === 500 && ++this.#failures < FAILURES) return;
     this.#isOver = true;

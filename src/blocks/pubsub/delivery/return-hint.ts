@@ -14,7 +14,7 @@ export class ReturnHint {
   }
 
   /** Looks at the outcome of a call. */
-  look(outcome: DeliveryOutcome): void {
+  observe(outcome: DeliveryOutcome): void {
     if (outcome.kind !== 'success' || outcome.meaningless === undefined || this.#isOver) return;
     this.#isOver = true;
     const { pubsubName, topic } = this.#spec;

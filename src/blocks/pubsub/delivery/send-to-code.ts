@@ -33,7 +33,7 @@ export async function sendToCode(target: CodeTarget, delivery: Delivery): Promis
   const call = calls.begin(message.id, timeLimitMs, () => ({ pubsubName, topic, messageId: message.id, attempt }));
   try {
     const outcome = await apart()(() => deliver(() => eventOf(message), delivery, call));
-    hint.look(outcome);
+    hint.observe(outcome);
     return outcome;
   } finally {
     calls.end(call);

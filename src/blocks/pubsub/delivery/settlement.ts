@@ -25,7 +25,7 @@ export interface Answered {
   readonly startedAt: number;
 }
 
-/** Dependencies of a {@link Settlement}. */
+/** Dependencies of a {@link DeliverySettlement}. */
 export interface SettlementDeps extends DeliveryDeps {
   readonly spec: SubscriptionSpec;
   readonly pubsub: OpenPubSub;
@@ -33,7 +33,7 @@ export interface SettlementDeps extends DeliveryDeps {
 }
 
 /** Settles messages by their outcome: acknowledge, retry with back-off, dead letter. */
-export class Settlement {
+export class DeliverySettlement {
   readonly #spec: SubscriptionSpec;
   readonly #pubsub: OpenPubSub;
   readonly #deps: DeliveryDeps;

@@ -4,7 +4,6 @@ import { isStateError } from '../../../state/errors.ts';
 import { type Backoff, backoffDelayMs } from '../../../util/backoff.ts';
 import { sleep } from '../../../util/clock.ts';
 import { knownNames, subscribeFailed } from '../errors.ts';
-import { Consumer, type ConsumerDeps } from './consumer.ts';
 import type { DeliveryDeps, OpenPubSub } from './delivery-deps.ts';
 import { describe } from './describe.ts';
 import {
@@ -16,6 +15,7 @@ import {
   stateOf,
 } from './precedence.ts';
 import type { RefusedSubscription, SubscriptionSpec } from './subscription.ts';
+import { type ConsumerDeps, SubscriptionConsumer } from './subscription-consumer.ts';
 import type { SubscriptionInfo } from './subscription-info.ts';
 import { topicProblem } from './topic-problem.ts';
 
@@ -40,7 +40,7 @@ export class Subscriptions {
   #declarative: readonly SubscriptionState[] = [];
   #programmatic: readonly SubscriptionState[] = [];
   readonly #streaming = new Set<SubscriptionState>();
-  readonly #active = new Map<SubscriptionState, Consumer>();
+  readonly #active = new Map<SubscriptionState, SubscriptionConsumer>();
   /** Consumers that are ending, with deliveries in flight. */
   readonly #ending = new Set<Promise<void>>();
   /** Consumers whose start failed and is tried again. */
@@ -218,10 +218,10 @@ export class Subscriptions {
     );
   }
 
-  #makeConsumer(spec: SubscriptionSpec, target: Pick<ConsumerDeps, 'deliverToCode'>): Consumer {
+  #makeConsumer(spec: SubscriptionSpec, target: Pick<ConsumerDeps, 'deliverToCode'>): SubscriptionConsumer {
     const pubsub = this.#pubsubs.get(spec.pubsubName);
     if (pubsub === undefined) throw new Error(`pubsub ${spec.pubsubName} is not found`);
-    return new Consumer({ ...this.#deps, spec, pubsub, group: this.#groupOf(spec), ...target });
+    return new SubscriptionConsumer({ ...this.#deps, spec, pubsub, group: this.#groupOf(spec), ...target });
   }
 
   /** One at a time: the application may come back while its earlier subscriptions are ending. */
@@ -254,7 +254,7 @@ export class Subscriptions {
     this.#beginning.add(later);
   }
 
-  async #tryStart(state: SubscriptionState, consumer: Consumer, before?: Start): Promise<Start> {
+  async #tryStart(state: SubscriptionState, consumer: SubscriptionConsumer, before?: Start): Promise<Start> {
     try {
       await consumer.start();
       // It was ended while the component was subscribing: its messages go to others.
@@ -275,7 +275,7 @@ export class Subscriptions {
     return 'over';
   }
 
-  async #startLater(state: SubscriptionState, consumer: Consumer, first: Start): Promise<void> {
+  async #startLater(state: SubscriptionState, consumer: SubscriptionConsumer, first: Start): Promise<void> {
     const { clock, random } = this.#deps;
     let start = first;
     for (let attempt = 1; this.#active.get(state) === consumer && start !== 'over'; attempt++) {

@@ -5,7 +5,7 @@ import type { Wire } from '../../../wire.ts';
 import { type Metadata, metadataOfJson } from '../../request-metadata.ts';
 import { invalidEntries } from '../errors.ts';
 import { contentKind } from './content-type.ts';
-import type { Address } from './envelope.ts';
+import type { EnvelopeAddress } from './envelope.ts';
 import { publishForm } from './publish-metadata.ts';
 
 /** One entry of a bulk publish, checked. */
@@ -24,7 +24,7 @@ type Refuse = (problem: string, cause?: unknown) => SidecarError;
  *
  * @throws SidecarError `ERR_PUBSUB_EVENTS_SER` naming the entry and what was expected.
  */
-export function parseBulkEntries(body: Uint8Array, address: Address, wire: Wire): BulkEntry[] {
+export function parseBulkEntries(body: Uint8Array, address: EnvelopeAddress, wire: Wire): BulkEntry[] {
   const refuse: Refuse = (problem, cause) => invalidEntries(address, problem, cause);
   const text = parseArray(asBuffer(body), refuse);
   const seen = new Set<string>();

@@ -1,7 +1,7 @@
 import type { Message, PublishFailure, PubSubComponent } from '../../../components/pubsub.ts';
 import { type FailedEntry, isError, messageOf, SidecarError } from '../../../errors.ts';
 import { invalidEntries } from '../errors.ts';
-import type { Address } from './envelope.ts';
+import type { EnvelopeAddress } from './envelope.ts';
 
 /** An encoded entry of a bulk publish. */
 export interface EncodedEntry {
@@ -14,7 +14,7 @@ export interface EncodedEntry {
  *
  * @throws SidecarError `ERR_PUBSUB_EVENTS_SER` naming the one that is not.
  */
-export function checkEntryIds(entries: readonly { readonly entryId: string }[], address: Address): void {
+export function checkEntryIds(entries: readonly { readonly entryId: string }[], address: EnvelopeAddress): void {
   const seen = new Set<string>();
   for (const [index, { entryId }] of entries.entries()) {
     if (typeof entryId !== 'string' || entryId === '' || seen.has(entryId)) {

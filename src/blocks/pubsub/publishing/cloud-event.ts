@@ -7,7 +7,14 @@ import { formatInstant, parseInstant } from '../../../util/duration.ts';
 import { jsonMembers, kindOfJson, parseJsonBody } from '../../../util/json-text.ts';
 import { shown } from '../../../util/shown.ts';
 import { invalidEvent } from '../errors.ts';
-import { type Address, type EncodedEvent, type EnvelopeDefaults, type Payload, quote, withData } from './envelope.ts';
+import {
+  type EncodedEvent,
+  type EnvelopeAddress,
+  type EnvelopeDefaults,
+  type Payload,
+  quote,
+  withData,
+} from './envelope.ts';
 
 /**
  * CloudEvents that the caller makes: whole in JSON, or in binary mode with attributes in headers. Attributes that
@@ -32,7 +39,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
 const ATTRIBUTES = ['id', 'source', 'type', 'subject', ...Object.keys(FORBIDDEN)] as const;
 const REQUIRED = ['specversion', 'type', 'source', 'id'] as const;
 
-function checkAttribute(name: string, value: unknown, address: Address): void {
+function checkAttribute(name: string, value: unknown, address: EnvelopeAddress): void {
   if (typeof value === 'string' && value !== '' && !FORBIDDEN[name]?.(value)) return;
   const expected = EXPECTED[name] ?? 'a string that is not empty';
   throw invalidEvent(address, `attribute ${name} is ${JSON.stringify(value)}: expected ${expected}`);
@@ -56,7 +63,10 @@ export function completeEvent(payload: Payload, defaults: EnvelopeDefaults): Enc
   return { id, data, trace: traceOfMembers(members), ...(typeof expiration === 'string' ? { expiration } : {}) };
 }
 
-function checkBinaryData({ data, data_base64: binary }: Readonly<Record<string, unknown>>, address: Address): void {
+function checkBinaryData(
+  { data, data_base64: binary }: Readonly<Record<string, unknown>>,
+  address: EnvelopeAddress,
+): void {
   if (binary === undefined || binary === null) return;
   if (typeof binary !== 'string')
     throw invalidEvent(address, `data_base64 is ${kindOfJson(binary)}: expected a string in base64`);
@@ -66,7 +76,10 @@ function checkBinaryData({ data, data_base64: binary }: Readonly<Record<string, 
     throw invalidEvent(address, 'the event has both data and data_base64: expected one of them');
 }
 
-function parseEvent(bytes: Uint8Array, address: Address): { text: string; event: Readonly<Record<string, unknown>> } {
+function parseEvent(
+  bytes: Uint8Array,
+  address: EnvelopeAddress,
+): { text: string; event: Readonly<Record<string, unknown>> } {
   const { text, value } = parseJsonBody(asBuffer(bytes), (problem, cause) =>
     invalidEvent(address, cause === undefined ? problem : `${problem}: ${messageOf(cause)}`, cause),
   );
@@ -117,7 +130,7 @@ const NOT_TAKEN = new Set(['datacontenttype', 'topic', 'pubsubname', 'expiration
  *
  * @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` naming what is missing or forbidden.
  */
-export function binaryAttributes(headers: HeaderMap, address: Address): BinaryAttributes | undefined {
+export function binaryAttributes(headers: HeaderMap, address: EnvelopeAddress): BinaryAttributes | undefined {
   if (!isBinaryMode(headers)) return undefined;
   const attributes = new Map<string, string>();
   for (const header of Object.keys(headers)) {
@@ -159,7 +172,7 @@ function unquoted(text: string): string {
 const ESCAPES = /(?:%[0-9a-f]{2})+/gi;
 
 /** A `%` that begins no escape is itself: not every client escapes it. */
-function percentDecoded(text: string, header: string, address: Address): string {
+function percentDecoded(text: string, header: string, address: EnvelopeAddress): string {
   try {
     return text.replace(ESCAPES, decodeURIComponent);
   } catch (cause) {
@@ -171,7 +184,7 @@ function percentDecoded(text: string, header: string, address: Address): string 
   }
 }
 
-function checkBinaryAttribute(name: string, value: string, address: Address): void {
+function checkBinaryAttribute(name: string, value: string, address: EnvelopeAddress): void {
   if (!/^[a-z0-9]+$/.test(name) || name === 'data') {
     throw invalidEvent(
       address,

@@ -3,12 +3,12 @@ import { parseInstant } from '../../../util/duration.ts';
 import type { Metadata } from '../../request-metadata.ts';
 import { type BinaryAttributes, binaryEvent, completeEvent } from './cloud-event.ts';
 import { CLOUD_EVENT_TYPE, contentKind } from './content-type.ts';
-import { type Address, type EncodedEvent, type EnvelopeDefaults, type Payload, wrap } from './envelope.ts';
+import { type EncodedEvent, type EnvelopeAddress, type EnvelopeDefaults, type Payload, wrap } from './envelope.ts';
 import type { PublishRules } from './publish-metadata.ts';
 
 /** A message to publish, as received. */
 export interface Publish {
-  readonly address: Address;
+  readonly address: EnvelopeAddress;
   readonly bytes: Uint8Array;
   /** The publisher's content type; `text/plain` if there was none. */
   readonly contentType: string;

@@ -9,13 +9,13 @@ import { type Metadata, NO_METADATA } from '../../request-metadata.ts';
 import { contentKind } from './content-type.ts';
 
 /** The destination of a message and its publisher. */
-export interface Address extends Destination {
+export interface EnvelopeAddress extends PublishDestination {
   /** The publisher. */
   readonly appId: string;
 }
 
 /** The destination that a request names. */
-export interface Destination {
+export interface PublishDestination {
   readonly pubsubName: string;
   readonly topic: string;
 }
@@ -37,7 +37,7 @@ export interface EnvelopeDefaults {
   /** Whether a `tracestate` in the metadata is kept even without a `traceparent`. */
   readonly keepsLoneTracestate: boolean;
   /** The last frame of each destination. */
-  readonly frames: WeakMap<Address, Frame>;
+  readonly frames: WeakMap<EnvelopeAddress, Frame>;
 }
 
 /** The bytes of an envelope up to its data, but for its ID: messages of one topic in one millisecond share them. */
@@ -58,7 +58,7 @@ export function envelopeDefaults(
 ): EnvelopeDefaults {
   const { clock, newId } = host;
   const members = ownMembers(source, type);
-  const frames = new WeakMap<Address, Frame>();
+  const frames = new WeakMap<EnvelopeAddress, Frame>();
   return {
     source,
     type,
@@ -79,7 +79,7 @@ function ownMembers(source: string, type: string): string {
 export interface Payload {
   readonly bytes: Uint8Array;
   readonly contentType: string;
-  readonly address: Address;
+  readonly address: EnvelopeAddress;
   readonly trace: Trace | undefined;
   readonly expiresAt: number | undefined;
   readonly metadata: Metadata;
@@ -130,7 +130,7 @@ function framed({ address, contentType }: Payload, json: Buffer, defaults: Envel
   return { id, data };
 }
 
-function frameOf(address: Address, contentType: string, idLength: number, defaults: EnvelopeDefaults): Buffer {
+function frameOf(address: EnvelopeAddress, contentType: string, idLength: number, defaults: EnvelopeDefaults): Buffer {
   const time = defaults.timestamp();
   const known = defaults.frames.get(address);
   if (known?.time === time && known.contentType === contentType && known.idLength === idLength) return known.bytes;
@@ -140,7 +140,7 @@ function frameOf(address: Address, contentType: string, idLength: number, defaul
   return bytes;
 }
 
-function sharedMembers({ topic, pubsubName }: Address, contentType: string, time: string): string {
+function sharedMembers({ topic, pubsubName }: EnvelopeAddress, contentType: string, time: string): string {
   const ofData = `"datacontenttype":${quote(contentType)},"time":"${time}"`;
   return `,"specversion":"1.0",${ofData},"topic":${quote(topic)},"pubsubname":${quote(pubsubName)}`;
 }

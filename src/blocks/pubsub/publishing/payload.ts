@@ -2,7 +2,7 @@ import { bytesOf } from '../../../util/bytes.ts';
 import { requiredJsonText } from '../../../util/json-value.ts';
 import { invalidEvent } from '../errors.ts';
 import { CLOUD_EVENT_TYPE } from './content-type.ts';
-import type { Address } from './envelope.ts';
+import type { EnvelopeAddress } from './envelope.ts';
 
 /** Bytes with their content type. */
 export interface EncodedData {
@@ -22,7 +22,11 @@ export interface DataForm {
  *
  * @throws SidecarError `ERR_PUBSUB_CLOUD_EVENTS_SER` for a value without a JSON form.
  */
-export function encodeData(data: unknown, { contentType, rawPayload }: DataForm, address: Address): EncodedData {
+export function encodeData(
+  data: unknown,
+  { contentType, rawPayload }: DataForm,
+  address: EnvelopeAddress,
+): EncodedData {
   const bytes = bytesOf(data);
   if (bytes !== undefined)
     return { bytes: rawPayload ? Buffer.from(bytes) : bytes, contentType: contentType ?? 'application/octet-stream' };
@@ -38,7 +42,7 @@ function isCloudEvent(data: unknown): boolean {
   return typeof data === 'object' && data !== null && 'specversion' in data && 'cloneWith' in data;
 }
 
-function jsonOf(data: unknown, address: Address): string {
+function jsonOf(data: unknown, address: EnvelopeAddress): string {
   return requiredJsonText(data, 'bytes, text or a JSON value', (problem, cause) =>
     invalidEvent(address, `the data ${problem}`, cause),
   );

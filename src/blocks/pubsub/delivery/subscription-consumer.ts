@@ -25,20 +25,20 @@ import { refusalOf } from './refusal.ts';
 import { ReturnHint } from './return-hint.ts';
 import { RouteTable } from './routing.ts';
 import { type CodeTarget, type DeliverToCode, sendToCode } from './send-to-code.ts';
-import { type Answered, Settlement, type SettlementDeps } from './settlement.ts';
+import { type Answered, DeliverySettlement, type SettlementDeps } from './settlement.ts';
 
-/** Dependencies of a {@link Consumer}. */
+/** Dependencies of a {@link SubscriptionConsumer}. */
 export interface ConsumerDeps extends SettlementDeps {
   /** The function of a streaming subscription. Default: messages go to the application's routes. */
   readonly deliverToCode?: DeliverToCode;
 }
 
 /** An active subscription: takes messages from the component, delivers them, settles them. */
-export class Consumer {
+export class SubscriptionConsumer {
   readonly #deps: ConsumerDeps;
   readonly #requests: AppRequests;
   readonly #routes: RouteTable;
-  readonly #settlement: Settlement;
+  readonly #settlement: DeliverySettlement;
   readonly #batches: BulkBatches | undefined;
   readonly #gate: Gate;
   readonly #parserHint: ParserHint;
@@ -65,7 +65,7 @@ export class Consumer {
     };
     this.#gate = new Gate(pubsub.inbound?.breaker, clock, () => this.#isAppAway);
     this.#routes = new RouteTable(spec.rules, logger);
-    this.#settlement = new Settlement(deps);
+    this.#settlement = new DeliverySettlement(deps);
     this.#parserHint = new ParserHint(spec, logger);
     this.#batches =
       spec.bulk && new BulkBatches(spec.bulk, spec.concurrency, clock, (batch) => this.#deliverBulk(batch));
@@ -76,7 +76,7 @@ export class Consumer {
     return this.#deps.deliverToCode === undefined && this.#deps.monitor?.isKnown !== true;
   }
 
-  /** Joins the group. Then call {@link Consumer.followApp}, unless messages go to a function. */
+  /** Joins the group. Then call {@link SubscriptionConsumer.followApp}, unless messages go to a function. */
   async start(): Promise<void> {
     const { spec, pubsub, group } = this.#deps;
     const { topic, concurrency, bulk, metadata } = spec;
@@ -235,7 +235,7 @@ export class Consumer {
     try {
       if (code !== undefined) return await sendToCode(code, delivery);
       const reply = await this.#deps.call(this.#requests.single(path, delivery.message, observation?.headers()));
-      this.#parserHint.look(reply.status);
+      this.#parserHint.observe(reply.status);
       return singleOutcome(reply);
     } catch (error) {
       return failedOutcome(error);
