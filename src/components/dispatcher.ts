@@ -85,16 +85,16 @@ export class Dispatcher<Entry extends QueuedMessage> {
     const consumer = new Consumer(this, options, clock, () => {
       this.#consumers.splice(this.#consumers.indexOf(consumer), 1);
       onLeave();
-      this.look();
+      this.updateServed();
     });
     this.#consumers.push(consumer);
-    this.look();
+    this.updateServed();
     this.wake();
     return consumer;
   }
 
-  /** Looks whether there are consumers that are not paused. */
-  look(): void {
+  /** Updates whether there are consumers that are not paused. */
+  updateServed(): void {
     const isServed = this.#consumers.some(({ isPaused }) => !isPaused);
     if (isServed === this.#isServed) return;
     this.#isServed = isServed;
@@ -221,12 +221,12 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
 
   pause(): void {
     this.#paused = true;
-    this.#dispatcher.look();
+    this.#dispatcher.updateServed();
   }
 
   resume(): void {
     this.#paused = false;
-    this.#dispatcher.look();
+    this.#dispatcher.updateServed();
     this.#dispatcher.wake();
   }
 

@@ -40,8 +40,8 @@ export class StartupPeriod {
 
   constructor(deps: StartupPeriodDeps) {
     this.#deps = deps;
-    this.#listening = deps.expected.onChange(() => this.#look());
-    this.#look();
+    this.#listening = deps.expected.onChange(() => this.#update());
+    this.#update();
   }
 
   get isOpen(): boolean {
@@ -84,7 +84,7 @@ export class StartupPeriod {
     return this.#deps.expected.names.filter((name) => !this.#givenUp.has(name));
   }
 
-  #look(): void {
+  #update(): void {
     const { names } = this.#deps.expected;
     for (const name of this.#givenUp) if (!names.includes(name)) this.#givenUp.delete(name);
     const isOpen = this.#awaited.length > 0;
@@ -108,7 +108,7 @@ export class StartupPeriod {
       'the subscriptions of these applications are still not known: messages are no longer kept for them',
     );
     for (const name of this.#awaited) this.#givenUp.add(name);
-    this.#look();
+    this.#update();
   }
 
   #details(): { readonly pubsubName: string; readonly applications: readonly string[] } {

@@ -157,7 +157,7 @@ export class BrokerGroup<Handle> implements MessageQueue<HeldEntry<Handle>>, Lin
     if (this.#isReturning) return;
     for (const one of received) if (!this.#isKnown(one)) this.#add(one);
     this.#dispatcher.wake();
-    this.#look();
+    this.#reportRoom();
   }
 
   #add(received: Received<Handle>): void {
@@ -193,7 +193,7 @@ export class BrokerGroup<Handle> implements MessageQueue<HeldEntry<Handle>>, Lin
       if (entry.state === 'ready' || (entry.state === 'delayed' && entry.key === undefined)) this.#forget(entry);
     }
     this.#ready.extract(({ handle }) => handle === undefined);
-    this.#look();
+    this.#reportRoom();
   }
 
   shift(): HeldEntry<Handle> | undefined {
@@ -230,7 +230,7 @@ export class BrokerGroup<Handle> implements MessageQueue<HeldEntry<Handle>>, Lin
     entry.state = 'delayed';
     this.#delayed++;
     entry.retry = this.#clock.setTimeout(() => this.#retry(entry), delayMs);
-    this.#look();
+    this.#reportRoom();
     return this.hold(entry, delayMs);
   }
 
@@ -267,7 +267,7 @@ export class BrokerGroup<Handle> implements MessageQueue<HeldEntry<Handle>>, Lin
     if (entry.link === undefined || !this.#entries.delete(entry.link)) return;
     if (entry.key !== undefined && this.#byKey.get(entry.key) === entry) this.#byKey.delete(entry.key);
     if (entry.state === 'delayed') this.#endDelay(entry);
-    this.#look();
+    this.#reportRoom();
   }
 
   #endDelay(entry: HeldEntry<Handle>): void {
@@ -283,7 +283,7 @@ export class BrokerGroup<Handle> implements MessageQueue<HeldEntry<Handle>>, Lin
   }
 
   /** Tells the line once when there is much room. */
-  #look(): void {
+  #reportRoom(): void {
     const isRoomy = this.#hasMuchRoom;
     if (isRoomy === this.#isRoomy) return;
     this.#isRoomy = isRoomy;

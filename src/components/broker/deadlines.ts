@@ -36,7 +36,7 @@ export class Deadlines {
         reject,
       };
       pending.link = this.#pending.add(pending);
-      this.#timer ??= setTimeout(() => this.#look(), this.#limitMs);
+      this.#timer ??= setTimeout(() => this.#failOverdue(), this.#limitMs);
       const end = (): void => this.#remove(pending);
       work(pending).then(
         (value) => {
@@ -52,12 +52,12 @@ export class Deadlines {
   }
 
   /** All calls have the same limit, so they end in the order in which they began. */
-  #look(): void {
+  #failOverdue(): void {
     this.#timer = undefined;
     const now = performance.now();
     for (const pending of [...this.#pending]) {
       if (pending.at > now + 1) {
-        this.#timer ??= setTimeout(() => this.#look(), pending.at - now);
+        this.#timer ??= setTimeout(() => this.#failOverdue(), pending.at - now);
         return;
       }
       pending.isOver = true;

@@ -82,7 +82,7 @@ export class JetStreamLine implements Line<Handle>, NatsLinkUser {
   }
 
   connected(session: NatsSession): void {
-    this.#inbox = session.subscribe((message) => this.#take(message));
+    this.#inbox = session.subscribe((message) => this.#receive(message));
     if (this.#consumer === undefined) this.#recoverSoon();
     else this.#ask();
   }
@@ -127,16 +127,16 @@ export class JetStreamLine implements Line<Handle>, NatsLinkUser {
     session.publish(subject, `{"batch":${batch},"expires":${PULL_MS * NANOSECONDS}}`, reply);
   }
 
-  #take(message: NatsMessage): void {
+  #receive(message: NatsMessage): void {
     const received = receivedOf(message, this.#options.topic, this.#hasWildcards);
-    if (received === undefined) return this.#takeStatus(message);
+    if (received === undefined) return this.#receiveStatus(message);
     this.#held.set(received.handle.key, received.handle.reply);
     this.#arrived.push(received);
     this.#pulls.count();
     this.#ask();
   }
 
-  #takeStatus(message: NatsMessage): void {
+  #receiveStatus(message: NatsMessage): void {
     const { code = 0, description = '' } = headersOf(message) ?? {};
     if (code < 200) return;
     // Its time limit ends it: asked again at once, it would be refused at once.

@@ -58,10 +58,10 @@ export class Fetcher {
   poll(): void {
     if (this.#isLooking || this.#isEnded || this.#retry !== undefined || this.#deps.wanted().length === 0) return;
     this.#isLooking = true;
-    void this.#look();
+    void this.#fetchAll();
   }
 
-  async #look(): Promise<void> {
+  async #fetchAll(): Promise<void> {
     const { topic, wanted } = this.#deps;
     const consumer = this.#connected();
     try {
@@ -79,7 +79,7 @@ export class Fetcher {
         if (!this.#busy.has(node)) void this.#read(consumer, node, metadata.id, partitions);
     } catch (error) {
       this.#isLooking = false;
-      this.#failed(error, consumer);
+      this.#onFailure(error, consumer);
     }
   }
 
@@ -105,17 +105,17 @@ export class Fetcher {
       this.#failures = 0;
       this.#deps.outages.onConnected(this);
       for (const { partitions: read } of responses)
-        for (const { partitionIndex, records = [] } of read) this.#take(asked.get(partitionIndex), topicId, records);
+        for (const { partitionIndex, records = [] } of read) this.#receive(asked.get(partitionIndex), topicId, records);
     } catch (error) {
       if (hasFailure(error, 'OFFSET_OUT_OF_RANGE')) await this.#reset(consumer, partitions).catch(() => undefined);
-      this.#failed(error, consumer);
+      this.#onFailure(error, consumer);
     } finally {
       this.#busy.delete(node);
     }
     this.poll();
   }
 
-  #take(partition: PartitionOffsets | undefined, topicId: string, batches: readonly RecordsBatch[]): void {
+  #receive(partition: PartitionOffsets | undefined, topicId: string, batches: readonly RecordsBatch[]): void {
     // Reading went on while another process got the partition.
     if (partition === undefined || partition.isLost || this.#isEnded) return;
     const messages: Fetched[] = [];
@@ -150,7 +150,7 @@ export class Fetcher {
   }
 
   /** On another connection, since this one may be dead without anybody having told. */
-  #failed(error: unknown, consumer: KafkaConsumer): void {
+  #onFailure(error: unknown, consumer: KafkaConsumer): void {
     if (this.#isEnded || this.#consumer !== consumer) return;
     this.#consumer = undefined;
     void closeClient(consumer);

@@ -67,7 +67,7 @@ export class GroupMembership {
     await consumer.metadata({ topics: [topic], autocreateTopics: true });
     await consumer.joinGroup({});
     if (this.#isEnded) throw new Error('the membership has ended');
-    this.#watch = setInterval(() => this.#look(), times.heartbeatIntervalMs);
+    this.#watch = setInterval(() => this.#checkHeartbeat(), times.heartbeatIntervalMs);
   }
 
   #seen(graceMs: number): void {
@@ -82,7 +82,7 @@ export class GroupMembership {
     this.#deps.assigned({ memberId, generation: generationId, partitions: own?.partitions ?? [] });
   }
 
-  #look(): void {
+  #checkHeartbeat(): void {
     const { sessionTimeoutMs } = this.#deps.times;
     if (performance.now() - this.#seenAt > sessionTimeoutMs)
       this.#lost(new Error(`no heartbeat was confirmed for ${sessionTimeoutMs} ms`));

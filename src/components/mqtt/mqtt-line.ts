@@ -67,7 +67,7 @@ export class MqttLine implements Line<MqttHandle>, MqttLinkUser {
 
   connected(connection: MqttConnection): void {
     this.#connection = connection;
-    this.#lookAtExpiry(connection);
+    this.#warnOfExpiry(connection);
     if (!connection.isSessionPresent) this.#unacknowledged.clear();
     // Each time: a broker may have lost the subscription of a session that it still knows. `rh: 1` leaves retained
     // messages out that the session has had.
@@ -76,7 +76,7 @@ export class MqttLine implements Line<MqttHandle>, MqttLinkUser {
   }
 
   /** Says so once when the broker does not keep the session for ever. */
-  #lookAtExpiry({ limits: { sessionExpiryInterval: seconds } }: MqttConnection): void {
+  #warnOfExpiry({ limits: { sessionExpiryInterval: seconds } }: MqttConnection): void {
     const { logger, purpose, session } = this.#deps.link;
     if (seconds === undefined || session.clean || this.#hasToldExpiry) return;
     this.#hasToldExpiry = true;
@@ -84,7 +84,7 @@ export class MqttLine implements Line<MqttHandle>, MqttLinkUser {
   }
 
   packet(connection: MqttConnection, packet: MqttPacket): void {
-    if (packet.cmd === 'publish') this.#take(connection, packet);
+    if (packet.cmd === 'publish') this.#receive(connection, packet);
     else if (packet.cmd === 'suback') this.#subscribed(packet);
   }
 
@@ -113,7 +113,7 @@ export class MqttLine implements Line<MqttHandle>, MqttLinkUser {
     void this.#link.end();
   }
 
-  #take(connection: MqttConnection, packet: MqttPacket): void {
+  #receive(connection: MqttConnection, packet: MqttPacket): void {
     const received = this.#receivedOf(connection, packet);
     if (this.#isStopped) return;
     if (this.#early !== undefined) {
@@ -130,7 +130,7 @@ export class MqttLine implements Line<MqttHandle>, MqttLinkUser {
     this.#received = [];
     if (received.length === 0) return;
     this.#receiver.deliver(received);
-    this.#look();
+    this.#adjustReading();
   }
 
   #receivedOf(connection: MqttConnection, packet: MqttPacket): Received<MqttHandle> {
@@ -148,7 +148,7 @@ export class MqttLine implements Line<MqttHandle>, MqttLinkUser {
    * A broker of MQTT 5 keeps to the limit by itself; that of MQTT 3.1.1 has a limit of its own, or none. Nothing is read
    * while too much is here, so that memory is bounded.
    */
-  #look(): void {
+  #adjustReading(): void {
     this.#connection?.read(this.#receiver.unsettled <= this.#deps.receiveMaximum);
   }
 
@@ -156,7 +156,7 @@ export class MqttLine implements Line<MqttHandle>, MqttLinkUser {
     const early = this.#early;
     this.#early = undefined;
     if (early !== undefined && early.length > 0) this.#receiver.deliver(early);
-    this.#look();
+    this.#adjustReading();
   }
 
   ack({ connection, id }: MqttHandle): Promise<void> {
@@ -166,7 +166,7 @@ export class MqttLine implements Line<MqttHandle>, MqttLinkUser {
       this.#unacknowledged.delete(id);
       connection.write({ cmd: 'puback', messageId: id });
     }
-    this.#look();
+    this.#adjustReading();
     return SETTLED;
   }
 

@@ -171,12 +171,12 @@ export class RabbitLine implements Line<RabbitHandle> {
     const consumer = ++this.#consumers;
     this.#out = 0;
     const { consumerTag } = await channel.consume(this.#queue.name, (message) =>
-      this.#take(channel, consumer, message),
+      this.#receive(channel, consumer, message),
     );
     return consumerTag;
   }
 
-  #take(channel: AmqpChannel, consumer: number, received: AmqpMessage | null): void {
+  #receive(channel: AmqpChannel, consumer: number, received: AmqpMessage | null): void {
     if (this.#channel !== channel || this.#hasStopped) return;
     // The queue is gone, or has moved to another node.
     if (received === null) return this.#lost(channel, new Error('the broker has ended the consumption'));

@@ -16,7 +16,7 @@ export interface Source {
   readonly minIdleMs: number;
 }
 
-/** The result of a look. */
+/** The consumers whose entries may be taken over. */
 export interface NeighbourFindings {
   readonly sources: readonly Source[];
   /** Whether entries are pending for this consumer that are not here. */
@@ -34,9 +34,9 @@ export interface NeighboursDeps {
 /** Looks at the consumers of a group: which of them are gone, with what they have not acknowledged. */
 export class Neighbours {
   readonly #deps: NeighboursDeps;
-  #lookedAt: number | undefined;
+  #readAt: number | undefined;
   #trustedFrom = Number.NEGATIVE_INFINITY;
-  #lookedAtForeignersAt = Number.NEGATIVE_INFINITY;
+  #foreignersReadAt = Number.NEGATIVE_INFINITY;
   #excesses = 0;
 
   constructor(deps: NeighboursDeps) {
@@ -44,12 +44,12 @@ export class Neighbours {
   }
 
   /** @param held - the number of entries that are here */
-  async look(held: number): Promise<NeighbourFindings> {
+  async find(held: number): Promise<NeighbourFindings> {
     const { stream } = this.#deps;
     const [consumers] = await Promise.all([stream.consumers(), stream.touch()]);
     const now = performance.now();
-    if (this.#lookedAt !== undefined && now - this.#lookedAt > MAX_GAP_MS) this.#trustedFrom = now + GRACE_MS;
-    this.#lookedAt = now;
+    if (this.#readAt !== undefined && now - this.#readAt > MAX_GAP_MS) this.#trustedFrom = now + GRACE_MS;
+    this.#readAt = now;
     const isTrusted = now >= Math.max(this.#trustedFrom, this.#deps.restartedAt() + GRACE_MS);
     const others = consumers.filter(({ name }) => name !== stream.consumer);
     const dead = isTrusted ? others.filter(isDead) : [];
@@ -65,8 +65,8 @@ export class Neighbours {
   /** Consumers of other programs do not tell whether they live. */
   #foreigners(others: readonly ConsumerInfo[], now: number): { readonly pending: number; readonly source: Source }[] {
     const { processingTimeoutMs, redeliverIntervalMs } = this.#deps;
-    if (now - this.#lookedAtForeignersAt < redeliverIntervalMs) return [];
-    this.#lookedAtForeignersAt = now;
+    if (now - this.#foreignersReadAt < redeliverIntervalMs) return [];
+    this.#foreignersReadAt = now;
     return others
       .filter(({ name }) => !name.startsWith(CONSUMER_PREFIX))
       .map(({ name, pending }) => ({ pending, source: { consumer: name, minIdleMs: processingTimeoutMs } }));

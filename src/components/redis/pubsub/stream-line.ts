@@ -7,7 +7,7 @@ import type { GroupReader, StreamWatcher } from './group-reader.ts';
 import { Neighbours, type Source } from './neighbours.ts';
 import type { StreamGroup } from './stream-group.ts';
 
-/** Pending entries that are looked at in one command. */
+/** Pending entries that one command reads. */
 const PAGE = 1_000;
 /** A lease is renewed after this share of its time. */
 const RENEWALS = 3;
@@ -55,7 +55,7 @@ export class StreamLine implements Line<string>, StreamWatcher {
   /** Replies were lost: entries that have been pending for this time may be ours, but not here. */
   #missingForMs: number | undefined;
   #renewedAt = performance.now();
-  #look: Promise<void> | undefined;
+  #reviewing: Promise<void> | undefined;
   #isStopped = false;
   #lastFailure: string | undefined;
 
@@ -80,7 +80,7 @@ export class StreamLine implements Line<string>, StreamWatcher {
   /** Creates the group, and takes what others have left before new entries. */
   async start(): Promise<void> {
     await this.#stream.create();
-    this.#sources = (await this.#neighbours.look(0)).sources;
+    this.#sources = (await this.#neighbours.find(0)).sources;
     this.#wake();
   }
 
@@ -109,7 +109,7 @@ export class StreamLine implements Line<string>, StreamWatcher {
       }
     } catch (error) {
       this.#missingForMs = 0;
-      await this.#failed(error);
+      await this.#onFailure(error);
     }
   }
 
@@ -201,24 +201,24 @@ export class StreamLine implements Line<string>, StreamWatcher {
     return this.#stream.record(handle, attempts);
   }
 
-  /** Called every second: looks after the entries here and those of others. */
+  /** Called every second: reviews the entries here and those of others. */
   tick(): void {
-    if (this.#isStopped || this.#look !== undefined) return;
-    this.#look = this.#lookAround().finally(() => {
-      this.#look = undefined;
+    if (this.#isStopped || this.#reviewing !== undefined) return;
+    this.#reviewing = this.#review().finally(() => {
+      this.#reviewing = undefined;
     });
   }
 
-  async #lookAround(): Promise<void> {
+  async #review(): Promise<void> {
     try {
       this.#acknowledgements.sendAgain();
-      const { sources, isIncomplete } = await this.#neighbours.look(this.#held.size);
+      const { sources, isIncomplete } = await this.#neighbours.find(this.#held.size);
       if (sources.length > 0) this.#sources = sources;
       if (isIncomplete) this.#missingForMs ??= OVERDUE_MS;
       await this.#renew();
       this.#wake();
     } catch (error) {
-      await this.#failed(error);
+      await this.#onFailure(error);
     }
   }
 
@@ -238,7 +238,7 @@ export class StreamLine implements Line<string>, StreamWatcher {
   }
 
   /** The next tick, or the next connection, goes on. */
-  async #failed(error: unknown): Promise<void> {
+  async #onFailure(error: unknown): Promise<void> {
     if (this.#isStopped || error instanceof ConnectionLostError) return;
     const message = textOfError(error);
     const isGone = message.includes('NOGROUP') || message.includes('no such key');
@@ -261,7 +261,7 @@ export class StreamLine implements Line<string>, StreamWatcher {
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#deps.reader.unwatch(this);
-    await Promise.all([this.#work, this.#look]);
+    await Promise.all([this.#work, this.#reviewing]);
   }
 
   async release(entries: readonly Held<string>[]): Promise<void> {
