@@ -13,7 +13,7 @@ export interface QueuedMessage {
 
 /** The queue of a group's messages, as seen by its dispatcher. */
 export interface MessageQueue<Entry extends QueuedMessage> {
-  /** Takes the next message that is ready. */
+  /** Takes the next message that is ready out of the queue. */
   shift(): Entry | undefined;
   /** Puts a message back at the front. */
   unshift(entry: Entry): void;
@@ -24,7 +24,7 @@ export interface MessageQueue<Entry extends QueuedMessage> {
   /** Keeps a message's place for `delayMs` and records its delivery. */
   hold(entry: Entry, delayMs: number): Promise<void>;
   /** Called when there begin or cease to be consumers that are not paused. */
-  served?(isServed: boolean): void;
+  onServedChange?(isServed: boolean): void;
 }
 
 const SETTLED = Promise.resolve();
@@ -56,12 +56,12 @@ export class Dispatcher<Entry extends QueuedMessage> {
     return this.#consumers.length;
   }
 
-  /** How many messages the consumers could take now. */
+  /** How many messages the consumers have room for now. */
   get room(): number {
     return this.#consumers.reduce((sum, { room }) => sum + room, 0);
   }
 
-  /** How many messages the consumers take at most. */
+  /** How many messages the consumers have in flight at most. */
   get capacity(): number {
     return this.#consumers.reduce((sum, { capacity }) => sum + capacity, 0);
   }
@@ -98,7 +98,7 @@ export class Dispatcher<Entry extends QueuedMessage> {
     const isServed = this.#consumers.some(({ isPaused }) => !isPaused);
     if (isServed === this.#isServed) return;
     this.#isServed = isServed;
-    this.queue.served?.(isServed);
+    this.queue.onServedChange?.(isServed);
   }
 
   /** Delivers after the current call has returned, a whole burst at once. */
@@ -118,8 +118,8 @@ export class Dispatcher<Entry extends QueuedMessage> {
       if (consumer === undefined || entry === undefined) break;
       this.#served = consumer;
       const batch = batches.get(consumer);
-      if (batch === undefined) batches.set(consumer, [consumer.take(entry)]);
-      else batch.push(consumer.take(entry));
+      if (batch === undefined) batches.set(consumer, [consumer.begin(entry)]);
+      else batch.push(consumer.begin(entry));
     }
     for (const [consumer, batch] of batches) consumer.deliver(batch);
   };
@@ -176,7 +176,8 @@ class Consumer<Entry extends QueuedMessage> implements ComponentSubscription {
     return !this.#paused && !this.#closed && this.#inFlight.size < this.#options.maxInFlight;
   }
 
-  take(entry: Entry): Delivery {
+  /** Begins the delivery of a message. */
+  begin(entry: Entry): Delivery {
     entry.attempts++;
     const delivery = new HandedOut(entry, this);
     delivery.place = this.#inFlight.add(delivery);

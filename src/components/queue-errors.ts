@@ -24,7 +24,7 @@ export function queueBusy({ topic, group }: GroupQueue, why: string, cause?: unk
   );
 }
 
-export function noCursor(cursor: string): SidecarError {
+export function invalidCursor(cursor: string): SidecarError {
   return new SidecarError(
     'ERR_BAD_REQUEST',
     `cursor is ${JSON.stringify(cursor)}: expected the cursor of the page before`,

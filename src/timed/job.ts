@@ -1,7 +1,7 @@
 import type { Trace } from '../components/pubsub.ts';
 
 /**
- * What scheduling does with an existing job of the same name.
+ * How scheduling treats an existing job of the same name.
  *
  * - `fail`: rejects the new job with status 409.
  * - `keep`: keeps the existing job unchanged, whatever its options.

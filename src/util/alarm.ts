@@ -5,7 +5,7 @@ const CHECK_INTERVAL_MS = 60_000;
 
 /**
  * Calls back at or after an instant of the clock; one instant at a time. Timers measure elapsed time, but a clock can
- * be set: long waits are checked against the clock from time to time, so the callback may come early. Check the clock.
+ * be set: long waits are checked against the clock from time to time.
  */
 export class Alarm {
   readonly #clock: Clock;
@@ -28,10 +28,16 @@ export class Alarm {
     this.#timer = this.#clock.setTimeout(
       () => {
         this.off();
-        this.#ring();
+        if (this.#clock.now() < at) this.set(at);
+        else this.#ring();
       },
       this.#clock.isSteady === true ? delayMs : Math.min(delayMs, CHECK_INTERVAL_MS),
     );
+  }
+
+  /** Sets the alarm to an instant, unless it is set to an earlier one. */
+  expect(at: number): void {
+    if (at < this.#at) this.set(at);
   }
 
   off(): void {

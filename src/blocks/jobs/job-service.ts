@@ -106,7 +106,7 @@ export class JobService implements BlockService {
     });
   }
 
-  /** The job of a name with its data as text; `undefined` when there is none. */
+  /** The job of a name with its data as text; `undefined` if it does not exist. */
   find(name: string): Promise<FoundJob | undefined> {
     return this.#call('GET_JOB', name, async ({ store: { stored } }) => {
       for (let before: number | undefined; ; ) {

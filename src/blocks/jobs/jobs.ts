@@ -83,7 +83,7 @@ export class Jobs {
   }
 
   /**
-   * The job of a name; `undefined` when there is none, also when it has finished or expired.
+   * The job of a name; `undefined` if it does not exist, has finished or has expired.
    *
    * @example
    * ```ts
@@ -196,7 +196,7 @@ export class Jobs {
   /**
    * Runs jobs in code: those of a name, or of a pattern in which `*` stands for any characters (`report-*`). A name
    * goes before a pattern, the pattern that names more characters before another. Register before the start, or jobs
-   * that are due by then go to the application, or wait when there is none. Dispose of the result to stop it.
+   * that are due by then go to the application, or wait without one. Dispose of the result to stop it.
    *
    * A run lasts until the function has returned, however long that takes: the job's next run waits for it. One that
    * has no time-out and takes more than five minutes is warned of in the log, once.
@@ -211,7 +211,7 @@ export class Jobs {
   handle<T = unknown>(pattern: string, handler: JobHandler<T>, options: JobHandlerOptions = {}): Disposable {
     checkFunction(handler, `the handler of jobs ${JSON.stringify(pattern)}`);
     const timeLimitMs = timeLimitOf(pattern, options);
-    // What data a job has is for those to know who scheduled it.
+    // The type of its data is known only to the code that scheduled the job.
     return this.#service.handle(pattern, { handler: handler as JobHandler, timeLimitMs });
   }
 }

@@ -126,7 +126,7 @@ export class JobParser {
     return { ...fields, data: this.#dataText(data) };
   }
 
-  /** Reads a definition in code. It has a schedule and no end: a job that has ended would begin anew at every start. */
+  /** Reads a definition in code. It has a schedule and no end: a job that has ended would be created again at every start. */
   parseDefinition(name: string, definition: JobDefinition): JobFields {
     const about = `definition of job ${JSON.stringify(name)}`;
     if (name.includes('*'))

@@ -5,7 +5,7 @@ import type { Wire } from '../../wire.ts';
 import type { JobService } from './job-service.ts';
 import { renderJob } from './render-job.ts';
 
-/** What the routes are made of. */
+/** The dependencies of {@link jobRoutes}. */
 export interface JobRoutesDeps {
   readonly jobs: JobService;
   readonly wire: Wire;
@@ -26,7 +26,7 @@ export function jobRoutes(deps: JobRoutesDeps): Route[] {
       route('jobs', ['POST'], one, schedule),
       route('jobs', ['GET'], one, get),
       route('jobs', ['DELETE'], one, remove),
-      // Answers what an empty name has to be told.
+      // An empty name has an error of its own.
       route('jobs', ['POST'], all, (request) => schedule(request, { name: '' })),
       route('jobs', ['GET'], all, (request) => get(request, { name: '' })),
       route('jobs', ['DELETE'], all, (request) => remove(request, { name: '' })),

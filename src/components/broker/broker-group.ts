@@ -247,7 +247,7 @@ export class BrokerGroup<Handle> implements MessageQueue<HeldEntry<Handle>>, Lin
     return isHeld(entry) ? this.#settle((line) => line.hold(entry, delayMs)) : DONE;
   }
 
-  served(isServed: boolean): void {
+  onServedChange(isServed: boolean): void {
     this.#isRoomy = isServed && this.#hasMuchRoom;
     this.#line?.roomChanged();
   }

@@ -75,7 +75,7 @@ export class Backlogs {
   async #count(queue: DurableQueue, backlog: Backlog, wanted: number): Promise<void> {
     const { store, commits, numbers, clock, limit } = this.#deps;
     const { readyRange, delayedRange } = queue.layout;
-    // What is published while it is counted is not in the count.
+    // Messages published during the count are not in it.
     const before = backlog.room;
     await commits.flushed();
     const counts = await Promise.all([readyRange, delayedRange].map((range) => countEntries(store, range, limit)));
@@ -85,8 +85,8 @@ export class Backlogs {
     backlog.shortSince = backlog.room < wanted ? dualNow(clock) : undefined;
   }
 
-  /** Takes the room of a message in all queues, or answers why there is none. */
-  take(queues: ReadonlyMap<string, DurableQueue>): QueueFullError | undefined {
+  /** Reserves room for a message in all queues, or returns why a queue is full. */
+  reserve(queues: ReadonlyMap<string, DurableQueue>): QueueFullError | undefined {
     for (const [group, queue] of queues) if (this.#roomOf(queue) <= 0) return this.#full(group, queue);
     for (const queue of queues.values()) {
       const backlog = this.#backlogs.get(queue);

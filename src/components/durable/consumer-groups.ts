@@ -81,7 +81,7 @@ export class ConsumerGroups {
   }
 
   /** Like {@link ConsumerGroups.read}, with a read that begins now. */
-  async readAnew(): Promise<GroupEntries> {
+  async reload(): Promise<GroupEntries> {
     await this.#reading?.catch(() => undefined);
     return this.read();
   }
@@ -113,7 +113,7 @@ export class ConsumerGroups {
     if (this.#guard.version !== guard.version) return;
     this.mayBeOutdated = true;
     // A read that had begun before the refusal may answer the old version.
-    await this.readAnew();
+    await this.reload();
     if (this.#guard.version === guard.version) throw contradictionError(guard.key);
   }
 

@@ -1,16 +1,16 @@
 import { keyAfter } from '../../state/keys.ts';
 import { isCutOff } from '../../state/page.ts';
 import type { KeyedEntry, StateStore } from '../../state/store.ts';
+import { Alarm } from '../../util/alarm.ts';
 import type { Clock } from '../../util/clock.ts';
-import { DueTimer } from './due-timer.ts';
 import type { QueueLayout } from './layout.ts';
-import { READ_AHEAD } from './ready-list.ts';
+import { READ_AHEAD } from './queue-window.ts';
 
 /** The dependencies of {@link DelayedMessages}. */
 export interface DelayedMessagesDeps {
   readonly store: StateStore;
   readonly layout: QueueLayout;
-  /** Loads the messages of a range, and answers all its entries; `undefined` if the tenure has ended meanwhile. */
+  /** Loads the messages of a range, and returns all its entries; `undefined` if the tenure has ended meanwhile. */
   readonly load: (
     tenure: AbortController,
     scan: Parameters<StateStore['scan']>[0],
@@ -26,14 +26,10 @@ export class DelayedMessages {
   #mayBeDue = true;
   /** The key at which the next search for due messages begins. */
   #from = '';
-  readonly #timer: DueTimer;
+  #alarm: Alarm | undefined;
 
   constructor(deps: DelayedMessagesDeps) {
     this.#deps = deps;
-    this.#timer = new DueTimer(() => {
-      this.#mayBeDue = true;
-      deps.onDue();
-    });
   }
 
   /** Whether some due messages may not be loaded. */
@@ -41,9 +37,9 @@ export class DelayedMessages {
     return this.#mayBeDue;
   }
 
-  /** Cancels the timer; what was loaded is forgotten. */
+  /** Cancels the timer, and forgets which messages are loaded. */
   stop(): void {
-    this.#timer.cancel();
+    this.#alarm?.off();
     this.#from = '';
     this.#mayBeDue = true;
   }
@@ -51,7 +47,13 @@ export class DelayedMessages {
   /** A message waits under a key. */
   expect(key: string, dueAt: number, clock: Clock): void {
     if (key < this.#from) this.#from = key;
-    this.#timer.expect(dueAt, clock);
+    this.#alarm ??= new Alarm(clock, () => this.#onDue());
+    this.#alarm.expect(dueAt);
+  }
+
+  #onDue(): void {
+    this.#mayBeDue = true;
+    this.#deps.onDue();
   }
 
   /** Loads messages that are due, or sets the timer for the next one. */
@@ -72,7 +74,7 @@ export class DelayedMessages {
     }
   }
 
-  /** Loads messages that are due; answers whether there may be more. */
+  /** Loads messages that are due; returns whether there may be more. */
   async #loadDue(tenure: AbortController, now: number): Promise<boolean> {
     const { layout, load } = this.#deps;
     const { from: first, to } = layout.dueRange(now);

@@ -12,6 +12,7 @@ import type { TopicPatterns } from '../topic-patterns.ts';
 import { Backlogs } from './backlog.ts';
 import { encodeQueued } from './codec.ts';
 import { ConsumerGroups } from './consumer-groups.ts';
+import { Delegates } from './delegates.ts';
 import { DurableQueues } from './durable-queues.ts';
 import { EndedGroups, MAX_TRIES } from './ended-groups.ts';
 import type { GroupName } from './group-record.ts';
@@ -20,7 +21,6 @@ import { MAX_BYTES, noFailures, refusalOf, refuse, tooLarge } from './publish-er
 import { DurableQueue } from './queue.ts';
 import { QueueTable } from './queue-table.ts';
 import { SequenceAllocator } from './sequence-allocator.ts';
-import { StandIns } from './stand-ins.ts';
 import { StartupMessages } from './startup-messages.ts';
 import { Upkeep } from './upkeep.ts';
 
@@ -45,7 +45,7 @@ export class DurableBroker implements Broker {
   readonly #numbers: SequenceAllocator;
   readonly #ended: EndedGroups;
   readonly #startup: StartupMessages;
-  readonly #standIns: StandIns;
+  readonly #delegates: Delegates;
   readonly #table: QueueTable;
   readonly queues: QueueAccess;
   readonly #backlogs: Backlogs | undefined;
@@ -62,23 +62,23 @@ export class DurableBroker implements Broker {
     this.#context = context;
     this.#groups = new ConsumerGroups(state, this.#layout, {
       onGroup: (name) => this.#table.obtain(name),
-      onGone: (name) => this.#table.drop(name) && this.#beginAnew(name),
+      onGone: (name) => this.#table.drop(name) && this.#recreateGroup(name),
     });
     this.#numbers = new SequenceAllocator(state, this.#layout.sequence(), clock);
     const [commits, groups, layout] = [this.#commits, this.#groups, this.#layout];
-    const onMoved = (name: GroupName, key: string): void => this.#table.find(name)?.look(key);
+    const onMoved = (name: GroupName, key: string): void => this.#table.find(name)?.noticeKey(key);
     this.#ended = new EndedGroups({ store: state, groups, layout, logger, onMoved });
     this.#startup = new StartupMessages({ component, store: state, commits, layout, groups, patterns, context });
     const [owned, hosts] = [this.#owned, shards?.hosts];
-    this.#standIns = new StandIns({ groups, commits, owned, hosts, clock, logger, track });
+    this.#delegates = new Delegates({ groups, commits, owned, hosts, clock, logger, track });
     const make = (name: GroupName, of: QueueLayout): DurableQueue => this.#makeQueue(name, of);
-    this.#table = new QueueTable({ layout, patterns, make, onGone: (of) => this.#standIns.forget(of) });
+    this.#table = new QueueTable({ layout, patterns, make, onGone: (of) => this.#delegates.forget(of) });
     const [ended, numbers, table] = [this.#ended, this.#numbers, this.#table];
     this.queues = new DurableQueues({
       ...{ store: state, commits, groups, ended, numbers, table },
       now: () => clock.now(),
       addGroup: (name) => this.#addGroup(name, false),
-      look: () => this.#standIns.look(true),
+      reviewLeases: () => this.#delegates.review(true),
       abandoned: () => this.#upkeep.abandoned,
     });
     this.#backlogs =
@@ -100,7 +100,7 @@ export class DurableBroker implements Broker {
   }
 
   async #read(): Promise<void> {
-    await this.#standIns.read();
+    await this.#delegates.read();
     await this.#startup.inherit();
     this.#finishEnded();
   }
@@ -110,20 +110,20 @@ export class DurableBroker implements Broker {
     this.#numbers.areShared = this.#store.isExclusive !== true && this.#context.shards !== undefined;
     this.#owned.onChange(({ gained, lost }) => {
       for (const queue of this.#table.all()) {
-        if (gained.has(queue.shard)) queue.gained();
+        if (gained.has(queue.shard)) queue.lease.onGained();
         if (lost.has(queue.shard)) void queue.handOver();
       }
-      if (gained.size > 0) this.#standIns.look(true);
+      if (gained.size > 0) this.#delegates.review(true);
     });
-    this.#standIns.follow();
+    this.#delegates.follow();
     this.#owned.watch(this.#layout.groupPrefix, (keys) => {
       if (keys.length > 0) this.#groups.mayBeOutdated = true;
-      this.#standIns.changed(keys.length > 0);
+      this.#delegates.onChange(keys.length > 0);
     });
     this.#owned.watch(this.#layout.readyPrefix, (keys) => {
       this.#numbers.areShared = true;
-      if (keys.length === 0) for (const queue of this.#table.all()) queue.look();
-      for (const key of keys) this.#table.ofKey(key)?.look(key);
+      if (keys.length === 0) for (const queue of this.#table.all()) queue.rescan();
+      for (const key of keys) this.#table.ofKey(key)?.noticeKey(key);
     });
   }
 
@@ -183,7 +183,7 @@ export class DurableBroker implements Broker {
   #publishOne(message: Message, appId: string): Promise<unknown> {
     const groups = this.#table.of(message.topic);
     const { guard } = this.#groups;
-    if (groups === undefined && !this.#startup.isOpen) return this.#publishToNobody(message, appId);
+    if (groups === undefined && !this.#startup.isOpen) return this.#publishWithoutGroups(message, appId);
     const value = encodeQueued({ message, attempts: 0 });
     if (value.length > MAX_BYTES && message.deadLetter !== undefined) {
       // The message fitted without its origin, and a dead letter must not be refused.
@@ -192,19 +192,19 @@ export class DurableBroker implements Broker {
     }
     if (value.length > MAX_BYTES) return Promise.reject(tooLarge(value.length));
     // A dead letter must not be refused.
-    const full = message.deadLetter === undefined ? groups && this.#backlogs?.take(groups) : undefined;
+    const full = message.deadLetter === undefined ? groups && this.#backlogs?.reserve(groups) : undefined;
     if (full !== undefined) return Promise.reject(full);
     const number = this.#numbers.next();
     const queues = groups === undefined ? NO_QUEUES : [...groups.values()];
-    const put = queues.map((queue) => ({ key: queue.publishing(number), value }));
+    const put = queues.map((queue) => ({ key: queue.beginPublish(number), value }));
     const keptKey = this.#mayKeep(message) ? this.#startup.keep(message.topic, number, value.length) : undefined;
     if (keptKey !== undefined) put.push({ key: keptKey, value });
-    else if (groups === undefined) return this.#publishToNobody(message, appId);
+    else if (groups === undefined) return this.#publishWithoutGroups(message, appId);
     const onDurable = (): void => {
-      for (const [at, { key }] of put.entries()) queues[at]?.published(message, number, key);
+      for (const [at, { key }] of put.entries()) queues[at]?.onPublished(message, number, key);
     };
     return this.#commits.commit({ put, fence: guard, onDurable }).catch((error: unknown) => {
-      for (const [at, { key }] of put.entries()) queues[at]?.notPublished(key);
+      for (const [at, { key }] of put.entries()) queues[at]?.onPublishFailed(key);
       if (keptKey !== undefined) this.#startup.notKept(keptKey);
       return this.#publishAgain(message, appId, guard, error);
     });
@@ -216,7 +216,7 @@ export class DurableBroker implements Broker {
   }
 
   /** Handles a message on a topic without known groups. */
-  async #publishToNobody(message: Message, appId: string): Promise<void> {
+  async #publishWithoutGroups(message: Message, appId: string): Promise<void> {
     const { guard } = this.#groups;
     // Another process may have added a group unnoticed: check in the store.
     if (this.#store.isExclusive !== true && this.#context.shards !== undefined) {
@@ -272,14 +272,14 @@ export class DurableBroker implements Broker {
   /** Resolves once all settlements are durable or have failed. */
   async flushed(): Promise<void> {
     await this.#startup.dropped();
-    await this.#standIns.settled();
+    await this.#delegates.settled();
     await Promise.all([...this.#table.all()].map((queue) => queue.recorded()));
     await this.#commits.flushed();
   }
 
   left(): void {
     this.#startup.close();
-    this.#standIns.close();
+    this.#delegates.close();
     this.#upkeep.close();
   }
 
@@ -288,12 +288,12 @@ export class DurableBroker implements Broker {
     const shard = this.#owned.of(JSON.stringify([this.#component, topic, group]));
     const workplace = workplaceOf(this.#context, 'messages', this.#component, topic, group);
     const [store, commits] = [this.#store, this.#commits];
-    const holder = this.#standIns.holderOf(layout, shard);
-    return new DurableQueue({ store, commits, layout, topic, holder, shard, workplace, logger, track });
+    const lease = this.#delegates.leaseOf(layout, shard);
+    return new DurableQueue({ store, commits, layout, topic, lease, shard, workplace, logger, track });
   }
 
   /** A group has ended that has consumers here, which would wait for messages in vain. */
-  #beginAnew(name: GroupName): void {
+  #recreateGroup(name: GroupName): void {
     const { logger, track } = this.#context;
     logger.warn({ ...name }, 'a group was removed while it has consumers here: it begins anew');
     const done = track('adding a group that was removed');

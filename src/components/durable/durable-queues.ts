@@ -25,7 +25,7 @@ import { record } from './records.ts';
 import { entriesOf, queueEntryOf, type StoredQueue, selectedMessages } from './selected-messages.ts';
 import type { SequenceAllocator } from './sequence-allocator.ts';
 
-/** How often a change is tried that others prevent. */
+/** How often a change is tried that conflicts with changes of others. */
 const MAX_TRIES = 5;
 
 /** The dependencies of {@link DurableQueues}. */
@@ -40,8 +40,8 @@ export interface DurableQueuesDeps {
   readonly now: () => number;
   /** Adds a group; answers whether there was none. */
   readonly addGroup: (queue: GroupQueue) => Promise<boolean>;
-  /** Has all groups looked at, after their entries are read again. */
-  readonly look: () => void;
+  /** Has the leases of all groups reviewed, after their entries are read again. */
+  readonly reviewLeases: () => void;
   readonly abandoned: () => readonly AbandonedQueue[];
 }
 
@@ -56,7 +56,7 @@ interface Move {
   readonly value: Uint8Array;
 }
 
-/** The queues of a durable component, for whoever operates it. */
+/** The queues of a durable component, for operators. */
 export class DurableQueues implements QueueAccess {
   readonly #deps: DurableQueuesDeps;
 
@@ -66,7 +66,7 @@ export class DurableQueues implements QueueAccess {
 
   async status(topic?: string): Promise<readonly QueueStatus[]> {
     const { groups, table, store, now } = this.#deps;
-    await this.#know();
+    await this.#refreshGroups();
     const known = groups.list().filter((one) => topic === undefined || one.topic === topic);
     return Promise.all(
       known.map((one) => {
@@ -81,13 +81,13 @@ export class DurableQueues implements QueueAccess {
   }
 
   async find(name: GroupQueue, key: string): Promise<QueueEntry | undefined> {
-    await this.#know();
+    await this.#refreshGroups();
     const queue = this.#find(name);
     return findMessage(this.#stored(name, queue), key, queue.atWork());
   }
 
   async read(name: GroupQueue, read: QueueRead): Promise<QueuePage> {
-    await this.#know();
+    await this.#refreshGroups();
     const queue = this.#find(name);
     return readQueue(this.#stored(name, queue), read, queue.atWork());
   }
@@ -109,13 +109,13 @@ export class DurableQueues implements QueueAccess {
     return this.#change(name, selection, async (queue, entries) => {
       // No await may come between this check and the commit, which uses numbers and groups.
       while (this.#deps.groups.mayBeOutdated || !numbers.has(entries.length)) {
-        await this.#know();
+        await this.#refreshGroups();
         if (!numbers.has(entries.length)) await numbers.reserve(entries.length);
       }
       const stored = this.#stored(name, queue);
       const moves = freeOf(queue, entries).flatMap((entry) => {
-        const told = queueEntryOf(stored, entry);
-        const redelivery = told && target(told);
+        const shown = queueEntryOf(stored, entry);
+        const redelivery = shown && target(shown);
         return redelivery === undefined ? [] : [this.#move(entry, redelivery)];
       });
       return this.#commit(name, queue, { entries: moves.map(({ from }) => from), moves });
@@ -137,7 +137,7 @@ export class DurableQueues implements QueueAccess {
     selection: QueueSelection,
     work: (queue: DurableQueue, entries: readonly KeyedEntry[]) => Promise<number | undefined>,
   ): Promise<number> {
-    await this.#know();
+    await this.#refreshGroups();
     let count = 0;
     const stored = this.#stored(name, this.#find(name));
     for await (const portion of selectedMessages(stored, selection)) {
@@ -147,7 +147,7 @@ export class DurableQueues implements QueueAccess {
         count += changed ?? 0;
         if (changed !== undefined) break;
         if (tries === MAX_TRIES) throw queueBusy(name, `changes all the time: ${count} messages were changed`);
-        await this.#know();
+        await this.#refreshGroups();
         const keys = entries.map(({ key }) => key);
         entries = await entriesOf(this.#deps.store, keys);
       }
@@ -166,11 +166,11 @@ export class DurableQueues implements QueueAccess {
     const fence = this.#fenceOf(name, queue);
     const keys = new Set(entries.map(({ key }) => key));
     queue.withhold(keys);
-    for (const move of moves) move.queue.publishing(move.number);
+    for (const move of moves) move.queue.beginPublish(move.number);
     const unchanged = entries.map(({ key, version }) => ({ key, version }));
     const onDurable = (): void => {
-      queue.gone(keys);
-      for (const move of moves) move.queue.published(move.redelivery.message, move.number, move.key);
+      queue.forgetWithheld(keys);
+      for (const move of moves) move.queue.onPublished(move.redelivery.message, move.number, move.key);
     };
     try {
       // The guard: the groups to which the messages go are there.
@@ -179,25 +179,25 @@ export class DurableQueues implements QueueAccess {
       await commits.commit({ require, put, delete: [...keys], fence, onDurable });
       return entries.length;
     } catch (error) {
-      for (const move of moves) move.queue.notPublished(move.key);
-      queue.readAnew();
-      queue.holder.isFenced(error);
+      for (const move of moves) move.queue.onPublishFailed(move.key);
+      queue.reload();
+      queue.lease.isFenced(error);
       if (!isConflict(error)) throw error;
       groups.mayBeOutdated = true;
       return undefined;
     }
   }
 
-  #fenceOf(name: GroupQueue, { holder: { grip } }: DurableQueue): Precondition | undefined {
-    if ('fence' in grip) return grip.fence;
-    const host = grip.elsewhere === undefined ? 'another host' : `host ${grip.elsewhere}`;
+  #fenceOf(name: GroupQueue, { lease: { control } }: DurableQueue): Precondition | undefined {
+    if ('fence' in control) return control.fence;
+    const host = control.elsewhere === undefined ? 'another host' : `host ${control.elsewhere}`;
     throw queueBusy(name, `is handed out by ${host}: ask there, or try again`);
   }
 
   async setPaused(name: GroupQueue, isPaused: boolean): Promise<void> {
-    const { groups, commits, look } = this.#deps;
+    const { groups, commits, reviewLeases } = this.#deps;
     for (;;) {
-      await this.#know();
+      await this.#refreshGroups();
       const queue = this.#find(name);
       const key = queue.layout.paused;
       const { guard } = groups;
@@ -205,7 +205,7 @@ export class DurableQueues implements QueueAccess {
         const change = isPaused ? { put: [{ key, value: record({}) }] } : { delete: [key] };
         await commits.commit({ ...change, fence: guard });
         queue.isPaused = isPaused;
-        return look();
+        return reviewLeases();
       } catch (error) {
         await groups.refused(guard, error);
       }
@@ -213,13 +213,13 @@ export class DurableQueues implements QueueAccess {
   }
 
   async addGroup(name: GroupQueue): Promise<boolean> {
-    await this.#know();
+    await this.#refreshGroups();
     return this.#deps.addGroup(name);
   }
 
   async removeGroup(name: GroupQueue): Promise<boolean> {
     const { groups, ended, table } = this.#deps;
-    await this.#know();
+    await this.#refreshGroups();
     await ended.finish(name.topic);
     const queue = table.find(name);
     if (queue === undefined || groups.find(name) === undefined) return false;
@@ -228,14 +228,14 @@ export class DurableQueues implements QueueAccess {
       await groups.end(name, this.#fenceOf(name, queue));
     } catch (error) {
       if (!isConflict(error)) throw error;
-      queue.holder.isFenced(error);
+      queue.lease.isFenced(error);
       throw queueBusy(name, 'was taken by another host: try again', error);
     }
     await ended.finish(name.topic);
     return true;
   }
 
-  async #know(): Promise<void> {
+  async #refreshGroups(): Promise<void> {
     if (this.#deps.groups.mayBeOutdated) await this.#deps.groups.read();
   }
 
@@ -251,7 +251,7 @@ export class DurableQueues implements QueueAccess {
   }
 }
 
-/** Messages that nobody processes. */
+/** The messages that are not being processed. */
 function freeOf(queue: DurableQueue, entries: readonly KeyedEntry[]): readonly KeyedEntry[] {
   const atWork = queue.atWork();
   return entries.filter(({ key }) => !atWork.has(queue.layout.numberOf(key)));

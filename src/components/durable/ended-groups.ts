@@ -26,8 +26,8 @@ export interface EndedGroupsDeps {
 }
 
 /**
- * Moves or removes the messages of groups that have ended, then their entries. Whoever comes to it first does it, also
- * after a crash in the middle: every commit requires the group's entry, and the messages as they were read.
+ * Moves or removes the messages of groups that have ended, then their entries. The first host that comes to it does it,
+ * also after a crash in the middle: every commit requires the group's entry, and the messages as they were read.
  */
 export class EndedGroups {
   readonly #deps: EndedGroupsDeps;
@@ -62,7 +62,7 @@ export class EndedGroups {
       } catch (error) {
         if (!isConflict(error)) throw error;
         // Another host was faster, or has changed messages.
-        await groups.readAnew();
+        await groups.reload();
         left = groups.ended.find(({ entry }) => entry.key === ended.entry.key);
         throw error;
       }
@@ -73,7 +73,7 @@ export class EndedGroups {
     const { store, groups, layout } = this.#deps;
     const queue = layout.queue(ended.topic, ended.group);
     for (const range of [queue.readyRange, queue.delayedRange]) await this.#empty(ended, range);
-    const rest = [ended.entry.key, queue.standIn, queue.recall, queue.paused];
+    const rest = [ended.entry.key, queue.delegate, queue.recall, queue.paused];
     await store.commit({ require: [ended.entry], delete: rest });
     groups.gone(ended);
   }
@@ -84,7 +84,7 @@ export class EndedGroups {
       const found = await store.scan({ ...range, ...PORTION, from });
       const last = found.at(-1);
       if (last === undefined) return;
-      // What is damaged cannot be moved: it stays.
+      // Damaged messages cannot be moved: they stay.
       const entries = ended.heir === undefined ? found : this.#damages.intact(found);
       if (entries.length < found.length) from = keyAfter(last.key);
       if (entries.length === 0) continue;
@@ -105,7 +105,7 @@ export class EndedGroups {
   }
 }
 
-/** The same place in the queue of another group. */
+/** The key of an entry's place in the queue of another group. */
 function movedKey(key: string, from: QueueLayout, to: QueueLayout): string {
   const number = from.numberOf(key);
   return key.startsWith(from.readyPrefix) ? to.ready(number) : to.delayed(from.dueAtOf(key), number);

@@ -16,7 +16,7 @@ export interface GroupRecord extends GroupName {
   readonly isUnfilled?: boolean;
   /** It keeps the dead letters of a topic without subscribers: the first group of a subscriber takes them over. */
   readonly keeps?: boolean;
-  /** It has ended: its messages go to the heir, or are removed if there is none; then the record is. */
+  /** It has ended: its messages go to the heir, or are removed without an heir; then the record is removed. */
   readonly ended?: { readonly heir?: string };
 }
 

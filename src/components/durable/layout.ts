@@ -50,7 +50,7 @@ export class Layout {
     return keyOf(...this.#root, 'groups');
   }
 
-  /** Prefix of all groups and their stand-ins. */
+  /** Prefix of all groups and their delegates. */
   get groupPrefix(): string {
     return keyOf(...this.#root, 'group');
   }
@@ -83,7 +83,7 @@ export class Layout {
     return { topic, number: counterOf(number), groups: counterOf(groups), at: instantOf(at) };
   }
 
-  /** All groups, their stand-ins, and how many groups there are. */
+  /** All groups, their delegates, and how many groups there are. */
   groups(): KeyRange {
     return { from: this.groupPrefix, to: keyAfter(this.groupCount()) };
   }
@@ -101,7 +101,7 @@ export class Layout {
       readyRange: rangeOf(...this.#root, 'ready', topic, group),
       delayed: keyOf(...this.#root, 'delayed', topic, group),
       delayedRange: rangeOf(...this.#root, 'delayed', topic, group),
-      standIn: keyOf(...this.#root, 'group', topic, group, 'stand-in'),
+      delegate: keyOf(...this.#root, 'group', topic, group, 'stand-in'),
       recall: keyOf(...this.#root, 'group', topic, group, 'recall'),
       paused: keyOf(...this.#root, 'group', topic, group, 'paused'),
     });
@@ -124,7 +124,7 @@ interface QueueKeys {
   readonly readyRange: KeyRange;
   readonly delayed: string;
   readonly delayedRange: KeyRange;
-  readonly standIn: string;
+  readonly delegate: string;
   readonly recall: string;
   readonly paused: string;
 }
@@ -133,8 +133,8 @@ interface QueueKeys {
 export class QueueLayout {
   readonly readyRange: KeyRange;
   readonly delayedRange: KeyRange;
-  /** The entry that names the group's stand-in. */
-  readonly standIn: string;
+  /** The entry that names the group's delegate. */
+  readonly delegate: string;
   /** The entry by which the owner of the shard asks for the group back. */
   readonly recall: string;
   /** The entry that is there while the group is paused. */
@@ -142,12 +142,12 @@ export class QueueLayout {
   readonly #ready: string;
   readonly #delayed: string;
 
-  constructor({ ready, readyRange, delayed, delayedRange, standIn, recall, paused }: QueueKeys) {
+  constructor({ ready, readyRange, delayed, delayedRange, delegate, recall, paused }: QueueKeys) {
     this.#ready = ready;
     this.readyRange = readyRange;
     this.#delayed = delayed;
     this.delayedRange = delayedRange;
-    this.standIn = standIn;
+    this.delegate = delegate;
     this.recall = recall;
     this.paused = paused;
   }

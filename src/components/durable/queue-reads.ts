@@ -2,7 +2,7 @@ import { countEntries } from '../../state/count-entries.ts';
 import { keyAfter } from '../../state/keys.ts';
 import type { KeyedEntry, KeyRange } from '../../state/store.ts';
 import { MAX_COUNTED, type QueueEntry, type QueuePage, type QueueRead, type QueueStatus } from '../queue-access.ts';
-import { noCursor } from '../queue-errors.ts';
+import { invalidCursor } from '../queue-errors.ts';
 import type { KnownGroup } from './consumer-groups.ts';
 import type { QueueLayout } from './layout.ts';
 import type { DurableQueue } from './queue.ts';
@@ -27,7 +27,7 @@ export async function statusOf(stored: StoredQueue, { known, queue, now }: Statu
   const [first] = (await readQueue(stored, { limit: 1 }, new Set())).entries;
   const [ready = 0, overdue = 0, delayed = 0] = await Promise.all(counted);
   const { inFlight, consumers, isPaused } = queue;
-  const { hostId } = queue.holder;
+  const { hostId } = queue.lease;
   const { topic, group, keeps } = known;
   return {
     topic,
@@ -56,9 +56,9 @@ export async function findMessage(
 }
 
 function shownEntry(stored: StoredQueue, entry: KeyedEntry, atWork: ReadonlySet<number>): QueueEntry | undefined {
-  const told = queueEntryOf(stored, entry);
-  const isOut = told !== undefined && atWork.has(Number(told.key));
-  return isOut ? { ...told, state: 'inFlight' } : told;
+  const shown = queueEntryOf(stored, entry);
+  const isOut = shown !== undefined && atWork.has(Number(shown.key));
+  return isOut ? { ...shown, state: 'inFlight' } : shown;
 }
 
 /** Reads a part of a queue. `atWork` are the numbers of messages in flight here. */
@@ -102,7 +102,7 @@ function isIn({ from, to = '' }: KeyRange, key: string): boolean {
   return key >= from && key < to;
 }
 
-/** What comes after a key in the direction of the scan. */
+/** The rest of a range after a key, in the direction of the scan. */
 function restOf(range: KeyRange, key: string, reverse: boolean): KeyRange {
   return reverse ? { ...range, to: key } : { ...range, from: keyAfter(key) };
 }
@@ -116,6 +116,7 @@ function keyOfCursor(layout: QueueLayout, cursor: string): string {
   const [key = '', instant, ...rest] = cursor.split('@');
   const number = numberOfKey(key);
   const dueAt = instant === undefined ? undefined : numberOfKey(instant);
-  if (number === undefined || (instant !== undefined && dueAt === undefined) || rest.length > 0) throw noCursor(cursor);
+  if (number === undefined || (instant !== undefined && dueAt === undefined) || rest.length > 0)
+    throw invalidCursor(cursor);
   return dueAt === undefined ? layout.ready(number) : layout.delayed(dueAt, number);
 }

@@ -1,24 +1,24 @@
 import type { OwnedShard } from '../../kernel/owned-shards.ts';
-import { type Clock, sleep, systemClock } from '../../util/clock.ts';
+import { type Clock, sleep } from '../../util/clock.ts';
 import type { Workplace } from '../../util/workplaces.ts';
 import { Dispatcher, type MessageQueue } from '../dispatcher.ts';
 import type { ComponentSubscription, Message, SubscribeOptions } from '../pubsub.ts';
 import { encodeQueued } from './codec.ts';
-import type { GroupHolder, HeldQueue } from './group-holder.ts';
-import { HandOut } from './hand-out.ts';
-import { HeldBack } from './held-back.ts';
+import type { GroupLease } from './group-lease.ts';
+import { HandOutGate } from './hand-out-gate.ts';
 import type { QueueLayout } from './layout.ts';
 import { ReadAhead, type ReadAheadDeps } from './read-ahead.ts';
-import { Settlements, STORE_RETRY_MS } from './settlements.ts';
+import { RedeliveryGuard } from './redelivery-guard.ts';
+import { Settlements } from './settlements.ts';
 import { type StoredMessage, survived } from './stored-message.ts';
 
 /** How long to wait for messages in flight before another host may get them. */
 const GRACE_PERIOD_MS = 15_000;
 
 /** The dependencies of a {@link DurableQueue}. */
-export interface QueueDeps extends Omit<ReadAheadDeps, 'onLoaded' | 'capacity'> {
-  /** Whether this host hands the messages out. */
-  readonly holder: GroupHolder;
+export interface QueueDeps extends Omit<ReadAheadDeps, 'dispatcher'> {
+  /** Says whether this host hands the messages out. */
+  readonly lease: GroupLease;
   /** The shard of the group. */
   readonly shard: OwnedShard;
   /** Where functions process its messages. */
@@ -26,53 +26,39 @@ export interface QueueDeps extends Omit<ReadAheadDeps, 'onLoaded' | 'capacity'> 
 }
 
 /**
- * One group's messages in the store. In memory it holds those handed out and a short read-ahead, however many wait.
- * Only the host that holds the group hands out and settles. If a host loses a group and gets it back, it reads messages
- * again that it still has in flight. Such a message waits for the end of the earlier delivery: its success counts, but
- * a retry would bring back a settled message. A message that a function of another sidecar in this process still
- * processes waits as well, and is then delivered again.
+ * One group's queue. Memory holds only the messages that are handed out and a short read-ahead. Only the host that has
+ * the group's lease hands out and settles. After a lost and regained tenure the same message may be read twice: the copy
+ * waits until the first delivery ends; its success settles both, its failure frees the copy. A message that a function of
+ * another sidecar in this process still processes waits as well, and is then delivered again.
  */
-export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
+export class DurableQueue implements MessageQueue<StoredMessage> {
   readonly #deps: QueueDeps;
   readonly #dispatcher = new Dispatcher(this);
   readonly #ahead: ReadAhead;
   readonly #settlements: Settlements;
-  /** Messages handed out and not settled. */
-  readonly #out = new Set<StoredMessage>();
-  readonly #heldBack: HeldBack;
-  readonly #handOut: HandOut;
-  #clock: Clock | undefined;
+  readonly #guard: RedeliveryGuard;
+  readonly #gate: HandOutGate;
   /** Called when no message is in flight any more. */
   #onIdle: (() => void)[] = [];
 
   constructor(deps: QueueDeps) {
-    const { commits, holder, logger } = deps;
     this.#deps = deps;
-    const wake = (): void => this.#dispatcher.wake();
-    this.#ahead = new ReadAhead({ ...deps, onLoaded: wake, capacity: () => this.#dispatcher.capacity });
-    this.#settlements = new Settlements({ commits, holder, logger, onCaughtUp: wake });
-    const onFree = (entry: StoredMessage): void => {
-      this.#ahead.unshift(entry);
-      this.#dispatcher.wake();
-    };
-    const onDone = (copy: StoredMessage): void => void this.#removeCopy(copy).catch(() => undefined);
-    this.#heldBack = new HeldBack({ ...deps, onFree, onDone });
-    this.#handOut = new HandOut({
-      ...{ ahead: this.#ahead, heldBack: this.#heldBack, wake, track: deps.track },
-      record: (settlement, entry) => this.#settlements.record(settlement, entry.tenure.signal),
-      pause: (entry) => sleep(this.#clock ?? systemClock, STORE_RETRY_MS, entry?.tenure.signal),
-      room: () => this.#dispatcher.room,
-      out: () => this.#out.size,
-      readAnew: () => this.readAnew(),
-    });
-    holder.queue = this;
+    const { lease } = deps;
+    const dispatcher = this.#dispatcher;
+    const ahead = new ReadAhead({ ...deps, dispatcher });
+    const settlements = new Settlements({ ...deps, dispatcher });
+    const guard = new RedeliveryGuard({ ...deps, ahead, settlements, dispatcher });
+    this.#gate = new HandOutGate({ ...deps, ahead, guard, settlements, dispatcher });
+    [this.#ahead, this.#settlements, this.#guard] = [ahead, settlements, guard];
+    lease.queue = this;
   }
 
   join(options: SubscribeOptions, clock: Clock): ComponentSubscription {
-    this.#clock = clock;
     this.#settlements.clock = clock;
-    this.#handOut.isOrdered = options.ordered || (this.#handOut.isOrdered && this.#dispatcher.hasConsumers);
-    const consumer = this.#dispatcher.join(options, clock, () => this.#left());
+    this.#gate.isOrdered = options.ordered || (this.#gate.isOrdered && this.#dispatcher.hasConsumers);
+    const consumer = this.#dispatcher.join(options, clock, () => {
+      if (!this.#dispatcher.hasConsumers) this.rest();
+    });
     this.resume();
     return consumer;
   }
@@ -87,10 +73,29 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
     return this.#deps.layout;
   }
 
+  /** Says whether this host hands the messages out. */
+  get lease(): GroupLease {
+    return this.#deps.lease;
+  }
+
   get consumers(): number {
     return this.#dispatcher.consumers;
   }
 
+  get hasConsumers(): boolean {
+    return this.#dispatcher.hasConsumers;
+  }
+
+  /** Whether it has consumers that are not paused. */
+  get isServed(): boolean {
+    return this.#dispatcher.isServed;
+  }
+
+  onServedChange(isServed: boolean): void {
+    this.#deps.lease.onServedChange(isServed);
+  }
+
+  /** Whether its messages are not to be handed out. */
   get isPaused(): boolean {
     return this.#dispatcher.isPaused;
   }
@@ -99,19 +104,14 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
     if (isPaused !== this.#dispatcher.isPaused) this.#dispatcher.isPaused = isPaused;
   }
 
-  /** Whether this host hands the messages out. */
-  get holder(): GroupHolder {
-    return this.#deps.holder;
-  }
-
   /** How many messages are handed out and not settled. */
   get inFlight(): number {
-    return this.#out.size;
+    return this.#gate.inFlight;
   }
 
   /** The numbers of messages that are handed out or wait for an earlier delivery to end. */
   atWork(): ReadonlySet<number> {
-    return new Set([...this.#handOut.numbers(), ...[...this.#out].map(({ number }) => number)]);
+    return this.#gate.atWork();
   }
 
   /** Messages are being taken out of the queue: they are not handed out any more. */
@@ -120,143 +120,120 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
   }
 
   /** Withheld messages are no longer in the store. */
-  gone(keys: ReadonlySet<string>): void {
-    this.#ahead.gone(keys);
+  forgetWithheld(keys: ReadonlySet<string>): void {
+    this.#ahead.forgetWithheld(keys);
   }
 
   /** Withheld messages may be in the store: reads all messages again. */
-  readAnew(): void {
-    this.#endTenure();
+  reload(): void {
+    this.#gate.end();
     this.resume();
   }
 
-  get hasConsumers(): boolean {
-    return this.#dispatcher.hasConsumers;
-  }
-
-  get isServed(): boolean {
-    return this.#dispatcher.isServed;
-  }
-
-  served(isServed: boolean): void {
-    this.#deps.holder.served(isServed);
-  }
-
-  /** Begins to load messages if the group has consumers and this host holds it. */
+  /** Begins to hand messages out, or continues, if the group has consumers and this host has the lease. */
   resume(): void {
-    if (this.#clock === undefined || !this.hasConsumers || !this.#deps.holder.isHere) return;
-    if (this.#ahead.start(this.#clock))
-      for (const entry of this.#out) if (this.#ahead.isOutdated(entry)) this.#heldBack.addEarly(entry);
-    this.#dispatcher.wake();
+    this.#gate.begin();
   }
 
-  /** The shard of the group belongs to this host, which did not own it before. */
-  gained(): void {
-    this.#deps.holder.gained();
+  /** Forgets the messages that it has read: it has no consumers, or another host hands them out. */
+  rest(): void {
+    if (this.#ahead.isOn) this.#gate.end();
   }
 
   /** Hands the group over to another host once none of its messages are in flight here. */
   async handOver(): Promise<void> {
-    const { shard, holder } = this.#deps;
-    if (holder.isStandIn) return;
+    const { shard, lease } = this.#deps;
+    if (lease.isDelegate) return;
     shard.begin();
     await this.#endAndFlush();
     shard.end();
   }
 
+  /** Hands no more out; resolves when nothing is in flight, or messages in flight take too long. */
   async drain(): Promise<void> {
-    const clock = this.#clock;
-    if (this.#out.size > 0 && clock !== undefined) {
+    if (this.inFlight > 0) {
       const ended = new AbortController();
       const idle = new Promise<void>((resolve) => this.#onIdle.push(resolve));
-      await Promise.race([idle, sleep(clock, GRACE_PERIOD_MS, ended.signal).catch(() => undefined)]);
+      const graceOver = sleep(this.#settlements.clock, GRACE_PERIOD_MS, ended.signal).catch(() => undefined);
+      await Promise.race([idle, graceOver]);
       ended.abort();
     }
     await this.#endAndFlush();
   }
 
   async #endAndFlush(): Promise<void> {
-    this.#endTenure();
+    this.#gate.end();
     await this.recorded();
     await this.#deps.commits.flushed();
   }
 
   /** Resolves when all that is to be written of messages that are handed out has been given to the store. */
   recorded(): Promise<void> {
-    return this.#handOut.recorded();
+    return this.#gate.recorded();
   }
 
-  rest(): void {
-    if (this.#ahead.isOn) this.#endTenure();
-  }
-
-  /** A publish is about to write a message for this group; answers its key. */
-  publishing(number: number): string {
+  /** A publish is about to write a message for this group; returns its key. */
+  beginPublish(number: number): string {
     const key = this.#deps.layout.ready(number);
-    this.#ahead.publishing(key);
+    this.#ahead.beginPublish(key);
     return key;
   }
 
   /** A publish failed, or its result is unknown. */
-  notPublished(key: string): void {
-    this.#ahead.notPublished(key);
+  onPublishFailed(key: string): void {
+    this.#ahead.onPublishFailed(key);
   }
 
   /** A publish has been committed. */
-  published(message: Message, number: number, key: string): void {
-    this.#ahead.published(message, number, key);
+  onPublished(message: Message, number: number, key: string): void {
+    this.#ahead.onPublished(message, number, key);
   }
 
-  /** Another host may have written a message: under this key, or under any key. */
-  look(key?: string): void {
-    if (key === undefined) this.#ahead.lookAtAll();
-    else this.#ahead.look(key);
+  /** Another host may have written a message under this key. */
+  noticeKey(key: string): void {
+    this.#ahead.noticeKey(key);
+  }
+
+  /** Other hosts may have written messages. */
+  rescan(): void {
+    this.#ahead.rescan();
   }
 
   /** Hands nothing out while the store fails to take settlements: all of it would be delivered again. */
   shift(): StoredMessage | undefined {
-    if (this.#settlements.areBehind || !this.#deps.holder.isHere) return undefined;
-    const entry = this.#handOut.next();
-    if (entry === undefined) return undefined;
-    this.#out.add(entry);
-    this.#deps.shard.begin();
+    if (this.#settlements.areBehind || !this.#deps.lease.isHere) return undefined;
+    const entry = this.#gate.next();
+    if (entry !== undefined) this.#deps.shard.begin();
     return entry;
   }
 
   unshift(entry: StoredMessage): void {
-    this.#handOut.returned(entry);
-    this.#ahead.unshift(entry);
-    this.#ended(entry);
+    this.#gate.onReturn(entry);
+    this.#onEnd(entry);
   }
 
   remove(entry: StoredMessage): Promise<void> {
     return this.#settlements.record({ delete: [entry.key] }, entry.tenure.signal).then(
-      () => this.#removed(entry),
+      () => this.#onRemoved(entry),
       (error: unknown) => {
-        this.#ended(entry);
+        this.#onEnd(entry);
         throw error;
       },
     );
   }
 
-  #removed(entry: StoredMessage): Promise<void> | undefined {
+  #onRemoved(entry: StoredMessage): Promise<void> | undefined {
     this.#ahead.forget(entry);
-    const again = this.#heldBack.takeAgain(entry);
-    if (again !== undefined && !this.#ahead.isOutdated(again))
-      return this.#removeCopy(again).finally(() => this.#ended(entry));
-    if (this.#ahead.isOutdated(entry)) this.#heldBack.succeeded(entry);
-    this.#ended(entry);
+    const copy = this.#guard.takeCopy(entry);
+    if (copy !== undefined && !this.#ahead.isOutdated(copy))
+      return this.#guard.removeCopy(copy).finally(() => this.#onEnd(entry));
+    if (this.#ahead.isOutdated(entry)) this.#guard.onSuccess(entry);
+    this.#onEnd(entry);
     return undefined;
   }
 
-  /** Deletes the copy of a settled message that this tenure has read, whose key may differ. */
-  async #removeCopy(copy: StoredMessage): Promise<void> {
-    await this.#settlements.record({ delete: [copy.key] }, copy.tenure.signal);
-    this.#ahead.forget(copy);
-  }
-
   async delay(entry: StoredMessage, delayMs: number, clock: Clock): Promise<void> {
-    if (this.#ahead.isOutdated(entry)) return this.#ended(entry);
+    if (this.#ahead.isOutdated(entry)) return this.#onEnd(entry);
     const dueAt = Math.ceil(clock.now() + delayMs);
     const key = this.#deps.layout.delayed(dueAt, entry.number);
     survived(entry);
@@ -265,37 +242,27 @@ export class DurableQueue implements MessageQueue<StoredMessage>, HeldQueue {
     try {
       await this.#settlements.record(settlement, entry.tenure.signal);
       this.#ahead.forget(entry);
-      this.#ahead.delayed(key, dueAt);
+      this.#ahead.expectDelayed(key, dueAt);
     } finally {
-      this.#ended(entry);
+      this.#onEnd(entry);
     }
   }
 
   async hold(entry: StoredMessage): Promise<void> {
-    if (this.#ahead.isOutdated(entry)) return this.#ended(entry);
+    if (this.#ahead.isOutdated(entry)) return this.#onEnd(entry);
     survived(entry);
     try {
       const put = [{ key: entry.key, value: encodeQueued(entry) }];
       await this.#settlements.record({ put }, entry.tenure.signal);
     } finally {
-      this.#ended(entry);
+      this.#onEnd(entry);
     }
   }
 
-  #ended(entry: StoredMessage): void {
-    if (!this.#out.delete(entry)) return;
-    if (this.#out.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
-    this.#heldBack.ended(entry);
-    this.#handOut.ended(entry);
+  /** A delivery has ended. */
+  #onEnd(entry: StoredMessage): void {
+    if (!this.#gate.onEnd(entry)) return;
+    if (this.inFlight === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
     this.#deps.shard.end();
-  }
-
-  #left(): void {
-    if (!this.#dispatcher.hasConsumers) this.#endTenure();
-  }
-
-  #endTenure(): void {
-    this.#ahead.stop();
-    this.#handOut.clear();
   }
 }

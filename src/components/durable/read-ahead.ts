@@ -3,19 +3,17 @@ import { isCutOff } from '../../state/page.ts';
 import type { KeyedEntry, StateStore } from '../../state/store.ts';
 import { type Clock, dualNow, sleep } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
+import type { Dispatcher } from '../dispatcher.ts';
 import type { Message } from '../pubsub.ts';
 import { decodeQueued } from './codec.ts';
 import { DelayedMessages } from './delayed-messages.ts';
 import type { QueueLayout } from './layout.ts';
-import { LoadedKeys } from './loaded-keys.ts';
-import { LookBack } from './look-back.ts';
-import { ReadPosition } from './read-position.ts';
-import { READ_AHEAD, ReadyList } from './ready-list.ts';
+import { QueueWindow, READ_AHEAD } from './queue-window.ts';
 import { STORE_RETRY_MS } from './settlements.ts';
 import type { StoredMessage } from './stored-message.ts';
 
-/** So many messages at the head of a queue, at least, may have been in flight when a process ended. */
-const CAREFUL = 1_000;
+/** The least number of messages at the head of a queue that may have been in flight when a process ended. */
+const MIN_CAREFUL = 1_000;
 
 /** The dependencies of a {@link ReadAhead}. */
 export interface ReadAheadDeps {
@@ -26,28 +24,19 @@ export interface ReadAheadDeps {
   readonly logger: Logger;
   /** Notes work that a test waits for; call the returned function at its end. */
   readonly track: (what: string) => () => void;
-  /** How many messages the group's consumers take at most. */
-  readonly capacity: () => number;
-  /** Called when messages can be handed out. */
-  readonly onLoaded: () => void;
+  /** Woken when messages can be handed out. */
+  readonly dispatcher: Pick<Dispatcher<StoredMessage>, 'capacity' | 'wake'>;
 }
 
 /**
- * The next messages of one group, however many the store holds. Loads messages only during a tenure: while the group
- * has consumers and this host owns it.
+ * Reads the next messages of one group into its {@link QueueWindow}, however many the store holds. Loads messages only
+ * during a tenure: while the group has consumers and this host owns it.
  */
 export class ReadAhead {
   readonly #deps: ReadAheadDeps;
-  readonly #ready = new ReadyList<StoredMessage>();
+  readonly #window = new QueueWindow();
   #tenure: AbortController | undefined;
   #clock: Clock | undefined;
-  readonly #loaded = new LoadedKeys();
-  #position = new ReadPosition();
-  #lookBack = new LookBack();
-  /** Nothing is there but what is being committed now. */
-  #isCaughtUp = false;
-  /** Ready keys that are being committed and that no scan has returned. */
-  readonly #publishing = new Set<string>();
   readonly #delayed: DelayedMessages;
   #isReading = false;
   /** How many of the next messages may have been in flight when a process ended: none that are published from now on. */
@@ -55,12 +44,12 @@ export class ReadAhead {
 
   constructor(deps: ReadAheadDeps) {
     this.#deps = deps;
-    const { store, layout, onLoaded } = deps;
+    const { store, layout, dispatcher } = deps;
     this.#delayed = new DelayedMessages({
       ...{ store, layout },
       load: async (tenure, scan) => {
-        const due = await this.#scan(tenure, scan, (entry) => this.#load(entry, tenure));
-        if (due !== undefined) onLoaded();
+        const due = await this.#scan(tenure, scan);
+        if (due !== undefined) dispatcher.wake();
         return due;
       },
       onDue: () => void this.#read(),
@@ -70,7 +59,7 @@ export class ReadAhead {
   /** Begins a tenure: messages are loaded from now on. Returns false if there is one already. */
   start(clock: Clock): boolean {
     if (this.#tenure !== undefined) return false;
-    this.#careful = Math.max(CAREFUL, 2 * this.#deps.capacity());
+    this.#careful = Math.max(MIN_CAREFUL, 2 * this.#deps.dispatcher.capacity);
     this.#tenure = new AbortController();
     this.#clock = clock;
     void this.#read();
@@ -87,15 +76,11 @@ export class ReadAhead {
     this.#tenure?.abort();
     this.#tenure = undefined;
     this.#delayed.stop();
-    this.#ready.clear();
-    this.#loaded.clear();
-    this.#position = new ReadPosition();
-    this.#lookBack = new LookBack();
-    this.#isCaughtUp = false;
+    this.#window.clear();
   }
 
   shift(): StoredMessage | undefined {
-    const entry = this.#ready.shift();
+    const entry = this.#window.shift();
     if (this.#wantsMore) void this.#read();
     return entry;
   }
@@ -105,52 +90,37 @@ export class ReadAhead {
    * taken out of the queue while it waited for its retry.
    */
   unshift(entry: StoredMessage): void {
-    if (entry.tenure === this.#tenure && this.#loaded.isThere(entry.key)) this.#ready.unshift(entry);
+    if (entry.tenure === this.#tenure) this.#window.unshift(entry);
   }
 
   /** A publish is about to write a message under a key. */
-  publishing(key: string): void {
-    this.#publishing.add(key);
+  beginPublish(key: string): void {
+    this.#window.beginPublish(key);
   }
 
   /** A publish failed, or its result is unknown: the store may have the message. */
-  notPublished(key: string): void {
-    this.#publishing.delete(key);
-    this.look(key);
+  onPublishFailed(key: string): void {
+    this.#window.endPublish(key);
+    this.noticeKey(key);
   }
 
   /** A publish was committed. Hands the message out without reading it back if no other message waits before it. */
-  published(message: Message, number: number, key: string): void {
-    const isLoaded = !this.#publishing.delete(key) || this.#loaded.has(key);
-    if (isLoaded || this.#tenure === undefined) return;
-    // Committed after messages with higher numbers: scans have passed its key.
-    const isLate = key < this.#position.key;
-    if (!(this.#isCaughtUp || isLate)) return this.#position.goBackTo(key);
-    if (!isLate && this.#ready.isFull) {
-      this.#isCaughtUp = false;
-      return;
-    }
-    if (!isLate) this.#position.goPast(key);
+  onPublished(message: Message, number: number, key: string): void {
+    if (!this.#window.endPublish(key) || this.#tenure === undefined || !this.#window.admitPublished(key)) return;
     const counts = { attempts: 0, interruptions: 0, isCareful: false, isRecorded: false };
-    this.#push({ message, key, number, tenure: this.#tenure, ...counts });
-    this.#deps.onLoaded();
+    this.#window.push({ message, key, number, tenure: this.#tenure, ...counts });
+    this.#deps.dispatcher.wake();
   }
 
   /** Another host may have written a message under a key. */
-  look(key: string): void {
-    if (this.#tenure === undefined || this.#loaded.has(key) || this.#publishing.has(key)) return;
-    this.#lookFrom(key);
+  noticeKey(key: string): void {
+    if (this.#tenure !== undefined && this.#window.noticeKey(key)) void this.#read();
   }
 
   /** Other hosts may have written messages. */
-  lookAtAll(): void {
+  rescan(): void {
     if (this.#tenure === undefined || this.#clock === undefined) return;
-    this.#lookFrom(this.#lookBack.from(this.#position.key, dualNow(this.#clock).monotonic));
-  }
-
-  #lookFrom(key: string): void {
-    this.#position.goBackTo(key);
-    this.#isCaughtUp = false;
+    this.#window.rescan(dualNow(this.#clock).monotonic);
     void this.#read();
   }
 
@@ -161,33 +131,27 @@ export class ReadAhead {
 
   /** The message is no longer in the store under this key. */
   forget({ key, tenure }: StoredMessage): void {
-    if (tenure === this.#tenure) this.#loaded.forget(key);
+    if (tenure === this.#tenure) this.#window.forget(key);
   }
 
   /** Messages are being taken out of the queue: they are not handed out any more. */
   withhold(keys: ReadonlySet<string>): void {
-    this.#ready.remove(keys);
-    for (const key of keys) this.#loaded.withhold(key);
+    this.#window.withhold(keys);
   }
 
   /** Withheld messages are no longer in the store. */
-  gone(keys: ReadonlySet<string>): void {
-    for (const key of keys) this.#loaded.forget(key);
+  forgetWithheld(keys: ReadonlySet<string>): void {
+    for (const key of keys) this.#window.forget(key);
   }
 
   /** A message waits under a delayed key. */
-  delayed(key: string, dueAt: number): void {
+  expectDelayed(key: string, dueAt: number): void {
     if (this.#tenure !== undefined && this.#clock !== undefined) this.#delayed.expect(key, dueAt, this.#clock);
   }
 
-  #push(entry: StoredMessage): void {
-    this.#loaded.add(entry.key);
-    this.#ready.push(entry);
-  }
-
   get #wantsMore(): boolean {
-    if (this.#tenure === undefined || (this.#isCaughtUp && !this.#delayed.mayBeDue)) return false;
-    return this.#ready.isShort;
+    if (this.#tenure === undefined || (this.#window.isCaughtUp && !this.#delayed.mayBeDue)) return false;
+    return this.#window.isShort;
   }
 
   /** Reads ahead, one scan at a time. */
@@ -202,7 +166,7 @@ export class ReadAhead {
         if (flushed !== tenure) await this.#deps.commits.flushed();
         flushed = tenure;
         if (this.#delayed.mayBeDue && this.#clock !== undefined) await this.#delayed.read(tenure, this.#clock);
-        if (!this.#isCaughtUp) await this.#readReady(tenure);
+        if (!this.#window.isCaughtUp) await this.#readReady(tenure);
         done();
       } catch (error) {
         done();
@@ -217,34 +181,30 @@ export class ReadAhead {
   async #readReady(tenure: AbortController): Promise<void> {
     if (tenure.signal.aborted) return;
     const { readyRange } = this.#deps.layout;
-    const position = this.#position;
-    position.beginScan();
-    const from = position.key === '' ? readyRange.from : position.key;
-    const entries = await this.#scan(tenure, { ...readyRange, from, ...READ_AHEAD }, (entry) => {
-      this.#publishing.delete(entry.key);
-      this.#load(entry, tenure);
-    });
+    const { scanKey } = this.#window;
+    this.#window.beginReadyScan();
+    const from = scanKey === '' ? readyRange.from : scanKey;
+    const entries = await this.#scan(tenure, { ...readyRange, from, ...READ_AHEAD });
     // The tenure may have ended since the entries came.
     if (entries === undefined || tenure.signal.aborted) return;
-    this.#isCaughtUp = position.endScan(entries.at(-1)?.key) && !isCutOff(entries, READ_AHEAD);
-    if (this.#isCaughtUp) this.#careful = 0;
-    this.#deps.onLoaded();
+    this.#window.endReadyScan(entries.at(-1)?.key, !isCutOff(entries, READ_AHEAD));
+    if (this.#window.isCaughtUp) this.#careful = 0;
+    this.#deps.dispatcher.wake();
   }
 
-  /** Passes entries that are not loaded to `take`; returns `undefined` if the tenure has ended meanwhile. */
+  /** Loads entries that are not loaded yet; returns `undefined` if the tenure has ended meanwhile. */
   async #scan(
     tenure: AbortController,
     scan: Parameters<StateStore['scan']>[0],
-    take: (entry: KeyedEntry) => void,
   ): Promise<readonly KeyedEntry[] | undefined> {
-    this.#loaded.beginScan();
+    this.#window.beginScan();
     try {
       const entries = await this.#deps.store.scan(scan);
       if (tenure.signal.aborted) return undefined;
-      for (const entry of entries) if (!this.#loaded.has(entry.key)) take(entry);
+      for (const entry of entries) if (!this.#window.isLoaded(entry.key)) this.#load(entry, tenure);
       return entries;
     } finally {
-      this.#loaded.endScan();
+      this.#window.endScan();
     }
   }
 
@@ -252,11 +212,12 @@ export class ReadAhead {
     try {
       const queued = decodeQueued(key, value, this.#deps.topic);
       const isCareful = this.#careful-- > 0 || queued.interruptions > 0;
-      this.#push({ ...queued, key, number: this.#deps.layout.numberOf(key), tenure, isCareful, isRecorded: false });
+      const number = this.#deps.layout.numberOf(key);
+      this.#window.push({ ...queued, key, number, tenure, isCareful, isRecorded: false });
     } catch (error) {
       // A damaged message, or one of a newer release, must not block those behind it.
       this.#deps.logger.error({ key, error }, 'a stored message cannot be read: it stays in the store');
-      this.#loaded.add(key);
+      this.#window.skip(key);
     }
   }
 }

@@ -45,8 +45,8 @@ export async function* selectedMessages(
     for await (const page of pagesOf(queue.store, range)) {
       const meant = page.filter((entry) => {
         if (matches === undefined) return true;
-        const told = queueEntryOf(queue, entry);
-        return told !== undefined && matches(told);
+        const shown = queueEntryOf(queue, entry);
+        return shown !== undefined && matches(shown);
       });
       if (meant.length > 0) yield meant;
     }

@@ -2,26 +2,28 @@ import type { Change, CommitBatcher } from '../../kernel/commit-batcher.ts';
 import { isConflict, isStateError } from '../../state/errors.ts';
 import { type Clock, sleep, systemClock } from '../../util/clock.ts';
 import type { Logger } from '../../util/logger.ts';
-import type { GroupHolder } from './group-holder.ts';
+import type { Dispatcher } from '../dispatcher.ts';
+import type { GroupLease } from './group-lease.ts';
+import type { StoredMessage } from './stored-message.ts';
 
 /** How long to wait before the next try after the store has failed. */
 export const STORE_RETRY_MS = 1_000;
 
-/** What to do with a message's entry. */
+/** The change of a message's entry. */
 export type Settlement = Pick<Change, 'put' | 'delete'>;
 
 /** The dependencies of {@link Settlements}. */
 export interface SettlementsDeps {
   readonly commits: CommitBatcher;
-  readonly holder: GroupHolder;
+  readonly lease: GroupLease;
   readonly logger: Logger;
-  /** Called when the store has accepted all settlements that had failed. */
-  readonly onCaughtUp: () => void;
+  /** Woken when the store has accepted all settlements that had failed. */
+  readonly dispatcher: Dispatcher<StoredMessage>;
 }
 
 /**
  * Writes the settlements of one group. After a failure of the store it tries again for as long as the group has
- * consumers: the message is no longer in flight, and nothing else would look at it before the next subscription. If the
+ * consumers: the message is no longer in flight, and nothing else would settle it before the next subscription. If the
  * group has moved to another host meanwhile, it writes nothing and rejects: that host delivers the message again.
  */
 export class Settlements {
@@ -46,48 +48,48 @@ export class Settlements {
    * @throws ConflictError when another host owns the group now.
    */
   record(settlement: Settlement, signal: AbortSignal): Promise<void> {
-    return this.#write(settlement).then(written, (error: unknown) => this.#failed(settlement, signal, error));
+    return this.#write(settlement).then(written, (error: unknown) => this.#retry(settlement, signal, error));
   }
 
   /** No async functions up to the commit: they take memory for each message that waits for the disk. */
   #write(settlement: Settlement): Promise<unknown> {
-    const { commits, holder } = this.#deps;
+    const { commits, lease } = this.#deps;
     try {
-      return commits.commit({ ...settlement, fence: holder.fence() });
+      return commits.commit({ ...settlement, fence: lease.fence() });
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  async #failed(settlement: Settlement, signal: AbortSignal, error: unknown): Promise<void> {
+  async #retry(settlement: Settlement, signal: AbortSignal, error: unknown): Promise<void> {
     if (this.#isFinal(error)) throw error;
     if (!this.areBehind) this.#deps.logger.error({ error }, 'settlements could not be stored: will be tried again');
     this.#behind++;
     await this.#repeat(settlement, { signal, error }).finally(() => {
       this.#behind--;
-      if (!this.areBehind) this.#deps.onCaughtUp();
+      if (!this.areBehind) this.#deps.dispatcher.wake();
     });
   }
 
-  async #repeat(settlement: Settlement, failed: { readonly signal: AbortSignal; error: unknown }): Promise<void> {
+  async #repeat(settlement: Settlement, failure: { readonly signal: AbortSignal; error: unknown }): Promise<void> {
     for (;;) {
-      await this.#wait(failed.signal).catch(() => {
-        throw failed.error;
+      await this.#wait(failure.signal).catch(() => {
+        throw failure.error;
       });
       try {
         await this.#write(settlement);
         return;
       } catch (error) {
         if (this.#isFinal(error)) throw error;
-        failed.error = error;
+        failure.error = error;
       }
     }
   }
 
   /** Whether another try would fail too: the store cannot take it, or another host owns the group. */
   #isFinal(error: unknown): boolean {
-    // Has the ownership looked at, too.
-    return this.#deps.holder.isFenced(error) || isConflict(error) || (isStateError(error) && error.kind === 'invalid');
+    // Asking the lease also has it reviewed.
+    return this.#deps.lease.isFenced(error) || isConflict(error) || (isStateError(error) && error.kind === 'invalid');
   }
 
   /** All failed settlements share one wait, so that they are tried again together. */

@@ -99,7 +99,7 @@ export class StartupMessages {
       .filter(({ topic, groups: count }) => count <= unfilled.number && isFor(topic));
     const queue = layout.queue(name.topic, name.group);
     const puts = missed.map(({ key, value }) => ({ key: queue.ready(Layout.keptOf(key).number), value }));
-    // The last commit marks the group as filled. Nobody reads from it before, so writing messages twice is harmless.
+    // The last commit marks the group as filled. No host reads from it before, so writing messages twice is harmless.
     for (const put of portions([...puts, filled])) await store.commit({ require: [entry], put });
   }
 
@@ -142,7 +142,7 @@ export class StartupMessages {
       await commits.flushed();
       await groups.read();
       const found = await find();
-      this.#tellOfNobody(found);
+      this.#reportUndeliverable(found);
       const keys = [...found.keys()];
       for (let from = 0; from < keys.length; from += MAX_ENTRIES)
         await store.commit({ delete: keys.slice(from, from + MAX_ENTRIES) });
@@ -155,7 +155,7 @@ export class StartupMessages {
   }
 
   /** Reports messages on topics without groups as undeliverable. */
-  #tellOfNobody(kept: Kept): void {
+  #reportUndeliverable(kept: Kept): void {
     const { groups, patterns, context } = this.#deps;
     const haveGroups = groups.topicParts();
     for (const [key, topic] of kept)

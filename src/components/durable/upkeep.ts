@@ -9,7 +9,7 @@ import type { EndedGroups } from './ended-groups.ts';
 import type { DurableQueue } from './queue.ts';
 import type { QueueTable } from './queue-table.ts';
 
-/** How often queues without consumers are looked at. */
+/** How often queues without consumers are checked. */
 const INTERVAL_MS = 60_000;
 
 /** The dependencies of {@link Upkeep}. */
@@ -26,8 +26,8 @@ export interface UpkeepDeps {
 }
 
 /**
- * Looks at queues without consumers from time to time, on the host that owns them: removes kept dead letters beyond the
- * limits, and points out groups that collect messages for nobody. Goes on with groups that have ended.
+ * Checks queues without consumers from time to time, on the host that owns them: removes kept dead letters beyond the
+ * limits, and reports groups that collect messages without consumers. Goes on with groups that have ended.
  */
 export class Upkeep {
   readonly #deps: UpkeepDeps;
@@ -40,7 +40,7 @@ export class Upkeep {
     this.#deps = deps;
   }
 
-  /** Queues that collect messages for nobody, as of the last look. */
+  /** Queues without consumers that collect messages, as of the last check. */
   get abandoned(): readonly AbandonedQueue[] {
     return [...this.#abandoned.values()];
   }
@@ -48,11 +48,9 @@ export class Upkeep {
   start(): void {
     if (this.#isClosed) return;
     this.#timer = this.#deps.clock.setTimeout(() => {
-      const done = this.#deps.track('looking at queues without consumers');
-      void this.#look()
-        .catch((error: unknown) =>
-          this.#deps.logger.error({ error }, 'queues without consumers could not be looked at'),
-        )
+      const done = this.#deps.track('checking queues without consumers');
+      void this.#checkQueues()
+        .catch((error: unknown) => this.#deps.logger.error({ error }, 'queues without consumers could not be checked'))
         .finally(() => {
           this.start();
           done();
@@ -65,7 +63,7 @@ export class Upkeep {
     this.#timer?.cancel();
   }
 
-  async #look(): Promise<void> {
+  async #checkQueues(): Promise<void> {
     const { groups, table, ended } = this.#deps;
     // Another host may have died before it came to the end of it.
     await ended.finish();
@@ -81,11 +79,11 @@ export class Upkeep {
 
   async #note(
     { topic, group }: KnownGroup,
-    { layout, holder }: DurableQueue,
+    { layout, lease }: DurableQueue,
     abandoned: Map<string, AbandonedQueue>,
   ): Promise<void> {
     const { store, logger } = this.#deps;
-    if (!holder.isIdle || holder.unservedMs < ABANDONED_AFTER_MS) return;
+    if (!lease.isIdle || lease.unservedMs < ABANDONED_AFTER_MS) return;
     const counts = [layout.readyRange, layout.delayedRange].map((range) => countEntries(store, range, MAX_COUNTED));
     const messages = (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
     if (messages === 0) return;

@@ -10,7 +10,7 @@ import type {
   Redelivery,
 } from '../queue-access.ts';
 import { MAX_COUNTED } from '../queue-access.ts';
-import { hasConsumers, noCursor, queueNotFound } from '../queue-errors.ts';
+import { hasConsumers, invalidCursor, queueNotFound } from '../queue-errors.ts';
 import type { MemoryGroup } from './group.ts';
 
 /** The groups of a memory component. */
@@ -133,7 +133,7 @@ function statusOf({ topic, group }: GroupQueue, held: MemoryGroup): QueueStatus 
 /** After the last message of the page before; if that is settled, where it was. */
 function placeAfter(entries: readonly QueueEntry[], cursor: string): number {
   const [, last, end] = /^(\d+)\/(\d+)$/.exec(cursor) ?? [];
-  if (last === undefined) throw noCursor(cursor);
+  if (last === undefined) throw invalidCursor(cursor);
   const place = entries.findIndex(({ key }) => key === last) + 1;
   return place > 0 ? place : Number(end);
 }

@@ -18,7 +18,7 @@ export function pausedJob({ job, at, version }: StoredEntry): PlannedJob | undef
   return { job: { ...job, resumeAt: firstInstantOf({ ...job, tickAt: heldTickAt }), basis }, at };
 }
 
-/** The job when it is resumed; `undefined` if it is not paused. What it has missed makes one run, as after a stop. */
+/** The job when it is resumed; `undefined` if it is not paused. Missed ticks make one run, as after a stop. */
 export function resumedJob({ job, at, version }: StoredEntry): PlannedJob | undefined {
   const { resumeAt, basis = version } = job;
   if (resumeAt === undefined) return undefined;

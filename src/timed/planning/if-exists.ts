@@ -29,8 +29,8 @@ export function replacementOf(planned: PlannedJob, present: PresentJob, ifExists
 }
 
 /**
- * Compares what was set, as it was set: what follows from it, such as the next instant, is different in every process.
- * What leaves the times alone does not touch them: an interval that began anew with every deploy might never end. A
+ * Compares the options as they were set: values that follow from them, such as the next instant, differ in every process.
+ * An update with the same times keeps the next run: an interval that restarted with every deploy might never end. A
  * paused job stays paused.
  */
 function updateOf(planned: PlannedJob, present: PresentJob): PlannedJob | undefined {

@@ -11,8 +11,8 @@ const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
  * Reads a point in time: RFC 3339 (without an offset it is the server's local time), a Go duration or an ISO 8601
- * duration from `base` on, also a negative one. In whole milliseconds since 1970; `undefined` when it is none of them, or
- * not in the years 0 to 9999.
+ * duration from `base` on, also a negative one. In whole milliseconds since 1970; `undefined` for another form, or if it
+ * is not in the years 0 to 9999.
  */
 export function parsePointInTime(text: string, base: number): number | undefined {
   if (text.length > LONGEST_TEXT) return undefined;

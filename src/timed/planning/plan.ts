@@ -16,7 +16,7 @@ export interface PlanErrors {
   invalidTimes(problem: string, cause?: unknown): Error;
 }
 
-/** What times mean. */
+/** How the times of a job are read. */
 export interface TimeRules {
   /** A `ttl` that is a duration counts from `dueTime`, if there is one; else from the creation. */
   readonly ttlFromDueTime: boolean;

@@ -13,7 +13,7 @@ const croner = unextended(() => require('croner') as typeof import('croner'));
 /** The recurring instants of a job. */
 export interface Schedule {
   /**
-   * The first instant after `after`, in milliseconds; `undefined` when there is none. `anchor` is where an interval
+   * The first instant after `after`, in milliseconds; `undefined` if none follows. `anchor` is where an interval
    * is counted from; clock times do not need it.
    */
   next(after: number, anchor: number): number | undefined;
@@ -33,7 +33,7 @@ const PERIODS: ReadonlyMap<string, string> = new Map([
 const ZONE_PREFIX = /^(?:CRON_)?TZ=(\S*)(?:\s+(.*))?$/s;
 const EVERY = '@every ';
 const SHORTEST_INTERVAL_MS = 1;
-/** What Go's durations can hold. */
+/** The longest duration of Go. */
 export const LONGEST_INTERVAL_MS: number = 2 ** 63 / 1e6;
 
 /**

@@ -44,7 +44,7 @@ export function afterAttempt(job: StoredJob, end: AttemptEnd): Next {
   return { kind: next.kind, job: { ...after, resumeAt: next.at }, at: pausedInstantOf(job) };
 }
 
-/** What ends by itself ends the count of crashes. What has crashed has the next one counted from its beginning. */
+/** An attempt that ends by itself ends the count of crashes. After a crash, the next attempt is counted when it begins. */
 function withCrashes(job: StoredJob, { outcome }: AttemptEnd): StoredJob {
   if (outcome === 'crashed') return { ...job, isBegun: false };
   return job.crashes === 0 ? job : { ...job, crashes: 0, isBegun: false };

@@ -8,7 +8,7 @@ import type { Due } from './stored-jobs.ts';
 export interface AttemptFailure {
   /** In words. */
   readonly reason: string;
-  /** What was thrown, if anything was. */
+  /** The thrown value, if something was thrown. */
   readonly thrown?: { readonly value: unknown } | undefined;
 }
 
@@ -26,7 +26,7 @@ export type Target = (job: StoredJob, data: string | undefined) => Promise<Attem
 
 /** Has the targets of jobs. */
 export interface Targets {
-  /** The current target of a job; `undefined` while there is none: the job waits. */
+  /** The current target of a job; `undefined` while it has none: the job waits. */
   targetOf(name: string): Target | undefined;
   /** The run of a job that goes on in another sidecar of this process: a new run must wait for its end. */
   elsewhere(name: string): CodeCall | undefined;

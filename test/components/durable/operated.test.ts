@@ -1,10 +1,10 @@
 /** What operators do while messages are on their way. */
 import { expect, test } from 'vitest';
-import { DueTimer } from '../../../src/components/durable/due-timer.ts';
 import { Layout } from '../../../src/components/durable/layout.ts';
 import { record } from '../../../src/components/durable/records.ts';
 import { durablePubSub, Sidecar } from '../../../src/index.ts';
 import { StateError } from '../../../src/state/errors.ts';
+import { Alarm } from '../../../src/util/alarm.ts';
 import { KeptStore } from '../../support/kept-store.ts';
 import { RecordingLogger } from '../../support/logger.ts';
 import { QueueWorld } from '../../support/queue-world.ts';
@@ -127,8 +127,8 @@ test('infinity is no limit', async () => {
 test('a delayed message is due within a minute when the clock was set forward', async () => {
   const clock = new SteppedClock();
   let rings = 0;
-  const timer = new DueTimer(() => rings++);
-  timer.expect(clock.now() + 3_600_000, clock);
+  const alarm = new Alarm(clock, () => rings++);
+  alarm.expect(clock.now() + 3_600_000);
   await clock.time.advance('2m');
   expect(rings).toBe(0);
   clock.step(3_500_000);

@@ -63,8 +63,7 @@ beforeEach(() => {
     topic: 'orders',
     logger,
     track,
-    capacity: () => 10,
-    onLoaded: () => undefined,
+    dispatcher: { capacity: 10, wake: () => undefined },
   });
 });
 
@@ -83,13 +82,13 @@ function shifted(): string[] {
 
 // Another host has written a message with a higher number, and so the scan goes past the lower one.
 test.each<[how: string, tell: (key: string) => void]>([
-  ['that another host tells of', (key) => ahead.look(key)],
-  ['that another host may have written', () => ahead.lookAtAll()],
+  ['that another host tells of', (key) => ahead.noticeKey(key)],
+  ['that another host may have written', () => ahead.rescan()],
   [
     'that this host publishes',
     (key) => {
-      ahead.publishing(key);
-      ahead.published(messageOf(10), 10, key);
+      ahead.beginPublish(key);
+      ahead.onPublished(messageOf(10), 10, key);
     },
   ],
 ])('loads a message %s while a scan passes its place', async (_how, tell) => {
@@ -104,7 +103,7 @@ test.each<[how: string, tell: (key: string) => void]>([
   expect(shifted()).toEqual(['20', '10']);
 });
 
-test('looks as far back as ever when the wall clock was set forward and back', async () => {
+test('rescans from as far back as ever when the wall clock was set forward and back', async () => {
   const start = clock.now();
   let offsetMs = 0;
   let elapsedMs = 0;
@@ -116,7 +115,7 @@ test('looks as far back as ever when the wall clock was set forward and back', a
   ahead.start(setClock);
   for (const number of [10, 20, 30, 40]) {
     await write(number);
-    ahead.lookAtAll();
+    ahead.rescan();
     await clock.settled();
     offsetMs = offsetMs === 0 ? 60_000 : 0;
     elapsedMs += 1_000;
@@ -124,7 +123,7 @@ test('looks as far back as ever when the wall clock was set forward and back', a
   expect(shifted()).toEqual(['10', '20', '30', '40']);
   // Its publisher was held up for some seconds, and the hint was lost.
   await write(15);
-  ahead.lookAtAll();
+  ahead.rescan();
   await clock.settled();
   expect(shifted()).toEqual(['15']);
 });

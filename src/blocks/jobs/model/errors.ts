@@ -12,7 +12,7 @@ export type Operation =
   | 'PAUSE_JOB'
   | 'RESUME_JOB';
 
-/** What an operation is called in messages, and how error codes name it. */
+/** The names of an operation in messages and in error codes. */
 const OPERATIONS: Readonly<Record<Operation, { readonly verb: string; readonly reason: Reason }>> = {
   SCHEDULE_JOB: { verb: 'schedule', reason: 'SCHEDULE_JOB' },
   GET_JOB: { verb: 'get', reason: 'GET_JOB' },

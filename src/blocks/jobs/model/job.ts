@@ -1,7 +1,7 @@
 import type { IfJobExists, JobOutcome } from '../../../timed/job.ts';
 
 /**
- * What happens when a run fails. `constant` retries up to `maxRetries` times (`null` or unset: without limit), at an
+ * The handling of a failed run. `constant` retries up to `maxRetries` times (`null` or unset: without limit), at an
  * `interval` such as `200ms` or `2m` (default: at once). `drop` gives up after the first failure.
  *
  * @public
@@ -28,7 +28,7 @@ export interface JobOptions<T = unknown> {
   readonly ttl?: string | Date;
   /** The data of each run: any JSON value. Default: none. */
   readonly data?: T;
-  /** What to do with an existing job of the same name. Default `fail`. */
+  /** How to treat an existing job of the same name. Default `fail`. */
   readonly ifExists?: IfJobExists;
   /** The HTTP API's form of `ifExists`: `true` is `replace`, `false` is `fail`. Excludes `ifExists`. */
   readonly overwrite?: boolean;

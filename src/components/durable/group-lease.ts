@@ -5,48 +5,34 @@ import { ConflictError, isConflict } from '../../state/errors.ts';
 import type { Precondition } from '../../state/store.ts';
 import { type Clock, type DualInstant, dualNow, msSince } from '../../util/clock.ts';
 import type { QueueLayout } from './layout.ts';
+import type { DurableQueue } from './queue.ts';
 import { record } from './records.ts';
 
 /** How long a host keeps a group for which it has no consumers. */
 const UNSERVED_MS = 1_000;
 
-/** The stored stand-in of a group. */
-export interface StandIn {
+/** The stored delegate of a group. */
+export interface Delegate {
   /** The host that hands the messages out; `undefined` if any host with consumers may become it. */
   readonly hostId: string | undefined;
   readonly version: number;
 }
 
 /** Whether this host may change the messages of a group otherwise than by settling them. */
-export type Grip =
-  /** It hands them out, or nobody does. The changes require this. */
+export type QueueControl =
+  /** It hands them out, or no host does. The changes require this. */
   | { readonly fence: Precondition | undefined }
   /** Another host hands them out, if it is known. */
   | { readonly elsewhere: string | undefined };
 
-/** A queue as its {@link GroupHolder} sees it. */
-export interface HeldQueue {
-  /** Whether its messages are not to be handed out. */
-  isPaused: boolean;
-  readonly hasConsumers: boolean;
-  /** Whether it has consumers that are not paused. */
-  readonly isServed: boolean;
-  /** Begins to hand messages out, or continues. */
-  resume(): void;
-  /** Forgets what it has read: another host hands the messages out. */
-  rest(): void;
-  /** Hands no more out; resolves when nothing is in flight, or what is in flight takes too long. */
-  drain(): Promise<void>;
-}
-
-/** What the store tells of a group, besides its stand-in. */
+/** The entries of a group, besides its delegate. */
 export interface FoundGroup {
   readonly isRecalled: boolean;
   readonly isPaused: boolean;
 }
 
-/** The dependencies of a {@link GroupHolder}. */
-export interface GroupHolderDeps {
+/** The dependencies of a {@link GroupLease}. */
+export interface GroupLeaseDeps {
   readonly owned: OwnedShards;
   /** The shard of the group. */
   readonly shard: OwnedShard;
@@ -55,23 +41,23 @@ export interface GroupHolderDeps {
   readonly clock: Clock;
   /** `undefined` if this host has the store for itself. */
   readonly hosts: ShardHosts | undefined;
-  /** Looks at the stand-ins again, after reading them if `toRead`. */
-  readonly look: (toRead: boolean) => void;
+  /** Has the leases of all groups reviewed, after reading their entries if `toRead`. */
+  readonly review: (toRead: boolean) => void;
 }
 
 /**
  * Whether this host hands out the messages of a group. As a rule, the owner of the group's shard does. If it has had no
  * consumers for a second while other hosts are there, it offers the group; a host with consumers takes it, and is the
- * group's stand-in until it has none, the owner has some again, or it is dead. So messages do not wait at a host that
+ * group's delegate until it has none, the owner has some again, or it is dead. So messages do not wait at a host that
  * cannot deliver them.
  *
- * The owner offers a group, and a stand-in gives it back, when nothing of it is in flight any more. The commits of a
- * stand-in require its entry, so that nothing it does counts once it has lost the group.
+ * The owner offers a group, and a delegate gives it back, when nothing of it is in flight any more. The commits of a
+ * delegate require its entry, so that nothing it does counts once it has lost the group.
  */
-export class GroupHolder {
-  readonly #deps: GroupHolderDeps;
-  #queue: HeldQueue | undefined;
-  #standIn: StandIn | undefined;
+export class GroupLease {
+  readonly #deps: GroupLeaseDeps;
+  #queue: DurableQueue | undefined;
+  #delegate: Delegate | undefined;
   #fence: Precondition | undefined;
   #isRecalled = false;
   /** Whether the entries were read since this host got the shard. */
@@ -80,27 +66,27 @@ export class GroupHolder {
   #drain: { isDone: boolean; readonly done: Promise<void> } | undefined;
   #unservedSince: DualInstant;
 
-  constructor(deps: GroupHolderDeps) {
+  constructor(deps: GroupLeaseDeps) {
     this.#deps = deps;
     this.#unservedSince = dualNow(deps.clock);
     this.#isKnown = deps.hosts === undefined;
   }
 
   /** Sets the queue; once. */
-  set queue(queue: HeldQueue) {
+  set queue(queue: DurableQueue) {
     this.#queue = queue;
   }
 
   /** Whether this host may begin to hand messages out now. */
   get isHere(): boolean {
     if (this.#drain !== undefined || !this.#isKnown) return false;
-    return this.#standIn === undefined ? this.#deps.shard.isOwned : this.isStandIn;
+    return this.#delegate === undefined ? this.#deps.shard.isOwned : this.isDelegate;
   }
 
-  /** Whether this host is the stand-in. */
-  get isStandIn(): boolean {
+  /** Whether this host is the delegate. */
+  get isDelegate(): boolean {
     const { hosts } = this.#deps;
-    return this.#standIn?.hostId !== undefined && hosts?.id === this.#standIn.hostId && hosts.isLive(hosts.id);
+    return this.#delegate?.hostId !== undefined && hosts?.id === this.#delegate.hostId && hosts.isLive(hosts.id);
   }
 
   /**
@@ -110,58 +96,58 @@ export class GroupHolder {
    */
   fence(): Precondition | undefined {
     const { hosts, layout, shard } = this.#deps;
-    if (this.#drain?.isDone === true) throw new ConflictError(layout.standIn);
-    if (this.#standIn === undefined) return shard.fence();
-    if (this.#standIn.hostId !== hosts?.id) throw new ConflictError(layout.standIn);
+    if (this.#drain?.isDone === true) throw new ConflictError(layout.delegate);
+    if (this.#delegate === undefined) return shard.fence();
+    if (this.#delegate.hostId !== hosts?.id) throw new ConflictError(layout.delegate);
     return this.#fence;
   }
 
-  /** See {@link Grip}. Nobody hands the messages out while the group is offered: who takes it changes its entry. */
-  get grip(): Grip {
+  /** See {@link QueueControl}. No host hands the messages out while the group is offered: claiming it changes its entry. */
+  get control(): QueueControl {
     const { hosts } = this.#deps;
-    if (this.#drain === undefined && this.#standIn !== undefined && this.#standIn.hostId === undefined)
+    if (this.#drain === undefined && this.#delegate !== undefined && this.#delegate.hostId === undefined)
       return { fence: this.#fence };
     if (this.isHere) return { fence: this.fence() };
     const isLeaving = this.#drain !== undefined || !this.#isKnown;
-    return { elsewhere: isLeaving ? hosts?.id : this.#standIn?.hostId };
+    return { elsewhere: isLeaving ? hosts?.id : this.#delegate?.hostId };
   }
 
-  /** The host that hands the messages out; `undefined` if it is not known, or nobody does. */
+  /** The host that hands the messages out; `undefined` if it is not known, or no host does. */
   get hostId(): string | undefined {
-    return this.isHere ? this.#deps.hosts?.id : this.#standIn?.hostId;
+    return this.isHere ? this.#deps.hosts?.id : this.#delegate?.hostId;
   }
 
   /** Whether an error says that another host hands the messages out. */
   isFenced(error: unknown): boolean {
-    const { owned, layout, look } = this.#deps;
-    if (!isConflict(error) || error.key !== layout.standIn) return owned.isFenced(error);
-    look(true);
+    const { owned, layout, review } = this.#deps;
+    if (!isConflict(error) || error.key !== layout.delegate) return owned.isFenced(error);
+    review(true);
     return true;
   }
 
-  /** The host got the shard: what is known of the group may be out of date. */
-  gained(): void {
-    if (!this.isStandIn) this.#isKnown = false;
+  /** The host got the shard: the entries of the group may have changed since they were read. */
+  onGained(): void {
+    if (!this.isDelegate) this.#isKnown = false;
   }
 
-  /** The entries of the group as they are in the store. */
-  found(standIn: StandIn | undefined, { isRecalled, isPaused }: FoundGroup): void {
+  /** The entries of the group were read from the store. */
+  onRead(delegate: Delegate | undefined, { isRecalled, isPaused }: FoundGroup): void {
     this.#isKnown = true;
     this.#isRecalled = isRecalled;
     if (this.#queue !== undefined) this.#queue.isPaused = isPaused;
-    if (standIn?.version !== this.#standIn?.version) this.#set(standIn);
+    if (delegate?.version !== this.#delegate?.version) this.#set(delegate);
   }
 
-  #set(standIn: StandIn | undefined): void {
-    this.#standIn = standIn;
-    this.#fence = standIn && { key: this.#deps.layout.standIn, version: standIn.version };
+  #set(delegate: Delegate | undefined): void {
+    this.#delegate = delegate;
+    this.#fence = delegate && { key: this.#deps.layout.delegate, version: delegate.version };
   }
 
   /** The queue began or ceased to have consumers that take messages. */
-  served(isServed: boolean): void {
-    const { clock, hosts, look } = this.#deps;
+  onServedChange(isServed: boolean): void {
+    const { clock, hosts, review } = this.#deps;
     if (!isServed) this.#unservedSince = dualNow(clock);
-    if (hosts !== undefined) look(false);
+    if (hosts !== undefined) review(false);
   }
 
   /** For how long this host has had no consumers for it, if it has none. */
@@ -171,20 +157,20 @@ export class GroupHolder {
 
   /** Whether no other host is known to hand the messages out. */
   get isIdle(): boolean {
-    return this.#standIn?.hostId === undefined;
+    return this.#delegate?.hostId === undefined;
   }
 
-  /** When it has to look again because it has no consumers; `undefined` if it has not. */
-  get looksAt(): number | undefined {
+  /** When it has to be reviewed because it has no consumers; `undefined` if it need not be. */
+  get reviewAt(): number | undefined {
     const { shard, owned, clock } = this.#deps;
-    const isCandidate = !this.#isServed && (this.isStandIn || (this.#standIn === undefined && shard.isOwned));
+    const isCandidate = !this.#isServed && (this.isDelegate || (this.#delegate === undefined && shard.isOwned));
     const delayMs = UNSERVED_MS - this.unservedMs;
     return isCandidate && owned.hasPeers && delayMs > 0 ? clock.now() + delayMs : undefined;
   }
 
-  /** Whether this host is the stand-in and has no consumers any more. */
+  /** Whether this host is the delegate and has no consumers any more. */
   get isLeaving(): boolean {
-    return this.isStandIn && this.#queue?.hasConsumers !== true;
+    return this.isDelegate && this.#queue?.hasConsumers !== true;
   }
 
   /** Resolves when the group has no messages in flight; `undefined` if this host does not give it away. */
@@ -209,11 +195,11 @@ export class GroupHolder {
     if (!this.#isKnown) return;
     if (this.#givesUp) {
       if (this.#drain?.isDone !== true) return this.#beginDrain();
-      await (this.isStandIn ? this.#end([]) : this.#offer());
+      await (this.isDelegate ? this.#end([]) : this.#offer());
       this.#drain = undefined;
     } else {
       this.#drain = undefined;
-      await this.#take();
+      await this.#claim();
     }
     if (this.isHere) this.#queue?.resume();
     else this.#queue?.rest();
@@ -221,17 +207,17 @@ export class GroupHolder {
 
   /** Whether this host has to give the group away. */
   get #givesUp(): boolean {
-    if (this.isStandIn) return this.#isRecalled || this.#isUnserved || this.isLeaving;
+    if (this.isDelegate) return this.#isRecalled || this.#isUnserved || this.isLeaving;
     const { shard, owned } = this.#deps;
-    return this.#standIn === undefined && shard.isOwned && owned.hasPeers && this.#isUnserved;
+    return this.#delegate === undefined && shard.isOwned && owned.hasPeers && this.#isUnserved;
   }
 
-  async #take(): Promise<void> {
+  async #claim(): Promise<void> {
     const { shard, hosts } = this.#deps;
-    if (this.#standIn === undefined || hosts === undefined || this.isStandIn) return;
-    const { hostId } = this.#standIn;
+    if (this.#delegate === undefined || hosts === undefined || this.isDelegate) return;
+    const { hostId } = this.#delegate;
     if (!shard.isOwned) {
-      if (hostId === undefined && this.#isServed) await this.#standFor(hosts.id);
+      if (hostId === undefined && this.#isServed) await this.#becomeDelegate(hosts.id);
     } else if (hostId === undefined) {
       if (this.#isServed) await this.#end([]);
     } else if (!hosts.isLive(hostId)) await this.#end([hosts.whenGone(hostId)]);
@@ -244,19 +230,19 @@ export class GroupHolder {
     this.#drain = drain;
     void drain.done.then(() => {
       drain.isDone = true;
-      this.#deps.look(false);
+      this.#deps.review(false);
     });
   }
 
   async #offer(): Promise<void> {
     const { commits, shard, layout } = this.#deps;
-    const [require, put] = [[this.#asRead], [{ key: layout.standIn, value: record({}) }]];
+    const [require, put] = [[this.#asRead], [{ key: layout.delegate, value: record({}) }]];
     this.#set({ hostId: undefined, version: await commits.commit({ require, put, fence: shard.fence() }) });
   }
 
-  async #standFor(hostId: string): Promise<void> {
+  async #becomeDelegate(hostId: string): Promise<void> {
     const { commits, layout } = this.#deps;
-    const put = [{ key: layout.standIn, value: record({ hostId }) }];
+    const put = [{ key: layout.delegate, value: record({ hostId }) }];
     this.#set({ hostId, version: await commits.commit({ require: [this.#asRead], put }) });
   }
 
@@ -271,14 +257,14 @@ export class GroupHolder {
   async #end(conditions: readonly Precondition[]): Promise<void> {
     const { commits, shard, layout } = this.#deps;
     const require = [this.#asRead, ...conditions];
-    const fence = this.isStandIn ? undefined : shard.fence();
-    await commits.commit({ require, delete: [layout.standIn, layout.recall], fence });
+    const fence = this.isDelegate ? undefined : shard.fence();
+    await commits.commit({ require, delete: [layout.delegate, layout.recall], fence });
     this.#set(undefined);
     this.#isRecalled = false;
   }
 
   /** The precondition that the entry has not changed. */
   get #asRead(): Precondition {
-    return { key: this.#deps.layout.standIn, version: this.#standIn?.version ?? 'absent' };
+    return { key: this.#deps.layout.delegate, version: this.#delegate?.version ?? 'absent' };
   }
 }

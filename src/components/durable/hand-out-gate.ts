@@ -1,45 +1,41 @@
 import { isConflict } from '../../state/errors.ts';
+import { sleep } from '../../util/clock.ts';
 import { SUSPECT_AFTER } from '../../util/crashes.ts';
 import { Deque } from '../../util/deque.ts';
+import type { Dispatcher } from '../dispatcher.ts';
 import { encodeQueued } from './codec.ts';
-import type { HeldBack } from './held-back.ts';
+import type { GroupLease } from './group-lease.ts';
 import type { ReadAhead } from './read-ahead.ts';
-import type { Settlement } from './settlements.ts';
+import type { RedeliveryGuard } from './redelivery-guard.ts';
+import { type Settlements, STORE_RETRY_MS } from './settlements.ts';
 import type { StoredMessage } from './stored-message.ts';
 
-/** The dependencies of {@link HandOut}. */
-export interface HandOutDeps {
+/** The dependencies of {@link HandOutGate}. */
+export interface HandOutGateDeps {
   readonly ahead: ReadAhead;
-  readonly heldBack: HeldBack;
-  /** Writes what is to be known after a crash. */
-  readonly record: (settlement: Settlement, entry: StoredMessage) => Promise<void>;
-  /** How many messages the consumers could take now. */
-  readonly room: () => number;
-  /** How many messages are handed out and not settled. */
-  readonly out: () => number;
+  readonly guard: RedeliveryGuard;
+  readonly settlements: Settlements;
+  readonly dispatcher: Dispatcher<StoredMessage>;
+  readonly lease: GroupLease;
   /** Notes work that a test waits for; call the returned function at its end. */
   readonly track: (what: string) => () => void;
-  /** There may be something to hand out. */
-  readonly wake: () => void;
-  /** Resolves after a while; rejects when the tenure of a message has ended. */
-  readonly pause: (entry: StoredMessage | undefined) => Promise<void>;
-  /** What could not be written may be in the store: reads all messages again. */
-  readonly readAnew: () => void;
 }
 
 /**
- * Which message of a queue is handed out next.
+ * Decides which message of a queue is handed out next, and knows those that are handed out.
  *
  * Messages that may have been in flight when a process ended are recorded as handed out before they are: the first ones
  * that are read from the store, since messages are handed out in order. So a message that ends the process is known by
  * the count of such deliveries. All others cost nothing: if one of them ends the process, it is among the first ones
  * that the next process reads.
  */
-export class HandOut {
-  readonly #deps: HandOutDeps;
+export class HandOutGate {
+  readonly #deps: HandOutGateDeps;
+  /** Messages handed out and not settled. */
+  readonly #inFlight = new Set<StoredMessage>();
   /** Recorded, and to be handed out. */
   readonly #recorded = new Deque<StoredMessage>();
-  /** Being recorded. The ones behind wait, so that the order stays. */
+  /** Being recorded. Messages behind these wait, so that the order stays. */
   #recording: readonly StoredMessage[] = [];
   #writing: Promise<void> | undefined;
   /** A suspect that is handed out. */
@@ -49,18 +45,49 @@ export class HandOut {
   /** Delivers one message at a time: a message that waits blocks those behind it. */
   isOrdered = false;
 
-  constructor(deps: HandOutDeps) {
+  constructor(deps: HandOutGateDeps) {
     this.#deps = deps;
   }
 
+  /** How many messages are handed out and not settled. */
+  get inFlight(): number {
+    return this.#inFlight.size;
+  }
+
+  /** Begins a tenure, unless there is one: loads messages if the group has consumers and this host hands them out. */
+  begin(): void {
+    const { ahead, guard, settlements, dispatcher, lease } = this.#deps;
+    if (!dispatcher.hasConsumers || !lease.isHere) return;
+    if (ahead.start(settlements.clock))
+      for (const entry of this.#inFlight) if (ahead.isOutdated(entry)) guard.addEarly(entry);
+    dispatcher.wake();
+  }
+
+  /** Ends the tenure. Messages handed out stay in flight. */
+  end(): void {
+    this.#deps.ahead.stop();
+    this.#takeBack(this.#recorded.extract(() => true));
+    this.#deps.guard.clear();
+  }
+
+  /** Hands the next message out. */
   next(): StoredMessage | undefined {
+    const entry = this.#next();
+    if (entry !== undefined) this.#inFlight.add(entry);
+    return entry;
+  }
+
+  #next(): StoredMessage | undefined {
     if (this.#alone !== undefined || this.#recording.length > 0) return undefined;
     const recorded = this.#recorded.shift();
-    if (recorded !== undefined) return this.#handOut(recorded);
+    if (recorded !== undefined) {
+      if (isSuspect(recorded)) this.#alone = recorded;
+      return recorded;
+    }
     const entry = this.#free();
     if (entry === undefined || !entry.isCareful) return entry;
     if (!isSuspect(entry)) this.#writing = this.#record(this.#batchOf(entry));
-    else if (this.#deps.out() === 0) this.#writing = this.#record([entry]);
+    else if (this.#inFlight.size === 0) this.#writing = this.#record([entry]);
     else {
       this.#waitsAlone = true;
       this.#deps.ahead.unshift(entry);
@@ -70,48 +97,54 @@ export class HandOut {
 
   /** The next message of which no earlier delivery goes on. */
   #free(): StoredMessage | undefined {
-    const { ahead, heldBack } = this.#deps;
+    const { ahead, guard } = this.#deps;
     let entry: StoredMessage | undefined;
-    do entry = this.isOrdered && heldBack.waitsElsewhere ? undefined : ahead.shift();
-    while (entry !== undefined && heldBack.keeps(entry));
+    do entry = this.isOrdered && guard.waitsElsewhere ? undefined : ahead.shift();
+    while (entry !== undefined && guard.keeps(entry));
     return entry;
   }
 
-  /** As many messages as the consumers could take. */
+  /** As many messages as the consumers have room for. */
   #batchOf(first: StoredMessage): readonly StoredMessage[] {
+    const { ahead, dispatcher } = this.#deps;
     const batch = [first];
-    for (const room = this.#deps.room(); batch.length < room; ) {
+    for (const { room } = dispatcher; batch.length < room; ) {
       const entry = this.#free();
       if (entry === undefined) break;
       if (entry.isCareful && !isSuspect(entry)) batch.push(entry);
       else {
-        this.#deps.ahead.unshift(entry);
+        ahead.unshift(entry);
         break;
       }
     }
     return batch;
   }
 
-  /** Resolves when what is being recorded has been, and is being taken back if the tenure has ended meanwhile. */
+  /** Resolves when the pending record is written, or its rollback has begun because the tenure ended. */
   async recorded(): Promise<void> {
     await this.#writing;
   }
 
   async #record(batch: readonly StoredMessage[]): Promise<void> {
-    const { ahead, wake, pause, readAnew } = this.#deps;
+    const { ahead, settlements, dispatcher } = this.#deps;
     this.#recording = batch;
     const failure = await this.#tryRecord(batch);
-    // Another host has the group now, or will be seen not to have it.
-    if (isConflict(failure)) await pause(batch[0]).catch(() => undefined);
+    // Another host has the group now, or this one will be seen to have it no longer.
+    if (isConflict(failure))
+      await sleep(settlements.clock, STORE_RETRY_MS, batch[0]?.tenure.signal).catch(() => undefined);
     this.#recording = [];
-    if (isConflict(failure)) return readAnew();
+    if (isConflict(failure)) {
+      // The store may have entries that could not be written: all messages are read again.
+      this.end();
+      return this.begin();
+    }
     const isOver = !ahead.isOn || batch.some((entry) => ahead.isOutdated(entry));
     if (isOver) this.#takeBack(batch.filter(({ isRecorded }) => isRecorded));
     else for (const entry of batch) this.#recorded.push(entry);
-    wake();
+    dispatcher.wake();
   }
 
-  /** Returns why it has failed. */
+  /** Returns the error if it has failed. */
   async #tryRecord(batch: readonly StoredMessage[]): Promise<unknown> {
     const done = this.#deps.track('recording deliveries that begin');
     try {
@@ -135,12 +168,7 @@ export class HandOut {
   ): Promise<void> {
     const [first] = batch;
     const put = batch.map((entry) => ({ key: entry.key, value: encodeQueued(content(entry)) }));
-    if (first !== undefined) await this.#deps.record({ put }, first);
-  }
-
-  #handOut(entry: StoredMessage): StoredMessage {
-    if (isSuspect(entry)) this.#alone = entry;
-    return entry;
+    if (first !== undefined) await this.#deps.settlements.record({ put }, first.tenure.signal);
   }
 
   /** Messages are not being delivered after all, and no process has ended. */
@@ -152,29 +180,28 @@ export class HandOut {
   }
 
   /** A message comes back unsettled. */
-  returned(entry: StoredMessage): void {
+  onReturn(entry: StoredMessage): void {
     if (entry.isRecorded) this.#takeBack([entry]);
+    this.#deps.ahead.unshift(entry);
   }
 
-  /** A delivery has ended. */
-  ended(entry: StoredMessage): void {
+  /** A delivery has ended. Returns whether the message was handed out until now. */
+  onEnd(entry: StoredMessage): boolean {
+    if (!this.#inFlight.delete(entry)) return false;
+    this.#deps.guard.onEnd(entry);
     const wasAlone = this.#alone === entry;
     if (wasAlone) this.#alone = undefined;
-    if (!wasAlone && !(this.#waitsAlone && this.#deps.out() === 0)) return;
-    this.#waitsAlone = false;
-    this.#deps.wake();
+    if (wasAlone || (this.#waitsAlone && this.#inFlight.size === 0)) {
+      this.#waitsAlone = false;
+      this.#deps.dispatcher.wake();
+    }
+    return true;
   }
 
-  /** The tenure has ended. */
-  clear(): void {
-    this.#takeBack(this.#recorded.extract(() => true));
-    this.#deps.heldBack.clear();
-  }
-
-  /** The numbers of messages that are about to be handed out, or wait for an earlier delivery to end. */
-  numbers(): readonly number[] {
-    const soon = [...this.#recording, ...this.#recorded.values()].map(({ number }) => number);
-    return [...soon, ...this.#deps.heldBack.numbers()];
+  /** The numbers of messages that are handed out, are about to be, or wait for an earlier delivery to end. */
+  atWork(): ReadonlySet<number> {
+    const entries = [...this.#recording, ...this.#recorded.values(), ...this.#inFlight];
+    return new Set([...entries.map(({ number }) => number), ...this.#deps.guard.numbers()]);
   }
 }
 
