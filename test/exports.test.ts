@@ -1,9 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire, SourceMap, type SourceMapPayload, type SourceMapping } from 'node:module';
 import { expect, test } from 'vitest';
+import { ENTRIES, importOf } from '../tools/entries.mjs';
 
 const require = createRequire(import.meta.url);
-const { exports } = require('../package.json') as { readonly exports: Record<string, unknown> };
+const { exports, typesVersions } = require('../package.json') as {
+  readonly exports: Record<string, unknown>;
+  readonly typesVersions: { readonly '*': Record<string, unknown> };
+};
 
 interface Entry {
   readonly import: { readonly default: string };
@@ -19,6 +23,16 @@ test.each(Object.values(exports).filter(isEntry))('$require.default exports what
   const imported: object = await import(new URL(`../${entry.import.default}`, import.meta.url).href);
   expect(Object.keys(required).sort()).toEqual(expected);
   expect(Object.keys(imported).sort()).toEqual(expected);
+});
+
+test.each(Object.keys(ENTRIES))('the entry point %s is named where it has to be', (name) => {
+  const textOf = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+  if (name !== 'index') {
+    expect(exports).toHaveProperty([`./${name}`]);
+    expect(typesVersions['*']).toHaveProperty([name]);
+  }
+  expect(textOf('test/package/consumer.mts')).toContain(`from '${importOf(name)}';`);
+  expect(textOf('docs/README.md')).toContain(`docs/api/${importOf(name).replace('/', '-')}.md`);
 });
 
 test('what is built is ASCII: for one character beyond, V8 keeps two bytes for each of a file', () => {

@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { buildPage } from './build-page.mjs';
 import { DEFERRED, isDeferred, loadOnDemand } from './deferred.mjs';
-import { declarationsOf, ENTRIES, importOf } from './entries.mjs';
+import { declarationsOf, ENTRIES, importOf, SHARED_BY_TECHNOLOGIES, TECHNOLOGIES } from './entries.mjs';
 import { keepLines } from './source-maps.mjs';
 import { minify, testOf, vendoredFiles } from './vendored.mjs';
 
@@ -30,6 +30,8 @@ const VENDORED = vendoredFiles(root);
 const INLINED = ['@marcbachmann/cel-js', ...VENDORED.flatMap(({ packages }) => packages)];
 /** The ES modules of yaml, from which the bundler can leave out what is not used. */
 const YAML = join(root, 'node_modules/yaml/browser/dist/index.js');
+const TECHNOLOGY_FILES = Object.entries({ ...TECHNOLOGIES, ...SHARED_BY_TECHNOLOGIES });
+const FOLDERS = TECHNOLOGY_FILES.map(([folder]) => folder).join('|');
 /**
  * The files that entries share, and what belongs into each; the first that fits gets it. What every sidecar needs are
  * several, one for each layer: V8 takes memory in proportion to the largest file that it parses, and Node's process
@@ -48,18 +50,10 @@ const SHARED = [
   { name: 'pubsub', test: /\/src\/blocks\/pubsub\// },
   {
     name: 'core',
-    test: /\/src\/(?!index\.ts|cli\/|components\/(?:broker|embedded|jetstream|kafka|mqtt|postgresql|rabbitmq|redis|remote)\/|dapr\/|inspector\/|otel\/|resources\/|testing\/)/,
+    test: new RegExp(`/src/(?!index\\.ts|cli/|components/(?:${FOLDERS})/|dapr/|inspector/|otel/|resources/|testing/)`),
   },
-  { name: 'embedded-store', test: /\/src\/components\/embedded\/(?!index\.ts)/ },
-  { name: 'broker', test: /\/src\/components\/broker\// },
   { name: 'inspector-server', test: /\/src\/inspector\/(?!index\.ts)/ },
-  { name: 'jetstream-pubsub', test: /\/src\/components\/jetstream\/(?!index\.ts)/ },
-  { name: 'remote-store', test: /\/src\/components\/remote\// },
-  { name: 'kafka-pubsub', test: /\/src\/components\/kafka\/(?!index\.ts)/ },
-  { name: 'mqtt-pubsub', test: /\/src\/components\/mqtt\/(?!index\.ts)/ },
-  { name: 'postgresql-store', test: /\/src\/components\/postgresql\/(?!index\.ts)/ },
-  { name: 'rabbitmq-pubsub', test: /\/src\/components\/rabbitmq\/(?!index\.ts)/ },
-  { name: 'redis-store', test: /\/src\/components\/redis\/(?!index\.ts)/ },
+  ...TECHNOLOGY_FILES.map(([folder, name]) => ({ name, test: new RegExp(`/src/components/${folder}/(?!index\\.ts)`) })),
   { name: 'resource-files', test: /\/src\/resources\/(?!index\.ts)/ },
   ...VENDORED.map(({ name, packages }) => ({ name, test: testOf(packages) })),
 ];

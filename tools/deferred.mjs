@@ -6,6 +6,7 @@
 // checkLoading of build.mjs sees to it.
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { SHARED_BY_TECHNOLOGIES, TECHNOLOGIES } from './entries.mjs';
 
 const WORKFLOW_RUNS = [
   'authoring/(durable-promise|async-program)',
@@ -32,16 +33,7 @@ export const DEFERRED = [
 ];
 
 /** What resource files may name, and few of them do: the file that reads them loads each part with its first use. */
-const BY_RESOURCE_FILES = [
-  'embedded',
-  'broker',
-  'jetstream',
-  'kafka',
-  'mqtt',
-  'postgresql',
-  'rabbitmq',
-  'redis',
-].flatMap((name) => [name, `${name}-pubsub`, `${name}-store`]);
+const BY_RESOURCE_FILES = Object.entries({ ...TECHNOLOGIES, ...SHARED_BY_TECHNOLOGIES }).flat();
 
 /** The lines of a built file that load what can wait. */
 function waitingIn(path) {

@@ -1,18 +1,30 @@
+/**
+ * The folders of `src/components` that are an entry point each, since they load a package or a file of their own. What
+ * they need behind their `index.ts` is a file of `dist`, which has this name, and loads with the first use of what
+ * resource files name.
+ */
+export const TECHNOLOGIES = {
+  embedded: 'embedded-store',
+  jetstream: 'jetstream-pubsub',
+  kafka: 'kafka-pubsub',
+  mqtt: 'mqtt-pubsub',
+  postgresql: 'postgresql-store',
+  rabbitmq: 'rabbitmq-pubsub',
+  redis: 'redis-store',
+};
+
+/** What technologies share, by folder of `src/components`, and its file in `dist`. */
+export const SHARED_BY_TECHNOLOGIES = { broker: 'broker', remote: 'remote-store' };
+
 /** The entry points of the package, by the name of their files in `dist`, and the source of each. */
 export const ENTRIES = {
   index: 'src/index.ts',
   dapr: 'src/dapr/index.ts',
-  embedded: 'src/components/embedded/index.ts',
   inspector: 'src/inspector/index.ts',
-  jetstream: 'src/components/jetstream/index.ts',
-  kafka: 'src/components/kafka/index.ts',
-  mqtt: 'src/components/mqtt/index.ts',
   otel: 'src/otel/index.ts',
-  postgresql: 'src/components/postgresql/index.ts',
-  rabbitmq: 'src/components/rabbitmq/index.ts',
-  redis: 'src/components/redis/index.ts',
   resources: 'src/resources/index.ts',
   testing: 'src/testing/index.ts',
+  ...Object.fromEntries(Object.keys(TECHNOLOGIES).map((name) => [name, `src/components/${name}/index.ts`])),
 };
 
 /** How an entry is imported. */

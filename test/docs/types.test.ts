@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { ENTRIES, importOf } from '../../tools/entries.mjs';
 import { codeOf } from './code-of-docs.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -33,19 +34,7 @@ declare const mine: { can: readonly import('insidecar/testing').StoreNeed[]; emp
 
 /** The modules whose names examples use without the import, by the report of what they export. */
 const MODULES: readonly (readonly [module: string, exported: ReadonlySet<string>])[] = [
-  ['insidecar', exportsIn('insidecar')],
-  ['insidecar/dapr', exportsIn('insidecar-dapr')],
-  ['insidecar/embedded', exportsIn('insidecar-embedded')],
-  ['insidecar/inspector', exportsIn('insidecar-inspector')],
-  ['insidecar/jetstream', exportsIn('insidecar-jetstream')],
-  ['insidecar/kafka', exportsIn('insidecar-kafka')],
-  ['insidecar/mqtt', exportsIn('insidecar-mqtt')],
-  ['insidecar/otel', exportsIn('insidecar-otel')],
-  ['insidecar/postgresql', exportsIn('insidecar-postgresql')],
-  ['insidecar/rabbitmq', exportsIn('insidecar-rabbitmq')],
-  ['insidecar/redis', exportsIn('insidecar-redis')],
-  ['insidecar/resources', exportsIn('insidecar-resources')],
-  ['insidecar/testing', exportsIn('insidecar-testing')],
+  ...Object.keys(ENTRIES).map((name) => [importOf(name), exportsIn(importOf(name).replace('/', '-'))] as const),
   ['node:http', new Set(['createServer'])],
   ['vitest', new Set(['expect', 'test'])],
 ];
