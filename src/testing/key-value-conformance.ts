@@ -279,7 +279,9 @@ const ending: readonly KeyValueCase[] = [
  *
  * @example
  * ```ts
- * for (const { name, run } of keyValueConformance) test(name, () => run({ open: () => openMyStore(url), pass: sleep }));
+ * const pass = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+ * for (const { name, run } of keyValueConformance)
+ *   test(name, () => run({ open: () => openMyKeyValueStore('./empty'), pass }));
  * ```
  * @public
  */

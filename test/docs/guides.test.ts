@@ -17,16 +17,16 @@ function codeSpansOf(text: string): readonly string[] {
   return [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
 }
 
-const sources = readdirSync(`${root}src`, { recursive: true }) as string[];
+const sources = ['src', 'test'].flatMap((folder) => readdirSync(root + folder, { recursive: true }) as string[]);
 
-/** Whether a path is there: from the root, beside the document, in `src`; a name alone anywhere in `src`. */
+/** Whether a path is there: from the root, beside the document, in `src`; a name alone anywhere in `src` and `test`. */
 function isThere(document: string, path: string): boolean {
   if (['', `${posix.dirname(document)}/`, 'src/'].some((from) => existsSync(root + from + path))) return true;
   return !path.includes('/') && sources.some((source) => posix.basename(source) === path);
 }
 
 /** Code that can only be the name of a file. */
-const FILE = /^[\w.-]+(?:\/[\w.-]+)*\.(?:ts|mjs|json|md)$|^(?:[\w.-]+\/){2,}[\w.-]*$/;
+const FILE = /^\w[\w.-]*(?:\/[\w.-]+)*\.(?:ts|mjs|json|md)$|^(?:[\w.-]+\/){2,}[\w.-]*$/;
 
 test.each(GUIDES)('every file that %s names is there', (document) => {
   const named = codeSpansOf(textOf(document)).filter((code) => FILE.test(code));

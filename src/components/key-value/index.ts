@@ -30,7 +30,7 @@ const STORE = field(
  * @throws SidecarError `ERR_CONFIGURATION` for wrong options.
  * @example
  * ```ts
- * const sidecar = new Sidecar({ appId: 'orders', state: embedded(), components: [keyValueStore('orders')] });
+ * const sidecar = new Sidecar({ appId: 'orders', state: embedded({ path: './.insidecar' }), components: [keyValueStore('orders')] });
  * await sidecar.start();
  * await sidecar.state.set('orders', 'order-1', { total: 5 });
  * ```

@@ -34,7 +34,7 @@ export function memoryLocks(name: string, options: LocksOptions = {}): LockStore
  * @throws SidecarError `ERR_CONFIGURATION` for wrong options.
  * @example
  * ```ts
- * const sidecar = new Sidecar({ appId: 'orders', state: embedded(), components: [durableLocks('locks')] });
+ * const sidecar = new Sidecar({ appId: 'orders', state: embedded({ path: './.insidecar' }), components: [durableLocks('locks')] });
  * ```
  * @public
  */
