@@ -99,7 +99,7 @@ const BEFORE_SURROGATES = 0xd7ff;
 const AFTER_SURROGATES = 0xe000;
 
 /** The first text after all that begin with this one. */
-function textAfter(text: string): string {
+export function textAfter(text: string): string {
   const characters = [...text];
   for (let last = characters.pop(); last !== undefined; last = characters.pop()) {
     const point = last.codePointAt(0) ?? 0;

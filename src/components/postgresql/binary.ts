@@ -4,6 +4,7 @@
  */
 const HEADER_BYTES = 20;
 const BYTEA = 17;
+const TEXT = 25;
 const INT4 = 23;
 const INT8 = 20;
 /** Of one UTF-16 unit. */
@@ -35,10 +36,19 @@ export function byteaArray(items: readonly (Uint8Array | undefined)[]): Buffer {
 
 /** An array of keys, as byte strings of UTF-8. */
 export function keyArray(keys: readonly string[]): Buffer {
+  return utf8Array(BYTEA, keys);
+}
+
+/** An array of texts. */
+export function textArray(texts: readonly string[]): Buffer {
+  return utf8Array(TEXT, texts);
+}
+
+function utf8Array(type: number, keys: readonly string[]): Buffer {
   let bytes = HEADER_BYTES;
   for (const key of keys) bytes += 4 + key.length * MAX_UTF8_BYTES;
   const buffer = Buffer.allocUnsafe(bytes);
-  header(buffer, BYTEA, keys.length);
+  header(buffer, type, keys.length);
   let at = HEADER_BYTES;
   for (const key of keys) {
     const length = buffer.write(key, at + 4);

@@ -150,7 +150,7 @@ export class PgConnection implements RemoteConnection {
 }
 
 /** Asks the server to cancel what runs on a connection: a message on a connection of its own, which has no answer. */
-function cancel({ host, port, processID, secretKey }: PgClient): void {
+export function cancel({ host, port, processID, secretKey }: PgClient): void {
   if (processID === null || secretKey === null) return;
   const message = Buffer.alloc(16);
   let at = 0;

@@ -1,20 +1,14 @@
 import { StateError } from '../../state/errors.ts';
-import {
-  type ConnectionListener,
-  ConnectionLostError,
-  type RemoteConnection,
-  type RemoteServer,
-} from '../remote/connection.ts';
+import type { ConnectionListener, RemoteConnection, RemoteServer } from '../remote/connection.ts';
 import { checkDurability, type FoundDurability, type RequiredDurability } from '../remote/durability.ts';
 import { firstOf, type OpenAt } from '../remote/first-of.ts';
 import type { PgHost } from './connection-string.ts';
-import { loadPg, makeClient, type PgClient, type PgConfig } from './driver.ts';
+import type { PgClient } from './driver.ts';
 import { errorOf } from './failures.ts';
 import { PgConnection } from './pg-connection.ts';
+import { discard, openPrimary, type Primary } from './primary.ts';
 import { ddlOf, FORMAT, FUNCTIONS, quoteName } from './schema.ts';
 
-/** The oldest PostgreSQL version that supports the syntax of the functions. */
-const MIN_VERSION = 130_000;
 /** An arbitrary lock number: processes that create the tables at the same time wait for each other. */
 const MIGRATION_LOCK = '7021937581';
 /** An attempt that was given up goes on waiting for its lock for so long at most: others wait behind it. */
@@ -34,21 +28,6 @@ export interface PgServerDeps {
   readonly durability: RequiredDurability;
   /** How long an attempt to connect may take. */
   readonly callTimeoutMs: number;
-}
-
-/** A running server's description of itself. */
-interface PgDescription {
-  readonly serverId: string;
-  readonly durability: FoundDurability;
-}
-
-/** A connection to a primary. */
-interface Primary extends PgDescription {
-  readonly client: PgClient;
-}
-
-function discard(client: PgClient): void {
-  client.connection.stream.destroy();
 }
 
 /** A PostgreSQL server as the server of a store. */
@@ -71,56 +50,24 @@ export class PgServer implements RemoteServer {
 
   async connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<RemoteConnection> {
     const { hosts, name, schema, prepares, callTimeoutMs } = this.#deps;
-    const open: OpenAt<PgHost, Primary> = ({ config }, given) => this.#openPrimary(config, given);
-    const { client, ...described } = await firstOf(hosts, open, signal, callTimeoutMs);
+    const open: OpenAt<PgHost, Primary> = ({ config }, given) => openPrimary(config, given, name);
+    const { client, serverId, fsync } = await firstOf(hosts, open, signal, callTimeoutMs);
     try {
+      // The functions set synchronous_commit.
+      const durability: FoundDurability = {
+        durability: fsync === 'off' ? 'none' : 'synced',
+        reason: `fsync is ${fsync}`,
+      };
+      checkDurability(durability, this.#deps.durability, name);
       // With each connection: a standby that took over may lack them.
       await this.#migrate(client);
-      const connection = new PgConnection({ client, ...described, server: name, schema, prepares });
+      const connection = new PgConnection({ client, serverId, durability, server: name, schema, prepares });
       await connection.listen(listener, listens);
       return connection;
     } catch (error) {
       discard(client);
       throw errorOf(error, name);
     }
-  }
-
-  async #openPrimary(config: PgConfig, signal: AbortSignal): Promise<Primary> {
-    const pg = await loadPg();
-    // It fires once: what connects after it would stay connected.
-    signal.throwIfAborted();
-    const client = makeClient(pg, { ...config, pipeline: true });
-    signal.addEventListener('abort', () => discard(client));
-    // `end` follows; without a listener, the error would end the process.
-    client.on('error', () => undefined);
-    try {
-      await client.connect();
-      return { client, ...(await this.#check(client)) };
-    } catch (error) {
-      discard(client);
-      throw errorOf(error, this.#deps.name);
-    }
-  }
-
-  /** Checks the version, the durability, and that the server takes changes. */
-  async #check(client: PgClient): Promise<PgDescription> {
-    const text = `SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
-      current_setting('server_version_num')::integer, pg_postmaster_start_time()::text, current_setting('fsync')`;
-    const { rows } = await client.query({ text, rowMode: 'array' });
-    const [isStandby, isReadOnly, version, startedAt, fsync] = rows[0] ?? [];
-    if (isStandby === true) throw new ConnectionLostError('the server is a standby, and only a primary takes changes');
-    if (isReadOnly === true)
-      throw new ConnectionLostError('the server takes no changes: default_transaction_read_only is on');
-    if (Number(version) < MIN_VERSION)
-      throw new StateError(
-        'failed',
-        `${this.name} is version ${String(version)} of PostgreSQL: 13 or later is needed.`,
-      );
-    const reason = `fsync is ${String(fsync)}`;
-    // The functions set synchronous_commit.
-    const durability: FoundDurability = { durability: fsync === 'off' ? 'none' : 'synced', reason };
-    checkDurability(durability, this.#deps.durability, this.name);
-    return { serverId: String(startedAt), durability };
   }
 
   async #migrate(client: PgClient): Promise<void> {

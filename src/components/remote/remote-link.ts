@@ -12,9 +12,18 @@ import {
 /** Commits wait for a connection, so even after a short one the next attempt follows at once. */
 const SHORT_LIFE_MS = 100;
 
+/** What a {@link RemoteLink} needs to know of its connections. */
+export type LinkedConnection = Pick<RemoteConnection, 'serverId' | 'destroy'>;
+
+/** A server that a {@link RemoteLink} connects to. */
+export interface LinkedServer<C extends LinkedConnection> extends Pick<RemoteServer, 'name'> {
+  /** As that of {@link RemoteServer}. */
+  connect(listener: ConnectionListener, listens: boolean, signal: AbortSignal): Promise<C>;
+}
+
 /** The dependencies of a {@link RemoteLink}. */
-export interface RemoteLinkDeps {
-  readonly server: RemoteServer;
+export interface RemoteLinkDeps<C extends LinkedConnection = RemoteConnection> {
+  readonly server: LinkedServer<C>;
   /** Whether its connections receive the texts of other processes. */
   readonly listens: boolean;
   /** The time limit of one attempt to connect or one call. */
@@ -24,18 +33,18 @@ export interface RemoteLinkDeps {
   readonly random: () => number;
   readonly onMessage: (message: string) => void;
   /** Called after every connection, the first one included. */
-  readonly onConnected: (connection: RemoteConnection) => void;
+  readonly onConnected: (connection: C) => void;
   /** Called when an attempt to connect has failed. */
   readonly onFailure: (error: Error) => void;
 }
 
 /** One connection to the server of a store, and the calls over it. */
-export class RemoteLink {
-  readonly #deps: RemoteLinkDeps;
-  readonly #reconnector: Reconnector<RemoteConnection>;
+export class RemoteLink<C extends LinkedConnection = RemoteConnection> {
+  readonly #deps: RemoteLinkDeps<C>;
+  readonly #reconnector: Reconnector<C>;
   #isClosed = false;
 
-  constructor(deps: RemoteLinkDeps) {
+  constructor(deps: RemoteLinkDeps<C>) {
     this.#deps = deps;
     const { callTimeoutMs, outages, random, onConnected, onFailure } = deps;
     this.#reconnector = new Reconnector(
@@ -62,7 +71,7 @@ export class RemoteLink {
     return this.#reconnector.connection !== undefined;
   }
 
-  async #connected(limitMs: number): Promise<RemoteConnection> {
+  async #connected(limitMs: number): Promise<C> {
     const error = (): Error =>
       this.#reconnector.failure ??
       new ConnectionLostError(unreachableText(this.#deps.server.name, 'it has not answered'));
@@ -73,9 +82,9 @@ export class RemoteLink {
     }
   }
 
-  async #connect(signal: AbortSignal): Promise<RemoteConnection> {
+  async #connect(signal: AbortSignal): Promise<C> {
     const { server, listens, onMessage } = this.#deps;
-    let connection: RemoteConnection | undefined;
+    let connection: C | undefined;
     let isLost = false;
     const lostError = (): Error => new ConnectionLostError(`${server.name} has closed the connection`);
     const listener: ConnectionListener = {
@@ -107,7 +116,7 @@ export class RemoteLink {
    * @param waitMs - how long to wait for a connection while there is none
    * @throws ConnectionLostError when the call may have succeeded, or was not made.
    */
-  async call<T>(waitMs: number, work: (connection: RemoteConnection) => Promise<T>): Promise<T> {
+  async call<T>(waitMs: number, work: (connection: C) => Promise<T>): Promise<T> {
     const connection = this.#reconnector.connection ?? (await this.#connected(waitMs));
     try {
       return await withTimeLimit(work(connection), this.#deps.callTimeoutMs, () => this.#silence());
@@ -126,7 +135,7 @@ export class RemoteLink {
   }
 
   /** Stops using a connection. The next one is made at once, to receive hints of other processes. */
-  drop(connection: RemoteConnection, error: Error): void {
+  drop(connection: C, error: Error): void {
     connection.destroy();
     this.#reconnector.lose(connection, error);
   }

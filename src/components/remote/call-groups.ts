@@ -1,0 +1,89 @@
+import { setImmediate } from '../../util/timers.ts';
+
+/** The dependencies of {@link CallGroups}. */
+export interface CallGroupsDeps<Call, Answer> {
+  /** Makes several calls in one. An error in place of an answer is that of one call; a rejection that of all. */
+  readonly send: (calls: readonly Call[]) => Promise<readonly (Answer | Error)[]>;
+  /** The size of a call. A group ends with the call that reaches `maxSize`. */
+  readonly sizeOf: (call: Call) => number;
+  readonly maxSize: number;
+  /** How many groups may be under way: those that wait meanwhile form the next group. */
+  readonly maxUnderWay: number;
+  /** The keys of a call: no two calls of a group have one in common. Default: they may. */
+  readonly keysOf?: (call: Call) => readonly string[];
+}
+
+interface Waiting<Call, Answer> {
+  readonly call: Call;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Makes the calls of one turn of the event loop together: one round trip, and one sync of a server that syncs. */
+export class CallGroups<Call, Answer> {
+  readonly #deps: CallGroupsDeps<Call, Answer>;
+  #waiting: Waiting<Call, Answer>[] = [];
+  #underWay = 0;
+  #isScheduled = false;
+  #onIdle: (() => void)[] = [];
+
+  constructor(deps: CallGroupsDeps<Call, Answer>) {
+    this.#deps = deps;
+  }
+
+  add(call: Call): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ call, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      while (this.#waiting.length > 0 && this.#underWay < this.#deps.maxUnderWay) void this.#send(this.#next());
+    });
+  }
+
+  /** The calls of the next group, in order. */
+  #next(): readonly Waiting<Call, Answer>[] {
+    const { sizeOf, maxSize, keysOf } = this.#deps;
+    const keys = new Set<string>();
+    let count = 0;
+    for (let size = 0; count < this.#waiting.length && size < maxSize; count++) {
+      const { call } = this.#waiting[count] as Waiting<Call, Answer>;
+      const own = keysOf?.(call) ?? [];
+      if (own.some((key) => keys.has(key))) break;
+      for (const key of own) keys.add(key);
+      size += sizeOf(call);
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  async #send(group: readonly Waiting<Call, Answer>[]): Promise<void> {
+    this.#underWay++;
+    try {
+      const answers = await this.#deps.send(group.map(({ call }) => call));
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const answer = answers[index];
+        if (answer instanceof Error) reject(answer);
+        // The cast is safe: there is an answer for each call.
+        else resolve(answer as Answer);
+      }
+    } catch (error) {
+      for (const { reject } of group) reject(error as Error);
+    } finally {
+      this.#underWay--;
+      if (this.#waiting.length > 0) this.#schedule();
+      else if (this.#underWay === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
+    }
+  }
+
+  /** Resolves when no call is under way. */
+  idle(): Promise<void> {
+    if (this.#underWay === 0 && this.#waiting.length === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onIdle.push(resolve));
+  }
+}
