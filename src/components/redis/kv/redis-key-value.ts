@@ -1,0 +1,328 @@
+import { isStateError, quote, StateError } from '../../../state/errors.ts';
+import type { ComponentContext } from '../../component.ts';
+import type {
+  KeyValueOperation,
+  KeyValueStore,
+  OutboxEvent,
+  StoredValue,
+  WriteOptions,
+  WriteOutcome,
+} from '../../key-value.ts';
+import { OutageLog } from '../../outage-log.ts';
+import { unreachableText } from '../../reconnector.ts';
+import { CallGroups } from '../../remote/call-groups.ts';
+import { Dialer } from '../dialer.ts';
+import type { RedisArgument, RedisModule } from '../driver.ts';
+import { Router } from '../pubsub/router.ts';
+import type { Script } from '../scripts.ts';
+import type { RedisTarget } from '../target.ts';
+import { targetName } from '../target.ts';
+import { RedisOutbox } from './redis-outbox.ts';
+import { FOREIGN, READ, REFUSED, SKIPPED, WRITE } from './scripts.ts';
+
+/** Bounds of what one script does: the server does nothing else meanwhile. */
+const MAX_KEYS = 1_000;
+const MAX_BYTES = 1_024 * 1_024;
+/** How long a write waits for replicas, as in Dapr. */
+const REPLICA_WAIT_MS = 1_000;
+
+/** Settings of a {@link RedisKeyValue}. */
+export interface RedisKeyValueSettings {
+  readonly name: string;
+  readonly target: RedisTarget;
+  readonly load: () => Promise<RedisModule>;
+  readonly callTimeoutMs: number;
+}
+
+/** Operations that are done together or not at all. */
+interface Group {
+  readonly operations: readonly KeyValueOperation[];
+  readonly events: readonly OutboxEvent[];
+}
+
+/** The groups of one write. */
+interface Write {
+  readonly groups: readonly Group[];
+  readonly isStrong: boolean;
+}
+
+/** Values in Redis in the form of Dapr's `state.redis`. */
+export class RedisKeyValue implements KeyValueStore {
+  readonly outbox?: RedisOutbox;
+  readonly #settings: RedisKeyValueSettings;
+  readonly #context: ComponentContext;
+  readonly #router: Router;
+  /** Writes that wait for replicas have a connection of their own: all that follows on it waits with them. */
+  #strongRouter: Router | undefined;
+  readonly #outages: OutageLog;
+  readonly #reads: CallGroups<readonly string[], readonly (StoredValue | undefined)[]>;
+  readonly #writes: CallGroups<Write, readonly WriteOutcome[]>;
+  readonly #strongWrites: CallGroups<Write, readonly WriteOutcome[]>;
+  #isLagging = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(settings: RedisKeyValueSettings, context: ComponentContext) {
+    this.#settings = settings;
+    this.#context = context;
+    this.#outages = new OutageLog(context.logger, targetName(settings.target));
+    this.#router = this.#newRouter();
+    const unlimited = { maxSize: MAX_KEYS, maxUnderWay: Number.POSITIVE_INFINITY };
+    this.#reads = new CallGroups({
+      ...unlimited,
+      send: (calls) => this.#readAll(calls),
+      sizeOf: (keys) => keys.length,
+    });
+    const writes = { ...unlimited, send: (calls: readonly Write[]) => this.#writeAll(calls), sizeOf };
+    this.#writes = new CallGroups(writes);
+    this.#strongWrites = new CallGroups(writes);
+    // The keys of a cluster lie on several nodes, and no script reaches two of them.
+    if (!settings.target.isCluster)
+      this.outbox = new RedisOutbox(context.appId, settings.name, (script, keys, args) =>
+        this.#run(this.#router, 0, script, [keys, args]),
+      );
+  }
+
+  #newRouter(): Router {
+    const { target, load, callTimeoutMs: timeoutMs } = this.#settings;
+    return new Router({
+      target,
+      dialer: new Dialer({ target, load, protocol: 2 }),
+      timeoutMs,
+      logger: this.#context.logger,
+      outages: this.#outages,
+      random: Math.random,
+      onConnected: () => undefined,
+    });
+  }
+
+  /** Waits for the first attempt to connect. */
+  async begin(): Promise<void> {
+    await this.#router.reachable(0);
+  }
+
+  get failure(): Error | undefined {
+    const { failure } = this.#router;
+    return failure === undefined ? undefined : new StateError('failed', failure);
+  }
+
+  async read(keys: readonly string[]): Promise<readonly (StoredValue | undefined)[]> {
+    this.#checkOpen();
+    return keys.length === 0 ? [] : this.#reads.add(keys);
+  }
+
+  async #readAll(
+    calls: readonly (readonly string[])[],
+  ): Promise<readonly (readonly (StoredValue | undefined)[] | Error)[]> {
+    const slots = new Map<number, { readonly keys: string[]; readonly found: Promise<Found> }>();
+    const places = calls.map((keys) =>
+      keys.map((key) => {
+        const number = this.#router.slot(key);
+        let slot = slots.get(number);
+        if (slot === undefined) {
+          const own: string[] = [];
+          // In the next microtask, when all keys are known.
+          slot = { keys: own, found: Promise.resolve().then(() => this.#readSlot(number, own)) };
+          slots.set(number, slot);
+        }
+        return { slot, index: slot.keys.push(key) - 1 };
+      }),
+    );
+    return Promise.all(
+      places.map(async (own) => {
+        try {
+          return await Promise.all(
+            own.map(async ({ slot, index }) => this.#valueAt(await slot.found, index, slot.keys)),
+          );
+        } catch (error) {
+          return error as Error;
+        }
+      }),
+    );
+  }
+
+  async #readSlot(slot: number, keys: readonly string[]): Promise<Found> {
+    const read = (): Promise<unknown> => this.#run(this.#router, slot, READ, [keys, []]);
+    // If the connection was lost: a read can be repeated.
+    const found = await read().catch((error: Error) => (isStateError(error) ? Promise.reject(error) : read()));
+    return found as Found;
+  }
+
+  #valueAt(found: Found, index: number, keys: readonly string[]): StoredValue | undefined {
+    const [data, version, expiresAt] = [found[3 * index], found[3 * index + 1], found[3 * index + 2]];
+    if (data) {
+      const value = { bytes: data, etag: version?.toString() };
+      return expiresAt ? { ...value, expiresAt: Number(expiresAt) } : value;
+    }
+    if (version) throw this.#foreignError(keys[index] ?? '', String(version).slice(FOREIGN.length));
+    return undefined;
+  }
+
+  #foreignError(key: string, type: string): StateError {
+    const message = `The key ${quote(key)} of ${this.#router.name} holds a ${type}, which no state store has written.`;
+    return new StateError('failed', `${message} It is neither read nor overwritten.`);
+  }
+
+  async write(operations: readonly KeyValueOperation[], options: WriteOptions): Promise<readonly WriteOutcome[]> {
+    this.#checkOpen();
+    const { atomic, isStrong = false, events = [] } = options;
+    if (operations.length === 0 && events.length === 0) return [];
+    const groups = atomic ? [{ operations, events }] : operations.map((one) => ({ operations: [one], events: [] }));
+    if (atomic) this.#checkSlots(operations);
+    const writes = isStrong ? this.#strongWrites : this.#writes;
+    if (groups.length <= MAX_KEYS) return writes.add({ groups, isStrong });
+    const parts: Promise<readonly WriteOutcome[]>[] = [];
+    for (let at = 0; at < groups.length; at += MAX_KEYS)
+      parts.push(writes.add({ groups: groups.slice(at, at + MAX_KEYS), isStrong }));
+    return (await Promise.all(parts)).flat();
+  }
+
+  #checkSlots(operations: readonly KeyValueOperation[]): void {
+    const slots = new Set(operations.map(({ key }) => this.#router.slot(key)));
+    if (slots.size <= 1) return;
+    const message = `${this.#router.name} is a cluster, and the keys of the transaction lie in ${slots.size} of its slots`;
+    throw new StateError('invalid', `${message}: expected keys with one hash tag, such as {order-1}-item.`);
+  }
+
+  async #writeAll(calls: readonly Write[]): Promise<readonly (readonly WriteOutcome[] | Error)[]> {
+    const groups = calls.flatMap((call) => call.groups);
+    const isStrong = calls[0]?.isStrong === true;
+    const slots = new Map<number, Group[]>();
+    for (const group of groups) {
+      const slot = this.#router.slot(group.operations[0]?.key ?? '');
+      const own = slots.get(slot);
+      if (own === undefined) slots.set(slot, [group]);
+      else own.push(group);
+    }
+    const written = new Map<Group, readonly WriteOutcome[] | Error>();
+    await Promise.all(
+      [...slots].map(async ([slot, own]) => {
+        const outcomes = await this.#writeSlot(slot, own, isStrong).catch((error: Error) => {
+          const failure = this.#unconfirmed(error);
+          return own.map(() => failure);
+        });
+        for (const [index, group] of own.entries()) written.set(group, outcomes[index] ?? []);
+      }),
+    );
+    return calls.map((call) => {
+      const outcomes = call.groups.map((group) => written.get(group) ?? []);
+      return outcomes.find((one) => one instanceof Error) ?? (outcomes as (readonly WriteOutcome[])[]).flat();
+    });
+  }
+
+  #unconfirmed(error: Error): StateError {
+    if (isStateError(error)) return error;
+    const message = `${this.#router.name} did not confirm the change, which may have been made: ${error.message}`;
+    return new StateError('failed', message, error);
+  }
+
+  async #writeSlot(
+    slot: number,
+    groups: readonly Group[],
+    isStrong: boolean,
+  ): Promise<readonly (readonly WriteOutcome[] | Error)[]> {
+    if (isStrong) this.#strongRouter ??= this.#newRouter();
+    const router = (isStrong ? this.#strongRouter : undefined) ?? this.#router;
+    const keys = groups.flatMap(({ operations }) => operations.map(({ key }) => key));
+    if (groups.some(({ events }) => events.length > 0)) keys.push(...(this.outbox?.keys ?? []));
+    const answers = (await this.#run(router, slot, WRITE, [keys, argumentsOf(groups)])) as readonly Buffer[];
+    if (isStrong) await this.#awaitReplicas(router, slot);
+    let at = 0;
+    return groups.map(({ operations }) => {
+      const own = answers.slice(at, at + operations.length).map(String);
+      at += operations.length;
+      const foreign = own.findIndex((answer) => answer.startsWith(FOREIGN));
+      if (foreign >= 0)
+        return this.#foreignError(operations[foreign]?.key ?? '', (own[foreign] ?? '').slice(FOREIGN.length));
+      return own.map(outcomeOf);
+    });
+  }
+
+  /** A write is done when its replicas have it, or do not answer: to wait for them is a hint. */
+  async #awaitReplicas(router: Router, slot: number): Promise<void> {
+    const [, , replicas] = (await router.send(slot, ['ROLE'])) as readonly [unknown, unknown, readonly unknown[]];
+    const count = Array.isArray(replicas) ? replicas.length : 0;
+    if (count === 0) return;
+    const reached = Number(await router.send(slot, ['WAIT', String(count), String(REPLICA_WAIT_MS)]));
+    const isLagging = reached < count;
+    if (isLagging === this.#isLagging) return;
+    this.#isLagging = isLagging;
+    const fields = { server: router.name, replicas: count, reached };
+    if (isLagging) this.#context.logger.warn(fields, 'writes are not on all replicas within a second');
+    else this.#context.logger.info(fields, 'writes are on all replicas again');
+  }
+
+  /**
+   * Runs a script, which the server may have to be sent first.
+   *
+   * @throws StateError, or ConnectionLostError when the script may have run.
+   */
+  async #run(
+    router: Router,
+    slot: number,
+    { text, sha1 }: Script,
+    [keys, args]: readonly [readonly string[], readonly RedisArgument[]],
+  ): Promise<unknown> {
+    await router.ready(slot).catch((error: Error) => {
+      throw new StateError('failed', unreachableText(router.name, error.message), error);
+    });
+    const rest = [String(keys.length), ...keys, ...args];
+    return router.send(slot, ['EVALSHA', sha1, ...rest]).catch((error: Error) => {
+      const { cause } = error;
+      if (!(cause instanceof Error && cause.message.startsWith('NOSCRIPT'))) throw error;
+      return router.send(slot, ['EVAL', text, ...rest]);
+    });
+  }
+
+  #checkOpen(): void {
+    if (this.#closing !== undefined) throw new StateError('closed', 'The state store is closed.');
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([this.#reads.idle(), this.#writes.idle(), this.#strongWrites.idle()]);
+    await Promise.all([this.#router.close(), this.#strongRouter?.close()]);
+  }
+}
+
+/** The reply to {@link READ}. */
+type Found = readonly (Buffer | null)[];
+
+function sizeOf({ groups }: Write): number {
+  let bytes = 0;
+  let keys = 0;
+  for (const { operations } of groups) {
+    keys += operations.length;
+    for (const one of operations) if (one.kind === 'put') bytes += one.value.byteLength;
+  }
+  return keys + (bytes / MAX_BYTES) * MAX_KEYS;
+}
+
+/** What {@link WRITE} is called with. */
+function argumentsOf(groups: readonly Group[]): readonly RedisArgument[] {
+  const args: RedisArgument[] = [String(groups.length)];
+  for (const { operations, events } of groups) {
+    args.push(String(operations.length), String(events.length));
+    for (const one of operations) {
+      const { condition } = one;
+      const required = condition === undefined ? '' : condition === 'absent' ? '!' : `=${condition.etag}`;
+      if (one.kind === 'remove') args.push('r', required, '', '');
+      else args.push('p', required, one.ttlMs === undefined ? '' : String(Math.ceil(one.ttlMs)), bufferOf(one.value));
+    }
+    for (const { id, bytes } of events) args.push(id, bufferOf(bytes));
+  }
+  return args;
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+function outcomeOf(answer: string): WriteOutcome {
+  if (answer === REFUSED) return { status: 'refused' };
+  if (answer === SKIPPED) return { status: 'skipped' };
+  return answer === '' ? { status: 'done' } : { status: 'done', etag: answer };
+}

@@ -1,0 +1,144 @@
+import { type Script, script } from '../scripts.ts';
+
+/** What a script answers for an operation in place of an ETag. */
+export const REFUSED = '!';
+export const SKIPPED = '~';
+/** Begins the type of a key that holds neither a hash of this format nor a string. */
+export const FOREIGN = '?';
+
+/**
+ * The form of a key's value: a hash has `data`, and as a rule `version`; a string has no version. Everything else
+ * belongs to another program, and is neither read nor overwritten.
+ */
+const FORM = `
+local function form(key)
+  local version = redis.pcall('HGET', key, 'version')
+  if type(version) == 'table' then
+    local found = redis.call('TYPE', key).ok
+    if found == 'string' then return 'string', false end
+    return '${FOREIGN}' .. found, false
+  end
+  if version then return 'hash', version end
+  if redis.call('HEXISTS', key, 'data') == 1 then return 'hash', false end
+  if redis.call('EXISTS', key) == 1 then return '${FOREIGN}hash without the field data', false end
+  return 'none', false
+end`;
+
+/**
+ * Returns three items for each key: its data, its version and the milliseconds since 1970 at which it expires; all
+ * empty for one that does not exist. For a foreign one, the first is empty and the second its type.
+ */
+export const READ: Script = script(`${FORM}
+local found, now = {}, nil
+for i, key in ipairs(KEYS) do
+  local at = 3 * i
+  local value = redis.pcall('HMGET', key, 'data', 'version')
+  local data, version = value[1], value[2]
+  if not data then
+    local kind = form(key)
+    if kind == 'string' then data = redis.call('GET', key)
+    elseif kind ~= 'none' then version = kind == 'hash' and '${FOREIGN}hash without the field data' or kind end
+  end
+  local rest = data and redis.call('PTTL', key) or -1
+  local expires = false
+  if rest >= 0 then
+    if not now then
+      local time = redis.call('TIME')
+      now = time[1] * 1000 + math.floor(time[2] / 1000)
+    end
+    expires = string.format('%.0f', now + rest)
+  end
+  found[at - 2], found[at - 1], found[at] = data or false, version or false, expires
+end
+return found`);
+
+/**
+ * Writes groups of operations, one group after the other, each of them as a whole or not at all: checks all of a group,
+ * since Redis has no rollback, and then writes.
+ *
+ * KEYS: those of the operations, in order; then, if there are events, both keys of the outbox. ARGV: the number of
+ * groups; for each, the numbers of its operations and events; for each operation `p` (put) or `r` (remove), the
+ * condition (empty, `!` for absent, `=` and the ETag), the TTL in milliseconds or nothing, the value; for each event ID
+ * and bytes.
+ *
+ * Returns for each operation the new version, nothing for a removed key, or one of the marks above.
+ *
+ * The new version is the greater one of the next and the microseconds since 2025: no key has a version again, even if it
+ * was deleted meanwhile, or counted on from 1 by Dapr. `HINCRBY` counts what is beyond the numbers of Lua.
+ */
+export const WRITE: Script = script(`${FORM}
+local time = redis.call('TIME')
+local now = (time[1] - 1735689600) * 1000000 + time[2]
+local answers, first, at = {}, 1, 2
+
+local function written(key, kind, version, value)
+  if kind == 'string' then redis.call('DEL', key) end
+  if version and #version <= 18 and string.find(version, '^%d+$') and tonumber(version) >= now then
+    redis.call('HSET', key, 'data', value)
+    redis.call('HINCRBY', key, 'version', 1)
+    return redis.call('HGET', key, 'version')
+  end
+  local next = string.format('%.0f', now)
+  redis.call('HSET', key, 'data', value, 'version', next)
+  now = now + 1
+  return next
+end
+
+for _ = 1, tonumber(ARGV[1]) do
+  local operations, events = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  local kinds, versions, holds = {}, {}, true
+  for i = 1, operations do
+    local kind, version = form(KEYS[first + i - 1])
+    local condition = ARGV[at + 4 * i - 1]
+    local mark = '${SKIPPED}'
+    if string.sub(kind, 1, 1) == '${FOREIGN}' then mark = kind
+    elseif condition == '!' then if kind ~= 'none' then mark = '${REFUSED}' end
+    elseif condition ~= '' and version ~= string.sub(condition, 2) then mark = '${REFUSED}' end
+    if mark ~= '${SKIPPED}' then holds = false end
+    kinds[i], versions[i], answers[first + i - 1] = kind, version, mark
+  end
+  if holds then
+    for i = 1, operations do
+      local key, from = KEYS[first + i - 1], at + 4 * i - 2
+      if ARGV[from] == 'p' then
+        answers[first + i - 1] = written(key, kinds[i], versions[i], ARGV[from + 3])
+        if ARGV[from + 2] ~= '' then redis.call('PEXPIRE', key, ARGV[from + 2])
+        elseif kinds[i] == 'hash' then redis.call('PERSIST', key) end
+      else
+        if kinds[i] ~= 'none' then redis.call('DEL', key) end
+        answers[first + i - 1] = ''
+      end
+    end
+    for i = 1, events do
+      local from = at + 4 * operations + 2 * i
+      redis.call('ZADD', KEYS[#KEYS - 1], 0, ARGV[from])
+      redis.call('HSET', KEYS[#KEYS], ARGV[from], ARGV[from + 1])
+    end
+  end
+  first, at = first + operations, at + 2 + 4 * operations + 2 * events
+end
+return answers`);
+
+/**
+ * Returns ID and bytes of events that nobody has claimed, the least IDs first. KEYS: both keys of the outbox, a sorted
+ * set of IDs by the end of their claims (0: never claimed) and a hash of bytes. ARGV: how many, for how many
+ * milliseconds.
+ */
+export const CLAIM: Script = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], 1, now)) do redis.call('ZADD', KEYS[1], 0, id) end
+local found = {}
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], 0, 0, 'LIMIT', 0, ARGV[1])) do
+  redis.call('ZADD', KEYS[1], now + ARGV[2], id)
+  found[#found + 1] = id
+  found[#found + 1] = redis.call('HGET', KEYS[2], id)
+end
+return found`);
+
+/** Removes events. KEYS: both keys of the outbox. ARGV: IDs. */
+export const REMOVE: Script = script(`
+for _, id in ipairs(ARGV) do
+  redis.call('ZREM', KEYS[1], id)
+  redis.call('HDEL', KEYS[2], id)
+end`);

@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { KeyValueStore } from '../../../../src/components/key-value.ts';
+import type { RedisArgument } from '../../../../src/components/redis/driver.ts';
+import { redisStateStore } from '../../../../src/components/redis/index.ts';
+import { keyValueConformance } from '../../../../src/testing/key-value-conformance.ts';
+import { etagOf, keyValueCases, put, putOne, remove, textOf, writeOne } from '../../../support/key-value-cases.ts';
+import { redisCommand } from '../../../support/redis-groups.ts';
+import { hasRedis, type OwnServer, startRedis } from '../../../support/servers.ts';
+import { storeContext } from '../../../support/store-context.ts';
+import { hasSharedRedis, sharedRedis } from '../given-redis.ts';
+
+/** As a daprd writes a value: its ETag counts from 1. */
+const DAPR_SET = `
+redis.call('HSET', KEYS[1], 'data', ARGV[1])
+return redis.call('HINCRBY', KEYS[1], 'version', 1)`;
+
+// On a server of its own: its keys have no prefix.
+describe.runIf(hasRedis())('values in Redis', () => {
+  let server: OwnServer;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  for (const { name, needs = [], run } of keyValueConformance)
+    test.skipIf(needs.includes('list'))(name, async () => {
+      await redisCommand(server.port, ['FLUSHALL']);
+      const open = (): Promise<KeyValueStore> =>
+        redisStateStore('store', { url: `redis://127.0.0.1:${server.port}` }).open(storeContext());
+      await run({ open, pass: pause });
+    });
+});
+
+describe.runIf(hasSharedRedis())("values in Redis in Dapr's format", () => {
+  let server: Awaited<ReturnType<typeof sharedRedis>>;
+  const app = `test-${randomUUID()}`;
+  const key = (name: string): string => `${app}||${name}-${randomUUID().slice(0, 8)}`;
+  const command = (...args: readonly RedisArgument[]): Promise<unknown> => redisCommand(server.port, args);
+  const open = (): Promise<KeyValueStore> =>
+    redisStateStore('store', { url: `redis://127.0.0.1:${server.port}` }).open(storeContext(app));
+
+  beforeAll(async () => {
+    server = await sharedRedis();
+  });
+  afterAll(async () => {
+    const keys = (await command('KEYS', `*${app}*`)) as string[];
+    if (keys.length > 0) await command('DEL', ...keys);
+    await server[Symbol.asyncDispose]();
+  });
+
+  keyValueCases({ open, key });
+
+  test('writes a hash with data and version, which Dapr counts on from', async () => {
+    const store = await open();
+    const name = key('ours');
+    const etag = await putOne(store, name, '{"a":1}', 60_000);
+    expect(await command('HGETALL', name)).toEqual({ data: '{"a":1}', version: etag });
+    expect(Number(await command('PTTL', name))).toBeGreaterThan(58_000);
+    expect(Number(etag)).toBeGreaterThan((Date.now() - Date.UTC(2025, 0)) * 1_000 - 60_000_000);
+    await command('EVAL', DAPR_SET, '1', name, '2');
+    expect(await etagOf(store, name)).toBe(String(BigInt(etag) + 1n));
+    expect((await writeOne(store, put(name, '3', { etag }))).status).toBe('refused');
+    await store.close();
+  });
+
+  test("reads and overwrites Dapr's hash, also one with the mark of a first write", async () => {
+    const store = await open();
+    const [name, marked] = [key('daprs'), key('marked')];
+    await command('EVAL', DAPR_SET, '1', name, '{"b":2}');
+    await command('HSET', marked, 'data', '1', 'first-write', '0', 'version', '1');
+    expect(await store.read([name, marked])).toMatchObject([{ etag: '1' }, { etag: '1' }]);
+    expect((await writeOne(store, put(name, '3', { etag: '2' }))).status).toBe('refused');
+    expect((await writeOne(store, put(name, '3', { etag: '1' }))).status).toBe('done');
+    expect((await writeOne(store, put(marked, '3'))).status).toBe('done');
+    expect((await writeOne(store, put(marked, '4', 'absent'))).status).toBe('refused');
+    // Deleted and made again by Dapr, its ETag is 1 again: what we write never is.
+    await command('DEL', name);
+    await command('EVAL', DAPR_SET, '1', name, '{"b":2}');
+    expect(Number(await putOne(store, name, '4'))).toBeGreaterThan(1_000);
+    await store.close();
+  });
+
+  test('counts on from a version beyond the numbers of a script, to the digit', async () => {
+    const store = await open();
+    const name = key('beyond');
+    await command('HSET', name, 'data', '1', 'version', '580000000000000001');
+    expect(await putOne(store, name, '2')).toBe('580000000000000002');
+    await command('HSET', name, 'version', 'x1');
+    expect(await etagOf(store, name)).toBe('x1');
+    expect(await putOne(store, name, '3')).toMatch(/^\d+$/);
+    await store.close();
+  });
+
+  test('reads a string as a value without ETag, and overwrites it with a hash', async () => {
+    const store = await open();
+    const name = key('string');
+    await command('SET', name, 'not JSON', 'PX', '60000');
+    const [found] = await store.read([name]);
+    expect(found).toMatchObject({ bytes: Buffer.from('not JSON'), etag: undefined });
+    expect(found?.expiresAt).toBeGreaterThan(Date.now() + 50_000);
+    expect((await writeOne(store, put(name, '1', 'absent'))).status).toBe('refused');
+    expect((await writeOne(store, put(name, '1', { etag: '1' }))).status).toBe('refused');
+    await putOne(store, name, '1');
+    expect(await command('TTL', name)).toBe(-1);
+    expect(await command('TYPE', name)).toBe('hash');
+    await store.close();
+  });
+
+  test.each([
+    { type: 'list', make: ['RPUSH', 'item'] },
+    { type: 'stream', make: ['XADD', '*', 'a', 'b'] },
+    { type: 'hash without the field data', make: ['HSET', 'other', '1'] },
+  ])('neither reads nor overwrites a $type; what is asked for at the same time is done', async ({ type, make }) => {
+    const store = await open();
+    const [name, beside] = [key('foreign'), key('beside')];
+    const [verb = '', ...rest] = make;
+    await command(verb, name, ...rest);
+    const [read, write, other] = await Promise.allSettled([
+      store.read([name]),
+      store.write([put(name, '1'), put(key('same'), '1')], { atomic: true }),
+      store.write([put(beside, '1')], { atomic: true }),
+    ]);
+    const reason = expect.objectContaining({ message: expect.stringContaining(`holds a ${type}`) });
+    expect(read).toMatchObject({ status: 'rejected', reason });
+    expect(write).toMatchObject({ status: 'rejected', reason });
+    expect(other).toMatchObject({ status: 'fulfilled', value: [{ status: 'done' }] });
+    expect(await textOf(store, beside)).toBe('1');
+    await expect(writeOne(store, remove(name))).rejects.toThrow(`holds a ${type}`);
+    await store.close();
+  });
+
+  test('sends its scripts again when the server has forgotten them', async () => {
+    const store = await open();
+    const name = key('scripts');
+    await putOne(store, name, '1');
+    await command('SCRIPT', 'FLUSH');
+    expect(await textOf(store, name)).toBe('1');
+    await command('SCRIPT', 'FLUSH');
+    await putOne(store, name, '2');
+    expect(await textOf(store, name)).toBe('2');
+    await store.close();
+  });
+});

@@ -1,0 +1,233 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { KeyValueOperation, KeyValueStore, WriteCondition, WriteOutcome } from '../../src/components/key-value.ts';
+
+const ATOMIC = { atomic: true };
+const APART = { atomic: false };
+
+/** A value of JSON. */
+export const bytesOf = (text: string): Uint8Array => Buffer.from(text);
+
+export function put(key: string, value: string, condition?: WriteCondition, ttlMs?: number): KeyValueOperation {
+  const given = { ...(condition && { condition }), ...(ttlMs !== undefined && { ttlMs }) };
+  return { kind: 'put', key, value: bytesOf(value), ...given };
+}
+
+export function remove(key: string, condition?: WriteCondition): KeyValueOperation {
+  return { kind: 'remove', key, ...(condition && { condition }) };
+}
+
+/** Writes one operation; answers its outcome. */
+export async function writeOne(store: KeyValueStore, operation: KeyValueOperation): Promise<WriteOutcome> {
+  const [outcome] = await store.write([operation], APART);
+  return outcome ?? { status: 'skipped' };
+}
+
+/** Puts a value; answers its ETag. */
+export async function putOne(store: KeyValueStore, key: string, value: string, ttlMs?: number): Promise<string> {
+  const outcome = await writeOne(store, put(key, value, undefined, ttlMs));
+  expect(outcome.status).toBe('done');
+  return (outcome.status === 'done' ? outcome.etag : undefined) ?? '';
+}
+
+/** The text of a value; `undefined` if there is none. */
+export async function textOf(store: KeyValueStore, key: string): Promise<string | undefined> {
+  const [found] = await store.read([key]);
+  return found && Buffer.from(found.bytes).toString();
+}
+
+export async function etagOf(store: KeyValueStore, key: string): Promise<string | undefined> {
+  return (await store.read([key]))[0]?.etag;
+}
+
+const statuses = (outcomes: readonly WriteOutcome[]): readonly string[] => outcomes.map(({ status }) => status);
+
+/** What {@link keyValueCases} needs. */
+export interface KeyValueWorld {
+  /** Opens a store over what the test before has left. */
+  readonly open: () => Promise<KeyValueStore>;
+  /** A key that no other test uses. */
+  readonly key: (name: string) => string;
+}
+
+/** What every store in a format of Dapr's does, beyond `keyValueConformance`. */
+export function keyValueCases({ open, key }: KeyValueWorld): void {
+  test('of many writers with one ETag, exactly one is done', async () => {
+    const [one, other] = [await open(), await open()];
+    const name = key('contended');
+    const etag = await putOne(one, name, '0');
+    const stores = Array.from({ length: 40 }, (_value, index) => (index % 2 === 0 ? one : other));
+    const writes = stores.map((store, index) => writeOne(store, put(name, `"${index}"`, { etag })));
+    const done = (await Promise.all(writes)).flatMap((outcome, index) => (outcome.status === 'done' ? [index] : []));
+    expect(done).toHaveLength(1);
+    expect(await textOf(other, name)).toBe(`"${done[0]}"`);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  test('of many writers that want a key to be absent, exactly one is done', async () => {
+    const [one, other] = [await open(), await open()];
+    const name = key('first');
+    const stores = Array.from({ length: 40 }, (_value, index) => (index % 2 === 0 ? one : other));
+    const outcomes = await Promise.all(stores.map((store, index) => writeOne(store, put(name, `${index}`, 'absent'))));
+    expect(outcomes.filter(({ status }) => status === 'done')).toHaveLength(1);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  test('transactions over the same keys in opposite order all end, each as a whole', async () => {
+    const [one, other] = [await open(), await open()];
+    const names = Array.from({ length: 12 }, (_value, index) => key(`k${index}`));
+    const run = async (store: KeyValueStore, keys: readonly string[], mark: string): Promise<void> => {
+      for (let round = 0; round < 15; round++) {
+        const value = `"${mark}${round}"`;
+        const written = await store.write(
+          keys.map((name) => put(name, value)),
+          ATOMIC,
+        );
+        expect(new Set(statuses(written))).toEqual(new Set(['done']));
+        if (round % 5 === 4)
+          await store.write(
+            keys.map((name) => remove(name)),
+            ATOMIC,
+          );
+        const found = (await store.read(names)).map((value) => value && Buffer.from(value.bytes).toString());
+        expect(new Set(found).size).toBe(1);
+      }
+    };
+    const reversed = names.toReversed();
+    await Promise.all([
+      ...[run(one, names, 'a'), run(other, reversed, 'b')],
+      ...[run(one, reversed, 'c'), run(other, names, 'd')],
+    ]);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  test('a refused transaction writes nothing, and says what was refused', async () => {
+    const store = await open();
+    const [a, b, c] = [key('a'), key('b'), key('c')];
+    const etag = await putOne(store, a, '1');
+    await putOne(store, b, '1');
+    const wrong = [put(a, '2', { etag }), remove(b, { etag: `${etag}0` }), put(c, '2', 'absent')];
+    expect(statuses(await store.write(wrong, ATOMIC))).toEqual(['skipped', 'refused', 'skipped']);
+    expect(await Promise.all([a, b, c].map((name) => textOf(store, name)))).toEqual(['1', '1', undefined]);
+    expect(statuses(await store.write(wrong, APART))).toEqual(['done', 'refused', 'done']);
+    expect(await Promise.all([a, b, c].map((name) => textOf(store, name)))).toEqual(['2', '1', '2']);
+    await store.close();
+  });
+
+  test('every write gives another ETag, also after a delete, and a put without a change', async () => {
+    const store = await open();
+    const name = key('etags');
+    const seen: string[] = [];
+    for (let round = 0; round < 30; round++) {
+      seen.push(await putOne(store, name, '1'));
+      expect(await etagOf(store, name)).toBe(seen.at(-1));
+      if (round % 3 === 0) await writeOne(store, remove(name));
+    }
+    const calls = [put(name, '1'), remove(name), put(name, '1'), remove(name), put(name, '1')];
+    for (const outcome of await Promise.all(calls.map((call) => writeOne(store, call))))
+      if (outcome.status === 'done' && outcome.etag) seen.push(outcome.etag);
+    expect(new Set(seen).size).toBe(33);
+    await store.close();
+  });
+
+  test('a TTL is told, ends the key, and is cleared by a put without one', async () => {
+    const store = await open();
+    const [short, kept, long] = [key('short'), key('kept'), key('long')];
+    const before = Date.now();
+    await Promise.all([putOne(store, short, '1', 1_000), putOne(store, kept, '1', 1_000)]);
+    await putOne(store, long, '1', 2_147_483_647_000);
+    const etag = await etagOf(store, short);
+    const [told, , far] = await store.read([short, kept, long]);
+    expect(told?.expiresAt).toBeGreaterThanOrEqual(before + 900);
+    expect(told?.expiresAt).toBeLessThan(Date.now() + 2_001);
+    expect(Math.abs((far?.expiresAt ?? 0) - before - 2_147_483_647_000)).toBeLessThan(60_000);
+    await putOne(store, kept, '2');
+    expect((await store.read([kept]))[0]).not.toHaveProperty('expiresAt');
+    await pause(1_100);
+    expect(await store.read([short, short])).toEqual([undefined, undefined]);
+    expect(await textOf(store, kept)).toBe('2');
+    expect((await writeOne(store, put(short, '2', { etag: etag ?? '' }))).status).toBe('refused');
+    expect((await writeOne(store, remove(short, { etag: etag ?? '' }))).status).toBe('refused');
+    expect((await writeOne(store, put(short, '3', 'absent'))).status).toBe('done');
+    expect((await store.read([short]))[0]).not.toHaveProperty('expiresAt');
+    await store.close();
+  });
+
+  test('takes keys and values of every kind', async () => {
+    const store = await open();
+    const names = ['__proto__', 'ä😀', 'a b/c', "'; DROP TABLE state; --", '%_', 'x'.repeat(500)].map(key);
+    const value = '{"n":0.1234567890123,"t":"ä😀\\"\'\\\\"}';
+    await store.write(
+      names.map((name) => put(name, value)),
+      APART,
+    );
+    const found = await store.read([...names, key('missing'), names[0] ?? '']);
+    const texts = found.map((one) => one && JSON.parse(Buffer.from(one.bytes).toString()));
+    const parsed = JSON.parse(value);
+    expect(texts).toEqual([...names.map(() => parsed), undefined, parsed]);
+    await store.close();
+  });
+
+  test('keeps binary values as they are', async () => {
+    const store = await open();
+    const name = key('binary');
+    const value = Buffer.from(Array.from({ length: 256 }, (_value, index) => index));
+    await store.write([{ kind: 'put', key: name, value, isBinary: true }], ATOMIC);
+    expect(Buffer.from((await store.read([name]))[0]?.bytes ?? []).equals(value)).toBe(true);
+    await store.close();
+  });
+
+  test('a value of 3 MB, and 3,000 operations in one transaction', async () => {
+    const store = await open();
+    const name = key('large');
+    await putOne(store, name, JSON.stringify('x'.repeat(3_000_000)));
+    expect((await textOf(store, name))?.length).toBe(3_000_002);
+    const names = Array.from({ length: 3_000 }, (_value, index) => key(`many${index}`));
+    const outcomes = await store.write(
+      names.map((one) => put(one, '1')),
+      ATOMIC,
+    );
+    expect(new Set(statuses(outcomes))).toEqual(new Set(['done']));
+    expect((await store.read(names)).filter((one) => one !== undefined)).toHaveLength(3_000);
+    const apart = await store.write(
+      names.map((one) => remove(one, 'absent')),
+      APART,
+    );
+    expect(new Set(statuses(apart))).toEqual(new Set(['refused']));
+    await store.close();
+  });
+
+  test('events are left with their transaction only, claimed once, and again after the lease', async () => {
+    const [one, other] = [await open(), await open()];
+    const name = key('with-event');
+    const place = key('event');
+    const event = (id: string): { id: string; bytes: Uint8Array } => ({ id, bytes: bytesOf(`event ${id}`) });
+    const [first, second, third] = ['1', '2', '3'].map((id) => event(`${place}-${id}`));
+    if (first === undefined || second === undefined || third === undefined) throw new Error('there are three');
+    await one.write([put(name, '1')], { atomic: true, events: [second, first] });
+    await one.write([put(name, '1', 'absent')], { atomic: true, events: [third] });
+    const claimed = await one.outbox?.claim(1, 60_000);
+    expect(claimed?.map(({ id, bytes }) => [id, Buffer.from(bytes).toString()])).toEqual([
+      [first.id, `event ${first.id}`],
+    ]);
+    expect((await other.outbox?.claim(5, 400))?.map(({ id }) => id)).toEqual([second.id]);
+    expect(await one.outbox?.claim(5, 400)).toEqual([]);
+    await other.outbox?.remove([first.id]);
+    await pause(500);
+    expect((await one.outbox?.claim(5, 1))?.map(({ id }) => id)).toEqual([second.id]);
+    await one.outbox?.remove([second.id, second.id]);
+    await pause(5);
+    expect(await other.outbox?.claim(5, 1)).toEqual([]);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  test('refuses calls after its close, which may be called twice and waits for calls in flight', async () => {
+    const store = await open();
+    const name = key('closed');
+    const writing = putOne(store, name, '1');
+    await Promise.all([store.close(), store.close()]);
+    await writing;
+    await expect(store.read([name])).rejects.toThrow('closed');
+    await expect(store.write([put(name, '2')], ATOMIC)).rejects.toThrow('closed');
+  });
+}
