@@ -49,6 +49,7 @@ export {
   postgresqlConfiguration,
 } from './configuration/postgresql-configuration.ts';
 export { type PostgresqlLocksOptions, postgresqlLocks } from './postgresql-locks.ts';
+export { type PostgresqlStateStoreOptions, postgresqlStateStore } from './kv/postgresql-state-store.ts';
 export type { PostgresqlConnection, StateCall };
 
 /**

@@ -28,6 +28,10 @@ class GivenPostgresql implements AsyncDisposable {
     this.#url = url;
   }
 
+  get connection(): string {
+    return this.#url;
+  }
+
   newPlace(): string {
     const schema = `insidecar-test-${randomUUID()}`;
     this.#schemas.push(schema);

@@ -24,6 +24,10 @@ export class PgTestServer implements RemoteTestServer {
     return `test-${randomUUID().slice(0, 8)}`;
   }
 
+  get connection(): string {
+    return this.url();
+  }
+
   url(port: number = this.server.port): string {
     return `postgresql://postgres@127.0.0.1:${port}/postgres`;
   }

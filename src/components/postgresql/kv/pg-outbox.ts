@@ -1,0 +1,60 @@
+import type { KeyValueOutbox, OutboxEvent } from '../../key-value.ts';
+import { byteaArray, int4Array, textArray } from '../binary.ts';
+import type { KvConnection } from './kv-connection.ts';
+import { partsOf, type Write } from './write-arguments.ts';
+
+/** Makes a call that can be repeated. */
+type Run = <T>(work: (connection: KvConnection) => Promise<T>) => Promise<T>;
+
+/** The events of an application's store, in a table beside the state table, which is created with the first use. */
+export class PgOutbox implements KeyValueOutbox {
+  /** Whose events they are. */
+  readonly #store: string;
+  readonly #run: Run;
+  #ensured: Promise<void> | undefined;
+
+  constructor(store: string, run: Run) {
+    this.#store = store;
+    this.#run = run;
+  }
+
+  /** Creates the table if it is missing. */
+  ensure(): Promise<void> {
+    this.#ensured ??= this.#create().catch((error: unknown) => {
+      this.#ensured = undefined;
+      throw error;
+    });
+    return this.#ensured;
+  }
+
+  async #create(): Promise<void> {
+    await this.#run((connection) => connection.run('createOutbox', []));
+  }
+
+  /** What a statement that leaves events is called with in addition. */
+  argumentsOf(calls: readonly Write[]): readonly unknown[] {
+    const [parts, ids, bytes]: [number[], string[], Uint8Array[]] = [[], [], []];
+    const first = partsOf(calls);
+    for (const [index, { events }] of calls.entries())
+      for (const event of events) {
+        parts.push(first[index] ?? 0);
+        ids.push(event.id);
+        bytes.push(event.bytes);
+      }
+    return [this.#store, int4Array(parts), textArray(ids), byteaArray(bytes)];
+  }
+
+  async claim(limit: number, leaseMs: number): Promise<readonly OutboxEvent[]> {
+    await this.ensure();
+    const values = [this.#store, String(limit), String(leaseMs)];
+    const rows = await this.#run((connection) => connection.run('claim', values));
+    const events = rows.map(([id, bytes]) => ({ id: String(id), bytes: bytes as Uint8Array }));
+    return events.sort((one, other) => Buffer.compare(Buffer.from(one.id), Buffer.from(other.id)));
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.ensure();
+    await this.#run((connection) => connection.run('remove', [this.#store, textArray(ids)]));
+  }
+}

@@ -1,0 +1,136 @@
+import { SidecarError } from '../../../errors.ts';
+import { MAX_TIMEOUT_MS } from '../../../util/clock.ts';
+import { BOOLEAN, choice, field, type OptionFields, secret, text, whole } from '../../../util/option-fields.ts';
+import type { KeyValueDefinition, StateStoreOptions } from '../../key-value.ts';
+import { checkStoreOptions } from '../../key-value-options.ts';
+import { openAtOnce } from '../../remote/open-at-once.ts';
+import { FORMAT_STORE_FIELDS, stateDefinition, TIMEOUT } from '../../state-definition.ts';
+import { checkedTarget, type PostgresqlConnection } from '../connection-options.ts';
+import { loadPg } from '../driver.ts';
+import { FORMATS, type FormatVersion } from './formats.ts';
+import { KvServer } from './kv-server.ts';
+import { PgKeyValue } from './pg-key-value.ts';
+import { parseTableName, TABLE_FORM, type TableName, tableBeside } from './table-names.ts';
+
+/** Options of {@link postgresqlStateStore}. @public */
+export interface PostgresqlStateStoreOptions extends StateStoreOptions {
+  /** As in {@link PostgresqlOptions}. */
+  readonly connection: string | PostgresqlConnection;
+  /** The form of the values: `v1` of Dapr's component type has `jsonb`, `v2` bytes. Default `v2`. */
+  readonly version?: 'v1' | 'v2';
+  /** `v1`: the table, with a schema and a dot if it is not found without. Default `state`. */
+  readonly tableName?: string;
+  /** `v2`: what stands before `state` in the table's name, with a schema and a dot if need be. Default: nothing. */
+  readonly tablePrefix?: string;
+  /** The table with the level of the state table. Default `dapr_metadata`. */
+  readonly metadataTableName?: string;
+  /** How often expired values are deleted, in milliseconds; 0 for never. Default: 3,600,000, an hour. */
+  readonly cleanupIntervalMs?: number;
+  /** The most connections: one reads, the others write. At least 2. Default 4. */
+  readonly maxConnections?: number;
+  /** Whether statements are prepared; `false` behind PgBouncer before 1.21 in transaction mode. Default: `true`. */
+  readonly preparedStatements?: boolean;
+  /** App IDs that may use the store. Default: all. */
+  readonly scopes?: readonly string[];
+  /** The time limit of an attempt to connect and of a statement, in milliseconds. Default 5,000. */
+  readonly callTimeoutMs?: number;
+}
+
+const TABLE = text(TABLE_FORM);
+const FIELDS: OptionFields<PostgresqlStateStoreOptions> = {
+  ...FORMAT_STORE_FIELDS,
+  connection: secret({
+    ...field((value) => typeof value === 'string' || typeof value === 'object', 'a URL, pairs or an object'),
+    isRequired: true,
+  }),
+  version: choice('v1', 'v2'),
+  tableName: TABLE,
+  tablePrefix: field((value) => typeof value === 'string', TABLE_FORM),
+  metadataTableName: TABLE,
+  cleanupIntervalMs: whole(0, MAX_TIMEOUT_MS),
+  maxConnections: whole(2, 100),
+  preparedStatements: BOOLEAN,
+  callTimeoutMs: TIMEOUT,
+};
+const DEFAULTS = {
+  version: 'v2',
+  tableName: 'state',
+  tablePrefix: '',
+  metadataTableName: 'dapr_metadata',
+  cleanupIntervalMs: 3_600_000,
+  maxConnections: 4,
+  preparedStatements: true,
+  callTimeoutMs: 5_000,
+} as const;
+
+/**
+ * A state store in PostgreSQL 13 or later, in the tables of Dapr's `state.postgresql`: both can read and write the same
+ * rows. Needs the package `pg` 8. Missing tables are created. A write resolves once it is committed, and synced if the
+ * server syncs.
+ *
+ * `v1` keeps JSON as `jsonb`, which drops the order of members and refuses U+0000.
+ *
+ * @param name - the name of the store in requests
+ * @throws SidecarError `ERR_CONFIGURATION` for wrong options.
+ * @example
+ * ```ts
+ * const store = postgresqlStateStore('orders', { connection: 'postgresql://app:secret@db.internal:5432/shop' });
+ * const sidecar = new Sidecar({ appId: 'orders', components: [store] });
+ * ```
+ * @public
+ */
+export function postgresqlStateStore(name: string, options: PostgresqlStateStoreOptions): KeyValueDefinition {
+  const what = `options of postgresqlStateStore ${JSON.stringify(name)}`;
+  checkStoreOptions(what, options, FIELDS);
+  const given = { ...DEFAULTS, ...options };
+  const { version, callTimeoutMs, maxConnections, cleanupIntervalMs, tablePrefix } = given;
+  const tables = tablesOf(given, what);
+  const keys = keysOf(version, tablePrefix);
+  const { hosts, name: serverName } = checkedTarget(
+    given.connection,
+    (problem) => new SidecarError('ERR_CONFIGURATION', `connection in ${what}: ${problem}`),
+  );
+  const makeServer = (): KvServer =>
+    new KvServer({
+      hosts,
+      name: serverName,
+      format: FORMATS[version],
+      tables,
+      levelKey: keys.level,
+      prepares: given.preparedStatements,
+      callTimeoutMs,
+    });
+  return stateDefinition({ name, type: 'state.postgresql', version }, options, async (context) => {
+    // A package that is not installed is an error of the start: it would look like a server that is down for ever.
+    await loadPg();
+    const settings = { name, version, server: makeServer(), callTimeoutMs, cleanupKey: keys.cleanup };
+    return openAtOnce(new PgKeyValue({ ...settings, writers: maxConnections - 1, cleanupIntervalMs }, context));
+  });
+}
+
+/** The keys in the metadata table, as Dapr writes them. */
+function keysOf(version: FormatVersion, prefix: string): { readonly level: string; readonly cleanup: string } {
+  if (version === 'v1') return { level: 'migrations', cleanup: 'last-cleanup' };
+  return { level: `migrations-state-v2-${prefix}`, cleanup: `last-cleanup-state-v2-${prefix}` };
+}
+
+function tablesOf(
+  {
+    version,
+    tableName,
+    tablePrefix,
+    metadataTableName,
+  }: Required<Pick<PostgresqlStateStoreOptions, 'version' | 'tableName' | 'tablePrefix' | 'metadataTableName'>>,
+  what: string,
+): { readonly state: TableName; readonly metadata: TableName; readonly outbox: TableName } {
+  const read = (option: string, written: string, table = written): TableName => {
+    const parsed = parseTableName(table);
+    if (parsed !== undefined) return parsed;
+    const message = `${option} ${JSON.stringify(written)} in ${what}: expected ${TABLE_FORM}`;
+    throw new SidecarError('ERR_CONFIGURATION', message);
+  };
+  const state =
+    version === 'v1' ? read('tableName', tableName) : read('tablePrefix', tablePrefix, `${tablePrefix}state`);
+  const metadata = read('metadataTableName', metadataTableName);
+  return { state, metadata, outbox: tableBeside(state, `${state.name}_insidecar_outbox`) };
+}
