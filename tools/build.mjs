@@ -53,10 +53,16 @@ const SHARED = [
     test: new RegExp(`/src/(?!index\\.ts|cli/|components/(?:${FOLDERS})/|dapr/|inspector/|otel/|resources/|testing/)`),
   },
   { name: 'inspector-server', test: /\/src\/inspector\/(?!index\.ts)/ },
-  ...TECHNOLOGY_FILES.map(([folder, name]) => ({ name, test: new RegExp(`/src/components/${folder}/(?!index\\.ts)`) })),
+  ...[...new Set(TECHNOLOGY_FILES.map(([, name]) => name))].map((name) => ({ name, test: testOfFolders(name) })),
   { name: 'resource-files', test: /\/src\/resources\/(?!index\.ts)/ },
   ...VENDORED.map(({ name, packages }) => ({ name, test: testOf(packages) })),
 ];
+
+function testOfFolders(file) {
+  const folders = TECHNOLOGY_FILES.filter(([, name]) => name === file).map(([folder]) => folder);
+  return new RegExp(`/src/components/(?:${folders.join('|')})/(?!index\\.ts)`);
+}
+
 /** What another step of the build writes: loaded when it is needed, by this name beside the others. */
 const BUILT_APART = './inspector-assets.cjs';
 const IMPORTED_REQUIRE = "import { createRequire } from 'node:module';";

@@ -13,8 +13,8 @@ export const TECHNOLOGIES = {
   redis: 'redis-store',
 };
 
-/** What technologies share, by folder of `src/components`, and its file in `dist`. */
-export const SHARED_BY_TECHNOLOGIES = { broker: 'broker', remote: 'remote-store' };
+/** Further folders of technologies, and what they share, by folder of `src/components`, and the file in `dist`. */
+export const SHARED_BY_TECHNOLOGIES = { broker: 'broker', remote: 'remote-store', 'sqlite-file': 'embedded-store' };
 
 /** The entry points of the package, by the name of their files in `dist`, and the source of each. */
 export const ENTRIES = {

@@ -22,7 +22,6 @@ const BLOCK = [
 const ANYTHING = ['*'];
 
 const broker = (contents) => ({ contents, imports: [...TECHNOLOGY, 'components/broker'] });
-const store = (contents) => ({ contents, imports: [...TECHNOLOGY, 'components/remote'] });
 const block = (contents, more = []) => ({ contents, imports: [...BLOCK, ...more] });
 
 /**
@@ -54,17 +53,27 @@ export const ROOMS = {
   'components/*.ts': { contents: 'The interfaces of components, and what all of them share.', imports: FOUNDATION },
   'components/local': { contents: 'Secrets and configuration in files and the environment.', imports: TECHNOLOGY },
   'components/memory': { contents: 'Store and pub/sub in memory.', imports: TECHNOLOGY },
-  'components/embedded': { contents: 'The store in a directory (SQLite).', imports: TECHNOLOGY },
+  'components/embedded': {
+    contents: 'The store in a directory (SQLite).',
+    imports: [...TECHNOLOGY, 'components/sqlite-file'],
+  },
+  'components/sqlite-file': {
+    contents: "Values of applications in a file of SQLite, in Dapr's format.",
+    imports: [...TECHNOLOGY, 'components/embedded'],
+  },
   'components/durable': { contents: 'Pub/sub on any store.', imports: TECHNOLOGY },
   'components/key-value': {
     contents: 'Key-value stores and locks for applications on any store.',
     imports: [...TECHNOLOGY, 'components/memory'],
   },
   'components/remote': { contents: 'What stores on a server share.', imports: TECHNOLOGY },
-  'components/postgresql': store('The store on PostgreSQL.'),
+  'components/postgresql': {
+    contents: "The store on PostgreSQL, and values of applications in Dapr's format.",
+    imports: [...TECHNOLOGY, 'components/remote'],
+  },
   'components/broker': { contents: 'What pub/sub components on brokers share.', imports: TECHNOLOGY },
   'components/redis': {
-    contents: 'Store and pub/sub on Redis.',
+    contents: "Store and pub/sub on Redis, and values of applications in Dapr's format.",
     imports: [...TECHNOLOGY, 'components/remote', 'components/broker'],
   },
   'components/rabbitmq': broker('Pub/sub on RabbitMQ.'),

@@ -40,14 +40,21 @@ export function corruptError(message: string): Error {
   return Object.assign(new Error(message), { errcode: CORRUPT });
 }
 
+/** The kind of an error of SQLite or the file system. */
+export function kindOf(error: unknown): StateErrorKind {
+  const { errcode, code } = error as { errcode?: unknown; code?: unknown };
+  return (
+    (typeof errcode === 'number' ? KIND_BY_CODE[errcode & PRIMARY_CODE_MASK] : undefined) ??
+    (typeof code === 'string' ? KIND_BY_ERRNO[code] : undefined) ??
+    'failed'
+  );
+}
+
 /** Translates an error of SQLite or the file system for a state directory. */
 export function stateErrorOf(error: unknown, path: string): StateError {
   if (isStateError(error)) return error;
-  const { errcode, code, message } = error as { errcode?: unknown; code?: unknown; message?: unknown };
-  const kind =
-    (typeof errcode === 'number' ? KIND_BY_CODE[errcode & PRIMARY_CODE_MASK] : undefined) ??
-    (typeof code === 'string' ? KIND_BY_ERRNO[code] : undefined) ??
-    'failed';
+  const { message } = error as { message?: unknown };
+  const kind = kindOf(error);
   const meaning = MEANING[kind] ?? 'has failed';
   return new StateError(kind, `The state directory ${quote(path)} ${meaning} (${String(message ?? error)}).`, error);
 }

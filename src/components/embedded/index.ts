@@ -11,6 +11,8 @@ import type { StateContext, StateDefinition, StateStore } from '../../state/stor
 import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
 import { openEmbeddedStore } from './embedded-store.ts';
 
+export { type SqliteStateStoreOptions, sqliteStateStore } from '../sqlite-file/index.ts';
+
 /** Options of {@link embedded}. @public */
 export interface EmbeddedOptions {
   /**

@@ -5,8 +5,10 @@ import { BinaryReader, type BinaryWriter } from './binary-codec.ts';
 
 /** The worker data of the thread. */
 export interface WorkerSettings {
-  /** The directory, absolute. */
+  /** The directory, absolute; with `values`, the database file. */
   readonly path: string;
+  /** What a file with values of applications is opened with. */
+  readonly values?: FileSettings;
   /** Set to 1 when the database is closed, for an exit that cannot wait for a message. */
   readonly closed: Int32Array;
   /** For tests and benchmarks: extra delay of every commit in milliseconds, like a slow disk. */
@@ -15,12 +17,23 @@ export interface WorkerSettings {
   readonly maxPages?: number;
 }
 
+/** Settings of a database file with values of applications, which other programs may use, too. */
+export interface FileSettings {
+  /** The names of tables: letters, digits and underscores. */
+  readonly tableName: string;
+  readonly metadataTableName: string;
+  /** How long to wait while another process writes. */
+  readonly busyTimeoutMs: number;
+  /** The time from one cleanup to the next, whoever does it. */
+  readonly cleanupIntervalMs: number;
+}
+
 /** A request to the thread. Reads are answered first, without waiting for the commits sent with them. */
 export interface WorkerRequest {
   readonly reads?: Uint8Array;
   readonly commits?: Uint8Array;
-  /** `probe`: try to write, to see whether a failure is over. `close`: after everything else. */
-  readonly control?: 'probe' | 'close';
+  /** `probe`: try to write, to see whether a failure is over. `clean`: delete what has expired. `close`: after all else. */
+  readonly control?: 'probe' | 'clean' | 'close';
 }
 
 /** A {@link StateError} to send between threads. */

@@ -121,15 +121,16 @@ export class Thread {
   }
 
   #lostError(): StateError {
-    const where = JSON.stringify(this.#settings.path);
+    const { path, values } = this.#settings;
+    const where = `${values === undefined ? 'state directory' : 'database file'} ${JSON.stringify(path)}`;
     const file = fileURLToPath(workerUrl());
     if (!existsSync(file)) {
       const message =
-        `The state directory ${where} cannot be opened: ${JSON.stringify(file)}, which its thread runs, is missing. ` +
+        `The ${where} cannot be opened: ${JSON.stringify(file)}, which its thread runs, is missing. ` +
         'If a bundler made this program, have it leave the package insidecar out ("external"), or copy ' +
         'node_modules/insidecar/dist/embedded-worker.cjs to that place.';
       return new StateError('failed', message, this.#error);
     }
-    return new StateError('failed', `The thread of the state directory ${where} has ended unexpectedly.`, this.#error);
+    return new StateError('failed', `The thread of the ${where} has ended unexpectedly.`, this.#error);
   }
 }

@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock, type Timer } from '../../util/clock.ts';
+import { serveFile } from '../sqlite-file/file-thread.ts';
 import { BinaryWriter } from './binary-codec.ts';
 import { loadSqlite } from './driver.ts';
 import { stateErrorOf } from './failures.ts';
@@ -145,4 +146,8 @@ async function serve(port: MessagePort, settings: WorkerSettings): Promise<void>
   }
 }
 
-if (parentPort !== null) void serve(parentPort, workerData as WorkerSettings);
+if (parentPort !== null) {
+  const settings = workerData as WorkerSettings;
+  if (settings.values === undefined) void serve(parentPort, settings);
+  else void serveFile(parentPort, { ...settings, ...settings.values });
+}
