@@ -23,6 +23,7 @@ import { POSTGRESQL_CONNECTION_NAMES } from './postgresql-connection.ts';
 import { makeRabbitmqPubSub, rabbitmqMetadata } from './rabbitmq-pubsub.ts';
 import { REDIS_CONNECTION_IGNORES, REDIS_CONNECTION_NAMES } from './redis-connection.ts';
 import { makeRedisPubSub, redisPubSubMetadata } from './redis-pubsub.ts';
+import { makePostgresqlState, makeRedisState, makeSqliteState, TABLE_NAMES } from './state-formats.ts';
 import { STATE_STORE_NAMES } from './state-stores.ts';
 import type { MakeStore } from './store-source.ts';
 import { TOPIC_SCOPE_NAMES } from './topic-scopes.ts';
@@ -73,11 +74,12 @@ const postgresql: ComponentType = {
     'queryExecMode',
     'schema',
     'durability',
-    'tableName',
+    ...TABLE_NAMES,
     'tablePrefix',
-    'metadataTableName',
+    'maxConns',
   ],
-  ignores: ['cleanupInterval', 'cleanupIntervalInSeconds', 'connectionMaxIdleTime', 'maxConns'],
+  ignores: ['connectionMaxIdleTime'],
+  makeStore: makePostgresqlState,
 };
 
 const postgresqlConfiguration: ComponentType = {
@@ -90,6 +92,14 @@ const redis: ComponentType = {
   role: 'redis-state',
   uses: [...state, ...REDIS_CONNECTION_NAMES, 'prefix', 'durability', 'ttlInSeconds'],
   ignores: [...REDIS_CONNECTION_IGNORES, 'processingTimeout', 'queryIndexes', 'redeliverInterval'],
+  makeStore: makeRedisState,
+};
+
+const sqlite: ComponentType = {
+  role: 'embedded-state',
+  uses: [...state, 'path', 'connectionString', 'busyTimeout', ...TABLE_NAMES],
+  ignores: ['disableWAL', 'timeout', 'timeoutInSeconds'],
+  makeStore: makeSqliteState,
 };
 
 /** Every supported component type. */
@@ -106,7 +116,7 @@ export const COMPONENT_TYPES: ReadonlyMap<string, ComponentType> = new Map<strin
   ['pubsub.redis', { role: 'broker-pubsub', ...redisPubSubMetadata, makePubSub: makeRedisPubSub }],
   ['pubsub.rabbitmq', { role: 'broker-pubsub', ...rabbitmqMetadata, makePubSub: makeRabbitmqPubSub }],
   ['state.in-memory', { role: 'memory-state', uses: state }],
-  ['state.sqlite', { role: 'embedded-state', uses: [...state, 'path'] }],
+  ['state.sqlite', sqlite],
   ['state.postgresql', postgresql],
   ['state.postgres', postgresql],
   ['state.redis', redis],

@@ -36,16 +36,32 @@ export function serverState(role: ServerRole, source: MetadataSource): StateDefi
 }
 
 function postgresqlOptions(reader: MetadataReader): PostgresqlOptions {
-  const connection = postgresqlConnection(reader, 'state.postgresql') ?? '';
-  const timeoutMs = reader.durationMs('timeout', TIME_LIMIT) || reader.durationMs('timeoutInSeconds', TIME_LIMIT);
+  const { timeoutMs, ...connection } = postgresqlAccess(reader);
   const schema = schemaOf(reader);
   if (schema !== undefined && !isSchemaName(schema)) reader.problem(`metadata schema must be ${SCHEMA_FORM}`);
   return {
-    connection,
-    preparedStatements: (reader.text('queryExecMode') ?? 'cache_statement') === 'cache_statement',
+    ...connection,
     ...(schema === undefined ? {} : { schema }),
     ...durability(reader),
     ...timeouts(timeoutMs),
+  };
+}
+
+/** What the metadata of a `state.postgresql` say about its connection. */
+interface PostgresqlAccess extends Pick<PostgresqlOptions, 'connection'> {
+  readonly preparedStatements: boolean;
+  /** The time limit, if one is given. */
+  readonly timeoutMs: number | undefined;
+}
+
+/** Reads the metadata of the connection of a `state.postgresql`. */
+export function postgresqlAccess(reader: MetadataReader): PostgresqlAccess {
+  const connection = postgresqlConnection(reader, 'state.postgresql') ?? '';
+  const timeoutMs = reader.durationMs('timeout', TIME_LIMIT) || reader.durationMs('timeoutInSeconds', TIME_LIMIT);
+  return {
+    connection,
+    preparedStatements: (reader.text('queryExecMode') ?? 'cache_statement') === 'cache_statement',
+    timeoutMs: timeoutMs || undefined,
   };
 }
 

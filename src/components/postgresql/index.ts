@@ -48,8 +48,8 @@ export {
   type PostgresqlConfigurationOptions,
   postgresqlConfiguration,
 } from './configuration/postgresql-configuration.ts';
-export { type PostgresqlLocksOptions, postgresqlLocks } from './postgresql-locks.ts';
 export { type PostgresqlStateStoreOptions, postgresqlStateStore } from './kv/postgresql-state-store.ts';
+export { type PostgresqlLocksOptions, postgresqlLocks } from './postgresql-locks.ts';
 export type { PostgresqlConnection, StateCall };
 
 /**

@@ -1,4 +1,4 @@
-import type { LinkedConnection } from '../../remote/link.ts';
+import type { LinkedConnection } from '../../remote/remote-link.ts';
 import type { PgClient, Row } from '../driver.ts';
 import { errorOf } from '../failures.ts';
 import { cancel } from '../pg-connection.ts';

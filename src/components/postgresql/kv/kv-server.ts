@@ -1,6 +1,6 @@
 import type { ConnectionListener } from '../../remote/connection.ts';
 import { firstOf, type OpenAt } from '../../remote/first-of.ts';
-import type { LinkedServer } from '../../remote/link.ts';
+import type { LinkedServer } from '../../remote/remote-link.ts';
 import type { PgHost } from '../connection-string.ts';
 import { errorOf } from '../failures.ts';
 import { discard, openPrimary, type Primary } from '../primary.ts';

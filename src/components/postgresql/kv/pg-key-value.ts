@@ -12,7 +12,7 @@ import type {
 import { OutageLog } from '../../outage-log.ts';
 import { CallGroups } from '../../remote/call-groups.ts';
 import { ConnectionLostError, RetryableError } from '../../remote/connection.ts';
-import { Link } from '../../remote/link.ts';
+import { RemoteLink } from '../../remote/remote-link.ts';
 import { textArray } from '../binary.ts';
 import type { Row } from '../driver.ts';
 import { Cleanup } from './cleanup.ts';
@@ -50,11 +50,11 @@ export class PgKeyValue implements KeyValueStore {
   readonly outbox: PgOutbox;
   readonly #settings: PgKeyValueSettings;
   readonly #outages: OutageLog;
-  readonly #reader: Link<KvConnection>;
+  readonly #reader: RemoteLink<KvConnection>;
   /** Those that are free, the last used one last: they connect when they are used. */
-  readonly #writers: Link<KvConnection>[];
-  readonly #links: readonly Link<KvConnection>[];
-  readonly #failures = new Map<Link<KvConnection>, Error>();
+  readonly #writers: RemoteLink<KvConnection>[];
+  readonly #links: readonly RemoteLink<KvConnection>[];
+  readonly #failures = new Map<RemoteLink<KvConnection>, Error>();
   readonly #reads: CallGroups<readonly string[], readonly (StoredValue | undefined)[]>;
   readonly #writes: CallGroups<Write, readonly WriteOutcome[]>;
   readonly #cleanup: Cleanup;
@@ -83,9 +83,9 @@ export class PgKeyValue implements KeyValueStore {
     this.#cleanup = new Cleanup({ ...settings, logger: context.logger, run: (work) => this.#read(work) });
   }
 
-  #newLink(): Link<KvConnection> {
+  #newLink(): RemoteLink<KvConnection> {
     const { server, callTimeoutMs } = this.#settings;
-    const link: Link<KvConnection> = new Link({
+    const link: RemoteLink<KvConnection> = new RemoteLink({
       server,
       listens: false,
       callTimeoutMs,
@@ -192,7 +192,7 @@ export class PgKeyValue implements KeyValueStore {
   }
 
   async #writeWith(
-    link: Link<KvConnection>,
+    link: RemoteLink<KvConnection>,
     calls: readonly Write[],
   ): Promise<readonly (readonly WriteOutcome[] | Error)[]> {
     try {
@@ -215,7 +215,7 @@ export class PgKeyValue implements KeyValueStore {
    *
    * @param isPatient - whether to go on waiting for rows that another transaction holds
    */
-  async #repeat(link: Link<KvConnection>, calls: readonly Write[], isPatient: boolean): Promise<readonly Row[]> {
+  async #repeat(link: RemoteLink<KvConnection>, calls: readonly Write[], isPatient: boolean): Promise<readonly Row[]> {
     const until = performance.now() + this.#settings.callTimeoutMs;
     for (let attempt = 1; ; attempt++) {
       try {
@@ -229,7 +229,7 @@ export class PgKeyValue implements KeyValueStore {
     }
   }
 
-  #attempt(link: Link<KvConnection>, calls: readonly Write[]): Promise<readonly Row[]> {
+  #attempt(link: RemoteLink<KvConnection>, calls: readonly Write[]): Promise<readonly Row[]> {
     const { version, callTimeoutMs } = this.#settings;
     const hasEvents = calls.some(({ events }) => events.length > 0);
     const values = argumentsOf(calls, version);

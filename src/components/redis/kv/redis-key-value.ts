@@ -13,7 +13,7 @@ import { unreachableText } from '../../reconnector.ts';
 import { CallGroups } from '../../remote/call-groups.ts';
 import { Dialer } from '../dialer.ts';
 import type { RedisArgument, RedisModule } from '../driver.ts';
-import { Router } from '../pubsub/router.ts';
+import { KeyRouter } from '../pubsub/key-router.ts';
 import type { Script } from '../scripts.ts';
 import type { RedisTarget } from '../target.ts';
 import { targetName } from '../target.ts';
@@ -51,9 +51,9 @@ export class RedisKeyValue implements KeyValueStore {
   readonly outbox?: RedisOutbox;
   readonly #settings: RedisKeyValueSettings;
   readonly #context: ComponentContext;
-  readonly #router: Router;
+  readonly #router: KeyRouter;
   /** Writes that wait for replicas have a connection of their own: all that follows on it waits with them. */
-  #strongRouter: Router | undefined;
+  #strongRouter: KeyRouter | undefined;
   readonly #outages: OutageLog;
   readonly #reads: CallGroups<readonly string[], readonly (StoredValue | undefined)[]>;
   readonly #writes: CallGroups<Write, readonly WriteOutcome[]>;
@@ -82,9 +82,9 @@ export class RedisKeyValue implements KeyValueStore {
       );
   }
 
-  #newRouter(): Router {
+  #newRouter(): KeyRouter {
     const { target, load, callTimeoutMs: timeoutMs } = this.#settings;
-    return new Router({
+    return new KeyRouter({
       target,
       dialer: new Dialer({ target, load, protocol: 2 }),
       timeoutMs,
@@ -238,7 +238,7 @@ export class RedisKeyValue implements KeyValueStore {
   }
 
   /** A write is done when its replicas have it, or do not answer: to wait for them is a hint. */
-  async #awaitReplicas(router: Router, slot: number): Promise<void> {
+  async #awaitReplicas(router: KeyRouter, slot: number): Promise<void> {
     const [, , replicas] = (await router.send(slot, ['ROLE'])) as readonly [unknown, unknown, readonly unknown[]];
     const count = Array.isArray(replicas) ? replicas.length : 0;
     if (count === 0) return;
@@ -257,7 +257,7 @@ export class RedisKeyValue implements KeyValueStore {
    * @throws StateError, or ConnectionLostError when the script may have run.
    */
   async #run(
-    router: Router,
+    router: KeyRouter,
     slot: number,
     { text, sha1 }: Script,
     [keys, args]: readonly [readonly string[], readonly RedisArgument[]],
