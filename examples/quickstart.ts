@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expressHandler, type Logger, memoryPubSub, nodeListener, Sidecar } from 'insidecar';
+import { expressHandler, keyValueStore, type Logger, memoryPubSub, nodeListener, Sidecar } from 'insidecar';
 import { inspect } from 'insidecar/inspector';
 import { asCurl, publishes, send } from './quickstart/publishes.ts';
 import { ordersService, shippingService } from './quickstart/services.ts';
@@ -69,7 +69,7 @@ const shipping = shippingService();
 
 // Both sidecars use one component: each app ID is a group that receives every message of the topics it subscribes to.
 const pubsub = memoryPubSub('pubsub');
-const ordersSidecar = new Sidecar({ appId: 'orders', components: [pubsub], logger: quiet });
+const ordersSidecar = new Sidecar({ appId: 'orders', components: [pubsub, keyValueStore('store')], logger: quiet });
 const shippingSidecar = new Sidecar({
   appId: 'shipping',
   app: { listener: shipping },

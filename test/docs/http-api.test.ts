@@ -1,7 +1,7 @@
 /** Sends the requests of docs/http-api.md, one after the other, and compares the answers that it shows. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { memoryPubSub, nodeListener, Sidecar } from '../../src/index.ts';
+import { keyValueStore, memoryPubSub, nodeListener, Sidecar } from '../../src/index.ts';
 import { listen } from '../support/http.ts';
 
 const text = readFileSync(new URL('../../docs/http-api.md', import.meta.url), 'utf8');
@@ -45,6 +45,10 @@ const EXPECTED: readonly (readonly [path: RegExp, status: number, isShown?: true
   [/ce_specversion/, 204],
   [/cloudevents\+json/, 204],
   [/publish\/bulk/, 204],
+  [/-d .*state\/store$/, 204],
+  [/state\/store\/order-1$/, 200, true],
+  [/state\/store\/transaction$/, 204],
+  [/state\/store\/query$/, 204],
   [/jobs\/report$/, 204],
   [/-i http.*jobs\/report$/, 200, true],
   [/DELETE .*jobs\/report$/, 204],
@@ -64,7 +68,7 @@ test('every request of docs/http-api.md is answered as it says', async () => {
   await using sidecar = new Sidecar({
     appId: 'orders',
     app: { listener: (_req, res) => res.writeHead(404).end() },
-    components: [pubsub],
+    components: [pubsub, keyValueStore('store')],
     logger: { debug() {}, info() {}, warn() {}, error() {} },
   });
   await Promise.all([shipping.start(), sidecar.start()]);

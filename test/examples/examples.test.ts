@@ -34,6 +34,14 @@ async function runToEnd(name: string): Promise<{ code: number | null; output: st
   return { code, output: output() };
 }
 
+test('state.ts: an order service loses nothing over a restart', async () => {
+  const { code, output } = await runToEnd('state.ts');
+  expect(output).toContain('3 of 5 orders placed, 3 lamps in stock');
+  expect(output).toContain('after the restart: 0 lamps left');
+  expect(output).toContain('3 parcels shipped, told by {"item":"lamp"}');
+  expect(code).toBe(0);
+});
+
 test('node.ts: an application on a port tells its subscription and receives a message', async () => {
   const { code, output } = await runToEnd('node.ts');
   expect(output).toContain('received com.sidecar.event.sent: {"id":1}');

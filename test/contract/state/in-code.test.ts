@@ -70,7 +70,7 @@ describe('sidecar.state', () => {
     expect((await state.get('own', 'b'))?.etag).toBe(etags.get('b'));
     const wrong = state.transact('own', [
       { operation: 'upsert', key: 'a', value: 5 },
-      { operation: 'delete', key: 'b', etag: etags.get('b') + 'x' },
+      { operation: 'delete', key: 'b', etag: `${etags.get('b')}x` },
     ]);
     expect(await errorOf(wrong)).toEqual([409, 'ERR_STATE_TRANSACTION']);
     expect((await state.get('own', 'a'))?.value).toBe(1);
@@ -140,7 +140,7 @@ describe('key prefixes', () => {
   });
 
   test('one with || is refused', () => {
-    expect(() => keyValueStore('kv', { keyPrefix: 'a||b' })).toThrow(/keyPrefix "a\|\|b".*without \|\|/);
+    expect(() => keyValueStore('kv', { keyPrefix: 'a||b' })).toThrow(/keyPrefix in .* is "a\|\|b": .*without \|\|/);
   });
 });
 
