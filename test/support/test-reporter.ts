@@ -10,11 +10,11 @@ const LONG_MS = 30_000;
 export class TestReporter implements Reporter {
   readonly #skipped = new Set<string>();
 
-  /** For `onConsoleLog`: keeps what is said of a missing server, which many files say. */
+  /** For `onConsoleLog`: keeps what is said of missing servers, which many files say, some several times at once. */
   readonly onConsoleLog = (log: string): boolean => {
-    const isKept = log.startsWith(SKIPPED);
-    if (isKept) this.#skipped.add(log.trim());
-    return !isKept;
+    if (!log.startsWith(SKIPPED)) return true;
+    for (const line of log.trim().split('\n')) this.#skipped.add(line);
+    return false;
   };
 
   onTestRunEnd(modules: readonly TestModule[]): void {

@@ -1,3 +1,4 @@
+import { describe } from 'vitest';
 import { redisPubSub } from '../../../../src/components/redis/index.ts';
 import { brokerFaults } from '../../../support/broker-faults.ts';
 import { publisherDeath } from '../../../support/publisher-death.ts';
@@ -5,7 +6,7 @@ import { hasRedis, startRedis } from '../../../support/servers.ts';
 
 const options = (port: number): { readonly url: string } => ({ url: `redis://127.0.0.1:${port}` });
 
-if (hasRedis()) {
+describe.skipIf(!hasRedis())('with a server', () => {
   brokerFaults(
     'Redis',
     async () => ({
@@ -32,4 +33,4 @@ if (hasRedis()) {
       [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
     };
   });
-}
+});

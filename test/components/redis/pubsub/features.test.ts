@@ -1,9 +1,10 @@
+import { describe } from 'vitest';
 import { redisPubSub } from '../../../../src/components/redis/index.ts';
 import { brokerFeatures } from '../../../support/broker-features.ts';
 import { redisCommand } from '../../../support/redis-groups.ts';
 import { hasSharedRedis, sharedRedis } from '../given-redis.ts';
 
-if (hasSharedRedis())
+describe.skipIf(!hasSharedRedis())('with a server', () => {
   brokerFeatures('Redis', async () => {
     const server = await sharedRedis();
     return {
@@ -16,3 +17,4 @@ if (hasSharedRedis())
       [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
     };
   });
+});
