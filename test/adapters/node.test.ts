@@ -29,7 +29,10 @@ test('answers 500 when what another middleware has parsed cannot be written out 
   const cyclic: Record<string, unknown> = {};
   cyclic['self'] = cyclic;
   const depth = 100_000;
-  const bodies: unknown[] = [cyclic, JSON.parse('['.repeat(depth) + ']'.repeat(depth)), { number: 1n }];
+  // Node 26 writes what is nested as deeply as that.
+  const nested =
+    Number.parseInt(process.versions.node, 10) >= 26 ? [] : [JSON.parse('['.repeat(depth) + ']'.repeat(depth))];
+  const bodies: unknown[] = [cyclic, ...nested, { number: 1n }];
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
   await using sidecar = new Sidecar({ appId: 'a', components: [memoryPubSub('pubsub')], logger });
   await sidecar.start();
