@@ -48,7 +48,7 @@ test('delete, with the ETag', async () => {
   await state.save('store', [{ key: 'e', value: 1 }]);
   expect((await state.delete('store', 'e', { etag: 'x' })).error?.message).toContain('ERR_STATE_DELETE');
   const [found] = await state.getBulk('store', ['e']);
-  expect(await state.delete('store', 'e', { etag: String(found?.etag) })).toEqual({});
+  expect(await state.delete('store', 'e', { etag: String(found?.['etag']) })).toEqual({});
   expect(await state.get('store', 'e')).toBe('');
 });
 
