@@ -64,7 +64,7 @@ export const makePostgresqlLocks: MakeStore = (source) => {
 };
 
 /** What the lock API does with a store; `undefined` if there is a problem. */
-export function lockOptions(source: StoreSource): LockStoreOptions | undefined {
+function lockOptions(source: StoreSource): LockStoreOptions | undefined {
   const reader = new MetadataReader(source);
   const keyPrefix = reader.text('keyPrefix');
   if (keyPrefix?.includes(KEY_SEPARATOR) === true)

@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { isError, messageOf } from '../errors.ts';
 
 /** The largest file that is read. */
-export const MAX_TEXT_FILE_BYTES: number = 1024 * 1024;
+const MAX_TEXT_FILE_BYTES = 1024 * 1024;
 
 /**
  * Reads a file as text. An error's message says why it cannot be used, without its path and its content: `it is not

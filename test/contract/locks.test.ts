@@ -335,7 +335,7 @@ describe('the form in Redis', () => {
   });
 
   test('a prefix with || and a cluster are refused', () => {
-    expect(() => redisLocks('l', { url: 'redis://a', keyPrefix: 'a||b' })).toThrow('keyPrefix "a||b"');
+    expect(() => redisLocks('l', { url: 'redis://a', keyPrefix: 'a||b' })).toThrow('is "a||b": expected appid, name, none');
     expect(() => redisLocks('l', { nodes: ['a:1'], cluster: true })).toThrow('cannot use a cluster');
   });
 });

@@ -38,7 +38,7 @@ const WATCH_OPTIONS = fieldNames<ConfigurationWatchingOptions>({ metadata: true,
  * @example
  * ```ts
  * for await (const { key, value } of sidecar.configuration.watch('settings', ['log-level'], { initial: true })) {
- *   apply(key, value);
+ *   console.log(key, value);
  * }
  * ```
  * @public

@@ -44,7 +44,7 @@ const OPTIONS = fieldNames<LockOptions>({ ttl: true, owner: true });
  * ```ts
  * await using lock = await sidecar.locks.tryLock('locks', 'report-2026', { ttl: '30s' });
  * if (lock === undefined) return; // somebody else is at it
- * await makeReport();
+ * console.log(`held until ${new Date(lock.expiresAt).toISOString()}`);
  * ```
  * @public
  */
