@@ -1,5 +1,6 @@
 import type { AnyComponentDefinition } from '../components/any-component.ts';
 import { durablePubSub } from '../components/durable/durable-pubsub.ts';
+import { keyValueStore } from '../components/key-value/index.ts';
 import { memoryPubSub } from '../components/memory/memory-pubsub.ts';
 import type { PubSubDefinition } from '../components/pubsub.ts';
 import type { SidecarOptions } from '../sidecar/options.ts';
@@ -9,8 +10,9 @@ import type { RunResources } from './resources.ts';
 import type { RunTelemetry } from './run-telemetry.ts';
 import { type AppSettings, given, type RunSettings } from './settings.ts';
 
-/** The default component without resource files, like the one made by `dapr init`. */
+/** The default components without resource files, like those made by `dapr init`. */
 const DEFAULT_PUBSUB = 'pubsub';
+const DEFAULT_STATE_STORE = 'statestore';
 
 /**
  * The components of all applications of a run. A component name identifies one broker, whichever application's files
@@ -40,9 +42,10 @@ export class SharedComponents {
     return definition;
   }
 
-  /** The component of an application without resource files. */
-  standard(): PubSubDefinition {
-    return this.#share(this.#isDurable ? durablePubSub(DEFAULT_PUBSUB) : memoryPubSub(DEFAULT_PUBSUB));
+  /** The components of an application without resource files. */
+  standard(): readonly AnyComponentDefinition[] {
+    const pubsub = this.#isDurable ? durablePubSub(DEFAULT_PUBSUB) : memoryPubSub(DEFAULT_PUBSUB);
+    return [this.#share(pubsub), keyValueStore(DEFAULT_STATE_STORE)];
   }
 }
 
@@ -66,7 +69,7 @@ export function sidecarOptions(app: AppSettings, parts: HostedSidecar): SidecarO
   return {
     ...fromFiles,
     appId: app.appId,
-    components: app.resourcesPaths.length === 0 || definitions === undefined ? [components.standard()] : definitions,
+    components: app.resourcesPaths.length === 0 || definitions === undefined ? components.standard() : definitions,
     state,
     wire: run.wire,
     stopTimeoutMs: run.gracePeriodMs,

@@ -53,3 +53,14 @@ test('a run whose start hangs ends when it is asked to, after the time that a st
     }, PATIENCE)
     .toBe(0);
 });
+
+test.each([
+  [false, 'pubsub.in-memory'],
+  [true, 'pubsub.durable'],
+])('an application without files has the components that dapr init makes (durable: %s)', (isDurable, type) => {
+  const components = new SharedComponents(isDurable).standard();
+  expect(components.map(({ name, type: of }) => [name, of])).toEqual([
+    ['pubsub', type],
+    ['statestore', 'state.durable'],
+  ]);
+});

@@ -1,4 +1,5 @@
 import type { KeyedValue } from '../../../components/key-value.ts';
+import { isSidecarError } from '../../../errors.ts';
 import { queryFailed, queryNotSupported, storeFailed } from '../errors.ts';
 import type { OpenStateStore } from '../open-state-store.ts';
 import { textOfValue } from '../value-text.ts';
@@ -36,7 +37,9 @@ export async function runQuery(store: OpenStateStore, plan: StateQueryPlan): Pro
   try {
     return plan.sort.length === 0 ? await inKeyOrder(store, plan) : await sorted(store, plan);
   } catch (error) {
-    throw storeFailed('ERR_STATE_QUERY', store.name, undefined, error);
+    if (isSidecarError(error)) throw error;
+    const { message } = storeFailed('ERR_STATE_QUERY', store.name, undefined, error);
+    throw queryFailed(store.name, message, 500, error);
   }
 }
 
