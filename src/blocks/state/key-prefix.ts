@@ -3,7 +3,7 @@ import { KEY_SEPARATOR } from '../../components/key-value-options.ts';
 import { illegalKey, malformed, quoted } from './errors.ts';
 
 /** The largest key of a request, in bytes of UTF-8. */
-export const MAX_STATE_KEY_BYTES = 512;
+const MAX_STATE_KEY_BYTES = 512;
 
 /** Who the keys belong to. */
 export interface KeyOwner {

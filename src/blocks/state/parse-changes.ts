@@ -168,7 +168,7 @@ function oneOf(name: string, given: string | undefined, words: readonly string[]
 }
 
 /** The TTL in metadata; 0 for none, `undefined` if it is not given. */
-export function ttlOf(metadata: StateMetadata): number | undefined {
+function ttlOf(metadata: StateMetadata): number | undefined {
   const text = metadata.get('ttlInSeconds');
   if (text === undefined) return undefined;
   if (text === '') return 0;

@@ -43,7 +43,7 @@ export function eventsOf(changes: readonly StateChange[], source: EventSource): 
 }
 
 /** The first projection of each key. */
-export function projectionsOf(changes: readonly StateChange[]): ReadonlyMap<string, StateChange> {
+function projectionsOf(changes: readonly StateChange[]): ReadonlyMap<string, StateChange> {
   const projections = new Map<string, StateChange>();
   for (const change of changes)
     if (isProjection(change) && !projections.has(change.key)) projections.set(change.key, change);
