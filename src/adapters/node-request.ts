@@ -146,7 +146,8 @@ class UnreadBody implements AsyncIterable<Uint8Array> {
     if (this.#req.readableEnded && !this.#req.aborted) return Buffer.alloc(0);
     // Text, if middleware has asked for it, is left to the reader of chunks.
     const isThere = this.#req.readableLength === lengthBytes && this.#req.readableEncoding === null;
-    return isThere ? (this.#req.read() as Buffer) : undefined;
+    // With the length: from Node 26 on, `read()` returns the first chunk only.
+    return isThere ? (this.#req.read(lengthBytes) as Buffer) : undefined;
   }
 
   on(event: string, listener: Listener): this {
