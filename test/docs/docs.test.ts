@@ -65,15 +65,21 @@ test('the example of docs/jobs.md that defines a job runs it, every second inste
 test('the blocks of README.md run', async () => {
   const path = await mkdtemp(join(tmpdir(), 'insidecar-readme-'));
   onTestFinished(() => rm(path, { recursive: true }));
-  const imports = `import { defineActivity, defineWorkflow, durablePubSub, Sidecar } from 'insidecar';\nimport { embedded } from 'insidecar/embedded';\n`;
+  const names =
+    'defineActivity, defineWorkflow, durableLocks, durablePubSub, environmentSecrets, keyValueStore, memoryConfiguration, Sidecar';
+  const imports = `import { ${names} } from 'insidecar';\nimport { embedded } from 'insidecar/embedded';\n`;
   const blocks = codeOf('README.md', '## The blocks').join('').replace('./.insidecar', path);
   const started = blocks.replace(
     'await sidecar.pubsub.subscribe',
     'await sidecar.start();\nawait sidecar.pubsub.subscribe',
   );
-  const output = start('readme-blocks', `${imports}${started}console.log(output);\nawait sidecar.stop();\n`);
+  const shown = `console.log(output);
+console.log((await sidecar.state.get('store', 'count'))?.value, secret, level?.value, lock !== undefined);
+`;
+  const environment = { ORDERS_DB_PASSWORD: 'open sesame' };
+  const output = start('readme-blocks', `${imports}${started}${shown}await sidecar.stop();\n`, environment);
   await expect.poll(output, PATIENCE).toContain('exit code');
-  expect(output()).toContain('1\nreceipt of order 1\n');
+  expect(output()).toContain("1\nreceipt of order 1\n1 { DB_PASSWORD: 'open sesame' } info true\n");
   expect(output()).toContain('exit code 0');
 });
 
