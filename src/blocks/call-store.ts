@@ -2,7 +2,7 @@ import type { StoreDefinition } from '../components/component.ts';
 import { isSidecarError } from '../errors.ts';
 import { observe, type Probe } from '../probe.ts';
 import type { Policy } from '../resiliency/policy.ts';
-import { NEVER } from '../util/cancel-token.ts';
+import { type CancelToken, NEVER } from '../util/cancel-token.ts';
 import { outside } from '../util/outside.ts';
 
 /** A store that is called. */
@@ -18,22 +18,41 @@ interface About {
   readonly probe: Probe | undefined;
 }
 
+/** How a call follows the policy of its store. */
+interface CallRules {
+  /** Whether it may be made again if it failed: not what another outcome follows from, if the first one was done. */
+  readonly mayRepeat: boolean;
+  /** Ends the waits between attempts. Default: never. */
+  readonly cancel?: CancelToken;
+}
+
 /** Calls a store, outside of the context of the request and under the policy of the store, if there is one. */
 export function callStore<Store, T>(
   named: Called<Store>,
   { action, probe }: About,
   call: (store: Store) => Promise<T>,
+  rules: CallRules = { mayRepeat: true },
 ): Promise<T> {
-  if (probe === undefined) return underPolicy(named, call);
+  const work = (): Promise<T> => underPolicy(named, () => call(named.store), rules);
+  if (probe === undefined) return work();
   const { block, name: storeName } = named.definition;
-  return observe(probe, { type: 'store', block, action, storeName }, () => underPolicy(named, call));
+  return observe(probe, { type: 'store', block, action, storeName }, work);
 }
 
-function underPolicy<Store, T>({ store, policy }: Called<Store>, call: (store: Store) => Promise<T>): Promise<T> {
-  const attempt = (): Promise<T> => outside(() => call(store));
-  if (policy === undefined) return attempt();
-  return policy.run(NEVER, attempt, (outcome) => {
-    if ('value' in outcome) return 'success';
-    return isSidecarError(outcome.error) && outcome.error.status < 500 ? 'failure' : 'retry';
-  });
+/** Does what calls a store, outside of the context of the request and under the policy of the store, if there is one. */
+export function underPolicy<T>(
+  { policy }: Pick<Called<unknown>, 'policy'>,
+  work: () => Promise<T>,
+  { mayRepeat, cancel = NEVER }: CallRules,
+): Promise<T> {
+  if (policy === undefined) return outside(work);
+  return policy.run(
+    cancel,
+    () => outside(work),
+    (outcome) => {
+      if ('value' in outcome) return 'success';
+      const isFinal = !mayRepeat || (isSidecarError(outcome.error) && outcome.error.status < 500);
+      return isFinal ? 'failure' : 'retry';
+    },
+  );
 }

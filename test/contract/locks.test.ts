@@ -237,6 +237,30 @@ describe.each(WIRES)('the API of locks on the wire %s', (wire) => {
     expect((await made.post(UNLOCK, good)).error).toEqual([500, 'ERR_UNLOCK']);
   });
 
+  test('an answer that is lost is no reason to try again, whatever the policy says: the lock may be taken', async () => {
+    let calls = 0;
+    const lost = (): Promise<never> => {
+      calls += 1;
+      return Promise.reject(new Error('the answer is lost'));
+    };
+    const store: LockStoreDefinition = {
+      ...memoryLocks('locks'),
+      open: async () => ({ tryLock: lost, unlock: lost, close: async () => undefined }),
+    };
+    await using made = await storesWorld({
+      components: [store],
+      wire,
+      resiliency: {
+        policies: { retries: { often: { policy: 'constant', duration: '1ms', maxRetries: 3 } } },
+        targets: { components: { locks: { outbound: { retry: 'often' } } } },
+      },
+    });
+    expect((await made.post(LOCK, good)).error).toEqual([500, 'ERR_TRY_LOCK']);
+    expect(calls).toBe(1);
+    expect((await made.post(UNLOCK, good)).error).toEqual([500, 'ERR_UNLOCK']);
+    expect(calls).toBe(2);
+  });
+
   test('a body beyond the limit: 413', async () => {
     await using made = await storesWorld({ components: [memoryLocks('locks')], wire, bodyLimitBytes: 100 });
     expect((await made.post(LOCK, { ...good, lockOwner: 'x'.repeat(200) })).error).toEqual([413, 'ERR_BODY_TOO_LARGE']);
@@ -335,7 +359,9 @@ describe('the form in Redis', () => {
   });
 
   test('a prefix with || and a cluster are refused', () => {
-    expect(() => redisLocks('l', { url: 'redis://a', keyPrefix: 'a||b' })).toThrow('is "a||b": expected appid, name, none');
+    expect(() => redisLocks('l', { url: 'redis://a', keyPrefix: 'a||b' })).toThrow(
+      'is "a||b": expected appid, name, none',
+    );
     expect(() => redisLocks('l', { nodes: ['a:1'], cluster: true })).toThrow('cannot use a cluster');
   });
 });

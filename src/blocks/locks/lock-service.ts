@@ -10,6 +10,9 @@ import { tryLockFailed, unlockFailed } from './errors.ts';
 import { lockKey } from './lock-key.ts';
 import type { LockName, LockRequest } from './parse-lock.ts';
 
+/** A call that failed may have been done: made again, it would find the lock taken by itself, or released. */
+const ONCE = { mayRepeat: false } as const;
+
 /** The dependencies of a {@link LockService}. */
 export interface LockServiceDeps extends BlockDeps {
   readonly resiliency: Resiliency;
@@ -57,7 +60,7 @@ export class LockService implements BlockService {
   async tryLock(named: NamedLockStore, { resource, owner, expiryMs }: LockRequest): Promise<boolean> {
     const key = lockKey(named.definition, this.#deps.appId, resource);
     try {
-      return await callStore(named, this.#about('tryLock'), (store) => store.tryLock(key, owner, expiryMs));
+      return await callStore(named, this.#about('tryLock'), (store) => store.tryLock(key, owner, expiryMs), ONCE);
     } catch (error) {
       throw tryLockFailed(named.definition.name, resource, error);
     }
@@ -67,7 +70,7 @@ export class LockService implements BlockService {
   async unlock(named: NamedLockStore, { resource, owner }: LockName): Promise<UnlockOutcome> {
     const key = lockKey(named.definition, this.#deps.appId, resource);
     try {
-      return await callStore(named, this.#about('unlock'), (store) => store.unlock(key, owner));
+      return await callStore(named, this.#about('unlock'), (store) => store.unlock(key, owner), ONCE);
     } catch (error) {
       throw unlockFailed(named.definition.name, resource, error);
     }

@@ -5,9 +5,8 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '../../components/key-value.ts';
-import type { AttemptOutcome, Verdict } from '../../resiliency/policy.ts';
 import type { CancelToken } from '../../util/cancel-token.ts';
-import { outside } from '../../util/outside.ts';
+import { underPolicy } from '../call-store.ts';
 import type { NamedStore } from '../stores.ts';
 import { conditionOf, type StateChange } from './change.ts';
 import { cipherOf, type ValueCipher } from './encryption.ts';
@@ -77,12 +76,6 @@ export class OpenStateStore {
 
   /** Calls the store outside of the context of the caller, under its policy. */
   call<T>(work: () => Promise<T>, mayRepeat: boolean): Promise<T> {
-    const { policy } = this.#named;
-    if (policy === undefined) return outside(work);
-    const judge = (outcome: AttemptOutcome<T>): Verdict => {
-      if ('value' in outcome) return 'success';
-      return mayRepeat ? 'retry' : 'failure';
-    };
-    return policy.run(this.#closing, () => outside(work), judge);
+    return underPolicy(this.#named, work, { mayRepeat, cancel: this.#closing });
   }
 }
