@@ -1,5 +1,5 @@
 import { SidecarError } from '../errors.ts';
-import { fieldsProblem, nameOfKind } from './known-fields.ts';
+import { nameOfKind, unknownField } from './known-fields.ts';
 import { shown } from './shown.ts';
 
 /** The values that a field of options may have. */
@@ -55,6 +55,7 @@ export function required(of: OptionField): OptionField {
 export const BOOLEAN: OptionField = field((value) => typeof value === 'boolean', 'true or false');
 export const TEXT: OptionField = text('a text that is not empty');
 export const ANY_TEXT: OptionField = field((value) => typeof value === 'string', 'a text');
+export const FUNCTION: OptionField = field((value) => typeof value === 'function', 'a function');
 /** A value that is checked elsewhere, or may be anything. */
 export const ANYTHING: OptionField = field(() => true, '');
 /** A count that `Infinity` does not limit. */
@@ -80,7 +81,7 @@ export function checkOptions<T extends object>(
   fields: OptionFields<T>,
   error: OptionError = invalidConfiguration,
 ): WrongOption<T> {
-  const problem = fieldsProblem(options, new Set(Object.keys(fields)), what);
+  const problem = namesProblem(what, options, fields);
   if (problem !== undefined) throw error(problem);
   const wrong: WrongOption<T> = (name, expected) => {
     const value = fields[name].isSecret ? '' : ` is ${shown(options[name])}`;
@@ -95,10 +96,27 @@ export function checkOptions<T extends object>(
   return wrong;
 }
 
-function invalidConfiguration(message: string): SidecarError {
+/** Not an object, or one with an unknown field, which would be ignored. */
+function namesProblem(what: string, options: object, fields: object): string | undefined {
+  // Plain JavaScript may give anything.
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    return `${what}: expected an object, actual is ${nameOfKind(options)}`;
+  for (const name of Object.keys(options))
+    if (!Object.hasOwn(fields, name) && options[name as keyof typeof options] !== undefined)
+      return unknownField(name, Object.keys(fields), what);
+  return undefined;
+}
+
+/** For options of a call. */
+export function badRequest(message: string): SidecarError {
+  return new SidecarError('ERR_BAD_REQUEST', message);
+}
+
+/** For options of what is configured. */
+export function invalidConfiguration(message: string): SidecarError {
   return new SidecarError('ERR_CONFIGURATION', message);
 }
 
-function isTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((text) => typeof text === 'string');
+export function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }

@@ -228,7 +228,7 @@ test.each([
   "x\\'; DROP TABLE users; --",
   'two\nlines',
 ])('insidecar postgresql-ddl refuses the schema %j, and so do postgresqlDdl() and postgresql()', async (schema) => {
-  const refusal = 'must be a name of 1 to 53 bytes, without $$, backslashes and control characters';
+  const refusal = 'expected a name of 1 to 53 bytes, without $$, backslashes and control characters';
   const { code, stdout, stderr } = await runHere(['postgresql-ddl', `--schema=${schema}`]);
   expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(refusal)]);
   for (const use of [() => postgresqlDdl(schema), () => postgresql({ connection: 'postgresql://a/b', schema })])

@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { localHostsOf } from '../../cluster/local-hosts.ts';
 import { StateError } from '../../state/errors.ts';
 import type { StateContext, StateDefinition, StateStore } from '../../state/store.ts';
-import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
+import { checkOptions, type OptionFields, required, text } from '../../util/option-fields.ts';
 import { openEmbeddedStore } from './embedded-store.ts';
 
 export { type SqliteStateStoreOptions, sqliteStateStore } from '../sqlite-file/index.ts';
@@ -22,7 +22,7 @@ export interface EmbeddedOptions {
   readonly path: string;
 }
 
-const FIELDS = fieldNames<EmbeddedOptions>({ path: true });
+const FIELDS: OptionFields<EmbeddedOptions> = { path: required(text('the path of a directory')) };
 
 /**
  * State in a directory of the local disk, in SQLite: survives restarts, crashes and power failures. On Node 22.13 and
@@ -39,15 +39,8 @@ const FIELDS = fieldNames<EmbeddedOptions>({ path: true });
  * @public
  */
 export function embedded(options: EmbeddedOptions): StateDefinition {
-  const problem = fieldsProblem(options, FIELDS, 'options of embedded');
-  if (problem !== undefined) throw new StateError('invalid', problem);
+  checkOptions('options of embedded', options, FIELDS, (message) => new StateError('invalid', message));
   const { path } = options;
-  if (typeof path !== 'string' || path === '') {
-    throw new StateError(
-      'invalid',
-      `The path ${JSON.stringify(path) ?? String(path)} of embedded state must name a directory.`,
-    );
-  }
   return { type: 'embedded', place: resolve(path), open: (context) => open(resolve(path), context) };
 }
 

@@ -1,5 +1,17 @@
 import { messageOf } from '../../errors.ts';
-import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
+import { nameOfKind } from '../../util/known-fields.ts';
+import {
+  ANY_TEXT,
+  checkOptions,
+  field,
+  type OptionError,
+  type OptionField,
+  type OptionFields,
+  required,
+  secret,
+  whole,
+} from '../../util/option-fields.ts';
+import { TLS } from '../broker/options.ts';
 import { hostsOf, nameOf, type PgTarget, parseConnectionString } from './connection-string.ts';
 
 /** The connection to a PostgreSQL server: options of the `Client` of the package `pg`. @public */
@@ -18,36 +30,34 @@ export interface PostgresqlConnection {
   readonly ssl?: boolean | object;
 }
 
-const CONNECTION_FIELDS = fieldNames<PostgresqlConnection>({
-  host: true,
-  port: true,
-  user: true,
-  password: true,
-  database: true,
-  ssl: true,
-});
+/** The field of a connection; {@link targetOf} checks its parts. */
+export const CONNECTION: OptionField = secret(
+  required(
+    field((value) => typeof value === 'string' || nameOfKind(value) === 'an object', 'a URL, pairs, or an object'),
+  ),
+);
+const CONNECTION_FIELDS: OptionFields<PostgresqlConnection> = {
+  host: ANY_TEXT,
+  port: whole(1, 65_535),
+  user: ANY_TEXT,
+  password: secret(field((value) => typeof value === 'string' || typeof value === 'function', 'a text or a function')),
+  database: ANY_TEXT,
+  ssl: TLS,
+};
 
-/** What is wrong with a connection that is given in its parts. `what` names its function. */
-export function connectionProblem(connection: string | PostgresqlConnection, what: string): string | undefined {
-  if (typeof connection === 'string') return undefined;
-  return fieldsProblem(connection, CONNECTION_FIELDS, `connection of ${what}`);
-}
-
-/** The servers of a connection. */
-export function targetOf(connection: string | PostgresqlConnection): PgTarget {
-  if (typeof connection === 'string') return parseConnectionString(connection);
+/** The servers of a connection. `what` names its function in errors, which leave its text out. */
+export function targetOf(connection: string | PostgresqlConnection, what: string, fail: OptionError): PgTarget {
+  if (typeof connection === 'string') return targetOfText(connection, what, fail);
+  checkOptions(`connection of ${what}`, connection, CONNECTION_FIELDS, fail);
   const { user = '', database = user } = connection;
   const hosts = hostsOf({ ...connection });
   return { hosts, name: nameOf(hosts, database) };
 }
 
-/** The servers of a connection; `fail` makes the error for one that cannot be used, without its text. */
-export function checkedTarget(connection: string | PostgresqlConnection, fail: (problem: string) => Error): PgTarget {
-  const problem = connectionProblem(connection, 'the options');
-  if (problem !== undefined) throw fail(problem);
+function targetOfText(text: string, what: string, fail: OptionError): PgTarget {
   try {
-    return targetOf(connection);
+    return parseConnectionString(text);
   } catch (error) {
-    throw fail(messageOf(error));
+    throw fail(`${what}: ${messageOf(error)}`);
   }
 }

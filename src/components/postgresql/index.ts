@@ -4,14 +4,12 @@
  * @packageDocumentation
  */
 
-import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
-import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
-import { requiredDurability } from '../remote/durability.ts';
-import { checkOnCall, type StateCall } from '../remote/observed-server.ts';
+import { BOOLEAN, checkOptions, field, type OptionField, type OptionFields } from '../../util/option-fields.ts';
+import type { StateCall } from '../remote/observed-server.ts';
 import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
-import { timeoutsOf } from '../remote/timeouts.ts';
-import { connectionProblem, type PostgresqlConnection, targetOf } from './connection-options.ts';
+import { invalidOptions, REMOTE_STORE_FIELDS, timeoutsOf } from '../remote/store-options.ts';
+import { CONNECTION, type PostgresqlConnection, targetOf } from './connection-options.ts';
 import { PgServer } from './pg-server.ts';
 import { ddlOf, isSchemaName, SCHEMA_FORM } from './schema.ts';
 
@@ -61,20 +59,18 @@ export type { PostgresqlConnection, StateCall };
  * @public
  */
 export function postgresqlDdl(schema: string = DEFAULT_SCHEMA): string {
-  checkSchema(schema);
+  checkOptions('postgresqlDdl', { schema }, { schema: SCHEMA }, invalidOptions);
   return ddlOf(schema);
 }
 
-const FIELDS = fieldNames<PostgresqlOptions>({
-  connection: true,
-  schema: true,
-  migrate: true,
-  preparedStatements: true,
-  durability: true,
-  callTimeoutMs: true,
-  operationTimeoutMs: true,
-  onCall: true,
-});
+const SCHEMA: OptionField = field(isSchemaName, SCHEMA_FORM);
+const FIELDS: OptionFields<PostgresqlOptions> = {
+  ...REMOTE_STORE_FIELDS,
+  connection: CONNECTION,
+  schema: SCHEMA,
+  migrate: BOOLEAN,
+  preparedStatements: BOOLEAN,
+};
 const DEFAULT_SCHEMA = 'insidecar';
 
 /**
@@ -93,31 +89,17 @@ const DEFAULT_SCHEMA = 'insidecar';
  * @public
  */
 export function postgresql(options: PostgresqlOptions): StateDefinition {
-  check(options);
+  checkOptions('options of postgresql', options, FIELDS, invalidOptions);
   const { connection, schema = DEFAULT_SCHEMA, migrate = true, preparedStatements = true } = options;
-  const timeouts = timeoutsOf(options, 'postgresql');
-  checkOnCall(options.onCall, 'postgresql');
-  const names = { ...targetOf(connection), schema };
-  const durability = requiredDurability(options.durability ?? 'synced', 'postgresql');
+  const { durability = 'synced', onCall } = options;
+  const timeouts = timeoutsOf(options);
+  const names = { ...targetOf(connection, 'postgresql', invalidOptions), schema };
   const { callTimeoutMs } = timeouts;
   const behaviour = { migrates: migrate, prepares: preparedStatements, durability, callTimeoutMs };
   const makeServer = (): PgServer => new PgServer({ ...names, ...behaviour });
   return {
     type: 'postgresql',
     place: placeOf(makeServer()),
-    open: (context) =>
-      openRemoteStore(makeServer(), context, { ...timeouts, onCall: options.onCall, random: Math.random }),
+    open: (context) => openRemoteStore(makeServer(), context, { ...timeouts, onCall, random: Math.random }),
   };
-}
-
-function check(options: PostgresqlOptions): void {
-  const problem =
-    fieldsProblem(options, FIELDS, 'options of postgresql') ?? connectionProblem(options.connection, 'postgresql');
-  if (problem !== undefined) throw new StateError('invalid', problem);
-  checkSchema(options.schema ?? DEFAULT_SCHEMA);
-}
-
-function checkSchema(schema: string): void {
-  if (!isSchemaName(schema))
-    throw new StateError('invalid', `The schema ${JSON.stringify(schema)} of postgresql must be ${SCHEMA_FORM}.`);
 }

@@ -1,9 +1,8 @@
-import { SidecarError } from '../../errors.ts';
-import { ANYTHING, checkOptions, type OptionFields, required, secret, TEXTS, whole } from '../../util/option-fields.ts';
+import { checkOptions, invalidConfiguration, type OptionFields, TEXTS, whole } from '../../util/option-fields.ts';
 import { clearInterval, setInterval } from '../../util/timers.ts';
 import { LOCK_FIELDS } from '../lock-options.ts';
 import type { LockStore, LockStoreDefinition, LockStoreOptions, UnlockOutcome } from '../lock-store.ts';
-import { checkedTarget, type PostgresqlConnection } from './connection-options.ts';
+import { CONNECTION, type PostgresqlConnection, targetOf } from './connection-options.ts';
 import { loadPg } from './driver.ts';
 import { PgLine, type PgLineDeps } from './pg-line.ts';
 import { TABLE_NAME, tableInSql } from './table-name.ts';
@@ -25,8 +24,7 @@ export interface PostgresqlLocksOptions extends LockStoreOptions {
 
 const FIELDS: OptionFields<PostgresqlLocksOptions> = {
   ...LOCK_FIELDS,
-  // `checkedTarget` checks it.
-  connection: required(secret(ANYTHING)),
+  connection: CONNECTION,
   table: TABLE_NAME,
   scopes: TEXTS,
   callTimeoutMs: whole(1),
@@ -54,7 +52,7 @@ export function postgresqlLocks(name: string, options: PostgresqlLocksOptions): 
   const what = `postgresqlLocks ${JSON.stringify(name)}`;
   checkOptions(`options of ${what}`, options, FIELDS);
   const { connection, table = DEFAULT_TABLE, keyPrefix, scopes, callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = options;
-  const target = checkedTarget(connection, (problem) => new SidecarError('ERR_CONFIGURATION', `${what}: ${problem}`));
+  const target = targetOf(connection, what, invalidConfiguration);
   const load = (): ReturnType<typeof loadPg> => loadPg('pg', 'The component of type lock.postgresql');
   return {
     block: 'lock',

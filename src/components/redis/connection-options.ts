@@ -1,12 +1,10 @@
-import { SidecarError } from '../../errors.ts';
 import type { Logger } from '../../util/logger.ts';
-import { ANY_TEXT, BOOLEAN, type OptionFields, secret, TEXT, TEXTS, whole } from '../../util/option-fields.ts';
-import { TLS } from '../broker/options.ts';
+import { invalidConfiguration, type OptionFields, TEXTS, whole } from '../../util/option-fields.ts';
 import { OutageLog } from '../outage-log.ts';
 import { Dialer } from './dialer.ts';
 import { loadRedis, type RedisModule } from './driver.ts';
 import { KeyRouter } from './pubsub/key-router.ts';
-import { type RedisConnectionOptions, type RedisTarget, targetName, targetOf } from './target.ts';
+import { CONNECTION_FIELDS, type RedisConnectionOptions, type RedisTarget, targetName, targetOf } from './target.ts';
 
 /** Options of components on one Redis server. */
 export interface RedisServerOptions extends RedisConnectionOptions {
@@ -16,16 +14,7 @@ export interface RedisServerOptions extends RedisConnectionOptions {
 
 /** The fields of {@link RedisServerOptions}. */
 export const REDIS_SERVER_FIELDS: OptionFields<RedisServerOptions> = {
-  url: secret(ANY_TEXT),
-  nodes: secret(TEXTS),
-  sentinelName: TEXT,
-  cluster: BOOLEAN,
-  username: secret(ANY_TEXT),
-  password: secret(ANY_TEXT),
-  sentinelUsername: secret(ANY_TEXT),
-  sentinelPassword: secret(ANY_TEXT),
-  database: whole(0),
-  tls: TLS,
+  ...CONNECTION_FIELDS,
   scopes: TEXTS,
   callTimeoutMs: whole(1),
 };
@@ -45,9 +34,9 @@ export interface RedisServerSettings {
  * @throws SidecarError `ERR_CONFIGURATION` for a connection that cannot be used, such as a cluster.
  */
 export function redisServerOf(options: RedisServerOptions, what: string, type: string): RedisServerSettings {
-  const target = targetOf(options, what, invalid);
+  const target = targetOf(options, what, invalidConfiguration);
   if (target.isCluster)
-    throw invalid(`${what} cannot use a cluster: expected a single server, or one behind sentinels`);
+    throw invalidConfiguration(`${what} cannot use a cluster: expected a single server, or one behind sentinels`);
   const load = (): Promise<RedisModule> => loadRedis('redis', `The component of type ${type}`);
   return { target, load, callTimeoutMs: options.callTimeoutMs ?? DEFAULT_CALL_TIMEOUT_MS };
 }
@@ -63,8 +52,4 @@ export function routerTo({ target, load, callTimeoutMs }: RedisServerSettings, l
     onConnected: () => undefined,
     random: Math.random,
   });
-}
-
-function invalid(message: string): SidecarError {
-  return new SidecarError('ERR_CONFIGURATION', message);
 }

@@ -4,17 +4,15 @@
  * @packageDocumentation
  */
 
-import { StateError } from '../../state/errors.ts';
 import type { StateDefinition } from '../../state/store.ts';
-import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
+import { checkOptions, field, type OptionFields } from '../../util/option-fields.ts';
 import type { BrokerOptions } from '../broker/broker-pubsub.ts';
-import { requiredDurability } from '../remote/durability.ts';
-import { checkOnCall, type StateCall } from '../remote/observed-server.ts';
+import type { StateCall } from '../remote/observed-server.ts';
 import { openRemoteStore, placeOf } from '../remote/remote-store.ts';
-import { timeoutsOf } from '../remote/timeouts.ts';
+import { invalidOptions, REMOTE_STORE_FIELDS, timeoutsOf } from '../remote/store-options.ts';
 import { RedisServer } from './redis-server.ts';
 import { DEFAULT_PREFIX } from './state-keys.ts';
-import { type RedisConnectionOptions, targetOf } from './target.ts';
+import { CONNECTION_FIELDS, type RedisConnectionOptions, targetOf } from './target.ts';
 
 /** Options of {@link redis}. @public */
 export interface RedisOptions extends RedisConnectionOptions {
@@ -42,23 +40,11 @@ export { type RedisPubSubOptions, redisPubSub } from './pubsub/redis-pubsub.ts';
 export { type RedisLocksOptions, redisLocks } from './redis-locks.ts';
 export type { BrokerOptions, RedisConnectionOptions, StateCall };
 
-const FIELDS = fieldNames<RedisOptions>({
-  url: true,
-  nodes: true,
-  sentinelName: true,
-  cluster: true,
-  username: true,
-  password: true,
-  sentinelUsername: true,
-  sentinelPassword: true,
-  database: true,
-  tls: true,
-  prefix: true,
-  durability: true,
-  callTimeoutMs: true,
-  operationTimeoutMs: true,
-  onCall: true,
-});
+const FIELDS: OptionFields<RedisOptions> = {
+  ...CONNECTION_FIELDS,
+  ...REMOTE_STORE_FIELDS,
+  prefix: field((value) => typeof value === 'string' && value !== '' && !/[{}\0]/.test(value), 'a name without braces'),
+};
 
 /**
  * State in Redis 6.2 or later, or Valkey, for sidecars on several machines. Needs the package `redis` 6. The server's
@@ -79,30 +65,19 @@ const FIELDS = fieldNames<RedisOptions>({
  * @public
  */
 export function redis(options: RedisOptions): StateDefinition {
-  const { prefix = DEFAULT_PREFIX, durability = 'server' } = options;
-  check(options, prefix);
-  const timeouts = timeoutsOf(options, 'redis');
-  checkOnCall(options.onCall, 'redis');
+  checkOptions('options of redis', options, FIELDS, invalidOptions);
+  const { prefix = DEFAULT_PREFIX, durability = 'server', onCall } = options;
+  const timeouts = timeoutsOf(options);
+  const { callTimeoutMs } = timeouts;
   const server = new RedisServer({
-    target: targetOf(options, 'redis', invalid),
+    target: targetOf(options, 'redis', invalidOptions),
     prefix,
-    durability: requiredDurability(durability, 'redis'),
-    callTimeoutMs: timeouts.callTimeoutMs,
+    durability,
+    callTimeoutMs,
   });
   return {
     type: 'redis',
     place: placeOf(server),
-    open: (context) => openRemoteStore(server, context, { ...timeouts, onCall: options.onCall, random: Math.random }),
+    open: (context) => openRemoteStore(server, context, { ...timeouts, onCall, random: Math.random }),
   };
-}
-
-function check(options: RedisOptions, prefix: string): void {
-  const problem = fieldsProblem(options, FIELDS, 'options of redis');
-  if (problem !== undefined) throw invalid(problem);
-  if (typeof prefix !== 'string' || prefix === '' || /[{}\0]/.test(prefix))
-    throw invalid(`The prefix ${JSON.stringify(prefix)} of redis must be a name without braces.`);
-}
-
-function invalid(message: string): StateError {
-  return new StateError('invalid', message);
 }

@@ -1,3 +1,15 @@
+import {
+  ANY_TEXT,
+  BOOLEAN,
+  field,
+  isTexts,
+  type OptionError,
+  type OptionFields,
+  secret,
+  TEXT,
+  whole,
+} from '../../util/option-fields.ts';
+import { TLS } from '../broker/options.ts';
 import { serverUrl, urlPart } from '../broker/server-url.ts';
 import type { Place } from '../remote/first-of.ts';
 
@@ -50,16 +62,25 @@ export interface RedisTarget {
   readonly tls: object | undefined;
 }
 
-/** Makes the error for a wrong option. */
-type Fail = (message: string) => Error;
-
 const DEFAULT_PORT = 6379;
 const DEFAULT_SENTINEL_PORT = 26379;
 
-/** Reads the options of a connection. `what` names their function in messages. */
-export function targetOf(options: RedisConnectionOptions, what: string, fail: Fail): RedisTarget {
-  const problem = problemOf(options, what);
-  if (problem !== undefined) throw fail(problem);
+export const CONNECTION_FIELDS: OptionFields<RedisConnectionOptions> = {
+  url: secret(ANY_TEXT),
+  nodes: secret(field((value) => isTexts(value) && value.length > 0, 'a list of one or more texts')),
+  sentinelName: TEXT,
+  cluster: BOOLEAN,
+  username: secret(ANY_TEXT),
+  password: secret(ANY_TEXT),
+  sentinelUsername: secret(ANY_TEXT),
+  sentinelPassword: secret(ANY_TEXT),
+  database: whole(0),
+  tls: TLS,
+};
+
+/** Reads the checked options of a connection. `what` names their function in messages. */
+export function targetOf(options: RedisConnectionOptions, what: string, fail: OptionError): RedisTarget {
+  if ((options.url === undefined) === (options.nodes === undefined)) throw fail(`${what} needs either url or nodes.`);
   const url = options.url === undefined ? undefined : parseUrl(options.url);
   if (url === null) throw fail(`The url of ${what} must be like "redis://user:password@host:6379/0".`);
   const { sentinelName, cluster: isCluster = false, tls = url?.protocol === 'rediss:' } = options;
@@ -90,14 +111,6 @@ export function targetName({ nodes, sentinelName, database, tls }: RedisTarget):
   const at = sentinelName === undefined ? `at ${numbered}` : `${sentinelName} of the sentinels at ${numbered}`;
   // A server without TLS does not answer to it, and says nothing.
   return `Redis ${at}${tls === undefined ? '' : ' with TLS'}`;
-}
-
-function problemOf({ url, nodes, database = 0 }: RedisConnectionOptions, what: string): string | undefined {
-  if ((url === undefined) === (nodes === undefined)) return `${what} needs either url or nodes.`;
-  if (nodes?.length === 0) return `nodes of ${what} must name at least one node.`;
-  if (!Number.isSafeInteger(database) || database < 0)
-    return `database ${String(database)} of ${what} must be a whole number of 0 or more.`;
-  return undefined;
 }
 
 /** Parses the URL; `null` if it is wrong. Messages do not show it, since it may hold a password. */

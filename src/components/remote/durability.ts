@@ -12,19 +12,6 @@ export interface FoundDurability {
   readonly reason: string;
 }
 
-/**
- * The required durability among the options of a store.
- *
- * @throws StateError `invalid`
- */
-export function requiredDurability(required: RequiredDurability, store: string): RequiredDurability {
-  if (required === 'synced' || required === 'server') return required;
-  throw new StateError(
-    'invalid',
-    `durability ${JSON.stringify(required) ?? String(required)} of ${store} must be "synced" or "server".`,
-  );
-}
-
 /** @throws StateError `failed` if the server promises less than is required. */
 export function checkDurability(
   { durability, reason }: FoundDurability,

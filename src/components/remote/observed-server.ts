@@ -1,4 +1,4 @@
-import { isStateError, StateError, type StateErrorKind } from '../../state/errors.ts';
+import { isStateError, type StateErrorKind } from '../../state/errors.ts';
 import type { Entry, KeyedEntry, KeyRange, Scan } from '../../state/store.ts';
 import type { Logger } from '../../util/logger.ts';
 import {
@@ -45,12 +45,6 @@ export interface StateCall {
 export type OnCall = (call: StateCall) => void;
 
 type Sizes = Pick<StateCall, 'batches' | 'conflicts' | 'entries' | 'bytes'>;
-
-/** @throws StateError `invalid` */
-export function checkOnCall(onCall: OnCall | undefined, store: string): void {
-  if (onCall === undefined || typeof onCall === 'function') return;
-  throw new StateError('invalid', `onCall of ${store} must be a function, not ${JSON.stringify(onCall)}.`);
-}
 
 /** Tells every call of a server. */
 export class ObservedServer implements RemoteServer {

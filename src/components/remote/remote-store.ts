@@ -21,7 +21,7 @@ import { Hints } from './hints.ts';
 import { ObservedServer, type OnCall } from './observed-server.ts';
 import { Reads } from './reads.ts';
 import { RemoteLink } from './remote-link.ts';
-import type { RemoteTimeouts } from './timeouts.ts';
+import type { RemoteTimeouts } from './store-options.ts';
 
 /** Max time that a start waits for a server that does not respond. */
 const OPEN_WAIT_MS = 3_000;

@@ -142,6 +142,6 @@ test('hints are given for commits of the same turn together', async () => {
 });
 
 test('a path is needed', () => {
-  expect(() => embedded({ path: '' })).toThrow(/must name a directory/);
+  expect(() => embedded({ path: '' })).toThrow('path in options of embedded is "": expected the path of a directory');
   expect(() => embedded({ path: undefined as unknown as string })).toThrow(/undefined/);
 });

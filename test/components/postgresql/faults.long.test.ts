@@ -76,11 +76,28 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   ['no connection string', { connection: 'db.internal', schema: 'x' }, /must be a URL .* or pairs/],
   ['a password in a broken URL', { connection: 'postgresql://app:secret@[/d' }, /must be a URL/],
   ['a schema that is too long', { connection: 'postgresql://h/d', schema: 'x'.repeat(54) }, /1 to 53 bytes/],
-  ['a time limit of nothing', { connection: 'postgresql://h/d', callTimeoutMs: 0 }, /callTimeoutMs 0/],
+  [
+    'a time limit of nothing',
+    { connection: 'postgresql://h/d', callTimeoutMs: 0 },
+    /^callTimeoutMs in options of postgresql is 0: expected/,
+  ],
   [
     'a time limit that no timer can have',
     { connection: 'postgresql://h/d', operationTimeoutMs: 2 ** 31 },
-    /operationTimeoutMs 2147483648 of postgresql must be a whole number from 1 to 2147483647/,
+    /^operationTimeoutMs in options of postgresql is 2147483648: expected a whole number from 1 to 2147483647$/,
+  ],
+  ['no connection', {}, /^connection in options of postgresql: expected a URL, pairs, or an object$/],
+  ['a connection of another kind', { connection: 7 }, /^connection in options of postgresql: expected a URL/],
+  ['a port as text', { connection: { port: '5432' } }, /^port in connection of postgresql is "5432": expected a whole/],
+  [
+    'a password that is none',
+    { connection: { password: 5 } },
+    /^password in connection of postgresql: expected a text or/,
+  ],
+  [
+    'an answer as text',
+    { connection: 'postgresql://h/d', migrate: 'no' },
+    /^migrate in .* is "no": expected true or false$/,
   ],
   ['ports that do not fit the hosts', { connection: 'host=a,b,c port=1,2 password=secret' }, /must be a URL/],
 ])('postgresql() refuses %s', (_what, options, message) => {

@@ -43,11 +43,15 @@ test.each<[what: string, options: unknown, message: RegExp]>([
   ['a password that is not percent-encoded', { url: 'redis://:100%secret@h' }, /must be like "redis:/],
   ['a node with a path', { nodes: ['h/0'], cluster: true, prefix: '{x}' }, /without braces/],
   ['a node that is none', { nodes: ['h:port'] }, /^nodes\[0\] of redis must be like "host:6379"/],
-  ['a database that is none', { url: 'redis://h', database: -1 }, /database -1/],
+  [
+    'a database that is none',
+    { url: 'redis://h', database: -1 },
+    /^database in options of redis is -1: expected a whole number of 0 or more$/,
+  ],
   [
     'a time limit that no timer can have',
     { url: 'redis://h', callTimeoutMs: 2 ** 31 },
-    /callTimeoutMs 2147483648 of redis must be a whole number from 1 to 2147483647/,
+    /^callTimeoutMs in options of redis is 2147483648: expected a whole number from 1 to 2147483647$/,
   ],
 ])('redis() refuses %s', (_what, options, message) => {
   const make = (): unknown => redis(options as RedisOptions);

@@ -129,5 +129,5 @@ test.each([
   () => postgresql({ connection: 'postgresql://db', durability: 'none' as 'server' }),
   () => redis({ url: 'redis://db', durability: 'none' as 'server' }),
 ])('durability is "synced" or "server"', (make) => {
-  expect(make).toThrow(/^durability "none" of (postgresql|redis) must be "synced" or "server"\.$/);
+  expect(make).toThrow(/^durability in options of (postgresql|redis) is "none": expected one of synced, server$/);
 });

@@ -95,5 +95,5 @@ test.each([
   () => postgresql({ connection: 'postgresql://db', onCall: 'me' as unknown as () => void }),
   () => redis({ url: 'redis://db', onCall: 'me' as unknown as () => void }),
 ])('onCall is a function', (make) => {
-  expect(make).toThrow(/^onCall of (postgresql|redis) must be a function, not "me"\.$/);
+  expect(make).toThrow(/^onCall in options of (postgresql|redis) is "me": expected a function$/);
 });

@@ -1,16 +1,14 @@
-import { SidecarError } from '../../../errors.ts';
 import {
-  ANYTHING,
   checkOptions,
+  invalidConfiguration,
   type OptionFields,
   required,
-  secret,
   TEXT,
   TEXTS,
   whole,
 } from '../../../util/option-fields.ts';
 import type { ConfigurationStoreDefinition } from '../../configuration-store.ts';
-import { checkedTarget, type PostgresqlConnection } from '../connection-options.ts';
+import { CONNECTION, type PostgresqlConnection, targetOf } from '../connection-options.ts';
 import { loadPg } from '../driver.ts';
 import { TABLE_NAME } from '../table-name.ts';
 import { PgConfiguration } from './pg-configuration.ts';
@@ -35,8 +33,7 @@ export interface PostgresqlConfigurationOptions {
 const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 
 const FIELDS: OptionFields<PostgresqlConfigurationOptions> = {
-  // `checkedTarget` checks it.
-  connection: required(secret(ANYTHING)),
+  connection: CONNECTION,
   table: required(TABLE_NAME),
   notifyChannel: TEXT,
   scopes: TEXTS,
@@ -67,7 +64,7 @@ export function postgresqlConfiguration(
   const what = `postgresqlConfiguration ${JSON.stringify(name)}`;
   checkOptions(`options of ${what}`, options, FIELDS);
   const { connection, table, notifyChannel, scopes, callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = options;
-  const target = checkedTarget(connection, (problem) => new SidecarError('ERR_CONFIGURATION', `${what}: ${problem}`));
+  const target = targetOf(connection, what, invalidConfiguration);
   const load = (): ReturnType<typeof loadPg> => loadPg('pg', 'The component of type configuration.postgresql');
   return {
     block: 'configuration',

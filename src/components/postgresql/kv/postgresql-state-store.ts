@@ -1,11 +1,19 @@
 import { SidecarError } from '../../../errors.ts';
 import { MAX_TIMEOUT_MS } from '../../../util/clock.ts';
-import { BOOLEAN, choice, field, type OptionFields, secret, text, whole } from '../../../util/option-fields.ts';
+import {
+  BOOLEAN,
+  choice,
+  field,
+  invalidConfiguration,
+  type OptionFields,
+  text,
+  whole,
+} from '../../../util/option-fields.ts';
 import type { KeyValueDefinition, StateStoreOptions } from '../../key-value.ts';
 import { checkStoreOptions } from '../../key-value-options.ts';
 import { openAtOnce } from '../../remote/open-at-once.ts';
 import { FORMAT_STORE_FIELDS, stateDefinition, TIMEOUT } from '../../state-definition.ts';
-import { checkedTarget, type PostgresqlConnection } from '../connection-options.ts';
+import { CONNECTION, type PostgresqlConnection, targetOf } from '../connection-options.ts';
 import { loadPg } from '../driver.ts';
 import { FORMATS, type FormatVersion } from './formats.ts';
 import { KvServer } from './kv-server.ts';
@@ -39,10 +47,7 @@ export interface PostgresqlStateStoreOptions extends StateStoreOptions {
 const TABLE = text(TABLE_FORM);
 const FIELDS: OptionFields<PostgresqlStateStoreOptions> = {
   ...FORMAT_STORE_FIELDS,
-  connection: secret({
-    ...field((value) => typeof value === 'string' || typeof value === 'object', 'a URL, pairs or an object'),
-    isRequired: true,
-  }),
+  connection: CONNECTION,
   version: choice('v1', 'v2'),
   tableName: TABLE,
   tablePrefix: field((value) => typeof value === 'string', TABLE_FORM),
@@ -80,16 +85,14 @@ const DEFAULTS = {
  * @public
  */
 export function postgresqlStateStore(name: string, options: PostgresqlStateStoreOptions): KeyValueDefinition {
-  const what = `options of postgresqlStateStore ${JSON.stringify(name)}`;
+  const component = `postgresqlStateStore ${JSON.stringify(name)}`;
+  const what = `options of ${component}`;
   checkStoreOptions(what, options, FIELDS);
   const given = { ...DEFAULTS, ...options };
   const { version, callTimeoutMs, maxConnections, cleanupIntervalMs, tablePrefix } = given;
   const tables = tablesOf(given, what);
   const keys = keysOf(version, tablePrefix);
-  const { hosts, name: serverName } = checkedTarget(
-    given.connection,
-    (problem) => new SidecarError('ERR_CONFIGURATION', `connection in ${what}: ${problem}`),
-  );
+  const { hosts, name: serverName } = targetOf(given.connection, component, invalidConfiguration);
   const makeServer = (): KvServer =>
     new KvServer({
       hosts,

@@ -1,12 +1,10 @@
-import { SidecarError } from '../../../errors.ts';
-import { ANY_TEXT, BOOLEAN, type OptionFields, secret, TEXT, TEXTS, whole } from '../../../util/option-fields.ts';
-import { TLS } from '../../broker/options.ts';
+import { invalidConfiguration, type OptionFields } from '../../../util/option-fields.ts';
 import type { KeyValueDefinition, StateStoreOptions } from '../../key-value.ts';
 import { checkStoreOptions } from '../../key-value-options.ts';
 import { openAtOnce } from '../../remote/open-at-once.ts';
 import { FORMAT_STORE_FIELDS, stateDefinition, TIMEOUT } from '../../state-definition.ts';
 import { loadRedis } from '../driver.ts';
-import { type RedisConnectionOptions, targetOf } from '../target.ts';
+import { CONNECTION_FIELDS, type RedisConnectionOptions, targetOf } from '../target.ts';
 import { RedisKeyValue } from './redis-key-value.ts';
 
 /** Options of {@link redisStateStore}. @public */
@@ -19,16 +17,7 @@ export interface RedisStateStoreOptions extends RedisConnectionOptions, StateSto
 
 const FIELDS: OptionFields<RedisStateStoreOptions> = {
   ...FORMAT_STORE_FIELDS,
-  url: secret(ANY_TEXT),
-  nodes: secret(TEXTS),
-  sentinelName: TEXT,
-  cluster: BOOLEAN,
-  username: secret(ANY_TEXT),
-  password: secret(ANY_TEXT),
-  sentinelUsername: secret(ANY_TEXT),
-  sentinelPassword: secret(ANY_TEXT),
-  database: whole(0),
-  tls: TLS,
+  ...CONNECTION_FIELDS,
   callTimeoutMs: TIMEOUT,
 };
 const DEFAULT_CALL_TIMEOUT_MS = 5_000;
@@ -54,7 +43,7 @@ const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 export function redisStateStore(name: string, options: RedisStateStoreOptions): KeyValueDefinition {
   const component = `redisStateStore ${JSON.stringify(name)}`;
   checkStoreOptions(`options of ${component}`, options, FIELDS);
-  const target = targetOf(options, component, (message) => new SidecarError('ERR_CONFIGURATION', message));
+  const target = targetOf(options, component, invalidConfiguration);
   const load = () => loadRedis('redis', 'The state store of type state.redis');
   const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = options;
   return stateDefinition({ name, type: 'state.redis', version: 'v1' }, options, async (context) => {

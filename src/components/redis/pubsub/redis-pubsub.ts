@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { SidecarError } from '../../../errors.ts';
-import { ANY_TEXT, BOOLEAN, type OptionFields, secret, TEXT, TEXTS, whole } from '../../../util/option-fields.ts';
+import { BOOLEAN, invalidConfiguration, type OptionFields, TEXT, whole } from '../../../util/option-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../../broker/broker-pubsub.ts';
-import { checkBrokerOptions, TLS } from '../../broker/options.ts';
+import { checkBrokerOptions } from '../../broker/options.ts';
 import type { ComponentContext } from '../../component.ts';
 import type { PubSubDefinition, TopicUse } from '../../pubsub.ts';
 import { loadRedis } from '../driver.ts';
 import { isStateKey } from '../state-keys.ts';
-import { type RedisConnectionOptions, targetOf } from '../target.ts';
+import { CONNECTION_FIELDS, type RedisConnectionOptions, targetOf } from '../target.ts';
 import { RedisBroker, type RedisBrokerSettings } from './redis-broker.ts';
 
 /** Options of {@link redisPubSub}. @public */
@@ -42,16 +41,7 @@ export interface RedisPubSubOptions extends RedisConnectionOptions, BrokerOption
 }
 
 const FIELDS: OptionFields<Omit<RedisPubSubOptions, keyof BrokerOptions>> = {
-  url: secret(ANY_TEXT),
-  nodes: secret(TEXTS),
-  sentinelName: TEXT,
-  cluster: BOOLEAN,
-  username: secret(ANY_TEXT),
-  password: secret(ANY_TEXT),
-  sentinelUsername: secret(ANY_TEXT),
-  sentinelPassword: secret(ANY_TEXT),
-  database: whole(0),
-  tls: TLS,
+  ...CONNECTION_FIELDS,
   consumerId: TEXT,
   processingTimeoutMs: whole(1),
   redeliverIntervalMs: whole(1),
@@ -81,7 +71,7 @@ const FIELDS: OptionFields<Omit<RedisPubSubOptions, keyof BrokerOptions>> = {
 export function redisPubSub(name: string, options: RedisPubSubOptions): PubSubDefinition {
   const component = `redisPubSub ${JSON.stringify(name)}`;
   checkBrokerOptions(`options of ${component}`, options, FIELDS);
-  const target = targetOf(options, component, (message) => new SidecarError('ERR_CONFIGURATION', message));
+  const target = targetOf(options, component, invalidConfiguration);
   const settings: RedisBrokerSettings = {
     target,
     load: () => loadRedis('redis', 'The pub/sub component of type pubsub.redis'),
