@@ -8,7 +8,7 @@ import { messageOf, SidecarError } from '../errors.ts';
 import { bytesOf } from '../util/bytes.ts';
 import { type CancelToken, cancelTokenOfSignal, NEVER, signalOfCancelToken } from '../util/cancel-token.ts';
 import { jsonTextOf } from '../util/json-value.ts';
-import { checkFields, fieldNames } from '../util/known-fields.ts';
+import { BOOLEAN, checkOptions, field, type OptionFields } from '../util/option-fields.ts';
 
 /**
  * Header fields by lower-case name. Repeated fields are one string where HTTP allows joining them with `, `, and an
@@ -88,7 +88,10 @@ export interface AdapterOptions {
   readonly prefix?: string;
 }
 
-const ADAPTER_FIELDS = fieldNames<AdapterOptions>({ fallthrough: true, prefix: true });
+const ADAPTER_FIELDS: OptionFields<AdapterOptions> = {
+  fallthrough: BOOLEAN,
+  prefix: field((value) => value === '' || String(value).startsWith('/'), 'a path that begins with /'),
+};
 
 /**
  * Rejects invalid adapter options: with a misspelt `prefix`, the sidecar would be mounted at the root.
@@ -96,11 +99,7 @@ const ADAPTER_FIELDS = fieldNames<AdapterOptions>({ fallthrough: true, prefix: t
  * @throws SidecarError `ERR_CONFIGURATION`
  */
 export function checkAdapterOptions(options: AdapterOptions): void {
-  checkFields(options, ADAPTER_FIELDS, 'options of the adapter', 'ERR_CONFIGURATION');
-  const { prefix = '' } = options;
-  if (prefix === '' || String(prefix).startsWith('/')) return;
-  const problem = `options.prefix of the adapter is ${JSON.stringify(prefix)}: expected a path that begins with /`;
-  throw new SidecarError('ERR_CONFIGURATION', problem);
+  checkOptions('options of the adapter', options, ADAPTER_FIELDS);
 }
 
 export const EMPTY_BODY: Uint8Array = new Uint8Array(0);

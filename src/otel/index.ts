@@ -5,9 +5,8 @@
  */
 
 import { context, type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api';
-import { SidecarError } from '../errors.ts';
 import type { ObservedSidecar, Probe, Telemetry } from '../probe.ts';
-import { fieldNames, fieldsProblem } from '../util/known-fields.ts';
+import { ANYTHING, BOOLEAN, checkOptions, type OptionFields } from '../util/option-fields.ts';
 import type { Run } from '../util/outside.ts';
 import { VERSION } from '../version.ts';
 import { AttributeCache } from './attribute-cache.ts';
@@ -30,7 +29,11 @@ export interface OpenTelemetryOptions {
   readonly messageParent?: boolean;
 }
 
-const FIELDS = fieldNames<OpenTelemetryOptions>({ tracerProvider: true, meterProvider: true, messageParent: true });
+const FIELDS: OptionFields<OpenTelemetryOptions> = {
+  tracerProvider: ANYTHING,
+  meterProvider: ANYTHING,
+  messageParent: BOOLEAN,
+};
 const SCOPE = 'insidecar';
 
 /**
@@ -46,8 +49,7 @@ const SCOPE = 'insidecar';
  * @public
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
-  const problem = fieldsProblem(options, FIELDS, 'options of openTelemetry');
-  if (problem !== undefined) throw new SidecarError('ERR_CONFIGURATION', problem);
+  checkOptions('options of openTelemetry', options, FIELDS);
   return { type: 'opentelemetry', attach: (sidecar) => attach(sidecar, options), logFields, bound };
 }
 

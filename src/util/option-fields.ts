@@ -1,4 +1,5 @@
 import { SidecarError } from '../errors.ts';
+import { LAST_INSTANT } from './clock.ts';
 import { nameOfKind, unknownField } from './known-fields.ts';
 import { shown } from './shown.ts';
 
@@ -56,6 +57,16 @@ export const BOOLEAN: OptionField = field((value) => typeof value === 'boolean',
 export const TEXT: OptionField = text('a text that is not empty');
 export const ANY_TEXT: OptionField = field((value) => typeof value === 'string', 'a text');
 export const FUNCTION: OptionField = field((value) => typeof value === 'function', 'a function');
+export const WELL_FORMED: OptionField = field(
+  (value) => typeof value === 'string' && value.isWellFormed(),
+  'well-formed text',
+);
+export const INSTANT: OptionField = field(
+  (value) => (value instanceof Date || typeof value === 'number') && Math.abs(Number(value)) <= LAST_INSTANT,
+  'a Date or milliseconds since 1970',
+);
+/** An `AbortSignal`, of this or any other library. */
+export const SIGNAL: OptionField = field((value) => typeof Object(value).aborted === 'boolean', 'an AbortSignal');
 /** A value that is checked elsewhere, or may be anything. */
 export const ANYTHING: OptionField = field(() => true, '');
 /** A count that `Infinity` does not limit. */
@@ -70,7 +81,8 @@ export const TEXTS_BY_APP: OptionField = field(
 );
 
 /**
- * Checks options, or an object in them, which `what` names. Returns what makes errors for further checks.
+ * Checks options, or an object in them, which `what` names. Returns what makes errors for further checks. Not for each
+ * message, call or replayed action: it takes about 1 µs, where `checkFields` takes 80 ns.
  *
  * @throws what `error` makes of the problem, by default a SidecarError `ERR_CONFIGURATION`. Its message names the options, the field
  * and, unless it is secret, the value.

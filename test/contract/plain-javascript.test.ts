@@ -168,7 +168,7 @@ describe('an option that there is not is an error', () => {
     const sidecar = await started();
     expect(() => mount(sidecar, { prefx: '/internal' } as object)).toThrow('did you mean "prefix"?');
     expect(() => mount(sidecar, { prefix: 'internal' })).toThrow(
-      'options.prefix of the adapter is "internal": expected a path that begins with /',
+      'prefix in options of the adapter is "internal": expected a path that begins with /',
     );
   });
 

@@ -149,9 +149,13 @@ describe.each(PLACES)('queues, %s', (place) => {
     ])
       await expect(call()).rejects.toThrow('topic "orders" has no group "shap": its groups are shop');
     await expect(world.pubsub.queues({ pubsubName: 'pubsup' })).rejects.toMatchObject({ code: 'ERR_PUBSUB_NOT_FOUND' });
-    await expect(world.pubsub.messages(world.queue('orders'), { limit: 0 })).rejects.toThrow(/limit is 0/);
+    await expect(world.pubsub.messages(world.queue('orders'), { limit: 0 })).rejects.toThrow(
+      /limit in options of messages is 0/,
+    );
     const asText = { limit: '5' as unknown as number };
-    await expect(world.pubsub.messages(world.queue('orders'), asText)).rejects.toThrow(/limit is "5": expected/);
+    await expect(world.pubsub.messages(world.queue('orders'), asText)).rejects.toThrow(
+      /limit in options of messages is "5": expected/,
+    );
     await expect(world.pubsub.messages(world.queue('orders'), { cursor: 'x' })).rejects.toThrow();
   });
 });

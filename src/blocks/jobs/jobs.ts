@@ -1,5 +1,6 @@
-import { checkLimit, checkNamePage } from '../../util/check-limit.ts';
-import { checkFields, checkFunction, fieldNames } from '../../util/known-fields.ts';
+import { checkNamePage } from '../../util/check-limit.ts';
+import { checkFunction } from '../../util/known-fields.ts';
+import { badRequest, checkOptions, type OptionFields, WELL_FORMED, whole } from '../../util/option-fields.ts';
 import type { FoundJob, JobService } from './job-service.ts';
 import type {
   Job,
@@ -126,9 +127,8 @@ export class Jobs {
    * ```
    */
   async list(options: JobListOptions = {}): Promise<JobPage> {
-    checkFields(options, LIST_FIELDS, 'options of list');
+    checkOptions('options of list', options, LIST_FIELDS, badRequest);
     const { prefix = '', cursor, limit = DEFAULT_LIMIT } = options;
-    checkLimit(limit, MAX_LIMIT);
     checkNamePage({ prefix, cursor });
     const { jobs, next } = await this.#service.list(prefix, cursor, limit);
     return { jobs: jobs.map(infoOf), ...(next === undefined ? undefined : { cursor: next }) };
@@ -216,9 +216,13 @@ export class Jobs {
   }
 }
 
-const LIST_FIELDS = fieldNames<JobListOptions>({ prefix: true, cursor: true, limit: true });
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
+const LIST_FIELDS: OptionFields<JobListOptions> = {
+  prefix: WELL_FORMED,
+  cursor: WELL_FORMED,
+  limit: whole(1, MAX_LIMIT),
+};
 
 /** A job as it is shown, without its data. */
 function infoOf({ job, nextRunAt }: Omit<FoundJob, 'data'>): JobInfo {

@@ -1,5 +1,5 @@
 import type { QueueEntry } from '../../components/queue-access.ts';
-import { checkFields, fieldNames } from '../../util/known-fields.ts';
+import { ANY_TEXT, ANYTHING, badRequest, checkOptions, type OptionFields } from '../../util/option-fields.ts';
 import { NO_METADATA } from '../request-metadata.ts';
 import { deliverToCode } from './delivery/code-handler.ts';
 import { checkSubscribeOptions, type SubscribeOptionsInCode, type Subscription } from './delivery/subscribe-options.ts';
@@ -26,12 +26,12 @@ import {
 } from './publishing/publish-options.ts';
 import type { PubSubService } from './pubsub-service.ts';
 
-const LIST_FIELDS = fieldNames<{ readonly pubsubName?: string; readonly topic?: string }>({
-  pubsubName: true,
-  topic: true,
-});
+const LIST_FIELDS: OptionFields<{ readonly pubsubName?: string; readonly topic?: string }> = {
+  pubsubName: ANYTHING,
+  topic: ANYTHING,
+};
 
-const EXPLAIN_FIELDS = fieldNames<Pick<PublishOptions, 'contentType'>>({ contentType: true });
+const EXPLAIN_FIELDS: OptionFields<Pick<PublishOptions, 'contentType'>> = { contentType: ANY_TEXT };
 
 /**
  * Publish and subscribe. Delivery is at least once: a message is settled only after the application has responded.
@@ -173,7 +173,7 @@ export class PubSub {
   async queues(
     options: { readonly pubsubName?: string; readonly topic?: string } = {},
   ): Promise<readonly QueueState[]> {
-    checkFields(options, LIST_FIELDS, 'options of queues');
+    checkOptions('options of queues', options, LIST_FIELDS, badRequest);
     this.#service.admit();
     return this.#service.queues.list(options.pubsubName, options.topic);
   }
@@ -330,7 +330,7 @@ export class PubSub {
     event: unknown,
     options: Pick<PublishOptions, 'contentType'> = {},
   ): RouteExplanation {
-    checkFields(options, EXPLAIN_FIELDS, 'options of explain');
+    checkOptions('options of explain', options, EXPLAIN_FIELDS, badRequest);
     const { address } = this.#service.targetInCode({ pubsubName, topic }, NO_METADATA);
     const { bytes, contentType } = encodeData(event, { contentType: options.contentType, rawPayload: false }, address);
     const rules = publishRules(NO_METADATA, pubsubName);

@@ -46,9 +46,9 @@ describe.each(STORES)('list, state in %s', (_store, start) => {
     expect((await jobs.list({ prefix: 'report', limit: 3, cursor: first.cursor ?? '' })).cursor).toBe(undefined);
     for (const [options, message] of [
       [{ prefix: 'report', cursor: 'b' }, /cursor is "b": expected that of a page with prefix "report"/],
-      [{ prefix: '\ud800' }, /prefix is "\\ud800": expected well-formed text/],
-      [{ cursor: 'a\udc00' }, /cursor is "a\\udc00"/],
-      [{ prefix: 5 as unknown as string }, /prefix is 5/],
+      [{ prefix: '\ud800' }, /prefix in options of list is "\\ud800": expected well-formed text/],
+      [{ cursor: 'a\udc00' }, /cursor in options of list is "a\\udc00"/],
+      [{ prefix: 5 as unknown as string }, /prefix in options of list is 5/],
     ] as const)
       await expect(jobs.list(options)).rejects.toMatchObject({
         code: 'ERR_BAD_REQUEST',
@@ -373,9 +373,9 @@ describe.each(STORES)('pause, state in %s', (_store, start) => {
 
 describe('options of list', () => {
   test.each([
-    [{ limit: 0 }, 'limit is 0: expected a whole number from 1 to 1000'],
-    [{ limit: 1_001 }, 'limit is 1001: expected a whole number from 1 to 1000'],
-    [{ limit: '5' }, 'limit is "5": expected a whole number from 1 to 1000'],
+    [{ limit: 0 }, 'limit in options of list is 0: expected a whole number from 1 to 1000'],
+    [{ limit: 1_001 }, 'limit in options of list is 1001: expected a whole number from 1 to 1000'],
+    [{ limit: '5' }, 'limit in options of list is "5": expected a whole number from 1 to 1000'],
     [
       { prefixes: 'a' },
       expect.stringContaining('options of list: unknown field "prefixes": expected prefix, cursor, limit'),

@@ -101,7 +101,7 @@ describe('a start', () => {
   test('refuses another value of ifExists', async () => {
     await using world = await workflowWorld(register);
     await expect(again(world, 'update' as never)).rejects.toThrow(
-      'ifExists is "update": expected "fail", "keep" or "replace"',
+      'ifExists in options of start is "update": expected "fail", "keep" or "replace"',
     );
   });
 

@@ -195,7 +195,7 @@ describe('the filter of an operation in bulk', () => {
     [{}, 'the filter is empty: expected one of status, name, prefix, since, parentId'],
     [{ limit: 5 }, 'the filter is empty'],
     [{ status: undefined }, 'the filter is empty'],
-    [{ prefix: 'a', limit: 0 }, 'limit is 0: expected a whole number from 1 to 10000'],
+    [{ prefix: 'a', limit: 0 }, 'limit in the filter is 0: expected a whole number from 1 to 10000'],
     [{ perfix: 'a' }, 'the filter: unknown field "perfix"'],
   ])('%j is an error', async (filter, message) => {
     await using world = await workflowWorld(registering);

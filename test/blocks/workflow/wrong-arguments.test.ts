@@ -25,31 +25,34 @@ async function errorOf(call: (workflows: Loose) => unknown): Promise<unknown> {
 
 const STATUSES = 'PENDING, RUNNING, SUSPENDED, COMPLETED, FAILED, TERMINATED';
 const FILTERS: readonly (readonly [filter: object, message: string])[] = [
-  [{ status: 'completed' }, `status is "completed": expected ${STATUSES}; did you mean "COMPLETED"?`],
-  [{ status: ['COMPLETED', 'FAILD'] }, `status is "FAILD": expected ${STATUSES}; did you mean "FAILED"?`],
-  [{ status: null }, `status is null: expected ${STATUSES}`],
-  [{ status: 5 }, `status is 5: expected ${STATUSES}`],
-  [{ since: '12h' }, 'since is "12h": expected a Date or milliseconds since 1970'],
-  [{ since: new Date(Number.NaN) }, 'since is an invalid Date: expected a Date or milliseconds since 1970'],
+  [{ status: 'completed' }, `status in WHAT is "completed": expected ${STATUSES}; did you mean "COMPLETED"?`],
+  [
+    { status: ['COMPLETED', 'FAILD'] },
+    `status in WHAT is ["COMPLETED","FAILD"]: expected ${STATUSES}; did you mean "FAILED"?`,
+  ],
+  [{ status: null }, `status in WHAT is null: expected ${STATUSES}`],
+  [{ status: 5 }, `status in WHAT is 5: expected ${STATUSES}`],
+  [{ since: '12h' }, 'since in WHAT is "12h": expected a Date or milliseconds since 1970'],
+  [{ since: new Date(Number.NaN) }, 'since in WHAT is an invalid Date: expected a Date or milliseconds since 1970'],
 ];
 const BULK: readonly (keyof Workflows)[] = ['terminateAll', 'purgeAll', 'rerunAll'];
 
 describe('a filter', () => {
   test.each([
     ...FILTERS,
-    [{ limit: '5' }, 'limit is "5": expected a whole number from 1 to 1000'] as const,
-    [{ cursor: 'no ID' }, 'cursor is "no ID": expected that of a page'] as const,
-    [{ cursor: 5 }, 'cursor is 5: expected well-formed text'] as const,
+    [{ limit: '5' }, 'limit in WHAT is "5": expected a whole number from 1 to 1000'] as const,
+    [{ cursor: 'no ID' }, 'cursor in WHAT is "no ID": expected that of a page'] as const,
+    [{ cursor: 5 }, 'cursor in WHAT is 5: expected that of a page'] as const,
   ])('%j of list', async (options, message) => {
     const error = await errorOf((workflows) => workflows['list']?.(options));
-    expect(error).toMatchObject({ code: 'ERR_BAD_REQUEST', message });
+    expect(error).toMatchObject({ code: 'ERR_BAD_REQUEST', message: message.replace('WHAT', 'options of list') });
   });
 
   test.each(BULK.flatMap((operation) => FILTERS.map(([filter, message]) => [filter, operation, message] as const)))(
     '%j of %s',
     async (filter, operation, message) => {
       const error = await errorOf((workflows) => workflows[operation]?.(filter));
-      expect(error).toMatchObject({ code: 'ERR_BAD_REQUEST', message });
+      expect(error).toMatchObject({ code: 'ERR_BAD_REQUEST', message: message.replace('WHAT', 'the filter') });
     },
   );
 });
@@ -78,7 +81,7 @@ describe('a start', () => {
     [Number.NaN, 'NaN'],
   ])('at %s', async (startAt, shown) => {
     const error = await errorOf((workflows) => workflows['start']?.('echo', 1, { startAt }));
-    const message = `startAt is ${shown}: expected a Date or milliseconds since 1970`;
+    const message = `startAt in options of start is ${shown}: expected a Date or milliseconds since 1970`;
     expect(error).toMatchObject({ code: 'ERR_BAD_REQUEST', message });
   });
 

@@ -1,4 +1,5 @@
-import { checkFields, checkFunction, fieldNames } from '../../../util/known-fields.ts';
+import { checkFunction } from '../../../util/known-fields.ts';
+import { ANYTHING, BOOLEAN, checkOptions, type OptionFields } from '../../../util/option-fields.ts';
 import type { RetryOptions } from './subscription.ts';
 
 /** Options of a subscription in code. @public */
@@ -31,27 +32,27 @@ export interface Subscription extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const SUBSCRIBE_FIELDS = fieldNames<SubscribeOptionsInCode>({
-  concurrency: true,
-  retry: true,
-  deadLetterTopic: true,
-  rawPayload: true,
-  metadata: true,
-  timeoutMs: true,
-  group: true,
-  competing: true,
-});
-const RETRY_FIELDS = fieldNames<RetryOptions>({
-  maxRetries: true,
-  initialDelayMs: true,
-  maxDelayMs: true,
-  maxCrashes: true,
-});
+/** The values that every subscription may have, in JSON too, are checked with it. */
+const SUBSCRIBE_FIELDS: OptionFields<SubscribeOptionsInCode> = {
+  concurrency: ANYTHING,
+  retry: ANYTHING,
+  deadLetterTopic: ANYTHING,
+  rawPayload: BOOLEAN,
+  metadata: ANYTHING,
+  timeoutMs: ANYTHING,
+  group: ANYTHING,
+  competing: ANYTHING,
+};
+const RETRY_FIELDS: OptionFields<RetryOptions> = {
+  maxRetries: ANYTHING,
+  initialDelayMs: ANYTHING,
+  maxDelayMs: ANYTHING,
+  maxCrashes: ANYTHING,
+};
 
 /** @throws SidecarError `ERR_CONFIGURATION` for an unknown field, and for a handler that is not a function. */
 export function checkSubscribeOptions(topic: string, handler: unknown, options: SubscribeOptionsInCode): void {
   checkFunction(handler, `the handler of topic ${JSON.stringify(topic)}`);
-  checkFields(options, SUBSCRIBE_FIELDS, 'options of subscribe', 'ERR_CONFIGURATION');
-  if (options.retry !== undefined)
-    checkFields(options.retry, RETRY_FIELDS, 'options.retry of subscribe', 'ERR_CONFIGURATION');
+  checkOptions('options of subscribe', options, SUBSCRIBE_FIELDS);
+  if (options.retry !== undefined) checkOptions('options.retry of subscribe', options.retry, RETRY_FIELDS);
 }

@@ -1,5 +1,6 @@
 import { SidecarError } from '../../../errors.ts';
-import { checkFields, checkFunction, fieldNames } from '../../../util/known-fields.ts';
+import { checkFunction } from '../../../util/known-fields.ts';
+import { ANYTHING, badRequest, checkOptions, field, INSTANT, type OptionFields } from '../../../util/option-fields.ts';
 import { shown } from '../../../util/shown.ts';
 import type { WorkflowContext } from './context.ts';
 import type { WorkflowFailure } from './failure.ts';
@@ -160,14 +161,15 @@ export type InputAndStart<Input> = undefined extends Input
   ? [input?: Input, options?: StartOptions]
   : [input: Input, options?: StartOptions];
 
-const START_FIELDS = fieldNames<StartOptions>({ instanceId: true, ifExists: true, startAt: true });
+const START_FIELDS: OptionFields<StartOptions> = {
+  instanceId: ANYTHING,
+  ifExists: field(isIfExists, '"fail", "keep" or "replace"'),
+  startAt: INSTANT,
+};
 
-/** Rejects unknown options. */
+/** Rejects unknown options and wrong ones. The ID is checked where it is used. */
 export function checkStartOptions(options: StartOptions): void {
-  checkFields(options, START_FIELDS, 'options of start');
-  const { ifExists } = options;
-  if (ifExists === undefined || isIfExists(ifExists)) return;
-  throw new SidecarError('ERR_BAD_REQUEST', `ifExists is ${shown(ifExists)}: expected "fail", "keep" or "replace"`);
+  checkOptions('options of start', options, START_FIELDS, badRequest);
 }
 
 export function isIfExists(value: unknown): value is IfInstanceExists {

@@ -1,6 +1,5 @@
-import { messageOf, SidecarError } from '../../../errors.ts';
-import { checkLimit } from '../../../util/check-limit.ts';
-import { checkFields } from '../../../util/known-fields.ts';
+import { messageOf } from '../../../errors.ts';
+import { badRequest, checkOptions, type OptionFields, whole } from '../../../util/option-fields.ts';
 import { isFinished, STATUSES, type WorkflowStatus } from '../model/instance.ts';
 import { FILTER_FIELDS, type InstancePage, type ListOptions, statusesOf, type WorkflowFilter } from './list.ts';
 
@@ -31,9 +30,9 @@ export interface BulkResult {
   readonly hasMore: boolean;
 }
 
-const BULK_FIELDS: ReadonlySet<string> = new Set([...FILTER_FIELDS, 'limit']);
 const DEFAULT_LIMIT = 1_000;
 const MAX_LIMIT = 10_000;
+const BULK_FIELDS: OptionFields<BulkOptions> = { ...FILTER_FIELDS, limit: whole(1, MAX_LIMIT) };
 /** Max instances acted on at the same time. */
 const MAX_AT_ONCE = 32;
 const PAGE = 1_000;
@@ -69,11 +68,10 @@ async function idsOf(
   options: BulkOptions,
   { statuses, list }: BulkWork,
 ): Promise<{ readonly ids: readonly string[]; readonly hasMore: boolean }> {
-  checkFields(options, BULK_FIELDS, 'the filter');
+  checkOptions('the filter', options, BULK_FIELDS, badRequest);
   const { limit = DEFAULT_LIMIT, ...filter } = options;
-  checkLimit(limit, MAX_LIMIT);
   if (Object.values(filter).every((value) => value === undefined))
-    throw new SidecarError('ERR_BAD_REQUEST', `the filter is empty: expected one of ${[...FILTER_FIELDS].join(', ')}`);
+    throw badRequest(`the filter is empty: expected one of ${Object.keys(FILTER_FIELDS).join(', ')}`);
   const asked = statusesOf(filter);
   const meant = statuses.filter((one) => asked?.has(one) ?? true);
   const ids: string[] = [];

@@ -1,7 +1,7 @@
 import { SidecarError } from '../../../errors.ts';
 import { cancelTokenOfSignal } from '../../../util/cancel-token.ts';
 import type { Clock, Timer } from '../../../util/clock.ts';
-import { checkFields, fieldNames } from '../../../util/known-fields.ts';
+import { badRequest, checkOptions, field, type OptionFields, SIGNAL } from '../../../util/option-fields.ts';
 import type { InstanceView } from '../model/instance.ts';
 
 /** Options of waiting for an instance. @public */
@@ -12,7 +12,10 @@ export interface WaitOptions {
   readonly signal?: AbortSignal;
 }
 
-const WAIT_FIELDS = fieldNames<WaitOptions>({ timeoutMs: true, signal: true });
+const WAIT_FIELDS: OptionFields<WaitOptions> = {
+  timeoutMs: field((value) => typeof value === 'number' && !Number.isNaN(value), 'a number of milliseconds'),
+  signal: SIGNAL,
+};
 
 /** Checks again; gets the state of the instance if it is known. */
 type Look = (view?: InstanceView) => void;
@@ -45,7 +48,7 @@ export class Completions {
     ask: (told?: InstanceView) => T | undefined | Promise<T | undefined>,
     options: WaitOptions,
   ): Promise<T> {
-    checkFields(options, WAIT_FIELDS, 'options of waiting for a workflow');
+    checkOptions('options of waiting for a workflow', options, WAIT_FIELDS, badRequest);
     const { timeoutMs, signal } = options;
     signal?.throwIfAborted();
     const line = new Line();

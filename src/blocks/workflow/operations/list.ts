@@ -1,8 +1,15 @@
-import { SidecarError } from '../../../errors.ts';
-import { checkLimit, checkNamePage } from '../../../util/check-limit.ts';
-import { checkFields, fieldNames } from '../../../util/known-fields.ts';
-import { parseInstantOption } from '../../../util/parse-instant-option.ts';
-import { shown } from '../../../util/shown.ts';
+import { checkNamePage } from '../../../util/check-limit.ts';
+import {
+  ANYTHING,
+  BOOLEAN,
+  badRequest,
+  checkOptions,
+  field,
+  INSTANT,
+  type OptionFields,
+  WELL_FORMED,
+  whole,
+} from '../../../util/option-fields.ts';
 import { didYouMean } from '../../../util/suggest.ts';
 import type { Engine } from '../engine/engine.ts';
 import { STATUSES, type WorkflowState, type WorkflowStatus } from '../model/instance.ts';
@@ -45,12 +52,22 @@ export interface InstancePage {
   readonly cursor?: string;
 }
 
-const FILTER = { status: true, name: true, prefix: true, since: true, parentId: true } as const;
-/** The names of a filter's fields. */
-export const FILTER_FIELDS: ReadonlySet<string> = fieldNames<WorkflowFilter>(FILTER);
-const LIST_FIELDS = fieldNames<ListOptions>({ ...FILTER, reverse: true, cursor: true, limit: true });
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
+export const FILTER_FIELDS: OptionFields<WorkflowFilter> = {
+  status: { expected: expectedStatus },
+  name: ANYTHING,
+  prefix: WELL_FORMED,
+  since: INSTANT,
+  parentId: ANYTHING,
+};
+const LIST_FIELDS: OptionFields<ListOptions> = {
+  ...FILTER_FIELDS,
+  reverse: BOOLEAN,
+  // That of a page is the ID of an instance, which may be gone by now.
+  cursor: field((value) => typeof value === 'string' && canBeInstanceId(value), 'that of a page'),
+  limit: whole(1, MAX_LIMIT),
+};
 /** Max instances read for one page. */
 const MAX_LOOKED_AT = 10_000;
 
@@ -59,11 +76,9 @@ export async function listInstances(
   { store, pool }: Pick<Engine, 'store' | 'pool'>,
   options: ListOptions,
 ): Promise<InstancePage> {
-  checkFields(options, LIST_FIELDS, 'options of list');
+  checkOptions('options of list', options, LIST_FIELDS, badRequest);
   const { limit = DEFAULT_LIMIT, prefix = '', parentId, reverse = false } = options;
-  checkLimit(limit, MAX_LIMIT);
   checkNamePage({ prefix, cursor: options.cursor });
-  checkCursor(options.cursor);
   const isAsked = matcherOf(options);
   const instances: WorkflowState[] = [];
   let from = options.cursor;
@@ -81,30 +96,22 @@ export async function listInstances(
   return from === undefined ? { instances } : { instances, cursor: from };
 }
 
-/** The cursor of a page is the ID of an instance, which may be gone by now. */
-function checkCursor(cursor: string | undefined): void {
-  if (cursor === undefined || canBeInstanceId(cursor)) return;
-  throw new SidecarError('ERR_BAD_REQUEST', `cursor is ${shown(cursor)}: expected that of a page`);
-}
-
 /** The statuses that a filter asks for; `undefined` for all. */
 export function statusesOf({ status }: WorkflowFilter): ReadonlySet<WorkflowStatus> | undefined {
-  if (status === undefined) return undefined;
-  const asked: readonly unknown[] = Array.isArray(status) ? status : [status];
-  return new Set(asked.map(parseStatus));
+  return status === undefined ? undefined : new Set([status].flat());
 }
 
-function parseStatus(given: unknown): WorkflowStatus {
-  const known = STATUSES.find((one) => one === given);
-  if (known !== undefined) return known;
-  const hint = typeof given === 'string' ? didYouMean(given, STATUSES) : '';
-  throw new SidecarError('ERR_BAD_REQUEST', `status is ${shown(given)}: expected ${STATUSES.join(', ')}${hint}`);
+function expectedStatus(given: unknown): string | undefined {
+  const wrong = [given].flat().filter((one) => !STATUSES.some((status) => status === one));
+  if (wrong.length === 0) return undefined;
+  const [first] = wrong;
+  return `${STATUSES.join(', ')}${typeof first === 'string' ? didYouMean(first, STATUSES) : ''}`;
 }
 
 /** Whether an instance is meant, by what its record tells. */
 function matcherOf({ name, since, ...filter }: WorkflowFilter): (record: InstanceRecord) => boolean {
   const statuses = statusesOf(filter);
-  const sinceAt = since === undefined ? Number.NEGATIVE_INFINITY : parseInstantOption('since', since);
+  const sinceAt = Number(since ?? Number.NEGATIVE_INFINITY);
   return (record) =>
     (statuses?.has(record.status) ?? true) &&
     (name === undefined || record.name === name) &&

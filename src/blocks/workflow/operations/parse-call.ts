@@ -1,6 +1,5 @@
 import { SidecarError } from '../../../errors.ts';
 import { nameOfKind } from '../../../util/known-fields.ts';
-import { parseInstantOption } from '../../../util/parse-instant-option.ts';
 import { checkPayload } from '../../../util/payload-limit.ts';
 import { checkStartOptions, type StartOptions } from '../model/definition.ts';
 import { checkInstanceId } from '../model/instance-id.ts';
@@ -51,6 +50,6 @@ export function parseStart(
   const { instanceId = newId(), ifExists = 'fail', startAt = 0 } = options;
   checkWorkflowName(name);
   checkInstanceId(instanceId);
-  const at = Math.ceil(parseInstantOption('startAt', startAt));
+  const at = Math.ceil(Number(startAt));
   return { instanceId, name, input: checkInput(input, 'the input of the workflow'), startAt: at, ifExists };
 }

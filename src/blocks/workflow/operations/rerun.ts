@@ -3,7 +3,7 @@ import { SidecarError } from '../../../errors.ts';
 import { observe } from '../../../probe.ts';
 import { isConflict } from '../../../state/errors.ts';
 import { MAX_BATCH_BYTES, type Put } from '../../../state/store.ts';
-import { checkFields, fieldNames } from '../../../util/known-fields.ts';
+import { ANYTHING, badRequest, checkOptions, field, type OptionFields } from '../../../util/option-fields.ts';
 import { tellStarted } from '../engine/emit-events.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { HistoryEvent } from '../model/events.ts';
@@ -43,15 +43,20 @@ export interface Rerun {
   readonly input: Payload;
 }
 
-const FIELDS = fieldNames<RerunOptions>({ instanceId: true, from: true, input: true });
+const FIELDS: OptionFields<RerunOptions> = {
+  instanceId: ANYTHING,
+  from: field(
+    (value) => value === 'start' || value === 'failure' || (Number.isInteger(value) && Number(value) > 0),
+    '"start", "failure" or the number of an action, from 1',
+  ),
+  input: ANYTHING,
+};
 
 /** Checks options. `newId` makes the ID if none is given. */
 export function parseRerun(of: string, options: RerunOptions, newId: () => string): Omit<Rerun, 'input'> {
-  checkFields(options, FIELDS, 'options of rerun');
+  checkOptions('options of rerun', options, FIELDS, badRequest);
   const { instanceId = newId(), from = 'start', input } = options;
   checkInstanceId(instanceId);
-  if (from !== 'start' && from !== 'failure' && !(Number.isInteger(from) && from > 0))
-    throw badRequest(`from is ${JSON.stringify(from)}: expected "start", "failure" or the number of an action, from 1`);
   if (from !== 'start' && input !== undefined)
     throw badRequest(
       'there is an input, and from is not "start": what comes later in the history depends on the input',
@@ -215,8 +220,4 @@ function conflict({ of, instanceId }: Rerun, isTaken: boolean): SidecarError {
 
 function refused(message: string): SidecarError {
   return new SidecarError('ERR_START_WORKFLOW', message, { status: 409 });
-}
-
-function badRequest(message: string): SidecarError {
-  return new SidecarError('ERR_BAD_REQUEST', message);
 }
