@@ -89,7 +89,7 @@ export class EngineKeyValue implements KeyValueStore {
       const entries = await this.#store.scan(scan);
       const found = entries.flatMap((entry) => {
         const value = decodeValue(entry, now);
-        return value === undefined ? [] : [{ ...value, key: this.#layout.keyOf(entry.key) }];
+        return value === undefined ? [] : [{ ...value, key: this.#layout.keyOf(entry.key, prefix) }];
       });
       const last = entries.at(-1);
       if (found.length > 0 || last === undefined) return found;

@@ -94,7 +94,7 @@ export class ExpirySweep {
 
   async #remove(due: readonly KeyedEntry[], now: number): Promise<void> {
     const { store, layout } = this.#deps;
-    const keys = [...new Set(due.map(({ key }) => layout.value(layout.dueOf(key).key)))];
+    const keys = [...new Set(due.map(({ key }) => layout.dueOf(key).entry))];
     const values = await readTogether(store, keys);
     const require: Precondition[] = [];
     for (const [index, key] of keys.entries()) {
