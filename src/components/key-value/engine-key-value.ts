@@ -1,5 +1,5 @@
 import { isConflict } from '../../state/errors.ts';
-import { keyAfter } from '../../state/keys.ts';
+import { compareKeys, keyAfter } from '../../state/keys.ts';
 import { readTogether } from '../../state/read-together.ts';
 import type { Entry, Precondition, Put, StateStore } from '../../state/store.ts';
 import type { Clock } from '../../util/clock.ts';
@@ -82,7 +82,8 @@ export class EngineKeyValue implements KeyValueStore {
     { after, limit }: { readonly after?: string; readonly limit: number },
   ): Promise<readonly KeyedValue[]> {
     const { to, from } = this.#layout.values(prefix);
-    let next = after === undefined ? from : keyAfter(this.#layout.value(after));
+    const start = after === undefined ? from : keyAfter(this.#layout.value(after));
+    let next = compareKeys(start, from) < 0 ? from : start;
     const now = this.#clock.now();
     for (;;) {
       const scan = { from: next, ...(to === undefined ? {} : { to }), limit, maxBytes: PAGE_BYTES };
