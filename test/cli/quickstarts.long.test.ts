@@ -1,7 +1,8 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { freePort } from '../support/http.ts';
+import { redisCommand } from '../support/redis-groups.ts';
 import { hasRedis, startRedis } from '../support/servers.ts';
 import { program, runCli, temporaryDirectory } from './cli.ts';
 
@@ -135,5 +136,133 @@ describe.each([1, 2])('run -f, time %i', () => {
       args: ['--map', 'pubsub.redis=pubsub.in-memory'],
     });
     expect(got).toEqual([{ task: 'Oil change' }, { task: 'Memory wipe' }]);
+  });
+});
+
+const METHODS = `
+  const sidecar = 'http://127.0.0.1:' + process.env.DAPR_HTTP_PORT;
+  async function call(method, path, body) {
+    const init = body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    const response = await fetch(sidecar + path, { method, ...init });
+    const text = await response.text();
+    if (!response.ok) throw new Error(path + ': ' + response.status + ' ' + text);
+    return text === '' ? undefined : JSON.parse(text);
+  }
+  const got = (what) => console.log('got', JSON.stringify(what ?? null));`;
+
+interface SingleRun {
+  readonly code: string;
+  readonly components: Readonly<
+    Record<string, { readonly type: string; readonly metadata?: Readonly<Record<string, string>> }>
+  >;
+  readonly files?: Readonly<Record<string, string>>;
+  readonly hasPort?: boolean;
+  readonly args?: readonly string[];
+  /** How the components reach the command: in the file of applications, or beside it. */
+  readonly by: 'run -f' | '--resources-path';
+}
+
+/** What one application with components got, which ends by itself. */
+async function gotAlone({
+  code,
+  components,
+  files = {},
+  hasPort = false,
+  args = [],
+  by,
+}: SingleRun): Promise<unknown[]> {
+  const directory = await temporaryDirectory();
+  await mkdir(join(directory, 'resources'));
+  for (const [name, { type, metadata = {} }] of Object.entries(components)) {
+    const spec = {
+      type,
+      version: 'v1',
+      metadata: Object.entries(metadata).map(([key, value]) => ({ name: key, value })),
+    };
+    const component = { apiVersion: 'dapr.io/v1alpha1', kind: 'Component', metadata: { name }, spec };
+    await writeFile(join(directory, 'resources', `${name}.yaml`), JSON.stringify(component));
+  }
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+  const command = program(METHODS + code);
+  const port = hasPort ? { appPort: await freePort() } : {};
+  const app = { appID: 'order-processor', appDirPath: '.', command, ...port };
+  const common = { resourcesPath: './resources' };
+  await writeFile(join(directory, 'dapr.yaml'), JSON.stringify({ version: 1, common, apps: [app] }));
+  const portArgs = port.appPort === undefined ? [] : ['--app-port', String(port.appPort)];
+  const alone = ['--app-id', 'order-processor', '--resources-path', join(directory, 'resources'), ...portArgs];
+  const given =
+    by === 'run -f'
+      ? ['-f', directory, '--stop-when', 'all', '--log-json=false', ...args]
+      : [...alone, ...args, '--', ...command];
+  const { stdout, stderr, code: exit } = await runCli(['run', ...given], { cwd: directory });
+  expect(exit, stderr).toBe(0);
+  return [...stdout.matchAll(/got (.*)\n/g)].map(([, text = '']) => JSON.parse(text) as unknown);
+}
+
+describe.each(['run -f', '--resources-path'] as const)('%s', (by) => {
+  const ORDERS = `
+    for (let orderId = 1; orderId <= 3; orderId++) {
+      const order = { orderId };
+      await call('POST', '/v1.0/state/statestore', [{ key: String(orderId), value: order }]);
+      got(await call('GET', '/v1.0/state/statestore/' + orderId));
+      await call('DELETE', '/v1.0/state/statestore/' + orderId);
+      got(await call('GET', '/v1.0/state/statestore/' + orderId));
+    }`;
+  const savedAndDeleted = [{ orderId: 1 }, null, { orderId: 2 }, null, { orderId: 3 }, null];
+
+  test('state_management: every order is saved, read and deleted, in memory', async () => {
+    const components = { statestore: { type: 'state.in-memory' } };
+    expect(await gotAlone({ code: ORDERS, components, by })).toEqual(savedAndDeleted);
+  });
+
+  test.runIf(hasRedis())('state_management: every order is saved, read and deleted, on Redis', async () => {
+    await using server = await startRedis();
+    const metadata = { redisHost: `localhost:${server.port}`, redisPassword: '' };
+    const components = { statestore: { type: 'state.redis', metadata } };
+    expect(await gotAlone({ code: ORDERS, components, by })).toEqual(savedAndDeleted);
+  });
+
+  test('secrets_management: a secret of a file is read', async () => {
+    const metadata = { secretsFile: 'secrets.json', nestedSeparator: ':' };
+    const got = await gotAlone({
+      code: `
+        got(await call('GET', '/v1.0/secrets/localsecretstore/secret'));
+        got(await call('GET', '/v1.0/secrets/localsecretstore/redis:password'));`,
+      components: { localsecretstore: { type: 'secretstores.local.file', metadata } },
+      files: { 'secrets.json': JSON.stringify({ secret: 'YourPasskeyHere', redis: { password: 'nested' } }) },
+      by,
+    });
+    expect(got).toEqual([{ secret: 'YourPasskeyHere' }, { 'redis:password': 'nested' }]);
+  });
+
+  test.runIf(hasRedis())('configuration: items of Redis are read, and changes are told', async () => {
+    await using server = await startRedis();
+    await redisCommand(server.port, ['MSET', 'orderId1', '101', 'orderId2', '102||v2']);
+    const code = `
+      import { createServer } from 'node:http';
+      import { connect } from 'node:net';
+      const store = '/v1.0/configuration/configstore';
+      got(await call('GET', store + '?key=orderId1&key=orderId2'));
+      let id;
+      const server = createServer(async (req, res) => {
+        const chunks = [];
+        for await (const chunk of req) chunks.push(chunk);
+        if (req.method !== 'POST' || !req.url.startsWith('/configuration/')) return res.writeHead(404).end();
+        res.end();
+        const { items } = JSON.parse(Buffer.concat(chunks).toString());
+        got({ [req.url]: items });
+        got(await call('GET', store + '/' + id + '/unsubscribe'));
+        process.exit(0);
+      });
+      server.listen(Number(process.env.APP_PORT), '127.0.0.1', async () => {
+        ({ id } = await call('GET', store + '/subscribe?key=orderId1&key=orderId2'));
+        connect(${server.port}, '127.0.0.1').write('SET orderId1 103\\r\\n');
+      });`;
+    const metadata = { redisHost: `localhost:${server.port}`, redisPassword: '' };
+    const components = { configstore: { type: 'configuration.redis', metadata } };
+    const [read, told, ended] = await gotAlone({ code, components, hasPort: true, by });
+    expect(read).toEqual({ orderId1: { value: '101' }, orderId2: { value: '102', version: 'v2' } });
+    expect(told).toEqual({ '/configuration/configstore/orderId1': { orderId1: { value: '103' } } });
+    expect(ended).toMatchObject({ ok: true });
   });
 });
