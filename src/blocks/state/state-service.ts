@@ -3,6 +3,7 @@ import type { KeyValueDefinition, StoredValue, WriteOutcome } from '../../compon
 import type { ErrorCode } from '../../errors.ts';
 import { observe } from '../../probe.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
+import { isDamage } from '../../state/damages.ts';
 import { CancelSource } from '../../util/cancel-token.ts';
 import type { BlockDeps } from '../block-deps.ts';
 import type { BlockService } from '../block-service.ts';
@@ -74,20 +75,17 @@ export class StateService implements BlockService {
     });
   }
 
-  /** Reads keys, all from one state of the store. A value that cannot be decrypted is an error of its own. */
+  /**
+   * Reads keys, all from one state of the store. A value that cannot be read is an error of its own; if it makes the
+   * store refuse all, each key is read by itself.
+   */
   async getMany(store: OpenStateStore, keys: readonly string[]): Promise<readonly StateEntry[]> {
     return this.#observed('getMany', store, async () => {
       try {
-        return (await store.read(keys)).map((stored, index) => {
-          if (stored === undefined) return undefined;
-          try {
-            return store.open(stored);
-          } catch (error) {
-            return { error: storeFailed('ERR_STATE_GET', store.name, keys[index], error) };
-          }
-        });
+        return (await store.read(keys)).map((stored, index) => openEntry(store, stored, keys[index]));
       } catch (error) {
-        throw storeFailed('ERR_STATE_BULK_GET', store.name, undefined, error);
+        if (!isDamage(error)) throw storeFailed('ERR_STATE_BULK_GET', store.name, undefined, error);
+        return Promise.all(keys.map((key) => readEntry(store, key)));
       }
     });
   }
@@ -242,4 +240,21 @@ export class StateService implements BlockService {
 
 function refusedChange(code: ErrorCode, store: OpenStateStore, { key, etag }: StateChange): Error {
   return refused(code, store.name, key, etag !== undefined);
+}
+
+async function readEntry(store: OpenStateStore, key: string): Promise<StateEntry> {
+  try {
+    const [stored] = await store.read([key]);
+    return openEntry(store, stored, key);
+  } catch (error) {
+    return { error: storeFailed('ERR_STATE_GET', store.name, key, error) };
+  }
+}
+
+function openEntry(store: OpenStateStore, stored: StoredValue | undefined, key: string | undefined): StateEntry {
+  try {
+    return stored && store.open(stored);
+  } catch (error) {
+    return { error: storeFailed('ERR_STATE_GET', store.name, key, error) };
+  }
 }

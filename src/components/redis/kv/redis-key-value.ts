@@ -159,7 +159,7 @@ export class RedisKeyValue implements KeyValueStore {
 
   #foreignError(key: string, type: string): StateError {
     const message = `The key ${quote(key)} of ${this.#router.name} holds a ${type}, which no state store has written.`;
-    return new StateError('failed', `${message} It is neither read nor overwritten.`);
+    return new StateError('corrupt', `${message} It is neither read nor overwritten.`);
   }
 
   async write(operations: readonly KeyValueOperation[], options: WriteOptions): Promise<readonly WriteOutcome[]> {

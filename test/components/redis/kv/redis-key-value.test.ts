@@ -8,6 +8,7 @@ import { keyValueConformance } from '../../../../src/testing/key-value-conforman
 import { etagOf, keyValueCases, put, putOne, remove, textOf, writeOne } from '../../../support/key-value-cases.ts';
 import { redisCommand } from '../../../support/redis-groups.ts';
 import { hasRedis, type OwnServer, startRedis } from '../../../support/servers.ts';
+import { startStateWorld } from '../../../support/state-world.ts';
 import { storeContext } from '../../../support/store-context.ts';
 import { hasSharedRedis, sharedRedis } from '../given-redis.ts';
 
@@ -129,6 +130,22 @@ describe.runIf(hasSharedRedis())("values in Redis in Dapr's format", () => {
     expect(await textOf(store, beside)).toBe('1');
     await expect(writeOne(store, remove(name))).rejects.toThrow(`holds a ${type}`);
     await store.close();
+  });
+
+  test('in a bulk read, a key of another program is an error of its own', async () => {
+    const options = { url: `redis://127.0.0.1:${server.port}`, keyPrefix: 'none' };
+    await using world = await startStateWorld({ components: [redisStateStore('redis', options)] });
+    const [list, beside] = [`${app}-list`, `${app}-beside`];
+    await command('RPUSH', list, 'item');
+    await world.save('redis', beside, 1);
+    const answer = await world.send('POST', '/v1.0/state/redis/bulk', { keys: [list, beside, `${app}-none`] });
+    expect(answer.status).toBe(200);
+    expect(answer.json).toEqual([
+      { key: list, error: expect.stringContaining('holds a list') },
+      { key: beside, data: 1, etag: expect.any(String) },
+      { key: `${app}-none` },
+    ]);
+    expect((await world.send('GET', `/v1.0/state/redis/${list}`)).error).toEqual([500, 'ERR_STATE_GET']);
   });
 
   test('sends its scripts again when the server has forgotten them', async () => {
