@@ -177,18 +177,20 @@ export function keyValueCases({ open, key }: KeyValueWorld): void {
     await store.close();
   });
 
-  test('a value of 3 MB, and 3,000 operations in one transaction', async () => {
+  test('a value of 3 MB, and 10,000 operations in one transaction, of new keys and of old ones', async () => {
     const store = await open();
     const name = key('large');
     await putOne(store, name, JSON.stringify('x'.repeat(3_000_000)));
     expect((await textOf(store, name))?.length).toBe(3_000_002);
-    const names = Array.from({ length: 3_000 }, (_value, index) => key(`many${index}`));
-    const outcomes = await store.write(
-      names.map((one) => put(one, '1')),
-      ATOMIC,
-    );
-    expect(new Set(statuses(outcomes))).toEqual(new Set(['done']));
-    expect((await store.read(names)).filter((one) => one !== undefined)).toHaveLength(3_000);
+    const names = Array.from({ length: 10_000 }, (_value, index) => key(`many${index}`));
+    for (const value of ['1', '2']) {
+      const outcomes = await store.write(
+        names.map((one) => put(one, value)),
+        ATOMIC,
+      );
+      expect(new Set(statuses(outcomes))).toEqual(new Set(['done']));
+    }
+    expect((await store.read(names)).filter((one) => one !== undefined)).toHaveLength(10_000);
     const apart = await store.write(
       names.map((one) => remove(one, 'absent')),
       APART,

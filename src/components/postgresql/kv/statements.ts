@@ -67,6 +67,8 @@ export function statementsOf(format: TableFormat, { state, metadata, outbox }: T
  *
  * - All rows are locked first, in the order of their keys, and new ones are inserted in that order: statements that want
  *   the same keys wait for each other, and as a rule do not deadlock. Conditions are checked on the locked rows.
+ * - Both joins of lists are full ones, although the left side has every key: the planner expects few rows of the lists,
+ *   and would compare each of 10,000 keys with each; for a full join it can only hash or sort.
  * - A key that must be absent is inserted without `ON CONFLICT`: if another transaction inserts it at the same time, the
  *   unique index fails the statement, nothing is written, and the caller tries again.
  *
@@ -103,7 +105,7 @@ function writeOf(format: TableFormat, table: string, alive: string, outbox?: str
       WHEN '!' THEN l.key IS NULL OR NOT l.is_alive
       ELSE coalesce(l.is_alive AND o.condition = '=' || l.etag, false)
     END AS holds
-    FROM operation o LEFT JOIN locked l ON l.key = o.key
+    FROM operation o FULL JOIN locked l ON l.key = o.key
   ), verdict AS MATERIALIZED (
     SELECT j.*, bool_and(j.holds) OVER (PARTITION BY j.part) AS is_done FROM judged j
   ), updated AS (
@@ -119,6 +121,6 @@ function writeOf(format: TableFormat, table: string, alive: string, outbox?: str
     WHERE t.key = o.key AND o.is_done AND o.value IS NULL AND o.condition <> '!'
   )${events}
   SELECT v.holds, v.is_done, w.etag FROM verdict v
-  LEFT JOIN (SELECT * FROM updated UNION ALL SELECT * FROM inserted UNION ALL SELECT * FROM created) w ON w.key = v.key
+  FULL JOIN (SELECT * FROM updated UNION ALL SELECT * FROM inserted UNION ALL SELECT * FROM created) w ON w.key = v.key
   ORDER BY v.number`;
 }
