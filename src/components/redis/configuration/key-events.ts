@@ -3,6 +3,7 @@ import type { Logger } from '../../../util/logger.ts';
 import { clearInterval, setInterval } from '../../../util/timers.ts';
 import type { ConfigurationWatch } from '../../configuration-store.ts';
 import { OutageLog } from '../../outage-log.ts';
+import { ConnectionLostError } from '../../remote/connection.ts';
 import type { RedisServerSettings } from '../connection-options.ts';
 import type { RedisClient } from '../driver.ts';
 import { Endpoint } from '../pubsub/endpoint.ts';
@@ -133,19 +134,25 @@ export class KeyEvents {
     for (const { changed } of this.#channels.get(subscribed) ?? []) changed(keys);
   }
 
-  /** Has the server send events: adds what is missing to what others have set. Without permission, polls. */
+  /**
+   * Has the server send events: adds what is missing to what others have set. Without permission, polls.
+   *
+   * @throws ConnectionLostError when the server did not answer.
+   */
   async #turnOn(): Promise<void> {
     const { router } = this.#deps;
     try {
-      // Not over the connection for events, which takes no other commands.
-      await router.reachable(0);
+      // Not over the connection for events, which takes no other commands. It may come back later than that one.
+      await router.ready(0);
       const [, found] = (await router.send(0, ['CONFIG', 'GET', SETTING])) as readonly (Buffer | undefined)[];
       const flags = String(found ?? '');
       const missing = addedFlags(flags);
       if (missing !== '') await router.send(0, ['CONFIG', 'SET', SETTING, flags + missing]);
       this.#stopPolling();
     } catch (error) {
-      // A connection that is lost ends what follows.
+      // The server has refused nothing: it is asked again over the next connection.
+      if (error instanceof ConnectionLostError) throw error;
+      if (this.#watchers.size === 0) return;
       this.#warn(messageOf(error));
       this.#polling ??= setInterval(() => {
         for (const { changed } of this.#watchers) changed();
