@@ -41,7 +41,7 @@ export async function stateAt(given: string, flag: StateFlag, context: CommandCo
 
 async function ofFile(path: string, { appId = 'app', command }: StateFlag, context: CommandContext) {
   const { environment, directory } = context;
-  const place = { appId, environment, workingDirectory: directory, wire: 'dapr', servesApi: false } as const;
+  const place = { appId, environment, workingDirectory: directory, wire: 'dapr' } as const;
   const { options, notes } = await loadResources([path], place);
   for (const note of notes) context.stderr.write(`${formatFinding(note)} (not an error)\n`);
   if (options.state === undefined || options.state.type === 'memory')

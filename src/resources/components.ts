@@ -1,5 +1,4 @@
 import { join, resolve } from 'node:path';
-import { absentBlockOf } from '../blocks/dapr-only/absent-blocks.ts';
 import type { AnyStoreDefinition } from '../components/any-component.ts';
 import { durablePubSub } from '../components/durable/durable-pubsub.ts';
 import { embedded } from '../components/embedded/index.ts';
@@ -37,8 +36,6 @@ export interface ComponentContext {
   readonly workingDirectory: string;
   /** Whether the application speaks Dapr's API: component types are then understood in any case. */
   readonly isForDapr: boolean;
-  /** Whether applications may call that API. */
-  readonly servesApi: boolean;
 }
 
 export interface ReadComponents {
@@ -117,7 +114,6 @@ class ComponentMaker {
     const before = report.problems.length;
     const values = this.#values(known, report);
     if (report.problems.length > before) return;
-    this.#noteAbsentBlock(known, report);
     const { name } = resource;
     const { role } = known.type;
     switch (role) {
@@ -149,17 +145,6 @@ class ComponentMaker {
       case 'file-secrets':
         return this.#addFileSecrets(known, values, report);
     }
-  }
-
-  /** Applications written for Dapr expect an API for the component. */
-  #noteAbsentBlock({ resource: { document, name }, typeName }: Known, report: Report): void {
-    const block = absentBlockOf(typeName);
-    const { isForDapr, servesApi } = this.#context;
-    if (!isForDapr || !servesApi || block === undefined) return;
-    const [operation = ''] = block.operations;
-    const paths = `insidecar does not serve ${block.what} (/v1.0/${operation})`;
-    const only = `component ${JSON.stringify(name)} of type ${typeName} is used by the sidecar only`;
-    report.note(document.location(['spec', 'type']), `${only}: ${paths}, applications get 404`);
   }
 
   /** The state that the files request, for the sidecar itself. */

@@ -53,8 +53,6 @@ export interface CheckOptions {
    * understood in any case, as daprd does; with `sidecar` they are case-sensitive. Default: `sidecar`.
    */
   readonly wire?: WireName;
-  /** Whether applications get the API that `wire` names: they are then told what is not in it. Default: true. @internal */
-  readonly servesApi?: boolean;
   /** Whether the caller applies {@link LoadedResources.telemetry}; else a note says that nobody does. @internal */
   readonly appliesTelemetry?: boolean;
 }
@@ -208,7 +206,7 @@ async function readAll(
   const ofComponents = selected.filter(({ kind }) => kind === 'Component');
   const read = await readComponents(
     ofComponents,
-    { origins, substitute, workingDirectory, isForDapr: inAnyCase, servesApi: options.servesApi ?? true },
+    { origins, substitute, workingDirectory, isForDapr: inAnyCase },
     report,
   );
   const withSecrets = { ...origins, secretStores: read.secretStores };

@@ -32,19 +32,6 @@ describe('insidecar validate', () => {
     expect(stdout).toBe(`${directory}: 1 Component\n`);
   });
 
-  test('notes components of a block that there is not, with wire dapr', async () => {
-    const store = PULSAR.replace('pubsub.pulsar', 'state.in-memory').replace(/ {2}metadata:.*/s, '');
-    const directory = await resources({ 'store.yaml': store });
-    const { code, stderr } = await runHere(['validate', directory]);
-    expect({ code, stderr }).toEqual({
-      code: 0,
-      stderr:
-        `${directory}/store.yaml:6:9 (document 1): component "messages" of type state.in-memory is used by the sidecar only: ` +
-        'insidecar does not serve state stores (/v1.0/state), applications get 404 (not an error)\n',
-    });
-    expect((await runHere(['validate', '--wire', 'sidecar', directory])).stderr).toBe('');
-  });
-
   test('takes a directory with files of other systems, and keys in any case', async () => {
     const directory = await resources({
       'pubsub.yaml': PULSAR.replace('pulsar', 'in-memory')

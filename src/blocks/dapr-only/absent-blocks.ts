@@ -4,20 +4,12 @@ export interface AbsentBlock {
   readonly what: string;
   /** The first segments of its paths behind the version. */
   readonly operations: readonly string[];
-  /** The categories of its components. */
-  readonly categories: readonly string[];
 }
 
-/** A change that adds a block removes its line: routes, warnings and notes about components follow. */
+/** A change that adds a block removes its line: routes and warnings follow. */
 export const ABSENT_BLOCKS: readonly AbsentBlock[] = [
-  { what: 'actors', operations: ['actors'], categories: [] },
-  { what: 'bindings', operations: ['bindings'], categories: ['bindings'] },
-  { what: 'conversations', operations: ['conversation'], categories: ['conversation'] },
-  { what: 'cryptography', operations: ['crypto', 'subtlecrypto'], categories: ['crypto'] },
+  { what: 'actors', operations: ['actors'] },
+  { what: 'bindings', operations: ['bindings'] },
+  { what: 'conversations', operations: ['conversation'] },
+  { what: 'cryptography', operations: ['crypto', 'subtlecrypto'] },
 ];
-
-/** The block of a component type, if there is not such a block. */
-export function absentBlockOf(componentType: string): AbsentBlock | undefined {
-  const [category = ''] = componentType.split('.', 1);
-  return ABSENT_BLOCKS.find(({ categories }) => categories.includes(category));
-}

@@ -101,8 +101,8 @@ export class RedisKeyValue implements KeyValueStore {
   }
 
   get failure(): Error | undefined {
-    const { failure } = this.#router;
-    return failure === undefined ? undefined : new StateError('failed', failure);
+    const { failure, name } = this.#router;
+    return failure === undefined ? undefined : new StateError('failed', unreachableText(name, failure));
   }
 
   async read(keys: readonly string[]): Promise<readonly (StoredValue | undefined)[]> {
