@@ -128,8 +128,10 @@ export const re2 = pureTarget('re2', 400, [
 function compare({ re2: pattern, js }: Twin, isFolded: boolean, texts: readonly string[]): void {
   const compiled = compileRe2(isFolded ? `(?i)${pattern}` : pattern);
   const expected = new RegExp(js, isFolded ? 'iu' : 'u');
+  // V8 looks around in the middle of a character that has two units, too.
+  const given = /\(\?<?!/.test(js) ? texts.map((one) => one.replaceAll('😀', '')) : texts;
   // Twice: the second time, it remembers texts.
-  for (const one of [...texts, ...texts])
+  for (const one of [...given, ...given])
     if (compiled.test(one) !== expected.test(one))
       throw new Error(`${JSON.stringify(one)} ${expected.test(one) ? 'matches' : 'does not match'} in JavaScript`);
 }
