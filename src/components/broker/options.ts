@@ -1,24 +1,8 @@
-import { createSecureContext } from 'node:tls';
-import { messageOf } from '../../errors.ts';
 import { MAX_TIMEOUT_MS } from '../../util/clock.ts';
-import { nameOfKind } from '../../util/known-fields.ts';
-import {
-  checkOptions,
-  type OptionField,
-  type OptionFields,
-  secret,
-  type WrongOption,
-  whole,
-} from '../../util/option-fields.ts';
+import { checkOptions, type OptionFields, type WrongOption, whole } from '../../util/option-fields.ts';
 import { ACCESS_FIELDS } from '../access-fields.ts';
 import type { BrokerOptions } from './broker-pubsub.ts';
 
-/** Options of `tls.connect`. */
-export const TLS_OPTIONS: OptionField = secret({ expected: expectedTls });
-/** Whether to use TLS, or options of `tls.connect`. */
-export const TLS: OptionField = secret({
-  expected: (value) => (typeof value === 'boolean' ? undefined : expectedTls(value, 'true, false or ')),
-});
 const COMMON_FIELDS: OptionFields<BrokerOptions> = {
   publishTimeoutMs: whole(1, MAX_TIMEOUT_MS),
   ...ACCESS_FIELDS,
@@ -42,16 +26,4 @@ export function checkBrokerOptions<T extends BrokerOptions>(
 export function tlsOptions(tls: boolean | object): object | undefined {
   if (tls === false) return undefined;
   return tls === true ? {} : tls;
-}
-
-function expectedTls(value: unknown, others = ''): string | undefined {
-  const expected = `${others}an object with options of tls.connect`;
-  if (nameOfKind(value) !== 'an object') return expected;
-  try {
-    createSecureContext(Object(value));
-    return undefined;
-  } catch (error) {
-    // Node shows values of a wrong type, which may be secret.
-    return `${expected}: ${messageOf(error).replace(/ Received .*/s, '')}`;
-  }
 }

@@ -16,8 +16,9 @@ import {
   whole,
 } from '../../util/option-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
-import { checkBrokerOptions, TLS, tlsOptions } from '../broker/options.ts';
+import { checkBrokerOptions, tlsOptions } from '../broker/options.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
+import { TLS } from '../tls-fields.ts';
 import { parseAddress } from './address.ts';
 import { loadNats } from './driver.ts';
 import { JetStreamClient, type NatsAccess } from './jetstream-client.ts';

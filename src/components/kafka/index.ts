@@ -19,8 +19,9 @@ import {
   whole,
 } from '../../util/option-fields.ts';
 import { type BrokerOptions, brokerDefinition, DEFAULT_PUBLISH_TIMEOUT_MS } from '../broker/broker-pubsub.ts';
-import { checkBrokerOptions, TLS, tlsOptions } from '../broker/options.ts';
+import { checkBrokerOptions, tlsOptions } from '../broker/options.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
+import { TLS } from '../tls-fields.ts';
 import { loadKafka } from './driver.ts';
 import { KafkaClient, type KafkaSettings } from './kafka-client.ts';
 import { topicProblem } from './names.ts';

@@ -19,9 +19,10 @@ import {
   whole,
 } from '../../util/option-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
-import { checkBrokerOptions, TLS, tlsOptions } from '../broker/options.ts';
+import { checkBrokerOptions, tlsOptions } from '../broker/options.ts';
 import { hostOf, serverUrl, urlPart } from '../broker/server-url.ts';
 import type { PubSubDefinition } from '../pubsub.ts';
+import { TLS } from '../tls-fields.ts';
 import { loadMqttPacket } from './driver.ts';
 import { MqttClient, type MqttSettings } from './mqtt-client.ts';
 import type { MqttBroker } from './mqtt-connection.ts';

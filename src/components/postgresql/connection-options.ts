@@ -11,7 +11,7 @@ import {
   secret,
   whole,
 } from '../../util/option-fields.ts';
-import { TLS } from '../broker/options.ts';
+import { TLS } from '../tls-fields.ts';
 import { hostsOf, nameOf, type PgTarget, parseConnectionString } from './connection-string.ts';
 
 /** The connection to a PostgreSQL server: options of the `Client` of the package `pg`. @public */

@@ -7,11 +7,12 @@
 import { randomUUID } from 'node:crypto';
 import { BOOLEAN, choice, type OptionFields, secret, TEXT, whole } from '../../util/option-fields.ts';
 import { type BrokerOptions, brokerDefinition } from '../broker/broker-pubsub.ts';
-import { checkBrokerOptions, TLS_OPTIONS } from '../broker/options.ts';
+import { checkBrokerOptions } from '../broker/options.ts';
 import type { ComponentContext } from '../component.ts';
 import { OutageLog } from '../outage-log.ts';
 import type { PubSubDefinition, TopicUse } from '../pubsub.ts';
 import { RECONNECT } from '../reconnector.ts';
+import { TLS_OPTIONS } from '../tls-fields.ts';
 import { loadAmqp } from './driver.ts';
 import { RabbitClient } from './rabbit-client.ts';
 import { RabbitConnection } from './rabbit-connection.ts';

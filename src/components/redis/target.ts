@@ -9,9 +9,9 @@ import {
   TEXT,
   whole,
 } from '../../util/option-fields.ts';
-import { TLS } from '../broker/options.ts';
 import { serverUrl, urlPart } from '../broker/server-url.ts';
 import type { Place } from '../remote/first-of.ts';
+import { TLS } from '../tls-fields.ts';
 
 /** Options that say where a Redis is and how to log in. @public */
 export interface RedisConnectionOptions {
