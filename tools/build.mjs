@@ -60,7 +60,9 @@ const SHARED = [
 
 function testOfFolders(file) {
   const folders = TECHNOLOGY_FILES.filter(([, name]) => name === file).map(([folder]) => folder);
-  return new RegExp(`/src/components/(?:${folders.join('|')})/(?!index\\.ts)`);
+  return new RegExp(
+    `/src/components/(?!(?:${Object.keys(TECHNOLOGIES).join('|')})/index\\.ts)(?:${folders.join('|')})/`,
+  );
 }
 
 /** What another step of the build writes: loaded when it is needed, by this name beside the others. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startWorld } from '../support/world.ts';
 
 describe("what only Dapr's clients need", () => {
-  test.each(['shutdown', 'secrets/store/key', 'actors/a/1/method/b'])(
+  test.each(['shutdown', 'bindings/mail', 'actors/a/1/method/b'])(
     '%s is no route of the default wire',
     async (path) => {
       await using world = await startWorld();
@@ -47,13 +47,6 @@ describe("what only Dapr's clients need", () => {
 
 describe('a block of Dapr that there is not', () => {
   test.each([
-    ['secrets', 'secret stores', ['GET /v1.0/secrets/store/key', 'GET /v1.0/secrets/store/bulk']],
-    [
-      'configuration',
-      'configuration stores',
-      ['GET /v1.0/configuration/store', 'GET /v1.0-alpha1/configuration/store'],
-    ],
-    ['locks', 'distributed locks', ['POST /v1.0-alpha1/lock/store', 'POST /v1.0-alpha1/unlock/store']],
     ['bindings', 'bindings', ['POST /v1.0/bindings/mail']],
     ['actors', 'actors', ['POST /v1.0/actors/type/1/method/a', 'GET /v1.0/actors/type/1/state/a']],
     [
@@ -82,7 +75,7 @@ describe('a block of Dapr that there is not', () => {
   test('each is warned of by itself', async () => {
     await using world = await startWorld({ wire: 'dapr' });
     await world.send('GET', '/v1.0/actors/type/1/state/a');
-    await world.send('GET', '/v1.0/secrets/store/key');
+    await world.send('POST', '/v1.0/bindings/mail');
     expect(world.logger.at('warn')).toHaveLength(2);
   });
 });

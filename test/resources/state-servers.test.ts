@@ -72,8 +72,9 @@ describe('state.postgresql', () => {
   });
 
   test('names of Dapr without a use here are noted', async () => {
-    const ignored = { cleanupInterval: '1h', maxConns: '5', connectionMaxIdleTime: '5m' };
-    const yaml = component('store', 'state.postgresql', metadata({ connectionString, ...ignored }));
+    const ignored = { connectionMaxIdleTime: '5m' };
+    const used = { cleanupInterval: '1h', maxConns: '5' };
+    const yaml = component('store', 'state.postgresql', metadata({ connectionString, ...used, ...ignored }));
     const { problems, notes } = await findingsOf({ 'a.yaml': yaml });
     expect({ problems, notes }).toEqual({
       problems: [],

@@ -45,6 +45,7 @@ describe('configuration', () => {
         health: { path: '/up', intervalMs: 5_000, timeoutMs: 500, threshold: 3 },
       },
       components: [{ name: 'pubsub', type: 'pubsub.in-memory', version: 'v1' }],
+      secrets: {},
       state: { type: 'postgresql', place: expect.stringContaining('db.internal') },
       subscriptions: [{ pubsubname: 'pubsub', topic: 'orders', route: '/orders', concurrency: 1 }],
       invocation: { urls: true },
