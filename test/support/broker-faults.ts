@@ -284,7 +284,7 @@ export function brokerFaults(name: string, open: () => Promise<BrokerForFaults>,
     });
 
     test('a broker that is away: the log says once for each reason that it is lost, and once that it is back', {
-      timeout: 30_000,
+      timeout: 90_000,
     }, async () => {
       const broker = await open();
       await using _server = broker.server;
