@@ -32,6 +32,11 @@ const OUR_HEADERS = new Set([
 
 /** The failures with a status from 500 on that the contract and docs/http-api.md name, and what their messages say. */
 const FAILURES: Readonly<Record<string, readonly [status: number, message: RegExp]>> = {
+  // The sidecars have none of these stores.
+  ERR_STATE_STORE_NOT_CONFIGURED: [500, /is not configured/],
+  ERR_LOCK_STORE_NOT_CONFIGURED: [500, /is not configured/],
+  ERR_CONFIGURATION_STORE_NOT_CONFIGURED: [500, /is not configured/],
+  ERR_SECRET_STORES_NOT_CONFIGURED: [500, /is not configured/],
   ERR_PUBSUB_CLOUD_EVENTS_SER: [500, /./],
   ERR_PUBSUB_PUBLISH_MESSAGE: [500, /the queue in memory is full|may have 8 MiB|maxBulkPubBytes/],
   SCHEDULER_GET_JOB: [500, /job not found/],
