@@ -29,26 +29,40 @@ export interface RedisServerSettings {
 }
 
 /**
- * The server of a component. `what` names the function of the options, `type` that of the component.
+ * The server of a component, or its cluster. `what` names the function of the options, `neededBy` what needs the package.
+ *
+ * @throws SidecarError `ERR_CONFIGURATION` for a connection that cannot be used.
+ */
+export function redisServersOf(options: RedisServerOptions, what: string, neededBy: string): RedisServerSettings {
+  const target = targetOf(options, what, invalidConfiguration);
+  const load = (): Promise<RedisModule> => loadRedis('redis', neededBy);
+  return { target, load, callTimeoutMs: options.callTimeoutMs ?? DEFAULT_CALL_TIMEOUT_MS };
+}
+
+/**
+ * The server of a component of this type. `what` names the function of the options.
  *
  * @throws SidecarError `ERR_CONFIGURATION` for a connection that cannot be used, such as a cluster.
  */
 export function redisServerOf(options: RedisServerOptions, what: string, type: string): RedisServerSettings {
-  const target = targetOf(options, what, invalidConfiguration);
-  if (target.isCluster)
+  const settings = redisServersOf(options, what, `The component of type ${type}`);
+  if (settings.target.isCluster)
     throw invalidConfiguration(`${what} cannot use a cluster: expected a single server, or one behind sentinels`);
-  const load = (): Promise<RedisModule> => loadRedis('redis', `The component of type ${type}`);
-  return { target, load, callTimeoutMs: options.callTimeoutMs ?? DEFAULT_CALL_TIMEOUT_MS };
+  return settings;
 }
 
 /** Connects, for ever. */
-export function routerTo({ target, load, callTimeoutMs }: RedisServerSettings, logger: Logger): KeyRouter {
+export function routerTo(
+  { target, load, callTimeoutMs }: RedisServerSettings,
+  logger: Logger,
+  outages: OutageLog = new OutageLog(logger, targetName(target)),
+): KeyRouter {
   return new KeyRouter({
     target,
     dialer: new Dialer({ target, load, protocol: 2 }),
     timeoutMs: callTimeoutMs,
     logger,
-    outages: new OutageLog(logger, targetName(target)),
+    outages,
     onConnected: () => undefined,
     random: Math.random,
   });

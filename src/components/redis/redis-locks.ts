@@ -74,31 +74,19 @@ class RedisLocks implements LockStore {
 
   async tryLock(resource: string, owner: string, expiryMs: number): Promise<boolean> {
     const seconds = String(Math.ceil(expiryMs / 1_000));
-    return (await this.#send(['SET', resource, owner, 'NX', 'EX', seconds])) !== null;
+    await this.#router.reachable(0);
+    return (await this.#router.send(0, ['SET', resource, owner, 'NX', 'EX', seconds])) !== null;
   }
 
   async unlock(resource: string, owner: string): Promise<UnlockOutcome> {
-    const { sha1, text } = UNLOCK;
-    const rest = ['1', resource, owner];
-    const answer = await this.#send(['EVALSHA', sha1, ...rest]).catch((error: unknown) => {
-      if (!isUnknownScript(error)) throw error;
-      return this.#send(['EVAL', text, ...rest]);
-    });
+    await this.#router.reachable(0);
+    const answer = await this.#router.runScript(0, UNLOCK, [resource], [owner]);
     const outcome = OUTCOMES[Number(answer)];
     if (outcome === undefined) throw new Error(`unexpected answer ${String(answer)}`);
     return outcome;
   }
 
-  async #send(command: readonly string[]): Promise<unknown> {
-    await this.#router.reachable(0);
-    return this.#router.send(0, command);
-  }
-
   close(): Promise<void> {
     return this.#router.close();
   }
-}
-
-function isUnknownScript(error: unknown): boolean {
-  return (error as Error).message.includes('NOSCRIPT');
 }

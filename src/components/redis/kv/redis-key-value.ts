@@ -11,11 +11,10 @@ import type {
 import { OutageLog } from '../../outage-log.ts';
 import { unreachableText } from '../../reconnector.ts';
 import { CallGroups } from '../../remote/call-groups.ts';
-import { Dialer } from '../dialer.ts';
-import type { RedisArgument, RedisModule } from '../driver.ts';
-import { KeyRouter } from '../pubsub/key-router.ts';
+import { type RedisServerSettings, routerTo } from '../connection-options.ts';
+import type { RedisArgument } from '../driver.ts';
+import type { KeyRouter } from '../pubsub/key-router.ts';
 import type { Script } from '../scripts.ts';
-import type { RedisTarget } from '../target.ts';
 import { targetName } from '../target.ts';
 import { RedisOutbox } from './redis-outbox.ts';
 import { FOREIGN, READ, REFUSED, SKIPPED, WRITE } from './scripts.ts';
@@ -27,11 +26,8 @@ const MAX_BYTES = 1_024 * 1_024;
 const REPLICA_WAIT_MS = 1_000;
 
 /** Settings of a {@link RedisKeyValue}. */
-export interface RedisKeyValueSettings {
+export interface RedisKeyValueSettings extends RedisServerSettings {
   readonly name: string;
-  readonly target: RedisTarget;
-  readonly load: () => Promise<RedisModule>;
-  readonly callTimeoutMs: number;
 }
 
 /** Operations that are done together or not at all. */
@@ -83,16 +79,7 @@ export class RedisKeyValue implements KeyValueStore {
   }
 
   #newRouter(): KeyRouter {
-    const { target, load, callTimeoutMs: timeoutMs } = this.#settings;
-    return new KeyRouter({
-      target,
-      dialer: new Dialer({ target, load, protocol: 2 }),
-      timeoutMs,
-      logger: this.#context.logger,
-      outages: this.#outages,
-      random: Math.random,
-      onConnected: () => undefined,
-    });
+    return routerTo(this.#settings, this.#context.logger, this.#outages);
   }
 
   /** Waits for the first attempt to connect. */
@@ -252,25 +239,20 @@ export class RedisKeyValue implements KeyValueStore {
   }
 
   /**
-   * Runs a script, which the server may have to be sent first.
+   * Runs a script on a connection, the next one if there is none.
    *
    * @throws StateError, or ConnectionLostError when the script may have run.
    */
   async #run(
     router: KeyRouter,
     slot: number,
-    { text, sha1 }: Script,
+    called: Script,
     [keys, args]: readonly [readonly string[], readonly RedisArgument[]],
   ): Promise<unknown> {
     await router.ready(slot).catch((error: Error) => {
       throw new StateError('failed', unreachableText(router.name, error.message), error);
     });
-    const rest = [String(keys.length), ...keys, ...args];
-    return router.send(slot, ['EVALSHA', sha1, ...rest]).catch((error: Error) => {
-      const { cause } = error;
-      if (!(cause instanceof Error && cause.message.startsWith('NOSCRIPT'))) throw error;
-      return router.send(slot, ['EVAL', text, ...rest]);
-    });
+    return router.runScript(slot, called, keys, args);
   }
 
   #checkOpen(): void {

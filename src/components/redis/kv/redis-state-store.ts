@@ -1,10 +1,10 @@
-import { invalidConfiguration, type OptionFields } from '../../../util/option-fields.ts';
+import type { OptionFields } from '../../../util/option-fields.ts';
 import type { KeyValueDefinition, StateStoreOptions } from '../../key-value.ts';
 import { checkStoreOptions } from '../../key-value-options.ts';
 import { openAtOnce } from '../../remote/open-at-once.ts';
 import { FORMAT_STORE_FIELDS, stateDefinition, TIMEOUT } from '../../state-definition.ts';
-import { loadRedis } from '../driver.ts';
-import { CONNECTION_FIELDS, type RedisConnectionOptions, targetOf } from '../target.ts';
+import { redisServersOf } from '../connection-options.ts';
+import { CONNECTION_FIELDS, type RedisConnectionOptions } from '../target.ts';
 import { RedisKeyValue } from './redis-key-value.ts';
 
 /** Options of {@link redisStateStore}. @public */
@@ -20,7 +20,6 @@ const FIELDS: OptionFields<RedisStateStoreOptions> = {
   ...CONNECTION_FIELDS,
   callTimeoutMs: TIMEOUT,
 };
-const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 
 /**
  * A state store in Redis 6.2 or later, or Valkey, in the form of Dapr's `state.redis`: both can read and write the same
@@ -43,12 +42,10 @@ const DEFAULT_CALL_TIMEOUT_MS = 5_000;
 export function redisStateStore(name: string, options: RedisStateStoreOptions): KeyValueDefinition {
   const component = `redisStateStore ${JSON.stringify(name)}`;
   checkStoreOptions(`options of ${component}`, options, FIELDS);
-  const target = targetOf(options, component, invalidConfiguration);
-  const load = () => loadRedis('redis', 'The state store of type state.redis');
-  const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = options;
+  const server = redisServersOf(options, component, 'The state store of type state.redis');
   return stateDefinition({ name, type: 'state.redis', version: 'v1' }, options, async (context) => {
     // A package that is not installed is an error of the start: it would look like a server that is down for ever.
-    await load();
-    return openAtOnce(new RedisKeyValue({ name, target, load, callTimeoutMs }, context));
+    await server.load();
+    return openAtOnce(new RedisKeyValue({ name, ...server }, context));
   });
 }

@@ -6,6 +6,7 @@ import { type Dialer, destroy } from '../dialer.ts';
 import type { RedisArgument, RedisClient } from '../driver.ts';
 import { askedOf, errorOf, isStale, movedTo } from '../failures.ts';
 import { fieldOf } from '../persistence.ts';
+import type { Script } from '../scripts.ts';
 import { type NodeAddress, type RedisTarget, targetName } from '../target.ts';
 import { Endpoint } from './endpoint.ts';
 import { slotOf } from './slots.ts';
@@ -88,6 +89,21 @@ export class KeyRouter {
       const failure = errorOf(error, this.name);
       if (isStale(error)) endpoint.drop(client, failure);
       throw failure;
+    });
+  }
+
+  /** Runs a script, which the server may have to be sent first. */
+  runScript(
+    slot: number,
+    { text, sha1 }: Script,
+    keys: readonly string[],
+    args: readonly RedisArgument[],
+  ): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...args];
+    return this.send(slot, ['EVALSHA', sha1, ...rest]).catch((error: Error) => {
+      const { cause } = error;
+      if (!(cause instanceof Error && cause.message.startsWith('NOSCRIPT'))) throw error;
+      return this.send(slot, ['EVAL', text, ...rest]);
     });
   }
 
