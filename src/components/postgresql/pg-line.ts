@@ -5,8 +5,9 @@ import { Reconnector } from '../reconnector.ts';
 import { ConnectionLostError } from '../remote/connection.ts';
 import { firstOf } from '../remote/first-of.ts';
 import type { PgHost, PgTarget } from './connection-string.ts';
-import { type loadPg, makeClient, type PgClient, type Row } from './driver.ts';
+import type { loadPg, PgClient, Row } from './driver.ts';
 import { errorOf } from './failures.ts';
+import { discard, openClient } from './primary.ts';
 
 /** The dependencies of a {@link PgLine}. */
 export interface PgLineDeps {
@@ -62,26 +63,15 @@ export class PgLine {
     }
   }
 
-  async #open({ config }: PgHost, signal: AbortSignal): Promise<PgClient> {
+  #open({ config }: PgHost, signal: AbortSignal): Promise<PgClient> {
     const { target, load, onNotification } = this.#deps;
-    const module = await load();
-    // It fires once: what connects after it would stay connected.
-    signal.throwIfAborted();
-    const client = makeClient(module, { ...config, pipeline: true });
-    signal.addEventListener('abort', () => discard(client));
-    // `end` follows; without a listener, the error would end the process.
-    client.on('error', () => undefined);
-    client.on('end', () => this.#lose(client, 'has closed the connection'));
-    client.on('notification', ({ channel, payload }) => onNotification?.(channel, payload ?? ''));
-    try {
-      await client.connect();
+    return openClient({ load, config, signal, server: target.name }, async (client) => {
+      client.on('end', () => this.#lose(client, 'has closed the connection'));
+      client.on('notification', ({ channel, payload }) => onNotification?.(channel, payload ?? ''));
       const { rows } = await client.query({ text: 'SELECT pg_is_in_recovery()', rowMode: 'array' });
       if (rows[0]?.[0] !== true) return client;
       throw new ConnectionLostError('the server is a standby, and only a primary is used');
-    } catch (error) {
-      discard(client);
-      throw errorOf(error, target.name);
-    }
+    });
   }
 
   #lose(client: PgClient, reason: string): void {
@@ -113,8 +103,4 @@ export class PgLine {
   close(): Promise<void> {
     return this.#reconnector.close();
   }
-}
-
-function discard(client: PgClient): void {
-  client.connection.stream.destroy();
 }

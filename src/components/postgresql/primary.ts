@@ -20,14 +20,22 @@ export function discard(client: PgClient): void {
   client.connection.stream.destroy();
 }
 
-/**
- * Connects to a server and checks its version, and that it takes changes. The signal gives the connection up, even if it
- * is open.
- *
- * @param server - for messages
- */
-export async function openPrimary(config: PgConfig, signal: AbortSignal, server: string): Promise<Primary> {
-  const pg = await loadPg();
+/** How a connection is opened. */
+export interface Opening {
+  readonly load: () => ReturnType<typeof loadPg>;
+  readonly config: PgConfig;
+  /** Gives the connection up, even if it is open. */
+  readonly signal: AbortSignal;
+  /** For messages. */
+  readonly server: string;
+}
+
+/** Connects to a server and checks what it is; if `check` rejects, the connection is ended. */
+export async function openClient<T>(
+  { load, config, signal, server }: Opening,
+  check: (client: PgClient) => Promise<T>,
+): Promise<T> {
+  const pg = await load();
   // It fires once: what connects after it would stay connected.
   signal.throwIfAborted();
   const client = makeClient(pg, { ...config, pipeline: true });
@@ -36,11 +44,19 @@ export async function openPrimary(config: PgConfig, signal: AbortSignal, server:
   client.on('error', () => undefined);
   try {
     await client.connect();
-    return { client, ...(await check(client, server)) };
+    return await check(client);
   } catch (error) {
     discard(client);
     throw errorOf(error, server);
   }
+}
+
+/** Connects to a server, and checks its version and that it takes changes. */
+export function openPrimary(config: PgConfig, signal: AbortSignal, server: string): Promise<Primary> {
+  return openClient({ load: () => loadPg(), config, signal, server }, async (client) => ({
+    client,
+    ...(await check(client, server)),
+  }));
 }
 
 async function check(client: PgClient, server: string): Promise<Omit<Primary, 'client'>> {
