@@ -25,6 +25,8 @@ export interface StoresDeps<Definition extends StoreDefinition>
   /** The stores that the application may use. */
   readonly definitions: readonly Definition[];
   readonly resiliency: Resiliency;
+  /** What an open store can do, for metadata. Default: nothing that has a name. */
+  readonly capabilitiesOf?: (named: NamedStore<Definition>) => readonly string[];
 }
 
 /** An open store for metadata. */
@@ -69,6 +71,17 @@ export class Stores<Definition extends StoreDefinition> {
   /** The open stores. */
   list(): readonly NamedStore<Definition>[] {
     return [...this.#opened.values()];
+  }
+
+  /** The number of stores, open or not. */
+  get count(): number {
+    return this.#deps.definitions.length;
+  }
+
+  /** The open stores with their capabilities. */
+  describe(): readonly DescribedStore[] {
+    const { capabilitiesOf = () => [] } = this.#deps;
+    return this.list().map((named) => ({ definition: named.definition, capabilities: capabilitiesOf(named) }));
   }
 
   /** The open stores that do not work at present. */

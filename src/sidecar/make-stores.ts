@@ -7,21 +7,15 @@ import type { PubSubService } from '../blocks/pubsub/pubsub-service.ts';
 import type { SecretsOptions } from '../blocks/secrets/options.ts';
 import { SecretsService } from '../blocks/secrets/secrets-service.ts';
 import { StateService } from '../blocks/state/state-service.ts';
-import type { DescribedStore, FailedStore } from '../blocks/stores.ts';
+import type { DescribedStore, FailedStore, Stores } from '../blocks/stores.ts';
 import { type AnyComponentDefinition, pubsubsOf, storesOf } from '../components/any-component.ts';
+import type { StoreDefinition } from '../components/component.ts';
 import type { Resiliency } from '../resiliency/policy.ts';
 import { outboxPublisher } from './outbox-publisher.ts';
 
 /** A building block whose components are stores. */
 export interface StoreBlock extends BlockService {
-  /** The name of the store that is opened next, or being opened. */
-  readonly unopened: string | undefined;
-  /** The number of its stores. */
-  readonly count: number;
-  /** Its open stores. */
-  describe(): readonly DescribedStore[];
-  /** Its open stores that do not work at present. */
-  failed(): readonly FailedStore[];
+  readonly stores: Pick<Stores<StoreDefinition>, 'unopened' | 'count' | 'describe' | 'failed'>;
   /** Closes its stores, at a second time later ones too. */
   close(): Promise<void>;
 }
@@ -66,22 +60,22 @@ export class StoreBlocks {
 
   /** The name of the store that is opened next, or being opened. */
   get unopened(): string | undefined {
-    return this.services.find(({ unopened }) => unopened !== undefined)?.unopened;
+    return this.services.find(({ stores }) => stores.unopened !== undefined)?.stores.unopened;
   }
 
   /** The number of stores. */
   get count(): number {
-    return this.services.reduce((sum, { count }) => sum + count, 0);
+    return this.services.reduce((sum, { stores }) => sum + stores.count, 0);
   }
 
   /** The open stores. */
   describe(): readonly DescribedStore[] {
-    return this.services.flatMap((service) => service.describe());
+    return this.services.flatMap(({ stores }) => stores.describe());
   }
 
   /** The open stores that do not work at present. */
   failed(): readonly FailedStore[] {
-    return this.services.flatMap((service) => service.failed());
+    return this.services.flatMap(({ stores }) => stores.failed());
   }
 
   /** Closes the stores. Whoever calls has waited for what may use them. */

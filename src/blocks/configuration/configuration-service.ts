@@ -5,7 +5,7 @@ import { outside } from '../../util/outside.ts';
 import type { BlockDeps } from '../block-deps.ts';
 import type { BlockService } from '../block-service.ts';
 import { callStore } from '../call-store.ts';
-import { type DescribedStore, type FailedStore, type NamedStore, Stores } from '../stores.ts';
+import { type NamedStore, Stores } from '../stores.ts';
 import { AppTeller, type ConfigurationApp } from './app-teller.ts';
 import { configurationGetFailed, configurationSubscribeFailed, noAppForChanges } from './errors.ts';
 import { type SubscribedStore, Subscription, type TellChange } from './subscription.ts';
@@ -36,36 +36,19 @@ type NamedConfiguration = NamedStore<ConfigurationStoreDefinition>;
 /** Reads configuration and tells its changes. The routes and the public class parse its arguments. */
 export class ConfigurationService implements BlockService {
   readonly #deps: ConfigurationServiceDeps;
-  readonly #stores: Stores<ConfigurationStoreDefinition>;
+  readonly stores: Stores<ConfigurationStoreDefinition>;
   readonly #subscriptions = new Map<string, Subscription>();
   #hasStopped = false;
 
   constructor(deps: ConfigurationServiceDeps) {
     this.#deps = deps;
-    this.#stores = new Stores({ ...deps, block: 'configuration' });
-  }
-
-  /** The number of stores. */
-  get count(): number {
-    return this.#deps.definitions.length;
-  }
-
-  get unopened(): string | undefined {
-    return this.#stores.unopened;
-  }
-
-  describe(): readonly DescribedStore[] {
-    return this.#stores.list().map(({ definition }) => ({ definition, capabilities: [] }));
-  }
-
-  failed(): readonly FailedStore[] {
-    return this.#stores.failed();
+    this.stores = new Stores({ ...deps, block: 'configuration' });
   }
 
   /** Reads keys, those that exist. */
   async get(storeName: string, request: ConfigurationRequest): Promise<ReadonlyMap<string, ConfigurationItem>> {
     this.#deps.admit();
-    const named = this.#stores.find(storeName);
+    const named = this.stores.find(storeName);
     try {
       return await this.#read(named, request);
     } catch (error) {
@@ -92,7 +75,7 @@ export class ConfigurationService implements BlockService {
   async subscribeApp(storeName: string, request: ConfigurationRequest): Promise<string> {
     this.#deps.admit();
     const { app, resiliency, newId } = this.#deps;
-    this.#stores.find(storeName);
+    this.stores.find(storeName);
     if (app === undefined) throw noAppForChanges();
     const policy = resiliency.forComponent(storeName, 'inbound', 'Configuration');
     const id = newId();
@@ -116,7 +99,7 @@ export class ConfigurationService implements BlockService {
     request: ConfigurationRequest,
     { id, tell, tellsPresent }: { readonly id: string; readonly tell: TellChange; readonly tellsPresent: boolean },
   ): Promise<Subscription> {
-    const named = this.#stores.find(storeName);
+    const named = this.stores.find(storeName);
     const store = this.#subscribed(named, request);
     const subscription = new Subscription({ ...this.#deps, id, store, keys: request.keys, tell });
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS) {
@@ -137,7 +120,7 @@ export class ConfigurationService implements BlockService {
   /** Ends a subscription; returns whether there was one. Nothing is told afterwards. */
   async unsubscribe(storeName: string, id: string): Promise<boolean> {
     this.#deps.admit();
-    this.#stores.find(storeName);
+    this.stores.find(storeName);
     const found = this.#subscriptions.get(id);
     if (found === undefined || found.storeName !== storeName) return false;
     await this.end(found);
@@ -151,7 +134,7 @@ export class ConfigurationService implements BlockService {
   }
 
   open(membership: Membership): Promise<void> {
-    return this.#stores.open(membership);
+    return this.stores.open(membership);
   }
 
   start(): void {}
@@ -167,6 +150,6 @@ export class ConfigurationService implements BlockService {
 
   /** Closes the stores. */
   close(): Promise<void> {
-    return this.#stores.close();
+    return this.stores.close();
   }
 }

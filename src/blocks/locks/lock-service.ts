@@ -5,7 +5,7 @@ import type { Resiliency } from '../../resiliency/policy.ts';
 import type { BlockDeps } from '../block-deps.ts';
 import type { BlockService } from '../block-service.ts';
 import { callStore } from '../call-store.ts';
-import { type DescribedStore, type FailedStore, type NamedStore, Stores } from '../stores.ts';
+import { type NamedStore, Stores } from '../stores.ts';
 import { tryLockFailed, unlockFailed } from './errors.ts';
 import { lockKey } from './lock-key.ts';
 import type { LockName, LockRequest } from './parse-lock.ts';
@@ -26,34 +26,17 @@ export type NamedLockStore = NamedStore<LockStoreDefinition>;
 /** Takes and releases locks. The routes and the public class parse its arguments. */
 export class LockService implements BlockService {
   readonly #deps: LockServiceDeps;
-  readonly #stores: Stores<LockStoreDefinition>;
+  readonly stores: Stores<LockStoreDefinition>;
 
   constructor(deps: LockServiceDeps) {
     this.#deps = deps;
-    this.#stores = new Stores({ ...deps, block: 'lock' });
-  }
-
-  /** The number of stores. */
-  get count(): number {
-    return this.#deps.definitions.length;
-  }
-
-  get unopened(): string | undefined {
-    return this.#stores.unopened;
-  }
-
-  describe(): readonly DescribedStore[] {
-    return this.#stores.list().map(({ definition }) => ({ definition, capabilities: [] }));
-  }
-
-  failed(): readonly FailedStore[] {
-    return this.#stores.failed();
+    this.stores = new Stores({ ...deps, block: 'lock' });
   }
 
   /** Finds a store; throws if the sidecar accepts no work now. */
   find(store: string): NamedLockStore {
     this.#deps.admit();
-    return this.#stores.find(store);
+    return this.stores.find(store);
   }
 
   /** Takes a lock if nobody holds it. */
@@ -86,7 +69,7 @@ export class LockService implements BlockService {
   }
 
   open(membership: Membership): Promise<void> {
-    return this.#stores.open(membership);
+    return this.stores.open(membership);
   }
 
   start(): void {}
@@ -95,6 +78,6 @@ export class LockService implements BlockService {
 
   /** Closes the stores. Locks stay. */
   close(): Promise<void> {
-    return this.#stores.close();
+    return this.stores.close();
   }
 }

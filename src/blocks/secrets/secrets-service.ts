@@ -4,7 +4,7 @@ import type { Resiliency } from '../../resiliency/policy.ts';
 import type { BlockDeps } from '../block-deps.ts';
 import type { BlockService } from '../block-service.ts';
 import { callStore } from '../call-store.ts';
-import { type DescribedStore, type FailedStore, Stores } from '../stores.ts';
+import { Stores } from '../stores.ts';
 import { secretForbidden, secretGetFailed } from './errors.ts';
 import type { SecretsOptions } from './options.ts';
 import { SecretScopes } from './secret-scopes.ts';
@@ -23,37 +23,20 @@ export type RequestMetadata = Readonly<Record<string, string>>;
 /** Reads secrets, as far as the application may. The routes and the public class parse its arguments. */
 export class SecretsService implements BlockService {
   readonly #deps: SecretsServiceDeps;
-  readonly #stores: Stores<SecretStoreDefinition>;
+  readonly stores: Stores<SecretStoreDefinition>;
   readonly #scopes: SecretScopes;
 
   /** @throws SidecarError `ERR_CONFIGURATION` for scopes that cannot be used. */
   constructor(deps: SecretsServiceDeps) {
     this.#deps = deps;
     this.#scopes = new SecretScopes(deps.secrets);
-    this.#stores = new Stores({ ...deps, block: 'secrets' });
-  }
-
-  /** The number of stores. */
-  get count(): number {
-    return this.#deps.definitions.length;
-  }
-
-  get unopened(): string | undefined {
-    return this.#stores.unopened;
-  }
-
-  describe(): readonly DescribedStore[] {
-    return this.#stores.list().map(({ definition }) => ({ definition, capabilities: [] }));
-  }
-
-  failed(): readonly FailedStore[] {
-    return this.#stores.failed();
+    this.stores = new Stores({ ...deps, block: 'secrets' });
   }
 
   /** Reads one secret; `undefined` if there is none of that name. */
   async get(storeName: string, name: string, metadata: RequestMetadata): Promise<SecretValues | undefined> {
     this.#deps.admit();
-    const named = this.#stores.find(storeName);
+    const named = this.stores.find(storeName);
     // Before the store is asked: the answer must not tell whether there is such a secret.
     if (!this.#scopes.allows(storeName, name)) throw secretForbidden(storeName, name);
     try {
@@ -66,7 +49,7 @@ export class SecretsService implements BlockService {
   /** Reads all secrets that the application may read. */
   async all(storeName: string, metadata: RequestMetadata): Promise<Readonly<Record<string, SecretValues>>> {
     this.#deps.admit();
-    const named = this.#stores.find(storeName);
+    const named = this.stores.find(storeName);
     try {
       const found = await callStore(named, { action: 'all', probe: this.#deps.probe }, (store) => store.all(metadata));
       return Object.fromEntries(Object.entries(found).filter(([name]) => this.#scopes.allows(storeName, name)));
@@ -76,8 +59,8 @@ export class SecretsService implements BlockService {
   }
 
   async open(membership: Membership): Promise<void> {
-    await this.#stores.open(membership);
-    const open = new Set(this.#stores.list().map(({ definition }) => definition.name));
+    await this.stores.open(membership);
+    const open = new Set(this.stores.list().map(({ definition }) => definition.name));
     for (const store of this.#scopes.stores)
       if (!open.has(store)) this.#deps.logger.warn({ store }, 'a rule about secrets is for a store that there is not');
   }
@@ -88,6 +71,6 @@ export class SecretsService implements BlockService {
 
   /** Closes the stores. */
   close(): Promise<void> {
-    return this.#stores.close();
+    return this.stores.close();
   }
 }

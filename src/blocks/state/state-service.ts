@@ -7,12 +7,12 @@ import { isDamage } from '../../state/damages.ts';
 import { CancelSource } from '../../util/cancel-token.ts';
 import type { BlockDeps } from '../block-deps.ts';
 import type { BlockService } from '../block-service.ts';
-import { type DescribedStore, type FailedStore, Stores } from '../stores.ts';
+import { Stores } from '../stores.ts';
 import { isProjection, type StateChange } from './change.ts';
 import { refused, storeFailed } from './errors.ts';
 import { fold, roundsOf } from './fold.ts';
 import { OpenStateStore } from './open-state-store.ts';
-import { type StateOutbox, StateOutboxes } from './outbox/outboxes.ts';
+import { StateOutboxes } from './outbox/outboxes.ts';
 import type { OutboxPublisher } from './outbox/publisher.ts';
 import type { StateQueryPlan } from './query/parse-query.ts';
 import { type QueryPage, runQuery } from './query/run-query.ts';
@@ -36,14 +36,23 @@ export type StateEntry = StoredValue | { readonly error: unknown } | undefined;
 /** Saves and reads the values of applications. The routes and the public class parse its arguments. */
 export class StateService implements BlockService {
   readonly #deps: StateServiceDeps;
-  readonly #stores: Stores<KeyValueDefinition>;
+  readonly stores: Stores<KeyValueDefinition>;
   readonly #open = new Map<string, OpenStateStore>();
   readonly #outboxes: StateOutboxes;
   readonly #closing = new CancelSource();
 
   constructor(deps: StateServiceDeps) {
     this.#deps = deps;
-    this.#stores = new Stores({ ...deps, block: 'state' });
+    const { transactionCapability } = deps.wire;
+    this.stores = new Stores({
+      ...deps,
+      block: 'state',
+      capabilitiesOf: ({ definition: { options, isOwnState }, store }) => [
+        ...['ETAG', transactionCapability, 'TTL'],
+        ...(store.list === undefined || options.primaryEncryptionKey !== undefined ? [] : ['QUERY_API']),
+        ...(isOwnState === true ? ['ACTOR'] : []),
+      ],
+    });
     this.#outboxes = new StateOutboxes(deps);
   }
 
@@ -58,7 +67,7 @@ export class StateService implements BlockService {
     if (open !== undefined) return open;
     const { appId, namespace, isNamespaceSet } = this.#deps;
     const owner = { appId, namespace: isNamespaceSet ? namespace : undefined };
-    const found = new OpenStateStore(this.#stores.find(name), owner, this.#closing);
+    const found = new OpenStateStore(this.stores.find(name), owner, this.#closing);
     this.#open.set(name, found);
     return found;
   }
@@ -158,7 +167,7 @@ export class StateService implements BlockService {
       throw storeFailed(code, store.name, undefined, error);
     }
     this.#checkDone(store, changes, outcomes);
-    if (events !== undefined && events.length > 0) this.#relay(outbox);
+    if (events !== undefined && events.length > 0) outbox?.relay();
     return new Map(
       changes.flatMap(({ key }, index) => {
         const outcome = outcomes[index];
@@ -173,10 +182,6 @@ export class StateService implements BlockService {
     if (change !== undefined) throw refusedChange('ERR_STATE_TRANSACTION', store, change);
   }
 
-  #relay(outbox: StateOutbox | undefined): void {
-    outbox?.relay();
-  }
-
   /** Finds values. */
   async query(store: OpenStateStore, plan: StateQueryPlan): Promise<QueryPage> {
     return this.#observed('query', store, () => runQuery(store, plan));
@@ -188,36 +193,8 @@ export class StateService implements BlockService {
     return observe(probe, { type: 'store', block: 'state', action, storeName: name }, work);
   }
 
-  /** The number of stores. */
-  get count(): number {
-    return this.#deps.definitions.length;
-  }
-
-  /** The name of the store that is opened next, or being opened. */
-  get unopened(): string | undefined {
-    return this.#stores.unopened;
-  }
-
-  /** The open stores with their capabilities. */
-  describe(): readonly DescribedStore[] {
-    const { transactionCapability } = this.#deps.wire;
-    return this.#stores.list().map(({ definition, store }) => ({
-      definition,
-      capabilities: [
-        ...['ETAG', transactionCapability, 'TTL'],
-        ...(store.list === undefined || definition.options.primaryEncryptionKey !== undefined ? [] : ['QUERY_API']),
-        ...(definition.isOwnState === true ? ['ACTOR'] : []),
-      ],
-    }));
-  }
-
-  /** The open stores that do not work at present. */
-  failed(): readonly FailedStore[] {
-    return this.#stores.failed();
-  }
-
   async open(membership: Membership): Promise<void> {
-    await this.#stores.open(membership);
+    await this.stores.open(membership);
     this.#outboxes.open(this.#deps.definitions, (name) => this.store(name));
   }
 
@@ -234,7 +211,7 @@ export class StateService implements BlockService {
   /** Closes the stores. */
   close(): Promise<void> {
     this.#closing.abort(new Error('the sidecar is stopping'));
-    return this.#stores.close();
+    return this.stores.close();
   }
 }
 
