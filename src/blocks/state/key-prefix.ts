@@ -1,5 +1,6 @@
 import type { KeyValueDefinition } from '../../components/key-value.ts';
 import { KEY_SEPARATOR } from '../../components/key-value-options.ts';
+import { keyPrefixText } from '../key-prefix.ts';
 import { illegalKey, malformed, quoted } from './errors.ts';
 
 /** The largest key of a request, in bytes of UTF-8. */
@@ -14,20 +15,11 @@ export interface KeyOwner {
 
 /** What stands in front of the keys of an application in the database. */
 export function keyPrefixOf({ name, options }: KeyValueDefinition, { appId, namespace }: KeyOwner): string {
-  const { keyPrefix = 'appid' } = options;
-  const word = keyPrefix.toLowerCase();
-  switch (word) {
-    case 'none':
-      return '';
-    case 'name':
-      return name + KEY_SEPARATOR;
-    case 'namespace':
-      return (namespace === undefined ? appId : `${namespace}.${appId}`) + KEY_SEPARATOR;
-    case 'appid':
-      return appId + KEY_SEPARATOR;
-    default:
-      return word + KEY_SEPARATOR;
-  }
+  const isNamespace = options.keyPrefix?.toLowerCase() === 'namespace';
+  const prefix = isNamespace
+    ? [namespace, appId].filter((part) => part !== undefined).join('.')
+    : keyPrefixText(options.keyPrefix, { name, appId });
+  return prefix === '' ? '' : prefix + KEY_SEPARATOR;
 }
 
 /** @throws SidecarError `ERR_MALFORMED_REQUEST` for a key that a request may not have */
