@@ -34,9 +34,16 @@ export function callStore<Store, T>(
   rules: CallRules = { mayRepeat: true },
 ): Promise<T> {
   const work = (): Promise<T> => underPolicy(named, () => call(named.store), rules);
-  if (probe === undefined) return work();
-  const { block, name: storeName } = named.definition;
-  return observe(probe, { type: 'store', block, action, storeName }, work);
+  return observeStore(named.definition, { action, probe }, work);
+}
+
+/** Does work on a store, which the probe sees. */
+export function observeStore<T>(
+  { block, name: storeName }: StoreDefinition,
+  { action, probe }: About,
+  work: () => Promise<T>,
+): Promise<T> {
+  return probe === undefined ? work() : observe(probe, { type: 'store', block, action, storeName }, work);
 }
 
 /** Does what calls a store, outside of the context of the request and under the policy of the store, if there is one. */

@@ -1,9 +1,5 @@
 import type { WriteCondition } from '../../components/key-value.ts';
-
-/** Metadata of a request by name. */
-export type StateMetadata = ReadonlyMap<string, string>;
-
-export const NO_METADATA: StateMetadata = new Map();
+import type { Metadata } from '../request-metadata.ts';
 
 /** What a request asks to do with one key, checked. */
 export interface StateChange {
@@ -21,7 +17,7 @@ export interface StateChange {
   readonly ttlMs?: number | undefined;
   /** The media type of the value in an event. */
   readonly contentType?: string | undefined;
-  readonly metadata: StateMetadata;
+  readonly metadata: Metadata;
 }
 
 /** What must hold for a change. */
@@ -34,5 +30,5 @@ const PROJECTION = 'outbox.projection';
 
 /** Whether the value is not for the store, but for the event of another change of the key. */
 export function isProjection({ kind, metadata }: StateChange): boolean {
-  return kind === 'upsert' && metadata.get(PROJECTION)?.toLowerCase() === 'true';
+  return kind === 'upsert' && metadata[PROJECTION]?.toLowerCase() === 'true';
 }

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { isJson } from '../../util/is-json.ts';
 import { jsonElements, jsonMembers } from '../../util/json-text.ts';
-import type { StateChange, StateMetadata } from './change.ts';
-import { NO_METADATA } from './change.ts';
+import { type Metadata, type MetadataForm, metadataFrom, metadataOfJson, NO_METADATA } from '../request-metadata.ts';
+import type { StateChange } from './change.ts';
 import { MAX_OPERATIONS, malformed, quoted, tooManyOperations, unknownOperation } from './errors.ts';
 import { checkKey } from './key-prefix.ts';
 
@@ -15,8 +15,9 @@ export interface ParseRules {
   readonly storeName: string;
   /** Whether an ETag may be an object with the member `value`. */
   readonly etagsMayBeObjects: boolean;
+  readonly form: MetadataForm;
   /** Metadata in the query: they go before those of the items. */
-  readonly ofQuery: StateMetadata;
+  readonly ofQuery: Metadata;
 }
 
 /** The text of a JSON body. Values are taken out of it as they are written: numbers keep every digit. */
@@ -42,7 +43,7 @@ export function parseTransaction(body: Buffer, rules: ParseRules): StateChange[]
   if (!operations.startsWith('[')) throw malformed('operations is not an array: expected a list of operations');
   const texts = jsonElements(operations);
   if (texts.length > MAX_OPERATIONS) throw tooManyOperations(rules.storeName, texts.length);
-  const ofBody = metadataOf(members, 'the body');
+  const ofBody = metadataOf(members, 'the body', rules.form);
   return texts.map((text, index) => {
     const at = `operations[${index}]`;
     const operation = membersOf(text, at);
@@ -54,11 +55,11 @@ export function parseTransaction(body: Buffer, rules: ParseRules): StateChange[]
 }
 
 /** The keys of a bulk read. */
-export function parseKeys(body: Buffer, storeName: string): string[] {
+export function parseKeys(body: Buffer, { storeName, form }: Pick<ParseRules, 'storeName' | 'form'>): string[] {
   const members = membersOf(jsonBody(body), 'the body');
   const parallelism = members.get('parallelism') ?? 'null';
   if (parallelism !== 'null' && !/^-?\d+$/.test(parallelism)) throw malformed('parallelism is not an integer');
-  metadataOf(members, 'the body');
+  metadataOf(members, 'the body', form);
   const keys = members.get('keys') ?? 'null';
   if (keys === 'null') return [];
   if (!keys.startsWith('[')) throw malformed('keys is not an array: expected a list of texts');
@@ -75,14 +76,14 @@ interface ChangeContext {
   readonly at: string;
   readonly rules: ParseRules;
   /** Metadata that stand behind its own. */
-  readonly ofBody: StateMetadata;
+  readonly ofBody: Metadata;
 }
 
 function parseChange(kind: StateChange['kind'], text: string, { at, rules, ofBody }: ChangeContext): StateChange {
   const members = membersOf(text, at);
   const key = textOf(members, 'key', at);
   checkKey(rules.storeName, key);
-  const own = metadataOf(members, at);
+  const own = metadataOf(members, at, rules.form);
   const metadata = merged(ofBody, own, rules.ofQuery);
   return {
     kind,
@@ -91,7 +92,7 @@ function parseChange(kind: StateChange['kind'], text: string, { at, rules, ofBod
     etag: etagOf(members, at, rules.etagsMayBeObjects),
     ...optionsOf(members, at),
     ttlMs: ttlOf(metadata),
-    contentType: textOf(members, 'contentType', at) || metadata.get('contentType') || undefined,
+    contentType: textOf(members, 'contentType', at) || metadata['contentType'] || undefined,
     metadata,
   };
 }
@@ -123,25 +124,15 @@ function etagOf(members: ReadonlyMap<string, string>, at: string, mayBeObject: b
   return textOf(membersOf(members.get('etag') ?? '', `${at}.etag`), 'value', `${at}.etag`) || undefined;
 }
 
-function metadataOf(members: ReadonlyMap<string, string>, at: string): StateMetadata {
-  const text = members.get('metadata') ?? 'null';
-  if (text === 'null') return NO_METADATA;
-  const written = membersOf(text, `${at}.metadata`);
-  const metadata = new Map<string, string>();
-  for (const name of written.keys()) {
-    const value = textOf(written, name, `${at}.metadata`);
-    if (value === undefined) throw malformed(`${at}.metadata.${name} is not a text`);
-    metadata.set(name, value);
-  }
-  return metadata;
+function metadataOf(members: ReadonlyMap<string, string>, at: string, form: MetadataForm): Metadata {
+  return metadataOfJson(members.get('metadata'), form, (problem) => malformed(`${at}.${problem}`));
 }
 
 /** Later ones win. */
-function merged(...all: readonly StateMetadata[]): StateMetadata {
-  const filled = all.filter(({ size }) => size > 0);
-  const [only] = filled;
-  if (filled.length <= 1) return only ?? NO_METADATA;
-  return new Map(filled.flatMap((metadata) => [...metadata]));
+function merged(...all: readonly Metadata[]): Metadata {
+  const filled = all.filter((metadata) => metadata !== NO_METADATA);
+  const [only = NO_METADATA] = filled;
+  return filled.length <= 1 ? only : metadataFrom(filled.flatMap((metadata) => Object.entries(metadata)));
 }
 
 function optionsOf(members: ReadonlyMap<string, string>, at: string): Pick<StateChange, 'isFirstWrite' | 'isStrong'> {
@@ -168,8 +159,8 @@ function oneOf(name: string, given: string | undefined, words: readonly string[]
 }
 
 /** The TTL in metadata; 0 for none, `undefined` if it is not given. */
-function ttlOf(metadata: StateMetadata): number | undefined {
-  const text = metadata.get('ttlInSeconds');
+function ttlOf(metadata: Metadata): number | undefined {
+  const text = metadata['ttlInSeconds'];
   if (text === undefined) return undefined;
   if (text === '') return 0;
   const seconds = /^-?\d{1,20}$/.test(text) ? Number(text) : Number.NaN;

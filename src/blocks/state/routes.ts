@@ -3,8 +3,7 @@ import { readContent } from '../../http/content.ts';
 import { type HeaderMap, headerOf, NO_CONTENT, type SidecarRequest, type SidecarResponse } from '../../http/message.ts';
 import { type Route, route } from '../../http/router.ts';
 import type { Wire } from '../../wire.ts';
-import { NO_METADATA, type StateMetadata } from './change.ts';
-import { malformed } from './errors.ts';
+import { knownMetadata, metadataOfQuery, NO_METADATA } from '../request-metadata.ts';
 import { checkKey } from './key-prefix.ts';
 import { jsonBody, type ParseRules, parseKeys, parseOptions, parseSave, parseTransaction } from './parse-changes.ts';
 import { planOf } from './query/plan-of.ts';
@@ -21,6 +20,8 @@ export interface StateRoutesDeps {
 
 const WRITES = ['POST', 'PUT'];
 const JSON_TYPE = 'application/json';
+/** Names of metadata are as they are written. */
+const KNOWN = knownMetadata([]);
 
 type ToStore = { readonly store: string };
 type ToKey = ToStore & { readonly key: string };
@@ -75,7 +76,9 @@ async function transact(
 }
 
 function rulesOf({ wire }: StateRoutesDeps, request: SidecarRequest, storeName: string): ParseRules {
-  return { storeName, etagsMayBeObjects: wire.etagsMayBeObjects, ofQuery: metadataOfQuery(request) };
+  const form = { wire, known: KNOWN };
+  const ofQuery = metadataOfQuery(request.search, () => request.query, form);
+  return { storeName, etagsMayBeObjects: wire.etagsMayBeObjects, form, ofQuery };
 }
 
 async function getValue(
@@ -127,9 +130,9 @@ async function bulkGet(
   request: SidecarRequest,
   { store: name }: ToStore,
 ): Promise<SidecarResponse> {
-  const { state, bodyLimitBytes } = deps;
+  const { state, wire, bodyLimitBytes } = deps;
   const store = state.store(name);
-  const keys = parseKeys(await readContent(request, bodyLimitBytes), name);
+  const keys = parseKeys(await readContent(request, bodyLimitBytes), { storeName: name, form: { wire, known: KNOWN } });
   const entries = keys.length === 0 ? [] : await state.getMany(store, keys);
   return json(`[${keys.map((key, index) => entryText(key, entries[index])).join()}]`);
 }
@@ -166,19 +169,4 @@ function foundText({ key, text, etag }: FoundValue): string {
 
 function json(text: string): SidecarResponse {
   return { status: 200, headers: { 'content-type': JSON_TYPE }, body: Buffer.from(text) };
-}
-
-const PREFIX = 'metadata.';
-
-/** The `metadata.<name>` parameters of a query, without the prefix. If one is repeated, the first wins. */
-function metadataOfQuery({ search, query: parameters }: SidecarRequest): StateMetadata {
-  if (search === '') return NO_METADATA;
-  const metadata = new Map<string, string>();
-  for (const [name, value] of parameters) {
-    if (!name.startsWith(PREFIX) || name.length === PREFIX.length) continue;
-    if (!value.isWellFormed()) throw malformed(`query parameter ${name} is not Unicode text`);
-    const own = name.slice(PREFIX.length);
-    if (!metadata.has(own)) metadata.set(own, value);
-  }
-  return metadata;
 }

@@ -1,12 +1,12 @@
 import type { Membership } from '../../cluster/membership.ts';
 import type { KeyValueDefinition, StoredValue, WriteOutcome } from '../../components/key-value.ts';
 import type { ErrorCode } from '../../errors.ts';
-import { observe } from '../../probe.ts';
 import type { Resiliency } from '../../resiliency/policy.ts';
 import { isDamage } from '../../state/damages.ts';
 import { CancelSource } from '../../util/cancel-token.ts';
 import type { BlockDeps } from '../block-deps.ts';
 import type { BlockService } from '../block-service.ts';
+import { observeStore } from '../call-store.ts';
 import { Stores } from '../stores.ts';
 import { isProjection, type StateChange } from './change.ts';
 import { refused, storeFailed } from './errors.ts';
@@ -187,10 +187,8 @@ export class StateService implements BlockService {
     return this.#observed('query', store, () => runQuery(store, plan));
   }
 
-  #observed<T>(action: string, { name }: OpenStateStore, work: () => Promise<T>): Promise<T> {
-    const { probe } = this.#deps;
-    if (probe === undefined) return work();
-    return observe(probe, { type: 'store', block: 'state', action, storeName: name }, work);
+  #observed<T>(action: string, { definition }: OpenStateStore, work: () => Promise<T>): Promise<T> {
+    return observeStore(definition, { action, probe: this.#deps.probe }, work);
   }
 
   async open(membership: Membership): Promise<void> {

@@ -5,7 +5,8 @@ import { parseGoDuration } from '../../util/duration.ts';
 import { jsonTextOf } from '../../util/json-value.ts';
 import { checkFields, fieldNames } from '../../util/known-fields.ts';
 import { shown } from '../../util/shown.ts';
-import { NO_METADATA, type StateChange } from './change.ts';
+import { metadataFrom, NO_METADATA } from '../request-metadata.ts';
+import type { StateChange } from './change.ts';
 import { MAX_OPERATIONS, malformed, tooManyOperations } from './errors.ts';
 import { checkKey } from './key-prefix.ts';
 import { planOf } from './query/plan-of.ts';
@@ -295,7 +296,7 @@ function upsertOf(storeName: string, operation: UpsertOperation): StateChange {
     ...conditionOf(operation),
     ttlMs: ttl === undefined ? undefined : ttlMsOf(ttl),
     contentType,
-    metadata: metadata === undefined ? NO_METADATA : new Map(Object.entries(metadata)),
+    metadata: metadata === undefined ? NO_METADATA : metadataFrom(Object.entries(metadata)),
   };
 }
 

@@ -71,7 +71,7 @@ function cloudEvent(
     ['time', formatInstant(at)],
     ['datacontenttype', contentType],
   ]);
-  for (const [name, value] of change.metadata)
+  for (const [name, value] of Object.entries(change.metadata))
     if (ATTRIBUTE.test(name) && !FIXED.has(name)) attributes.set(name, value);
   const fixed = { id, specversion: '1.0', topic: destination.topic, pubsubname: destination.pubsubName };
   const head = JSON.stringify({ ...fixed, ...Object.fromEntries(attributes) });

@@ -1,4 +1,4 @@
-import { jsonElements, jsonMembers } from '../../../util/json-text.ts';
+import { jsonElements, jsonMember, jsonMembers } from '../../../util/json-text.ts';
 
 /*
  * Comparisons of JSON values by their texts, so that numbers are compared with every digit.
@@ -30,8 +30,7 @@ export function valueAt(text: string, path: readonly string[]): string | undefin
   let value: string | undefined = text;
   for (const name of path) {
     if (value === undefined || kindOf(value) !== 'object') return undefined;
-    // Of members of one name, the last counts.
-    value = jsonMembers(value).findLast(({ key }) => key === name)?.value;
+    value = jsonMember(value, name);
   }
   return value;
 }
