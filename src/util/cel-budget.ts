@@ -167,17 +167,58 @@ type Cost = (left: unknown, right: unknown, node: CheckedNode) => number;
 const COSTS: ReadonlyMap<string, Cost> = new Map<string, Cost>([
   ...['==', '!=', '<', '<=', '>', '>='].map((op): [string, Cost] => [op, comparisonSteps]),
   ['+', (left, right) => 1 + (lengthOf(left) + lengthOf(right)) / READ],
-  ['in', (value, list) => (Array.isArray(list) ? list.length * weightOf(value) : 1)],
+  ['in', (value, list) => (Array.isArray(list) && list.length > 0 ? list.length * weightOf(value) : 1)],
   ['comprehension', keySteps],
   ['call', (operands, _, { args }) => callSteps((args as readonly unknown[])[0], operands as readonly unknown[])],
   ['rcall', (operands, _, { args }) => callSteps((args as readonly unknown[])[0], operands as readonly unknown[])],
 ]);
 
 function comparisonSteps(left: unknown, right: unknown): number {
-  if (typeof left !== 'object' || typeof right !== 'object')
-    return 1 + Math.min(lengthOf(left), lengthOf(right)) / COMPARED;
-  if (Array.isArray(left) && Array.isArray(right) && left.length !== right.length) return 1;
-  return keySteps(right) + weightOf(left);
+  const comparison = new Comparison();
+  comparison.mayBeEqual(left, right);
+  return comparison.steps;
+}
+
+/** Goes through two values as cel-js does, up to where they differ, and counts. Not all is counted if it is too much. */
+class Comparison {
+  steps = 0;
+
+  mayBeEqual(left: unknown, right: unknown): boolean {
+    this.steps += 1;
+    if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) {
+      this.steps += Math.min(lengthOf(left), lengthOf(right)) / COMPARED;
+      // Numbers of different types may be equal.
+      return left === right || (typeof left !== 'string' && typeof left !== 'boolean');
+    }
+    if (left === right) return true;
+    if (Array.isArray(left) && Array.isArray(right)) return this.#mayListsBeEqual(left, right);
+    if (isUint8Array(left) && isUint8Array(right)) this.steps += Math.min(left.length, right.length) / COMPARED;
+    else if (isMap(left) && isMap(right)) return this.#mayMapsBeEqual(left, right);
+    return false;
+  }
+
+  #mayListsBeEqual(left: readonly unknown[], right: readonly unknown[]): boolean {
+    if (left.length !== right.length) return false;
+    for (let at = 0; at < left.length && this.steps <= MAX_STEPS; at++)
+      if (!this.mayBeEqual(left[at], right[at])) return false;
+    return true;
+  }
+
+  #mayMapsBeEqual(left: object, right: object): boolean {
+    const [keys, others] = [keySteps(left), keySteps(right)];
+    this.steps += keys + others;
+    if (keys !== others) return false;
+    for (const [key, value] of left instanceof Map ? left : Object.entries(left)) {
+      if (this.steps > MAX_STEPS) return true;
+      const other: unknown = right instanceof Map ? right.get(key) : Reflect.get(right, key as string);
+      if (!this.mayBeEqual(value, other)) return false;
+    }
+    return true;
+  }
+}
+
+function isMap(value: object): boolean {
+  return !Array.isArray(value) && !isUint8Array(value);
 }
 
 function callSteps(name: unknown, operands: readonly unknown[]): number {

@@ -187,7 +187,7 @@ describe('an evaluation takes a bounded number of steps', () => {
     ['event.data.exists(x, "aaaaaaaaaa".matches("[ab]{90}c"))', numbers],
     ['event.data.exists(key, key == "a")', keys],
     ['size(event.data) == 1', keys],
-    ['[1].all(x, event.data.a == event.data.b && event.data.a == event.data.b)', { a: orders, b: orders.slice() }],
+    ['[1].all(x, event.data.a == event.data.b && event.data.a == event.data.b)', { a: orders, b: structuredClone(orders) }],
     [`[event.data].exists(t, ${doubled(22)})`, 'some text that grows'],
     [Array.from({ length: 150 }, (_, at) => `event.data.contains("x${at}")`).join(' || '), text],
   ])('%s', (expression, data) => {
@@ -204,6 +204,8 @@ describe('an evaluation takes a bounded number of steps', () => {
     ['event.data.matches("(?i)^a.*b?$")', text.slice(0, 40_000), true],
     ['event.data.k7 == 7', keys, true],
     ['event.data == 7', keys, false],
+    ['event.data.all(x, event.data != x && event != event.data && !(event.data in []))', numbers, true],
+    ['event.data.all(x, event.data.map(y, y) == event.data)', numbers.slice(0, 100), true],
   ])('a plain rule for a large event: %s', (expression, data, holds) => {
     expect(compileMatch(expression)({ data })).toBe(holds);
   });
