@@ -4,6 +4,8 @@ import { TestReporter } from './test/support/test-reporter.ts';
 
 /** Long by nature: `npm test` leaves them out, `npm run test:all` does not. test/README.md says what belongs here. */
 const LONG = ['test/{browser,crash,examples,fuzz}/**/*.test.ts', 'test/**/*.long.test.ts'];
+/** What it measures is wrong with anything beside it. */
+const ALONE = ['test/browser/load.test.ts'];
 
 const reporter = new TestReporter();
 
@@ -35,7 +37,8 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      { extends: true, test: { name: 'long', include: LONG, sequence: { groupOrder: 2 } } },
+      { extends: true, test: { name: 'long', include: LONG, exclude: ALONE, sequence: { groupOrder: 2 } } },
+      { extends: true, test: { name: 'alone', include: ALONE, sequence: { groupOrder: 3 } } },
     ],
   },
 });

@@ -2,16 +2,21 @@ import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  constants,
+  copyFileSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { openStore, temporaryDirectory } from '../../support/embedded-store.ts';
 
 const script = fileURLToPath(new URL('./store-child.mjs', import.meta.url));
@@ -19,9 +24,11 @@ const ONE_USER = 12_345;
 const OTHER_USER = 12_346;
 const isRoot = process.getuid?.() === 0;
 
+let node = process.execPath;
+
 /** Opens the state in a process of its own, which is killed then. */
 function openIn(path: string, { umask = '022', uid }: { umask?: string; uid?: number } = {}): SpawnSyncReturns<string> {
-  const command = `umask ${umask}; exec "${process.execPath}" "${script}" die "${path}"`;
+  const command = `umask ${umask}; exec "${node}" "${script}" die "${path}"`;
   return spawnSync('sh', ['-c', command], { encoding: 'utf8', ...(uid === undefined ? {} : { uid, gid: uid }) });
 }
 
@@ -87,6 +94,16 @@ describe.skipIf(process.platform === 'win32')('files of a state directory', () =
 });
 
 describe.runIf(isRoot)('owners of a state directory', () => {
+  // What npm has fetched lies in the home of root, where nobody else may run it.
+  beforeAll(() => {
+    const folder = mkdtempSync(join(tmpdir(), 'insidecar-node-'));
+    chmodSync(folder, 0o755);
+    node = join(folder, 'node');
+    copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE);
+    chmodSync(node, 0o755);
+    return () => rmSync(folder, { recursive: true, force: true });
+  });
+
   /** For other users to come to. */
   function directoryOf(uid: number, mode: number): string {
     const path = join(temporaryDirectory(), 'state');
