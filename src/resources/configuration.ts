@@ -2,7 +2,7 @@ import type { NameResolutionOptions } from '../blocks/invocation/resolution/opti
 import { SecretScopes } from '../blocks/secrets/secret-scopes.ts';
 import { messageOf } from '../errors.ts';
 import { makeAccessControl } from '../security/access-control.ts';
-import { permittedRoutes } from '../security/api-list.ts';
+import { type ApiOptions, permittedRoutes } from '../security/api-list.ts';
 import type { IdentityOptions } from '../security/identity-options.ts';
 import { type IdentityOrigins, readIdentity, tryIdentity } from './identity.ts';
 import { readNameResolution } from './name-resolution.ts';
@@ -70,12 +70,17 @@ export async function readConfiguration(
   return {
     ...(telemetry === undefined ? {} : { telemetry }),
     ...(accessControl === undefined ? {} : { accessControl }),
-    ...(api === undefined ? {} : { api }),
+    ...(api === undefined ? {} : { api: withoutEmptyList(api) }),
     ...(secrets === undefined ? {} : { secrets }),
     ...(names === undefined ? {} : { nameResolution: names }),
     ...(known === undefined ? {} : { identity: known }),
     features: features.filter(({ enabled = false }) => enabled).map(({ name }) => name),
   };
+}
+
+/** An empty list of what is allowed stands for none in a file; in code it is an error. */
+function withoutEmptyList({ allowed = [], ...others }: ApiOptions): ApiOptions {
+  return allowed.length === 0 ? others : { allowed, ...others };
 }
 
 /** Lets the consumer of a section check what a schema cannot express. */

@@ -13,7 +13,7 @@ export interface ApiRule {
 
 /** Enables parts of the HTTP API. Health is always enabled; the typed classes are not affected. @public */
 export interface ApiOptions {
-  /** Enable only these. Default: all. */
+  /** Enable only these, at least one. Default: all. */
   readonly allowed?: readonly ApiRule[];
   /** Disable these, even if allowed. Default: none. */
   readonly denied?: readonly ApiRule[];
@@ -32,8 +32,21 @@ const rules = {
   ),
 };
 
-/** The JSON schema of {@link ApiOptions}. */
-export const API_SCHEMA: JsonSchema = optionsSchema<ApiOptions>({ allowed: rules, denied: rules });
+/** The JSON schema of {@link ApiOptions} in resource files, where an empty list stands for none, as with Dapr. */
+export const API_SPEC_SCHEMA: JsonSchema = optionsSchema<ApiOptions>({ allowed: rules, denied: rules });
+
+/**
+ * The JSON schema of {@link ApiOptions}. A list that was computed and came out empty is refused: it would enable
+ * everything.
+ */
+export const API_SCHEMA: JsonSchema = optionsSchema<ApiOptions>({
+  allowed: {
+    ...rules,
+    minItems: 1,
+    expects: 'a list of at least one rule: leave it out to enable everything, and list in denied what to disable',
+  },
+  denied: rules,
+});
 
 /** Parts of Dapr's API that do not exist here: a list may name them. */
 const ABSENT = 'bindings actors crypto subtlecrypto conversation';

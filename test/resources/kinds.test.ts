@@ -402,6 +402,16 @@ describe('Configuration', () => {
     - {appId: mail, namespace: default, trustDomain: public, operations: [{name: /orders/*, httpVerb: [GET], action: allow}]}
 `;
 
+  test.each([
+    ['allowed: []', {}],
+    ['allowed: [], denied: [{name: jobs}]', { denied: [{ name: 'jobs' }] }],
+    ['denied: []', { denied: [] }],
+  ])('an empty list of allowed parts allows all of them, as with Dapr: %s', async (lists, api) => {
+    const { options } = await load(configuration(`  api: {${lists}}\n`));
+    expect(options.api).toEqual(api);
+    expect(() => new Sidecar({ appId: 'orders', ...options })).not.toThrow();
+  });
+
   test('what it says is passed on as it is', async () => {
     const spec = `${accessControl}  api: {denied: [{name: jobs, version: v1.0-alpha1, protocol: http}]}
   nameResolution: {component: static, configuration: {mail: 'http://10.0.0.1:3500'}}

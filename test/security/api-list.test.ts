@@ -29,7 +29,7 @@ const without = (...names: string[]): string[] => ALL.filter((name) => !names.in
 describe('the list of what there is', () => {
   test.each<[what: string, api: ApiOptions, expected: string[]]>([
     ['nothing listed: everything', {}, ALL],
-    ['empty lists: everything', { allowed: [], denied: [] }, ALL],
+    ['nothing denied: everything', { denied: [] }, ALL],
     ['denied', { denied: [{ name: 'publish', version: 'v1' }] }, without('publish', 'bulk')],
     ['denied in every version', { denied: [{ name: 'jobs' }] }, without('jobs')],
     ['denied in another version', { denied: [{ name: 'jobs', version: 'v1' }] }, ALL],
@@ -95,6 +95,7 @@ describe('the list of what there is', () => {
       'options.api.denied.0.protocol must be "http" or "grpc": actual is "ws"',
     ],
     [{ deny: [] }, 'unknown field "deny"'],
+    [{ allowed: [] }, 'options.api.allowed must be a list of at least one rule: leave it out to enable everything'],
   ])('%j is refused', async (api, message) => {
     await expect(createWorld({ api: api as ApiOptions })).rejects.toThrow(message);
   });

@@ -1,6 +1,6 @@
 import { SECRETS_OPTIONS_SCHEMA, type SecretsOptions } from '../../blocks/secrets/options.ts';
 import { ACCESS_CONTROL_SCHEMA, type AccessControlOptions } from '../../security/access-options.ts';
-import { API_SCHEMA, type ApiOptions } from '../../security/api-list.ts';
+import { API_SPEC_SCHEMA, type ApiOptions } from '../../security/api-list.ts';
 import { auth, flag, kindSchema, text } from './envelope.ts';
 import { IDENTITY_SCHEMA, type IdentitySpec } from './identity.ts';
 import { METRICS_SCHEMA, type MetricsSpec, TRACING_SCHEMA, type TracingSpec } from './telemetry.ts';
@@ -40,7 +40,7 @@ export const CONFIGURATION_SCHEMA: object = kindSchema({
         description: 'Which applications may invoke which operations of this one.',
       },
       identity: { ...IDENTITY_SCHEMA, description: 'How the sidecar proves its app ID to other sidecars.' },
-      api: { ...API_SCHEMA, description: 'The enabled parts of the HTTP API.' },
+      api: { ...API_SPEC_SCHEMA, description: 'The enabled parts of the HTTP API.' },
       secrets: { ...SECRETS_OPTIONS_SCHEMA, description: 'Which secrets the application may read.' },
       nameResolution: {
         type: 'object',
