@@ -32,11 +32,14 @@ export interface NamedApp {
   readonly isOfFile: boolean;
 }
 
-/** Rewrites an error about options of a sidecar in terms of the command line or file that they come from. */
+/** An option of a sidecar or of its inspector, as errors name them. */
+const OPTION = /\boptions\.(?<ofSidecar>\w+(?:\.\w+)*)|\b(?<ofInspector>\w+) in options of inspect\b/g;
+
+/** Rewrites an error about options of a sidecar or its inspector in terms of the command line or file that they come from. */
 export function inWordsOfCommand(error: unknown, app?: NamedApp): unknown {
   if (!isSidecarError(error)) return error;
-  const message = error.message.replaceAll(/\boptions\.(\w+(?:\.\w+)*)/g, (option, path: string) =>
-    nameOf(path, app, option),
+  const message = error.message.replaceAll(OPTION, (option, ofSidecar?: string, ofInspector?: string) =>
+    nameOf(ofSidecar ?? ofInspector ?? '', app, option),
   );
   return message === error.message ? error : new SidecarError(error.code, message, { cause: error });
 }

@@ -1,8 +1,17 @@
-import { SidecarError } from '../errors.ts';
 import { HOST_NAME } from '../http/browser-guard.ts';
 import type { SidecarRequest } from '../http/message.ts';
 import { isHeaderText } from '../util/header-text.ts';
-import { checkFields, checkFunction, fieldNames } from '../util/known-fields.ts';
+import {
+  BOOLEAN,
+  checkOptions,
+  choice,
+  FUNCTION,
+  field,
+  invalidConfiguration,
+  type OptionFields,
+  secret,
+  whole,
+} from '../util/option-fields.ts';
 import type { Role } from './api/apps.ts';
 import type { PayloadOption } from './payload.ts';
 
@@ -50,22 +59,23 @@ type Defaults = 'readOnly' | 'hosts' | 'payloads' | 'record' | 'bodyLimitBytes';
 /** Options, checked and complete. */
 export type InspectSettings = Omit<InspectOptions, Defaults> & Required<Pick<InspectOptions, Defaults>>;
 
-const FIELDS = fieldNames<InspectOptions>({
-  token: true,
-  authorize: true,
-  access: true,
-  readOnly: true,
-  hosts: true,
-  payloads: true,
-  traceUrl: true,
-  record: true,
-  bodyLimitBytes: true,
-});
-
-const WAYS = ['token', 'authorize', 'access'] as const;
-/** Shorter ones can be guessed. */
+/** Shorter tokens can be guessed. */
 const MIN_TOKEN_LENGTH = 16;
 const DEFAULT_BODY_LIMIT_BYTES = 1024 * 1024;
+
+const FIELDS: OptionFields<InspectOptions> = {
+  token: secret(field(isToken, `visible ASCII characters without spaces, at least ${MIN_TOKEN_LENGTH}`)),
+  authorize: FUNCTION,
+  access: choice('open'),
+  readOnly: BOOLEAN,
+  hosts: field((value) => Array.isArray(value) && value.every(isHostName), 'names of hosts, without ports'),
+  payloads: field(isPayloadOption, 'full, none or a function'),
+  traceUrl: field(isTraceUrl, 'an http or https URL with {traceId} in it'),
+  record: choice('watched', 'always'),
+  bodyLimitBytes: whole(1),
+};
+
+const WAYS = ['token', 'authorize', 'access'] as const;
 
 /**
  * Checks options and fills in defaults.
@@ -73,47 +83,30 @@ const DEFAULT_BODY_LIMIT_BYTES = 1024 * 1024;
  * @throws SidecarError `ERR_CONFIGURATION`; the message never shows a token.
  */
 export function resolveInspectOptions(options: InspectOptions): InspectSettings {
-  checkFields(options, FIELDS, 'options of inspect', 'ERR_CONFIGURATION');
-  checkAccess(options);
-  const { readOnly = false, hosts = [], payloads = 'full', record = 'watched', traceUrl } = options;
+  checkOptions('options of inspect', options, FIELDS);
+  const ways = WAYS.filter((way) => options[way] !== undefined);
+  if (ways.length > 1)
+    throw invalidConfiguration(
+      `options of inspect: ${ways.join(' and ')} exclude each other: expected one of ${WAYS.join(', ')}`,
+    );
+  const { readOnly = false, hosts = [], payloads = 'full', record = 'watched' } = options;
   const { bodyLimitBytes = DEFAULT_BODY_LIMIT_BYTES } = options;
-  demand(typeof readOnly === 'boolean', 'readOnly', 'a boolean', readOnly);
-  demand(record === 'watched' || record === 'always', 'record', '"watched" or "always"', record);
-  demand(Number.isInteger(bodyLimitBytes) && bodyLimitBytes > 0, 'bodyLimitBytes', 'an integer from 1', bodyLimitBytes);
-  if (payloads !== 'full' && payloads !== 'none')
-    demand(typeof payloads === 'function', 'payloads', '"full", "none" or a function', payloads);
-  demand(Array.isArray(hosts) && hosts.every(isHostName), 'hosts', 'names of hosts, without ports', hosts);
-  if (traceUrl !== undefined)
-    demand(isTraceUrl(traceUrl), 'traceUrl', 'an http or https URL with {traceId} in it', traceUrl);
   return { ...options, readOnly, hosts, payloads, record, bodyLimitBytes };
 }
 
-function checkAccess(options: InspectOptions): void {
-  const { token, authorize, access } = options;
-  const given = WAYS.filter((way) => options[way] !== undefined);
-  if (given.length > 1)
-    throw invalid(`options of inspect: ${given.join(' and ')} exclude each other: expected one of ${WAYS.join(', ')}`);
-  // The text after `Bearer` has no spaces.
-  if (token !== undefined && !(isHeaderText(token) && !token.includes(' ') && token.length >= MIN_TOKEN_LENGTH))
-    throw invalid(
-      `options.token of inspect: expected visible ASCII characters without spaces, at least ${MIN_TOKEN_LENGTH}`,
-    );
-  if (authorize !== undefined) checkFunction(authorize, 'options.authorize of inspect');
-  if (access !== undefined) demand(access === 'open', 'access', '"open"', access);
+/** The text after `Bearer` has no spaces. */
+function isToken(token: unknown): boolean {
+  return isHeaderText(token) && !token.includes(' ') && token.length >= MIN_TOKEN_LENGTH;
 }
 
 function isHostName(host: unknown): boolean {
   return typeof host === 'string' && new RegExp(HOST_NAME).test(host);
 }
 
+function isPayloadOption(value: unknown): boolean {
+  return value === 'full' || value === 'none' || typeof value === 'function';
+}
+
 function isTraceUrl(url: unknown): boolean {
   return typeof url === 'string' && /^https?:\/\//i.test(url) && url.includes('{traceId}') && URL.canParse(url);
-}
-
-function demand(isMet: boolean, name: keyof InspectOptions, expected: string, actual: unknown): void {
-  if (!isMet) throw invalid(`options.${name} of inspect is ${JSON.stringify(actual)}: expected ${expected}`);
-}
-
-function invalid(problem: string): SidecarError {
-  return new SidecarError('ERR_CONFIGURATION', problem);
 }

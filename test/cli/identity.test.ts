@@ -125,7 +125,7 @@ describe('errors about options name the flags of the command', () => {
     ],
     [
       [...base, '--inspect', '--inspect-token', 'fifteen-letters'],
-      '--inspect-token (or INSIDECAR_INSPECT_TOKEN) of inspect: expected visible ASCII characters without spaces, at least 16',
+      '--inspect-token (or INSIDECAR_INSPECT_TOKEN): expected visible ASCII characters without spaces, at least 16',
     ],
     [
       [...base, '--map', 'pubsub.redis=redis', '-d', '.'],

@@ -308,7 +308,7 @@ describe('code that is no function is an error, and not one with every call', ()
   test.each([null, 5])('options of jobs.handle that are %s are one too', async (options) => {
     const { jobs } = await started();
     expect(() => jobs.handle('report', noop, options as never)).toThrow(
-      /^handler of jobs "report": options must be object/,
+      /^options of the handler of jobs "report": expected an object, actual is/,
     );
   });
 });

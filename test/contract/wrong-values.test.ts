@@ -60,13 +60,13 @@ test.each<[what: string, call: (sidecar: Sidecar, wrong: never) => unknown, wron
     'schedule',
     ({ jobs }, dueTime) => jobs.schedule('report', { dueTime }),
     INVALID,
-    'job.dueTime is an invalid Date: expected a valid one',
+    'dueTime in the job is an invalid Date: expected a valid one',
   ],
   [
     'schedule',
     ({ jobs }, ttl) => jobs.schedule('report', { dueTime: '1h', ttl }),
     INVALID,
-    'job.ttl is an invalid Date: expected a valid one',
+    'ttl in the job is an invalid Date: expected a valid one',
   ],
 ])('%s', async (_what, call, wrong, problem) => {
   const components = [memoryPubSub('pubsub')];

@@ -233,18 +233,22 @@ describe('options', () => {
 
   test.each<[string, object, RegExp]>([
     ['two ways', { token: TOKEN, access: 'open' }, /token and access exclude each other/],
-    ['an empty token', { token: '' }, /options\.token of inspect: expected visible ASCII/],
-    ['a token with spaces', { token: 'a b c d e f g h i' }, /options\.token of inspect: expected visible ASCII/],
-    ['a token that can be guessed', { token: 'fifteen-letters' }, /options\.token of inspect: .* at least 16$/],
-    ['another access', { access: 'all' }, /options\.access of inspect is "all": expected "open"/],
-    ['authorize that is no function', { authorize: true }, /options\.authorize of inspect is a boolean/],
+    ['an empty token', { token: '' }, /token in options of inspect: expected visible ASCII/],
+    ['a token with spaces', { token: 'a b c d e f g h i' }, /token in options of inspect: expected visible ASCII/],
+    ['a token that can be guessed', { token: 'fifteen-letters' }, /token in options of inspect: .* at least 16$/],
+    ['another access', { access: 'all' }, /access in options of inspect is "all": expected one of open/],
+    [
+      'authorize that is no function',
+      { authorize: true },
+      /authorize in options of inspect is true: expected a function/,
+    ],
     ['an unknown one', { tokn: TOKEN }, /unknown field "tokn".*did you mean "token"/],
-    ['a host with a port', { hosts: ['a:80'] }, /options\.hosts of inspect is \["a:80"\]/],
-    ['other payloads', { payloads: 'some' }, /options\.payloads of inspect is "some"/],
-    ['a traceUrl without its place', { traceUrl: 'https://x' }, /options\.traceUrl of inspect/],
-    ['a traceUrl of another scheme', { traceUrl: 'javascript:{traceId}' }, /options\.traceUrl of inspect/],
-    ['readOnly that is text', { readOnly: 'yes' }, /options\.readOnly of inspect is "yes"/],
-    ['a limit of 0', { bodyLimitBytes: 0 }, /options\.bodyLimitBytes of inspect is 0/],
+    ['a host with a port', { hosts: ['a:80'] }, /hosts in options of inspect is \["a:80"\]/],
+    ['other payloads', { payloads: 'some' }, /payloads in options of inspect is "some"/],
+    ['a traceUrl without its place', { traceUrl: 'https://x' }, /traceUrl in options of inspect/],
+    ['a traceUrl of another scheme', { traceUrl: 'javascript:{traceId}' }, /traceUrl in options of inspect/],
+    ['readOnly that is text', { readOnly: 'yes' }, /readOnly in options of inspect is "yes"/],
+    ['a limit of 0', { bodyLimitBytes: 0 }, /bodyLimitBytes in options of inspect is 0/],
   ])('%s is refused', (_what, options, message) => {
     expect(() => inspect(sidecar, options as InspectOptions)).toThrow(message);
   });

@@ -1,15 +1,12 @@
-import { SidecarError } from '../../errors.ts';
 import type { IfJobExists, JobFields, PolicyFields } from '../../timed/job.ts';
-import { definedOnly } from '../../util/defined-only.ts';
 import { isJsonObject, type JsonObject, jsonMember, parseJsonObject } from '../../util/json-text.ts';
 import { requiredJsonText } from '../../util/json-value.ts';
-import { fieldNames, fieldsProblem } from '../../util/known-fields.ts';
-import { NOT_NEGATIVE, optionsSchema } from '../../util/options-schema.ts';
+import { ANYTHING, checkOptions, field, type OptionFields, whole } from '../../util/option-fields.ts';
 import { checkPayload } from '../../util/payload-limit.ts';
 import { type Validator, validator } from '../../util/schema.ts';
 import type { JobRules } from '../../wire.ts';
 import type { JobErrors } from './model/errors.ts';
-import type { JobDefinition, JobHandlerOptions, JobOptions } from './model/job.ts';
+import type { JobDefinition, JobFailurePolicy, JobHandlerOptions, JobOptions } from './model/job.ts';
 
 /** The accepted spellings of each field, the internal one first. */
 const JOB_FIELDS = fieldsOf([
@@ -46,38 +43,34 @@ function fieldsValidator(maxCount: number): Validator {
   return validator({ type: 'object', properties }, 'job');
 }
 
-const CODE_FIELDS: ReadonlySet<string> = fieldNames<JobOptions>({
-  schedule: true,
-  dueTime: true,
-  repeats: true,
-  ttl: true,
-  data: true,
-  ifExists: true,
-  overwrite: true,
-  failurePolicy: true,
-});
-
-/** Names an unknown field of options in code. Over HTTP, unknown fields are ignored, as Dapr does. */
-function optionsProblem(options: JobOptions): string | undefined {
-  const { failurePolicy } = Object(options) as { readonly failurePolicy?: unknown };
-  const constant = isJsonObject(failurePolicy) ? failurePolicy['constant'] : undefined;
-  return (
-    fieldsProblem(options, CODE_FIELDS, 'the job') ??
-    (isJsonObject(failurePolicy) ? fieldsProblem(failurePolicy, POLICY_KINDS, 'failurePolicy') : undefined) ??
-    (isJsonObject(constant) ? fieldsProblem(constant, CONSTANT_NAMES, 'failurePolicy.constant') : undefined)
-  );
-}
-
-const POLICY_KINDS: ReadonlySet<string> = new Set(['constant', 'drop']);
-const CONSTANT_NAMES: ReadonlySet<string> = new Set(['maxRetries', 'interval']);
-
-const DEFINITION_FIELDS: ReadonlySet<string> = fieldNames<JobDefinition>({
-  schedule: true,
-  dueTime: true,
-  data: true,
-  failurePolicy: true,
-  timeoutMs: true,
-});
+const TEXT_OR_DATE = field((value) => !(value instanceof Date && Number.isNaN(value.getTime())), 'a valid one');
+/** Values that a body may have too are checked as those of a body. */
+const OPTIONS_IN_CODE: OptionFields<JobOptions> = {
+  schedule: ANYTHING,
+  dueTime: TEXT_OR_DATE,
+  repeats: ANYTHING,
+  ttl: TEXT_OR_DATE,
+  data: ANYTHING,
+  ifExists: ANYTHING,
+  overwrite: ANYTHING,
+  failurePolicy: ANYTHING,
+};
+type PolicyKinds = { readonly [Kind in KeyOfAny<JobFailurePolicy>]?: unknown };
+type KeyOfAny<T> = T extends unknown ? keyof T : never;
+const POLICY_KINDS: OptionFields<PolicyKinds> = { constant: ANYTHING, drop: ANYTHING };
+const CONSTANT_IN_CODE: OptionFields<{ readonly maxRetries?: unknown; readonly interval?: unknown }> = {
+  maxRetries: ANYTHING,
+  interval: ANYTHING,
+};
+const DEFINITION_FIELDS: OptionFields<JobDefinition> = {
+  schedule: ANYTHING,
+  dueTime: TEXT_OR_DATE,
+  data: ANYTHING,
+  failurePolicy: ANYTHING,
+  // Checked with the handler that it belongs to.
+  timeoutMs: ANYTHING,
+};
+const HANDLER_FIELDS: OptionFields<JobHandlerOptions> = { timeoutMs: whole(0) };
 
 type FieldNames = readonly (readonly [name: string, otherSpelling?: string])[];
 
@@ -117,10 +110,9 @@ export class JobParser {
 
   /** Reads options in code. */
   parseOptions(options: JobOptions): JobFields {
-    const problem = optionsProblem(options);
-    if (problem !== undefined) throw this.#errors.malformed(problem);
+    this.#checkNames(options);
     const { data, dueTime, ttl, ...rest } = options;
-    const given = { ...rest, dueTime: this.#instantText('dueTime', dueTime), ttl: this.#instantText('ttl', ttl) };
+    const given = { ...rest, dueTime: instantText(dueTime), ttl: instantText(ttl) };
     const fields = this.#checkedFields(this.#pickFields(given, OPTION_FIELDS, 'job'));
     if (data === undefined) return fields;
     return { ...fields, data: this.#dataText(data) };
@@ -131,9 +123,9 @@ export class JobParser {
     const about = `definition of job ${JSON.stringify(name)}`;
     if (name.includes('*'))
       throw this.#errors.invalid('SCHEDULE_JOB', `${about}: expected the name of one job, without *`);
-    const problem = fieldsProblem(definition, DEFINITION_FIELDS, about);
-    if (problem !== undefined)
-      throw this.#errors.malformed(isJsonObject(definition) ? `${problem}; schedule() takes more` : problem);
+    checkOptions(about, definition, DEFINITION_FIELDS, (problem) =>
+      this.#errors.malformed(isJsonObject(definition) ? `${problem}; schedule() takes more` : problem),
+    );
     // The limit is the function's, not the job's.
     const { timeoutMs: _, ...job } = definition;
     const fields = this.parseOptions({ ...job, ifExists: 'update' });
@@ -142,11 +134,15 @@ export class JobParser {
     return fields;
   }
 
-  #instantText(name: string, value: unknown): unknown {
-    if (!(value instanceof Date)) return value;
-    if (Number.isNaN(value.getTime()))
-      throw this.#errors.malformed(`job.${name} is an invalid Date: expected a valid one`);
-    return value.toISOString();
+  /** Refuses unknown fields of options in code. Over HTTP they are ignored, as Dapr does. */
+  #checkNames(options: JobOptions): void {
+    const malformed = (problem: string): Error => this.#errors.malformed(problem);
+    checkOptions('the job', options, OPTIONS_IN_CODE, malformed);
+    const policy: unknown = options.failurePolicy;
+    if (!isJsonObject(policy)) return;
+    checkOptions<PolicyKinds>('failurePolicy', policy, POLICY_KINDS, malformed);
+    const { constant } = policy;
+    if (isJsonObject(constant)) checkOptions('failurePolicy.constant', constant, CONSTANT_IN_CODE, malformed);
   }
 
   #dataText(data: unknown): string {
@@ -215,13 +211,14 @@ export class JobParser {
   }
 }
 
-const handlerOptionsProblem = validator(optionsSchema<JobHandlerOptions>({ timeoutMs: NOT_NEGATIVE }), 'options');
-
 /** How long a function may take for a run; 0 for no limit. @throws SidecarError `ERR_CONFIGURATION` */
 export function timeLimitOf(pattern: string, options: JobHandlerOptions): number {
-  const problem = handlerOptionsProblem(isJsonObject(options) ? definedOnly(options) : options);
-  if (problem === undefined) return options.timeoutMs ?? 0;
-  throw new SidecarError('ERR_CONFIGURATION', `handler of jobs ${JSON.stringify(pattern)}: ${problem}`);
+  checkOptions(`options of the handler of jobs ${JSON.stringify(pattern)}`, options, HANDLER_FIELDS);
+  return options.timeoutMs ?? 0;
+}
+
+function instantText(value: string | Date | undefined): string | undefined {
+  return value instanceof Date ? value.toISOString() : value;
 }
 
 /** Together with the rest of the job, the data has to fit into one stored value. */

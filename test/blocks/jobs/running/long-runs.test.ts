@@ -154,7 +154,9 @@ describe('a run in code that takes long', () => {
   test.each([-1, 1.5, Number.POSITIVE_INFINITY, '5s', Number.NaN])('a time-out of %s is refused', async (timeoutMs) => {
     await using world = new JobsWorld();
     const options = { timeoutMs: timeoutMs as number };
-    expect(() => world.sidecar.jobs.handle('a', () => undefined, options)).toThrow(/jobs "a": options\.timeoutMs must/);
+    expect(() => world.sidecar.jobs.handle('a', () => undefined, options)).toThrow(
+      /^timeoutMs in options of the handler of jobs "a" is .+: expected a whole number of 0 or more$/,
+    );
     const defined = world.sidecar.jobs.define('a', { schedule: '@daily', ...options }, () => undefined);
     await expect(defined).rejects.toMatchObject({ code: 'ERR_CONFIGURATION' });
   });
